@@ -26,6 +26,12 @@ from runtime.bridge.api.shapes import (
     rounded,
 )
 from runtime.bridge.cues.model import USUAL_LEVEL
+from runtime.bridge.formats.channelmaps import (
+    KeptMapsUnreadable,
+    keep_map,
+    kept_mappings,
+    maps_file,
+)
 from runtime.bridge.formats.files import NotImportable, open_inside
 from runtime.bridge.formats.formats import (
     MAX_BYTES,
@@ -35,6 +41,7 @@ from runtime.bridge.formats.formats import (
 )
 from runtime.bridge.formats.naming import car_file_name, name_session
 from runtime.bridge.formats.options import (
+    BadChannelMap,
     BusChoice,
     BusNotFound,
     FormatNotInstalled,
@@ -43,9 +50,10 @@ from runtime.bridge.formats.options import (
     UnreadableRecording,
 )
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.channels import NONE
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
-from runtime.bridge.session.recording import Recording
+from runtime.bridge.session.recording import ReadWarning, Recording
 from runtime.bridge.session.units import Decimals, Metres, Seconds
 from runtime.bridge.storage.errors import BadFrames, SessionExists, StoreDamaged, UnknownSession
 from runtime.bridge.storage.values import LapRow, SessionMeta, SessionRow, unix_ms
@@ -228,6 +236,18 @@ class ImportRequest(Wire):
     note: Note | None = None
     coordinate_encoding: Literal["minutes", "degrees", "ddmm"] | None = None
     time_encoding: Literal["hhmmss", "seconds"] | None = None
+    mapping: Annotated[dict[Short, Short | None], Field(max_length=128)] | None = Field(
+        None,
+        description="channels of the file by signal, as channel, channel:unit or none; the others "
+        "are found by their names; kept for files of the same logger; {}: forget what was kept; "
+        "absent: as kept",
+    )
+
+    def choices(self) -> dict[str, str] | None:
+        """The mapping as texts."""
+        if self.mapping is None:
+            return None
+        return {signal: channel or NONE for signal, channel in self.mapping.items()}
 
 
 class Warned(Values):
@@ -236,6 +256,32 @@ class Warned(Values):
     code: str
     detail: str
     count: int = Field(validation_alias="times")
+
+
+class MappedChannel(Values):
+    """The channel of the file that a signal was taken from."""
+
+    channel: str | None = Field(description="as the file names it; null: none")
+    unit: str = Field(description="in which it was read; empty: in that of the signal")
+    assumed: bool = Field(description="whether the file states no unit")
+    why: Literal["name", "purpose", "given", "kept", "car", "none"] = Field(
+        description="its name, or what the logger says that it is for; given with this import, or "
+        "kept from one before; made by the car file; none: no channel is that signal"
+    )
+    others: tuple[str, ...] = Field(description="channels that might have been it, best first")
+    constant: tuple[str, ...] = Field(description="channels of that name that never change")
+
+
+class ImportPreview(Values):
+    """What an import would take."""
+
+    format: str = Field(description="in which the file was read")
+    logger: str = Field(description="the same for files of one format with the same channels")
+    n_frames: int
+    mapping: dict[str, MappedChannel] = Field(description="by signal")
+    channels: list[str] = Field(description="of the file, as a mapping may name them")
+    warnings: tuple[Warned, ...]
+    facts: dict[str, str] = Field(description="what was found out or guessed while reading")
 
 
 class ImportAnswer(Values):
@@ -257,22 +303,42 @@ class ImportAnswer(Values):
     n_signals: int
     format: str = Field(description="in which the file was read")
     facts: dict[str, str] = Field(description="what was found out or guessed while reading")
+    logger: str = Field(description="the same for files of one format with the same channels")
+    mapping: dict[str, MappedChannel] = Field(
+        description="by signal, the channel that it was taken from"
+    )
+
+
+_FILE_ERRORS: Final = (
+    NotImportable,
+    BadField,
+    UnparsableVbo,
+    UnreadableRecording,
+    FormatNotInstalled,
+    BusNotFound,
+    BadChannelMap,
+    KeptMapsUnreadable,
+)
+
+
+@routes.post("/session/import/preview", errors=_FILE_ERRORS)
+async def preview_import(request: web.Request, *, body: ImportRequest) -> ImportPreview:
+    """Show what an import of the file would take; nothing is stored or kept."""
+    recording, _ = await asyncio.to_thread(_read, request.app[SERVICE], body)
+    return ImportPreview.of(
+        recording,
+        format=recording.facts.get("format", "vbo"),
+        n_frames=len(recording.frames),
+        channels=recording.channels,
+        warnings=recording.doubts,
+        facts=dict(recording.facts),
+    )
 
 
 @routes.post(
     "/session/import",
     alone=True,
-    errors=(
-        *WRITE_ERRORS,
-        NotImportable,
-        BadField,
-        UnparsableVbo,
-        UnreadableRecording,
-        FormatNotInstalled,
-        BusNotFound,
-        SessionExists,
-        BadFrames,
-    ),
+    errors=(*WRITE_ERRORS, *_FILE_ERRORS, SessionExists, BadFrames),
 )
 async def import_session(request: web.Request, *, body: ImportRequest) -> ImportAnswer:
     """Import a recorded file as a session, whole or not at all."""
@@ -289,6 +355,10 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
     )
     session_id, meta = name_session(recording, asked, body.session_id, service.library)
     done = await store.import_recording(session_id, recording, meta)
+    unkept: list[ReadWarning] = []
+    if (given := body.choices()) is not None:
+        path = maps_file(service.settings.database)
+        unkept = await asyncio.to_thread(keep_map, path, recording.logger, given, name)
     row = service.session(session_id)
     summary = await service.book.summary(row)
     facts = dict(recording.facts)
@@ -304,7 +374,7 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
         best_lap_s=summary.best_s if summary else None,
         coordinate_encoding=facts.get("coordinate_encoding"),
         time_encoding=facts.get("time_encoding"),
-        warnings=(*recording.doubts, *done.doubts),
+        warnings=(*recording.doubts, *done.doubts, *unkept),
         n_signals=done.n_signals,
         format=facts.get("format", "vbo"),
         facts=facts,
@@ -477,7 +547,13 @@ def _read(service: Service, body: ImportRequest) -> tuple[Recording, str]:
     roots = service.settings.import_roots or None
     name = Path(given).name
     with open_inside(given, roots, suffixes=suffixes, max_bytes=MAX_BYTES) as stream:
-        options = Options(body.coordinate_encoding, body.time_encoding, _bus(service, body))
+        options = Options(
+            body.coordinate_encoding,
+            body.time_encoding,
+            _bus(service, body),
+            body.choices(),
+            kept_mappings(maps_file(service.settings.database)),
+        )
         recording = read_recording(stream, name, options)
     return recording, name
 

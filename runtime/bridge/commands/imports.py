@@ -17,11 +17,12 @@ from tqdm import tqdm
 from runtime.bridge.can.registry import RegistryError, load_registry
 from runtime.bridge.commands.flags import add_server_flags
 from runtime.bridge.commands.sessions import CannotMake, address, circuits, request_text
+from runtime.bridge.formats.channelmaps import keep_map, kept_mappings, maps_file, read_maps
 from runtime.bridge.formats.files import open_inside
 from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
 from runtime.bridge.formats.naming import car_file_name, name_session
 from runtime.bridge.formats.options import BusChoice, Options
-from runtime.bridge.session.recording import Recording
+from runtime.bridge.session.recording import Mapped, ReadWarning, Recording
 from runtime.bridge.session.series import series
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import LapBook
@@ -44,6 +45,8 @@ SHOWN: Final = frozenset(
 EXAMPLES: Final = """examples:
   python -m runtime.bridge import session.vbo --driver Ada
   python -m runtime.bridge import *.log --dbc my-car.dbc --car tarnhow-pip-180
+  python -m runtime.bridge import day.vbo --dry-run
+  python -m runtime.bridge import day.vbo --map rpm=ECU_RPM --map brake_bar=none
 
 Files: VBO, RaceChrono CSV, candump (.log), Vector .asc and .blf, PEAK .trc; .mf4 and .xrk/.xrz with
 their extras. While a bridge runs on the database the files are
@@ -58,12 +61,24 @@ def main(argv: Sequence[str]) -> int:
     """0: all files are in; 1: not all; 2: wrong use; the other files go on where one fails."""
     parser = _parser()
     chosen, rest = parser.parse_known_args(argv)
+    if not chosen.files and not chosen.list_maps:
+        parser.error("the following arguments are required: FILE")
+    if chosen.forget_map and chosen.maps:
+        parser.error("give --map or --forget-map")
+    try:
+        mapping = _mapping(chosen)
+    except ValueError as problem:
+        parser.error(str(problem))
     if chosen.session_id and len(chosen.files) > 1:
         parser.error("--session-id names one session: give one file")
     settings = BridgeSettings.load([*chosen.server, *rest], os.environ)
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     try:
-        return asyncio.run(_import(chosen, settings))
+        if chosen.list_maps:
+            return _list_maps(settings)
+        if chosen.dry_run:
+            return _show(chosen, _Files(chosen, settings, mapping))
+        return asyncio.run(_import(chosen, settings, mapping))
     except (StoreUnusable, CannotMake, TrackError, ApiError) as problem:
         sys.stderr.write(f"import: {problem}\n")
         return WRONG_USE
@@ -79,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
     parser.add_argument("--driver", default="", help="who drove")
     parser.add_argument("--driver-level", default="", help="beginner, intermediate or pro")
     parser.add_argument(
@@ -90,14 +105,87 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--dbc", action="append", default=[], help="DBC file; may be repeated")
     parser.add_argument("--channel", default="", help="channel of a CAN log; default: all")
     parser.add_argument("--session-id", default="", help="default: circuit and time of recording")
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        dest="maps",
+        metavar="SIGNAL=CHANNEL[:UNIT]",
+        help="take a signal from that channel; SIGNAL=none: from none; may be repeated; kept for "
+        "files of the same logger",
+    )
+    parser.add_argument(
+        "--forget-map", action="store_true", help="forget what was kept for the logger of the files"
+    )
+    parser.add_argument(
+        "--list-maps", action="store_true", help="show what is kept for each logger, and end"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be taken from which channel"
+    )
     parser.add_argument("--json", action="store_true", help="one line of JSON for each file")
     add_server_flags(parser, SHOWN)
     return parser
 
 
-async def _import(chosen: argparse.Namespace, settings: BridgeSettings) -> int:
+def _mapping(chosen: argparse.Namespace) -> dict[str, str] | None:
+    """The flags ``--map`` by signal; None: as kept. Raises ValueError."""
+    mapping: dict[str, str] = {}
+    for text in chosen.maps:
+        signal, equals, channel = text.partition("=")
+        if not (equals and signal.strip() and channel.strip()):
+            raise ValueError(f"--map {text}: write SIGNAL=CHANNEL, as in rpm=ECU_RPM")
+        mapping[signal.strip()] = channel.strip()
+    return mapping if mapping or chosen.forget_map else None
+
+
+def _list_maps(settings: BridgeSettings) -> int:
+    for logger, kept in read_maps(maps_file(settings.database)).items():
+        texts = ", ".join(f"{signal}={channel}" for signal, channel in kept.mapping.items())
+        _write(f"{logger}: {texts} ({kept.file}, {kept.given_at})")
+    return 0
+
+
+def _show(chosen: argparse.Namespace, files: "_Files") -> int:
+    """What would be taken of each file."""
     failed = 0
-    async with _bringing(chosen, settings) as bring:
+    for file in chosen.files:
+        try:
+            recording = files.read(file)
+        except (CannotMake, ApiError) as problem:
+            failed += 1
+            _tell_failure(file, str(problem), problem.code, as_json=chosen.json)
+            continue
+        mapping = {signal: mapped._asdict() for signal, mapped in recording.mapping.items()}
+        if chosen.json:
+            told = {"logger": recording.logger, "mapping": mapping, "channels": recording.channels}
+            _write(json.dumps({"file": str(file), **told}))
+            continue
+        _write(f"{file.name}: logger {recording.logger}, {len(recording.frames)} frames")
+        for signal, mapped in recording.mapping.items():
+            _write(f"  {signal}: {_in_words(mapped)}")
+        if rest := [name for name in recording.unmapped if name not in _taken(recording)]:
+            _write(f"  kept under their own names: {', '.join(rest)}")
+    return 1 if failed else 0
+
+
+def _taken(recording: Recording) -> set[str | None]:
+    return {mapped.channel for mapped in recording.mapping.values()}
+
+
+def _in_words(mapped: Mapped) -> str:
+    parts = [f"in {mapped.unit}{', not stated' * mapped.assumed}"] if mapped.unit else []
+    parts += [mapped.why] if mapped.why not in ("name", "none") else []
+    parts += [f"rather than {', '.join(mapped.others)}"] if mapped.others else []
+    parts += [f"never changing: {', '.join(mapped.constant)}"] if mapped.constant else []
+    return f"{mapped.channel or 'none'}" + (f" ({'; '.join(parts)})" if parts else "")
+
+
+async def _import(
+    chosen: argparse.Namespace, settings: BridgeSettings, mapping: dict[str, str] | None
+) -> int:
+    failed = 0
+    async with _bringing(chosen, settings, mapping) as bring:
         for file in chosen.files:
             try:
                 done = await bring(file)
@@ -112,7 +200,9 @@ async def _import(chosen: argparse.Namespace, settings: BridgeSettings) -> int:
 
 
 @asynccontextmanager
-async def _bringing(chosen: argparse.Namespace, settings: BridgeSettings) -> AsyncIterator[Bring]:
+async def _bringing(
+    chosen: argparse.Namespace, settings: BridgeSettings, mapping: dict[str, str] | None
+) -> AsyncIterator[Bring]:
     """Into the database itself, or through the bridge that has it open."""
     try:
         seed = [signal.row for signal in load_registry(settings.registry_file)]
@@ -122,20 +212,24 @@ async def _bringing(chosen: argparse.Namespace, settings: BridgeSettings) -> Asy
         store = await Store.open(settings.database, settings.db_backend, seed)
     except AlreadyRunning:
         url = address(settings)
-        yield lambda file: asyncio.to_thread(_bring_through, url, chosen, file)
+        yield lambda file: asyncio.to_thread(_bring_through, url, chosen, mapping, file)
         return
     try:
-        yield _Direct(store, chosen, settings).bring
+        yield _Direct(store, chosen, settings, _Files(chosen, settings, mapping)).bring
     finally:
         await store.close()
 
 
-def _bring_through(url: str, chosen: argparse.Namespace, file: Path) -> Json:
+def _bring_through(
+    url: str, chosen: argparse.Namespace, mapping: dict[str, str] | None, file: Path
+) -> Json:
     """Have a running bridge import a file."""
     body: Json = {"path": str(file.absolute())}
     for name in ("driver", "driver_level", "track", "car", "note", "channel", "session_id"):
         if value := getattr(chosen, name):
             body[name] = value
+    if mapping is not None:
+        body["mapping"] = mapping
     if chosen.dbc:  # the bridge runs in another folder; an id stays as it is
         paths = [(name, Path(name)) for name in chosen.dbc]
         body["dbc"] = [
@@ -154,21 +248,14 @@ def _bring_through(url: str, chosen: argparse.Namespace, file: Path) -> Json:
 class _Direct:
     """Brings files into the database, which this process has open."""
 
-    def __init__(self, store: Store, chosen: argparse.Namespace, settings: BridgeSettings) -> None:
+    def __init__(
+        self, store: Store, chosen: argparse.Namespace, settings: BridgeSettings, files: "_Files"
+    ) -> None:
         self._store = store
         self._chosen = chosen
         self._library = circuits(settings)
         self._book = LapBook(store, self._library)
-        car = car_file_name(settings.cars_dir, chosen.car)
-        usual = None if settings.can_no_car_config else settings.can_car_config
-        self._bus = BusChoice(
-            settings.data_dir,
-            tuple(chosen.dbc or settings.can_dbc),
-            car if car is not None else usual,
-            chosen.channel or None,
-            dbc_anywhere=True,
-            car_anywhere=True,
-        )
+        self._files = files
 
     async def bring(self, file: Path) -> Json:
         """See `Bring`."""
@@ -182,9 +269,10 @@ class _Direct:
             source=file.name,
         )
         try:
-            recording = await asyncio.to_thread(self._read, file)
+            recording = await asyncio.to_thread(self._files.read, file)
             session_id, meta = name_session(recording, meta, chosen.session_id, self._library)
             done = await self._store.import_recording(session_id, recording, meta)
+            unkept = await asyncio.to_thread(self._files.keep, recording, file)
         except ApiError as problem:
             raise CannotMake(str(problem), type(problem).code) from None
         row = self._store.session(session_id)
@@ -205,11 +293,43 @@ class _Direct:
             "facts": dict(recording.facts),
             "warnings": [
                 {"code": doubt.code, "detail": doubt.detail, "count": doubt.times}
-                for doubt in (*recording.doubts, *done.doubts)
+                for doubt in (*recording.doubts, *done.doubts, *unkept)
             ],
+            "logger": recording.logger,
+            "mapping": {signal: mapped._asdict() for signal, mapped in recording.mapping.items()},
         }
 
-    def _read(self, file: Path) -> Recording:
+
+class _Files:
+    """Reads files as the command says."""
+
+    def __init__(
+        self,
+        chosen: argparse.Namespace,
+        settings: BridgeSettings,
+        mapping: dict[str, str] | None,
+    ) -> None:
+        car = car_file_name(settings.cars_dir, chosen.car)
+        usual = None if settings.can_no_car_config else settings.can_car_config
+        self._bus = BusChoice(
+            settings.data_dir,
+            tuple(chosen.dbc or settings.can_dbc),
+            car if car is not None else usual,
+            chosen.channel or None,
+            dbc_anywhere=True,
+            car_anywhere=True,
+        )
+        self._mapping = mapping
+        self._maps = maps_file(settings.database)
+
+    def keep(self, recording: Recording, file: Path) -> list[ReadWarning]:
+        """Keep the mapping of the command for the logger of a file."""
+        if self._mapping is None:
+            return []
+        return keep_map(self._maps, recording.logger, self._mapping, file.name)
+
+    def read(self, file: Path) -> Recording:
+        """Raises `CannotMake` and `ApiError`."""
         if file.suffix.lower() not in SUFFIXES:
             kinds = " ".join(sorted(SUFFIXES))
             raise CannotMake(f"is of no kind that is imported: {kinds}", "not_importable")
@@ -227,7 +347,9 @@ class _Direct:
                 disable=None,  # nothing where there is no terminal
             ) as shown,
         ):
-            return read_recording(shown, file.name, Options(bus=self._bus))
+            kept = kept_mappings(self._maps)
+            options = Options(bus=self._bus, mapping=self._mapping, kept=kept)
+            return read_recording(shown, file.name, options)
 
 
 def _tell(file: Path, done: Json, *, as_json: bool) -> None:
@@ -240,6 +362,12 @@ def _tell(file: Path, done: Json, *, as_json: bool) -> None:
         f"{file.name}: session {done['session_id']}, {done['n_frames']} frames, "
         f"{done['n_signals']} signals, {done['duration_s']} s of driving{laps}{best}"
     )
+    mapping = done.get("mapping")
+    taken = mapping.items() if isinstance(mapping, dict) else ()
+    columns = [f"{name} from {mapped['channel']}" for name, mapped in taken if mapped["channel"]]
+    if missing := [name for name, mapped in taken if not mapped["channel"]]:
+        columns.append(f"no {', '.join(missing)}")
+    _write(f"  {', '.join(columns)}")
     warnings = done.get("warnings")
     for warning in warnings if isinstance(warnings, list) else ():
         _write(f"  {warning['code']}: {warning['detail']} ({warning['count']})")

@@ -186,6 +186,8 @@ class _Log:
         for signal, match in matches.items():
             if match.channel:
                 helpers[signal] = match.convert(joined[match.channel])
+            else:
+                helpers.pop(signal, None)
         joined |= {
             name: helpers[name] for name in TALL_TABLE if name in matches and name in helpers
         }

@@ -62,10 +62,11 @@ class FormatNotInstalled(UnreadableRecording):
     code = "format_not_installed"
 
 
-class BadChannelMap(UnreadableRecording):
+class BadChannelMap(ApiError):
     """A mapping names a signal, a channel or a unit that the file does not have."""
 
-    code = "bad_mapping"
+    status: ClassVar[int] = 422
+    code: ClassVar[str] = "bad_mapping"
 
     def __init__(self, message: str, signal: str) -> None:
         super().__init__(message)

@@ -128,6 +128,12 @@ class Recording:
     logger: str = ""
     """Files of the same format with the same channels have the same; empty: not told apart."""
 
+    @property
+    def channels(self) -> list[str]:
+        """The channels of the file, sorted."""
+        taken = (mapped.channel for mapped in self.mapping.values() if mapped.channel)
+        return sorted({*taken, *self.unmapped})
+
 
 class LiveFrame(NamedTuple):
     """One moment of a drive, as streams and the coach see it."""

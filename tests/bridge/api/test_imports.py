@@ -3,8 +3,10 @@
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from runtime.bridge.formats.channelmaps import maps_file
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start
 from tests.bridge.formats.logkit import drive as log_drive
@@ -162,3 +164,119 @@ async def test_an_imported_log_keeps_the_car_that_decoded_it(
         body = {"path": str(path), "session_id": "one", **({"car": asked} if asked else {})}
         await bridge.ok("POST", "/session/import", body)
         assert (await bridge.ok("GET", "/session/one"))["session"]["car"] == kept
+
+
+FOREIGN = "EngineSpeed ECU_RPM GasPedalPosition Pedal2 latacc latacc-calc"
+
+
+def foreign_vbo(path: Path, names: str = FOREIGN) -> str:
+    """A drive whose channels have names of another maker; numbers tell them apart."""
+    rows = [
+        f"{n / 10:.1f} {60 + n % 7} " + " ".join(f"{at * 40 + n % 9}" for at in range(6))
+        for n in range(100)
+    ]
+    path.write_text(f"[column names]\ntime velocity {names}\n[data]\n" + "\n".join(rows))
+    return str(path)
+
+
+async def test_an_import_says_which_channels_it_took(bridge: Bridge, tmp_path: Path) -> None:
+    path = foreign_vbo(tmp_path / "day.vbo", FOREIGN.replace("latacc-calc", "Latacc_mps2"))
+    done = await bridge.ok("POST", "/session/import", {"path": path, "session_id": "s"})
+    assert done["mapping"]["rpm"] == {
+        "channel": "EngineSpeed", "unit": "rpm", "assumed": True, "why": "name",
+        "others": ["ECU_RPM"], "constant": [],
+    }  # fmt: skip
+    assert done["mapping"]["speed_ms"]["unit"] == "km/h"
+    assert done["mapping"]["brake_bar"]["channel"] is None
+    assert done["mapping"]["brake_bar"]["why"] == "none"
+
+
+async def test_a_person_changes_the_mapping_and_it_is_kept_for_the_logger(
+    bridge: Bridge, tmp_path: Path
+) -> None:
+    path = foreign_vbo(tmp_path / "day.vbo")
+
+    async def imported(session_id: str, **more: object) -> dict[str, tuple[str | None, str]]:
+        body = {"path": path, "session_id": session_id, **more}
+        done = await bridge.ok("POST", "/session/import", body)
+        return {name: (one["channel"], one["why"]) for name, one in done["mapping"].items()}
+
+    preview = await bridge.ok("POST", "/session/import/preview", {"path": path})
+    assert preview["mapping"]["rpm"]["channel"] == "EngineSpeed"
+    assert "Pedal2" in preview["channels"]
+    assert (await bridge.ok("GET", "/sessions"))["count"] == 0
+
+    mapping = {"rpm": "ecu_rpm", "throttle_pct": None, "brake_bar": "Pedal2:psi"}
+    given = await imported("one", mapping=mapping)
+    assert given["rpm"] == ("ECU_RPM", "given")
+    assert given["throttle_pct"] == (None, "given")
+    assert given["brake_bar"] == ("Pedal2", "given")
+    columns = (await bridge.service.db.read_frames("one")).columns
+    assert columns["rpm"].min() == 40
+    assert columns["brake_bar"].max() == pytest.approx(128 * 0.0689476)
+    assert np.isnan(columns["throttle_pct"]).all()
+
+    foreign_vbo(tmp_path / "day.vbo")  # the next file of the same logger
+    assert (await imported("two"))["rpm"] == ("ECU_RPM", "kept")
+    assert (await imported("three", mapping={"rpm": "EngineSpeed"}))["rpm"][1] == "given"
+    fourth = await imported("four")
+    assert fourth["rpm"] == ("EngineSpeed", "kept")
+    assert fourth["throttle_pct"] == ("GasPedalPosition", "name"), "a new mapping replaces the old"
+    assert (await imported("five", mapping={}))["rpm"] == ("EngineSpeed", "name")
+    assert (await imported("six"))["rpm"] == ("EngineSpeed", "name")
+
+    path = foreign_vbo(tmp_path / "other.vbo", FOREIGN.replace("Pedal2", "Pedal3"))
+    await imported("seven", mapping={"rpm": "ECU_RPM"})
+    path = str(tmp_path / "day.vbo")
+    assert (await imported("eight"))["rpm"][1] == "name", "another logger's is not used"
+
+
+@pytest.mark.parametrize(
+    ("mapping", "status", "said"),
+    [
+        ({"rpm": "Nowhere"}, 422, "EngineSpeed, ECU_RPM"),
+        ({"revs": "ECU_RPM"}, 422, "there are speed_ms"),
+        ({"rpm": "ECU_RPM:psi"}, 422, "one of rpm"),
+        ({"rpm": 5}, 400, ""),
+        ("rpm=ECU_RPM", 400, ""),
+    ],
+)
+async def test_a_mapping_that_does_not_fit_is_refused(
+    mapping: object, status: int, said: str, bridge: Bridge, tmp_path: Path
+) -> None:
+    body = {"path": foreign_vbo(tmp_path / "day.vbo"), "mapping": mapping}
+    for route in ("/session/import", "/session/import/preview"):
+        answer = await bridge.post(route, body)
+        assert answer.status == status
+        assert said in answer.json["error"]
+        if status == 422:
+            assert answer.json["code"] == "bad_mapping"
+            assert answer.json["param"].startswith("mapping.")
+    assert (await bridge.ok("GET", "/sessions"))["count"] == 0
+
+
+async def test_a_damaged_file_of_mappings_is_said_and_not_passed_over(
+    bridge: Bridge, tmp_path: Path
+) -> None:
+    body = {"path": foreign_vbo(tmp_path / "day.vbo"), "mapping": {"rpm": "ECU_RPM"}}
+    await bridge.ok("POST", "/session/import", body)
+    maps_file(bridge.service.settings.database).write_text("{", encoding="utf-8")
+    refused = await bridge.refused("POST", "/session/import", {**body, "session_id": "two"})
+    assert refused == (422, "channel_maps_unreadable")
+
+
+async def test_the_mapping_of_a_log_overrules_the_car_file(start: Start, tmp_path: Path) -> None:
+    path = str(write(tmp_path / "drive.log", log_drive(5)))
+    async with start(can_car_config=CAR) as bridge:
+        done = await bridge.ok("POST", "/session/import", {"path": path, "session_id": "one"})
+        assert done["mapping"]["speed_ms"]["why"] == "car"
+        body = {"path": path, "session_id": "two", "mapping": {"throttle_pct": "none"}}
+        done = await bridge.ok("POST", "/session/import", body)
+        assert done["mapping"]["throttle_pct"] == {
+            "channel": None, "unit": "", "assumed": False, "why": "given", "others": [],
+            "constant": [],
+        }  # fmt: skip
+        names = [
+            row["name"] for row in (await bridge.ok("GET", "/session/two/capabilities"))["signals"]
+        ]
+        assert "throttle_pct" not in names

@@ -141,3 +141,45 @@ def test_a_terminal_is_shown_how_far_it_is(
     assert code == 0
     assert "good.log: " in shown.err
     assert shown.out.startswith("good.log: session ")
+
+
+def test_a_mapping_is_shown_given_kept_listed_and_forgotten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "day.vbo"
+    rows = "\n".join(f"{n / 10} {50 + n % 5} {1000 + n} {2000 + n}" for n in range(50))
+    path.write_text(f"[column names]\ntime velocity EngineSpeed ECU_RPM\n[data]\n{rows}\n")
+    flags = ["--db", str(tmp_path / "db"), "--db-backend", "lightweight"]
+
+    def run_here(*arguments: str, code: int = 0) -> str:
+        assert imports.main([*arguments, *flags]) == code
+        return "".join(capsys.readouterr())
+
+    shown = run_here(str(path), "--dry-run")
+    assert "speed_ms: velocity (in km/h, not stated)" in shown
+    assert "rpm: EngineSpeed (in rpm, not stated; rather than ECU_RPM)" in shown
+    assert "brake_bar: none" in shown
+    assert not (tmp_path / "db").exists()
+    assert run_here("--list-maps") == ""
+    first = run_here(str(path), "--map", "rpm=ECU_RPM", "--session-id", "one")
+    assert "rpm from ECU_RPM" in first
+    assert "rpm=ECU_RPM (day.vbo, " in run_here("--list-maps")
+    kept = json.loads(run_here(str(path), "--session-id", "two", "--json"))
+    assert (kept["mapping"]["rpm"]["channel"], kept["mapping"]["rpm"]["why"]) == ("ECU_RPM", "kept")
+    assert "rpm: ECU_RPM (in rpm, not stated; kept)" in run_here(str(path), "--dry-run")
+    refused = run_here(str(path), "--map", "rpm=Nothing", code=1)
+    assert "there are velocity, EngineSpeed, ECU_RPM" in refused
+    run_here(str(path), "--forget-map", "--session-id", "three")
+    assert run_here("--list-maps") == ""
+
+
+@pytest.mark.parametrize(
+    "flag", [["--map", "rpm"], ["--map", "=x"], ["--map", "a=b", "--forget-map"]]
+)
+def test_a_mapping_that_cannot_be_read_is_wrong_use(
+    flag: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        imports.main(["a.vbo", *flag])
+    assert leaving.value.code == 2
+    assert "--map" in capsys.readouterr().err
