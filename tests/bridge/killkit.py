@@ -127,9 +127,11 @@ async def flood(port: int, pid: int, trial: int, known: Marks) -> None:
 
 
 async def faults(port: int, known: Marks) -> dict[str, int]:
-    """How many acknowledged frames are lost or wrong, how many are doubled, how many gaps."""
-    found = {"lost": 0, "doubled": 0, "gaps": 0}
+    """How many acknowledged frames are lost or wrong, how many are doubled, gaps, false alarms."""
+    found = {"lost": 0, "doubled": 0, "gaps": 0, "alarms": 0}
     connection = await Connection.to(port)
+    health = json.loads(await connection.ask("GET", "/health"))
+    found["alarms"] += health["db"]["recovered_from"] is not None
     for sid, marks in known.items():
         file = await connection.ask("GET", f"/session/{sid}/export.parquet")
         read = parquet.read_table(io.BytesIO(file), columns=["frame_idx", "rpm"], use_threads=False)
@@ -164,7 +166,7 @@ def launch(app: web.Application, listener: socket.socket) -> int:
 
 def trials(app: web.Application, numbers: Iterable[int], until: float) -> dict[str, int]:
     """The sum of what these trials on one database, and a last look at all of it, found."""
-    total = dict.fromkeys(("lost", "doubled", "gaps", "acknowledged", "kills"), 0)
+    total = dict.fromkeys(("lost", "doubled", "gaps", "alarms", "acknowledged", "kills"), 0)
     last: Marks = {}
     everything: Marks = {}
     with bind("127.0.0.1", 0) as listener:

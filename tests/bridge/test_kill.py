@@ -19,10 +19,11 @@ def test_no_acknowledged_frame_is_lost_or_doubled(tmp_path: Path, backend: str, 
     done = subprocess.run([*program, str(KILLS)], cwd=root, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()[-3000:]
     found = json.loads(done.stdout)
-    assert {name: found[name] for name in ("lost", "doubled", "gaps")} == {
+    assert {name: found[name] for name in ("lost", "doubled", "gaps", "alarms")} == {
         "lost": 0,
         "doubled": 0,
         "gaps": 0,
+        "alarms": 0,
     }
     assert found["kills"] > min(KILLS, 20)
     assert found["acknowledged"] > found["kills"]

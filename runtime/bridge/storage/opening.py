@@ -50,12 +50,14 @@ class Opened:
     recovered_from: str | None
     owed: Write | None
     """What could not be written yet for want of room."""
+    acknowledged: salvage.FrameCount
 
     def close(self) -> None:
         """Close the database, then let others in."""
         try:
             self.engine.close()
         finally:
+            self.acknowledged.close()
             self.lock.close()
 
 
@@ -70,6 +72,7 @@ def open_database(path: Path, choice: Choice, seed: Sequence[SignalRow]) -> Open
         lock = instance.claim(path.with_name(path.name + ".lock"), SETTING)
     try:
         backend = choose_backend(path, choice)
+        acknowledged = salvage.FrameCount(path)
         engine, aside = _mended(path, backend)
         try:
             _forget_unused(engine)
@@ -83,10 +86,19 @@ def open_database(path: Path, choice: Choice, seed: Sequence[SignalRow]) -> Open
             aside = salvage.set_aside(path, _ENDS[backend])
             engine = _engine(path, backend)
             state, owed = load_state(engine, seed)
+        if (missing := acknowledged.read() - state.n_frames) > 0:
+            log.error(
+                "the database lacks %d frames that were acknowledged:"
+                " its log was emptied or cut short, or it is an older copy",
+                missing,
+            )
+            kept = acknowledged.set_aside()
+            aside = aside or kept
+        acknowledged.write(state.n_frames)
     except BaseException:
         lock.close()
         raise
-    return Opened(engine, state, lock, aside, owed)
+    return Opened(engine, state, lock, aside, owed, acknowledged)
 
 
 @contextlib.contextmanager
@@ -299,6 +311,7 @@ def load_state(engine: Engine, seed: Sequence[SignalRow] = ()) -> tuple[State, W
         session.session_id: _recounted(connection, session, state) if session.dirty else session
         for session in stored
     }
+    state.n_frames = sum(session.n_frames for session in state.sessions.values())
     first = partial(sessions.note_opening, boots=state.boots, seed=tuple(seed))
     if _written(engine, state, first):
         return state, None

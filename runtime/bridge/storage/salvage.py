@@ -1,10 +1,12 @@
 """What is done with damaged database files: kept aside, and as much as can be read is read."""
 
+import contextlib
 import logging
 import re
 import shutil
 import time
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,52 @@ _WAL_HEADER: Final = 32
 _FRAME_HEADER: Final = 24
 _COPY: Final = 1 << 20
 _ROUNDS: Final = 1 << 16
+
+
+class FrameCount:
+    """How many frames were acknowledged, in a file beside the database and outside its log.
+
+    It is written after each commit and never synced: it survives the process, and after a power cut
+    it may name fewer frames than the database holds, never more.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Of the database at *path*, which may not exist yet."""
+        self._path = path.with_name(path.name + ".count")
+        if not path.exists():
+            self._path.unlink(missing_ok=True)
+        self._file: FileIO | None = None
+        self._written = -1
+
+    def read(self) -> int:
+        """The number that was written last; 0: there is none."""
+        try:
+            return int(self._path.read_text("ascii"))
+        except (OSError, ValueError):
+            return 0
+
+    def write(self, count: int) -> None:
+        """Note the number; on a full disk the one before stays."""
+        if count == self._written:
+            return
+        with contextlib.suppress(OSError):
+            if self._file is None:
+                self._path.touch(mode=0o600)
+                self._file = FileIO(self._path, "r+")
+            self._file.seek(0)
+            self._file.write(b"%020d\n" % count)
+            self._written = count
+
+    def set_aside(self) -> str:
+        """Keep the file under another name, which is returned."""
+        aside = stamped(self._path)
+        self._path.rename(aside)
+        return aside.name
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
 
 
 def stamped(path: Path) -> Path:

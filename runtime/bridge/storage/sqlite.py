@@ -52,7 +52,7 @@ _LOG_BYTES: Final = 16 << 20
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _NO_TEXT: Final = "Could not decode to UTF-8"
 """What Python says of a text with other bytes in it than were written."""
-_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LAST_PAGE: Final = slice(16, 20)
 """Of the index: the number of the last page that is valid."""
 # SQLite has no NaN; infinities are never stored, so one of them can stand for null on the way out.
@@ -381,7 +381,9 @@ def _looking(path: Path, how: str) -> Iterator[sqlite3.Connection]:
 
 
 def no_room(path: Path) -> bool:
-    """Whether a small file cannot be written beside *path* for want of space."""
+    """Whether *path* and its log cannot grow, or nothing can be written beside them."""
+    if any(_is_full(path.with_name(path.name + end)) for end in ("", WAL)):
+        return True
     probe = path.with_name(path.name + ".room")
     try:
         probe.write_bytes(bytes(256 << 10))
@@ -391,6 +393,16 @@ def no_room(path: Path) -> bool:
         with contextlib.suppress(OSError):
             probe.unlink(missing_ok=True)
     return False
+
+
+def _is_full(file: Path) -> bool:
+    """Whether *file* is as large as this process may make one (``ulimit -f``)."""
+    try:
+        import resource  # absent on Windows
+    except ImportError:
+        return False
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return most != resource.RLIM_INFINITY and file.exists() and file.stat().st_size >= most
 
 
 def _spare(path: Path) -> None:

@@ -61,7 +61,12 @@ class Store:
         self._loop = asyncio.get_running_loop()
         self._readers = Readers(opened.engine)
         self._writer = Writer(
-            opened.engine, opened.state, self._finished, opening.load_state, opened.owed
+            opened.engine,
+            opened.state,
+            self._finished,
+            opening.load_state,
+            opened.acknowledged.write,
+            opened.owed,
         )
         self._exports = Exports(opened.state, self._readers)
         self.backend: Backend = opened.engine.kind

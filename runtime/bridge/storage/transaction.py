@@ -184,6 +184,8 @@ class State:
     """How often the database was opened, this time included."""
     staged: list[int] = field(default_factory=list)
     """Keys of imports that did not come to their end."""
+    n_frames: int = 0
+    """Of all sessions together."""
 
     def become(self, other: "State") -> None:
         """Take over all that *other* knows."""
@@ -493,10 +495,11 @@ class Transaction:
         self.state.counters.update(self._counters)
         self.state.signals.update(self._signals)
         for session_id, session in self._sessions.items():
-            if session is None:
-                self.state.sessions.pop(session_id, None)
-            else:
+            before = self.state.sessions.pop(session_id, None)
+            self.state.n_frames -= before.n_frames if before else 0
+            if session is not None:
                 self.state.sessions[session_id] = session
+                self.state.n_frames += session.n_frames
 
 
 def select(

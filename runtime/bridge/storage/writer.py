@@ -62,13 +62,15 @@ class Writer:
         state: State,
         answer: Callable[[list[Job]], None],
         reload: Callable[[Engine], tuple[State, Write | None]],
+        count: Callable[[int], None],
         owed: Write | None = None,
     ) -> None:
-        """*owed* is written first of all, as soon as it can be."""
+        """*count* hears after each commit how many frames there are; *owed* is written first."""
         self._engine = engine
         self._state = state
         self._answer = answer
         self._reload = reload
+        self._count = count
         self._owed = owed
         self._changed = threading.Condition()
         self._waiting: deque[Job] = deque()
@@ -211,6 +213,7 @@ class Writer:
             self._reopen(error)
             return reason
         tx.apply()
+        self._count(self._state.n_frames)
         self._commits.append((time.perf_counter() - started, size))
         self._n_commits += 1
         now = time.monotonic()

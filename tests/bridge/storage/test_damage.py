@@ -20,7 +20,7 @@ from runtime.bridge.storage.telemetry import frame_matrix
 from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import Backend
 from runtime.web.instance import AlreadyRunning
-from tests.bridge.storage.storekit import DRIVER, NOON, frames, opened, series
+from tests.bridge.storage.storekit import DRIVER, NOON, frames, opened, recording, series
 
 WAL: Final = {"lightweight": "-wal", "analytical": ".wal"}
 APPENDS: Final = 30
@@ -141,7 +141,7 @@ async def test_a_damaged_log_costs_only_what_lies_behind_the_damage(
         store = await opened(folder / "bridge.db", kind)
         found = await prefix(store)
         kept.append(found)
-        if how in (flip, noise) and found < APPENDS:
+        if found < APPENDS:
             assert store.recovered_from is not None
         if store.recovered_from is not None:
             assert content_of(folder, store.recovered_from)
@@ -157,6 +157,55 @@ async def test_a_damaged_log_costs_only_what_lies_behind_the_damage(
         await store.close()
     if how is not nothing_left:
         assert max(kept) > 0
+
+
+@pytest.mark.parametrize("how", ["emptied", "taken away"])
+async def test_a_log_without_what_was_acknowledged_is_reported_once(
+    kind: Backend,
+    killed: dict[str, Path],
+    tmp_path: Path,
+    how: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(killed[kind], folder)
+    wal = folder / f"bridge.db{WAL[kind]}"
+    wal.unlink()
+    if how == "emptied":
+        wal.touch()
+    store = await opened(folder / "bridge.db", kind)
+    assert store.recovered_from is not None
+    assert ".corrupt-" in store.recovered_from
+    assert int(content_of(folder, store.recovered_from)) == APPENDS * EACH
+    assert f"lacks {APPENDS * EACH} frames" in caplog.text
+    await store.append_frames("s", frames(EACH))
+    await store.close()
+    caplog.clear()
+    for _ in range(2):
+        store = await opened(folder / "bridge.db", kind)
+        assert store.recovered_from is None
+        assert len(await store.read_frames("s")) == EACH
+        await store.close()
+    assert not caplog.text
+    for file in folder.glob("bridge.db*"):  # a new database owes nothing
+        if file.is_file() and not file.name.endswith(".count"):
+            file.unlink()
+    store = await opened(folder / "bridge.db", kind)
+    assert store.recovered_from is None
+    await store.close()
+
+
+async def test_a_renamed_session_and_an_import_are_counted(kind: Backend, path: Path) -> None:
+    store = await opened(path, kind)
+    await store.append_frames("s", frames(30))
+    await store.rename_session("s", "t")
+    await store.append_frames("s", frames(10))
+    await store.import_recording("whole", recording(500))
+    assert int(path.with_name(f"{path.name}.count").read_text()) == 540
+    await store.close()
+    store = await opened(path, kind)
+    assert store.recovered_from is None
+    await store.close()
 
 
 @pytest.mark.slow
