@@ -3,23 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Final, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 
-from runtime.bridge.session.geometry import Indices, Plane, Ring, ring
+from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.laps import TIE_S, Laps, Segment
-from runtime.bridge.session.progress import Progress, Span, lap_progress, thirds, within
+from runtime.bridge.session.progress import Progress, Span, lap_progress, thirds
 from runtime.bridge.session.series import Series
-from runtime.bridge.track.corners import DetectedCorner, detect_corners, straights
+from runtime.bridge.track.corners import DetectedCorner, corners_of_line, straights
+from runtime.bridge.track.driven import DrivenLine, session_line, usual_values
 from runtime.bridge.track.model import Corner, Spot, Straight, Track
 
 T = TypeVar("T")
-LEAST_LINE_M: Final = 100.0
-"""A lap shorter than this shows no corners."""
-LONGEST_LINE_M: Final = 100_000.0
-"""A longer one is no circuit, as a track file is none; its distance is a fault."""
-LEAST_FIXES: Final = 20
 
 
 class NoCompleteLap(ValueError):
@@ -43,6 +39,8 @@ class Drive:
     """The complete laps that an analytic is about, in time order."""
     progress: Progress
     track: Track | None = None
+    driven: DrivenLine | None = None
+    """The line that the session drives, where no track file has one."""
     words: str = ""
     """What the driver called a place of which there is no track file."""
     partial: bool = False
@@ -131,16 +129,19 @@ class Drive:
 
     @cached_property
     def detected(self) -> tuple[Corner, ...] | None:
-        """Corners found in the circuit's line, else in the fastest lap; None without either."""
+        """Corners found in the circuit's line, else in the driven one; None without either."""
         if self.whole is not None:  # the corners do not depend on which lap is looked at
             return self.whole.detected
         if self.track is not None and self.track.line is not None:
-            path: Ring | None = self.track.line.ring
+            line, speed = self.track.line, self.series["speed_ms"]
+            bends = corners_of_line(line, usual_values(self.progress, self.counted, speed, line))
+        elif self.driven is not None:
+            bends = corners_of_line(self.driven.line, self.driven.speed_ms)
+            scale = self.length_m / self.driven.line.length_m
+            bends = [bend.scaled(scale) for bend in bends]
         else:
-            path = driven_line(self)
-        if path is None:
             return None
-        return tuple(_corner(i, bent) for i, bent in enumerate(detect_corners(path), 1))
+        return tuple(_corner(i, bend) for i, bend in enumerate(bends, 1))
 
 
 def once_per_drive(compute: Callable[[Drive], T]) -> Callable[[Drive], T]:
@@ -176,11 +177,24 @@ def drive_of(
         complete = (laps.full._replace(kind="lap", number=1, valid=True, best=True),)
     if not complete:
         raise NoCompleteLap
-    progress = lap_progress(laps, track.line if track is not None else None)
-    if progress is None:
-        progress = _along(laps)
-    drive = Drive(laps, complete, progress, track, words, partial=whole)
+    progress, driven = place_laps(laps, track)
+    drive = Drive(
+        laps, complete, progress or _along(laps), track, driven, words=words, partial=whole
+    )
     return drive if lap is None else restrict_to_lap(drive, lap)
+
+
+def place_laps(laps: Laps, track: Track | None) -> tuple[Progress | None, DrivenLine | None]:
+    """Where each frame is, and the line that the session drives where *track* has none.
+
+    Without a track the places are those of the driven line, else of the distance.
+    """
+    line = track.line if track is not None else None
+    driven = session_line(laps) if line is None else None
+    if track is not None or driven is None:
+        return lap_progress(laps, line), driven
+    nowhere = np.full(len(laps.series), np.nan)  # beside its own line no lap is off the line
+    return driven.progress._replace(offset=nowhere), driven
 
 
 def restrict_to_lap(drive: Drive, lap: int) -> Drive:
@@ -195,41 +209,14 @@ def _along(laps: Laps) -> Progress:
     return Progress(p, length, "distance", np.full(len(laps.series), np.nan))
 
 
-def driven_line(drive: Drive) -> Ring | None:
-    """The fastest lap as a path of 5 m steps; None where positions are not good enough."""
-    series, lap = drive.series, drive.best
-    if not series.gps_usable or drive.partial:
-        return None
-    if not LEAST_LINE_M <= drive.length_m <= LONGEST_LINE_M:
-        return None
-    fixed = series.fixed[lap.frames]
-    if fixed.sum() < LEAST_FIXES:
-        return None
-    lat, lon = series["lat"][lap.frames][fixed], series["lon"][lap.frames][fixed]
-    x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
-    at = np.maximum.accumulate(within(drive.progress, lap)[fixed])
-    inside = (at >= 0) & (at < drive.length_m) & np.append(True, np.diff(at) > 0)
-    if inside.sum() < LEAST_FIXES:
-        return None
-    x, y, at = x[inside], y[inside], at[inside]
-    # A ring begins at 0: the place of the line lies between the lap's last fix and its first.
-    begin = at[-1] - drive.length_m
-    share = -begin / (at[0] - begin)
-    if at[0] > 0:
-        x = np.append(x[-1] + share * (x[0] - x[-1]), x)
-        y = np.append(y[-1] + share * (y[0] - y[-1]), y)
-        at = np.append(0.0, at)
-    return ring(x, y, at, drive.length_m)
-
-
-def _corner(number: int, bent: DetectedCorner) -> Corner:
+def _corner(number: int, bend: DetectedCorner) -> Corner:
     return Corner(
         name=f"C{number}",
         number=number,
-        direction=bent.direction,
-        severity=bent.severity,
-        entry=Spot(bent.entry_m),
-        apex=Spot(bent.apex_m),
-        exit=Spot(bent.exit_m),
-        curvature_peak=bent.peak,
+        direction=bend.direction,
+        severity=bend.severity,
+        entry=Spot(bend.entry_m),
+        apex=Spot(bend.apex_m),
+        exit=Spot(bend.exit_m),
+        curvature_peak=bend.peak,
     )

@@ -5,10 +5,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry, driven_line
+from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.reference import NONE, References
-from runtime.bridge.session.geometry import Indices, Line, Plane, Ring
+from runtime.bridge.session.geometry import Indices, Line
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.track.model import Corner, DangerZone, Marker, Spot
@@ -66,8 +66,8 @@ class TrackMap(NamedTuple):
     """The complete laps with a fix, in time order."""
     centre_lat: Numbers
     centre_lon: Numbers
-    """The line of the track file, else the fastest lap in steps of 5 m; once around, the start not
-    repeated; empty where there is neither."""
+    """The line of the track file, else the median of the laps in steps of 4 m; once around, the
+    start not repeated; empty where there is neither."""
     bounds: tuple[float, float, float, float] | None
     """South, west, north, east of all that is drawn; a west above the east lies over the date
     line."""
@@ -76,15 +76,10 @@ class TrackMap(NamedTuple):
 def track_map(drive: Drive) -> TrackMap:
     """The map of a drive; without positions, what the track file gives of it."""
     track = drive.track
-    line, ring, plane = _centre(drive)
+    line = _centre(drive)
     laps = tuple(one for lap in drive.counted if len((one := _driven(drive, lap)).lat))
-    if line is not None:
-        lat, lon = line.lat, line.lon
-    elif ring is not None and plane is not None:
-        lat, lon = plane.latlon(ring.x, ring.y)
-    else:
-        lat = lon = np.zeros(0)
-    places = _Places(ring, plane)
+    lat, lon = (line.lat, line.lon) if line is not None else (np.zeros(0), np.zeros(0))
+    places = _Places(line)
     try:
         corners = drive.corners
     except NoGeometry:
@@ -107,15 +102,11 @@ def track_map(drive: Drive) -> TrackMap:
 class _Places(NamedTuple):
     """Where distances of the centre line lie."""
 
-    ring: Ring | None
-    plane: Plane | None
+    line: Line | None
 
     def at(self, distance_m: float) -> tuple[float | None, float | None]:
         """Latitude and longitude."""
-        if self.ring is None or self.plane is None:
-            return None, None
-        lat, lon = self.plane.latlon(*self.ring.at(np.array([distance_m])))
-        return float(lat[0]), float(lon[0])
+        return (None, None) if self.line is None else self.line.place(distance_m)
 
     def of(self, place: Spot | Marker) -> tuple[float | None, float | None]:
         """As the track file gives it, else on the line."""
@@ -123,17 +114,11 @@ class _Places(NamedTuple):
         return (place.lat, place.lon) if known else self.at(place.distance_m)
 
 
-def _centre(drive: Drive) -> tuple[Line | None, Ring | None, Plane | None]:
-    """The centre line as it was given, and as even steps in a plane."""
-    line = drive.track.line if drive.track is not None else None
-    if line is not None:
-        return line, line.ring, line.plane
-    ring, lap = driven_line(drive), drive.best
-    if ring is None:
-        return None, None, None
-    fixed = np.flatnonzero(drive.series.fixed[lap.frames])
-    at = lap.first + int(fixed[0])  # `driven_line` measures from the lap's first fix
-    return None, ring, Plane(float(drive.series["lat"][at]), float(drive.series["lon"][at]))
+def _centre(drive: Drive) -> Line | None:
+    """The line of the track file, else the driven one."""
+    if drive.track is not None and drive.track.line is not None:
+        return drive.track.line
+    return drive.driven.line if drive.driven is not None else None
 
 
 def _driven(drive: Drive, lap: Segment) -> LapLine:

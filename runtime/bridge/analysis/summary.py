@@ -5,14 +5,13 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.drive import Drive, place_laps
 from runtime.bridge.analysis.reference import aims
 from runtime.bridge.session.definitions import is_coasting, is_coasting_told, share_of_time
 from runtime.bridge.session.laps import Laps, Segment
 from runtime.bridge.session.progress import (
     Progress,
     Span,
-    lap_progress,
     sector_times,
     thirds,
 )
@@ -78,7 +77,7 @@ class Summary:
 
 def summarise(laps: Laps, track: Track | None = None) -> Summary:
     """The summary of detected laps; sectors and line are those of *track*, where it is given."""
-    progress = lap_progress(laps, track.line if track else None)
+    progress, _ = place_laps(laps, track)
     spans: Sequence[Span] = ()
     if progress is not None:
         own = track.sectors if track is not None else ()
@@ -91,7 +90,7 @@ def summarise(laps: Laps, track: Track | None = None) -> Summary:
         full=_stretch(laps.full),
         segments=tuple(_stretch(segment) for segment in laps.segments),
         laps=tuple(counted),
-        length_m=laps.length_m,
+        length_m=progress.length_m if progress is not None else laps.length_m,
         apexes=_apexes(laps, progress, track) if progress and track and track.corners else (),
     )
 

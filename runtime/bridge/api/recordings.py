@@ -273,7 +273,7 @@ async def export(
     "/session/{sid}/track", errors=(UnknownSession, NoRows, NoCircuit, BadQuery, *READ_ERRORS)
 )
 async def circuit(request: web.Request, *, path: SessionPath, query: CircuitQuery) -> CircuitAnswer:
-    """Make a track file of the session's median lap; nothing is stored."""
+    """Make a track file of the line that the session drives; nothing is stored."""
     service = request.app[SERVICE]
     row = service.session(path.sid)
     if not row.n_frames:

@@ -62,8 +62,8 @@ def _parser() -> argparse.ArgumentParser:
     build = commands.add_parser(
         "build",
         help="make a circuit from a recording, a session or a centre line",
-        description="Makes a circuit of the median lap of a recording, in a file of any kind that "
-        "is imported or in a session, or of a centre line in GeoJSON. For a session a running "
+        description="Makes a circuit of the line that a recording drives, in a file of any kind "
+        "that is imported or in a session, or of a centre line in GeoJSON. For a session a running "
         "bridge is asked, else its database is read.",
         allow_abbrev=False,
     )

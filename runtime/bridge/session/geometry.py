@@ -107,6 +107,11 @@ class Ring:
         """Metres along the path from a point to the next."""
         return self.length_m / len(self.x)
 
+    @property
+    def places(self) -> Numbers:
+        """Metres along the path of each point."""
+        return np.arange(len(self.x), dtype=np.float64) * self.step
+
     @cached_property
     def chords(self) -> tuple[Numbers, Numbers]:
         """The way from each point to the next."""

@@ -313,7 +313,7 @@ async def _aside(row: SessionRow, scope: Scope, work: Callable[[], T]) -> T:
 
 
 async def build_track(store: Store, row: SessionRow, laps: Laps, name: str = "") -> BuiltTrack:
-    """The circuit of a session's median lap, called *name*, else as the session.
+    """The circuit that a session drives, called *name*, else as the session.
 
     Raises `TrackError` where no lap is good enough, or the name has no letter.
     """

@@ -1,25 +1,45 @@
-"""Finds the corners of a closed line by its curvature, and the straights and sectors they leave."""
+"""Finds the corners of a closed line by what they ask of a car, and the straights between them."""
 
+import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.session.geometry import Ring
+from runtime.bridge.session.geometry import Line, Ring, ring
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags
+from runtime.bridge.track.driven import GRID_S, LEAST_MS, fit_locally, pass_times
 from runtime.bridge.track.model import Corner, Direction, Sector, Straight
 
-SMOOTHED_M: Final = 25.0
-LEAST: Final = 0.3
-"""Degrees a metre below which nothing is a corner."""
-SHORTEST_M: Final = 20.0
-MERGED_M: Final = 30.0
+G: Final = 9.80665
+WINDOW_S: Final = 1.2
+"""Accelerations are those of parabolas fitted over so long. Measured on circuits of known corners
+at 0.5 m of noise: at 0.8 s the noise bends, at 1.5 s quick changes of direction vanish."""
+FULL_SHARE: Final = 98.0
+"""Percentile of lateral acceleration over the time of a lap that is the car's grip."""
+CORNER: Final = 0.4
+"""Share of the grip that a bend asks for at its peak to be a corner."""
+BEND: Final = CORNER / 2
+"""Share of the grip from which on it bends."""
+HALF: Final = 0.5
+LEAST_DEG: Final = 12.0
+"""A corner turns at least so far."""
+MERGED_S: Final = 0.6
+"""Bends of one direction that are less apart, once smoothed, are one corner: of a second between
+them the window leaves so much, and nobody uses it."""
 PLATEAU: Final = 0.85
 SEVERITIES: Final = (3.0, 2.0, 1.2, 0.7, 0.4)
 STRAIGHT_M: Final = 150.0
-STRAIGHT_BEND: Final = 0.2
 SHORTEST_SECTOR: Final = 0.1
+TYPICAL_GRIP: Final = 1.1 * G
+TYPICAL_BRAKE: Final = 0.9 * G
+TYPICAL_PUSH: Final = 0.4 * G
+"""Acceleration of a typical car from low speed; at its top speed nothing of it is left."""
+TYPICAL_TOP_MS: Final = 65.0
+TYPICAL_LOOK_M: Final = 20.0
+"""Over such a length the curvature is fitted from which a typical car's speed follows."""
+FINE_M: Final = 2.0
 
 
 class DetectedCorner(NamedTuple):
@@ -37,90 +57,157 @@ class DetectedCorner(NamedTuple):
         """1 for a hairpin to 6."""
         return severity(self.peak)
 
+    def scaled(self, scale: float) -> "DetectedCorner":
+        """The corner on a line that is so many times as long."""
+        entry, apex, leave = (scale * place for place in (self.entry_m, self.apex_m, self.exit_m))
+        return DetectedCorner(self.direction, entry, apex, leave, self.peak / scale)
+
 
 def severity(peak: float) -> int:
     """The class of a corner by its tightest curvature in degrees a metre."""
     return next((i for i, least in enumerate(SEVERITIES, 1) if abs(peak) >= least), 6)
 
 
-def smoothed_curvature(path: Ring) -> Numbers:
-    """Degrees a metre at each point of a path of 5 m steps, averaged over 25 m."""
-    reach = max(1, round(SMOOTHED_M / path.step) // 2)
-    padded = np.concatenate([path.curvature[-reach:], path.curvature, path.curvature[:reach]])
-    mean: Numbers = np.convolve(padded, np.full(2 * reach + 1, 1 / (2 * reach + 1)), mode="valid")
-    return mean
+class Motion(NamedTuple):
+    """How a car goes round a closed path, at even steps of time."""
+
+    place: Numbers
+    """Metres from the start of the path."""
+    turning: Numbers
+    """How fast the course turns, rad/s, positive to the right."""
+    speed: Numbers
+    """m/s."""
+    step_s: float
+
+    @property
+    def lateral(self) -> Numbers:
+        """Acceleration in m/s², positive to the right."""
+        return self.turning * self.speed
+
+    @property
+    def curvature(self) -> Numbers:
+        """1/m, positive to the right."""
+        return self.turning / self.speed
 
 
-def detect_corners(path: Ring) -> list[DetectedCorner]:
-    """The corners of a path of 5 m steps, in the order of their apexes.
+def move_along(path: Ring, speed: Numbers) -> Motion:
+    """The motion of a car with a speed (m/s) at each point of a path."""
+    speed = np.maximum(speed, LEAST_MS)
+    t, lap_s = pass_times(path.places, path.length_m, speed)
+    timed = ring(path.x, path.y, t, lap_s, GRID_S)
+    x, y = (fit_locally(values, timed.step, WINDOW_S).slope for values in (timed.x, timed.y))
+    heading = np.arctan2(x, y)
+    turn = np.roll(heading, -1) - np.roll(heading, 1)
+    turning = ((turn + np.pi) % (2 * np.pi) - np.pi) / (2 * timed.step)
+    place = np.interp(timed.places, np.append(t, lap_s), np.append(path.places, path.length_m))
+    return Motion(place, turning, np.interp(timed.places, t, speed, period=lap_s), timed.step)
 
-    A corner is 20 m or more of one direction above the 70th percentile of curvature and 0.3
-    degrees a metre; neighbours of one direction less than 30 m apart are one. Where so much of
-    the lap bends that the percentile is a corner's own curvature, half of the 90th is taken. A
-    line that bends everywhere has no corners.
+
+def typical_speed(path: Ring) -> Numbers:
+    """The speed in m/s of a typical car at each point of a path.
+
+    What its grip allows in the bends, what it can brake away before them and what its engine gives
+    behind them (Brayshaw and Harrison, "A quasi steady state approach to race car lap simulation").
     """
-    curvature = smoothed_curvature(path)
-    size = np.abs(curvature)
-    usual, tight = np.percentile(size, [70, 90])
-    least = max(LEAST, min(float(usual), float(tight) / 2))
-    found: list[tuple[float, float, int]] = []
+    even = np.full(len(path), TYPICAL_LOOK_M / WINDOW_S)
+    rough = move_along(path, even)
+    bend = np.interp(path.places, rough.place, np.abs(rough.curvature), period=path.length_m)
+    limit = np.minimum(TYPICAL_GRIP / np.maximum(bend, 1e-9), TYPICAL_TOP_MS**2)
+    slowest = int(limit.argmin())  # nothing before it matters behind it
+    squares, bends = np.roll(limit, -slowest).tolist(), np.roll(bend, -slowest).tolist()
+    for i in range(len(squares) - 2, -1, -1):
+        room = math.sqrt(max(TYPICAL_GRIP**2 - (squares[i + 1] * bends[i + 1]) ** 2, 0.0))
+        before = squares[i + 1] + 2 * path.step * min(TYPICAL_BRAKE, room)
+        squares[i] = min(squares[i], before)
+    for i in range(len(squares) - 1):
+        room = math.sqrt(max(TYPICAL_GRIP**2 - (squares[i] * bends[i]) ** 2, 0.0))
+        push = TYPICAL_PUSH * (1 - squares[i] / TYPICAL_TOP_MS**2)
+        squares[i + 1] = min(squares[i + 1], squares[i] + 2 * path.step * min(push, room))
+    return np.roll(np.sqrt(squares), slowest)
+
+
+def detect_corners(path: Ring, speed: Numbers | None = None) -> list[DetectedCorner]:
+    """The corners of a path, in the order of their apexes.
+
+    A corner is a bend of one direction that asks for 40 % or more of the car's grip at its peak,
+    and turns by 12 degrees or more; its window is where it asks for half as much as at its peak.
+    Bends of one direction less than about a second apart are one. *speed* is driven, in m/s at each
+    point, and the grip is the 98th percentile of the lateral acceleration that follows; without it
+    a typical car is assumed. A line that bends everywhere has no corners.
+    """
+    motion = move_along(path, typical_speed(path) if speed is None else speed)
+    lateral = motion.lateral
+    grip = float(np.percentile(np.abs(lateral), FULL_SHARE))
+    corners: list[DetectedCorner] = []
     for sign in (1, -1):
-        bends = sign * curvature >= least
-        if bends.all():
+        used = sign * lateral / max(grip, 1e-9)
+        if (used >= BEND).all():
             return []
-        runs = [
-            (entry, leave, sign)
-            for entry, leave in _runs(bends, sign * curvature, least, path.step)
-            if leave - entry >= SHORTEST_M
-        ]
-        found += _merged(runs, path.length_m)
-    corners = [_bent(run, size, path) for run in found]
+        for first, last in _merged(_runs(used >= BEND), used, motion.step_s):
+            inside = np.arange(first, last + 1) % len(used)
+            turned = math.degrees(abs(motion.turning[inside].sum()) * motion.step_s)
+            if used[inside].max() >= CORNER and turned >= LEAST_DEG:
+                corners.append(_corner(motion, first, last, used, path.length_m))
     return sorted(corners, key=lambda corner: corner.apex_m)
 
 
-def _runs(bends: Flags, curvature: Numbers, least: float, step: float) -> list[tuple[float, float]]:
-    """Where a flag of a ring begins and ends, in metres, between points in proportion.
-
-    A stretch over the ring's first point ends beyond the length.
-    """
-    count = len(bends)
-    begins = np.flatnonzero(bends & ~np.roll(bends, 1))
-    runs = []
-    for begin in begins.tolist():
-        beyond = np.flatnonzero(~np.roll(bends, -begin))
-        end = begin + int(beyond[0]) - 1
-        inside, outside = curvature[begin], curvature[begin - 1]
-        entry = begin - (inside - least) / (inside - outside)
-        inside, outside = curvature[end % count], curvature[(end + 1) % count]
-        leave = end + (inside - least) / (inside - outside)
-        runs.append((float(entry) * step, float(leave) * step))
-    return runs
+def corners_of_line(line: Line, speed: Numbers | None = None) -> list[DetectedCorner]:
+    """The corners of a line; *speed* in m/s at each of its points, None where it is unknown."""
+    path = ring(*line.plane.xy(line.lat, line.lon), line.distance, line.length_m, FINE_M)
+    if speed is not None:
+        speed = np.interp(path.places, line.distance, speed, period=line.length_m)
+    return detect_corners(path, speed)
 
 
-def _merged(runs: list[tuple[float, float, int]], length: float) -> list[tuple[float, float, int]]:
-    """Runs of one direction, those close together joined, over the ring's first point too."""
-    joined: list[tuple[float, float, int]] = []
-    for run in sorted(runs):
-        if joined and run[0] - joined[-1][1] < MERGED_M:
-            joined[-1] = (joined[-1][0], run[1], run[2])
+def _runs(flags: Flags) -> list[tuple[int, int]]:
+    """First and last point of each stretch of a ring; over the ring's end they count on."""
+    begins = np.flatnonzero(flags & ~np.roll(flags, 1))
+    ends = np.flatnonzero(flags & ~np.roll(flags, -1))
+    if len(begins) and ends[0] < begins[0]:
+        ends = np.append(ends[1:], ends[0] + len(flags))
+    return list(zip(begins.tolist(), ends.tolist(), strict=True))
+
+
+def _merged(runs: list[tuple[int, int]], used: Numbers, step_s: float) -> list[tuple[int, int]]:
+    """Runs of one direction, those joined between which the car hardly drives straight."""
+    count = len(used)
+
+    def is_one(end: int, begin: int) -> bool:
+        between = np.arange(end + 1, begin) % count
+        return (begin - end) * step_s < MERGED_S and bool((used[between] > -BEND).all())
+
+    joined: list[tuple[int, int]] = []
+    for first, last in runs:
+        if joined and is_one(joined[-1][1], first):
+            joined[-1] = (joined[-1][0], last)
         else:
-            joined.append(run)
-    if len(joined) > 1 and joined[0][0] + length - joined[-1][1] < MERGED_M:
-        first = joined.pop(0)
-        joined[-1] = (joined[-1][0], first[1] + length, first[2])
+            joined.append((first, last))
+    if len(joined) > 1 and is_one(joined[-1][1], joined[0][0] + count):
+        first, last = joined.pop(0)
+        joined[-1] = (joined[-1][0], last + count)
     return joined
 
 
-def _bent(run: tuple[float, float, int], size: Numbers, path: Ring) -> DetectedCorner:
-    entry, leave, sign = run
-    points = np.arange(np.ceil(entry / path.step), np.floor(leave / path.step) + 1)
-    sizes = size[points.astype(np.intp) % len(size)]
+def _corner(motion: Motion, first: int, last: int, used: Numbers, length: float) -> DetectedCorner:
+    """The corner of a run: where it asks for half of its most, between two points in proportion."""
+    count = len(used)
+    asked = used[np.arange(first - 1, last + 2) % count]
+    half = HALF * float(asked.max())
+    over = np.flatnonzero(asked >= half)
+    i, j = int(over[0]), int(over[-1])
+    begin = first - 1 + i - (asked[i] - half) / (asked[i] - asked[i - 1])
+    end = first - 1 + j + (asked[j] - half) / (asked[j] - asked[j + 1])
+    inside = np.arange(first - 1 + i, first + j)
+    sizes = np.abs(motion.curvature[inside % count])
     # The middle of the tightest part: a long even bend has no single tightest point.
-    apex = float(points[sizes >= PLATEAU * sizes.max()].mean()) * path.step
-    length = path.length_m
-    peak = float(sizes.max())
-    direction: Direction = "right" if sign > 0 else "left"
-    return DetectedCorner(direction, entry % length, apex % length, leave % length, peak)
+    middle = inside[sizes >= PLATEAU * sizes.max()].mean()
+    place = np.append(motion.place, length)  # the ring of time begins at the start of the path
+    entry, apex, leave = (
+        float(np.interp(at % count, np.arange(count + 1), place)) % length
+        for at in (begin, middle, end)
+    )
+    direction: Direction = "right" if motion.turning[inside[0] % count] > 0 else "left"
+    return DetectedCorner(direction, entry, apex, leave, math.degrees(sizes.max()))
 
 
 def straights(corners: Sequence[Corner], length_m: float) -> tuple[Straight, ...]:
@@ -147,20 +234,14 @@ def straights(corners: Sequence[Corner], length_m: float) -> tuple[Straight, ...
     return tuple(named)
 
 
-def sectors(path: Ring) -> tuple[Sector, ...]:
+def sectors(length: float, corners: Sequence[Corner]) -> tuple[Sector, ...]:
     """Three sectors that part at the middles of the two longest straights, else thirds.
 
     The straight that holds start/finish parts nothing: the lap begins there anyway.
     """
-    length = path.length_m
-    curvature = np.abs(smoothed_curvature(path))
-    runs = [
-        (leave - entry, (entry + leave) / 2)
-        for entry, leave in _runs(curvature < STRAIGHT_BEND, -curvature, -STRAIGHT_BEND, path.step)
-        if entry > 0 and leave < length
-    ]
-    middles = sorted(middle for _, middle in sorted(runs)[-2:])
-    bounds = [0.0, *middles, length]
+    free = [one for one in straights(corners, length) if one.start_m < one.end_m]
+    longest = sorted(free, key=lambda one: one.end_m - one.start_m)[-2:]
+    bounds = [0.0, *sorted((one.start_m + one.end_m) / 2 for one in longest), length]
     if len(bounds) != 4 or min(np.diff(bounds)) < SHORTEST_SECTOR * length:
         bounds = [length * i / 3 for i in range(4)]
     return tuple(Sector(f"Sector {i + 1}", bounds[i], bounds[i + 1]) for i in range(3))

@@ -108,12 +108,15 @@ def test_corner_and_mini_sector_deltas_are_those_of_the_true_times() -> None:
 
 
 def test_laps_of_sessions_of_different_lengths_are_scaled_before_they_are_subtracted() -> None:
-    # The same even lap, measured as 1000 m by the one and as 1030 m by the other.
-    short, long = circled(), circled(length_m=1000.0)
-    columns = dict(long.series.frames.columns)
-    columns["distance_m"] = columns["distance_m"] * 1.03
-    long = drive_of(detect(type(long.series.frames)(columns), gate=short.laps.gate))
-    assert long.length_m == pytest.approx(1030.0)
+    # The same even lap, 1000 m long on the one's line and 1030 m on the other's.
+    short = circled()
+    gate = short.laps.gate
+    assert gate is not None
+    columns = dict(short.series.frames.columns)
+    for name, origin in (("lat", gate.lat), ("lon", gate.lon)):
+        columns[name] = origin + 1.03 * (columns[name] - origin)
+    long = drive_of(detect(type(short.series.frames)(columns), gate=gate))
+    assert long.length_m == pytest.approx(1030.0, abs=1.0)
     where = circuit(short)
 
     found = compare_sides(driven_side(short, 1, where), driven_side(long, 1, where), where)

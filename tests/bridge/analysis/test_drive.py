@@ -6,7 +6,7 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import NoCompleteLap, NoGeometry, UnknownLap, driven_line
+from runtime.bridge.analysis.drive import NoCompleteLap, NoGeometry, UnknownLap
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Sector, Straight
 from tests.bridge.analysis.cornerkit import (
@@ -155,7 +155,7 @@ def test_without_positions_or_file_there_is_no_geometry() -> None:
 
     assert drive.geometry is None
     assert drive.straights == ()
-    assert driven_line(drive) is None
+    assert drive.driven is None
     with pytest.raises(NoGeometry):
         _ = drive.corners
 
@@ -167,9 +167,10 @@ def test_a_part_of_a_lap_has_no_line_of_its_own() -> None:
 
 
 def test_a_driven_line_lies_where_was_driven() -> None:
-    path = driven_line(driven(ring_frames(2, hz=10.0)))
+    line = driven(ring_frames(2, hz=10.0)).driven
 
-    assert path is not None
+    assert line is not None
+    path = line.line.ring
     centre_x, centre_y = path.x.mean(), path.y.mean()
     radius = np.hypot(path.x - centre_x, path.y - centre_y)
     np.testing.assert_allclose(radius, LENGTH / (2 * math.pi), rtol=5e-3)

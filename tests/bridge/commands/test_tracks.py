@@ -112,7 +112,7 @@ async def test_a_running_bridge_makes_the_same_circuit(
         assert code == 0, capsys.readouterr().err
         short = await bridge.ok("GET", "/session/mine/track")
         assert (short["track_id"], short["track"]["name"]) == ("mine", "mine")
-        assert short["derived"][0].startswith("The line is lap ")
+        assert short["derived"][0].startswith("The line is the median of ")
         signs = await bridge.refused("GET", "/session/mine/track?name=%2B%2B")
         assert signs == (422, "no_circuit")
         await bridge.ok("POST", "/session/start", {"session_id": "empty"})
