@@ -15,6 +15,8 @@ from runtime.bridge.track.model import Track
 Ground: TypeAlias = Literal["driver", "positions", "lap_length"]
 
 STEP_S: Final = 1.0
+LONGEST_STEP_S: Final = 3.0
+"""Which way a car went during a longer one is not known."""
 LEAST_STEP_M: Final = 5.0
 """A smaller step within a second is noise of a car that stands, or walking pace."""
 LEAST_STEPS: Final = 10
@@ -89,6 +91,7 @@ def driven_way(series: Series) -> Way | None:
     lat, lon = series["lat"][fixes], series["lon"][fixes]
     x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
     moved = np.hypot(np.diff(x), np.diff(y)) >= LEAST_STEP_M
+    moved &= np.diff(series.t[fixes]) <= LONGEST_STEP_S
     far = max(np.ptp(x), np.ptp(y)) >= LEAST_WAY_M
     if moved.sum() < LEAST_STEPS or not far:
         return None

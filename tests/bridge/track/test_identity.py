@@ -143,8 +143,30 @@ def test_a_slow_receiver_repeats_its_position_and_is_believed(laps: Frames) -> N
     assert series(changed(laps, lat=lat, lon=lon)).fixed.all()
 
 
-def resetting(length_m: float, n_laps: int = 3) -> Frames:
-    """A drive without positions whose distance begins anew each lap."""
-    t = np.arange(0.0, (n_laps + 0.5) * length_m / 40.0, 0.1)
-    way = 40.0 * t + length_m / 2
-    return frames(t, distance_m=way % length_m, speed_ms=40.0)
+def around_one_place(count: int) -> Library:
+    """Circuits of some 2.7 km that cross each other, every other one driven the other way."""
+    chance = np.random.default_rng(1)
+    angle = np.linspace(0.0, 2 * np.pi, 600, endpoint=False)
+    tracks = []
+    for number in range(count):
+        waves = [
+            chance.normal(0.0, 120.0 / wave) * np.cos(wave * angle + chance.uniform(0.0, 6.0))
+            for wave in range(2, 7)
+        ]
+        radius = np.maximum(400.0 + np.sum(waves, axis=0), 120.0)
+        way = -angle if number % 2 else angle
+        x = radius * np.cos(way) + chance.normal(0.0, 150.0)
+        y = radius * np.sin(way) + chance.normal(0.0, 150.0)
+        place = at(x, y)
+        trace = Trace(place["lat"], place["lon"], np.full(len(x), np.nan))
+        tracks.append(from_centreline(trace, f"T{number}").track)
+    return Library({track.id: track for track in tracks})
+
+
+def test_of_many_circuits_around_one_place_each_drive_finds_its_own_and_no_other() -> None:
+    library = around_one_place(8)
+    for name, track in library.tracks.items():
+        recorded = drive(track, 2, noise=USUAL).frames
+        others = {key: other for key, other in library.tracks.items() if key != name}
+        assert identify(recorded, library=library).track is track
+        assert identify(recorded, library=Library(others)) == Identity()
