@@ -9,7 +9,13 @@ import numpy as np
 
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.laps import TIE_S, Laps, Segment
-from runtime.bridge.session.progress import Progress, Span, lap_progress, thirds
+from runtime.bridge.session.progress import (
+    Progress,
+    Span,
+    between_splits,
+    lap_progress,
+    thirds,
+)
 from runtime.bridge.session.series import Series
 from runtime.bridge.track.corners import DetectedCorner, corners_of_line, straights
 from runtime.bridge.track.driven import DrivenLine, session_line, usual_values
@@ -98,11 +104,7 @@ class Drive:
     @cached_property
     def sectors(self) -> tuple[Span, ...]:
         """Three, from 0 to the length."""
-        own = self.track.sectors if self.track is not None else ()
-        if len(own) != 3 or self.track is None:
-            return thirds(self.length_m)
-        scale = self.length_m / self.track.length_m
-        return tuple(Span(s.name, s.start_m * scale, s.end_m * scale) for s in own)
+        return sectors_of(self.laps, self.progress, self.track)
 
     @property
     def geometry(self) -> Literal["track", "detected"] | None:
@@ -195,6 +197,17 @@ def place_laps(laps: Laps, track: Track | None) -> tuple[Progress | None, Driven
         return lap_progress(laps, line), driven
     nowhere = np.full(len(laps.series), np.nan)  # beside its own line no lap is off the line
     return driven.progress._replace(offset=nowhere), driven
+
+
+def sectors_of(laps: Laps, progress: Progress, track: Track | None) -> tuple[Span, ...]:
+    """Three sectors: those of the circuit, else between the file's two splits, else thirds."""
+    length = progress.length_m
+    if track is None:
+        own = between_splits(laps, progress)
+    else:
+        scale = length / track.length_m
+        own = tuple(Span(s.name, s.start_m * scale, s.end_m * scale) for s in track.sectors)
+    return own if len(own) == 3 else thirds(length)
 
 
 def restrict_to_lap(drive: Drive, lap: int) -> Drive:

@@ -1,19 +1,16 @@
 """What lists, tables and the leaderboard need of a session's laps; small, and kept as JSON."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from runtime.bridge.analysis.drive import Drive, place_laps
+from runtime.bridge.analysis.drive import Drive, place_laps, sectors_of
 from runtime.bridge.analysis.reference import aims
 from runtime.bridge.session.definitions import is_coasting, is_coasting_told, share_of_time
 from runtime.bridge.session.laps import Laps, Segment
 from runtime.bridge.session.progress import (
     Progress,
-    Span,
     sector_times,
-    thirds,
 )
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
@@ -76,12 +73,9 @@ class Summary:
 
 
 def summarise(laps: Laps, track: Track | None = None) -> Summary:
-    """The summary of detected laps; sectors and line are those of *track*, where it is given."""
+    """The summary of detected laps on *track*, where it is given."""
     progress, _ = place_laps(laps, track)
-    spans: Sequence[Span] = ()
-    if progress is not None:
-        own = track.sectors if track is not None else ()
-        spans = [Span(s.name, s.start_m, s.end_m) for s in own] or thirds(progress.length_m)
+    spans = sectors_of(laps, progress, track) if progress is not None else ()
     counted = []
     for lap in laps.complete:
         times = sector_times(laps, progress, lap, spans) if progress is not None else []

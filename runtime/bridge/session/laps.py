@@ -1,5 +1,6 @@
-"""Finds the laps of a session: by crossings of a gate, else by distance, else its stints."""
+"""Finds the laps of a session: by crossings of a gate, by distance or a counter, or its stints."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,9 +9,16 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.session.gates import LONGEST_S, SHORTEST_S, choose_gate, find_lap_starts
-from runtime.bridge.session.geometry import metres_between
+from runtime.bridge.session.geometry import Indices, metres_between
 from runtime.bridge.session.recording import Frames, Gate, Numbers
-from runtime.bridge.session.series import Series, find_resets, measure_distance, series
+from runtime.bridge.session.series import (
+    LAP_NUMBER,
+    Flags,
+    Series,
+    find_resets,
+    measure_distance,
+    series,
+)
 from runtime.bridge.session.stats import box_plot
 
 Method: TypeAlias = Literal["all", "gps", "distance", "stint"]
@@ -81,6 +89,8 @@ class Laps:
     """In time order, disjoint, of one method; none where nothing moved."""
     gate: Gate | None = None
     """The gate that cut the laps."""
+    splits: tuple[Gate, ...] = ()
+    """Gates between two sectors that came with it."""
     length_m: float | None = None
     """Of a lap: as given, else the median of the complete ones."""
 
@@ -108,32 +118,36 @@ def detect(
 
 
 def detect_laps(
-    series: Series, *, gate: Gate | None = None, track_length_m: float | None = None
+    series: Series,
+    *,
+    gate: Gate | None = None,
+    splits: tuple[Gate, ...] = (),
+    track_length_m: float | None = None,
 ) -> Laps:
-    """The laps of a session, by the first of three methods that finds a complete one.
+    """The laps of a session, by the first method that finds a complete one.
 
-    A gate that is more than 5 km from the middle of the fixes belongs to another circuit, and so
-    does the length: neither is used, and a gate is set where most laps agree.
-    Without any complete lap the stints are given.
+    These are a gate, a distance that begins anew each lap, a counter of laps, and a distance that
+    adds up, cut at whole lengths. A gate that is more than 5 km from the middle of the fixes
+    belongs to another circuit, and so does the length: neither is used, and a gate is set where
+    most laps agree. Without any complete lap the stints are given.
     """
     if gate and series.gps_usable and not _belongs(series, gate):
-        gate = track_length_m = None
+        gate, splits, track_length_m = None, (), None
     length = track_length_m if track_length_m and track_length_m > 0 else None
     way = measure_distance(series, length)
     cut = _Cut(series, way, length)
-    full = cut.segment("all", "all", *_ends(series))
+    used = (gate or choose_gate(series, way)) if series.gps_usable else None
     found: Sequence[Segment] = ()
-    used: Gate | None = None
-    if series.gps_usable:
-        used = gate or choose_gate(series, way)
-        found = cut.between("gps", find_lap_starts(series, used, way)) if used else ()
-    if length and not _any_complete(found):
-        used, found = None, cut.by_distance()
+    if used:
+        found = cut.between("gps", find_lap_starts(series, used, way))
     if not _any_complete(found):
-        used, found = None, cut.stints()
+        used, splits = None, ()
+        ways = cut.by_resets, cut.by_counter, cut.by_lengths
+        found = next((laps for by in ways if _any_complete(laps := by())), ()) or cut.stints()
+    full = cut.segment("all", "all", *_ends(series))
     done = [s.distance_m for s in found if s.kind == "lap" and s.valid]
     median = float(np.median(done)) if done else None
-    return Laps(series, way, full, _judged(found), used, length or median)
+    return Laps(series, way, full, _judged(found), used, splits, length or median)
 
 
 def _ends(series: Series) -> tuple[float, float]:
@@ -177,20 +191,32 @@ class _Cut(NamedTuple):
             gap_s=self.series.gap_time(begin, end),
         )
 
-    def between(self, method: Method, moments: Numbers) -> list[Segment]:
-        """The way out, a candidate between each two moments, and the way in."""
+    def between(
+        self, method: Method, moments: Numbers, at_line: Flags | None = None
+    ) -> list[Segment]:
+        """The way out, a candidate between each two moments, and the way in.
+
+        Between moments of which one is not *at_line* lies no lap.
+        """
         if not len(moments):
             return []
         begin, end = _ends(self.series)
         times = moments.tolist()
-        laps = [self.segment("lap", method, a, b) for a, b in pairwise(times)]
+        whole = np.ones(len(times), dtype=np.bool_) if at_line is None else at_line
+        kinds: list[Kind] = ["lap" if both else "partial" for both in whole[:-1] & whole[1:]]
+        laps = [
+            self.segment(kind, method, a, b)
+            for kind, (a, b) in zip(kinds, pairwise(times), strict=True)
+        ]
         out = [self.segment("out", method, begin, times[0])] if times[0] > begin else []
         back = [self.segment("in", method, times[-1], end)] if times[-1] < end else []
         return [*out, *self._sifted(laps), *back]
 
     def _sifted(self, laps: list[Segment]) -> list[Segment]:
         """The candidates, of which those with a lap's time and length stay laps."""
-        timely = [lap for lap in laps if SHORTEST_S <= lap.duration_s <= LONGEST_S]
+        timely = [
+            lap for lap in laps if lap.kind == "lap" and SHORTEST_S <= lap.duration_s <= LONGEST_S
+        ]
         usual, share = self.length_m, LENGTH_SHARE
         if usual is None:
             usual = float(np.median([lap.distance_m for lap in timely])) if timely else 0.0
@@ -198,7 +224,7 @@ class _Cut(NamedTuple):
         sifted = []
         for lap in laps:
             fits = abs(lap.distance_m - usual) <= share * usual
-            if not fits or not SHORTEST_S <= lap.duration_s <= LONGEST_S:
+            if lap not in timely or not fits:
                 sifted.append(lap._replace(kind="partial"))
             else:
                 timed = self.series.is_timed(lap.t_start, lap.t_end)
@@ -206,33 +232,58 @@ class _Cut(NamedTuple):
                 sifted.append(lap._replace(valid=valid))
         return sifted
 
-    def by_distance(self) -> list[Segment]:
-        """Laps from the distance, which begins anew each lap or adds up over the session."""
-        length = self.length_m
-        if not length or len(self.series) < 2:
-            return []
+    def by_resets(self) -> list[Segment]:
+        """Laps from a distance that begins anew each lap.
+
+        Where the length of a lap is not known it is what was reached, which at least two laps
+        must agree about.
+        """
         recorded = self.series["distance_m"]
-        known = ~np.isnan(recorded)
-        resets = find_resets(recorded[known], length)
-        if len(resets):
-            before, after = np.flatnonzero(known)[resets - 1], np.flatnonzero(known)[resets]
-            missing = np.maximum(length - recorded[before], 0.0)
-            since = np.maximum(recorded[after], 0.0)
-            begins_at = float(recorded[known][0])
-        elif self.way[-1] + self._offset() > CUMULATIVE_LAPS * length:
-            total = self.way + self._offset()
-            whole = np.floor(total / length)
-            before = np.flatnonzero(np.diff(whole) > 0)
-            after = before + 1
-            boundary = whole[after] * length
-            missing, since = boundary - total[before], total[after] - boundary
-            begins_at = float(total[0] % length)
-        else:
+        known = np.flatnonzero(~np.isnan(recorded))
+        values = recorded[known]
+        resets = find_resets(values, self.length_m)
+        if not len(resets):
             return []
-        together = missing + since
+        length = self.length_m or _length_of(values, resets)
+        if length is None:
+            return []
+        before, after = known[resets - 1], known[resets]
+        missing = np.maximum(length - recorded[before], 0.0)
+        since = np.maximum(recorded[after], 0.0)
+        moments = self._moments(before, after, missing, since)
+        cut = self._replace(length_m=length)
+        return cut.with_edges(cut.between("distance", moments), float(values[0]))
+
+    def by_lengths(self) -> list[Segment]:
+        """Laps from a distance that adds up over the session, cut at whole lengths."""
+        length, offset = self.length_m, self._offset()
+        if not length or len(self.series) < 2 or self.way[-1] + offset <= CUMULATIVE_LAPS * length:
+            return []
+        total = self.way + offset
+        whole = np.floor(total / length)
+        before = np.flatnonzero(np.diff(whole) > 0)
+        boundary = whole[before + 1] * length
+        missing, since = boundary - total[before], total[before + 1] - boundary
+        moments = self._moments(before, before + 1, missing, since)
+        return self.with_edges(self.between("distance", moments), float(total[0] % length))
+
+    def by_counter(self) -> list[Segment]:
+        """Laps from a counter, from one moment at which it rises by one to the next.
+
+        What lies beside any other change of it is no lap.
+        """
+        number = self.series.signal(LAP_NUMBER)
+        change = np.diff(number)
+        at = np.flatnonzero((change != 0) & ~np.isnan(change))
+        return self.between("distance", self.series.t[at + 1], change[at] == 1)
+
+    def _moments(
+        self, before: Indices, after: Indices, missing: Numbers, since: Numbers
+    ) -> Numbers:
+        """When the line was passed between frames that are so many metres from it."""
+        together, t = missing + since, self.series.t
         share = np.divide(missing, together, out=np.zeros_like(missing), where=together > 0)
-        moments = self.series.t[before] + share * (self.series.t[after] - self.series.t[before])
-        return self._with_edges(self.between("distance", np.unique(moments)), begins_at)
+        return np.unique(t[before] + share * (t[after] - t[before]))
 
     def _offset(self) -> float:
         """What a recorded distance that adds up says at the first frame."""
@@ -240,14 +291,14 @@ class _Cut(NamedTuple):
         known = np.flatnonzero(~np.isnan(recorded))
         return float(recorded[known[0]] - self.way[known[0]]) if len(known) else 0.0
 
-    def _with_edges(self, segments: list[Segment], begins_at: float) -> list[Segment]:
+    def with_edges(self, segments: list[Segment], begins_at: float) -> list[Segment]:
         """A first stretch that began at the line is a lap; so is a last one that reached it."""
-        assert self.length_m is not None
-        edge = EDGE_SHARE * self.length_m
+        length = self.length_m or math.inf
+        edge = EDGE_SHARE * length
         if segments and segments[0].kind == "out" and abs(begins_at) <= edge:
             segments[:1] = self._sifted([segments[0]._replace(kind="lap")])
         last = segments[-1] if segments else None
-        if last and last.kind == "in" and last.distance_m >= self.length_m - edge:
+        if last and last.kind == "in" and last.distance_m >= length - edge:
             segments[-1:] = self._sifted([last._replace(kind="lap")])
         return segments
 
@@ -267,6 +318,19 @@ class _Cut(NamedTuple):
             for a, b in zip(begins.tolist(), ends.tolist(), strict=True)
             if b - a >= STINT_S
         ]
+
+
+def _length_of(values: Numbers, resets: Indices) -> float | None:
+    """Metres after which a distance begins anew; None where it does not do so again and again.
+
+    Between the last frame of a lap and the first of the next it goes on as in the step before.
+    """
+    last, first = values[resets - 1], values[resets]
+    step = np.maximum(last - values[np.maximum(resets - 2, 0)], first)
+    reached = last + step - first
+    length = float(np.median(reached))
+    agree = np.abs(reached - length) <= LENGTH_SHARE * length
+    return length if length > 0 and agree.sum() >= 2 else None
 
 
 def _judged(segments: Sequence[Segment]) -> tuple[Segment, ...]:

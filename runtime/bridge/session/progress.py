@@ -6,9 +6,10 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.session.gates import find_crossings
 from runtime.bridge.session.geometry import Indices, Line, Ring
 from runtime.bridge.session.laps import Laps, Segment
-from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.recording import Gate, Numbers
 from runtime.bridge.session.series import Series, integrate_speed
 
 ON_LINE_M: Final = 30.0
@@ -234,6 +235,32 @@ def thirds(length_m: float) -> tuple[Span, ...]:
     return tuple(
         Span(f"Sector {i + 1}", length_m * i / 3, length_m * (i + 1) / 3) for i in range(3)
     )
+
+
+def between_splits(laps: Laps, progress: Progress) -> tuple[Span, ...]:
+    """The sectors between the line and the split gates of the recording's file.
+
+    None where it has no splits, or no lap goes through one of them.
+    """
+    places = [_place_of(laps, progress, gate) for gate in laps.splits]
+    inner = sorted(place for place in places if place is not None)
+    if not inner or len(inner) < len(places):
+        return ()
+    bounds = pairwise([0.0, *inner, progress.length_m])
+    return tuple(Span(f"Sector {i}", begin, end) for i, (begin, end) in enumerate(bounds, 1))
+
+
+def _place_of(laps: Laps, progress: Progress, gate: Gate) -> float | None:
+    """Where on the lap a gate lies: in the middle of where the complete laps cross it."""
+    crossings = find_crossings(laps.series, gate)
+    places = []
+    for lap in laps.complete:
+        inside = crossings[(crossings > lap.t_start) & (crossings < lap.t_end)]
+        if len(inside):
+            p = within(progress, lap)
+            places.append(float(np.interp(inside[0], laps.series.t[lap.frames], p)))
+    place = float(np.median(places)) if places else 0.0
+    return place if 0.0 < place < progress.length_m else None
 
 
 def sector_times(

@@ -24,7 +24,8 @@ LOST_JITTERING: Final = 4.0
 JITTER_SHARE: Final = 0.01
 JITTER_PLACES: Final = 3
 
-SIGNALS: Final = ("brake_position_pct", "brake_switch")
+LAP_NUMBER: Final = "lap_number"
+SIGNALS: Final = ("brake_position_pct", "brake_switch", LAP_NUMBER)
 """What a series is read with besides its frames, where a session has it."""
 LONGEST_STEP_S: Final = 1.0
 """A longer step between two frames counts for this long only: nobody knows what happened in it."""

@@ -40,7 +40,7 @@ BEHIND_S: Final = 10.0
 """What lists tell of the session that a bus fills was true so long ago at most."""
 
 
-METHOD: Final = 2
+METHOD: Final = 3
 """Raised whenever the same frames give other laps than before: what was kept is found anew."""
 
 
@@ -198,7 +198,8 @@ class LapBook:
         if where.track is not None:
             start, length = where.track.start, where.track.length_m
             return detect_laps(whole, gate=start, track_length_m=length), where
-        return detect_laps(whole, gate=recording_from_meta(row.meta).start), where
+        file = recording_from_meta(row.meta)
+        return detect_laps(whole, gate=file.start, splits=file.splits), where
 
     def _summarise(self, frames: Frames, extras: dict[str, Samples], row: SessionRow) -> _Findings:
         laps, where = self._find(frames, extras, row)

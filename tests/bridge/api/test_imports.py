@@ -11,7 +11,16 @@ from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start
 from tests.bridge.formats.logkit import drive as log_drive
 from tests.bridge.formats.logkit import write
-from tests.bridge.formats.vbo.vbokit import MIDNIGHT, Dialect, drive, vbo_bytes, write_vbo
+from tests.bridge.formats.vbo.vbokit import (
+    MIDNIGHT,
+    NATIVE,
+    Dialect,
+    Drive,
+    coordinate_text,
+    drive,
+    vbo_bytes,
+    write_vbo,
+)
 
 CAR = "tarnhow-pip-180"
 
@@ -44,6 +53,42 @@ async def test_a_vbo_file_becomes_a_session_with_laps(bridge: Bridge, tmp_path: 
     detail = await bridge.ok("GET", "/session/imported")
     assert len(detail["laps"]) == len(truth.lap_times)
     assert detail["n_frames"] == done["n_frames"]
+
+
+def with_splits(lap: Drive, shares: list[float]) -> bytes:
+    """A VBO file whose split lines lie at these shares of a lap."""
+    length = lap.along_m[-1] / 3.2
+    lines = []
+    for share in shares:
+        i = int(np.searchsorted(lap.along_m, share * length))
+        places = [i, i - 2]  # the second point lies behind the line
+        lons = coordinate_text(lap.lon[places], NATIVE, east=True)
+        lats = coordinate_text(lap.lat[places], NATIVE)
+        lines.append("Split   " + " ".join(f"{a} {b}" for a, b in zip(lons, lats, strict=True)))
+    head, rest = vbo_bytes(lap).decode("cp1252").split("\r\n\r\n[column names]")
+    return "\r\n".join([head, *lines, "", "[column names]" + rest]).encode("cp1252")
+
+
+@pytest.mark.parametrize(
+    ("shares", "bounds"),
+    [([0.2, 0.55], [0.2, 0.55]), ([0.5], [1 / 3, 2 / 3]), ([], [1 / 3, 2 / 3])],
+    ids=["two", "one", "none"],
+)
+async def test_two_splits_of_a_file_are_the_bounds_of_its_sectors(
+    bridge: Bridge, tmp_path: Path, shares: list[float], bounds: list[float]
+) -> None:
+    lap = drive()
+    (tmp_path / "day.vbo").write_bytes(with_splits(lap, shares))
+
+    body = {"vbo_path": str(tmp_path / "day.vbo"), "session_id": "s"}
+    await bridge.ok("POST", "/session/import", body)
+
+    answer = await bridge.ok("GET", "/session/s/sector_times")
+    length = lap.along_m[-1] / 3.2
+    passes = np.interp([0.0, *(length * np.array(bounds)), length], lap.along_m, lap.t)
+    times = [answer["laps"][0][name] for name in ("s1", "s2", "s3")]
+    assert times == pytest.approx(np.diff(passes).tolist(), abs=0.1)
+    assert sum(times) == pytest.approx(float(lap.lap_times[0]), abs=0.01)
 
 
 async def test_a_file_that_cannot_be_imported_is_one_message(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.gates import find_crossings, find_lap_starts
-from runtime.bridge.session.laps import Laps, detect
-from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers
-from runtime.bridge.session.series import measure_distance, series
+from runtime.bridge.session.laps import Laps, detect, detect_laps
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers, Samples
+from runtime.bridge.session.series import LAP_NUMBER, measure_distance, series
 from tests.bridge.session.sessions import at, changed, circle, circle_gate, frames, kept
 
 EAST = Gate(0.0, 10.0, 90.0)
@@ -303,8 +303,71 @@ def test_distance_that_begins_anew_is_cut_where_it_falls() -> None:
     assert [lap.t_end for lap in laps.complete] == pytest.approx(bounds)
 
 
-def test_distance_needs_a_length() -> None:
+def test_distance_that_adds_up_needs_a_length() -> None:
     assert detect(without_fixes(np.arange(0, 3300, 2.5))).method == "stint"
+
+
+@pytest.mark.parametrize("length", [None, 1900.0])
+def test_distance_that_begins_anew_tells_the_length_itself(length: float | None) -> None:
+    s = np.arange(500.0, 500 + 4.6 * 1900, 2.4)
+    laps = detect(without_fixes(s % 1900.0, speed=24.0), track_length_m=length)
+
+    assert (laps.method, kinds(laps)) == ("distance", ["out", *["lap"] * 3, "in"])
+    assert durations(laps) == pytest.approx([1900 / 24.0] * 3, abs=1e-3)
+    assert laps.length_m == pytest.approx(1900.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "reached", [[3000.0, 1000.0], [2500.0]], ids=["trips of no one length", "once"]
+)
+def test_a_trip_counter_that_was_reset_makes_no_laps(reached: list[float]) -> None:
+    distance = np.concatenate([np.arange(0, m, 2.5) for m in [*reached, 700.0]])
+
+    assert detect(without_fixes(distance)).method == "stint"
+
+
+def counted(numbers: Numbers, hz: float = 10.0) -> Laps:
+    """Laps of an even 25 m/s by a counter alone, one sample a frame."""
+    session = without_fixes(np.full(len(numbers), np.nan), hz=hz)
+    samples = Samples(session.columns[TIMESTAMP], numbers)
+    return detect_laps(series(session, {LAP_NUMBER: samples}))
+
+
+def test_a_counter_of_laps_makes_laps() -> None:
+    laps = counted(np.floor(np.arange(0, 170, 0.1) / 40.0 + 0.4))
+
+    assert (laps.method, kinds(laps)) == ("distance", ["out", "lap", "lap", "lap", "in"])
+    assert durations(laps) == pytest.approx([40.0] * 3, abs=0.1)
+    assert laps.length_m == pytest.approx(1000.0, abs=3.0)
+
+
+def test_a_counter_that_is_set_back_ends_no_lap() -> None:
+    number = np.floor(np.arange(0, 250, 0.1) / 40.0)
+    number[1000:] -= 2.0  # in the third lap the logger counts anew
+
+    laps = counted(number)
+
+    assert kinds(laps) == ["out", "lap", "partial", "partial", *["lap"] * 3, "in"]
+
+
+def test_the_distance_that_begins_anew_is_more_exact_than_the_counter() -> None:
+    s = np.arange(0, 4.5 * 1000, 2.4) + 600.0
+    session = without_fixes(s % 1000.0, speed=24.0)
+    samples = Samples(session.columns[TIMESTAMP], np.floor(s / 1000.0))
+
+    laps = detect_laps(series(session, {LAP_NUMBER: samples}))
+
+    assert durations(laps) == pytest.approx([1000 / 24] * 4, abs=1e-3)
+
+
+def test_a_counter_serves_where_the_positions_close_no_lap() -> None:
+    t = np.arange(0, 170, 0.1)
+    session = frames(t, speed_ms=25.0, **at(25.0 * t, np.zeros(len(t))))
+    samples = Samples(t, np.floor(t / 40.0 + 0.4))
+
+    laps = detect_laps(series(session, {LAP_NUMBER: samples}))
+
+    assert (laps.method, len(laps.complete)) == ("distance", 3)
 
 
 def moving(*stretches: tuple[float, float]) -> Frames:
