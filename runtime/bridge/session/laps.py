@@ -8,7 +8,13 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.session.gates import LONGEST_S, SHORTEST_S, choose_gate, find_lap_starts
+from runtime.bridge.session.gates import (
+    LIVELY,
+    LONGEST_S,
+    SHORTEST_S,
+    choose_gate,
+    find_lap_starts,
+)
 from runtime.bridge.session.geometry import Indices, metres_between
 from runtime.bridge.session.recording import Frames, Gate, Numbers
 from runtime.bridge.session.series import (
@@ -275,7 +281,20 @@ class _Cut(NamedTuple):
         number = self.series.signal(LAP_NUMBER)
         change = np.diff(number)
         at = np.flatnonzero((change != 0) & ~np.isnan(change))
-        return self.between("distance", self.series.t[at + 1], change[at] == 1)
+        moments = self.series.t[at + 1]
+        segments = self.between("distance", moments, change[at] == 1)
+        if segments and segments[0].kind == "out" and self._is_from_line(segments, moments):
+            segments[:1] = self._sifted([segments[0]._replace(kind="lap")])
+        return segments
+
+    def _is_from_line(self, segments: list[Segment], moments: Numbers) -> bool:
+        """Whether a first stretch began at the line: at speed, and as long as the laps are."""
+        lengths = [lap.distance_m for lap in segments if lap.kind == "lap" and lap.valid]
+        usual = float(np.median(lengths)) if lengths else math.nan
+        speed = self.series["speed_ms"]
+        at_line = float(np.median(speed[np.searchsorted(self.series.t, moments)]))
+        is_whole = abs(segments[0].distance_m - usual) <= EDGE_SHARE * usual
+        return is_whole and bool(speed[0] >= LIVELY * at_line)
 
     def _moments(
         self, before: Indices, after: Indices, missing: Numbers, since: Numbers

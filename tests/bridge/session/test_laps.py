@@ -341,13 +341,24 @@ def test_a_counter_of_laps_makes_laps() -> None:
     assert laps.length_m == pytest.approx(1000.0, abs=3.0)
 
 
+@pytest.mark.parametrize(
+    ("begin", "first"), [(0.0, "lap"), (0.03, "out"), (0.4, "out")], ids=["line", "past it", "late"]
+)
+def test_a_counted_drive_that_begins_at_the_line_has_its_first_lap(
+    begin: float, first: str
+) -> None:
+    laps = counted(np.floor(np.arange(0.01, 170, 0.1) / 40.0 + begin))
+
+    assert kinds(laps)[0] == first
+
+
 def test_a_counter_that_is_set_back_ends_no_lap() -> None:
     number = np.floor(np.arange(0, 250, 0.1) / 40.0)
     number[1000:] -= 2.0  # in the third lap the logger counts anew
 
     laps = counted(number)
 
-    assert kinds(laps) == ["out", "lap", "partial", "partial", *["lap"] * 3, "in"]
+    assert kinds(laps) == ["lap", "lap", "partial", "partial", *["lap"] * 3, "in"]
 
 
 def test_the_distance_that_begins_anew_is_more_exact_than_the_counter() -> None:
