@@ -108,8 +108,9 @@ class CornerRecord:
     best_pass: PassRecord | None
     """with the largest apex speed"""
     averages: PassAverages | None
-    approach_m: Metres
-    """m before the entry from which it is timed"""
+    approach_m: Metres | None
+    """m before the entry from which it is timed; null: from the entry, as nothing tells when the
+    driver braked"""
     grade: Letter | Literal["ungraded"]
     """the letter of the scorecard, of the same lap where one is chosen"""
     reference_delta_kmh: Kmh | None
@@ -156,7 +157,7 @@ def corner_reports(drive: Drive, references: References = NONE) -> CornerReports
                 name,
                 each,
                 compared[name].target if name in targets and each else None,
-                lengths[name],
+                lengths[name] if drive.series.braking is not None else None,
                 letters[name],
             )
             for name, each in passes.items()
@@ -170,7 +171,7 @@ def _report(
     name: str,
     passes: Sequence[Pass],
     target: Taken | None,
-    approach_m: float,
+    approach_m: float | None,
     letter: Letter | None,
 ) -> CornerRecord:
     shown = tuple(_shown(drive, passage) for passage in passes)

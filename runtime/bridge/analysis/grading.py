@@ -52,6 +52,14 @@ MEANINGFUL_S: Final = 2.0
 NAMED: Final = 3
 ENTRY, APEX, EXIT, TIME, TRAIL, NOTHING = 0.10, 0.25, 0.30, 0.15, 0.05, 0.15
 """What each part of a score weighs."""
+PARTS: Final = (
+    "entry_speed",
+    "apex_speed",
+    "exit_speed",
+    "corner_time",
+    "trail_brake",
+    "nothing_time",
+)
 SINGLE: Final = "single_pass_no_reference"
 
 
@@ -196,6 +204,13 @@ class Score(NamedTuple):
     time: float
     trail_brake: float | None
     nothing: float | None
+
+    @property
+    def graded_on(self) -> tuple[str, ...]:
+        """The parts that are known."""
+        return tuple(
+            name for name, points in zip(PARTS, self[1:], strict=True) if points is not None
+        )
 
 
 class CornerGrade(NamedTuple):

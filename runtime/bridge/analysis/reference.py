@@ -41,7 +41,8 @@ class Target:
 
     corner_time_s: Duration
     """From *approach_m* before the entry to the exit."""
-    approach_m: Metric = 0.0
+    approach_m: Metric | None = None
+    """None: from the entry, as nothing told when the driver braked."""
     approach_times_s: tuple[Metric, ...] = ()
     """Seconds from 0, 10, 20 m and so on before the entry to the entry."""
     entry_speed_kmh: Metric | None = None
@@ -149,7 +150,7 @@ def as_timed(target: Target, approach_m: float, passes: Sequence[Pass]) -> Targe
     if not len(seconds):
         own = min((one.t_entry - one.t_start for one in passes), default=0.0)
         metres, seconds = np.array([0.0, approach_m]), np.array([0.0, own])
-    own_way, its_way = np.interp([approach_m, target.approach_m], metres, seconds).tolist()
+    own_way, its_way = np.interp([approach_m, target.approach_m or 0.0], metres, seconds).tolist()
     slowest = target.apex_speed_kmh if target.min_speed_kmh is None else target.min_speed_kmh
     return replace(
         target,
@@ -177,7 +178,7 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
         for passage in passes_of(drive)[corner.name]:
             if passage.lap == lap.number:
                 found[corner.name] = Target(
-                    approach_m=approaches(drive)[corner.name],
+                    approach_m=approaches(drive)[corner.name] if drive.series.braking else None,
                     approach_times_s=approach_times(drive, passage),
                     **{name: getattr(passage, name) for name in METRICS},
                     entry_distance_m=corner.entry.distance_m,

@@ -36,7 +36,7 @@ class Stats:
     """Faster than 5 m/s."""
     n_frames: int
     session_duration_s: float
-    distance_m: float
+    distance_m: float | None
     n_laps: int
     best_lap_s: float
     sample_rate_hz: float | None
@@ -65,12 +65,17 @@ def stats(drive: Drive) -> Stats:
         else min(float(weight[np.flatnonzero(speed > ON_TRACK_MS)].sum()), whole.duration_s),
         n_frames=len(speed),
         session_duration_s=whole.duration_s,
-        distance_m=whole.distance_m,
+        distance_m=whole.distance_m if _moved(series) else None,
         n_laps=len(drive.counted),
         best_lap_s=drive.best.duration_s,
         sample_rate_hz=series.rate_hz,
         n_gaps=int(series.gap[frames.start : max(frames.stop - 1, frames.start)].sum()),
     )
+
+
+def _moved(series: Series) -> bool:
+    """Whether anything tells of a way: speed, distance or positions."""
+    return any(is_recorded(series[name]) for name in ("speed_ms", "distance_m", "lat"))
 
 
 def highest(values: Numbers) -> float | None:

@@ -7,7 +7,7 @@ decimals.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Concatenate, Final, Literal, ParamSpec, TypeVar
+from typing import Annotated, ClassVar, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from aiohttp import web
 from pydantic import Field
@@ -64,6 +64,7 @@ from runtime.bridge.analysis.stats import StraightRecord, stats, straight_line_s
 from runtime.bridge.api.shapes import READ_ERRORS, Flag, SessionPath, Values, capped
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, UnknownLap
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.definitions import find_missing
 from runtime.bridge.session.units import (
     Bar,
     Gravity,
@@ -116,6 +117,12 @@ class Analytic(Values):
     partial: Literal[True] | None = absent(
         "the session has no complete lap and was taken as one, as was asked for"
     )
+    missing: tuple[str, ...] | None = absent(
+        "what the answer needs and the session did not record, of speed, brake, throttle, "
+        "steering, g, g_lat and g_long; numbers made of it are null, and lists lack what it tells"
+    )
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Names of `definitions.QUANTITIES`."""
 
 
 class Cornering(Analytic):
@@ -149,7 +156,7 @@ class SessionNumbers(Values):
         description="s: from the first frame to the last, or of the chosen lap; samples of signals "
         "before and after are not counted"
     )
-    distance_m: Metres = Field(description="m: driven in that time")
+    distance_m: Metres | None = Field(description="m: driven in that time")
     n_laps: int = Field(description="complete laps")
     best_lap_s: Seconds = Field(description="s: the fastest of them")
     sample_rate_hz: Hertz | None = Field(
@@ -164,11 +171,15 @@ class SessionNumbers(Values):
 class StatsAnswer(SessionNumbers, Analytic):
     """The numbers, at the top and once more as one object."""
 
+    needs: ClassVar = ("speed", "brake", "throttle", "g")
+
     stats: SessionNumbers
 
 
 class LapTimeTable(Analytic):
     """The complete laps in time order."""
+
+    needs: ClassVar = ("speed",)
 
     lap_count: int
     best_lap_s: Seconds = Field(description="s")
@@ -232,11 +243,15 @@ class FrictionQuery(LapQuery):
 class FrictionAnswer(Analytic):
     """The friction circle."""
 
+    needs: ClassVar = ("g",)
+
     friction: Friction
 
 
 class HustleAnswer(Analytic):
     """The lap in steps of 50 m."""
+
+    needs: ClassVar = ("throttle",)
 
     hustle_map: tuple[HustleStretch, ...]
 
@@ -258,6 +273,8 @@ class PedalThresholds(Wire):
 class PedalAnswer(Analytic):
     """What the feet did."""
 
+    needs: ClassVar = ("throttle", "brake")
+
     frame_count: int
     thresholds: PedalThresholds
     frame_dt_s: Seconds4 = Field(description="s: median period")
@@ -267,6 +284,8 @@ class PedalAnswer(Analytic):
 
 class StraightAnswer(Analytic):
     """The straights in lap order, as the track file has them, else between the corners."""
+
+    needs: ClassVar = ("speed",)
 
     track_length_m: Metres2 = Field(description="m")
     straights: tuple[StraightRecord, ...]
@@ -297,6 +316,10 @@ class GradedCorner(Values):
         validation_alias="detail", description="A+ from 0.98, else as grade"
     )
     ungraded_reason: str | None = absent("why a driven corner has no grade")
+    graded_on: tuple[str, ...] | None = absent(
+        "the parts of the score that are known: entry_speed, apex_speed, exit_speed, corner_time, "
+        "trail_brake, nothing_time"
+    )
     score_pct: Share | None = Field(
         validation_alias="total",
         description="0 to 1: 0.10 entry + 0.25 apex + 0.30 exit speed + 0.15 corner time + 0.05 "
@@ -364,12 +387,16 @@ class ScorecardRecord(Values):
 class ScorecardAnswer(Cornering):
     """The scorecard, and its corners once more at the top."""
 
+    needs: ClassVar = ("speed", "brake", "throttle", "steering", "g")
+
     scorecard: ScorecardRecord
     corners: tuple[GradedCorner, ...]
 
 
 class CornersAnswer(Cornering):
     """The corners in lap order."""
+
+    needs: ClassVar = ("speed", "brake", "g_lat")
 
     track: str = Field(description="name of the circuit; empty: not known")
     lap_count: int = Field(description="complete laps looked at")
@@ -386,7 +413,7 @@ class ReferenceAnswer(Wire):
     total_distance_m: float | None = Field(description="m")
     n_frames: int | None
     max_combo_g: float | None = Field(description="g, largest of the lap")
-    corners: dict[str, dict[str, float | list[float] | None]] = Field(
+    corners: dict[str, dict[str, float | tuple[float, ...] | None]] = Field(
         description="metrics of each corner that the lap drove whole, by their names"
     )
 
@@ -394,11 +421,15 @@ class ReferenceAnswer(Wire):
 class BrakeEndAnswer(Cornering):
     """The end of braking in the corners."""
 
+    needs: ClassVar = ("brake", "throttle")
+
     eob: BrakeEndSummary
 
 
 class ThrottleBoxes(Cornering):
     """Every corner in lap order."""
+
+    needs: ClassVar = ("throttle",)
 
     corners: tuple[ThrottleBoxRecord, ...]
 
@@ -420,12 +451,16 @@ class ClassThresholds(Wire):
 class CornerClasses(Cornering):
     """The three classes, the slowest first; every driven corner is in one."""
 
+    needs: ClassVar = ("speed",)
+
     thresholds: ClassThresholds
     bands: tuple[SpeedClassRecord, ...]
 
 
 class BrakeAccelerationAnswer(Cornering):
     """Corners in lap order; those without a zone, or without a pass, are left out."""
+
+    needs: ClassVar = ("speed", "brake", "throttle", "g_long")
 
     brake_zones: tuple[BrakeZoneRecord, ...]
     corner_exits: tuple[CornerExitRecord, ...]
@@ -434,12 +469,16 @@ class BrakeAccelerationAnswer(Cornering):
 class Highlights(Analytic):
     """Eight moments at most, the most important first."""
 
+    needs: ClassVar = ("speed", "brake", "throttle", "g")
+
     highlights: tuple[Highlight, ...]
     count: int
 
 
 class Incidents(Analytic):
     """Incidents by time, then by kind."""
+
+    needs: ClassVar = ("speed", "brake", "g")
 
     incidents: tuple[IncidentRecord, ...]
     count: int
@@ -500,6 +539,7 @@ class Subject:
     async def answer(self, model: type[M], *sources: object, **values: object) -> M:
         """The answer: what *values* names and, for the rest, what *sources* have."""
         about = await self.head()
+        about["missing"] = await self.compute(_missing, model.needs) or None
         if issubclass(model, Cornering):
             about["geometry"] = await self.compute(_geometry)
         return model.of(*sources, **about | values)
@@ -523,6 +563,10 @@ def _is_whole(drive: Drive) -> bool:
 
 def _geometry(drive: Drive) -> Literal["detected"] | None:
     return "detected" if drive.geometry == "detected" else None
+
+
+def _missing(drive: Drive, needs: tuple[str, ...]) -> tuple[str, ...]:
+    return find_missing(drive.series, needs)
 
 
 def _length_m(drive: Drive) -> float:

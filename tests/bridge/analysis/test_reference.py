@@ -118,7 +118,7 @@ def test_the_file_counts_where_it_names_a_corner_and_the_session_elsewhere() -> 
 
     assert found["Turn 1"].basis == "session_best"
     assert found["Turn 1"].own is found["Turn 1"].target
-    assert found["Turn 2"] == (Target(3.0), "reference_file", None)
+    assert found["Turn 2"] == (Target(3.0, approach_m=0.0), "reference_file", None)
     assert basis_of(drive, references("Turn 2")) == "reference_file"
     assert basis_of(drive, references("Elsewhere")) == "session_best"
     assert basis_of(drive) == "session_best"

@@ -265,7 +265,7 @@ async def _session(sources: Sources, question: Question, _: Mapping[str, object]
     return session_answers.session_fact(topic, row, driven)
 
 
-def _distance(drive: Drive) -> float:
+def _distance(drive: Drive) -> float | None:
     return stats(drive).distance_m
 
 

@@ -137,10 +137,12 @@ def _inside(drive: Drive, number: int, lap: int | None) -> list[str]:
     most, part = max(lost, key=lambda pair: pair[0])
     if most < 10 * SAME_S:
         return []
+    spot = where(part.span.name)
+    if part.corner is None:  # what is lost on a straight is mostly lost in the corner before it
+        at = parts(drive).index(part)
+        spot += f", behind {parts(drive)[at - 1].span.name}"
     whose = f"lap {lap} took" if lap is not None else "the middle of your laps took"
-    return [
-        f"Against lap {best.best_lap} {whose} most {where(part.span.name)}: {most:.2f} s longer."
-    ]
+    return [f"Against lap {best.best_lap} {whose} most {spot}: {most:.2f} s longer."]
 
 
 def _more(

@@ -117,6 +117,8 @@ def _opening(review: Review, praised: CornerGrade | None) -> str:
 def _driven(review: Review) -> str:
     """What there is instead of a complete lap."""
     metres, seconds = review.stats.distance_m, review.stats.session_duration_s
+    if metres is None:
+        return f"{seconds:.0f} s were recorded, and nothing in them tells how far the car went."
     if metres < LEAST_M:
         return (
             "Good: the logger writes. There is too little of it to judge any driving yet: "
