@@ -98,7 +98,9 @@ class _Finder:
             for name in self._first
         ]
         own = [Channel(name) for name in self._own]
-        self._matches = match_channels([*own, *channels], own_names(self._own), BUS_STATED)
+        self._matches = match_channels(
+            [*own, *channels], own_names(self._own, self._named), BUS_STATED
+        )
 
 
 class Assembler:

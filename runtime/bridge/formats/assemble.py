@@ -8,7 +8,7 @@ import numpy as np
 
 from runtime.bridge.can.rows import even_times, hold_last, wide_columns
 from runtime.bridge.formats.channels import (
-    dead_channels,
+    doubts_of,
     find_channels,
     logger_of,
     tell_matches,
@@ -162,7 +162,7 @@ def record_channels(
     renamed = {kept_as[matches[signal].channel] for signal in signals}
     own = {name: samples for name, samples in named.items() if name not in renamed}
     times = _times(helpers, named)
-    doubts = dead_channels(matches)
+    doubts = doubts_of(matches)
     if pauses := int(np.count_nonzero(np.diff(times) > longest_step(times))):
         doubts.append(ReadWarning("pauses", "pauses of the recording, or of its positions", pauses))
     told = {"format": form, "time_base": "utc" if offset else "zero"}

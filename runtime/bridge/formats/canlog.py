@@ -17,7 +17,7 @@ from runtime.bridge.can.rules import NO_RULES, Rules
 from runtime.bridge.can.values import Batch
 from runtime.bridge.formats.assemble import frames_at
 from runtime.bridge.formats.channels import (
-    dead_channels,
+    doubts_of,
     find_channels,
     logger_of,
     tell_matches,
@@ -191,7 +191,7 @@ class _Log:
         joined |= {
             name: helpers[name] for name in TALL_TABLE if name in matches and name in helpers
         }
-        doubts += dead_channels(matches)
+        doubts += doubts_of(matches)
         helpers.pop("distance_m", None)
         frames = frames_at(even_times(np.unique(np.concatenate(self._heard)), STEP_S), helpers)
         if self._bus.car is None or unmatched:
@@ -231,7 +231,7 @@ class _Log:
                 unit = "" if name in made else self._decoder.units.get(name, "")
                 channels.append(Channel(name, unit, values=describe(samples, share)))
         return find_channels(
-            channels, self._logger, self._options, stated=BUS_STATED, by_car=own_names(joined)
+            channels, self._logger, self._options, stated=BUS_STATED, own=own_names(joined, made)
         )
 
     def _joined(self) -> dict[str, Samples]:

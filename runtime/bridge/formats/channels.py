@@ -11,9 +11,8 @@ import numpy as np
 from runtime.bridge.formats.motion import FASTEST_MS
 from runtime.bridge.formats.options import BadChannelMap, Options
 from runtime.bridge.session.channels import (
-    GIVEN,
+    FRACTION,
     KEPT,
-    PERCENT,
     SIGNALS,
     WIDE_TABLE,
     BadMapping,
@@ -21,6 +20,7 @@ from runtime.bridge.session.channels import (
     Choice,
     Match,
     Stated,
+    can_choose,
     describe,
     key_of,
     match_channels,
@@ -115,21 +115,22 @@ def find_channels(
     options: Options,
     *,
     stated: Stated = (),
-    by_car: Mapping[str, Choice] | None = None,
+    own: Mapping[str, Choice] | None = None,
 ) -> dict[str, Match]:
-    """The channel of each signal, as a person said, else as the car file makes it or the table.
+    """The channel of each signal, as a person said, else *own*, else by the table.
 
+    What was kept counts as far as the file has the channels: not every log has every message.
     A distance of the source counts only where it has no positions, or where a person said so.
     Raises `BadChannelMap` for a mapping that does not fit the file.
     """
+    kept = {signal: Choice(text, KEPT) for signal, text in options.kept.get(logger, {}).items()}
+    kept = {name: choice for name, choice in kept.items() if can_choose(channels, name, choice)}
     given = options.mapping
-    texts = options.kept.get(logger, {}) if given is None else given
-    why = KEPT if given is None else GIVEN
+    choices = {
+        **(own or {}),
+        **(kept if given is None else {name: Choice(text) for name, text in given.items()}),
+    }
     try:
-        choices = {
-            **(by_car or {}),
-            **{signal: Choice(text, why) for signal, text in texts.items()},
-        }
         matches = match_channels(channels, choices, stated)
     except BadMapping as problem:
         raise BadChannelMap(str(problem), problem.signal) from None
@@ -146,8 +147,13 @@ def tell_matches(matches: Mapping[str, Match]) -> dict[str, Mapped]:
     return {name: {**nothing, **told}[name] for name in SIGNALS if name in {**nothing, **told}}
 
 
-def dead_channels(matches: Mapping[str, Match]) -> list[ReadWarning]:
-    """A warning that names the channels that never change and therefore fill no column."""
+def doubts_of(matches: Mapping[str, Match]) -> list[ReadWarning]:
+    """Warnings of what was assumed, and of channels that never change and fill no column."""
+    doubts = []
+    for signal, match in matches.items():
+        if match.assumed and match.unit == FRACTION:
+            word = signal.partition("_")[0]
+            doubts.append(ReadWarning(f"{word}_fraction", f"{word} runs from 0 to 1: times 100"))
     names = dict.fromkeys(
         name
         for signal, match in matches.items()
@@ -155,10 +161,10 @@ def dead_channels(matches: Mapping[str, Match]) -> list[ReadWarning]:
         for name in match.dead
         if name != match.channel
     )
-    if not names:
-        return []
-    detail = f"channels that never change fill no column: {', '.join(names)}"
-    return [ReadWarning("dead_channels", detail, len(names))]
+    if names:
+        detail = f"channels that never change fill no column: {', '.join(names)}"
+        doubts.append(ReadWarning("dead_channels", detail, len(names)))
+    return doubts
 
 
 class Sorted(NamedTuple):
@@ -183,7 +189,7 @@ def sort_columns(columns: Sequence[Column], t: Numbers, form: str, options: Opti
     channels = [_describe(column, t) for column in columns]
     matches = find_channels(channels, logger, options)
     by_name = {column.name: column for column in columns}
-    doubts = dead_channels(matches)
+    doubts = doubts_of(matches)
     wide: dict[str, Numbers] = {}
     tall: dict[str, Numbers] = {}
     for signal, match in matches.items():
@@ -224,12 +230,6 @@ def _describe(column: Column, t: Numbers) -> Channel:
 
 def _converted(values: Numbers, match: Match, doubts: list[ReadWarning]) -> Numbers:
     values = match.scale(values)
-    if SIGNALS[match.signal].units is PERCENT and match.assumed:
-        highest = np.nanmax(values, initial=-np.inf)
-        if 0.2 < highest <= 1.05:
-            word = match.signal.partition("_")[0]
-            doubts.append(ReadWarning(f"{word}_fraction", f"{word} runs from 0 to 1: times 100"))
-            return values * 100.0
     if match.signal == "speed_ms":
         below, above = values < 0.0, values > FASTEST_MS
         if below.any():

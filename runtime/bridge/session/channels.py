@@ -9,7 +9,7 @@ DBC files of opendbc.
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -91,7 +91,14 @@ ACCELERATION: Final[Units] = {
     **_same("g", "gs"),
     **dict.fromkeys(("m/s2", "m/s²", "m/s^2", "m/s/s", "mps2", "ms2"), Scale(1 / 9.80665)),
 }
-PERCENT: Final[Units] = _same("%", "pct", "percent", "unitpercent")
+FRACTION: Final = "fraction"
+"""Of 1; a percentage that states no unit and stays within this range is one, too."""
+PERCENT: Final[Units] = {
+    **_same("%", "pct", "percent", "unitpercent"),
+    **dict.fromkeys((FRACTION, "0-1", "0..1"), Scale(100.0)),
+}
+_FRACTIONS: Final = (0.2, 1.05)
+"""The largest value of a pedal that was used and runs from 0 to 1."""
 ROTATION: Final[Units] = _same("rpm", "1/min", "r/min", "min-1", "u/min", "unitminutinver")
 TURNING: Final[Units] = {
     **_same("deg/s", "°/s", "dps", "degrees/s", "deg/sec", "degs"),
@@ -427,6 +434,8 @@ class Values(NamedTuple):
     """How many different values it has, roughly: the finer channel is the better one."""
     usual: float = 0.0
     """Magnitude that nearly all values stay below."""
+    most: float = 0.0
+    """The largest value."""
     share: float = 1.0
     """Of the recording for which it has a value."""
 
@@ -446,6 +455,7 @@ def describe(samples: Samples, share: float = 1.0) -> Values:
         constant and bool(t[-1] - t[0] >= DEAD_S),
         len(np.unique(few)),
         float(np.percentile(np.abs(few), _USUAL)),
+        float(value.max()),
         share,
     )
 
@@ -599,7 +609,7 @@ def _candidates(channel: Channel, stated: Stated) -> Iterator[tuple[str, _Candid
                 unit, scale = read
                 if not unit and (form.key in signal.stated or signal.units in stated):
                     continue
-                unit_text = unit or signal.usual
+                unit_text = unit or _usual_unit(signal, channel.values)
                 scale = scale if unit else signal.units.get(unit_text, SAME)
                 usual = abs(scale(np.array([channel.values.usual]))[0])
                 if usual > signal.credible:
@@ -608,6 +618,13 @@ def _candidates(channel: Channel, stated: Stated) -> Iterator[tuple[str, _Candid
                 rank = (second, signal.names[form.key], form.source)
                 why = "purpose" if second else "name"
                 yield name, _Candidate(rank, channel, scale, unit_text, not unit, why)
+
+
+def _usual_unit(signal: Signal, values: Values) -> str:
+    """The unit of a channel that states none."""
+    low, high = _FRACTIONS
+    fraction = signal.units is PERCENT and low < values.most <= high
+    return FRACTION if fraction else signal.usual
 
 
 def _unit(channel: Channel, signal: Signal, form: _Form) -> tuple[str, Scale] | None:
@@ -621,14 +638,22 @@ def _unit(channel: Channel, signal: Signal, form: _Form) -> tuple[str, Scale] | 
     return None if other else ("", SAME)
 
 
-def own_names(names: Iterable[str]) -> dict[str, Choice]:
-    """The choices for signals that go out under their own names.
+def own_names(names: Iterable[str], made: Set[str]) -> dict[str, Choice]:
+    """The choices for signals that go out under their own names, *made* by the car file or not.
 
     The distance of a bus is none of them: it is kept beside the one that is reckoned.
     """
-    return {
-        name: Choice(name, BY_CAR) for name in names if name in SIGNALS and name != "distance_m"
-    }
+    own = (name for name in names if name in SIGNALS and name != "distance_m")
+    return {name: Choice(name, BY_CAR if name in made else "name") for name in own}
+
+
+def can_choose(channels: Sequence[Channel], signal: str, choice: Choice) -> bool:
+    """Whether there are the signal, the channel and the unit of a choice."""
+    try:
+        _choose(channels, signal, choice)
+    except BadMapping:
+        return False
+    return True
 
 
 def _choose(channels: Sequence[Channel], signal: str, choice: Choice) -> Match:
@@ -652,9 +677,11 @@ def _choose(channels: Sequence[Channel], signal: str, choice: Choice) -> Match:
         return Match(signal, channel.name, kind.units[unit_key(unit)], unit, choice.why)
     if read is not None and read[0]:
         return Match(signal, channel.name, read[1], read[0], choice.why)
-    scale = kind.units.get(kind.usual, SAME)
-    assumed = choice.why != BY_CAR
-    return Match(signal, channel.name, scale, kind.usual, choice.why, assumed=assumed)
+    if channel.name == signal:
+        return Match(signal, signal, why=choice.why)
+    usual = _usual_unit(kind, channel.values)
+    scale = kind.units.get(usual, SAME)
+    return Match(signal, channel.name, scale, usual, choice.why, assumed=True)
 
 
 def _channel(channels: Sequence[Channel], name: str) -> Channel | None:

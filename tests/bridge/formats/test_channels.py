@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from runtime.bridge.formats.channels import find_channels
+from runtime.bridge.formats.options import Options
 from runtime.bridge.session.channels import (
     BUS_STATED,
     SIGNALS,
@@ -202,6 +204,16 @@ def test_a_channel_that_never_changes_is_dead(
     assert describe(Samples(np.linspace(0, seconds, 100), np.array(values))).dead is dead
 
 
+@pytest.mark.parametrize(
+    ("unit", "most", "factor"), [("", 1.0, 100.0), ("", 80.0, 1.0), ("%", 1.0, 1.0), ("", 0.1, 1.0)]
+)
+def test_a_pedal_from_0_to_1_is_a_fraction_unless_the_unit_says_otherwise(
+    unit: str, most: float, factor: float
+) -> None:
+    match = match_channels([Channel("Throttle", unit, "", LIVES._replace(most=most))])
+    assert match["throttle_pct"].scale.factor == factor
+
+
 def test_a_person_decides_against_the_table() -> None:
     channels = [
         Channel("velocity", "km/h", "", LIVES), Channel("GroundSpeed", "", "", LIVES),
@@ -257,6 +269,15 @@ def test_a_number_without_a_unit_is_a_signal_where_its_name_says_enough(
 ) -> None:
     signal = signal_of(key)
     assert (signal.name if signal else None) == column
+
+
+def test_what_was_kept_counts_as_far_as_the_file_has_the_channels() -> None:
+    kept = {"can-1": {"rpm": "ENG_REV2", "throttle_pct": "Aux", "speed_ms": "none"}}
+    channels = [Channel("RPM", "rpm", "", LIVES), Channel("Aux", "%", "", LIVES)]
+    matches = find_channels(channels, "can-1", Options(kept=kept))
+    assert (matches["rpm"].channel, matches["rpm"].why) == ("RPM", "name")
+    assert (matches["throttle_pct"].channel, matches["throttle_pct"].why) == ("Aux", "kept")
+    assert find_channels(channels, "can-2", Options(kept=kept)).keys() == {"rpm"}
 
 
 def test_no_name_of_the_table_stands_for_two_signals() -> None:
