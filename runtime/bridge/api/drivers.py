@@ -312,9 +312,9 @@ async def _candidates(service: Service) -> AsyncIterator[Candidate]:
 
     async def candidate(session_id: str, number: int, time_s: float, recorded_at: int) -> Candidate:
         owner = rows.get(session_id, SessionRow(session_id))
-        track = (await service.book.circuit(owner)).name
+        track, place = (await service.book.circuit(owner)).name, await service.book.place(owner)
         names = owner.driver or "", owner.car or "", track
-        return Candidate(*names, session_id, number, time_s, recorded_at)
+        return Candidate(*names, session_id, number, time_s, recorded_at, place)
 
     for row in rows.values():
         summary = await service.book.seen(row)

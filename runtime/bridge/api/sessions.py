@@ -438,7 +438,8 @@ async def list_sessions(request: web.Request, *, query: SessionsQuery) -> Sessio
     rows = service.db.sessions(active_only=query.active_only, driver=query.driver)
     if query.track is not None:
         wanted = service.library.key(query.track)
-        rows = [row for row in rows if await service.book.place(row) == wanted]
+        key, circuit = service.library.key, service.book.circuit
+        rows = [row for row in rows if key((await circuit(row)).name) == wanted]
     rows = rows[: query.limit]
     posted = await reported(service) if any(not row.n_frames for row in rows) else []
     records = [await _record(service, row, posted) for row in rows]

@@ -27,6 +27,8 @@ class Candidate:
     lap_time_s: float
     recorded_at: int
     """Unix milliseconds."""
+    place: str = ""
+    """The same for all laps of one circuit; empty: the name of the track tells."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def leaderboard(
             continue
         if wanted and key_of(lap.track) != wanted:
             continue
-        key = (_folded(lap.driver), _folded(lap.car), key_of(lap.track))
+        key = (_folded(lap.driver), _folded(lap.car), lap.place or key_of(lap.track))
         place = (milliseconds(lap.lap_time_s), lap.recorded_at, lap.session_id, lap.lap_number, lap)
         if key not in best or place[:4] < best[key][:4]:
             best[key] = place

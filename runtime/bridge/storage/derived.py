@@ -23,7 +23,7 @@ from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import BUSES, SessionRow, recording_from_meta
 from runtime.bridge.track.build import BuiltTrack, from_laps
-from runtime.bridge.track.identity import Ground, Identity, identify_circuit
+from runtime.bridge.track.identity import Ground, Identity, Site, identify_circuit, site_of
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import TrackError
 
@@ -54,6 +54,7 @@ class _Findings:
     ground: Ground | None
     name: str
     """Of the place."""
+    site: Site | None
     made_with: str
     """The method and the circuits that it was found with."""
 
@@ -82,6 +83,7 @@ class LapBook:
         self._clock = clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._turn = asyncio.Lock()
+        self._unnamed: dict[str, Site] = {}
         self._made_with = f"{METHOD} {library.digest}"
 
     async def circuit(self, row: SessionRow) -> Identity:
@@ -99,9 +101,20 @@ class LapBook:
         return Identity(track, findings.ground, findings.name)
 
     async def place(self, row: SessionRow) -> str:
-        """The same for all sessions of one circuit, known here or not; empty: nobody knows."""
+        """The same for all sessions of one circuit, known here or not; empty: nobody knows.
+
+        A circuit that nobody named is recognised by where its laps lie and how long they are.
+        """
+        findings = await self._seen(row)
         where = await self.circuit(row)
-        return where.track.id if where.track is not None else self._library.key(where.name)
+        if where.name or findings is None or findings.site is None:
+            return self._library.key(where.name)
+        for name, site in self._unnamed.items():
+            if site.is_of(findings.site):
+                return name
+        name = f"~{row.session_id}"
+        self._unnamed[name] = findings.site
+        return name
 
     async def summary(self, row: SessionRow) -> Summary | None:
         """The laps of a session as it stands in *row*; None without frames."""
@@ -205,7 +218,8 @@ class LapBook:
         laps, where = self._find(frames, extras, row)
         circuit = where.track.id if where.track is not None else None
         summary = summarise(laps, where.track)
-        return _Findings(summary, circuit, where.ground, where.name, self._made_with)
+        site = site_of(laps)
+        return _Findings(summary, circuit, where.ground, where.name, site, self._made_with)
 
 
 class Scope(NamedTuple):

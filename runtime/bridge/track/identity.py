@@ -4,8 +4,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.session.geometry import Line, Plane
-from runtime.bridge.session.laps import detect_laps
+from runtime.bridge.session.geometry import Line, Plane, metres_between
+from runtime.bridge.session.laps import Laps, detect_laps
 from runtime.bridge.session.progress import ON_LINE_M
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
@@ -34,6 +34,12 @@ SAME_LENGTH: Final = 0.02
 radius and the driven line make of it."""
 
 
+SITE_SHARE: Final = 0.05
+SITE_M: Final = 100.0
+"""Two sessions are of one unknown circuit where their laps lie within this, and differ by at most
+`SITE_SHARE` in length: two layouts, or a kart track beside a circuit, do not."""
+
+
 class Identity(NamedTuple):
     """The circuit of a session."""
 
@@ -44,6 +50,22 @@ class Identity(NamedTuple):
     name: str = ""
     """What the place is called: as the driver does, where that is right; else the circuit's own
     name; empty: nobody knows."""
+
+
+class Site(NamedTuple):
+    """Where laps lie, by which a circuit that is not known here is recognised."""
+
+    lat: float
+    lon: float
+    """The middle of the box around a lap."""
+    length_m: float
+
+    def is_of(self, other: "Site") -> bool:
+        """Whether both may be laps of one circuit."""
+        longer = max(self.length_m, other.length_m)
+        if abs(self.length_m - other.length_m) > SITE_SHARE * longer:
+            return False
+        return metres_between(self.lat, self.lon, other.lat, other.lon) <= SITE_M
 
 
 class Way(NamedTuple):
@@ -79,6 +101,18 @@ def identify_circuit(series: Series, words: str, library: Library) -> Identity:
         return Identity(name=words)
     track = _of_length(series, library)
     return Identity(track, "lap_length", track.name) if track is not None else Identity()
+
+
+def site_of(laps: Laps) -> Site | None:
+    """Where the fastest lap lies; None without one, or without usable positions."""
+    lap, series = laps.best, laps.series
+    if lap is None or laps.length_m is None or not series.gps_usable:
+        return None
+    fixed = series.fixed[lap.frames]
+    lat, lon = series["lat"][lap.frames][fixed], series["lon"][lap.frames][fixed]
+    if not len(lat) or np.ptp(lon) > 180.0:
+        return None
+    return Site(float(lat.min() + lat.max()) / 2, float(lon.min() + lon.max()) / 2, laps.length_m)
 
 
 def driven_way(series: Series) -> Way | None:

@@ -165,6 +165,24 @@ async def test_laps_of_an_unknown_circuit_are_nobodys_best_at_the_default(
     assert "your best here" not in debriefed["narrative_md"]
 
 
+async def test_laps_of_two_unknown_circuits_do_not_compete(
+    bridge: Bridge, elsewhere: Frames
+) -> None:
+    columns = elsewhere.columns
+    small = {name: columns[name] / 2 for name in ("timestamp", "distance_m")}
+    for name in ("lat", "lon"):
+        small[name] = (columns[name] + columns[name].mean()) / 2
+    await driven(bridge, elsewhere, session_id="car", car="a")
+    await driven(bridge, changed(elsewhere, **small), session_id="kart", car="a")
+    await driven(bridge, elsewhere, session_id="car-again", car="a")
+
+    entries = (await bridge.ok("GET", "/leaderboard"))["entries"]
+    assert [entry["session_id"].removesuffix("-again") for entry in entries] == ["kart", "car"]
+    book, session = bridge.service.book, bridge.service.session
+    car, kart, again = [await book.place(session(name)) for name in ("car", "kart", "car-again")]
+    assert car == again != kart
+
+
 async def test_laps_found_without_a_circuit_are_found_anew_once_its_file_is_there(
     start: Start, backend: str, here: Frames, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
