@@ -9,7 +9,7 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.definitions import is_full_throttle, is_recorded
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import Series
+from runtime.bridge.session.series import Flags, Series
 from runtime.bridge.session.units import KMH, Kmh, Metres
 from runtime.bridge.track.model import Straight
 
@@ -132,7 +132,7 @@ class StraightRecord:
     end_m: Metres
     """m of lap progress"""
     top_speed_kmh: Kmh | None
-    """km/h: of all frames on it"""
+    """km/h: of all passes from end to end, and all frames on it of complete laps"""
     from_lap: int | None
     """complete lap with that frame; null: out or in lap"""
     average_top_kmh: Kmh | None
@@ -145,17 +145,28 @@ def straight_line_speed(drive: Drive) -> tuple[StraightRecord, ...]:
     """Top speeds on the straights, which are those of the track file, else of its corners.
 
     In lap order. Where a straight goes over start/finish, each lap has a part of it at either end.
+    Of out and in laps the straights count that were driven from end to end.
     """
     speed = drive.series["speed_ms"][drive.frames] * KMH
+    return tuple(_speeds_on(drive, straight, speed) for straight in drive.straights)
+
+
+def _passes(drive: Drive, straight: Straight) -> Flags:
+    """The frames on *straight*, but for those of out and in laps that drove a part of it only."""
     place = drive.progress.p[drive.frames]
-    return tuple(_speeds_on(drive, straight, speed, place) for straight in drive.straights)
+    pause = drive.series.gap[drive.frames][: len(place) - 1]
+    begun, not_ended = place >= straight.start_m, place <= straight.end_m
+    here = begun | not_ended if straight.start_m > straight.end_m else begun & not_ended
+    cut = np.concatenate([[True], pause, [True]])  # before each frame, and after the last
+    driven = drive.lap_of[drive.frames] > 0
+    for first, last in runs(here, pause):
+        driven[first : last + 1] |= not (cut[first] or cut[last + 1])
+    return here & driven
 
 
-def _speeds_on(drive: Drive, straight: Straight, speed: Numbers, place: Numbers) -> StraightRecord:
+def _speeds_on(drive: Drive, straight: Straight, speed: Numbers) -> StraightRecord:
     name, start, end = straight.name, straight.start_m, straight.end_m
-    begun, not_ended = place >= start, place <= end
-    here = np.flatnonzero(begun | not_ended if start > end else begun & not_ended)
-    here = here[~np.isnan(speed[here])]
+    here = np.flatnonzero(_passes(drive, straight) & ~np.isnan(speed))
     if not len(here):
         return StraightRecord(name, start, end, None, None, None, ())
     speeds, frames = speed[here], here + drive.frames.start

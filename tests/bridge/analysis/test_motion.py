@@ -276,6 +276,21 @@ def test_a_top_speed_on_the_way_in_belongs_to_no_lap() -> None:
     assert max(top.top_speed_kmh for top in found.per_lap) < 99.0 * 3.6
 
 
+def test_a_straight_that_was_driven_in_part_only_has_no_top_speed_of_it() -> None:
+    drive, _ = oval(2)
+    columns = dict(drive.series.frames.columns)
+    first, last = drive.counted[0].first, drive.counted[-1].last
+    columns["speed_ms"] = columns["speed_ms"].copy()
+    columns["speed_ms"][:first] *= 1.2
+    columns["speed_ms"][last:] *= 1.2
+    cut = {name: values[first - 6 : last + 6] for name, values in columns.items()}
+
+    found = straight_line_speed(on_track(OVAL, Frames(cut)))[0]
+
+    assert found.top_speed_kmh == max(top.top_speed_kmh for top in found.per_lap)
+    assert found.from_lap is not None
+
+
 def test_a_circle_has_no_straights() -> None:
     assert straight_line_speed(circled()) == ()
 
