@@ -1,7 +1,8 @@
 """Reads formats of others, MF4 and XRK, in a process of its own.
 
 The libraries that know them hold whole files in memory, write into what they read, and are partly
-native code: whatever a damaged file does to them must not happen to the bridge.
+native code: whatever a damaged file does to them must not happen to the bridge. That process runs
+``mf4_reader`` or ``xrk_reader``, which import little: a small file takes no longer than that.
 """
 
 import contextlib
@@ -60,7 +61,7 @@ def read_apart(stream: BinaryIO, extra: str) -> Foreign:
 def _run(extra: str, given: IO[bytes], found: IO[bytes]) -> None:
     try:
         done = subprocess.run(
-            [sys.executable, "-m", f"runtime.bridge.formats.{extra}"],
+            [sys.executable, "-m", f"runtime.bridge.formats.{extra}_reader"],
             stdin=given,
             stdout=found,
             stderr=subprocess.PIPE,

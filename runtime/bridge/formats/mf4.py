@@ -1,26 +1,17 @@
 """Reads MDF 4 files: the frames of a bus where they hold those, else their own channels."""
 
-import contextlib
-import io
-import sys
-from collections.abc import Iterator, Mapping
-from datetime import UTC
-from typing import Any, BinaryIO, Final, TypeAlias, cast
+from collections.abc import Iterator
+from typing import BinaryIO
 
 import numpy as np
 
-from runtime.bridge.can.values import CLASSIC, EXTENDED, LARGEST_ID, LONGEST, Batch
+from runtime.bridge.can.values import Batch
 from runtime.bridge.formats import foreign
 from runtime.bridge.formats.assemble import record_channels
 from runtime.bridge.formats.canlog import CHUNK, LATEST, Tally, read_log
-from runtime.bridge.formats.foreign import Foreign, Refused
+from runtime.bridge.formats.foreign import Foreign
 from runtime.bridge.formats.options import Options
-from runtime.bridge.session.recording import Numbers, Recording
-
-Column: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[Any]]
-FRAME: Final = "CAN_DataFrame"
-MOST_CHANNELS: Final = 4000
-MOST_VALUES: Final = 100_000_000
+from runtime.bridge.session.recording import Recording
 
 
 def read_mf4(stream: BinaryIO, options: Options) -> Recording:
@@ -65,104 +56,3 @@ def _bus_frames(found: Foreign, tally: Tally) -> Iterator[Batch]:
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
-
-
-def _read(stream: BinaryIO) -> None:
-    from asammdf import MDF  # an extra; only this process needs it
-
-    with contextlib.redirect_stdout(io.StringIO()):
-        mdf: Any = MDF(cast(Any, stream))
-        start = mdf.header.start_time
-        begun = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
-        meta: dict[str, object] = {"created": begun if begun > 0 else None}
-        arrays = _frames(mdf, max(begun, 0.0), meta)
-        channels: Mapping[str, tuple[Numbers, Numbers, str]] = {}
-        if arrays is None:
-            meta["own"] = True
-            channels = _channels(mdf, max(begun, 0.0))
-            if not channels:
-                raise Refused("the MDF file holds neither frames of a CAN bus nor a channel")
-    foreign.write(meta, arrays or {}, channels)
-
-
-def _frames(mdf: Any, start: float, meta: dict[str, object]) -> dict[str, Column] | None:
-    parts: list[tuple[Column, ...]] = []
-    bus = False
-    for at, group in enumerate(mdf.groups):
-        names = [channel.name for channel in group.channels]
-        count = int(group.channel_group.cycles_nr)
-        for other, word in (("errors", "CAN_ErrorFrame"), ("remote", "CAN_RemoteFrame")):
-            if word in names:
-                meta[other] = int(meta.get(other, 0)) + count  # type: ignore[call-overload]
-        if FRAME not in names:
-            continue
-        bus = True
-        if count:
-            parts.append(_group(mdf.get(FRAME, group=at, raw=True), start))
-    if not bus:
-        return None
-    if not parts:
-        raise Refused("the MDF file is a bus log without any frame of a CAN bus")
-    width = max(part[3].shape[1] for part in parts)
-    padded = [np.pad(part[3], ((0, 0), (0, width - part[3].shape[1]))) for part in parts]
-    joined = [np.concatenate([part[at] for part in parts]) for at in (0, 1, 2, 4)]
-    names_of = ("t", "key", "length", "bus")
-    return {**dict(zip(names_of, joined, strict=True)), "data": np.concatenate(padded)}
-
-
-def _group(signal: Any, start: float) -> tuple[Column, ...]:
-    """Time, key, length, payload and bus of the frames of one group."""
-    field: dict[str, Column] = {
-        name.removeprefix(f"{FRAME}."): signal.samples[name]
-        for name in signal.samples.dtype.names or ()
-    }
-    raw = field["ID"].astype(np.int64)
-    extended = field["IDE"].astype(bool) if "IDE" in field else raw > 0x7FF
-    key = np.where(extended, (raw & LARGEST_ID) | EXTENDED, raw & 0x7FF)
-    data = np.atleast_2d(field["DataBytes"]).astype(np.uint8)
-    width = CLASSIC if data.shape[1] <= CLASSIC else LONGEST
-    data = np.pad(data[:, :LONGEST], ((0, 0), (0, max(width - data.shape[1], 0))))
-    lengths = field["DataLength" if "DataLength" in field else "DLC"]
-    length = np.minimum(lengths.astype(np.int64), width)
-    data[np.arange(width) >= length[:, None]] = 0
-    bus = field["BusChannel"].astype(np.int64) if "BusChannel" in field else np.zeros_like(raw)
-    t = signal.timestamps.astype(np.float64) + start
-    return t, key, length, data, bus
-
-
-def _channels(mdf: Any, start: float) -> dict[str, tuple[Numbers, Numbers, str]]:
-    """The channels that hold plain numbers, physical values, by unique names."""
-    found: dict[str, tuple[Numbers, Numbers, str]] = {}
-    values = 0
-    for at, group in enumerate(mdf.groups):
-        for place, channel in enumerate(group.channels):
-            if len(found) >= MOST_CHANNELS or place == mdf.masters_db.get(at):
-                continue
-            try:
-                signal = _numeric(mdf.get(group=at, index=place, raw=True))
-            except Exception:  # noqa: BLE001, S112 - of one channel, whatever is wrong with it
-                continue
-            if signal is None:
-                continue
-            value = signal.samples.astype(np.float64)
-            t = signal.timestamps.astype(np.float64) + start
-            known = np.isfinite(value) & np.isfinite(t)
-            values += len(value)
-            if values > MOST_VALUES:
-                raise Refused(f"the file holds more than {MOST_VALUES} values")
-            if known.any():
-                name = channel.name if channel.name not in found else f"{channel.name}_{at}"
-                found[name] = t[known], value[known], str(signal.unit or "")
-    return found
-
-
-def _numeric(raw: Any) -> Any:
-    """A signal in its unit; as stored, where its values stand for texts; None: no numbers."""
-    for signal in (raw.physical(), raw):
-        if signal.samples.ndim == 1 and signal.samples.dtype.kind in "biuf":
-            return signal
-    return None
-
-
-if __name__ == "__main__":
-    sys.exit(foreign.main(_read))

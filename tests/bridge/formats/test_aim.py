@@ -11,7 +11,7 @@ from runtime.bridge.formats import foreign
 from runtime.bridge.formats.assemble import record_channels
 from runtime.bridge.formats.formats import read_recording
 from runtime.bridge.formats.lapmarks import HALF_WIDTH_M, Lap, counted_laps, marks_of, start_line
-from runtime.bridge.formats.xrk import laps_of
+from runtime.bridge.formats.xrk_reader import laps_of
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Gate, Numbers, Recording, Samples
 from tests.bridge.bridgekit import Bridge

@@ -7,13 +7,17 @@ import math
 import random
 import subprocess
 import sys
+import tracemalloc
+import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 import can
 import numpy as np
 import pytest
 
 from runtime.bridge.can.dbc import load_dbc
+from runtime.bridge.formats import foreign, xrk
 from runtime.bridge.formats.formats import read_recording
 from runtime.bridge.formats.options import (
     BusChoice,
@@ -204,6 +208,60 @@ def test_a_real_mf4_log_is_read() -> None:
 def test_what_is_no_aim_file_is_told(data: bytes) -> None:
     with pytest.raises(UnreadableRecording):
         read_recording(io.BytesIO(data), "a.xrk")
+
+
+@pytest.mark.parametrize("suffix", [".xrz", ".xrk"])
+def test_a_file_that_unpacks_to_too_much_is_refused_before_anything_is_unpacked(
+    suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xrk, "LARGEST_FILE", 16 << 20)
+    monkeypatch.setattr(foreign, "read_apart", lambda *_: pytest.fail("a reader was started"))
+    packed = zlib.compress(bytes(64 << 20))
+    tracemalloc.start()
+    try:
+        with pytest.raises(UnreadableRecording, match="unpacks to more than 16 MiB"):
+            read_recording(io.BytesIO(packed), f"a{suffix}")
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_packed_file_of_an_ordinary_size_reaches_its_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[bytes] = []
+
+    def read_apart(stream: BinaryIO, _extra: str) -> foreign.Foreign:
+        given.append(stream.read())
+        raise UnreadableRecording("enough")
+
+    monkeypatch.setattr(foreign, "read_apart", read_apart)
+    packed = zlib.compress(bytes(1 << 20))
+    contents = [packed, packed[:500], packed[:20] + b"?" * 500, b"<hCNF", b""]
+    for content in contents:
+        with pytest.raises(UnreadableRecording, match="enough"):
+            read_recording(io.BytesIO(content), "a.xrz")
+    assert given == contents
+
+
+_ASIDE = """
+import sys
+import numpy as np
+from runtime.bridge.formats.mf4_reader import load_mdf
+load_mdf()
+print(*sorted({"pandas", "sympy", "cantools", "pydantic"} & set(sys.modules)))
+from asammdf.blocks import v4_blocks, v4_constants
+rule = v4_constants.CONVERSION_TYPE_ALG
+conversion = v4_blocks.ChannelConversion(conversion_type=rule, formula="ln(X)")
+print(conversion.convert(np.array([1.0, np.e])).round(9).tolist())
+"""
+
+
+@pytest.mark.slow
+def test_the_reader_of_mdf_files_loads_sympy_for_an_odd_formula_only(root: Path) -> None:
+    pytest.importorskip("asammdf")
+    done = subprocess.run([sys.executable, "-c", _ASIDE], cwd=root, capture_output=True, check=True)
+    assert done.stdout.decode().splitlines() == ["", "[0.0, 1.0]"]
 
 
 @pytest.mark.parametrize(("name", "package"), [("a.mf4", "asammdf"), ("a.xrz", "libxrk")])

@@ -1,0 +1,83 @@
+"""The program that reads AiM's files with libxrk, see `foreign`."""
+
+import contextlib
+import io
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import BinaryIO, Final
+
+import numpy as np
+
+from runtime.bridge.formats import foreign
+from runtime.bridge.formats.foreign import Refused
+from runtime.bridge.session.recording import Numbers
+
+_TOLD: Final = ("Driver", "Vehicle", "Venue", "Session", "Long Comment", "Device Name")
+_DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+_TIME: Final = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})")
+
+
+def created_of(metadata: Mapping[str, object]) -> float | None:
+    """Unix seconds of the date and time in the head, month first, read as UTC."""
+    day = _DATE.search(str(metadata.get("Log Date", "")))
+    clock = _TIME.search(str(metadata.get("Log Time", "")))
+    if day is None:
+        return None
+    hour, minute, second = (int(part) for part in clock.groups()) if clock else (0, 0, 0)
+    first, middle, year = (int(part) for part in day.groups())
+    month, date = (first, middle) if first <= 12 else (middle, first)
+    try:
+        return datetime(year, month, date, hour, minute, second, tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+
+
+def _read(stream: BinaryIO) -> None:
+    from libxrk import aim_xrk  # an extra; only this process needs it
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        log = aim_xrk(stream.read())
+    channels: dict[str, tuple[Numbers, Numbers, str]] = {}
+    functions: dict[str, str] = {}
+    for name, table in log.channels.items():
+        value = table.column(name).to_numpy(zero_copy_only=False)
+        if value.dtype.kind not in "biuf":
+            continue
+        t = table.column("timecodes").to_numpy().astype(np.float64) / 1000.0
+        value = value.astype(np.float64)
+        known = np.isfinite(value)
+        about = table.schema.field(name).metadata or {}
+        if known.any():
+            channels[name] = t[known], value[known], _text(about, b"units")
+            functions[name] = _text(about, b"function")
+    if not channels:
+        raise Refused("the AiM file holds no channel with values")
+    lines = [f"{word}: {log.metadata[word]}"[:500] for word in _TOLD if log.metadata.get(word)]
+    meta = {
+        "created": created_of(log.metadata),
+        "comments": lines,
+        "functions": functions,
+        "laps": laps_of(log.laps.to_pylist() if log.laps is not None else ()),
+        "told": {name: str(log.metadata[name]) for name in _TOLD if log.metadata.get(name)},
+    }
+    foreign.write(meta, {}, channels)
+
+
+def laps_of(rows: Sequence[Mapping[str, object]]) -> list[tuple[float, float, bool]]:
+    """Begin and end in seconds of each lap, and whether it goes from line to line."""
+    laps = []
+    for row in rows:
+        begin, end = row.get("start_time"), row.get("end_time")
+        if isinstance(begin, int | float) and isinstance(end, int | float) and end > begin >= 0:
+            laps.append((begin / 1000.0, end / 1000.0, row.get("lap_type", "full") == "full"))
+    return laps
+
+
+def _text(about: Mapping[bytes, bytes], key: bytes) -> str:
+    return about.get(key, b"").decode("utf-8", "replace")
+
+
+if __name__ == "__main__":
+    sys.exit(foreign.main(_read))
