@@ -26,6 +26,8 @@ ENVELOPE_SHARE: Final = 0.995
 LEAST_ENVELOPE_G: Final = 0.5
 SMOOTHED_S: Final = 0.2
 """Combined acceleration is averaged over so long, so that noise changes no band."""
+USUAL_LAPS: Final = 3
+"""So many laps a session needs before they show what is usual."""
 WINDOW_S: Final = 3.0
 STEP_S: Final = 0.5
 CROSSINGS: Final = 4
@@ -141,6 +143,17 @@ def envelope_g(drive: Drive, references: References = NONE) -> float | None:
         return lap.max_combo_g
     usual = quantile(drive.series.combo_g, ENVELOPE_SHARE)
     return None if usual is None else max(usual, LEAST_ENVELOPE_G)
+
+
+def usual_peak(drive: Drive, values: Numbers) -> float | None:
+    """The largest of *values* in a usual lap: the median over the session's complete laps.
+
+    What happens in one lap alone does not change it, and what every lap does is usual. None for
+    fewer than three laps in which they are known.
+    """
+    peaks = [highest(values[lap.frames]) for lap in drive.laps.complete]
+    known = [peak for peak in peaks if peak is not None]
+    return float(np.median(known)) if len(known) >= USUAL_LAPS else None
 
 
 def slip_bands(drive: Drive, references: References = NONE) -> SlipBandRecord | None:

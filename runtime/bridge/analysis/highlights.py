@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry
-from runtime.bridge.analysis.grip import CROSSINGS, slip_oscillations
+from runtime.bridge.analysis.grip import CROSSINGS, slip_oscillations, usual_peak
 from runtime.bridge.analysis.incidents import ASSISTS, Active, incidents
 from runtime.bridge.analysis.laps import best_parts, sector_table
 from runtime.bridge.analysis.passes import Pass, passes_of
@@ -53,6 +53,9 @@ GAPS: Final = 16
 """So many of the longest pauses are considered."""
 LEAST_GAIN_S: Final = 0.001
 OVER_LIMIT_G: Final = 1.6
+"""Where no usual lap tells what the car can do."""
+OVER_USUAL: Final = 1.15
+"""Over the limit is so many times the largest load of a usual lap."""
 OVER_REFERENCE: Final = 1.05
 LATE_BRAKE_M: Final = 5.0
 OVERBRAKED_BAR: Final = 30.0
@@ -212,8 +215,10 @@ def _tells(drive: Drive, aim: Aim) -> bool:
 
 
 def _by_itself(drive: Drive, passage: Pass, aim: Aim | None) -> Iterator[Candidate]:
-    usual = aim.target.max_combo_g if aim is not None else None
-    limit = max(OVER_LIMIT_G, OVER_REFERENCE * usual if usual is not None else 0.0)
+    usual = usual_peak(drive, drive.series.combo_g)
+    target = aim.target.max_combo_g if aim is not None else None
+    limit = OVER_LIMIT_G if usual is None else OVER_USUAL * usual
+    limit = max(limit, OVER_REFERENCE * target if target is not None else 0.0)
     if passage.max_combo_g is not None and passage.max_combo_g > limit:
         seed = f"{passage.max_combo_g:.2f} g in {passage.corner}, where {limit:.2f} g is a lot."
         yield _at_apex(drive, passage, "over_limit_in_corner", passage.max_combo_g / limit, seed)

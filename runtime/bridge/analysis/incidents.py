@@ -7,8 +7,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.grip import usual_peak
 from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.geometry import Indices, Plane, Ring
+from runtime.bridge.session.motion import STANDARD_GRAVITY
 from runtime.bridge.session.progress import unwrap
 from runtime.bridge.session.recording import Numbers, Samples
 from runtime.bridge.session.series import DAY_S, Flags, Series
@@ -20,9 +22,11 @@ SLOWED: Final = 0.7
 """The speed behind is less than this share of the one before."""
 OWN_DEG: Final = 60.0
 """By so much more than the road did between the same places the course of a spin has turned."""
+ON_ROAD_M: Final = 15.0
+"""Farther beside it the road explains nothing."""
 STEP_S: Final = 0.25
 """The course is taken over so long, or a period of the recording where that is longer."""
-LEAST_MS: Final = 2.0
+LEAST_MS: Final = 3.0
 """Slower than this the course is noise, and the last one known stands."""
 DRIVING_MS: Final = 5.0
 """A car that begins more slowly does not spin; of one that stands the positions wander."""
@@ -35,6 +39,10 @@ Kind: TypeAlias = Literal[
 ]
 Severity: TypeAlias = Literal["high", "medium", "low"]
 OVER_G: Final = 2.0
+"""Where no usual lap tells what the car can do."""
+OVER_USUAL: Final = 1.4
+"""An alarm takes so many times the peak of a usual lap, and `LEAST_G`."""
+LEAST_G: Final = 1.0
 OFF_LINE_M: Final = 8.0
 OFF_LINE_S: Final = 0.5
 MOVING_MS: Final = 5.0
@@ -74,15 +82,18 @@ class Road(NamedTuple):
     path: Ring
     progress: Numbers
     """Metres, in [0, length)."""
+    offset: Numbers
+    """Metres beside it; NaN where it is not known."""
 
 
 def spins(series: Series, road: Road | None = None) -> list[Spin]:
     """Stretches in which the course turned by more than 120 degrees within 2 s, and the speed
     fell by more than 30 %.
 
-    Where the *road* is known, the course has turned by 60 degrees more or less than it: who
-    drives a hairpin fast does not spin. Nothing where positions are not good enough, or where the
-    recording is so slow that the turn between two fixes may be half a circle.
+    Who drives a hairpin does not spin. On the *road* the course has turned by 60 degrees more or
+    less than it; elsewhere so fast that no tyre bears it, with 2 g and more. Nothing where
+    positions are not good enough, or where the recording is so slow that the turn between two
+    fixes may be half a circle.
     """
     step = max(STEP_S, series.nominal_s)
     if not series.gps_usable or 2 * step > WITHIN_S or len(series) < 3:
@@ -98,9 +109,16 @@ def spins(series: Series, road: Road | None = None) -> list[Spin]:
     before, behind = speed[: len(turned)], speed[reach : reach + len(turned)]
     spun = (turned > TURNED_DEG) & (behind < SLOWED * before) & (before >= DRIVING_MS)
     spun &= ~_paused(series, t, (reach + 1) * step)[: len(spun)]
-    if road is not None and spun.any():
-        bends = _bends(series, road, t)
-        spun &= np.abs(turns - (bends[reach:] - bends[:-reach])) > OWN_DEG
+    if spun.any():
+        way = np.convolve(speed * np.diff(number) * step, np.ones(reach), mode="valid")
+        lateral = np.radians(turned) * way[: len(turned)] / WITHIN_S**2
+        unexplained = lateral > OVER_G * STANDARD_GRAVITY
+        if road is not None:
+            bends = _bends(series, road, t)
+            own = np.abs(turns - (bends[reach:] - bends[:-reach])) > OWN_DEG
+            near = np.abs(np.interp(t, series.t, road.offset))[: len(own)] <= ON_ROAD_M
+            unexplained = np.where(near, own, unexplained)
+        spun &= unexplained
     found = []
     for begin, end in runs(spun):
         bounds = np.searchsorted(series.t, [t[begin], t[end] + WITHIN_S])
@@ -137,19 +155,26 @@ def _course(series: Series, t: Numbers, apart: Numbers) -> tuple[Numbers, Number
     fixed = series.fixed
     lat, lon = series["lat"][fixed], series["lon"][fixed]
     x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
-    dx, dy = (np.diff(np.interp(t, series.t[fixed], each)) for each in (x, y))
+    dx, dy = (np.diff(_even(np.interp(t, series.t[fixed], each))) for each in (x, y))
     way = np.hypot(dx, dy)
-    moving = (way >= LEAST_MS * apart) & (way <= MOST_MS * apart)
+    recorded = series["speed_ms"]
+    known = ~np.isnan(recorded)
+    told = known.sum() * 2 >= len(known)
+    speed = np.interp(t[:-1], series.t[known], recorded[known]) if told else way / apart
+    moving = (np.minimum(way / apart, speed) >= LEAST_MS) & (way <= MOST_MS * apart)
     heading = np.degrees(np.arctan2(dx, dy))
     # A course that is not known is the one before it; before the first, the first.
     latest = np.maximum.accumulate(np.where(moving, np.arange(len(way)), 0))
     turns = np.diff(heading[latest], prepend=heading[latest[0]])
     course = np.cumsum((turns + 180.0) % 360.0 - 180.0)
-    recorded = series["speed_ms"]
-    known = ~np.isnan(recorded)
-    if known.sum() * 2 < len(known):
-        return course, way / apart
-    return course, np.interp(t[:-1], series.t[known], recorded[known])
+    return course, speed
+
+
+def _even(place: Numbers) -> Numbers:
+    """Places at even steps of time, weighted with their neighbours against the noise of fixes."""
+    padded = np.pad(place, 1, mode="edge")
+    even: Numbers = (padded[:-2] + 2 * place + padded[2:]) / 4
+    return even
 
 
 def _bends(series: Series, road: Road, t: Numbers) -> Numbers:
@@ -201,11 +226,14 @@ class IncidentRecord:
     frame_idx: int
     """index of the stored frame"""
     kind: Kind
-    """over_g: combo_g above 2; off_line: farther from the reference line than half the track and
-    8 m for 0.5 s, faster than 5 m/s; spin: course turned by over 120 degrees in 2 s, 60 of them not
-    with the reference line, and speed down by over 30 %; stopped: slower than 2 m/s for 3 s;
-    hard_deceleration: g_long below -1.5 with less than 5 bar; abs_active, tc_active: that signal
-    above 0.5 for 0.3 s. off_line and stopped in complete laps only"""
+    """over_g: combo_g 1.4 times as large as the peak of a usual lap (the median of three laps or
+    more) and 1 g at least, above 2 g with fewer laps; off_line: farther from the reference line
+    than half the track and 8 m for 0.5 s, faster than 5 m/s; spin: course turned by over 120
+    degrees in 2 s, 60 of them not with the line (without one, with more than 2 g), and speed down
+    by over 30 %; stopped: slower than 2 m/s for 3 s; hard_deceleration: with less than 5 bar so
+    much more deceleration than in a usual lap (with fewer than three laps, over 1.5 g);
+    abs_active, tc_active: that signal above 0.5 for 0.3 s. off_line and stopped in complete laps
+    only"""
     lap: int | None
     """complete lap; null: outside"""
     t_start: Seconds
@@ -289,10 +317,17 @@ def _peaks(
         yield _Event(kind, first, last, worst, most / limit, reason.format(most))
 
 
+def _limit(drive: Drive, values: Numbers, fixed: float) -> float:
+    """What of the *values* is an alarm, in g: far above a usual lap, else the *fixed* figure."""
+    usual = usual_peak(drive, values)
+    return fixed if usual is None else max(OVER_USUAL * usual, LEAST_G)
+
+
 def _over_g(drive: Drive) -> Iterator[_Event]:
     combo = drive.series.combo_g
+    limit = _limit(drive, combo, OVER_G)
     reason = "combined acceleration reached {:.2f} g"
-    return _peaks("over_g", runs(combo > OVER_G, drive.series.gap), combo, OVER_G, reason)
+    return _peaks("over_g", runs(combo > limit, drive.series.gap), combo, limit, reason)
 
 
 def _off_line(drive: Drive) -> Iterator[_Event]:
@@ -315,19 +350,29 @@ def _stopped(drive: Drive) -> Iterator[_Event]:
 def _hard(drive: Drive) -> Iterator[_Event]:
     series = drive.series
     slowing = -series["g_long"]
-    hard = (slowing > HARD_G) & (series["brake_bar"] < NOT_BRAKING_BAR)
+    limit = _limit(drive, slowing, HARD_G)
+    hard = (slowing > limit) & (series["brake_bar"] < NOT_BRAKING_BAR)
     reason = "the car slowed with {:.2f} g, hardly on the brakes"
-    return _peaks("hard_deceleration", runs(hard, series.gap), slowing, HARD_G, reason)
+    return _peaks("hard_deceleration", runs(hard, series.gap), slowing, limit, reason)
 
 
 def _spins(drive: Drive) -> Iterator[_Event]:
-    path = drive.track.line.ring if drive.track is not None and drive.track.line else None
-    known = path is not None and drive.progress.basis == "line"
-    road = Road(path, drive.progress.p) if path is not None and known else None
-    for spin in spins(drive.series, road):
+    for spin in spins(drive.series, _road(drive)):
         reason = f"the course turned by {spin.turned_deg:.0f} degrees while the speed fell"
         magnitude = spin.turned_deg / TURNED_DEG
         yield _Event("spin", spin.first, spin.last, spin.first, magnitude, reason)
+
+
+def _road(drive: Drive) -> Road | None:
+    """The line that the session drives, else that of the track file where the session is on it."""
+    if drive.driven is not None:
+        line, progress = drive.driven.line, drive.driven.progress
+    elif drive.track is not None and drive.track.line is not None:
+        line, progress = drive.track.line, drive.progress
+    else:
+        return None
+    on_line = progress.basis == "line"
+    return Road(line.ring, progress.p, progress.offset) if on_line else None
 
 
 def _assisted(drive: Drive, active: Sequence[Active]) -> Iterator[_Event]:

@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.session.geometry import Line, Ring, ring
+from runtime.bridge.session.motion import STANDARD_GRAVITY
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags
 from runtime.bridge.track.driven import GRID_S, LEAST_MS, fit_locally, pass_times
 from runtime.bridge.track.model import Corner, Direction, Sector, Straight
 
-G: Final = 9.80665
 WINDOW_S: Final = 1.2
 """Accelerations are those of parabolas fitted over so long. Measured on circuits of known corners
 at 0.5 m of noise: at 0.8 s the noise bends, at 1.5 s quick changes of direction vanish."""
@@ -32,9 +32,9 @@ PLATEAU: Final = 0.85
 SEVERITIES: Final = (3.0, 2.0, 1.2, 0.7, 0.4)
 STRAIGHT_M: Final = 150.0
 SHORTEST_SECTOR: Final = 0.1
-TYPICAL_GRIP: Final = 1.1 * G
-TYPICAL_BRAKE: Final = 0.9 * G
-TYPICAL_PUSH: Final = 0.4 * G
+TYPICAL_GRIP: Final = 1.1 * STANDARD_GRAVITY
+TYPICAL_BRAKE: Final = 0.9 * STANDARD_GRAVITY
+TYPICAL_PUSH: Final = 0.4 * STANDARD_GRAVITY
 """Acceleration of a typical car from low speed; at its top speed nothing of it is left."""
 TYPICAL_TOP_MS: Final = 65.0
 TYPICAL_LOOK_M: Final = 20.0

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.analysis.incidents import Active, Incident, activity, incidents, spins
+from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers, Samples
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
@@ -17,6 +18,7 @@ from tests.bridge.analysis.cornerkit import (
 )
 from tests.bridge.session.sessions import at, changed, frames, kept
 from tests.bridge.simulator.drivekit import LARKFELL, flushed, rows, vesper
+from tests.bridge.track.test_driven import recorded
 
 
 def of(session: Frames, *active: Active, partial: bool = False) -> tuple[Incident, ...]:
@@ -70,6 +72,29 @@ def test_slowing_hard_is_an_incident_without_brakes_only(pressure: float, found:
 
     assert bool(of(session)) is found
     assert of(without(session, "brake_bar")) == ()  # nobody knows what the foot did
+
+
+@pytest.mark.parametrize(
+    ("usual", "peak", "alarm"), [(2.6, 3.4, False), (2.6, 3.9, True), (0.9, 1.2, False)]
+)
+def test_a_high_load_is_one_beyond_the_usual_lap(usual: float, peak: float, alarm: bool) -> None:
+    session = ring_frames(4, hz=10.0, combo_g=lambda way: usual * between(way, 200, 300))
+    session.columns["combo_g"][700] = peak
+
+    assert [one.kind for one in of(session)] == (["over_g"] if alarm else [])
+
+
+@pytest.mark.parametrize(("slowing", "alarm"), [(1.1, False), (1.3, True)])
+def test_slowing_hard_is_more_than_the_usual_braking(slowing: float, alarm: bool) -> None:
+    session = ring_frames(
+        3,
+        hz=10.0,
+        g_long=lambda way: -0.9 * between(way, 200, 300),
+        brake_bar=lambda way: 30.0 * between(way, 200, 300),
+    )
+    session.columns["g_long"][700] = -slowing
+
+    assert [one.kind for one in of(session)] == (["hard_deceleration"] if alarm else [])
 
 
 def beside(metres: float, begin: float, end: float, *, speed: float = 25.0) -> Frames:
@@ -146,6 +171,24 @@ def test_a_hairpin_that_is_driven_fast_is_no_spin() -> None:
 
     assert spins(drive.series), "the course does turn that far"
     assert "spin" not in {one.kind for one in incidents(drive)}
+
+
+@pytest.mark.parametrize("hz", [10.0, 25.0])
+def test_hairpins_of_a_kart_track_are_no_spins(hz: float) -> None:
+    track, session = recorded("karting", 4, hz=hz)
+
+    for drive in (drive_of(detect(session, gate=track.start)), driven(session, partial=True)):
+        assert "spin" not in {one.kind for one in incidents(drive)}
+
+
+def test_a_car_that_stops_in_noise_does_not_spin() -> None:
+    t = np.arange(0.0, 60.0, 0.04)
+    noise = np.random.default_rng(3).normal(0, 0.5, (2, len(t)))
+    speed = np.interp(t, [30.0, 31.8], [16.0, 0.5])
+    x = np.cumsum(speed) * 0.04
+    session = frames(t, speed_ms=speed, **at(x + noise[0], noise[1], 46.0))
+
+    assert spins(driven(session, partial=True).series) == []
 
 
 def spun_at(begin_m: float, turn_deg: float) -> Frames:

@@ -91,6 +91,7 @@ def braked(begin: float, pressure: float = 25.0, laps: int = 1) -> Frames:
     [
         (ring_frames(1, combo_g=1.61), {"max_combo_g": 1.2}, "over_limit_in_corner", True),
         (ring_frames(1, combo_g=1.6), {"max_combo_g": 1.2}, "over_limit_in_corner", False),
+        (ring_frames(3, combo_g=2.3), {"max_combo_g": 1.2}, "over_limit_in_corner", False),
         (ring_frames(1, combo_g=1.88), {"max_combo_g": 1.8}, "over_limit_in_corner", False),
         (ring_frames(1, combo_g=1.9), {"max_combo_g": 1.8}, "over_limit_in_corner", True),
         (braked(150), {"brake_point_m": 60.0}, "late_brake_vs_reference", True),
@@ -208,7 +209,7 @@ def test_at_most_eight_of_which_few_are_alike(seed: int) -> None:
 
 
 def test_fewer_than_eight_are_filled_up_with_more_of_a_kind() -> None:
-    session = ring_frames(6, hz=10.0, combo_g=1.0)
+    session = ring_frames(12, hz=10.0, combo_g=1.0)
     for at in (200, 350, 500, 650, 800, 950, 1100, 1250, 1400):
         session.columns["combo_g"][at] = 2.5
 
