@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive, UnknownLap, once_per_drive
-from runtime.bridge.analysis.passes import Pass, difference, passes_of
+from runtime.bridge.analysis.passes import Pass, by_time, difference, passes_of, usual_pass
 from runtime.bridge.analysis.reference import NONE, Aim, Basis, References, Taken, aims, basis_of
 from runtime.bridge.session.definitions import CLOSED_PCT
 from runtime.bridge.session.ranking import time_text
@@ -386,12 +386,13 @@ def _grade(
     own = [passage for passage in passes if lap is None or passage.lap == lap]
     if aim is None or not own:
         return CornerGrade(name, weight, len(passes), danger=danger)
-    timed = sorted(own, key=lambda passage: (passage.corner_time_s, passage.t_entry))
     if aim.basis == "session_best" and len(passes) < 2:
-        return CornerGrade(name, weight, len(passes), timed[0], ungraded=SINGLE, danger=danger)
-    graded = timed[len(timed) // 2]
+        return CornerGrade(
+            name, weight, len(passes), by_time(own)[0], ungraded=SINGLE, danger=danger
+        )
+    graded = usual_pass(own)
     if aim.basis == "reference_file":
-        graded = max(timed, key=lambda passage: score(passage, aim.target).total)
+        graded = max(by_time(own), key=lambda passage: score(passage, aim.target).total)
     points = score(graded, aim.target)
     causes = attribution(graded, aim.target)
     return CornerGrade(

@@ -1,6 +1,6 @@
 """How each lap took each corner."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -344,6 +344,20 @@ def _nothing(series: Series, at: _Windows) -> Numbers:
         is_brake_told(series), at.approach, at.last
     )
     return np.where(known, seconds, np.nan)
+
+
+def by_time(passes: Iterable[Pass]) -> list[Pass]:
+    """The quickest first, the earlier of equals."""
+    return sorted(passes, key=lambda one: (one.corner_time_s, one.t_start))
+
+
+def usual_pass(passes: Iterable[Pass]) -> Pass:
+    """The pass whose time is the median of *passes*; of an even number the slower of the two.
+
+    There must be one.
+    """
+    ranked = by_time(passes)
+    return ranked[len(ranked) // 2]
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import Pass, approaches, passes_of
+from runtime.bridge.analysis.passes import Pass, approaches, by_time, passes_of
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.progress import unwrap
@@ -134,7 +134,7 @@ def aims(drive: Drive, references: References = NONE) -> dict[str, Aim]:
             target = as_timed(lap.corners[name], approaches(drive)[name], passes)
             found[name] = Aim(target, "reference_file")
         elif passes:
-            best = min(passes, key=lambda passage: (passage.corner_time_s, passage.t_entry))
+            best = by_time(passes)[0]
             found[name] = Aim(best, "session_best", best)
     return found
 

@@ -14,7 +14,6 @@ from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.motion import BRAKING_BAR as BRAKING_BAR
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags, Series
-from runtime.bridge.session.stats import quantile
 
 RELEASED_BAR: Final = 2.0
 """With less pressure the brake is off; between the two it is on its way from one to the other."""
@@ -146,11 +145,3 @@ def find_lifts(series: Series, frames: slice | None = None) -> Indices:
     told: Indices = np.flatnonzero(open_ | closed)
     lifted: Indices = told[1:][open_[told[:-1]] & closed[told[1:]]]
     return lifted
-
-
-def usual(values: Sequence[float | None]) -> float | None:
-    """What is usual for a driver: the median of the passes or laps that have a value.
-
-    None where none has.
-    """
-    return quantile([value for value in values if value is not None], 0.5)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
-from runtime.bridge.analysis.passes import Pass
+from runtime.bridge.analysis.passes import Pass, by_time
 from runtime.bridge.coach.agents.measures import Measure
 
 TOOL: Final = "corner_facts"
@@ -14,7 +14,7 @@ SAME_M: Final = 3.0
 
 def quickest_of(passes: Sequence[Pass]) -> Pass:
     """The pass with the shortest time, the earliest of equals."""
-    return min(passes, key=lambda one: (one.corner_time_s, one.t_entry))
+    return by_time(passes)[0]
 
 
 def middle_of(values: dict[int, float | None]) -> float | None:

@@ -6,7 +6,7 @@ from typing import Final
 from runtime.bridge.analysis.corners import consistency
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import CornerGrade, Scorecard, costliest, scorecard
-from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.passes import Pass, by_time, passes_of
 from runtime.bridge.analysis.reference import NONE, Aim, References, aims
 from runtime.bridge.coach.agents.corner_words import reasons, speeds_of, why_slow
 from runtime.bridge.coach.agents.values import Fact, Found
@@ -46,7 +46,7 @@ def corner_history(
         if name in grades:
             what = f"{name} was not driven whole; known are {', '.join(grades)}."
         return Found("corner_history", what, empty=True)
-    quickest = min(passes, key=lambda one: (one.corner_time_s, one.t_entry))
+    quickest = by_time(passes)[0]
     grade, aim = grades[name], aims(drive, references)[name]
     summary = _corner_summary(name, grade, quickest, aim, len(passes))
     details = _corner_details(grade, quickest, aim)

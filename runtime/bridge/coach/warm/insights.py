@@ -11,7 +11,7 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.grading import GOOD, dangers, scorecard
 from runtime.bridge.analysis.laps import ideal_lap
-from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.passes import Pass, by_time, passes_of
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.coach.warm.findings import chosen
 from runtime.bridge.coach.warm.pedagogy import tip_of
@@ -139,7 +139,7 @@ def _pauses(passes: Sequence[Pass], steady: frozenset[str]) -> list[Idle]:
     found = [Idle(one.corner, one.nothing_time_s or 0.0) for one in known]
     if not found or found[0].corner in steady:
         return []
-    quickest = min(known, key=lambda one: (one.corner_time_s, one.t_entry))
+    quickest = by_time(known)[0]
     usual = fmean(one.seconds for one in found)
     return [] if (quickest.nothing_time_s or 0.0) > usual + SAME_S else found
 
