@@ -152,12 +152,19 @@ class _Choice(NamedTuple):
     n_laps: int
     """Laps that agree with each other in length."""
     lap_m: float
+    covered: float
+    """Their share of the way from the first of them to the last."""
     cost_s: float
     """About the error of a lap: what is uncertain of a place by the speed there."""
     x: float
     y: float
     course: float
     half_width_m: float
+
+    @property
+    def worth(self) -> float:
+        """More for more laps, for longer ones, and for laps that follow each other."""
+        return self.n_laps * math.sqrt(self.lap_m) * self.covered
 
 
 def choose_gate(series: Series, travelled: Numbers) -> Gate | None:
@@ -176,7 +183,7 @@ def choose_gate(series: Series, travelled: Numbers) -> Gate | None:
     choices = [choice for i in _places(trace) if (choice := _try(trace, i)) is not None]
     if not choices:
         return None
-    lap_m = max(choices, key=lambda choice: choice.n_laps * math.sqrt(choice.lap_m)).lap_m
+    lap_m = max(choices, key=lambda choice: choice.worth).lap_m
     same = [c for c in choices if lap_m / ALIKE <= c.lap_m <= lap_m * ALIKE]
     best = min(same, key=lambda choice: (-choice.n_laps, choice.cost_s))
     lat, lon = plane.latlon(np.array([best.x]), np.array([best.y]))
@@ -194,7 +201,10 @@ def _thin(series: Series, plane: Plane, travelled: Numbers) -> _Trace:
     begin, end = np.maximum(t - COURSE_S, t[0]), np.minimum(t + COURSE_S, t[-1])
     dx, dy = (np.interp(end, t, each) - np.interp(begin, t, each) for each in (x, y))
     speed = np.hypot(dx, dy) / np.maximum(end - begin, THIN_S)
-    return _Trace(t, x, y, travelled[fixes], np.arctan2(dx, dy), speed)
+    # A lap with a pause of the recording is as long as the others.
+    paused = np.append(0.0, np.cumsum(np.where(series.gap, series.dt, 0.0)))[fixes]
+    unseen = np.append(0.0, np.cumsum(np.diff(paused) * (speed[1:] + speed[:-1]) / 2))
+    return _Trace(t, x, y, travelled[fixes] + unseen, np.arctan2(dx, dy), speed)
 
 
 def _places(trace: _Trace) -> list[int]:
@@ -238,7 +248,7 @@ def _try(trace: _Trace, place: int) -> _Choice | None:
     lane = on_course & (np.abs(passes.beside) <= BESIDE_M)
     lively = on_course & (passes.speed >= LIVELY * np.median(passes.speed[lane]))
     reach = np.abs(passes.beside[~on_course]).min(initial=math.inf)
-    chosen: tuple[tuple[int, int, int], float, float, _Passes] | None = None
+    chosen: tuple[tuple[float, int, int], _Choice] | None = None
     for rank, half_width in enumerate(WIDTHS_M):
         inside = np.flatnonzero(np.abs(passes.beside) <= half_width)
         starts = inside[_apart(passes.t[inside], passes.way[inside])]
@@ -247,23 +257,24 @@ def _try(trace: _Trace, place: int) -> _Choice | None:
             continue
         counted = passes.only(starts[np.union1d(laps, laps + 1)])
         clear = half_width - np.abs(counted.beside).max()
-        order = len(laps), -len(inside), -rank
-        if (half_width >= WIDTHS_M[0] or clear >= CLEAR_M) and (not chosen or order > chosen[0]):
-            lap_m = float(np.median(np.diff(passes.way[starts])[laps]))
-            chosen = order, half_width, lap_m, counted
-    if chosen is None:
-        return None
-    (count, _, _), half_width, lap_m, counted = chosen
-    scatter = 1.0 + counted.beside.std() + 2 * BESIDE_M * counted.turned.std()
-    return _Choice(
-        count,
-        lap_m,
-        float(scatter / np.median(counted.speed)),
-        x + middle * math.cos(course),
-        y - middle * math.sin(course),
-        course + float(counted.turned.mean()),
-        half_width,
-    )
+        if half_width < WIDTHS_M[0] and clear < CLEAR_M:
+            continue
+        metres = np.diff(passes.way[starts])[laps]
+        scatter = 1.0 + counted.beside.std() + 2 * BESIDE_M * counted.turned.std()
+        choice = _Choice(
+            len(laps),
+            float(np.median(metres)),
+            float(metres.sum() / np.ptp(counted.way)),
+            float(scatter / np.median(counted.speed)),
+            x + middle * math.cos(course),
+            y - middle * math.sin(course),
+            course + float(counted.turned.mean()),
+            half_width,
+        )
+        order = choice.worth, -len(inside), -rank
+        if chosen is None or order > chosen[0]:
+            chosen = order, choice
+    return chosen[1] if chosen is not None else None
 
 
 def _passes(trace: _Trace, x: float, y: float, course: float) -> _Passes:

@@ -13,9 +13,10 @@ import pytest
 from runtime.bridge.session.gates import choose_gate, find_crossings
 from runtime.bridge.session.geometry import Plane, Ring, ring
 from runtime.bridge.session.laps import Laps, detect
-from runtime.bridge.session.recording import Frames, Gate, Numbers
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers
 from runtime.bridge.session.series import measure_distance, series
-from tests.bridge.session.sessions import at, changed, frames
+from tests.bridge.session.sessions import at, changed, frames, kept
+from tests.bridge.truth.drives import PLANS, drive
 
 Points = Sequence[tuple[float, float]]
 
@@ -198,6 +199,30 @@ def test_a_leg_beside_the_gate_in_the_same_direction_ends_no_lap(lane_m: float) 
     drive = driven(twice, 6.4, fastest_ms=22.0, noise_m=0.3)
 
     assert_laps(drive, detect(drive.frames), 6)
+
+
+@pytest.mark.parametrize("seed", [13, 73, 109])
+def test_no_lap_is_cut_where_straights_lie_beside_each_other(seed: int) -> None:
+    """Three of them 20 m apart, two in one direction, and a pit exit beside the third."""
+    plan = next(plan for plan in PLANS if plan.name == "beside-bursts")
+    made = drive(plan._replace(clock="even", pits=True, laps=3, seed=seed))
+    count = len(made.columns["timestamp"])
+
+    laps = detect(Frames({**frames(np.zeros(count)).columns, **made.columns}))
+
+    assert laps.length_m == pytest.approx(plan.circuit.length_m, rel=0.01)
+    assert len(laps.complete) == 4
+
+
+def test_a_lap_with_a_pause_of_the_recording_is_no_shorter_than_the_others() -> None:
+    session = driven(HAIRPINS, 3.3, fastest_ms=20.0)
+    t = session.frames.columns[TIMESTAMP]
+    middle = t[len(t) // 2]
+
+    laps = detect(kept(session.frames, (t < middle) | (t > middle + 4.0)))
+
+    assert laps.length_m == pytest.approx(session.path.length_m, rel=0.05)
+    assert len(laps.complete) >= 2
 
 
 def test_an_eight_of_two_equal_halves_is_one_lap() -> None:
