@@ -23,7 +23,7 @@ import pytest_asyncio
 
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.truth.asking import View, bring, look, send
-from tests.bridge.truth.circuits import Numbers
+from tests.bridge.truth.circuits import Corner, Numbers
 from tests.bridge.truth.drives import PLANS, Drive, Plan, drive
 from tests.bridge.truth.loggers import write_racechrono, write_vbo
 
@@ -167,3 +167,24 @@ def test_the_best_lap_is_the_fastest_one(seen: Seen) -> None:
     assert seen.view.said["stats"]["best_lap_s"] == pytest.approx(best, abs=LAP_S)
     number = seen.view.said["lap_time_table"]["best_lap_number"]
     assert seen.lap_times[number - 1] == pytest.approx(best, abs=LAP_S)
+
+
+def test_the_length_of_the_circuit_is_right(seen: Seen) -> None:
+    length = seen.view.said["laps"]["track_length_m"]
+
+    assert length == pytest.approx(seen.made.circuit.length_m, rel=0.01)
+
+
+def test_corners_are_those_of_the_curvature(seen: Seen) -> None:
+    corners = seen.view.said["map"]["corners"]
+    scale = seen.made.circuit.length_m / seen.view.said["map"]["track_length_m"]
+    apexes = [seen.gate_m + corner["apex_m"] * scale for corner in corners]
+
+    assert abs(len(corners) - len(seen.made.corners)) <= 1
+    met = [any(is_inside(seen.made, corner, m) for m in apexes) for corner in seen.made.corners]
+    assert sum(met) >= len(met) - 1, met
+
+
+def is_inside(made: Drive, corner: Corner, station_m: float, slack_m: float = 10.0) -> bool:
+    since = (station_m - corner.begin_m + slack_m) % made.circuit.length_m
+    return since <= corner.end_m - corner.begin_m + 2 * slack_m

@@ -150,3 +150,31 @@ async def test_frozen_positions_far_away_leave_a_good_distance_its_laps(
 
     assert view.times == pytest.approx(line_times(FROM_LINE), abs=LAP_S)
     assert view.said["session"]["session"]["track"] == "Larkfell Circuit"
+
+
+@pytest.mark.parametrize("name", ["lap_number", "Lap", "lap_count"])
+async def test_a_lap_counter_makes_laps_without_positions(shared_bridge: Bridge, name: str) -> None:
+    counter = np.floor(way_of(FROM_LINE) / FROM_LINE.circuit.length_m) + 1.0
+    columns = without(FROM_LINE, "lat", "lon", **{name: counter})
+    await send(shared_bridge, f"counter-{name}", columns)
+
+    view = await look(shared_bridge, f"counter-{name}")
+
+    # The counter changes with the first row behind the line: up to a row late at each end.
+    assert view.times == pytest.approx(line_times(FROM_LINE), abs=1 / FROM_LINE.plan.hz)
+    assert not view.is_default_circuit
+
+
+async def test_a_distance_that_begins_anew_makes_laps_without_positions(
+    shared_bridge: Bridge,
+) -> None:
+    since = way_of(FROM_LINE) % FROM_LINE.circuit.length_m
+    await send(shared_bridge, "anew", without(FROM_LINE, "lat", "lon", distance_m=since))
+
+    view = await look(shared_bridge, "anew")
+
+    assert view.times == pytest.approx(line_times(FROM_LINE), abs=LAP_S)
+    assert view.said["laps"]["track_length_m"] == pytest.approx(
+        FROM_LINE.circuit.length_m, rel=0.01
+    )
+    assert not view.is_default_circuit

@@ -275,3 +275,12 @@ async def test_a_session_of_known_truth_is_told_as_it_is(file_bridge: Bridge, dr
     ):
         assert row["track"].startswith(DEFAULT_CIRCUIT), name  # this one was driven there
     assert view.said["board"][0]["lap_time_s"] == pytest.approx(summary["best_s"], abs=0.040)
+
+
+def test_a_file_has_its_corners(imported: tuple[Truth, View]) -> None:
+    truth, view = imported
+    if truth.corners is None:
+        assert "corners" not in view.said["corners"]
+    else:
+        assert abs(len(view.said["corners"]["corners"]) - truth.corners) <= 1
+        assert len(view.said["map"]["corners"]) == len(view.said["corners"]["corners"])
