@@ -170,3 +170,39 @@ def test_of_many_circuits_around_one_place_each_drive_finds_its_own_and_no_other
         others = {key: other for key, other in library.tracks.items() if key != name}
         assert identify(recorded, library=library).track is track
         assert identify(recorded, library=Library(others)) == Identity()
+
+
+def resetting(length_m: float, laps: float) -> Frames:
+    """A drive without positions whose distance begins anew each lap."""
+    t = np.arange(0.0, laps * length_m / 40.0, 0.1)
+    return frames(t, distance_m=(40.0 * t + length_m / 2) % length_m, speed_ms=40.0)
+
+
+@pytest.mark.parametrize(
+    ("share", "ground"), [(1.0, "lap_length"), (1.015, "lap_length"), (1.03, None), (0.5, None)]
+)
+def test_laps_that_were_measured_tell_the_circuit_by_their_length(
+    share: float, ground: str | None
+) -> None:
+    recorded = resetting(share * LARKFELL.length_m, 3.6)
+    assert identify(recorded).ground == ground
+    assert (identify(recorded).track is LARKFELL) == (ground is not None)
+    assert identify(recorded, "Home Park") == Identity(name="Home Park")
+
+
+def test_of_two_circuits_of_one_length_the_length_tells_neither() -> None:
+    twin = replace(LARKFELL, id="twin", length_m=1.01 * LARKFELL.length_m)
+    library = Library({LARKFELL.id: LARKFELL, twin.id: twin})
+    assert identify(resetting(LARKFELL.length_m, 3.6), library=library) == Identity()
+
+
+def test_a_distance_that_adds_up_tells_no_circuit() -> None:
+    t = np.arange(0.0, 400.0, 0.1)
+    assert identify(frames(t, distance_m=40.0 * t, speed_ms=40.0)) == Identity()
+
+
+def test_positions_elsewhere_are_no_laps_of_a_circuit_of_the_same_length() -> None:
+    recorded = drive(LARKFELL, 2, noise=USUAL).frames
+    distance = recorded.columns["distance_m"] % LARKFELL.length_m
+    assert identify(changed(blind(recorded), distance_m=distance)).ground == "lap_length"
+    assert identify(changed(moved(recorded, 30_000.0), distance_m=distance)) == Identity()
