@@ -88,8 +88,11 @@ ANGLE: Final[Units] = {
     "rad": Scale(57.29577951308232),
 }
 ACCELERATION: Final[Units] = {
-    **_same("g", "gs"),
-    **dict.fromkeys(("m/s2", "m/s²", "m/s^2", "m/s/s", "mps2", "ms2"), Scale(1 / 9.80665)),
+    **_same("g", "gs", "unitforceofgravi"),
+    **dict.fromkeys(
+        ("m/s2", "m/s²", "m/s^2", "m/s/s", "mps2", "ms2", "unitmeterperseconsquar"),
+        Scale(1 / 9.80665),
+    ),
 }
 FRACTION: Final = "fraction"
 """Of 1; a percentage that states no unit and stays within this range is one, too."""
@@ -101,7 +104,7 @@ _FRACTIONS: Final = (0.2, 1.05)
 """The largest value of a pedal that was used and runs from 0 to 1."""
 ROTATION: Final[Units] = _same("rpm", "1/min", "r/min", "min-1", "u/min", "unitminutinver")
 TURNING: Final[Units] = {
-    **_same("deg/s", "°/s", "dps", "degrees/s", "deg/sec", "degs"),
+    **_same("deg/s", "°/s", "dps", "degrees/s", "deg/sec", "degs", "unitdegreofarcpersecon"),
     "rad/s": ANGLE["rad"],
 }
 VOLTAGE: Final[Units] = {**_same("v", "volt", "volts"), "mv": Scale(0.001)}
@@ -559,7 +562,15 @@ def match_channels(
             if free:
                 matches[signal] = _best(signal, free)
                 used.add(matches[signal].channel)
+        elif signal in candidates:
+            names = (one.channel.name for one in sorted(candidates[signal], key=_rank))
+            others = tuple(name for name in names if name != chosen[signal].channel)
+            matches[signal] = chosen[signal]._replace(others=others)
     return _without_dead(matches, {channel.name: channel.values for channel in channels})
+
+
+def _rank(candidate: _Candidate) -> tuple[int, int, int]:
+    return candidate.rank
 
 
 def _best(signal: str, candidates: Sequence[_Candidate]) -> Match:
@@ -607,7 +618,7 @@ def _candidates(channel: Channel, stated: Stated) -> Iterator[tuple[str, _Candid
                 if name in seen or read is None:
                     continue
                 unit, scale = read
-                if not unit and (form.key in signal.stated or signal.units in stated):
+                if not unit and (form.key in signal.stated or _is_open(channel, signal, stated)):
                     continue
                 unit_text = unit or _usual_unit(signal, channel.values)
                 scale = scale if unit else signal.units.get(unit_text, SAME)
@@ -618,6 +629,12 @@ def _candidates(channel: Channel, stated: Stated) -> Iterator[tuple[str, _Candid
                 rank = (second, signal.names[form.key], form.source)
                 why = "purpose" if second else "name"
                 yield name, _Candidate(rank, channel, scale, unit_text, not unit, why)
+
+
+def _is_open(channel: Channel, signal: Signal, stated: Stated) -> bool:
+    """Whether a unit must be stated that is not: on a bus, one that nobody knows is none."""
+    unknown = bool(stated and unit_key(channel.unit)) and len(set(signal.units.values())) > 1
+    return unknown or signal.units in stated
 
 
 def _usual_unit(signal: Signal, values: Values) -> str:

@@ -122,6 +122,21 @@ def test_values_that_no_car_can_have_speak_against_a_name(name: str, usual: floa
     assert taken(Channel(name, values=Values(levels=9, usual=usual))) == {}
 
 
+@pytest.mark.parametrize(
+    ("name", "unit", "signals"),
+    [
+        ("Laengs", "", set()),
+        ("LONG_ACCEL", "Unit_MeterPerSeconSquar", {"g_long"}),
+        ("LONG_ACCEL", "furlong/s2", set()),
+        ("RPM", "turns", {"rpm"}),
+    ],
+)
+def test_a_unit_of_a_bus_that_nobody_knows_is_not_taken_for_the_usual_one(
+    name: str, unit: str, signals: set[str]
+) -> None:
+    assert set(match_channels([Channel(name, unit)], stated=BUS_STATED)) == signals
+
+
 def test_a_pressure_of_a_bus_without_a_unit_is_a_raw_count() -> None:
     raw = [Channel("BRAKE_PRESSURE", values=LIVES)]
     assert match_channels(raw, stated=BUS_STATED) == {}
@@ -229,6 +244,7 @@ def test_a_person_decides_against_the_table() -> None:
     assert matches["speed_ms"].scale.factor == 0.44704
     assert matches["throttle_pct"].tell().channel is None
     assert matches["throttle_pct"].tell().why == "given"
+    assert matches["throttle_pct"].others == ("Throttle",)
     assert matches["brake_position_pct"].channel == "AuxPedal"
 
 
