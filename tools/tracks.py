@@ -33,7 +33,7 @@ from runtime.bridge.track.model import (
 from tools.drive import drive
 
 BEND: Final = 0.3
-"""Degrees a metre from which a bend counts as a corner: the floor of corner detection."""
+"""Degrees a metre from which a bend of the design counts as a corner."""
 GRID_M: Final = 0.05
 ISLAND: Final = Plane(44.2, -31.5)
 """The circuits lie on an island that is on no map, so that no real session is ever near them."""

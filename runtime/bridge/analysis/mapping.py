@@ -79,7 +79,7 @@ def track_map(drive: Drive) -> TrackMap:
     line = _centre(drive)
     laps = tuple(one for lap in drive.counted if len((one := _driven(drive, lap)).lat))
     lat, lon = (line.lat, line.lon) if line is not None else (np.zeros(0), np.zeros(0))
-    places = _Places(line)
+    places = _Places(line, drive.length_m)
     try:
         corners = drive.corners
     except NoGeometry:
@@ -103,10 +103,14 @@ class _Places(NamedTuple):
     """Where distances of the centre line lie."""
 
     line: Line | None
+    length_m: float
+    """Of a lap: the line of the driver may be a little longer or shorter."""
 
     def at(self, distance_m: float) -> tuple[float | None, float | None]:
         """Latitude and longitude."""
-        return (None, None) if self.line is None else self.line.place(distance_m)
+        if self.line is None:
+            return None, None
+        return self.line.place(distance_m / self.length_m * self.line.length_m)
 
     def of(self, place: Spot | Marker) -> tuple[float | None, float | None]:
         """As the track file gives it, else on the line."""

@@ -152,10 +152,10 @@ def _one_lap(laps: Laps, lap: Segment) -> Line | None:
     t = series.t[fixes]
     plane = Plane(float(series["lat"][fixes[0]]), float(series["lon"][fixes[0]]))
     x, y = plane.xy(series["lat"][fixes], series["lon"][fixes])
-    inside = (t >= lap.t_start) & (t <= lap.t_end)
-    if inside.sum() < LEAST_FIXES:
+    own = np.append(True, np.append(_is_measured(t, x, y), True))
+    own &= (t >= lap.t_start) & (t <= lap.t_end)
+    if own.sum() < LEAST_FIXES:
         return None
-    own = np.append(True, np.append(_is_measured(t, x, y), True)) & inside
     period = max(GRID_S, float(np.median(np.diff(t[own]))))
     count = round(lap.duration_s / period)
     if count < LEAST_FIXES:
@@ -236,7 +236,7 @@ def _median_line(driven: DrivenLine) -> Line | None:
         return None
     x, y = line.plane.xy(line.lat, line.lon)
     ux, uy = (np.roll(v, -1) - np.roll(v, 1) for v in (x, y))
-    away = beside / np.hypot(ux, uy)
+    away = beside / np.maximum(np.hypot(ux, uy), BETWEEN_M)
     x, y = x + away * uy, y - away * ux
     t, lap_s = pass_times(line.distance, line.length_m, driven.speed_ms)
     even = ring(x, y, t, lap_s, GRID_S)

@@ -184,3 +184,16 @@ def test_positions_alone_show_the_corners_too() -> None:
     corners = drive_of(detect(bare, gate=track.start)).corners
 
     assert "".join(c.direction[0].upper() for c in corners) == CIRCUITS["esses"][3]
+
+
+@pytest.mark.parametrize("name", CIRCUITS)
+@pytest.mark.parametrize(("hz", "held"), [(1.0, 1), (100.0, 1), (50.0, 10)])
+def test_slow_fast_and_held_fixes_show_the_same_corners(name: str, hz: float, held: int) -> None:
+    track, frames = recorded(name, 4, hz=hz)
+    columns = dict(frames.columns)
+    fixes = np.arange(len(frames)) // held * held
+    columns |= {place: columns[place][fixes] for place in ("lat", "lon")}
+
+    drive = drive_of(detect(Frames(columns), gate=track.start))
+
+    assert "".join(c.direction[0].upper() for c in drive.corners) == CIRCUITS[name][3]
