@@ -99,9 +99,10 @@ class _Fit:
         """
         part = slice(*np.searchsorted(self._t, [moment - FIT_S, moment + FIT_S]).tolist())
         t, along, pauses = self._t[part], self._along[part], self._pauses[part]
+        if len(t) <= 2 or pauses[0] < pauses[-1]:
+            return moment
         over = self._over[part] - np.interp(moment, self._t, self._over)
-        stands = np.ptp(along) < FIT_M or np.ptp(over) <= 0
-        if len(t) <= 2 or pauses[0] < pauses[-1] or stands:
+        if np.ptp(along) < FIT_M or np.ptp(over) <= 0:
             return moment
         line = np.polynomial.Polynomial.fit(over, along, self._degree)
         slope = line.deriv()

@@ -434,3 +434,11 @@ def test_a_session_of_hardly_any_frames_has_no_laps(count: int) -> None:
 
     assert (laps.segments, laps.method, laps.full.duration_s) == ((), None, 0.0)
     assert (laps.full.first, laps.full.last) == (0, count)
+
+
+def test_a_crossing_between_two_distant_fixes_is_taken_as_it_is() -> None:
+    """A slow clock leaves no fix within a second of the line."""
+    slow = circle(600.0, hz=1 / 3)
+    crossings = find_crossings(series(slow), circle_gate())
+    assert len(crossings) >= 14
+    assert np.diff(crossings) == pytest.approx(40.0, abs=1.5)
