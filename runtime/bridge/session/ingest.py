@@ -194,6 +194,11 @@ def _parts(sample: object, names: Mapping[int, str]) -> tuple[object, object, ob
     return None, None, None
 
 
+_OTHERS: Final = tuple(
+    (WIDE.index(column), name, factor)
+    for column, others in ALIASES.items()
+    for name, factor in others
+)
 _TIME: Final = WIDE.index(TIMESTAMP)
 _TAKEN: Final = frozenset(
     (*_NOT_SIGNALS, *WIDE, *(name for others in ALIASES.values() for name, _ in others))
@@ -274,11 +279,10 @@ def _read_wide(objects: Sequence[Object], keys: Set[str], faults: list[Fault]) -
     table = np.full((len(WIDE), len(objects)), NAN)
     own = [at for at, name in enumerate(WIDE) if name in keys]
     table[own] = _read_cells(objects, [WIDE[at] for at in own], faults)
-    for values, others in zip(table, ALIASES.values(), strict=True):
-        for name, factor in others:
-            if name in keys:
-                given = _read_cells(objects, [name], faults)[0] * factor
-                np.copyto(values, given, where=np.isnan(values))
+    for at, name, factor in _OTHERS:
+        if name in keys:
+            given = _read_cells(objects, [name], faults)[0] * factor
+            np.copyto(table[at], given, where=np.isnan(table[at]))
     return table + 0.0
 
 

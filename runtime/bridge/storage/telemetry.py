@@ -176,9 +176,7 @@ def frame_matrix(frames: Frames) -> Numbers:
     """
     columns = frames.columns
     try:
-        numbers = np.concatenate([columns[name] for name in WIDE]).reshape(len(WIDE), -1)
-        if any(len(columns[name]) != numbers.shape[1] for name in WIDE):
-            raise ValueError
+        numbers = np.array([columns[name] for name in WIDE], np.float64)
     except KeyError as error:
         raise BadFrames(f"the column {error.args[0]} is missing") from error
     except ValueError as error:
