@@ -318,8 +318,8 @@ async def test_the_mapping_of_a_log_overrules_the_car_file(start: Start, tmp_pat
         body = {"path": path, "session_id": "two", "mapping": {"throttle_pct": "none"}}
         done = await bridge.ok("POST", "/session/import", body)
         assert done["mapping"]["throttle_pct"] == {
-            "channel": None, "unit": "", "assumed": False, "why": "given", "others": [],
-            "constant": [],
+            "channel": None, "unit": "", "assumed": False, "why": "given",
+            "others": ["throttle_pct"], "constant": [],
         }  # fmt: skip
         names = [
             row["name"] for row in (await bridge.ok("GET", "/session/two/capabilities"))["signals"]

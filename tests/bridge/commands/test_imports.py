@@ -166,7 +166,9 @@ def test_a_mapping_is_shown_given_kept_listed_and_forgotten(
     assert "rpm=ECU_RPM (day.vbo, " in run_here("--list-maps")
     kept = json.loads(run_here(str(path), "--session-id", "two", "--json"))
     assert (kept["mapping"]["rpm"]["channel"], kept["mapping"]["rpm"]["why"]) == ("ECU_RPM", "kept")
-    assert "rpm: ECU_RPM (in rpm, not stated; kept)" in run_here(str(path), "--dry-run")
+    assert "rpm: ECU_RPM (in rpm, not stated; kept; rather than EngineSpeed)" in run_here(
+        str(path), "--dry-run"
+    )
     refused = run_here(str(path), "--map", "rpm=Nothing", code=1)
     assert "there are velocity, EngineSpeed, ECU_RPM" in refused
     run_here(str(path), "--forget-map", "--session-id", "three")
