@@ -188,3 +188,9 @@ def test_corners_are_those_of_the_curvature(seen: Seen) -> None:
 def is_inside(made: Drive, corner: Corner, station_m: float, slack_m: float = 10.0) -> bool:
     since = (station_m - corner.begin_m + slack_m) % made.circuit.length_m
     return since <= corner.end_m - corner.begin_m + 2 * slack_m
+
+
+def test_no_corner_is_a_spin_and_no_grip_a_fault(seen: Seen) -> None:
+    kinds = [incident["kind"] for incident in seen.view.said["incidents"]["incidents"]]
+
+    assert not {"spin", "over_g"} & set(kinds)

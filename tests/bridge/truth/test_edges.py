@@ -9,7 +9,7 @@ import pytest
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.truth.asking import DEFAULT_CIRCUIT, bring, look, send
 from tests.bridge.truth.circuits import Numbers
-from tests.bridge.truth.drives import PLANS, Drive, degrees, drive
+from tests.bridge.truth.drives import PLANS, Drive, Plan, degrees, drive
 from tests.bridge.truth.loggers import write_vbo
 from tests.bridge.truth.test_drives import LAP_S, Seen
 
@@ -178,3 +178,24 @@ async def test_a_distance_that_begins_anew_makes_laps_without_positions(
         FROM_LINE.circuit.length_m, rel=0.01
     )
     assert not view.is_default_circuit
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        BY_NAME["beside-bursts"]._replace(name="beside-pits", clock="even", pits=True, laps=2),
+        BY_NAME["kart-pits-100hz"]._replace(name="kart-gap", clock="gap", hz=20.0, laps=1, seed=49),
+        BY_NAME["esses-gap"]._replace(name="esses-gap-3", laps=3, seed=41),
+    ],
+    ids=lambda plan: plan.name,
+)
+async def test_neither_a_straight_beside_nor_a_gap_makes_a_false_lap(
+    shared_bridge: Bridge, plan: Plan
+) -> None:
+    made = drive(plan)
+    await send(shared_bridge, plan.name, made.columns)
+
+    seen = Seen(made, await look(shared_bridge, plan.name))
+
+    assert len(seen.view.laps) == len(seen.lap_times) >= plan.laps
+    assert np.abs(np.array(seen.view.times) - seen.lap_times).max() <= LAP_S
