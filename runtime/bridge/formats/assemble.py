@@ -15,7 +15,7 @@ from runtime.bridge.formats.channels import (
 )
 from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.lapmarks import Lap, add_laps
-from runtime.bridge.formats.motion import distance, forward, longest_step, spikes
+from runtime.bridge.formats.motion import forward, longest_step, spikes
 from runtime.bridge.formats.options import NO_OPTIONS, Options
 from runtime.bridge.session.channels import WIDE_TABLE, Channel, describe
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
@@ -28,7 +28,7 @@ from runtime.bridge.session.recording import (
     Recording,
     Samples,
 )
-from runtime.bridge.session.series import Odometer, fill_distance
+from runtime.bridge.session.series import travelled
 
 _STEP_S: Final = 0.05
 """Between the frames of a recording without positions."""
@@ -69,7 +69,9 @@ def record(
     if "combo_g" not in wide and "g_lat" in wide and "g_long" in wide:
         columns["combo_g"] = np.hypot(wide["g_lat"], wide["g_long"])
     if "distance_m" not in wide:
-        columns["distance_m"] = distance(t, lat, lon, wide.get("speed_ms", nothing))
+        columns["distance_m"] = travelled(
+            Frames({name: columns.get(name, nothing) for name in WIDE})
+        )
     columns = {name: canonical(values) for name, values in columns.items()}
     return Recording(
         frames=Frames({name: columns.get(name, nothing) for name in WIDE}),
@@ -102,13 +104,10 @@ def frames_at(times: Numbers, signals: Mapping[str, Samples]) -> Frames:
     measured between fixes.
     """
     columns = wide_columns(times, signals)
-    speed = columns["speed_ms"]
     if "distance_m" in signals:
         columns["distance_m"] = hold_last(signals["distance_m"], times)
-    elif not np.isnan(speed).all():
-        columns["distance_m"] = fill_distance(times, speed, columns["distance_m"], Odometer())[0]
-    elif np.isfinite(columns["lat"]).any():
-        columns["distance_m"] = distance(times, columns["lat"], columns["lon"], speed)
+    else:
+        columns["distance_m"] = travelled(Frames(columns))
     return Frames(columns)
 
 

@@ -1,4 +1,4 @@
-"""What positions, speeds and headings say about each other: distance, spikes, turning, courses."""
+"""What positions, speeds and headings say about each other: spikes, turning, courses."""
 
 from typing import Final, NamedTuple
 
@@ -13,7 +13,6 @@ Places = npt.NDArray[np.intp]
 EARTH_RADIUS_M: Final = 6_371_000.0
 STANDARD_GRAVITY: Final = 9.80665
 FASTEST_MS: Final = 120.0
-MOVING_MS: Final = 0.5
 _DRIVING_MS: Final = 3.0
 
 
@@ -86,68 +85,9 @@ def spikes(t: Numbers, lat: Numbers, lon: Numbers) -> Flags:
     return bad
 
 
-def distance(t: Numbers, lat: Numbers, lon: Numbers, speed: Numbers) -> Numbers:
-    """Metres travelled since the first row.
-
-    Great-circle steps between fixes while the speed is at least 0.5 m/s or unknown; the integral
-    of speed where there is no fix; nothing across a gap or where time does not go forward.
-    """
-    along = forward(t)
-    if len(along) < 2:
-        return np.zeros(len(t))
-    metres = _steps(*(at_places(column, along) for column in (t, lat, lon, speed)))
-    total = np.zeros(len(t))
-    total[along[1:]] = np.cumsum(metres, out=metres)
-    return np.maximum.accumulate(total, out=total)
-
-
 def at_places(values: Numbers, places: Places) -> Numbers:
     """The values at rising places; the column itself where these are all."""
     return values if len(places) == len(values) else values[places]
-
-
-def _steps(t: Numbers, lat: Numbers, lon: Numbers, speed: Numbers) -> Numbers:
-    gap = longest_step(t)
-    rate = _rates(t, lat, lon, gap)
-    filled = _filled(t, speed)
-    driven = (filled[1:] + filled[:-1]) / 2
-    known = np.isfinite(rate)
-    rate[driven < MOVING_MS] = 0.0  # an unknown speed counts as moving
-    np.copyto(driven, rate, where=known)
-    del rate, known
-    span = np.diff(t)
-    metres = np.nan_to_num(np.multiply(driven, span, out=driven), copy=False)
-    metres[span > gap] = 0.0
-    return metres
-
-
-def _rates(t: Numbers, lat: Numbers, lon: Numbers, gap: float) -> Numbers:
-    """Metres a second from each row to the next; NaN where no fix, or a gap, lies on one side.
-
-    Rows between two fixes share the way between these by their time.
-    """
-    fixes = np.flatnonzero(valid_fixes(lat, lon))
-    whole = len(t)
-    if len(fixes) < 2:
-        return np.full(whole - 1, np.nan)
-    lat, lon, t = (at_places(column, fixes) for column in (lat, lon, t))
-    rates = haversine(lat[:-1], lon[:-1], lat[1:], lon[1:])
-    took = np.diff(t)
-    rates /= took
-    rates[took > gap] = np.nan
-    if len(fixes) == whole:
-        return rates
-    rate = np.full(whole - 1, np.nan)
-    rate[fixes[0] : fixes[-1]] = np.repeat(rates, np.diff(fixes))
-    return rate
-
-
-def _filled(t: Numbers, values: Numbers) -> Numbers:
-    """Values with the holes between them filled linearly; NaN outside and where there are none."""
-    known = np.isfinite(values)
-    if known.all() or not known.any():
-        return values
-    return np.interp(t, t[known], values[known], left=np.nan, right=np.nan)
 
 
 class Marks(NamedTuple):

@@ -37,7 +37,7 @@ def test_a_racechrono_export_is_known_by_its_first_line(name: str) -> None:
     assert columns["lat"].tolist() == [31.0, 31.00003]
     assert columns["lon"].tolist() == [121.0, 121.0]
     assert columns["g_long"].tolist() == [0.1, 0.1]
-    assert columns["distance_m"][-1] == pytest.approx(3.336, abs=0.001)
+    assert columns["distance_m"][-1] == pytest.approx(3.65, abs=0.001)  # 0.1 s at 36.5 m/s
     assert recording.signals["speed_obd"].value.tolist() == [3000.0]
     assert recording.signals["speed_obd"].t.tolist() == [1767150797.54]
     assert recording.comments == ("Session title: A, B", "Track name: Circle")
@@ -98,7 +98,7 @@ def test_a_real_racechrono_lap_agrees_with_its_own_distance(root: Path) -> None:
     columns, signals = recording.frames.columns, recording.signals
     told = signals["distance_traveled"].value
     assert len(recording.frames) == len(path.read_text("utf-8").splitlines()) - 12
-    assert columns["distance_m"][-1] == pytest.approx(told[-1] - told[0], rel=1e-3)
+    assert columns["distance_m"][-1] == pytest.approx(told[-1] - told[0], rel=2e-3)
     assert columns["lat"][0] == 31.0781678
     assert columns["lon"][0] == 121.1164132
     v, t = columns["speed_ms"], columns["timestamp"]

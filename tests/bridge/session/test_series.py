@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import measure_distance, series, unwrap_distance
+from runtime.bridge.session.series import measure_distance, series, travelled, unwrap_distance
 from tests.bridge.session.sessions import at, frames
 
 
@@ -193,6 +193,55 @@ def test_without_distance_and_speed_the_way_between_fixes_counts() -> None:
     found = series(frames([0, 1, 2, 3], **place))
 
     np.testing.assert_allclose(measure_distance(found), [0, 50, 50, 150], rtol=1e-6)
+
+
+def measured(t: Numbers, x: Numbers, **columns: Numbers | float) -> Numbers:
+    """The way of a drive to the east, at each of its rows."""
+    return travelled(frames(t, **at(x, np.zeros(len(t))), **columns))
+
+
+@pytest.mark.parametrize("hz", [1.0, 10.0, 100.0])
+@pytest.mark.parametrize("speed", [20.0, np.nan], ids=["speed", "fixes"])
+def test_the_noise_of_the_fixes_is_no_distance(hz: float, speed: float) -> None:
+    t = np.arange(0, 120, 1 / hz)
+    noise = np.random.default_rng(1).normal(0, 0.5, (2, len(t)))
+    place = at(20.0 * t + noise[0], noise[1])
+
+    found = travelled(frames(t, speed_ms=speed, **place))
+
+    assert found[-1] == pytest.approx(20 * t[-1], rel=0.005)
+    np.testing.assert_allclose(found, 20 * t, atol=10.0)
+
+
+@pytest.mark.parametrize("speed", [0.3, np.nan])
+def test_a_standing_car_goes_nowhere(speed: float) -> None:
+    t = np.arange(0, 60, 0.04)
+    noise = np.random.default_rng(1).normal(0, 0.5, len(t))
+
+    assert measured(t, noise, speed_ms=speed)[-1] < 10.0
+
+
+def test_speed_counts_where_there_is_no_fix_and_nothing_across_a_gap() -> None:
+    t = np.concatenate((np.arange(0, 10, 0.1), np.arange(100, 110, 0.1)))
+    x = np.where((t > 3) & (t < 6), np.nan, 20.0 * t)
+
+    assert measured(t, x, speed_ms=20.0)[-1] == pytest.approx(2 * 20 * 9.9)
+
+
+def test_rows_that_repeat_or_go_back_in_time_add_nothing() -> None:
+    t = np.array([0.0, 0.1, 0.1, 0.2, 0.15, 0.3])
+
+    assert listed(measured(t, 20.0 * t, speed_ms=20.0)) == [0, 2, 2, 4, 4, 6]
+
+
+def test_rows_of_a_burst_have_their_own_way() -> None:
+    t = in_bursts(100, FOUR_ROWS)
+
+    np.testing.assert_allclose(measured(t, 20 * t, speed_ms=20.0)[3:], 20 * t[3:] - 0.4)
+
+
+def test_a_way_that_nothing_tells_is_unknown() -> None:
+    assert np.isnan(travelled(frames([0.0, 1.0, 2.0], rpm=3000.0))).all()
 
 
 def test_a_distance_that_never_moves_gives_way_to_speed() -> None:

@@ -74,10 +74,10 @@ def test_distance_agrees_with_places_and_with_speed(folder: Path, name: str) -> 
     columns = load(folder / name).frames.columns
     places = list(zip(columns["lat"].tolist(), columns["lon"].tolist(), strict=True))
     ways = [great_circle(a, b) for a, b in itertools.pairwise(places)]
-    assert columns["distance_m"][-1] == pytest.approx(sum(ways), rel=1e-4)
+    assert columns["distance_m"][-1] == pytest.approx(sum(ways), rel=0.02)
     steps = np.diff(columns["timestamp"])
     by_speed = float(np.sum(steps * (columns["speed_ms"][1:] + columns["speed_ms"][:-1]) / 2))
-    assert columns["distance_m"][-1] == pytest.approx(by_speed, rel=0.03)
+    assert columns["distance_m"][-1] == pytest.approx(by_speed, rel=1e-4)
 
 
 def test_a_standing_car_covers_no_distance(folder: Path) -> None:
