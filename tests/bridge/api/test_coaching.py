@@ -188,7 +188,7 @@ async def test_frames_are_taken_while_the_model_hangs(start: Start) -> None:
 async def test_a_model_that_lies_is_not_repeated(start: Start, backend: str) -> None:
     lies = (
         "Great day! You won 9.9 s at Turn 3. Turn 14 was a dream. You reached 412 km/h. "
-        "Keep your eyes up. Breathe out before the long straight. [EMOTION: excited] "
+        "Keep your eyes up. Breathe out before the long straight. [EMOTION: disappointed] "
         "Copse gave you 3 seconds."
     )
     async with (
@@ -198,7 +198,7 @@ async def test_a_model_that_lies_is_not_repeated(start: Start, backend: str) -> 
         await driven(bridge)
         told = await debriefed(bridge)
         assert told["narrative_source"] == "local_model"
-        assert told["emotion"] != "excited"
+        assert told["emotion"] != "disappointed"
         assert told["ungrounded_dropped"] >= 4
         assert told["ungrounded_dropped"] + told["sentences_kept"] == 7
         assert "Keep your eyes up." in told["narrative"]

@@ -34,10 +34,14 @@ class Asked(NamedTuple):
 
 def part_losses(t: Truth) -> dict[str, float]:
     """How much longer the other laps took than the best one, on average, part by part."""
-    spans = {one.name: (one.entry.distance_m, one.exit.distance_m) for one in t.track.corners}
+    spans = {
+        one.name: (one.entry.distance_m - t.approach_m(one.number), one.exit.distance_m)
+        for one in t.track.corners
+    }
+    begins = [begin for begin, _ in spans.values()]
     for one in t.track.straights:
         end = one.end_m if one.end_m > one.start_m else t.track.length_m
-        spans[one.name] = (one.start_m, end)
+        spans[one.name] = (one.start_m, min([b for b in begins if one.start_m < b < end] or [end]))
     others = [lap for lap in t.laps if lap != t.best]
     return {
         name: float(np.mean([t.spent(lap, *span) for lap in others])) - t.spent(t.best, *span)
