@@ -135,6 +135,8 @@ class Side(NamedTuple):
     """Seconds in the 25 mini-sectors."""
     corners: tuple[float | None, ...]
     """Seconds from the begin of the approach to the exit."""
+    derived: tuple[str, ...] = ()
+    """What no sensor measured (`Series.derived`)."""
 
 
 class Circuit(NamedTuple):
@@ -198,6 +200,7 @@ def driven_side(drive: Drive, number: int | None, on: Circuit) -> Side:
         _in_turn(drive, lap, on.sectors, scale),
         _in_turn(drive, lap, mini_sectors(on.length_m), scale),
         tuple(_through(drive, lap, corner, scale) for corner in on.corners),
+        tuple(sorted(drive.series.derived)),
     )
 
 
@@ -210,18 +213,21 @@ def target_side(drive: Drive, time_s: float) -> Side:
     side = driven_side(drive, None, circuit(drive))
     scale = drive.best.duration_s / time_s
     unknown = np.full(len(side.elapsed), np.nan)
-    return Side(
-        time_s,
-        None,
-        side.elapsed / scale,
-        side.speed_kmh * scale,
-        unknown,
-        unknown,
-        side.g_lat * scale**2,
-        *(
-            tuple(None if seconds is None else seconds / scale for seconds in times)
-            for times in (side.sectors, side.minis, side.corners)
-        ),
+    sectors, minis, corners = (
+        tuple(None if seconds is None else seconds / scale for seconds in times)
+        for times in (side.sectors, side.minis, side.corners)
+    )
+    return side._replace(
+        time_s=time_s,
+        lap=None,
+        elapsed=side.elapsed / scale,
+        speed_kmh=side.speed_kmh * scale,
+        throttle_pct=unknown,
+        brake_bar=unknown,
+        g_lat=side.g_lat * scale**2,
+        sectors=sectors,
+        minis=minis,
+        corners=corners,
     )
 
 

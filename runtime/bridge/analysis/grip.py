@@ -156,9 +156,14 @@ def usual_peak(drive: Drive, values: Numbers) -> float | None:
     return float(np.median(known)) if len(known) >= USUAL_LAPS else None
 
 
+def _measured_envelope(drive: Drive, references: References) -> float | None:
+    """The envelope; None where the acceleration was only computed, and its peaks are noise."""
+    return None if "combo_g" in drive.series.derived else envelope_g(drive, references)
+
+
 def slip_bands(drive: Drive, references: References = NONE) -> SlipBandRecord | None:
-    """How much of the time was spent in which band; None where no acceleration was recorded."""
-    envelope = envelope_g(drive, references)
+    """How much of the time was spent in which band; None where no acceleration was measured."""
+    envelope = _measured_envelope(drive, references)
     if envelope is None:
         return None
     combo = drive.series.combo_g
@@ -180,7 +185,7 @@ def slip_oscillations(drive: Drive, references: References = NONE) -> tuple[Osci
     None overlaps another: that with the most changes stays, the earlier of equals. Only what lies
     in complete laps is looked at; no change is counted across a gap.
     """
-    envelope = envelope_g(drive, references)
+    envelope = _measured_envelope(drive, references)
     series = drive.series
     if envelope is None or len(series) < 2:
         return ()

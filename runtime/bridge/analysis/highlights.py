@@ -219,7 +219,8 @@ def _by_itself(drive: Drive, passage: Pass, aim: Aim | None) -> Iterator[Candida
     target = aim.target.max_combo_g if aim is not None else None
     limit = OVER_LIMIT_G if usual is None else OVER_USUAL * usual
     limit = max(limit, OVER_REFERENCE * target if target is not None else 0.0)
-    if passage.max_combo_g is not None and passage.max_combo_g > limit:
+    is_measured = "combo_g" not in drive.series.derived
+    if is_measured and passage.max_combo_g is not None and passage.max_combo_g > limit:
         seed = f"{passage.max_combo_g:.2f} g in {passage.corner}, where {limit:.2f} g is a lot."
         yield _at_apex(drive, passage, "over_limit_in_corner", passage.max_combo_g / limit, seed)
     coast = passage.coast_seconds

@@ -49,7 +49,6 @@ MOVING_MS: Final = 5.0
 STANDING_MS: Final = 2.0
 STANDING_S: Final = 3.0
 HARD_G: Final = 1.5
-NOT_BRAKING_BAR: Final = 5.0
 ASSIST_S: Final = 0.3
 ASSIST_ON: Final = 0.5
 HELD_S: Final = 1.0
@@ -230,10 +229,11 @@ class IncidentRecord:
     more) and 1 g at least, above 2 g with fewer laps; off_line: farther from the reference line
     than half the track and 8 m for 0.5 s, faster than 5 m/s; spin: course turned by over 120
     degrees in 2 s, 60 of them not with the line (without one, with more than 2 g), and speed down
-    by over 30 %; stopped: slower than 2 m/s for 3 s; hard_deceleration: with less than 5 bar so
-    much more deceleration than in a usual lap (with fewer than three laps, over 1.5 g);
-    abs_active, tc_active: that signal above 0.5 for 0.3 s. off_line and stopped in complete laps
-    only"""
+    by over 30 %; stopped: slower than 2 m/s for 3 s; hard_deceleration: off the brake, by its
+    pressure (5 bar), pedal or switch, so much more deceleration than in a usual lap (with fewer
+    than three laps, over 1.5 g); abs_active, tc_active: that signal above 0.5 for 0.3 s. off_line
+    and stopped in complete laps only; over_g and hard_deceleration only of measured
+    accelerations"""
     lap: int | None
     """complete lap; null: outside"""
     t_start: Seconds
@@ -324,10 +324,12 @@ def _limit(drive: Drive, values: Numbers, fixed: float) -> float:
 
 
 def _over_g(drive: Drive) -> Iterator[_Event]:
-    combo = drive.series.combo_g
+    series = drive.series
+    combo = series.combo_g
     limit = _limit(drive, combo, OVER_G)
+    over = (combo > limit) & ("combo_g" not in series.derived)
     reason = "combined acceleration reached {:.2f} g"
-    return _peaks("over_g", runs(combo > limit, drive.series.gap), combo, limit, reason)
+    return _peaks("over_g", runs(over, series.gap), combo, limit, reason)
 
 
 def _off_line(drive: Drive) -> Iterator[_Event]:
@@ -349,9 +351,11 @@ def _stopped(drive: Drive) -> Iterator[_Event]:
 
 def _hard(drive: Drive) -> Iterator[_Event]:
     series = drive.series
-    slowing = -series["g_long"]
+    slowing, braking = -series["g_long"], series.braking
+    if "g_long" in series.derived or braking is None or braking.basis == "deceleration":
+        return iter(())
     limit = _limit(drive, slowing, HARD_G)
-    hard = (slowing > limit) & (series["brake_bar"] < NOT_BRAKING_BAR)
+    hard = (slowing > limit) & braking.told & ~braking.flags
     reason = "the car slowed with {:.2f} g, hardly on the brakes"
     return _peaks("hard_deceleration", runs(hard, series.gap), slowing, limit, reason)
 

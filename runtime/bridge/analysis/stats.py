@@ -43,6 +43,8 @@ class Stats:
     """Frames a second while the recording ran; a burst of rows is one frame."""
     n_gaps: int
     """Pauses of the recording."""
+    derived: tuple[str, ...] = ()
+    """The accelerations that no sensor measured (`Series.derived`)."""
 
 
 def stats(drive: Drive) -> Stats:
@@ -70,6 +72,7 @@ def stats(drive: Drive) -> Stats:
         best_lap_s=drive.best.duration_s,
         sample_rate_hz=series.rate_hz,
         n_gaps=int(series.gap[frames.start : max(frames.stop - 1, frames.start)].sum()),
+        derived=tuple(sorted(series.derived)),
     )
 
 

@@ -63,6 +63,8 @@ class Summary:
     """Complete ones, in time order."""
     length_m: float | None
     """Of a lap."""
+    derived: tuple[str, ...]
+    """What no sensor measured (`Series.derived`)."""
     apexes: tuple[tuple[str, float], ...] = ()
     """Apex speed of each corner, km/h, of its quickest pass; by corner name."""
 
@@ -85,6 +87,7 @@ def summarise(laps: Laps, track: Track | None = None) -> Summary:
         segments=tuple(_stretch(segment) for segment in laps.segments),
         laps=tuple(counted),
         length_m=progress.length_m if progress is not None else laps.length_m,
+        derived=tuple(sorted(laps.series.derived)),
         apexes=_apexes(laps, progress, track) if progress and track and track.corners else (),
     )
 

@@ -61,7 +61,7 @@ from runtime.bridge.analysis.pedals import (
 )
 from runtime.bridge.analysis.reference import References, reference_json, reference_lap
 from runtime.bridge.analysis.stats import StraightRecord, stats, straight_line_speed
-from runtime.bridge.api.shapes import READ_ERRORS, Flag, SessionPath, Values, capped
+from runtime.bridge.api.shapes import READ_ERRORS, Derived, Flag, SessionPath, Values, capped
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, UnknownLap
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.definitions import find_missing
@@ -117,6 +117,7 @@ class Analytic(Values):
     partial: Literal[True] | None = absent(
         "the session has no complete lap and was taken as one, as was asked for"
     )
+    derived: Derived = ()
     missing: tuple[str, ...] | None = absent(
         "what the answer needs and the session did not record, of speed, brake, throttle, "
         "steering, g, g_lat and g_long; numbers made of it are null, and lists lack what it tells"
@@ -547,7 +548,11 @@ class Subject:
     async def head(self) -> dict[str, object]:
         """What every answer begins with."""
         whole = self.scope.partial and await self.compute(_is_whole)
-        return {"session_id": self.row.session_id, **({"partial": True} if whole else {})}
+        return {
+            "session_id": self.row.session_id,
+            **({"partial": True} if whole else {}),
+            "derived": await self.compute(_derived),
+        }
 
 
 def subject_of(request: web.Request, path: SessionPath, query: WholeQuery) -> Subject:
@@ -555,6 +560,10 @@ def subject_of(request: web.Request, path: SessionPath, query: WholeQuery) -> Su
     service = request.app[SERVICE]
     scope = Scope(query.partial, query.lap if isinstance(query, LapQuery) else None)
     return Subject(service, service.session(path.sid), scope)
+
+
+def _derived(drive: Drive) -> tuple[str, ...]:
+    return tuple(sorted(drive.series.derived))
 
 
 def _is_whole(drive: Drive) -> bool:

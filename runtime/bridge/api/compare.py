@@ -21,7 +21,7 @@ from runtime.bridge.analysis.compare import (
     why_apart,
 )
 from runtime.bridge.api.analysis import ONE_LAP
-from runtime.bridge.api.shapes import SessionPath, Values, round_values, rounded
+from runtime.bridge.api.shapes import Derived, SessionPath, Values, round_values, rounded
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.units import Kmh, Metres, Seconds
@@ -63,6 +63,7 @@ class ComparedLap(Values):
     time: str | None = Field(description="the same as m:ss.mmm")
     driver: str | None
     car: str | None
+    derived: Derived = ()
 
 
 class PartRecord(Values):

@@ -12,6 +12,7 @@ from runtime.bridge.analysis.summary import LapSummary, Summary
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
     WRITE_ERRORS,
+    Derived,
     DriverLevel,
     Flag,
     Moment,
@@ -181,6 +182,7 @@ class SessionDetail(Values):
 
     session: SessionRecord
     laps: list[SessionLap]
+    derived: Derived = ()
     notes: list[NoteRecord]
     lap_count: int
     best_lap_s: Seconds | None
@@ -463,6 +465,7 @@ async def one_session(request: web.Request, *, path: SessionPath) -> SessionDeta
         row,
         session=record,
         laps=laps,
+        derived=() if summary is None else summary.derived,
         notes=[NoteRecord.of(note) for note in notes],
         duration_s=_duration_s(row, summary),
         silent=(await service.circuits.look(row.session_id)).silent if not row.ended_at else None,

@@ -126,6 +126,13 @@ Flag = Annotated[bool, BeforeValidator(_flag)]
 """A yes or no of a query, whatever its case."""
 Short = Annotated[StrictStr, Field(max_length=256)]
 Note = Annotated[StrictStr, Field(max_length=2000)]
+Derived = Annotated[
+    tuple[str, ...],
+    Field(
+        description="what no sensor measured: accelerations (g_lat, g_long, combo_g) computed from "
+        "speed and positions, and smoothed; braking, told by how the car slows"
+    ),
+]
 Number = Annotated[_Float | _Int, AfterValidator(float)]
 
 

@@ -9,7 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.session.geometry import Indices, Plane, metres_between
-from runtime.bridge.session.motion import Braking, find_braking, is_possible, reject_speeds
+from runtime.bridge.session.motion import (
+    Braking,
+    Motion,
+    Path,
+    derive_motion,
+    find_braking,
+    find_slowing,
+    is_possible,
+    reject_speeds,
+)
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, Samples
 
 Flags = npt.NDArray[np.bool_]
@@ -27,6 +36,12 @@ JITTER_PLACES: Final = 3
 LAP_NUMBER: Final = "lap_number"
 SIGNALS: Final = ("brake_position_pct", "brake_switch", LAP_NUMBER)
 """What a series is read with besides its frames, where a session has it."""
+DERIVED: Final = ("g_lat", "g_long", "combo_g")
+"""What is computed from speed and positions where no sensor measured it."""
+MOVED_MS: Final = 5.0
+"""A car whose speed changed by more than this had accelerations."""
+PUT_BACK_S: Final = 100.0
+"""Longer than anything is smoothed over."""
 LONGEST_STEP_S: Final = 1.0
 """A longer step between two frames counts for this long only: nobody knows what happened in it."""
 _NAN: Final = float("nan")
@@ -159,6 +174,13 @@ def find_burst_ends(t: Numbers) -> Indices:
     return np.append(np.flatnonzero(dt > shortest), len(t) - 1)
 
 
+def find_fixes(lat: Numbers, lon: Numbers) -> Indices:
+    """Where a receiver gave a fix: where the position is known and not the one before."""
+    known = np.flatnonzero(np.isfinite(lat) & np.isfinite(lon))
+    moved = (np.diff(lat[known]) != 0) | (np.diff(lon[known]) != 0)
+    return known[np.append(True, moved)] if len(known) else known
+
+
 def place_between_fixes(t: Numbers, lat: Numbers, lon: Numbers) -> tuple[Numbers, Numbers]:
     """Positions that move from fix to fix, from ones that are held or missing in between.
 
@@ -166,12 +188,8 @@ def place_between_fixes(t: Numbers, lat: Numbers, lon: Numbers) -> tuple[Numbers
     fix is where the position changes; where the next one comes within `HELD_S` the way between is
     straight and even. What a longer silence leaves stays as recorded, NaN too.
     """
-    known = np.flatnonzero(np.isfinite(lat) & np.isfinite(lon))
-    if len(known) < 2:
-        return lat, lon
-    moved = (np.diff(lat[known]) != 0) | (np.diff(lon[known]) != 0)
-    fixes = known[np.append(True, moved)]
-    if len(fixes) == len(t):
+    fixes = find_fixes(lat, lon)
+    if len(fixes) in (0, len(t)):
         return lat, lon
     is_fix = np.zeros(len(t), dtype=np.intp)
     is_fix[fixes] = 1
@@ -285,16 +303,76 @@ class Series:
         if name not in self._channels:
             if name in ("lat", "lon"):
                 self._channels.update(zip(("lat", "lon"), self._places(), strict=True))
+            elif name in DERIVED:
+                self._channels.update(self._accelerations)
+            elif name == "speed_ms":
+                self._channels[name] = reject_speeds(self.t, self.recorded(name))
             else:
-                values = self.recorded(name)
-                if name == "speed_ms":
-                    values = reject_speeds(self.t, values)
-                self._channels[name] = values
+                self._channels[name] = self.recorded(name)
         return self._channels[name]
 
     def recorded(self, name: str) -> Numbers:
         """A wide signal at those times as it was recorded, whether or not that can be."""
         return self.every.latest(self._recorded(name))
+
+    @cached_property
+    def derived(self) -> frozenset[str]:
+        """The accelerations that no sensor measured: computed from speed and positions.
+
+        They are smoothed, and their peaks are no measured ones. And ``braking``, where only the
+        car's slowing tells of it.
+        """
+        measured = {name for name in DERIVED if self._is_measured(name)}
+        if {"g_lat", "g_long"} <= measured:
+            measured.add("combo_g")
+        computed = {
+            name for name in DERIVED if name not in measured and not np.isnan(self[name]).all()
+        }
+        if self.braking is not None and self.braking.basis == "deceleration":
+            computed.add("braking")
+        return frozenset(computed)
+
+    @cached_property
+    def _accelerations(self) -> dict[str, Numbers]:
+        """The accelerations as measured; those without a sensor from speed and positions."""
+        found = {}
+        for name, computed in (("g_lat", "lateral_g"), ("g_long", "along_g")):
+            has_sensor = self._is_measured(name)
+            found[name] = self.recorded(name) if has_sensor else getattr(self.motion, computed)
+        both, combined = np.hypot(found["g_lat"], found["g_long"]), self.recorded("combo_g")
+        if self._is_measured("combo_g"):
+            both = np.where(np.isnan(combined), both, combined)
+        return {**found, "combo_g": both}
+
+    def _is_measured(self, name: str) -> bool:
+        """Whether a sensor measured an acceleration: one that shows the same while the car speeds
+        up and slows is dead, and a combined one without it is none."""
+        values = self.recorded(name)
+        known = values[~np.isnan(values)]
+        if not len(known):
+            return False
+        if name == "combo_g" and any(
+            not self._is_measured(part) and not np.isnan(self.recorded(part)).all()
+            for part in ("g_lat", "g_long")
+        ):
+            return False
+        speed = self["speed_ms"]
+        moved = np.fmax.reduce(speed) - np.fmin.reduce(speed) > MOVED_MS
+        return bool(np.ptp(known) > 0 or not moved)
+
+    @cached_property
+    def motion(self) -> Motion:
+        """Accelerations and turning from speed and positions, whatever was recorded."""
+        # What lies before a clock that was put back is no neighbour of what lies behind.
+        apart = np.cumsum(np.append(0, self.put_back))[: len(self)] * PUT_BACK_S
+        path = None
+        if self.gps_usable:
+            lat, lon = self._fixed_places
+            fixes = find_fixes(lat, lon)
+            t, lat, lon = self.every.t[fixes], lat[fixes], lon[fixes]
+            x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
+            path = Path(t + apart[np.searchsorted(self.t, t)], x, y)
+        return derive_motion(self.t + apart, self["speed_ms"], path)
 
     def _recorded(self, name: str) -> Numbers:
         """Every frame of the bursts."""
@@ -303,14 +381,19 @@ class Series:
         possible = np.abs(values) < IMPOSSIBLE
         return values if possible.all() else np.where(possible, values, np.nan)
 
-    def _places(self) -> tuple[Numbers, Numbers]:
-        """Latitude and longitude, NaN without a fix."""
+    @cached_property
+    def _fixed_places(self) -> tuple[Numbers, Numbers]:
+        """Latitude and longitude of every frame of the bursts as recorded, NaN without a fix."""
         lat, lon = self._recorded("lat"), self._recorded("lon")
         on_earth = (np.abs(lat) <= 90.0) & (np.abs(lon) <= 180.0)
         on_earth &= (np.abs(lat) > NULL_ISLAND_DEG) | (np.abs(lon) > NULL_ISLAND_DEG)
         if not on_earth.all():
             lat, lon = np.where(on_earth, lat, np.nan), np.where(on_earth, lon, np.nan)
-        lat, lon = place_between_fixes(self.every.t, lat, lon)
+        return lat, lon
+
+    def _places(self) -> tuple[Numbers, Numbers]:
+        """Latitude and longitude, NaN without a fix."""
+        lat, lon = place_between_fixes(self.every.t, *self._fixed_places)
         return lat[self.every.last], lon[self.every.last]
 
     def signal(self, name: str) -> Numbers:
@@ -334,10 +417,13 @@ class Series:
 
     @cached_property
     def braking(self) -> Braking | None:
-        """When the driver brakes, and what says so; None where nothing does."""
-        return find_braking(
-            self["brake_bar"], self.signal("brake_position_pct"), self.signal("brake_switch")
-        )
+        """When the driver brakes, and what says so; None where nothing does.
+
+        The brake's pressure, else its pedal, else its switch, else how the car slows.
+        """
+        pedal, switch = self.signal("brake_position_pct"), self.signal("brake_switch")
+        measured = find_braking(self["brake_bar"], pedal, switch)
+        return measured or find_slowing(self.t, self.gap, self["g_long"])
 
     @cached_property
     def dt(self) -> Numbers:
@@ -421,11 +507,10 @@ class Series:
         corner = float(lat.min()), float(lon.min())
         return metres_between(*corner, float(lat.max()), float(lon.max())) >= USABLE_EXTENT_M
 
-    @cached_property
+    @property
     def combo_g(self) -> Numbers:
         """Combined acceleration: as recorded, else from its two parts."""
-        recorded = self["combo_g"]
-        return np.where(np.isnan(recorded), np.hypot(self["g_lat"], self["g_long"]), recorded)
+        return self["combo_g"]
 
     def gap_time(self, begin: float, end: float) -> float:
         """Seconds between two moments in which nothing was recorded."""

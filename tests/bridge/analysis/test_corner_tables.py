@@ -160,7 +160,7 @@ def test_a_pause_parts_a_brake_zone() -> None:
     ).brake_zones
 
     assert zone.n_passes == 2
-    assert zone.max_decel_g is None
+    assert zone.max_decel_g == pytest.approx(0.0, abs=0.01)  # from an even speed
 
 
 def test_corner_exits_count_the_push_behind_the_apex() -> None:
@@ -183,7 +183,7 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
         low = np.where(way < 1000, 15.0, 20.0)
         return 25.0 - (25.0 - low) * np.interp(way % 1000, [200, 240, 300], [0, 1, 0])
 
-    drive = driven(paced_frames(pace, 2, hz=50.0), ring_track())
+    drive = driven(changed(paced_frames(pace, 2, hz=50.0), brake_bar=0.0), ring_track())
     target = Target(4.5, entry_speed_kmh=95.0, exit_speed_kmh=90.0, min_speed_kmh=74.0)
     lap = ReferenceLap(track="ring", lap_time_s=40.0, corners={"Turn 1": target})
     found = corner_reports(drive, References({"ring": lap}))

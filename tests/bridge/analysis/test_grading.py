@@ -33,6 +33,7 @@ from tests.bridge.analysis.cornerkit import (
     ring_track,
     without,
 )
+from tests.bridge.session.sessions import changed
 
 
 @pytest.mark.parametrize(
@@ -196,7 +197,7 @@ def test_corners_that_overlap_leave_no_straight_between() -> None:
 
 
 def laps_of(*speeds: float) -> Any:
-    """A session whose laps take Turn 1 at these speeds (m/s); 30 m/s elsewhere."""
+    """A session whose laps take Turn 1 at these speeds (m/s), off the brake; 30 m/s elsewhere."""
 
     def pace(way: Numbers) -> Numbers:
         lap = (way // 1000).astype(int).clip(0, len(speeds) - 1)
@@ -204,7 +205,7 @@ def laps_of(*speeds: float) -> Any:
         speed: Numbers = 30.0 - (30.0 - slow) * between(way, 180, 320)
         return speed
 
-    return paced_frames(pace, len(speeds), hz=20.0)
+    return changed(paced_frames(pace, len(speeds), hz=20.0), brake_bar=0.0)
 
 
 def test_against_the_own_best_the_usual_pass_is_graded() -> None:

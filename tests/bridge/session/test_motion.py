@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.session.recording import Numbers, Samples
+from runtime.bridge.session.motion import STANDARD_GRAVITY
+from runtime.bridge.session.recording import Frames, Numbers, Samples
 from runtime.bridge.session.series import (
     Flags,
     Odometer,
@@ -12,7 +13,13 @@ from runtime.bridge.session.series import (
     measure_distance,
     series,
 )
-from tests.bridge.session.sessions import frames
+from runtime.bridge.track.library import Library
+from tests.bridge.session.sessions import changed, frames
+from tests.bridge.track.examples import DATA
+from tools.drive import Noise
+from tools.drive import drive as drive_laps
+
+OVAL = Library.read(DATA).tracks["tarn-oval"]
 
 EVEN: Numbers = np.full(100, 30.0)
 
@@ -108,10 +115,24 @@ def test_a_brake_pressure_comes_before_all_else() -> None:
     assert np.array_equal(whole.braking.flags, pedal(t, 0.0, 1.0) > 0)
 
 
-def test_nothing_says_when_a_driver_brakes_who_has_no_brake_and_no_speed() -> None:
-    t = np.arange(600) / 10
-    assert series(frames(t)).braking is None
-    assert drive(brake_switch=np.zeros(600))[0].braking is None
+def test_without_a_brake_the_driver_brakes_where_the_car_slows_harder_than_by_its_engine() -> None:
+    t = np.arange(0.0, 120.0, 0.1)
+    # Of every 40 s: pull away, lift (0.12 g) for 6 s, brake (0.9 g) for 3 s, stay.
+    knots = np.array([0.0, 20.0, 26.0, 29.0, 40.0])
+    speeds = np.array([10.0, 50.0, 50.0 - 0.12 * 9.81 * 6, 43.0 - 0.9 * 9.81 * 3, 10.0])
+    speed = np.interp(t % 40.0, knots, speeds)
+    noisy = speed + np.random.default_rng(1).normal(0.0, 0.1, len(t))
+    braking = series(frames(t, speed_ms=noisy)).braking
+    assert braking is not None
+    assert braking.basis == "deceleration"
+    true = (t % 40.0 >= 26.0) & (t % 40.0 < 29.0)
+    begins = np.flatnonzero(np.diff(braking.flags.astype(int)) == 1) + 1
+    assert t[begins] % 40.0 == pytest.approx([26.0] * 3, abs=0.3)
+    assert (braking.flags != true).mean() < 0.02
+
+
+def test_nothing_says_when_a_driver_brakes_who_has_neither_brake_nor_speed() -> None:
+    assert series(frames(np.arange(600) / 10)).braking is None
 
 
 def test_a_switch_is_read_on_after_midnight() -> None:
@@ -121,3 +142,86 @@ def test_a_switch_is_read_on_after_midnight() -> None:
     whole = series(frames(clock, speed_ms=30.0), {"brake_switch": switch})
     assert whole.braking is not None
     assert np.array_equal(whole.braking.flags, pedal(t, 0.0, 1.0) > 0)
+
+
+NOISY = Noise(gps_m=1.0, gps_jitter_m=0.5, speed_ms=0.1)
+
+
+def without_sensors(hz: float, noise: Noise = NOISY) -> tuple[Frames, Frames]:
+    """Laps of the oval without accelerometers, and with the true accelerations."""
+    true = drive_laps(OVAL, 3, hz=hz, noise=noise).frames
+    return changed(true, g_lat=np.nan, g_long=np.nan, combo_g=np.nan, brake_bar=np.nan), true
+
+
+def error(values: Numbers, true: Numbers) -> float:
+    """Root mean square; values may lack a few frames at either end."""
+    assert np.isnan(values).mean() < 0.02
+    return float(np.sqrt(np.nanmean((values - true) ** 2)))
+
+
+@pytest.mark.parametrize("hz", [10.0, 25.0])
+def test_accelerations_that_no_sensor_measured_come_from_speed_and_positions(hz: float) -> None:
+    recorded, true = without_sensors(hz)
+    whole = series(recorded)
+    assert whole.derived == {"g_lat", "g_long", "combo_g", "braking"}
+    assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
+    assert error(whole["g_long"], true.columns["g_long"]) < 0.1
+    assert error(whole.combo_g, true.columns["combo_g"]) < 0.12
+    peaks = [np.nanmax(np.abs(each)) for each in (whole["g_lat"], true.columns["g_lat"])]
+    assert peaks[0] == pytest.approx(peaks[1], abs=0.3)
+    speed = true.columns["speed_ms"]
+    rate = np.degrees(true.columns["g_lat"] * STANDARD_GRAVITY / np.maximum(speed, 5.0))
+    assert error(whole.motion.turn_degs[speed > 5.0], rate[speed > 5.0]) < 3.0
+    assert np.isnan(whole.recorded("g_lat")).all()
+
+
+def test_a_receiver_that_holds_its_fixes_tells_the_same() -> None:
+    recorded, true = without_sensors(100.0, Noise(gps_jitter_m=0.05))
+    fix = np.arange(len(recorded)) // 20 * 20
+    held = changed(recorded, **{name: recorded.columns[name][fix] for name in ("lat", "lon")})
+    assert error(series(held)["g_lat"], true.columns["g_lat"]) < 0.1
+
+
+def test_without_a_speed_the_positions_tell_both_accelerations() -> None:
+    recorded, true = without_sensors(10.0, Noise(gps_jitter_m=0.05))
+    whole = series(changed(recorded, speed_ms=np.nan))
+    assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
+    assert error(whole["g_long"], true.columns["g_long"]) < 0.1
+
+
+def test_without_positions_only_the_longitudinal_acceleration_is_known() -> None:
+    recorded, true = without_sensors(10.0)
+    whole = series(changed(recorded, lat=0.0, lon=0.0))
+    assert whole.derived == {"g_long", "braking"}
+    assert np.isnan(whole["g_lat"]).all()
+    assert error(whole["g_long"], true.columns["g_long"]) < 0.1
+
+
+def test_a_sensor_that_shows_the_same_all_the_time_is_none() -> None:
+    recorded, true = without_sensors(10.0)
+    g_long = true.columns["g_long"]
+    dead = changed(recorded, g_lat=0.0, g_long=g_long, combo_g=np.abs(g_long))
+    whole = series(dead)
+    assert whole.derived == {"g_lat", "combo_g", "braking"}
+    assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
+    assert error(whole.combo_g, true.columns["combo_g"]) < 0.1
+    assert np.array_equal(whole["g_long"], g_long)
+
+
+def test_what_a_sensor_measured_stays() -> None:
+    _, true = without_sensors(10.0)
+    whole = series(true)
+    assert whole.derived == frozenset()
+    for name in ("g_lat", "g_long", "combo_g"):
+        assert np.array_equal(whole[name], true.columns[name])
+
+
+def test_a_position_that_jumps_makes_no_acceleration() -> None:
+    recorded, true = without_sensors(10.0)
+    lat = recorded.columns["lat"].copy()
+    lat[1000] += 20.0 / 111_320.0
+    whole = series(changed(recorded, lat=lat))
+    near = slice(980, 1021)
+    known = whole["g_lat"][near]
+    assert np.isnan(known).any()
+    assert np.nanmax(np.abs(known - true.columns["g_lat"][near])) < 0.5

@@ -57,6 +57,9 @@ QUANTITIES: Final = {
 }
 
 
+COMPUTED: Final = "No sensor measured it: it is computed from speed and positions."
+
+
 def extreme(drive: Drive, topic: Topic) -> Found:
     """The highest, lowest or mean value of a channel, and where it was."""
     asked = QUANTITIES[topic.what]
@@ -105,7 +108,10 @@ def extreme(drive: Drive, topic: Topic) -> Found:
     behind = f",{spot}{on}" if spot or on else ""
     summary = f"Your {word} {asked.name}{at} was {_text(asked, value)}{behind}."
     facts = (Fact(f"{word} {asked.name}{at}", value, asked.unit, asked.digits),)
-    return Found(TOOL, summary, tuple(_others(drive, asked, values, topic, laps)), facts)
+    others = tuple(_others(drive, asked, values, topic, laps))
+    if asked.channel in drive.series.derived:
+        others = (COMPUTED, *others)
+    return Found(TOOL, summary, others, facts)
 
 
 def _values(drive: Drive, what: str, asked: Quantity) -> Numbers:

@@ -98,6 +98,8 @@ def fragments(review: Review) -> Fragments:
         "distance_m": _r(review.stats.distance_m, 0),
         "session_duration_s": _r(review.stats.session_duration_s, 1),
     }
+    if review.stats.derived:
+        telemetry["derived"] = list(review.stats.derived)
     before = review.best_before_s
     if before is not None:
         telemetry["best_before"] = {"best_lap_time_before_s": _r(before)}

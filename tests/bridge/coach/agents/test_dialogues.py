@@ -115,12 +115,19 @@ def test_what_a_question_goes_on_from_is_moved_and_not_lost(
     assert followed(named(question, NAMES), None, Subject(before, "telemetry")) == after
 
 
+async def test_what_is_computed_for_want_of_a_sensor_is_said_to_be(bridge: Bridge) -> None:
+    found = (await ask(bridge, "how much g do I pull", "bare"))["answer"]
+    assert "Your highest lateral acceleration was" in found
+    assert "computed from speed and positions" in found
+    measured = (await ask(bridge, "how much g do I pull"))["answer"]
+    assert "computed" not in measured
+
+
 @pytest.mark.parametrize(
     ("question", "channel"),
     [
         ("How hard did I brake?", "brake_bar"),
         ("where should I brake for turn 9", "brake_bar"),
-        ("how much g do I pull", "g_lat"),
         ("full throttle share?", "throttle_pct"),
         ("max rpm", "rpm"),
         ("how much steering in turn 4", "steering_deg"),
