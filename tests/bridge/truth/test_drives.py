@@ -194,3 +194,8 @@ def test_no_corner_is_a_spin_and_no_grip_a_fault(seen: Seen) -> None:
     kinds = [incident["kind"] for incident in seen.view.said["incidents"]["incidents"]]
 
     assert not {"spin", "over_g"} & set(kinds)
+
+
+def test_distance_is_right(seen: Seen) -> None:
+    for told in (seen.view.full, seen.view.said["stats"], seen.view.said["session"]):
+        assert told["distance_m"] == pytest.approx(seen.made.distance_m, rel=0.005)

@@ -1,5 +1,6 @@
 """Recordings that once led to a false circuit, lap or number, against what was driven."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -199,3 +200,29 @@ async def test_neither_a_straight_beside_nor_a_gap_makes_a_false_lap(
 
     assert len(seen.view.laps) == len(seen.lap_times) >= plan.laps
     assert np.abs(np.array(seen.view.times) - seen.lap_times).max() <= LAP_S
+
+
+@pytest.mark.parametrize("way_in", ["frames", "vbo"])
+async def test_an_impossible_speed_is_no_top_speed(
+    shared_bridge: Bridge, folder: Path, way_in: str
+) -> None:
+    speed = FROM_LINE.columns["speed_ms"].copy()
+    speed[1234] = 317_270 / 3.6
+    made = replace(FROM_LINE, columns=FROM_LINE.columns | {"speed_ms": speed})
+    sid = f"impossible-{way_in}"
+    if way_in == "vbo":
+        write_vbo(folder / "impossible.vbo", made)
+        await bring(shared_bridge, sid, folder / "impossible.vbo")
+    else:
+        await send(shared_bridge, sid, made.columns)
+
+    view = await look(shared_bridge, sid)
+
+    stats = view.said["stats"]
+    assert stats["top_speed_kmh"] == pytest.approx(made.top_speed_ms * 3.6, rel=0.01)
+    average = 3.6 * made.distance_m / made.recorded_s
+    assert stats["average_speed_kmh"] == pytest.approx(average, rel=0.01)
+    assert stats["distance_m"] == pytest.approx(made.distance_m, rel=0.005)
+    straights = view.said["straight_line_speed"]["straights"]
+    fastest = max(straight["top_speed_kmh"] or 0.0 for straight in straights)
+    assert fastest <= made.top_speed_ms * 3.6 * 1.01
