@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.motion import FASTEST_MS
 from runtime.bridge.formats.options import BadChannelMap, Options
 from runtime.bridge.session.channels import (
     FRACTION,
@@ -25,6 +24,7 @@ from runtime.bridge.session.channels import (
     key_of,
     match_channels,
 )
+from runtime.bridge.session.motion import FASTEST_MS
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
 from runtime.bridge.session.recording import WIDE, Mapped, Numbers, ReadWarning, Samples
 from runtime.bridge.session.units import KMH

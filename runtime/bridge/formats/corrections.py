@@ -7,21 +7,16 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.formats.channels import LARGEST_STEERING_DEG
-from runtime.bridge.formats.motion import (
-    STANDARD_GRAVITY,
-    Places,
-    bearing,
-    forward,
-    nominal_period,
-    turning_g,
-)
+from runtime.bridge.formats.motion import Places, nominal_period
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, ReadWarning
+from runtime.bridge.session.series import series
 
 FEW: Final = 30
 MANY: Final = 300
 CLEAR: Final = 0.5
 """A correlation of this size is no chance; sensors that are in order reach 0.8 and more."""
-LARGEST_G: Final = 5.0
+STEP_S: Final = 0.5
+DRIVING_MS: Final = 3.0
 OFFSET_G: Final = (0.05, 0.4)
 """Smaller offsets harm no answer; a sensor tilted by more than 20° does not measure this axis."""
 AGREEMENT_G: Final = 0.06
@@ -104,23 +99,12 @@ def turn_signs(columns: Mapping[str, Numbers], names: Sequence[str]) -> Correcti
 
 
 def _motion(columns: Mapping[str, Numbers]) -> _Motion:
-    t, lat, lon, speed = (columns[name] for name in (TIMESTAMP, "lat", "lon", "speed_ms"))
-    along = forward(t)
-    fixes = along[np.isfinite(lat[along]) & np.isfinite(lon[along])]
-    # a fix that is only held has no course of its own
-    held = (np.diff(lat[fixes]) == 0) & (np.diff(lon[fixes]) == 0)
-    fixes = np.concatenate((fixes[:1], fixes[1:][~held]))
-    timed = along[np.isfinite(speed[along])]
-    if len(fixes) < FEW or len(timed) < FEW:
-        return _Motion(fixes[:0], np.empty(0), np.empty(0))
-    course = np.full(len(t), np.nan)
-    course[fixes[:-1]] = bearing(lat[fixes[:-1]], lon[fixes[:-1]], lat[fixes[1:]], lon[fixes[1:]])
-    places, pull = turning_g(t, course, speed)
-    step = max(0.25, nominal_period(t[fixes]))
-    before, after = (np.interp(t[places] + side * step, t[timed], speed[timed]) for side in (-1, 1))
-    thrust = (after - before) / (2 * step) / STANDARD_GRAVITY
-    possible = (np.abs(pull) < LARGEST_G) & (np.abs(thrust) < LARGEST_G)
-    return _Motion(places[possible], pull[possible], thrust[possible])
+    whole = series(Frames(columns))
+    step = max(1, round(STEP_S / whole.nominal_s)) if whole.nominal_s > 0 else 1
+    places = slice(None, None, step)
+    pull, thrust = whole.motion.lateral_g[places], whole.motion.along_g[places]
+    known = np.isfinite(pull) & np.isfinite(thrust) & (whole["speed_ms"][places] > DRIVING_MS)
+    return _Motion(whole.index[places][known], pull[known], thrust[known])
 
 
 def _turn(work: Correction, motion: _Motion, names: Iterable[str]) -> None:

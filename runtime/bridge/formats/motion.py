@@ -1,18 +1,17 @@
-"""What positions, speeds and headings say about each other: spikes, turning, courses."""
+"""What positions, speeds and headings say about each other: spikes, courses."""
 
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from runtime.bridge.session.motion import FASTEST_MS, brief_pieces
 from runtime.bridge.session.recording import Numbers
 
 Flags = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 
 EARTH_RADIUS_M: Final = 6_371_000.0
-STANDARD_GRAVITY: Final = 9.80665
-FASTEST_MS: Final = 120.0
 _DRIVING_MS: Final = 3.0
 
 
@@ -77,11 +76,7 @@ def spikes(t: Numbers, lat: Numbers, lon: Numbers) -> Flags:
     if not jumps.any():
         return bad
     piece = np.concatenate(([0], np.cumsum(jumps)))
-    fixes = np.bincount(piece)
-    ends = np.cumsum(fixes) - 1
-    lasting = t[at[ends]] - t[at[ends - fixes + 1]] >= 1.0
-    lasting[np.argmax(fixes)] = True
-    bad[at[~lasting[piece]]] = True
+    bad[at[brief_pieces(clock, piece)[piece]]] = True
     return bad
 
 
@@ -125,22 +120,3 @@ def path_ratio(lat: Numbers, lon: Numbers, way: Marks) -> float:
     here, there = way.here, way.there
     metres = haversine(lat[here], lon[here], lat[there], lon[there])
     return float(np.median(metres / way.driven_m))
-
-
-def turning_g(t: Numbers, heading: Numbers, speed: Numbers) -> tuple[Places, Numbers]:
-    """Lateral acceleration from speed and heading, in g to the right, at places half a second off.
-
-    Only where the car was driving and the heading is known.
-    """
-    along = forward(t)
-    along = along[np.isfinite(heading[along]) & np.isfinite(speed[along])]
-    if len(along) < 3:
-        return along[:0], np.empty(0)
-    reach = max(1, round(0.5 / nominal_period(t[along])))
-    middle = along[reach:-reach:reach]
-    before, after = along[: -2 * reach : reach], along[2 * reach :: reach]
-    span = t[after] - t[before]
-    turned = np.mod(heading[after] - heading[before] + 540.0, 360.0) - 180.0
-    good = (span <= 4.0 * reach * nominal_period(t[along])) & (speed[middle] > _DRIVING_MS)
-    pull = np.radians(turned) / span * speed[middle] / STANDARD_GRAVITY
-    return middle[good], pull[good]

@@ -1,4 +1,4 @@
-"""Spikes and turning against closed formulas."""
+"""Spikes and fixes against closed formulas."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,6 @@ from runtime.bridge.formats.motion import (
     EARTH_RADIUS_M,
     forward,
     spikes,
-    turning_g,
     valid_fixes,
 )
 
@@ -54,11 +53,3 @@ def test_a_place_where_the_recording_goes_on_is_no_spike() -> None:
     lat, lon = north(20.0 * t)
     lat[50:] += 0.5
     assert not spikes(t, lat, lon).any()
-
-
-def test_a_right_hand_circle_pulls_to_the_right() -> None:
-    t = np.arange(0, 40, 0.1)
-    speed, radius = 20.0, 100.0
-    heading = np.mod(np.degrees(speed * t / radius), 360.0)
-    _, pull = turning_g(t, heading, np.full(len(t), speed))
-    assert pull == pytest.approx(speed**2 / radius / 9.80665, rel=1e-6)
