@@ -25,7 +25,7 @@ def pedal_state(throttle: float, brake: float) -> str:
     """Name what the feet do: brake wins over throttle."""
     if brake > 2:
         return "braking"
-    return "power" if throttle > 10 else "coasting"
+    return "power" if throttle > 5 else "coasting"
 
 
 time_s: Counter[tuple[str, str]] = Counter()

@@ -8,7 +8,7 @@ class Pass(NamedTuple):
     start_m: float  # brake rises through 5 bar
     end_m: float  # brake falls below 2 bar
     end_kmh: float  # speed at end_m
-    power_m: float  # throttle rises through 10 %
+    power_m: float  # throttle rises through 5 %
 
 
 def nothing_s(p: Pass) -> float:
