@@ -30,6 +30,10 @@ EDGES_M: Final = (10.0, 30.0, 60.0)
 LEAST_MS: Final = 5.0
 LIVELY: Final = 0.5
 """A pass slower than this share of the usual one is on the way in or out, or in the pit lane."""
+ROUND: Final = 0.75
+"""Share of a lap that the way out of the pits takes at least before a lap begins, and the way in
+after one has ended."""
+SAME_PLACE_M: Final = 30.0
 ALIKE: Final = 1.04
 """Laps agree when the longest is this much longer than the shortest at most."""
 ON_COURSE: Final = math.cos(math.radians(45.0))
@@ -168,28 +172,75 @@ class _Choice(NamedTuple):
         return self.n_laps * math.sqrt(self.lap_m) * self.covered
 
 
-def choose_gate(series: Series, travelled: Numbers) -> Gate | None:
+class ChosenGate(NamedTuple):
+    """A gate, and when the drive was between its way out of the pits and its way in."""
+
+    gate: Gate
+    begin: float = -math.inf
+    """Seconds, as is *end*; infinite where the recording begins or ends at speed."""
+    end: float = math.inf
+
+    def keep(self, crossings: Numbers) -> Numbers:
+        """The crossings at which a lap may begin or end."""
+        return crossings[(crossings >= self.begin) & (crossings <= self.end)]
+
+
+def choose_gate(series: Series, travelled: Numbers) -> ChosenGate | None:
     """The gate at which most laps agree in length, and whose moments are the surest.
 
     Places all over the drive are tried. Of those that give most laps the one wins where passes
     are fast, straight and close together. It is as wide as a track and the error of the
     positions, but reaches neither another leg of the track nor the pit lane where these are apart
-    from the passes that count. None where no lap closes.
+    from the passes that count. A drive that begins slowly comes out of the pits: its first round
+    is no lap, as little as the last one of a drive that ends so, unless there is no other. So the
+    gate comes to lie near the pits, where a timekeeper has the line. None where no lap closes.
     """
     fixes = np.flatnonzero(series.fixed)
     if len(fixes) < 3:
         return None
     plane = Plane(float(series["lat"][fixes[0]]), float(series["lon"][fixes[0]]))
     trace = _thin(series, plane, travelled)
-    choices = [choice for i in _places(trace) if (choice := _try(trace, i)) is not None]
+    choices = _choices(trace, -math.inf, math.inf)
     if not choices:
         return None
     lap_m = max(choices, key=lambda choice: choice.worth).lap_m
-    same = [c for c in choices if lap_m / ALIKE <= c.lap_m <= lap_m * ALIKE]
+    begin, end = _between_pits(trace, lap_m)
+    if flying := _choices(trace, begin, end):
+        choices = flying
+    else:
+        begin, end = -math.inf, math.inf
+    same = [c for c in choices if lap_m / ALIKE <= c.lap_m <= lap_m * ALIKE] or choices
     best = min(same, key=lambda choice: (-choice.n_laps, choice.cost_s))
     lat, lon = plane.latlon(np.array([best.x]), np.array([best.y]))
     heading = math.degrees(best.course) % 360.0
-    return Gate(float(lat[0]), float(lon[0]), heading, best.half_width_m)
+    gate = Gate(float(lat[0]), float(lon[0]), heading, best.half_width_m)
+    return ChosenGate(gate, begin, end)
+
+
+def _choices(trace: _Trace, begin: float, end: float) -> list[_Choice]:
+    """What the places of the drive give, of laps between two moments."""
+    tried = (_try(trace, place, begin, end) for place in _places(trace))
+    return [choice for choice in tried if choice is not None]
+
+
+def _between_pits(trace: _Trace, lap_m: float) -> tuple[float, float]:
+    """The moments between which laps lie: a round after a slow begin, one before a slow end."""
+    begin, end = -math.inf, math.inf
+    if _is_slow(trace, 0, lap_m):
+        begin = float(np.interp(trace.way[0] + ROUND * lap_m, trace.way, trace.t))
+    if _is_slow(trace, len(trace.t) - 1, lap_m):
+        end = float(np.interp(trace.way[-1] - ROUND * lap_m, trace.way, trace.t))
+    return begin, end
+
+
+def _is_slow(trace: _Trace, fix: int, lap_m: float) -> bool:
+    """Whether the car is much slower at a fix than on its other passes of the place; where there
+    are none, than all along the way."""
+    near = np.hypot(trace.x - trace.x[fix], trace.y - trace.y[fix]) <= SAME_PLACE_M
+    near &= np.abs(trace.way - trace.way[fix]) >= lap_m / 2
+    speed = trace.speed[near] if near.any() else trace.speed
+    usual = (speed**2).sum() / max(speed.sum(), 1.0)  # over the way: standing does not count
+    return bool(trace.speed[fix] < LIVELY * usual)
 
 
 def _thin(series: Series, plane: Plane, travelled: Numbers) -> _Trace:
@@ -236,8 +287,8 @@ class _Passes(NamedTuple):
         return _Passes(*(values[which] for values in self))
 
 
-def _try(trace: _Trace, place: int) -> _Choice | None:
-    """The laps that a gate across the way at a fix would give; None for none."""
+def _try(trace: _Trace, place: int, begin: float, end: float) -> _Choice | None:
+    """What a gate across the way at a fix gives, of laps between two moments; None for none."""
     x, y, course = (float(values[place]) for values in (trace.x, trace.y, trace.course))
     passes = _passes(trace, x, y, course)
     on_course = np.cos(passes.turned) >= ON_COURSE
@@ -248,6 +299,7 @@ def _try(trace: _Trace, place: int) -> _Choice | None:
     passes = passes._replace(beside=passes.beside - middle)
     lane = on_course & (np.abs(passes.beside) <= BESIDE_M)
     lively = on_course & (passes.speed >= LIVELY * np.median(passes.speed[lane]))
+    lively &= (passes.t >= begin) & (passes.t <= end)
     reach = np.abs(passes.beside[~on_course]).min(initial=math.inf)
     chosen: tuple[tuple[float, int, int], _Choice] | None = None
     for rank, half_width in enumerate(WIDTHS_M):

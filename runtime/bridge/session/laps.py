@@ -12,6 +12,7 @@ from runtime.bridge.session.gates import (
     LIVELY,
     LONGEST_S,
     SHORTEST_S,
+    ChosenGate,
     choose_gate,
     find_lap_starts,
 )
@@ -142,17 +143,20 @@ def detect_laps(
     length = track_length_m if track_length_m and track_length_m > 0 else None
     way = measure_distance(series, length)
     cut = _Cut(series, way, length)
-    used = (gate or choose_gate(series, way)) if series.gps_usable else None
+    chosen = None
+    if series.gps_usable:
+        chosen = ChosenGate(gate) if gate else choose_gate(series, way)
     found: Sequence[Segment] = ()
-    if used:
-        found = cut.between("gps", find_lap_starts(series, used, way))
+    if chosen:
+        found = cut.between("gps", chosen.keep(find_lap_starts(series, chosen.gate, way)))
     if not _any_complete(found):
-        used, splits = None, ()
+        chosen, splits = None, ()
         ways = cut.by_resets, cut.by_counter, cut.by_lengths
         found = next((laps for by in ways if _any_complete(laps := by())), ()) or cut.stints()
     full = cut.segment("all", "all", *_ends(series))
     done = [s.distance_m for s in found if s.kind == "lap" and s.valid]
     median = float(np.median(done)) if done else None
+    used = chosen.gate if chosen else None
     return Laps(series, way, full, _judged(found), used, splits, length or median)
 
 

@@ -100,6 +100,17 @@ class Drive:
         passes: Numbers = times[(times >= first) & (times <= last)]
         return passes
 
+    def lap_edges(self, station_m: float) -> Numbers:
+        """The passes at which laps begin and end: not the round out of the pits, nor the one in."""
+        passes = self.pass_times(station_m)
+        if not self.plan.pits:
+            return passes
+        rounds = np.array([self.way[0], self.way[-1]])
+        rounds += np.array([0.75, -0.75]) * self.circuit.length_m
+        begin, end = np.interp(rounds, self.way, self.t)
+        edges: Numbers = passes[(passes >= begin) & (passes <= end)]
+        return edges
+
     @cached_property
     def on_track(self) -> tuple[float, float]:
         """From where to where the drive was on the circuit itself."""
