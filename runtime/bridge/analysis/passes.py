@@ -16,13 +16,11 @@ from runtime.bridge.analysis.windows import (
 )
 from runtime.bridge.session.definitions import (
     CLOSED_PCT,
-    find_brakings,
     is_brake_told,
-    is_braking,
     is_coasting,
     is_coasting_told,
-    is_off_brake,
     is_on_brake,
+    list_brakings,
 )
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.laps import Segment
@@ -300,7 +298,7 @@ def _crossing(series: Series, way: Numbers, i: Indices, place: Numbers) -> tuple
 def _braking(series: Series, way: Numbers, at: _Windows) -> tuple[Numbers, Numbers]:
     """Where the braking that reaches the corner began, metres before the entry, and where the last
     one up to the exit ended, metres behind it."""
-    begins, ends = find_brakings(is_braking(series), is_off_brake(series))
+    begins, ends = list_brakings(series)
     # The last one that began before the entry, if it was not over before the approach.
     before = np.searchsorted(begins, at.first) - 1
     reaching = (before >= 0) & (np.append(ends, 0)[before] > at.approach)

@@ -12,6 +12,7 @@ import numpy as np
 
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.motion import BRAKING_BAR as BRAKING_BAR
+from runtime.bridge.session.motion import Braking
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags, Series
 
@@ -48,8 +49,14 @@ def find_missing(series: Series, quantities: Sequence[str]) -> tuple[str, ...]:
         name
         for name in quantities
         if not any(is_recorded(series[channel]) for channel in QUANTITIES[name])
-        and not (name == "brake" and series.braking is not None)
+        and not (name == "brake" and _recorded_braking(series) is not None)
     )
+
+
+def _recorded_braking(series: Series) -> Braking | None:
+    """When the brake is on by a reading of it; None where only the car's slowing tells."""
+    braking = series.braking
+    return braking if braking is not None and braking.basis != "deceleration" else None
 
 
 def is_braking(series: Series) -> Flags:
@@ -59,8 +66,8 @@ def is_braking(series: Series) -> Flags:
 
 
 def is_brake_told(series: Series) -> Flags:
-    """The frames that tell whether the driver brakes."""
-    braking = series.braking
+    """The frames with a reading of the brake."""
+    braking = _recorded_braking(series)
     return braking.told if braking is not None else np.zeros(len(series), dtype=np.bool_)
 
 
@@ -70,10 +77,12 @@ def is_on_brake(series: Series) -> Flags:
 
 
 def is_off_brake(series: Series) -> Flags:
-    """The brake is off: less than 2 bar, or no braking by what else tells it."""
-    braking = series.braking
-    if braking is None:
-        return np.zeros(len(series), dtype=np.bool_)
+    """The brake is off by a reading of it: less than 2 bar, or no percentage, or an open switch."""
+    braking = _recorded_braking(series)
+    return _released(braking) if braking is not None else np.zeros(len(series), dtype=np.bool_)
+
+
+def _released(braking: Braking) -> Flags:
     if braking.bar is None:
         return braking.told & ~braking.flags
     flags: Flags = braking.bar < RELEASED_BAR
@@ -126,14 +135,22 @@ class Brakings(NamedTuple):
     """The first frame behind it with less than 2 bar; the number of frames where none is."""
 
 
-def find_brakings(braking: Flags, off_brake: Flags) -> Brakings:
-    """The brakings of a session, from `is_braking` to `is_off_brake`: what lies between the two
-    belongs to what was before it."""
-    told = np.flatnonzero(braking | off_brake)
+def find_brakings(braking: Flags, released: Flags) -> Brakings:
+    """The brakings of frames, each from braking until the brake is released: what lies between
+    the two belongs to what was before it."""
+    told = np.flatnonzero(braking | released)
     on = np.concatenate([[False], braking[told], [False]])
     change = np.diff(on.astype(np.int8))
     behind = np.append(told, len(braking))
     return Brakings(behind[np.flatnonzero(change > 0)], behind[np.flatnonzero(change < 0)])
+
+
+def list_brakings(series: Series) -> Brakings:
+    """The brakings of a session, by whatever tells them."""
+    braking = series.braking
+    if braking is None:
+        return Brakings(np.zeros(0, np.intp), np.zeros(0, np.intp))
+    return find_brakings(braking.flags, _released(braking))
 
 
 def find_lifts(series: Series, frames: slice | None = None) -> Indices:

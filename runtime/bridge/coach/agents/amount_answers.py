@@ -20,16 +20,14 @@ from runtime.bridge.session.definitions import (
     POWER_PCT,
     QUANTITIES,
     RELEASED_BAR,
-    find_brakings,
     find_lifts,
     find_missing,
     is_brake_told,
-    is_braking,
     is_coasting,
     is_full_throttle,
-    is_off_brake,
     is_on_brake,
     is_told,
+    list_brakings,
 )
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Samples
@@ -88,7 +86,7 @@ _EVENTS: Final[Mapping[str, _Event]] = {
         "brake_bar",
         "braked",
         f"{BRAKING_BAR:g} bar or more, counted anew once the brake was off",
-        lambda drive: find_brakings(is_braking(drive.series), is_off_brake(drive.series)).begins,
+        lambda drive: list_brakings(drive.series).begins,
     ),
     "lifts": _Event(
         "throttle_pct",
