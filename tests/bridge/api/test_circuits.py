@@ -9,6 +9,7 @@ from tests.bridge.bridgekit import Bridge, Json, frame_objects
 from tests.bridge.conftest import Start
 from tests.bridge.session.sessions import changed, kept
 from tests.bridge.simulator.drivekit import LARKFELL
+from tests.bridge.track.test_identity import without
 from tools.drive import drive
 
 LAPS = 2
@@ -109,6 +110,31 @@ async def test_a_drive_elsewhere_is_of_no_circuit_here(
         "methods": {"gps"},
         "at_larkfell": 0,
     }
+
+
+@pytest.mark.parametrize("about", [{}, {"track": "larkfell"}], ids=["unnamed", "named"])
+async def test_the_other_direction_and_another_layout_have_laps_and_corners_of_their_own(
+    bridge: Bridge, here: Frames, about: Json
+) -> None:
+    lat, lon = here.columns["lat"][::-1], here.columns["lon"][::-1]
+    drives = changed(here, lat=lat, lon=lon), drive(without(LARKFELL, 0.45, 0.62), LAPS).frames
+    for recorded in drives:
+        session_id = await driven(bridge, recorded, **about)
+        seen = await shown(bridge, session_id)
+        assert (seen["id"], seen["by"], seen["methods"]) == (None, None, {"gps"})
+        incidents = await bridge.ok("GET", f"/session/{session_id}/incidents")
+        assert "off_line" not in {event["type"] for event in incidents["incidents"]}
+
+
+async def test_measured_laps_of_another_length_win_over_the_driver(
+    bridge: Bridge, blind: Frames
+) -> None:
+    distance = blind.columns["distance_m"] % 2190.0
+    recorded = changed(blind, distance_m=distance)
+    session_id = await driven(bridge, recorded, track="larkfell")
+    laps = await bridge.ok("GET", f"/session/{session_id}/laps")
+    assert laps["track_length_m"] == pytest.approx(2190.0, abs=10.0)
+    assert (await shown(bridge, session_id))["id"] is None
 
 
 async def test_a_drive_of_unknown_place_has_no_laps_by_the_default_length(

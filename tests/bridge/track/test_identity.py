@@ -49,6 +49,27 @@ def circuit_of(name: str, x: Numbers, y: Numbers) -> Track:
     return from_centreline(Trace(place["lat"], place["lon"], np.full(400, np.nan)), name).track
 
 
+def without(track: Track, begin: float, end: float) -> Track:
+    """Another layout of a circuit, straight on between two places, given as shares of its lap."""
+    line = track.line
+    assert line is not None
+    share = line.distance / line.length_m
+    kept = (share < begin) | (share > end)
+    trace = Trace(line.lat[kept], line.lon[kept], np.full(kept.sum(), np.nan))
+    return from_centreline(trace, "Layout").track
+
+
+def beside(track: Track, aside_m: float) -> Track:
+    """A circuit whose line lies to the right of another one's."""
+    line = track.line
+    assert line is not None
+    ring = line.ring
+    dx, dy = ring.chords
+    length = np.hypot(dx, dy)
+    lat, lon = line.plane.latlon(ring.x + aside_m * dy / length, ring.y - aside_m * dx / length)
+    return from_centreline(Trace(lat, lon, np.full(len(lat), np.nan)), "Beside").track
+
+
 def test_positions_along_a_line_name_its_circuit_and_nobody_has_to(laps: Frames) -> None:
     assert identify(laps) == (LARKFELL, "positions", "Larkfell Circuit")
     assert identify(laps, "larkfell") == (LARKFELL, "driver", "larkfell")
@@ -79,6 +100,7 @@ def test_positions_near_the_circuit_leave_the_driver_the_word(laps: Frames) -> N
 def test_a_lap_the_other_way_round_is_another_circuit(laps: Frames) -> None:
     lat, lon = laps.columns["lat"][::-1], laps.columns["lon"][::-1]
     assert identify(changed(laps, lat=lat, lon=lon)) == Identity()
+    assert identify(changed(laps, lat=lat, lon=lon), "Larkfell") == Identity()
 
 
 def test_a_car_park_at_the_circuit_is_not_the_circuit() -> None:
@@ -100,6 +122,47 @@ def test_another_layout_that_shares_most_of_the_line_is_not_the_circuit() -> Non
     assert identify(on_long, library=both).name == "Long"
     assert identify(on_short, library=Library({long.id: long})) == Identity()
     assert identify(on_long, library=Library({short.id: short})) == Identity()
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0.45, 0.62), (0.29, 0.36)])
+def test_a_layout_that_leaves_out_a_piece_of_a_circuit_is_another_one(
+    begin: float, end: float
+) -> None:
+    recorded = drive(without(LARKFELL, begin, end), 3, noise=USUAL).frames
+    assert identify(recorded) == identify(recorded, "Larkfell") == Identity()
+
+
+@pytest.mark.parametrize("circuit", TRACKS.values(), ids=TRACKS)
+@pytest.mark.parametrize("aside_m", [-6.0, 6.0])
+def test_an_inner_and_an_outer_line_are_of_the_circuit(circuit: Track, aside_m: float) -> None:
+    recorded = drive(beside(circuit, aside_m), 2, noise=USUAL).frames
+    assert identify(recorded).track is circuit
+
+
+@pytest.mark.parametrize("jitter_m", [3.0, 8.0])
+@pytest.mark.parametrize("circuit", TRACKS.values(), ids=TRACKS)
+def test_poor_positions_are_of_the_circuit(circuit: Track, jitter_m: float) -> None:
+    poor = USUAL._replace(gps_m=jitter_m / 2, gps_jitter_m=jitter_m)
+    assert identify(drive(circuit, 3, noise=poor).frames).track is circuit
+
+
+def test_one_lap_that_cuts_a_corner_is_of_the_circuit_that_the_others_are_of() -> None:
+    cut = drive(without(LARKFELL, 0.30, 0.36), 1, noise=USUAL).frames
+    usual = drive(LARKFELL, 2, noise=USUAL).frames
+    t = np.append(cut.columns["timestamp"], 900.0 + usual.columns["timestamp"])
+    place = {name: np.append(cut.columns[name], usual.columns[name]) for name in ("lat", "lon")}
+    speed = np.append(cut.columns["speed_ms"], usual.columns["speed_ms"])
+    assert identify(frames(t, speed_ms=speed, **place)).track is LARKFELL
+
+
+def test_a_piece_that_the_receiver_never_sees_is_not_left_out(laps: Frames) -> None:
+    """400 m of each lap without positions, as in a tunnel or a forest."""
+    line = LARKFELL.line
+    assert line is not None
+    x, y = line.plane.xy(laps.columns["lat"], laps.columns["lon"])
+    place = line.ring.project(x, y, line.ring.nearest(x, y)[0]).distance
+    seen = (place < 1500.0) | (place > 1900.0)
+    assert identify(kept(laps, seen)).track is LARKFELL
 
 
 def test_a_circuit_without_a_line_is_known_by_laps_through_its_gate(laps: Frames) -> None:
@@ -188,6 +251,14 @@ def test_laps_that_were_measured_tell_the_circuit_by_their_length(
     assert identify(recorded).ground == ground
     assert (identify(recorded).track is LARKFELL) == (ground is not None)
     assert identify(recorded, "Home Park") == Identity(name="Home Park")
+
+
+@pytest.mark.parametrize(("share", "ground"), [(0.6, None), (1.3, None), (1.1, "driver")])
+def test_measured_laps_of_another_length_refute_the_driver(
+    share: float, ground: str | None
+) -> None:
+    recorded = resetting(share * LARKFELL.length_m, 3.6)
+    assert identify(recorded, "Larkfell").ground == ground
 
 
 def test_of_two_circuits_of_one_length_the_length_tells_neither() -> None:
