@@ -235,18 +235,19 @@ def _pass_facts(label: str, one: Pass) -> list[Fact]:
         *known(f"{label}, highest brake pressure", one.peak_brake_bar, "bar"),
         *known(f"{label}, braking before the entry", one.brake_point_m, "m", digits=0),
         *known(f"{label}, lateral acceleration", one.max_g_lat, "g", digits=2),
-        *known(f"{label}, coasting", one.nothing_time_s, "s", digits=2),
+        *known(f"{label}, coasting", one.coast_seconds, "s", digits=1),
     ]
 
 
 def _grade_facts(one: CornerGrade) -> list[Fact]:
-    if one.letter is None:
+    if one.letter is None or one.own is None:
         return []
     return [
         Fact(f"{one.corner}, grade", one.detail or one.letter),
         *known(f"{one.corner}, time against the reference", one.delta_time_s, "s", digits=2),
         *known(f"{one.corner}, speed at the apex against it", one.apex_delta_kmh, "km/h"),
         *known(f"{one.corner}, speed at the exit against it", one.exit_delta_kmh, "km/h"),
+        *known(f"{one.corner}, graded pass, coasting", one.own.coast_seconds, "s", digits=1),
     ]
 
 
