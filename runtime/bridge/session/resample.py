@@ -201,7 +201,7 @@ def _samples(name: str, wide: Series, signals: Mapping[str, Samples]) -> Samples
     samples = signals.get(name)
     if samples is None or not len(samples.t):
         return Samples(np.empty(0), np.empty(0))
-    t = wide.past_midnight(samples.t)
+    t = wide.counted(samples.t)
     if len(t) > 1 and not (np.diff(t) >= 0).all():
         order = np.argsort(t, kind="stable")
         return Samples(t[order], samples.value[order])

@@ -32,6 +32,10 @@ LOST_JITTERING: Final = 4.0
 """The same where frames out of order are usual: times that jitter crowd here and there."""
 JITTER_SHARE: Final = 0.01
 JITTER_PLACES: Final = 3
+GOES_ON: Final = 1.5
+"""A clock that goes on evenly takes no longer than so many times what its frames need."""
+MOST_SETBACKS: Final = 20
+"""A clock that is put back again before it told so late a time more often tells nothing."""
 
 LAP_NUMBER: Final = "lap_number"
 SIGNALS: Final = ("brake_position_pct", "brake_switch", LAP_NUMBER)
@@ -112,45 +116,82 @@ def is_later(t: Numbers) -> Flags:
     return found
 
 
-def find_setbacks(frames: Frames, whole: Indices, t: Numbers, kept: Flags) -> Flags:
-    """Whether the clock was put back after each kept frame but the last, so that time is missing.
+def continue_setbacks(frames: Frames, whole: Indices, t: Numbers) -> tuple[Numbers, Indices]:
+    """Times that go on where the clock was put back, and the frames right after those moments.
 
-    *t*: the times of the frames *whole*. It was put back where the frames that are not kept need
-    more time, at the usual period, than the kept ones around them leave: both at that place and
-    since the moment that the clock told again. So a frame out of order, a batch that came late, a
-    single faulty time and a frame that was sent twice are none; neither are frames of one time.
+    *t*: the times of the frames *whole*. After such a moment the first frame follows the last one
+    by the usual period, since nobody knows how long it really took; all after it moves with it.
     """
+    moments = np.zeros(0, dtype=np.intp)
+    for _ in range(MOST_SETBACKS):  # one is seen only once the clock goes on after those before it
+        starts, offsets = find_setbacks(frames, whole, t)
+        if not len(starts):
+            break
+        shift = np.zeros(len(t))
+        shift[starts] = offsets
+        t, moments = t + np.cumsum(shift), np.union1d(moments, starts)
+    return t, moments
+
+
+def find_setbacks(frames: Frames, whole: Indices, t: Numbers) -> tuple[Indices, Numbers]:
+    """The first frame after each moment at which the clock was put back, and what to add there.
+
+    The clock was put back where the frames that are not later than all before need more time, at
+    the usual period, than the later ones around them leave: both at that place and since the
+    moment that the clock told again. At the end, where none is later, they leave one period. A
+    moment before the first frame it told for the first time: there the frames must go on evenly
+    from it. So a frame out of order, a batch that came late, a single faulty time and a frame that
+    was sent twice are none; neither are frames of one time.
+    """
+    none = np.zeros(0, dtype=np.intp), np.zeros(0)
+    kept = is_later(t)
     times, late = t[kept], np.flatnonzero(~kept)
-    lost = np.zeros(max(len(times) - 1, 0), dtype=np.bool_)
     late = late[~_sent_twice(frames, whole, t, late, np.flatnonzero(kept))]
-    after = np.cumsum(kept)[late] - 1  # the kept frame before each
-    late, after = late[after < len(lost)], after[after < len(lost)]
-    if not len(late):
-        return lost
-    places, begins, counts = np.unique(after, return_index=True, return_counts=True)
-    lowest = np.minimum.reduceat(t[late], begins)
-    dt = np.diff(times)
+    dt = np.diff(times if len(times) > 1 else t)
+    dt = dt[dt > 0]
+    if not len(late) or not len(dt):
+        return none
     usual = float(np.median(dt))
     even = dt <= PAUSE_PERIODS * usual
+    after = np.cumsum(kept)[late] - 1  # the kept frame before each
     # Where times jitter, the frames left out belong to the steps between those that are kept.
-    period = min(usual, float(dt[even].sum()) / (int(even.sum()) + len(late)))
-    here = (counts + 1) * period - (times[places + 1] - times[places])
-    since = np.maximum(np.searchsorted(times, lowest, side="right") - 1, 0)
-    steps = places + 1 - since + counts
-    missing = np.minimum(here, steps * period - (times[places + 1] - times[since]))
-    jitters = len(places) > max(JITTER_PLACES, JITTER_SHARE * len(lost))
+    crowded = t[late] >= times[after] - PAUSE_PERIODS * usual
+    period = min(usual, float(dt[even].sum()) / float(even.sum() + crowded.sum()))
+    places, begins, counts = np.unique(after, return_index=True, return_counts=True)
+    lowest = np.minimum.reduceat(t[late], begins)
+    until = np.append(times, times[-1] + period)[places + 1]
+    here = (counts + 1) * period - (until - times[places])
+    since = np.searchsorted(times, lowest, side="right") - 1
+    shared = (places + 1 - since + counts) * period - (until - times[np.maximum(since, 0)])
+    forward = np.append(0.0, np.cumsum(np.maximum(np.diff(t), 0.0)))
+    run = forward[np.append(np.flatnonzero(kept), len(t) - 1)[places + 1]] - forward[late[begins]]
+    goes_on = np.where(run <= GOES_ON * counts * period, here, 0.0)
+    missing = np.minimum(here, np.where(since < 0, goes_on, shared))
+    jitters = len(places) > max(JITTER_PLACES, JITTER_SHARE * len(times))
     least = (LOST_JITTERING if jitters else LOST_PERIODS) * period
-    lost[places] = (missing > least) & (lowest < times[places])
-    return lost
+    lost = (missing > least) & (lowest < times[places])
+    starts = late[begins[lost]]
+    return starts, times[places[lost]] + usual - t[starts]
 
 
 def _sent_twice(frames: Frames, whole: Indices, t: Numbers, late: Indices, kept: Indices) -> Flags:
-    """Which of the *late* frames repeat a kept one in all columns."""
+    """Which of the *late* frames repeat a kept one.
+
+    All columns are the same; the distance counts only where nothing else is known, since the one
+    that is reckoned from speed goes on.
+    """
     same = kept[np.minimum(np.searchsorted(t[kept], t[late]), len(kept) - 1)]
     twice: Flags = t[same] == t[late]
-    for values in frames.columns.values():
+    moved, reckoned = (np.zeros(len(late), dtype=np.bool_) for _ in range(2))
+    for name, values in frames.columns.items():
         one, other = values[whole[same]], values[whole[late]]
-        twice &= (one == other) | (np.isnan(one) & np.isnan(other))
+        equal = (one == other) | (np.isnan(one) & np.isnan(other))
+        if name == "distance_m":
+            moved = ~equal
+        else:
+            twice &= equal
+            reckoned |= ~np.isnan(other) & (name != TIMESTAMP)
+    twice &= reckoned | ~moved
     return twice
 
 
@@ -281,7 +322,8 @@ class Series:
         self.frames = frames
         self._extras: Mapping[str, Samples] = extras or {}
         self.t = t[last]
-        """Seconds of the session's clock, strictly rising; a day is added after each midnight."""
+        """Seconds of the session's clock, strictly rising; a day is added after each midnight, and
+        what it lost after each moment at which it was put back."""
         self.index = index[last]
         """Where each stands among the frames as recorded; of a burst, its last."""
         self.put_back = put_back
@@ -404,16 +446,28 @@ class Series:
         samples = self._extras.get(name)
         if samples is None or not len(samples.t):
             return np.full(len(self), np.nan)
-        t = self.past_midnight(samples.t)
+        t = self.counted(samples.t)
         order = np.argsort(t, kind="stable")
         at = np.searchsorted(t[order], self.t, side="right") - 1
         return np.where(at >= 0, samples.value[order][at], np.nan)
 
-    def past_midnight(self, t: Numbers) -> Numbers:
-        """Times of the session's clock as the series counts them: a day more after midnight."""
-        if not len(self) or self.t[-1] - self.recorded(TIMESTAMP)[-1] < DAY_S / 2:
+    def counted(self, t: Numbers) -> Numbers:
+        """Times of the session's clock as the series counts them, after midnight and setbacks.
+
+        A time that the clock told twice is the later of both.
+        """
+        told = self.frames.columns[TIMESTAMP][self.every.place]
+        added = self.every.t - told
+        changes = np.flatnonzero(np.diff(told) < 0)[:MOST_SETBACKS] + 1
+        if not len(changes):
             return t
-        return np.where(t < self.t[0] - DAY_S / 2, t + DAY_S, t)
+        begins, ends = np.append(0, changes), np.append(changes, len(told)) - 1
+        nearest, offset = np.full(len(t), np.inf), np.zeros(len(t))
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            away = np.maximum(np.maximum(told[begin] - t, t - told[end]), 0.0)
+            offset = np.where(away <= nearest, added[begin], offset)
+            nearest = np.minimum(nearest, away)
+        return t + offset
 
     @cached_property
     def braking(self) -> Braking | None:
@@ -534,15 +588,16 @@ class Series:
 def series(frames: Frames, extras: Mapping[str, Samples] | None = None) -> Series:
     """The usable frames of a session, in time; *extras* are its `SIGNALS`.
 
-    A step back of more than 12 hours is midnight. A frame that is not later than all before it
-    is left out, and so are a few whose time is more than 12 hours off and then comes back.
+    A step back of more than 12 hours is midnight. Where the clock is put back and goes on from
+    there, so do the times. Any other frame that is not later than all before it is left out, and
+    so are a few whose time is more than 12 hours off and then comes back.
     """
     recorded = frames.columns[TIMESTAMP]
     whole = np.flatnonzero(np.abs(recorded) < IMPOSSIBLE)
     whole = whole[is_plausible(recorded[whole])]
-    t = unwrap_midnights(recorded[whole])
+    t, moments = continue_setbacks(frames, whole, unwrap_midnights(recorded[whole]))
     kept = is_later(t)
-    stepped_back = find_setbacks(frames, whole, t, kept)
+    stepped_back = np.isin(np.flatnonzero(kept)[1:], moments)
     return Series(frames, t[kept], whole[kept], stepped_back, extras)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.bridge.session.laps import Laps, detect
 from runtime.bridge.session.progress import Span, lap_progress, sector_times
-from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, Samples
 from runtime.bridge.session.series import DAY_S, series
 from runtime.bridge.track.library import Library
 from tests.bridge.session.sessions import changed, circle, circle_gate, frames
@@ -153,9 +153,17 @@ def test_a_zero_on_a_day_that_ends_moves_nothing(wrong_at: int) -> None:
         [*range(700), 704, 702, 700, 701, 703, *range(705, 1300)],
         [*range(700), *range(720, 740), *range(700, 720), *range(740, 1300)],
         [*range(700), *range(680, 700), *range(700, 1300)],
+        [*range(1280), *range(1290, 1300), *range(1280, 1290)],
         [i for i in range(1300) for _ in range(2)],
     ],
-    ids=["a pair swapped", "five shuffled", "a batch late", "a batch twice", "each twice"],
+    ids=[
+        "a pair swapped",
+        "five shuffled",
+        "a batch late",
+        "a batch twice",
+        "the last late",
+        "each twice",
+    ],
 )
 def test_frames_out_of_order_or_sent_twice_leave_the_laps_valid(order: list[int]) -> None:
     laps = detect(ordered(circle(130), order), gate=circle_gate(), track_length_m=1000.0)
@@ -186,15 +194,76 @@ def test_only_the_time_around_the_moment_is_untold() -> None:
     times = [0.0, 1, 2, 3, 4, 5, 2, 3, 4, 5, 6, 7, 8]
     found = series(frames(times, distance_m=np.arange(13.0)))
 
-    assert found.t.tolist() == [*range(9)]
+    assert found.t.tolist() == [*range(13)]
     assert np.flatnonzero(found.put_back).tolist() == [5]
-    assert [found.is_timed(a, b) for a, b in [(0, 5), (0, 5.5), (5.5, 8), (6, 8), (5, 6)]] == [
+    assert [found.is_timed(a, b) for a, b in [(0, 5), (0, 5.5), (5.5, 8), (6, 12), (5, 6)]] == [
         True,
         False,
         False,
         True,
         False,
     ]
+
+
+@pytest.mark.parametrize("back_s", [5.0, 30.0, 100.0, 400.0, 3600.0, 40_000.0])
+@pytest.mark.parametrize("moment", [0.05, 0.35, 60.05, 100.0])
+def test_all_that_follows_a_clock_put_back_counts(back_s: float, moment: float) -> None:
+    t = ticks()
+
+    laps = circled(EPOCH + np.where(t > moment, t - back_s, t))
+
+    whole = [lap for lap in laps.segments if lap.kind == "lap"]
+    assert [lap.valid for lap in whole] == [not 8 + 40 * i < moment < 48 + 40 * i for i in range(3)]
+    assert [lap.duration_s for lap in whole] == pytest.approx([40.0] * 3, abs=2e-3)
+    assert len(laps.series) == 1300
+    assert laps.travelled[-1] == pytest.approx(129.9 * 25.0, rel=1e-3)
+    assert laps.series.gap.sum() == 1
+
+
+def test_a_batch_from_before_the_start_is_no_clock_put_back() -> None:
+    order = [*range(100, 200), *range(100), *range(200, 1300)]
+
+    read = series(ordered(circle(130), order))
+
+    assert read.t.tolist() == ticks()[100:].tolist()
+    assert not read.gap.any()
+
+
+def test_a_clock_put_back_again_before_it_caught_up_goes_on_too() -> None:
+    t = ticks()
+
+    laps = circled(EPOCH + t - 400.0 * (t > 20.01) - 900.0 * (t > 60.01))
+
+    assert [lap.valid for lap in laps.segments if lap.kind == "lap"] == [False, False, True]
+    assert laps.full.duration_s == pytest.approx(129.9)
+
+
+def test_samples_beside_the_frames_move_with_the_clock() -> None:
+    t = ticks()
+    told = EPOCH + np.where(t > 60.01, t - 400.0, t)
+    samples = {"lap_number": Samples(np.sort(told), t[np.argsort(told)])}
+
+    read = series(changed(circle(130), timestamp=told), samples)
+
+    np.testing.assert_allclose(read.signal("lap_number"), t)
+
+
+def test_a_batch_sent_twice_without_a_distance_of_its_own_adds_nothing() -> None:
+    order = [*range(700), *range(600, 700), *range(700, 1300)]
+    twice = ordered(circle(130), order)
+
+    read = series(changed(twice, distance_m=np.arange(1400.0)))
+
+    assert len(read) == 1300
+    assert not read.gap.any()
+
+
+def test_a_clock_put_back_at_every_frame_ends() -> None:
+    i = np.arange(1e5)
+
+    read = series(frames(EPOCH + i % 10 - i // 10 * 20, speed_ms=i))
+
+    assert read.put_back.sum() == 20
 
 
 def test_infinite_times_side_by_side_are_left_out() -> None:
