@@ -36,6 +36,8 @@ class Coaching(NamedTuple):
     track: Track | None = None
     silent: str | None = LEARNING
     """Why the coach says nothing about corners; None: it does."""
+    own: bool = False
+    """Whether the circuit was built from the session's own laps."""
 
 
 async def find_coaching(book: LapBook, row: SessionRow) -> Coaching:
@@ -52,7 +54,7 @@ def _own_circuit(laps: Laps, name: str) -> Coaching:
     except TrackError:
         fixed = laps.series.fixed
         return Coaching(silent=LEARNING if fixed.sum() * 2 >= len(fixed) else NOWHERE)
-    return Coaching(track, None)
+    return Coaching(track, None, own=True)
 
 
 @dataclass
@@ -133,6 +135,9 @@ class LiveCircuits:
             now = self._clock()
             watched.n_frames, watched.busy = row.n_frames, False
             watched.due = now + max(LOOK_S, IDLE * (now - began))
-        before, watched.coaching = watched.coaching, coaching
+        before = watched.coaching
+        if before.own and coaching.own:
+            return  # its corners keep their names while the driver drives
+        watched.coaching = coaching
         if coaching.silent != before.silent:
             self._tell(row.session_id, coaching)

@@ -34,6 +34,10 @@ ROUND: Final = 0.75
 """Share of a lap that the way out of the pits takes at least before a lap begins, and the way in
 after one has ended."""
 SAME_PLACE_M: Final = 30.0
+SURE_LAPS: Final = 3
+LAP_SHARE: Final = 0.4
+"""Fewer laps than that must be such a share of the way: a road drive that goes twice around a
+roundabout, or once around a block, is not on a circuit."""
 ALIKE: Final = 1.04
 """Laps agree when the longest is this much longer than the shortest at most."""
 ON_COURSE: Final = math.cos(math.radians(45.0))
@@ -193,7 +197,8 @@ def choose_gate(series: Series, travelled: Numbers) -> ChosenGate | None:
     positions, but reaches neither another leg of the track nor the pit lane where these are apart
     from the passes that count. A drive that begins slowly comes out of the pits: its first round
     is no lap, as little as the last one of a drive that ends so, unless there is no other. So the
-    gate comes to lie near the pits, where a timekeeper has the line. None where no lap closes.
+    gate comes to lie near the pits, where a timekeeper has the line. None where no lap closes, or
+    where the laps are but a few loops of a longer drive.
     """
     fixes = np.flatnonzero(series.fixed)
     if len(fixes) < 3:
@@ -211,6 +216,9 @@ def choose_gate(series: Series, travelled: Numbers) -> ChosenGate | None:
         begin, end = -math.inf, math.inf
     same = [c for c in choices if lap_m / ALIKE <= c.lap_m <= lap_m * ALIKE] or choices
     best = min(same, key=lambda choice: (-choice.n_laps, choice.cost_s))
+    ways = np.interp(np.clip([begin, end], trace.t[0], trace.t[-1]), trace.t, trace.way)
+    if best.n_laps < SURE_LAPS and best.n_laps * best.lap_m < LAP_SHARE * np.ptp(ways):
+        return None
     lat, lon = plane.latlon(np.array([best.x]), np.array([best.y]))
     heading = math.degrees(best.course) % 360.0
     gate = Gate(float(lat[0]), float(lon[0]), heading, best.half_width_m)

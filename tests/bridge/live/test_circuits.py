@@ -136,7 +136,7 @@ class Watch:
 def test_what_the_driver_named_is_coached_before_anything_was_looked_at() -> None:
     watch = Watch("larkfell")
     watch.finds = Coaching(TRACKS["larkfell"], None)
-    assert watch.circuits.of("s") == (TRACKS["larkfell"], None)
+    assert watch.circuits.of("s") == Coaching(TRACKS["larkfell"], None)
     assert watch.told == []
 
 
@@ -175,3 +175,15 @@ async def test_listeners_of_cues_hear_why_the_coach_is_silent(
         bridge.service.hub.publish_silence("s", None)
         await response.content.readuntil(b"event: state\n")
         assert b'"silent":null' in await response.content.readline()
+
+
+def test_the_corners_of_an_unknown_circuit_keep_their_names_while_it_is_driven() -> None:
+    watch = Watch()
+    first = Coaching(TRACKS["larkfell"], None, own=True)
+    watch.finds = first
+    watch.ask(LOOK_S, 200)
+    watch.finds = Coaching(TRACKS["tarn-oval"], None, own=True)
+    watch.ask(100.0, 1000)
+
+    assert watch.looks == 2
+    assert watch.ask(1.0, 1000) == first

@@ -253,3 +253,36 @@ def test_noise_on_the_opposite_leg_is_no_crossing() -> None:
 
     assert crossings.tolist() == pytest.approx([30.0] * len(crossings), abs=0.05)
     assert len(crossings) > 0
+
+
+@pytest.mark.parametrize(
+    ("rounds", "road_m"),
+    [(2.3, 1500.0), (1.2, 1800.0)],
+    ids=["twice around a roundabout", "once around a block"],
+)
+def test_a_loop_of_a_road_drive_is_no_lap(rounds: float, road_m: float) -> None:
+    """The way there is straight, and so is the way on."""
+    radius = 60.0 if rounds > 2 else 180.0
+    along = np.arange(0.0, 2 * math.pi * rounds * radius, 1.5)
+    way = np.arange(-road_m, 0.0, 1.5)
+    x = np.concatenate([way, radius * np.sin(along / radius)])
+    y = np.concatenate([np.zeros(len(way)), radius * (1 - np.cos(along / radius))])
+    course = along[-1] / radius
+    on = np.arange(1.5, road_m, 1.5)
+    x = np.concatenate([x, x[-1] + on * math.cos(course)])
+    y = np.concatenate([y, y[-1] + on * math.sin(course)])
+    session = frames([0.1 * i for i in range(len(x))], speed_ms=15.0, **at(x, y))
+
+    assert not detect(session).complete
+
+
+def test_three_laps_after_a_long_way_to_the_circuit_count() -> None:
+    drive = driven(ROAD, 3.2)
+    columns = drive.frames.columns
+    there = np.arange(-20_000.0, 0.0, 4.0)
+    x, y = Plane(0.0, 10.0).xy(columns["lat"], columns["lon"])
+    here = at(np.append(there + x[0], x), np.append(np.full(len(there), y[0]), y))
+    clock = np.append((np.arange(len(there)) - len(there)) * 0.1, columns[TIMESTAMP])
+    speed = np.append(np.full(len(there), 40.0), columns["speed_ms"])
+
+    assert len(detect(frames(clock, speed_ms=speed, **here)).complete) == 3
