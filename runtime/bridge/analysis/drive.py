@@ -12,12 +12,17 @@ from runtime.bridge.session.laps import TIE_S, Laps, Segment
 from runtime.bridge.session.progress import (
     Progress,
     Span,
-    between_splits,
     lap_progress,
+    own_sectors,
     thirds,
 )
 from runtime.bridge.session.series import Series
-from runtime.bridge.track.corners import DetectedCorner, corners_of_line, straights
+from runtime.bridge.track.corners import (
+    CORNER_PREFIX,
+    DetectedCorner,
+    corners_of_line,
+    straights,
+)
 from runtime.bridge.track.driven import DrivenLine, session_line, usual_values
 from runtime.bridge.track.model import Corner, Spot, Straight, Track
 
@@ -201,12 +206,11 @@ def place_laps(laps: Laps, track: Track | None) -> tuple[Progress | None, Driven
 
 def sectors_of(laps: Laps, progress: Progress, track: Track | None) -> tuple[Span, ...]:
     """Three sectors: those of the circuit, else between the file's two splits, else thirds."""
-    length = progress.length_m
     if track is None:
-        own = between_splits(laps, progress)
-    else:
-        scale = length / track.length_m
-        own = tuple(Span(s.name, s.start_m * scale, s.end_m * scale) for s in track.sectors)
+        return own_sectors(laps, progress)
+    length = progress.length_m
+    scale = length / track.length_m
+    own = tuple(Span(s.name, s.start_m * scale, s.end_m * scale) for s in track.sectors)
     return own if len(own) == 3 else thirds(length)
 
 
@@ -224,7 +228,7 @@ def _along(laps: Laps) -> Progress:
 
 def _corner(number: int, bend: DetectedCorner) -> Corner:
     return Corner(
-        name=f"C{number}",
+        name=f"{CORNER_PREFIX}{number}",
         number=number,
         direction=bend.direction,
         severity=bend.severity,

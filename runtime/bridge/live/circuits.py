@@ -26,7 +26,6 @@ IDLE: Final = 50.0
 GROWN: Final = 2.0
 """A session that has a circuit is looked at again when it has so many times as many frames."""
 SESSIONS: Final = 256
-CORNERS: Final = "C"
 Aside: TypeAlias = Callable[[Coroutine[Any, Any, object]], None]
 
 
@@ -50,7 +49,7 @@ async def find_coaching(book: LapBook, row: SessionRow) -> Coaching:
 
 def _own_circuit(laps: Laps, name: str) -> Coaching:
     try:
-        track = from_laps(laps, name, corner_prefix=CORNERS).track
+        track = from_laps(laps, name).track
     except TrackError:
         fixed = laps.series.fixed
         return Coaching(silent=LEARNING if fixed.sum() * 2 >= len(fixed) else NOWHERE)

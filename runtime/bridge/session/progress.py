@@ -237,6 +237,12 @@ def thirds(length_m: float) -> tuple[Span, ...]:
     )
 
 
+def own_sectors(laps: Laps, progress: Progress) -> tuple[Span, ...]:
+    """Three sectors where no track file has any: between the file's two splits, else thirds."""
+    own = between_splits(laps, progress)
+    return own if len(own) == 3 else thirds(progress.length_m)
+
+
 def between_splits(laps: Laps, progress: Progress) -> tuple[Span, ...]:
     """The sectors between the line and the split gates of the recording's file.
 

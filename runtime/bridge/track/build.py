@@ -9,10 +9,26 @@ from runtime.bridge.session.definitions import BRAKING_BAR, RELEASED_BAR, find_b
 from runtime.bridge.session.geometry import Line, Plane
 from runtime.bridge.session.laps import Laps, detect
 from runtime.bridge.session.names import slug
+from runtime.bridge.session.progress import own_sectors
 from runtime.bridge.session.recording import Frames, Gate, Numbers, Samples
-from runtime.bridge.track.corners import DetectedCorner, corners_of_line, sectors, straights
+from runtime.bridge.track.corners import (
+    CORNER_PREFIX,
+    DetectedCorner,
+    corners_of_line,
+    sectors,
+    straights,
+)
 from runtime.bridge.track.driven import DrivenLine, draw_line, session_line
-from runtime.bridge.track.model import BrakePoint, Corner, Profile, Speeds, Spot, Track, TrackError
+from runtime.bridge.track.model import (
+    BrakePoint,
+    Corner,
+    Profile,
+    Sector,
+    Speeds,
+    Spot,
+    Track,
+    TrackError,
+)
 
 BRAKING_M: Final = 200.0
 PROFILE_M: Final = 10.0
@@ -42,34 +58,32 @@ def from_frames(
     *,
     gate: Gate | None = None,
     altitude: Samples | None = None,
-    corner_prefix: str = "Turn ",
 ) -> BuiltTrack:
     """A circuit from the laps of a recording; see `from_laps`."""
-    laps = detect(frames, gate=gate)
-    return from_laps(laps, name, altitude=altitude, corner_prefix=corner_prefix)
+    return from_laps(detect(frames, gate=gate), name, altitude=altitude)
 
 
-def from_laps(
-    laps: Laps, name: str, *, altitude: Samples | None = None, corner_prefix: str = "Turn "
-) -> BuiltTrack:
+def from_laps(laps: Laps, name: str, *, altitude: Samples | None = None) -> BuiltTrack:
     """A circuit from the line that a session drives; start/finish is where its laps begin.
 
-    Typical speeds and brake points are the medians of the same laps. *altitude* is in metres on
-    the session's clock. Raises `TrackError` where no complete lap is without a gap, or positions
-    are no good.
+    Corners and sectors are those of the session. Typical speeds and brake points are the medians
+    of the same laps. *altitude* is in metres on the session's clock. Raises `TrackError` where no
+    complete lap is without a gap, or positions are no good.
     """
     driven = session_line(laps)
     if driven is None or any(lap.gap_s > 0 for lap in driven.laps):
         raise TrackError("there is no complete lap with good positions to make a circuit from")
     heights = _heights(driven, laps, altitude)
     line = driven.line if heights is None else replace(driven.line, altitude=heights)
-    built = _of_line(line, name, corners_of_line(line, driven.speed_ms), corner_prefix)
-    track = _with_habits(built.track, driven, laps)
+    built = _of_line(line, name, corners_of_line(line, driven.speed_ms), CORNER_PREFIX)
+    own = tuple(Sector(*span) for span in own_sectors(laps, driven.progress))
+    track = _with_habits(replace(built.track, sectors=own), driven, laps)
     braked = sum(corner.brake is not None for corner in track.corners)
     said = [
         f"The line is the median of {len(driven.laps)} of {len(laps.complete)} complete laps.",
         "Start/finish is where those laps begin.",
         *built.derived,
+        "Three sectors, between the split lines of the recording's file, else thirds.",
         f"Typical speeds are those of these laps; {braked} corners have a brake point.",
     ]
     return BuiltTrack(track, tuple(said))
@@ -89,7 +103,8 @@ def from_centreline(trace: Trace, name: str, *, corner_prefix: str = "Turn ") ->
     built = _of_line(line, name, corners_of_line(line), corner_prefix)
     step = line.length_m / len(line)
     drawn = f"The line has {len(trace.lat)} points of the file, drawn anew every {step:.2f} m."
-    return built._replace(derived=(drawn, *built.derived))
+    parted = "Three sectors that part on the longest straights, else thirds."
+    return built._replace(derived=(drawn, *built.derived, parted))
 
 
 def _of_line(line: Line, name: str, bends: list[DetectedCorner], corner_prefix: str) -> BuiltTrack:
@@ -115,7 +130,6 @@ def _of_line(line: Line, name: str, bends: list[DetectedCorner], corner_prefix: 
         f"A lap is {line.length_m:.1f} m long.",
         f"{len(corners)} corners by what they ask of the car, numbered from start/finish.",
         f"{len(between)} straights of more than 150 m between them.",
-        "Three sectors that part on the longest straights, else thirds.",
         "Heights are from the file." if known else "No heights: the file has none.",
     )
     return BuiltTrack(track, derived)

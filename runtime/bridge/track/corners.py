@@ -30,6 +30,8 @@ MERGED_S: Final = 0.6
 them the window leaves so much, and nobody uses it."""
 PLATEAU: Final = 0.85
 SEVERITIES: Final = (3.0, 2.0, 1.2, 0.7, 0.4)
+CORNER_PREFIX: Final = "C"
+"""Corners that a session drives, and nobody named, are C1, C2, …"""
 STRAIGHT_M: Final = 150.0
 SHORTEST_SECTOR: Final = 0.1
 TYPICAL_GRIP: Final = 1.1 * STANDARD_GRAVITY

@@ -1,6 +1,7 @@
 """The line that a session drives, and its corners, on circuits whose corners are known."""
 
 import math
+from dataclasses import astuple
 from typing import Final
 
 import numpy as np
@@ -155,8 +156,13 @@ def test_a_circuit_made_of_a_session_has_the_corners_of_the_session(name: str) -
     drive, made = drive_of(laps), from_laps(laps, "Made").track
 
     assert made.length_m == drive.length_m
+    assert [astuple(sector) for sector in made.sectors] == [tuple(span) for span in drive.sectors]
     for found, built in zip(drive.corners, made.corners, strict=True):
-        assert (found.direction, found.severity) == (built.direction, built.severity)
+        assert (found.name, found.direction, found.severity) == (
+            built.name,
+            built.direction,
+            built.severity,
+        )
         places = [
             (c.entry.distance_m, c.apex.distance_m, c.exit.distance_m) for c in (found, built)
         ]
