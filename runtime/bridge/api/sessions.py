@@ -369,7 +369,7 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
         recording,
         track=(await service.book.circuit(row)).name,
         duration_s=_duration_s(row, summary),
-        distance_m=row.distance_m or 0.0,
+        distance_m=_distance_m(row, summary) or 0.0,
         vbo_source=name,
         capabilities_count=done.capabilities_count,
         n_laps=len(summary.laps) if summary else 0,
@@ -468,6 +468,7 @@ async def one_session(request: web.Request, *, path: SessionPath) -> SessionDeta
         derived=() if summary is None else summary.derived,
         notes=[NoteRecord.of(note) for note in notes],
         duration_s=_duration_s(row, summary),
+        distance_m=_distance_m(row, summary),
         silent=(await service.circuits.look(row.session_id)).silent if not row.ended_at else None,
     )
 
@@ -525,6 +526,11 @@ def _duration_s(row: SessionRow, summary: Summary | None) -> float:
     if row.t_start is None or row.t_end is None:
         return 0.0
     return round(row.t_end - row.t_start, 3)
+
+
+def _distance_m(row: SessionRow, summary: Summary | None) -> float | None:
+    """Metres driven in the session, all laps together; None where nothing tells."""
+    return summary.full.distance_m if summary and summary.full.distance_m else row.distance_m
 
 
 async def _look(service: Service, row: SessionRow, *, tell: bool) -> None:

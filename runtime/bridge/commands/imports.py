@@ -286,7 +286,7 @@ class _Direct:
             "n_frames": done.n_frames,
             "n_signals": done.n_signals,
             "duration_s": round(float(np.ptp(t)), 2) if len(t) else 0.0,
-            "distance_m": round(row.distance_m or 0.0, 1) if row else 0.0,
+            "distance_m": round(summary.full.distance_m, 1) if summary else 0.0,
             "n_laps": len(summary.laps) if summary else 0,
             "best_lap_s": None if best_s is None else round(best_s, 3),
             "format": recording.facts.get("format", ""),

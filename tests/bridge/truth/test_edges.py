@@ -179,13 +179,15 @@ async def test_a_distance_that_begins_anew_makes_laps_without_positions(
         FROM_LINE.circuit.length_m, rel=0.01
     )
     assert not view.is_default_circuit
+    driven_m = np.ptp(way_of(FROM_LINE))
+    assert view.said["session"]["distance_m"] == pytest.approx(driven_m, rel=0.005)
 
 
 @pytest.mark.parametrize(
     "plan",
     [
         BY_NAME["beside-bursts"]._replace(name="beside-pits", clock="even", pits=True, laps=2),
-        BY_NAME["kart-pits-100hz"]._replace(name="kart-gap", clock="gap", hz=20.0, laps=1, seed=49),
+        BY_NAME["hairpins-irregular"]._replace(name="one-gap", clock="gap", pits=True, laps=1),
         BY_NAME["esses-gap"]._replace(name="esses-gap-3", laps=3, seed=41),
     ],
     ids=lambda plan: plan.name,
