@@ -136,7 +136,8 @@ def detect_laps(
     These are a gate, a distance that begins anew each lap, a counter of laps, and a distance that
     adds up, cut at whole lengths. A gate that is more than 5 km from the middle of the fixes
     belongs to another circuit, and so does the length: neither is used, and a gate is set where
-    most laps agree. Without any complete lap the stints are given.
+    most laps agree. Without any complete lap those that close through the gate are given, though
+    too much of them is missing, else the stints.
     """
     if gate and series.gps_usable and not _belongs(series, gate):
         gate, splits, track_length_m = None, (), None
@@ -150,9 +151,11 @@ def detect_laps(
     if chosen:
         found = cut.between("gps", chosen.keep(find_lap_starts(series, chosen.gate, way)))
     if not _any_complete(found):
-        chosen, splits = None, ()
         ways = cut.by_resets, cut.by_counter, cut.by_lengths
-        found = next((laps for by in ways if _any_complete(laps := by())), ()) or cut.stints()
+        others = next((laps for by in ways if _any_complete(laps := by())), ())
+        # Laps of which too much is missing are shown as what they are, unless there are better.
+        if others or all(segment.kind != "lap" for segment in found):
+            chosen, splits, found = None, (), others or cut.stints()
     full = cut.segment("all", "all", *_ends(series))
     done = [s.distance_m for s in found if s.kind == "lap" and s.valid]
     median = float(np.median(done)) if done else None

@@ -197,6 +197,19 @@ def test_a_missed_crossing_leaves_a_partial_lap() -> None:
     assert partial.duration_s == pytest.approx(80.0, abs=1e-2)
 
 
+@pytest.mark.parametrize("gate", [GATE, None])
+def test_laps_that_all_have_a_long_gap_are_shown_as_such(gate: Gate | None) -> None:
+    session = circle(170)
+    seconds = session.columns[TIMESTAMP] % 40
+    laps = detect(kept(session, (seconds < 20) | (seconds > 26)), gate=gate)
+
+    shown = [lap for lap in laps.segments if lap.kind == "lap"]
+    assert laps.method == "gps"
+    assert [lap.duration_s for lap in shown] == pytest.approx([40.0] * 4, abs=1e-2)
+    assert {(lap.name, lap.valid) for lap in shown} == {("Lap with gaps", False)}
+    assert not laps.complete
+
+
 @pytest.mark.parametrize(("missing_s", "valid"), [(3.8, True), (4.3, False)])
 def test_a_lap_with_more_than_a_tenth_missing_does_not_count(missing_s: float, valid: bool) -> None:
     session = circle(130)
