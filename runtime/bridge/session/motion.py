@@ -74,8 +74,8 @@ NOISE_G: Final = 0.03
 """Smoothing is as short as it may be for the readings' noise to make no more than this.
 
 Against the true acceleration of simulated drives at 10 Hz with 0.5 m of noise on each fix: 0.08 g
-rms, and peaks of 10 s 0.12 g too high; with 0.05 m 0.05 g rms. Longitudinal, with 0.15 m/s of noise
-on each speed: 0.06 g rms.
+rms, and peaks of 10 s 0.12 g too high; with 0.05 m 0.05 g rms. Longitudinal, with 0.1 m/s of noise
+on each speed: 0.07 g rms.
 """
 UNSURE_G: Final = 0.25
 """Where the readings leave more doubt than this, nothing is known."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from runtime.bridge.live.circuits import LiveCircuits
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
 from tests.bridge.conftest import Start
@@ -88,8 +89,10 @@ async def told(bridge: Bridge, path: str) -> tuple[int, Json]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 async def test_two_hundred_sequences_of_writes_read_the_same_from_both(
-    start: Start, tmp_path: Path
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # What the coach learns of a circuit aside, and says then, depends on how quick a store is.
+    monkeypatch.setattr(LiveCircuits, "_is_due", lambda *_: False)
     lap = frame_objects(drive(Library.read(DATA / "tracks").tracks["tarn-oval"], 1).frames)
     async with AsyncExitStack() as stack:
         both = [

@@ -74,7 +74,7 @@ async def test_a_storm_passes_and_every_request_is_counted_once(start: Start) ->
     assert highest <= 8
     assert set(ends) <= {"left", "200", "404", "429", "503"}, ends
     assert ends.total() == REQUESTS
-    assert min(ends["200"], ends["429"], ends["left"]) > 10, ends
+    assert min(ends["200"], ends["429"], ends["left"]) > 2, ends
     assert answered.said == REPLIES["<gold>"]
     assert users == [0] * len(users)
     assert (health.json["inflight"], health.json["queue_depth"]) == (0, 0)
