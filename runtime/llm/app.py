@@ -23,6 +23,7 @@ from runtime.llm.api import (
     sysmodel,
     tenants,
 )
+from runtime.llm.api.effects import EFFECTS, HEADER
 from runtime.llm.api.wire import ErrorAnswer
 from runtime.llm.awake import KeepAwake, command_for
 from runtime.llm.chats import Admission, Chats, Ticket
@@ -71,6 +72,7 @@ EXPOSED: Final = (
     "X-Queue-Position",
     "X-Queue-Depth",
     "X-Estimated-Wait-Ms",
+    HEADER,
     "Retry-After",
     "X-RateLimit-Client",
     "X-Tenant-Id",
@@ -249,5 +251,8 @@ async def _sign_chat(request: web.Request, response: web.StreamResponse) -> None
     name = client_id(request.headers.get("User-Agent"))
     response.headers["X-Client-Id"] = header_safe(name)
     response.headers.update(request.get(chat.QUEUE, {}))
+    effects = request.get(EFFECTS)
+    if effects is not None and effects.ignored:
+        response.headers[HEADER] = ", ".join(effects.ignored)
     if response.status == RequestTimeout.status:
         response.headers.setdefault("x-should-retry", "false")

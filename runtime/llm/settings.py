@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -16,6 +17,17 @@ from runtime.web.hosts import HostNames, Origins
 from runtime.web.settings import Clamp, Settings
 
 SESSION_BYTES_LIMIT: Final = 2 << 30
+Feature = Literal["stop", "length", "tools", "format", "sampling", "max_tokens"]
+"""What a plain start leaves out and general OpenAI clients expect."""
+FEATURES: Final[Mapping[Feature, str]] = {
+    "stop": "honor_stop",
+    "length": "report_length",
+    "tools": "honor_tools",
+    "format": "honor_format",
+    "sampling": "honor_sampling",
+    "max_tokens": "output_max_tokens",
+}
+"""The setting of each feature."""
 
 
 def user_data_dir() -> Path:
@@ -83,8 +95,27 @@ class LlmSettings(Settings):
         4096, description="budget in tokens of a model that declares none, at most as trained"
     )
     threads: Annotated[int, Clamp(0, 256)] = Field(0, description="engine threads; 0: measured")
-    honor_stop: bool = Field(False, description="apply the stop texts of requests")
-    report_length: bool = Field(False, description="say length when a budget ended the text")
+    compat: bool = Field(
+        False, description="behave as general OpenAI clients expect; the next six say how"
+    )
+    honor_stop: bool | None = Field(
+        None, description="apply the stop texts of requests; else as compat"
+    )
+    report_length: bool | None = Field(
+        None, description="say length when a budget ended the text; else as compat"
+    )
+    honor_tools: bool | None = Field(
+        None, description="apply tools, tool_choice and chat_template_kwargs; else as compat"
+    )
+    honor_format: bool | None = Field(
+        None, description="apply response_format and grammar; else as compat"
+    )
+    honor_sampling: bool | None = Field(
+        None, description="apply n, logprobs, penalties, min_p and logit_bias; else as compat"
+    )
+    output_max_tokens: bool | None = Field(
+        None, description="max_tokens limits the reply alone; else as compat"
+    )
 
     request_timeout_ms: Annotated[int, Clamp(5_000, 600_000)] = Field(
         120_000, description="limit on generating one reply, waiting not counted"
@@ -175,6 +206,11 @@ class LlmSettings(Settings):
     def host(self) -> str:
         """The address to listen on."""
         return "0.0.0.0" if self.bind_lan else "127.0.0.1"  # noqa: S104 - asked for by the setting
+
+    def honors(self, feature: Feature) -> bool:
+        """Whether *feature* is on, by its own setting or else by `compat`."""
+        own: bool | None = getattr(self, FEATURES[feature])
+        return self.compat if own is None else own
 
     @property
     def body_cap(self) -> int:

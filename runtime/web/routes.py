@@ -99,6 +99,8 @@ class Options(TypedDict, total=False):
     """Whether the key is asked for; true if absent."""
     body_cap: Cap
     """Bytes a body may have; a function is asked at each request."""
+    context: Callable[[web.Request], object]
+    """Makes what the validators of the body's model get as their context."""
     lenient_body: bool
     """An empty or malformed body counts as ``{}``."""
     lines: Handler
@@ -165,10 +167,12 @@ class Route:
     async def _body(self, model: type[BaseModel], request: web.Request) -> BaseModel:
         cap = self.options.get("body_cap", SMALL_BODY)
         raw = await read_body(request, cap if isinstance(cap, int) else cap(request.app))
+        make_context = self.options.get("context")
+        context = make_context(request) if make_context else None
         try:
             if len(raw) > _LARGE_BODY:
-                return await asyncio.to_thread(parse_body, model, raw)
-            return parse_body(model, raw)
+                return await asyncio.to_thread(parse_body, model, raw, context)
+            return parse_body(model, raw, context)
         except BadJson:
             if self.options.get("lenient_body"):
                 return parse_body(model, b"")
@@ -283,8 +287,8 @@ def json_bytes(
     return web.Response(body=body, status=status, headers=named)
 
 
-def parse_body(model: type[M], raw: bytes) -> M:
-    """The body as *model*; an empty body counts as ``{}``.
+def parse_body(model: type[M], raw: bytes, context: object = None) -> M:
+    """The body as *model*, whose validators get *context*; an empty body counts as ``{}``.
 
     Raises `BadJson` when *raw* is no JSON object, `BadField` when a field is wrong.
     """
@@ -297,16 +301,16 @@ def parse_body(model: type[M], raw: bytes) -> M:
         raise BadJson("the body must be a JSON object")
     try:
         if issubclass(model, Plain):
-            return model.model_validate(whole)
+            return model.model_validate(whole, context=context)
         if _LONG.search(raw):
             raw = orjson.dumps(whole)  # where integers beyond 64 bits are none
         try:
-            return model.model_validate_json(raw or b"{}")
+            return model.model_validate_json(raw or b"{}", context=context)
         except ValidationError as exc:
             # JSON knows one kind of number, so 2.0 is an integer; the strict mode does not agree.
             if all(error["type"] != "int_type" for error in exc.errors(include_url=False)):
                 raise
-        return model.model_validate_json(orjson.dumps(_to_integers(whole)))
+        return model.model_validate_json(orjson.dumps(_to_integers(whole)), context=context)
     except ValidationError as exc:
         param, message = explain(model, exc)
         raise BadField(message, param=param) from exc

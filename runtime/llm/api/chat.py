@@ -8,6 +8,7 @@ from typing import Final
 
 from aiohttp import web
 
+from runtime.llm.api.effects import EFFECTS, HEADER, watch_effects
 from runtime.llm.api.wire import (
     DONE,
     ChatCompletion,
@@ -53,6 +54,7 @@ HEADERS: Final[Mapping[str, str]] = {
     "X-Queue-Position": "1-based position at admission, the running request counts",
     "X-Queue-Depth": "unfinished requests in the lane at admission, this one included",
     "X-Estimated-Wait-Ms": "(position - 1) x mean of the last 50 completed requests",
+    HEADER: "fields of the request that have no effect here, with commas between them",
 }
 
 
@@ -78,6 +80,7 @@ async def take_token(request: web.Request) -> None:
     PATH,
     before=take_token,
     body_cap=body_cap,
+    context=watch_effects,
     stream=Chunk,
     headers=HEADERS,
     errors=(
@@ -104,6 +107,8 @@ async def chat_completions(
     turns = body.turns()
     check_turns(turns, service.settings.max_prompt_chars)
     call = call_of(body, service, request.headers)
+    if call.model == SYSTEM_MODEL and body.stop:
+        request[EFFECTS].ignore("stop")
     client = client_id(request.headers.get("User-Agent"))
     number = int(logs.request_id.get() or 0)
     try:
@@ -149,17 +154,19 @@ def call_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> 
         top_p=settings.top_p if body.top_p is None else body.top_p,
         seed=(seed & 0xFFFFFFFF) % 0xFFFFFFFF,  # the engine takes 32 set bits for a random seed
     )
+    reply_only = settings.honors("max_tokens")
+    caps = [body.max_completion_tokens, body.max_tokens if reply_only else None]
     model = (body.model or "").strip() or settings.selected_model_id
     is_local = model != SYSTEM_MODEL  # the system model knows neither conversations nor stops
     return ChatCall(
         model=model,
         turns=body.turns(),
         sampling=sampling,
-        max_tokens=body.max_tokens,
-        max_completion_tokens=body.max_completion_tokens,
+        max_tokens=None if reply_only else body.max_tokens,
+        max_completion_tokens=min((cap for cap in caps if cap is not None), default=None),
         owner=owner,
         session_id=(body.session_id or None) if is_local else None,
-        stop=body.stops() if is_local and settings.honor_stop else (),
+        stop=body.stops() if is_local else (),
     )
 
 
@@ -175,7 +182,7 @@ async def _whole(service: Service, ticket: Ticket, call: ChatCall) -> web.Respon
         outcome = generation.outcome
         ticket.chunks = 1
         _complete(service, ticket, outcome)
-    finish, truncated = finish_of(outcome, report_length=service.settings.report_length)
+    finish, truncated = finish_of(outcome, report_length=service.settings.honors("length"))
     completion = ChatCompletion(
         id=_name(ticket),
         created=int(ticket.created),
@@ -235,7 +242,7 @@ async def _send_reply(
             await stream.send(frames.delta(content=piece))
     outcome = generation.outcome
     _complete(service, ticket, outcome)
-    finish, truncated = finish_of(outcome, report_length=service.settings.report_length)
+    finish, truncated = finish_of(outcome, report_length=service.settings.honors("length"))
     await stream.send(frames.delta(finish=finish, truncated=truncated))
     usage = usage_of(outcome)
     if with_usage and usage is not None:

@@ -17,6 +17,7 @@ from pydantic import (
     field_validator,
 )
 
+from runtime.llm.api.effects import NoEffect, Under
 from runtime.llm.errors import error_object
 from runtime.llm.values import Finish, Outcome, Role, Turn
 from runtime.web.errors import ApiError, BadRequest, TooLarge
@@ -121,9 +122,38 @@ class ChatRequest(Wire):
         None, description="budget of the reply alone"
     )
     seed: Annotated[StrictInt, Field(ge=-(1 << 63), lt=1 << 64)] | None = None
-    stop: StrictStr | Annotated[list[StrictStr], Field(max_length=MAX_STOPS)] | None = Field(
-        None, description="read and ignored unless the setting honor_stop is on"
-    )
+    stop: Annotated[
+        StrictStr | Annotated[list[StrictStr], Field(max_length=MAX_STOPS)] | None,
+        Under("stop", checked=True),
+    ] = Field(None, description="at most four texts that end the reply; setting honor_stop")
+    audio: NoEffect = None
+    function_call: NoEffect = None
+    functions: NoEffect = None
+    metadata: NoEffect = None
+    modalities: Annotated[object, Under(None, usual=["text"])] = None
+    prediction: NoEffect = None
+    prompt_cache_key: NoEffect = None
+    reasoning_effort: NoEffect = None
+    safety_identifier: NoEffect = None
+    service_tier: Annotated[object, Under(None, usual="auto")] = None
+    store: NoEffect = None
+    user: NoEffect = None
+    verbosity: NoEffect = None
+    web_search_options: NoEffect = None
+    n: Annotated[object, Under("sampling", usual=1)] = None
+    logprobs: Annotated[object, Under("sampling")] = None
+    top_logprobs: Annotated[object, Under("sampling")] = None
+    frequency_penalty: Annotated[object, Under("sampling")] = None
+    presence_penalty: Annotated[object, Under("sampling")] = None
+    repeat_penalty: Annotated[object, Under("sampling", usual=1)] = None
+    logit_bias: Annotated[object, Under("sampling")] = None
+    min_p: Annotated[object, Under("sampling")] = None
+    response_format: Annotated[object, Under("format", usual={"type": "text"})] = None
+    grammar: Annotated[object, Under("format")] = None
+    tools: Annotated[object, Under("tools")] = None
+    tool_choice: Annotated[object, Under("tools", usual="auto")] = None
+    parallel_tool_calls: Annotated[object, Under("tools", usual=True)] = None
+    chat_template_kwargs: Annotated[object, Under("tools")] = None
 
     @field_validator("stop", mode="before")
     @classmethod
