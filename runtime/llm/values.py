@@ -1,7 +1,7 @@
 """The values that pass between the parts of the language-model server; plain data, no behaviour."""
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 SYSTEM_MODEL = "sysmodel-builtin"
@@ -19,7 +19,8 @@ class Turn(NamedTuple):
     content: str
 
 
-class Sampling(NamedTuple):
+@dataclass(frozen=True)
+class Sampling:
     """How the next token is chosen; fixed for one reply."""
 
     temperature: float
@@ -29,6 +30,22 @@ class Sampling(NamedTuple):
     top_p: float
     seed: int
     """Unsigned 32 bits."""
+    frequency_penalty: float = 0.0
+    """Taken off a token's logit for each time it is in the reply so far."""
+    presence_penalty: float = 0.0
+    """Taken off once a token is in the reply."""
+    repeat_penalty: float = 1.0
+    """Divides the logit of a token that is in the reply; 1 means off."""
+    min_p: float = 0.0
+    """Least probability of a token as a share of the likeliest one's; 0 means off."""
+    logit_bias: Mapping[str, float] = field(default_factory=dict)
+    """Added to the logits of tokens, by their number as text."""
+    logprobs: int | None = None
+    """Alternatives to be told with the probability of each token; None: no probabilities."""
+    grammar: str = ""
+    """What the reply must match, in GBNF with the rule ``root``; empty: anything."""
+    grammar_trigger: str = ""
+    """Text of the reply behind which the grammar holds; empty: from its first token on."""
 
 
 @dataclass(frozen=True)

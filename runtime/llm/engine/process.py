@@ -261,7 +261,7 @@ class Worker:
             Run(
                 job=prepared.job,
                 conversation=conversation,
-                **sampling._asdict(),
+                sampling=sampling,
                 max_output=max_output or 0,
                 stop=list(stop),
             ),

@@ -22,7 +22,7 @@ from typing import Final, Literal
 
 import orjson
 
-from runtime.llm.values import Outcome
+from runtime.llm.values import Outcome, Sampling
 
 PREFIX: Final = struct.Struct("<III")
 MAX_HEAD: Final = 64 << 20
@@ -100,10 +100,7 @@ class Run:
     job: int
     conversation: str | None
     """Opaque name of the cached conversation; None: stateless."""
-    temperature: float
-    top_k: int
-    top_p: float
-    seed: int
+    sampling: Sampling
     max_output: int
     """Cap on generated tokens; 0: only the budget of the engine."""
     stop: list[str]
@@ -274,6 +271,8 @@ def decode(head: bytes, body: bytes = b"") -> Message:
             fields["vectors"] = body
         elif name == Embedded.__name__:
             fields["vectors"] = b""
+        elif name == Run.__name__:
+            fields["sampling"] = Sampling(**fields["sampling"])
         return _KINDS[name](**fields)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError("not a message of the worker protocol") from error

@@ -9,6 +9,7 @@ import signal
 import sys
 
 from runtime.llm.engine.worker import native
+from runtime.llm.values import Sampling
 
 FINE, REFUSED = 0, 1
 _SECONDS = 20
@@ -22,7 +23,7 @@ def use(path: str) -> int:
         tokens = model.tokenize("<|im_start|>user\nhello wörld 123<|im_end|>\n", whole=True)[:200]
         if not tokens or context.decode(tokens, 0, 1, last=True) != native.DECODED:
             return REFUSED
-        sampler = native.Sampler(0.8, 40, 0.9, 1)
+        sampler = native.Sampler(Sampling(0.8, 40, 0.9, 1), model)
         for at in range(4):
             token = sampler.sample(context)
             model.piece(token)

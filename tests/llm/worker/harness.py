@@ -40,6 +40,7 @@ from runtime.llm.engine.protocol import (
     encode,
     lengths,
 )
+from runtime.llm.values import Sampling
 
 ROOT = Path(__file__).resolve().parents[3]
 Messages = Sequence[tuple[str, str]]
@@ -166,7 +167,13 @@ class Worker:
         assert isinstance(prepared, Prepared), prepared
         self.flag[0] = 0
         return self.send(
-            Run(prepared.job, conversation, temperature, top_k, 0.95, seed, max_output, list(stop))
+            Run(
+                prepared.job,
+                conversation,
+                Sampling(temperature, top_k, 0.95, seed),
+                max_output,
+                list(stop),
+            )
         )
 
     def finish(self) -> Reply:

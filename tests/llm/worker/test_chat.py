@@ -28,6 +28,7 @@ from runtime.llm.engine.protocol import (
     Warm,
     encode,
 )
+from runtime.llm.engine.worker.chat import GREEDY
 from runtime.llm.engine.worker.service import BROKEN
 from tests.llm import tinymodel
 from tests.llm.worker.harness import Worker, engine, worker
@@ -190,7 +191,7 @@ def test_a_job_is_prepared_while_another_runs(babbler: Worker) -> None:
     babbler.send(Drop(other))
     babbler.send(Warm())
     babbler.expect(Ok)  # done in their order
-    babbler.send(Run(other, None, 0.0, 0, 1.0, 0, 0, []))
+    babbler.send(Run(other, None, GREEDY, 0, []))
     assert babbler.expect(Ended).reason == "this prompt is not prepared"
 
 

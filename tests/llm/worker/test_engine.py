@@ -9,7 +9,7 @@ import pytest
 
 from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import native
-from runtime.llm.engine.worker.chat import Engine
+from runtime.llm.engine.worker.chat import GREEDY, Engine
 from runtime.llm.engine.worker.conversations import Pairs, Prompt
 from runtime.llm.engine.worker.prompt import Chatml, Quoter, tokens_of
 from tests.llm import tinymodel
@@ -39,7 +39,7 @@ class Bench:
         tokens = tokens_of(self.model, quoted.parts(rendering.text), whole=True)
         after = None if rendering.after is None else quoted.parts(rendering.after)
         self.text = ""
-        run = Run(1, name, 0.0, 0, 1.0, 0, 0, [])
+        run = Run(1, name, GREEDY, 0, [])
         return self.engine.run(run, Prompt(messages, tokens, after), self._emit)
 
     def _emit(self, text: str, tokens: int) -> None:

@@ -46,11 +46,13 @@ from runtime.llm.engine.worker.resources import (
     usable_cores,
 )
 from runtime.llm.models import gguf
+from runtime.llm.values import Sampling
 
 MARKERS: Final = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "</s>")
 """End-of-turn texts that a model may spell out in ordinary tokens."""
 _JOBS: Final = 1024  # prepared prompts
 _WARM_CELLS: Final = 64
+GREEDY: Final = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
 
 Emit = Callable[[str, int], None]
 """Takes the next text of a reply and the number of its tokens."""
@@ -161,7 +163,7 @@ class ChatModel:
         """Compute one token."""
         try:
             context = native.Context(self._model, _WARM_CELLS, self._threads, sequences=1)
-            sampler = native.Sampler(0, 0, 1, 0)
+            sampler = native.Sampler(GREEDY, self._model)
             try:
                 tokens = self._model.tokenize("a", whole=True)[:8] or [0]
                 if context.decode(tokens, 0, 0, last=True):
@@ -302,7 +304,7 @@ class Engine:
         """Decide what of the memory serves; a conversation that is rebuilt leaves the cache."""
         name = run.conversation
         memory = None if name is None else self._kept.get(name)
-        how = plan(memory, prompt, (run.temperature, run.top_k), self._budget, self._behind)
+        how = plan(memory, prompt, sampler_of(run), self._budget, self._behind)
         if name is None:
             return _Reply(run, prompt, how, native.SCRATCH)
         if memory is None:
@@ -359,7 +361,7 @@ class Engine:
 
     def _generate(self, reply: _Reply, emit: Emit) -> Literal["stop", "length"]:
         run = reply.run
-        sampler = native.Sampler(run.temperature, run.top_k, run.top_p, run.seed)
+        sampler = native.Sampler(run.sampling, self._context.model)
         start = time.perf_counter()
         try:
             return self._steps(reply, sampler, emit)
@@ -415,7 +417,7 @@ class Engine:
             digest(reply.prompt.messages),
             len(reply.prompt.messages),
             reply.text,
-            (reply.run.temperature, reply.run.top_k),
+            sampler_of(reply.run),
             tokens=prompt + tokens[:stored],
             pending=tokens[stored:],
             tail=tail,
@@ -438,6 +440,11 @@ class Engine:
             self._kept.pop(reply.run.conversation, None)
             self._free.append(reply.sequence)
         return False
+
+
+def sampler_of(run: Run) -> tuple[float, int]:
+    """What of the sampling a cached conversation is bound to: temperature and top-k."""
+    return run.sampling.temperature, run.sampling.top_k
 
 
 class StopScanner:

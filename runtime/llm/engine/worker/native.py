@@ -8,9 +8,11 @@ import os
 import re
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Final
+
+from runtime.llm.values import Sampling
 
 
 def _low_level() -> ModuleType:
@@ -35,6 +37,7 @@ SCRATCH: Final = 0
 SEQUENCES: Final = 5  # one for stateless replies, four for conversations
 BATCH: Final = 512
 _COLDEST: Final = 1e-6
+_PENALTY_TOKENS: Final = 1 << 16  # last tokens of a reply that penalties count
 _TOP_K_CAP: Final = 1000  # without a top-k first, sampling of 152 k tokens takes 1.8 ms each
 _WARN, _ERROR, _CONTINUED = 3, 4, 5
 
@@ -116,7 +119,7 @@ class Model:
         if C.llama_model_has_encoder(self.handle) or C.llama_model_is_diffusion(self.handle):
             raise EngineError("this kind of model cannot continue a text")
         self._vocab = C.llama_model_get_vocab(self.handle)
-        self._n_vocab = int(C.llama_vocab_n_tokens(self._vocab))
+        self.n_vocab = int(C.llama_vocab_n_tokens(self._vocab))
         self._add_bos = bool(C.llama_vocab_get_add_bos(self._vocab))
         self._bos = int(C.llama_vocab_bos(self._vocab))
         self._eos = int(C.llama_vocab_eos(self._vocab))
@@ -128,14 +131,14 @@ class Model:
         return self._text(self._bos), self._text(self._eos)
 
     def _text(self, token: int) -> str:
-        if not 0 <= token < self._n_vocab:
+        if not 0 <= token < self.n_vocab:
             return ""
         text: bytes = C.llama_vocab_get_text(self._vocab, token) or b""
         return text.decode("utf-8", "replace")
 
     def control_texts(self) -> list[str]:
         """Texts of all control tokens."""
-        return [self._text(token) for token in range(self._n_vocab) if self._is_control(token)]
+        return [self._text(token) for token in range(self.n_vocab) if self._is_control(token)]
 
     def _is_control(self, token: int) -> bool:
         return bool(C.llama_vocab_get_attr(self._vocab, token) & C.LLAMA_TOKEN_ATTR_CONTROL)
@@ -279,30 +282,49 @@ class Context:
 
 
 class Sampler:
-    """A chain of llama.cpp samplers: greedy at temperature 0, else top-k, top-p, temperature.
+    """A chain of llama.cpp samplers: biases, penalties, then the choice of a token.
 
-    A temperature below 1e-6 counts as 0: logits divided by it are infinite.
+    Greedy at temperature 0, else top-k, min-p, top-p and temperature before the dice. A temperature
+    below 1e-6 counts as 0: logits divided by it are infinite. One sampler serves one reply, whose
+    tokens are what the penalties count.
     """
 
-    def __init__(self, temperature: float, top_k: int, top_p: float, seed: int) -> None:
+    def __init__(self, sampling: Sampling, model: Model) -> None:
         self._chain = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())
-        for part in self._parts(temperature, top_k, top_p, seed):
+        for part in (*self._weights(sampling, model), *self._choice(sampling)):
             C.llama_sampler_chain_add(self._chain, part)
 
     @staticmethod
-    def _parts(temperature: float, top_k: int, top_p: float, seed: int) -> list[object]:
-        if temperature < _COLDEST:
+    def _weights(sampling: Sampling, model: Model) -> Iterator[object]:
+        """What changes logits by the token and by the reply so far."""
+        biases = [
+            C.llama_logit_bias(int(token), bias)
+            for token, bias in sampling.logit_bias.items()
+            if int(token) < model.n_vocab
+        ]
+        if biases:
+            table = (C.llama_logit_bias * len(biases))(*biases)  # copied by the sampler
+            yield C.llama_sampler_init_logit_bias(model.n_vocab, len(biases), table)
+        penalties = sampling.repeat_penalty, sampling.frequency_penalty, sampling.presence_penalty
+        if penalties != (1, 0, 0):
+            yield C.llama_sampler_init_penalties(model.n_vocab, _PENALTY_TOKENS, *penalties)
+
+    @staticmethod
+    def _choice(sampling: Sampling) -> list[object]:
+        if sampling.temperature < _COLDEST:
             return [C.llama_sampler_init_greedy()]
+        top_k = min(sampling.top_k, _TOP_K_CAP) if sampling.top_k > 0 else _TOP_K_CAP
         return [
-            C.llama_sampler_init_top_k(min(top_k, _TOP_K_CAP) if top_k > 0 else _TOP_K_CAP),
-            C.llama_sampler_init_top_p(top_p, 1),
-            C.llama_sampler_init_temp(temperature),
-            C.llama_sampler_init_dist(seed),
+            C.llama_sampler_init_top_k(top_k),
+            *([C.llama_sampler_init_min_p(sampling.min_p, 1)] if sampling.min_p > 0 else []),
+            C.llama_sampler_init_top_p(sampling.top_p, 1),
+            C.llama_sampler_init_temp(sampling.temperature),
+            C.llama_sampler_init_dist(sampling.seed),
         ]
 
-    def sample(self, context: Context) -> int:
-        """The next token after the last one decoded."""
-        return int(C.llama_sampler_sample(self._chain, context.handle, -1))
+    def sample(self, context: Context, index: int = -1) -> int:
+        """The next token after an output of the last decode: *index* in its batch; -1: the last."""
+        return int(C.llama_sampler_sample(self._chain, context.handle, index))
 
     def free(self) -> None:
         """Give the chain back; the object is dead afterwards."""
