@@ -94,7 +94,9 @@ class LlmSettings(Settings):
     default_context: Annotated[int, Clamp(256, 1 << 20)] = Field(
         4096, description="budget in tokens of a model that declares none, at most as trained"
     )
-    threads: Annotated[int, Clamp(0, 256)] = Field(0, description="engine threads; 0: measured")
+    threads: Annotated[int, Clamp(0, 256)] = Field(
+        0, description="engine threads; 0: measured, and all cores for prompts"
+    )
     compat: bool = Field(
         False, description="behave as general OpenAI clients expect; the next six say how"
     )

@@ -2,12 +2,14 @@
 
 import asyncio
 import time
+from dataclasses import asdict
 from typing import Final, Literal
 
 from aiohttp import web
 from pydantic import Field
 
 from runtime.llm.engine.pool import Engine
+from runtime.llm.engine.protocol import ChatLoaded
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.exposition import families
 from runtime.llm.models.system.state import WARM_UP, ProbeError, Status, label, wait_for_token
@@ -33,12 +35,23 @@ class AttemptRecord(Wire):
     duration_ms: int
 
 
+class ComputeRecord(Wire):
+    """How a chat engine computes, as it was chosen when its model was loaded."""
+
+    threads: int = Field(description="of a step that computes one token")
+    prefill_threads: int = Field(description="of a step that computes several")
+    chosen: Literal["given", "measured"] = Field(
+        description="whether the settings name the number of threads, or a timing chose it"
+    )
+
+
 class EngineRecord(Wire):
     """An engine in memory."""
 
     key: str
     backend: Backend
     attempts: list[AttemptRecord]
+    compute: ComputeRecord | None = absent("of a chat engine")
 
 
 class FailureRecord(Wire):
@@ -180,7 +193,11 @@ async def index(request: web.Request) -> web.Response:
 
 def _engine(engine: Engine) -> EngineRecord:
     attempt = AttemptRecord.model_validate(engine.attempt._asdict())
-    return EngineRecord(key=engine.key, backend=engine.backend, attempts=[attempt])
+    loaded = engine.model.loaded
+    compute = (
+        ComputeRecord.model_validate(asdict(loaded)) if isinstance(loaded, ChatLoaded) else None
+    )
+    return EngineRecord(key=engine.key, backend=engine.backend, attempts=[attempt], compute=compute)
 
 
 async def _sysmodel(service: Service) -> SysmodelHealth:

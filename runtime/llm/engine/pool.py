@@ -549,6 +549,11 @@ class Pool:
             worker.kill()
             self._own(worker.close())
             raise
+        if isinstance(loaded, ChatLoaded):
+            log.info(
+                "%s: threads for a token %d (%s), for a prompt %d",
+                *(model_id, loaded.threads, loaded.chosen, loaded.prefill_threads),
+            )
         model = self._models[model_id] = Model(worker, loaded, spec)
         self._processes.add(model)
         return model

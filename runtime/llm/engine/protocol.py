@@ -43,7 +43,7 @@ class LoadChat:
     gpu_layers: int
     """0: CPU only; -1: every layer."""
     threads: int
-    """0: chosen by a short timing of decode steps."""
+    """Of every computation; 0: chosen by a short timing of decode steps."""
     template: str = ""
     """Chat template in place of the one in the file."""
 
@@ -162,6 +162,11 @@ class ChatLoaded:
 
     kv_bytes_per_token: int
     threads: int
+    """Of a step that computes one token."""
+    prefill_threads: int
+    """Of a step that computes several."""
+    chosen: Literal["given", "measured"]
+    """Where the number of threads comes from."""
     template: Literal["given", "file", "chatml"]
     """Where the chat template comes from: the command, the file, or the fallback."""
 

@@ -53,7 +53,7 @@ class Pretender(Worker):
         await asyncio.sleep(0)
         self.say(command)
         loaded = isinstance(command, LoadChat)
-        answer = ChatLoaded(512, 1, "file") if loaded else Ok()
+        answer = ChatLoaded(512, 1, 2, "measured", "file") if loaded else Ok()
         assert isinstance(answer, kind)
         return answer
 
@@ -130,6 +130,13 @@ async def test_the_least_recently_used_engine_goes(rig: Rig) -> None:
         await rig.use(model)
     assert rig.keys == ["strict_model_LOCAL_CPU", "recall_model_LOCAL_CPU"]
     await until(lambda: [worker.closed for worker in rig.workers] == [False, True, False])
+    await rig.pool.close()
+
+
+async def test_a_load_logs_how_it_will_compute(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        await rig.use("recall")
+    assert "recall: threads for a token 1 (measured), for a prompt 2" in caplog.text
     await rig.pool.close()
 
 

@@ -19,7 +19,7 @@ def use(path: str) -> int:
     """Load, prefill and decode a little."""
     try:
         model = native.Model(path, 0)
-        context = native.Context(model, 256, 1)
+        context = native.Context(model, 256, native.Threads(1, 1))
         tokens = model.tokenize("<|im_start|>user\nhello wörld 123<|im_end|>\n", whole=True)[:200]
         if not tokens or context.decode(tokens, 0, 1, last=True) != native.DECODED:
             return REFUSED

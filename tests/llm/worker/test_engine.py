@@ -29,7 +29,7 @@ class Bench:
             file.flush()
             flag = native.AbortFlag(mmap.mmap(file.fileno(), 2))
         self.quoter = Quoter(self.model.control_texts())
-        context = native.Context(self.model, 1024, 1, abort=flag)
+        context = native.Context(self.model, 1024, native.Threads(1, 1), abort=flag)
         self.engine = Engine(context, 256, flag, ["<|im_end|>"], self.quoter)
         self.text = ""
 

@@ -4,18 +4,26 @@ from types import SimpleNamespace
 
 import pytest
 
-from runtime.llm.engine.worker.resources import Refused, fastest_threads, refuse_shortage
+from runtime.llm.engine.worker.resources import (
+    Refused,
+    fastest_threads,
+    refuse_shortage,
+    thread_counts,
+)
 
 
 class Machine:
     """A clock that moves by what a step costs."""
 
-    def __init__(self, costs: dict[int, float]) -> None:
-        self.costs, self.now, self.steps = costs, 0.0, 0
+    def __init__(self, costs: dict[int, float], first: float = 0.0) -> None:
+        self.costs, self.now, self.first = costs, 0.0, first
+        self.steps = 0
+        self.tried: set[int] = set()
 
     def step(self, threads: int) -> None:
-        self.now += self.costs[threads]
+        self.now += self.costs[threads] + (0.0 if self.steps else self.first)
         self.steps += 1
+        self.tried.add(threads)
 
     def clock(self) -> float:
         return self.now
@@ -25,21 +33,40 @@ class Machine:
     ("costs", "chosen"),
     [
         ({1: 0.01}, 1),
-        ({1: 0.010, 2: 0.006}, 2),
-        ({1: 0.010, 2: 0.0095}, 1),
-        ({1: 0.010, 2: 0.020, 3: 0.005, 4: 0.004}, 4),
-        ({1: 0.004, 2: 0.020, 3: 0.020, 4: 0.020, 6: 0.001}, 6),
+        ({2: 0.006, 1: 0.010}, 2),
+        ({2: 0.0095, 1: 0.010}, 1),
+        ({8: 0.005, 6: 0.004, 4: 0.006, 2: 0.010, 1: 0.02}, 6),
+        ({4: 0.020, 3: 0.020, 2: 0.021, 1: 0.004}, 1),
+        ({4: 0.020, 3: 0.015, 2: 0.010, 1: 0.004}, 1),
+        ({4: 0.7, 3: 0.9, 2: 1.4, 1: 2.8}, 4),
+        ({2: 30.0, 1: 60.0}, 2),
     ],
 )
-def test_more_threads_must_be_clearly_faster(costs: dict[int, float], chosen: int) -> None:
+def test_the_fastest_count_is_chosen_however_slow_the_model_and_a_tie_goes_to_fewer(
+    costs: dict[int, float], chosen: int
+) -> None:
     machine = Machine(costs)
-    assert fastest_threads(max(costs), machine.step, machine.clock) == chosen
+    assert fastest_threads(list(costs), machine.step, machine.clock) == chosen
 
 
-def test_a_slow_model_is_not_timed_for_ever() -> None:
-    machine = Machine(dict.fromkeys(range(1, 65), 0.7))
-    assert fastest_threads(64, machine.step, machine.clock) == 1
-    assert machine.steps <= 4
+def test_a_first_step_that_reads_the_file_decides_nothing() -> None:
+    machine = Machine({2: 0.006, 1: 0.010}, first=20.0)
+    assert fastest_threads([2, 1], machine.step, machine.clock) == 2
+
+
+def test_the_timing_ends_where_fewer_threads_are_clearly_slower() -> None:
+    machine = Machine({threads: 8.0 / threads for threads in range(1, 65)})
+    assert fastest_threads(thread_counts(64), machine.step, machine.clock) == 64
+    assert machine.tried == {64, 56, 48, 40}
+    assert machine.steps <= 16
+
+
+@pytest.mark.parametrize(
+    ("cores", "counts"),
+    [(1, [1]), (2, [2, 1]), (4, [4, 3, 2, 1]), (16, [16, 14, 12, 10, 8, 6, 4, 3, 2, 1])],
+)
+def test_counts_fall_from_every_core_to_one(cores: int, counts: list[int]) -> None:
+    assert thread_counts(cores) == counts
 
 
 def test_a_shortage_names_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,7 @@ from runtime.llm.engine.worker.resources import (
     Refused,
     fastest_threads,
     refuse_shortage,
+    thread_counts,
     usable_cores,
 )
 from runtime.llm.models import gguf
@@ -100,7 +101,7 @@ class ChatModel:
             raise Refused(str(error)) from error
         self._quoter = Quoter(self._model.control_texts())
         self._stops = [marker for marker in MARKERS if marker in (source or CHATML)]
-        self._threads = command.threads or self._time_threads()
+        self._threads = self._choose_threads(command.threads)
         self._engines: dict[str, Engine] = {}
         self._running: Engine | None = None
         self._table = threading.Lock()
@@ -108,22 +109,27 @@ class ChatModel:
         self._jobs: dict[int, tuple[str, Prompt]] = {}
         self.loaded: Final = ChatLoaded(
             kv_bytes_per_token=self._header.kv_bytes_per_token,
-            threads=self._threads,
+            threads=self._threads.one,
+            prefill_threads=self._threads.several,
+            chosen="given" if command.threads else "measured",
             template="given" if command.template else "file" if source else "chatml",
         )
 
-    def _time_threads(self) -> int:
-        """Threads by a timing of decode steps in a small context of their own."""
+    def _choose_threads(self, given: int) -> native.Threads:
+        """Threads as *given*, or by a timing of decode steps in a small context of their own.
+
+        A prompt is always read by every core: that much work is worth starting them.
+        """
         cores = usable_cores()
-        if cores == 1:
-            return 1
+        if given or cores == 1:
+            return native.Threads(given or 1, given or 1)
         cells = _WARM_CELLS * 4
-        context = native.Context(self._model, cells, 1, sequences=1)
+        context = native.Context(self._model, cells, native.Threads(1, 1), sequences=1)
         at = 0
 
         def step(threads: int) -> None:
             nonlocal at
-            context.set_threads(threads)
+            context.set_threads(native.Threads(threads, threads))
             context.decode([0], at, 0, last=True)
             at += 1
             if at >= cells:
@@ -131,7 +137,7 @@ class ChatModel:
                 at = 0
 
         try:
-            return fastest_threads(cores, step)
+            return native.Threads(fastest_threads(thread_counts(cores), step), cores)
         finally:
             context.free()
 

@@ -10,7 +10,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import Final
+from typing import Final, NamedTuple
 
 from runtime.llm.values import Sampling
 
@@ -193,6 +193,15 @@ class Model:
             size = -n
 
 
+class Threads(NamedTuple):
+    """How many compute."""
+
+    one: int
+    """A step of one token."""
+    several: int
+    """A step of several tokens, as when a prompt is read."""
+
+
 class Context:
     """KV cache and compute buffers over a model; one thread at a time may use it."""
 
@@ -200,7 +209,7 @@ class Context:
         self,
         model: Model,
         cells: int,
-        threads: int,
+        threads: Threads,
         *,
         sequences: int = SEQUENCES,
         abort: AbortFlag | None = None,
@@ -210,7 +219,7 @@ class Context:
         params.n_batch = params.n_ubatch = self.n_batch = min(BATCH, cells)
         params.n_seq_max = sequences
         params.n_outputs_max = sequences  # not one a token: 300 MB less at 152 k tokens
-        params.n_threads = params.n_threads_batch = threads
+        params.n_threads, params.n_threads_batch = threads
         params.kv_unified = True
         params.swa_full = True  # else the window forgets what a later turn needs
         params.no_perf = True
@@ -242,9 +251,9 @@ class Context:
         self._batch.seq_id = self._sequences
         self._batch.logits = self._logits
 
-    def set_threads(self, threads: int) -> None:
-        """Threads of decode and of prefill from now on."""
-        C.llama_set_n_threads(self.handle, threads, threads)
+    def set_threads(self, threads: Threads) -> None:
+        """Compute with so many threads from now on."""
+        C.llama_set_n_threads(self.handle, *threads)
 
     def decode(self, tokens: Sequence[int], start: int, sequence: int, *, last: bool) -> int:
         """Feed at most `n_batch` tokens at position *start*; with *last* the next can be sampled.

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +13,14 @@ CHAT_NICE: Final = 5
 ENCODER_NICE: Final = 10
 """Behind the server, and behind the replies that people wait for."""
 TIMED_STEPS: Final = 8
-TIMING_S: Final = 1.0
+TIMING_S: Final = 0.25
+"""What the steps of one thread count may take together, if they are not fewer than two."""
 _MIB: Final = 1024 * 1024
 _MARGIN: Final = 0.9  # of the free memory that may be taken
-_GAIN: Final = 1.1  # more threads must be this much faster: on shared cores a tie is noise
+_LEAST_STEPS: Final = 2
+_TIE: Final = 1.1
+_CLEARLY: Final = 1.2
+_ENOUGH: Final = 2
 _ENCODER_THREADS: Final = 4
 
 
@@ -54,31 +58,47 @@ def encoder_threads() -> int:
     return max(1, min(_ENCODER_THREADS, physical, usable_cores()))
 
 
-def fastest_threads(
-    cores: int, step: Callable[[int], None], clock: Callable[[], float] = time.perf_counter
-) -> int:
-    """The best thread count of 1 to *cores*; *step* runs one decode with that many.
+def thread_counts(cores: int) -> list[int]:
+    """The thread counts that are worth a timing, from all cores down to one."""
+    counts = {cores * share // 8 for share in (2, 3, 4, 5, 6, 7, 8)} | {1, 2, 3, 4}
+    return sorted((count for count in counts if 0 < count <= cores), reverse=True)
 
-    Ends after about a second, however slow a step is; the best so far is the answer then.
+
+def fastest_threads(
+    counts: Sequence[int],
+    step: Callable[[int], None],
+    clock: Callable[[], float] = time.perf_counter,
+) -> int:
+    """The thread count with which *step* is fastest; *counts* are in falling order.
+
+    The first step is not timed: it reads the model's file into memory. Each count then has a budget
+    of its own. After two counts in a row that are clearly slower than the best, fewer threads
+    cannot be faster. A tie goes to fewer threads: on shared cores it is noise.
     """
-    start = clock()
-    best, chosen = float("inf"), 1
-    # every count up to 4, then steps of 2: a second is not enough for all
-    for threads in [n for n in range(1, cores + 1) if n <= 4 or n % 2 == 0 or n == cores]:
-        step(threads)  # the first step with new threads starts them
-        shortest = float("inf")
-        for _ in range(TIMED_STEPS):
-            before = clock()
-            step(threads)
-            now = clock()
-            shortest = min(shortest, now - before)
-            if now - start > TIMING_S:
-                break
-        if shortest * _GAIN < best:
-            best, chosen = shortest, threads
-        if clock() - start > TIMING_S:
+    step(counts[0])
+    times: dict[int, float] = {}
+    slower = 0
+    for count in counts:
+        times[count] = _shortest(step, count, clock)
+        slower = slower + 1 if times[count] > min(times.values()) * _CLEARLY else 0
+        if slower == _ENOUGH:
             break
-    return chosen
+    best = min(times.values())
+    return min(count for count, seconds in times.items() if seconds <= best * _TIE)
+
+
+def _shortest(step: Callable[[int], None], count: int, clock: Callable[[], float]) -> float:
+    """Seconds of the shortest step; at least two are timed, however long they take."""
+    step(count)  # starts the threads
+    began = before = clock()
+    shortest = float("inf")
+    for done in range(1, TIMED_STEPS + 1):
+        step(count)
+        now = clock()
+        shortest, before = min(shortest, now - before), now
+        if done >= _LEAST_STEPS and now - began > TIMING_S:
+            break
+    return shortest
 
 
 def lower_priority(nice: int) -> None:
