@@ -7,9 +7,27 @@ from typing import Literal, NamedTuple, Protocol
 SYSTEM_MODEL = "sysmodel-builtin"
 """The id of the built-in system model."""
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
 Backend = Literal["LOCAL_CPU", "LOCAL_GPU", "LOCAL_NPU"]
 Finish = Literal["stop", "length"]
+
+
+class ToolCall(NamedTuple):
+    """A call of a tool that the model asked for."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON text, as the model wrote it."""
+
+
+class Tool(NamedTuple):
+    """A function that the model may ask to be called."""
+
+    name: str
+    description: str
+    parameters: str
+    """JSON text of the schema of its arguments."""
 
 
 class Turn(NamedTuple):
@@ -17,6 +35,12 @@ class Turn(NamedTuple):
 
     role: Role
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Of an assistant turn."""
+    tool_call_id: str = ""
+    """Of a tool turn: the call that its content answers."""
+    reasoning: str = ""
+    """What an assistant turn thought before its content."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +87,10 @@ class ChatCall:
     session_id: str | None = None
     """The conversation to keep, one of *owner*; None: stateless, as the system model always is."""
     stop: Sequence[str] = ()
+    tools: Sequence[Tool] = ()
+    """What the reply may call; empty: nothing, and no text is read as a call."""
+    template_options: Mapping[str, object] = field(default_factory=dict)
+    """Further variables of the chat template; JSON values."""
 
 
 @dataclass(frozen=True)

@@ -315,7 +315,9 @@ class Pool:
         engine = await self.acquire(entry, call.max_tokens if shelf == "chat" else None, shelf)
         load_ms = (self._clock() - began) * 1000
         try:
-            prepared = await engine.worker.prepare(engine.context, call.turns)
+            prepared = await engine.worker.prepare(
+                engine.context, call.turns, call.tools, call.template_options
+            )
         except BaseException:
             self.release(engine)
             raise

@@ -10,7 +10,7 @@ import socket
 import sys
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
@@ -29,9 +29,11 @@ from runtime.llm.engine.protocol import (
     decode,
     encode,
     lengths,
+    message_of,
+    offer_of,
 )
 from runtime.llm.errors import EngineDied, EngineFailed
-from runtime.llm.values import Outcome, Sampling, Turn
+from runtime.llm.values import Outcome, Sampling, Tool, Turn
 from runtime.web.errors import BadRequest
 
 log = logging.getLogger(__name__)
@@ -213,10 +215,17 @@ class Worker:
             raise WorkerFailed(event.reason)
         return self._checked(event, kind)
 
-    async def prepare(self, context: str, turns: Sequence[Turn]) -> Prepared:
+    async def prepare(
+        self,
+        context: str,
+        turns: Sequence[Turn],
+        tools: Sequence[Tool] = (),
+        options: Mapping[str, object] | None = None,
+    ) -> Prepared:
         """Render and tokenize a prompt; raises `BadRequest` where the chat template refuses it."""
         number = next(self._ids)
-        command = Prepare(context, [[turn.role, turn.content] for turn in turns])
+        messages = [message_of(turn) for turn in turns]
+        command = Prepare(context, messages, [offer_of(tool) for tool in tools], options or {})
         try:
             event = await self._answer(number, command, ANSWER_S)
             if not isinstance(event, Failed):

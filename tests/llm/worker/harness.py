@@ -17,6 +17,7 @@ from runtime.llm.engine.protocol import (
     MAX_TEXTS,
     PREFIX,
     ChatLoaded,
+    ChatMessage,
     Chunks,
     Command,
     Embed,
@@ -45,6 +46,11 @@ from runtime.llm.values import Sampling
 ROOT = Path(__file__).resolve().parents[3]
 Messages = Sequence[tuple[str, str]]
 Kind = TypeVar("Kind", bound=Event)
+
+
+def spoken(messages: Messages) -> list[ChatMessage]:
+    """Pairs of role and content as templates read them."""
+    return [ChatMessage(role=role, content=content) for role, content in messages]
 
 
 @dataclass(frozen=True)
@@ -145,7 +151,7 @@ class Worker:
         self.expect(Ok)
 
     def prepare(self, messages: Messages, engine: str = "e") -> Prepared | Failed:
-        self.send(Prepare(engine, [list(pair) for pair in messages]))
+        self.send(Prepare(engine, spoken(messages)))
         event = self.event()
         assert isinstance(event, Prepared | Failed)
         return event

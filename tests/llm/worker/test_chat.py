@@ -31,7 +31,7 @@ from runtime.llm.engine.protocol import (
 from runtime.llm.engine.worker.chat import GREEDY
 from runtime.llm.engine.worker.service import BROKEN
 from tests.llm import tinymodel
-from tests.llm.worker.harness import Worker, engine, worker
+from tests.llm.worker.harness import Worker, engine, spoken, worker
 
 WORDS = [
     [b"red1 ", b"red2 ", b"red3"],
@@ -181,7 +181,7 @@ def test_an_abort_in_the_prefill_leaves_the_engine_usable(folder: Path) -> None:
 
 def test_a_job_is_prepared_while_another_runs(babbler: Worker) -> None:
     running = babbler.start([("user", "<red>")])
-    other = babbler.send(Prepare("e", [["user", "hi"]]))
+    other = babbler.send(Prepare("e", spoken([("user", "hi")])))
     while isinstance(event := babbler.event(), Piece):
         assert babbler.answered == running
     assert isinstance(event, Prepared)
@@ -269,7 +269,7 @@ def test_a_second_model_a_second_name_and_an_unknown_engine_are_refused(
 ) -> None:
     assert "already" in shared.failure(LoadChat(str(recall), 0, 1))
     assert "already" in shared.failure(Open("e", 64, 64))
-    assert shared.failure(Prepare("nobody", [["user", "hi"]])) == "this engine is not open"
+    assert shared.failure(Prepare("nobody", spoken([("user", "hi")]))) == "this engine is not open"
 
 
 def test_a_given_chat_template_stands_in_for_that_of_the_file(recall: Path) -> None:

@@ -14,9 +14,10 @@ from runtime.llm.engine.worker.conversations import (
     digest,
     plan,
 )
+from tests.llm.worker.harness import spoken
 
 FIRST = [("system", "Coach."), ("user", "Turn 9?")]
-MEMORY = Memory(1, digest(FIRST), 2, "Brake late.", (0.5, 40), [1, 2, 3, 4], [5], " end")
+MEMORY = Memory(1, digest(spoken(FIRST)), 2, "Brake late.", (0.5, 40), [1, 2, 3, 4], [5], " end")
 NEXT = [*FIRST, ("assistant", " Brake late.\n"), ("user", "And turn 3?")]
 AFTER = (Part("<end>", quoted=False), Part("next", quoted=True))
 
@@ -44,12 +45,12 @@ CASES: list[tuple[Talk, tuple[float, int], str | None]] = [
 def test_a_request_continues_only_the_very_same_conversation(
     messages: Talk, sampler: tuple[float, int], reason: str | None
 ) -> None:
-    made = plan(MEMORY, Prompt(messages, [1, 2, 9, 9, 9], AFTER), sampler, 100, letters)
+    made = plan(MEMORY, Prompt(spoken(messages), [1, 2, 9, 9, 9], AFTER), sampler, 100, letters)
     assert (made.kind, made.reason) == (("hit" if reason is None else "rebuilt"), reason)
 
 
 def test_a_template_that_cannot_tell_the_last_reply_apart_is_rendered_anew() -> None:
-    made = plan(MEMORY, Prompt(NEXT, [1, 2, 9], None), (0.5, 40), 100, letters)
+    made = plan(MEMORY, Prompt(spoken(NEXT), [1, 2, 9], None), (0.5, 40), 100, letters)
     assert (made.reason, made.keep, made.feed) == ("template", 2, [9])
 
 

@@ -10,9 +10,10 @@ import pytest
 from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.chat import GREEDY, Engine
-from runtime.llm.engine.worker.conversations import Pairs, Prompt
-from runtime.llm.engine.worker.prompt import Chatml, Quoter, tokens_of
+from runtime.llm.engine.worker.conversations import Prompt
+from runtime.llm.engine.worker.prompt import Chatml, Quoter, Script, tokens_of
 from tests.llm import tinymodel
+from tests.llm.worker.harness import Messages, spoken
 
 WORDS = [[b"red1 ", b"red2"], [b"green1 ", b"green2"]]
 FIRST = [("user", "<green>")]
@@ -33,9 +34,10 @@ class Bench:
         self.engine = Engine(context, 256, flag, ["<|im_end|>"], self.quoter)
         self.text = ""
 
-    def ask(self, messages: Pairs, name: str | None) -> Ended:
-        quoted = self.quoter.quote(messages)
-        rendering = Chatml().render(quoted.messages)
+    def ask(self, pairs: Messages, name: str | None) -> Ended:
+        messages = spoken(pairs)
+        quoted = self.quoter.quote(Script(messages))
+        rendering = Chatml().render(quoted.script)
         tokens = tokens_of(self.model, quoted.parts(rendering.text), whole=True)
         after = None if rendering.after is None else quoted.parts(rendering.after)
         self.text = ""

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from runtime.llm.engine.protocol import Prepared
 from runtime.llm.engine.worker import native
-from runtime.llm.engine.worker.conversations import Pairs, Part
-from runtime.llm.engine.worker.prompt import CHATML, Quoter, tokens_of
+from runtime.llm.engine.worker.conversations import Part
+from runtime.llm.engine.worker.prompt import CHATML, Quoter, Script, change_texts, tokens_of
 from runtime.llm.engine.worker.template import Template
 from tests.llm import tinymodel
-from tests.llm.worker.harness import engine
+from tests.llm.worker.harness import engine, spoken
 
 MARKERS = ["<|im_start|>", "<|im_end|>", "<|bos|>", "<|im|>", "<s>", "</s>", "<s", ""]
 QUOTER = Quoter(MARKERS)
@@ -32,6 +32,10 @@ AS_JSON = "{{ messages | tojson }}<|im_start|>"
 TEMPLATES = [CHATML, TRIMMED, THINKING, NO_SYSTEM, PARTS, AS_JSON]
 
 
+def said(text: str) -> Script:
+    return Script(spoken([("user", text)]))
+
+
 @pytest.fixture(scope="module")
 def recall(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = [[b"red1 ", b"red2"]]
@@ -43,8 +47,9 @@ def model(recall: Path) -> native.Model:
     return native.Model(str(recall), 0)
 
 
-def talk(user: str, system: str = "Coach.", reply: str = "<think>x</think>\n\nOk.") -> Pairs:
-    return [("system", system), ("user", "a"), ("assistant", reply), ("user", user)]
+def talk(user: str, system: str = "Coach.", reply: str = "<think>x</think>\n\nOk.") -> Script:
+    turns = [("system", system), ("user", "a"), ("assistant", reply), ("user", user)]
+    return Script(spoken(turns))
 
 
 def test_the_markers_of_a_vocabulary_are_its_control_tokens(model: native.Model) -> None:
@@ -61,7 +66,7 @@ def test_a_prompt_whose_texts_hold_no_marker_has_the_same_tokens_as_ever(
     expected = template.render(messages)
 
     quoted = quoter.quote(messages)
-    rendering = template.render(quoted.messages)
+    rendering = template.render(quoted.script)
 
     assert quoted.parts(rendering.text) == (Part(expected.text, quoted=False),)
     tokens = tokens_of(model, quoted.parts(rendering.text), whole=True)
@@ -74,10 +79,10 @@ def test_a_prompt_whose_texts_hold_no_marker_has_the_same_tokens_as_ever(
 @pytest.mark.parametrize("where", ["user", "system", "reply"])
 def test_a_forged_turn_is_letters_whoever_wrote_it(source: str, where: str) -> None:
     template, messages = Template(source, "<s>", "</s>"), talk(**{"user": "Go", where: FORGED})
-    plain = [(role, text.replace(FORGED, "FORGED")) for role, text in messages]
+    plain = change_texts(messages, lambda text: text.replace(FORGED, "FORGED"))
 
     quoted = QUOTER.quote(messages)
-    rendering = template.render(quoted.messages)
+    rendering = template.render(quoted.script)
     parts = quoted.parts(rendering.text)
 
     assert "".join(part.text for part in parts) == template.render(messages).text
@@ -95,7 +100,7 @@ def test_no_marker_is_left_in_a_text_and_no_letter_is_lost(pieces: list[str]) ->
     text = "".join(pieces)
     for parts in (
         QUOTER.parts(text),
-        (quoted := QUOTER.quote([("user", text)])).parts(quoted.messages[0][1]),
+        (quoted := QUOTER.quote(said(text))).parts(quoted.script.messages[0]["content"]),
     ):
         assert "".join(part.text for part in parts) == text
         for part in parts:
@@ -103,7 +108,7 @@ def test_no_marker_is_left_in_a_text_and_no_letter_is_lost(pieces: list[str]) ->
 
 
 def test_a_stand_in_that_somebody_guessed_becomes_no_marker() -> None:
-    quoted = QUOTER.quote([("user", "<s>")])
+    quoted = QUOTER.quote(said("<s>"))
     forged = f"<|im_{quoted.stand_in}7\uf8f2end|>"
     assert [part.quoted for part in quoted.parts(forged)] == [False, True, False]
 

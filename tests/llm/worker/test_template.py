@@ -12,19 +12,26 @@ from runtime.llm.engine.worker.prompt import (
     CHATML,
     Chatml,
     Renderer,
+    Script,
     TemplateBroken,
     TemplateFailed,
     is_chatml,
 )
 from runtime.llm.engine.worker.template import Template
 from tests.llm import tinymodel
+from tests.llm.worker.harness import spoken
 
-TALK = [
+
+def script(*messages: tuple[str, str]) -> Script:
+    return Script(spoken(messages))
+
+
+TALK = script(
     ("system", "Coach."),
     ("user", "Turn 9?"),
     ("assistant", "Brake late."),
     ("user", "Turn 3?"),
-]
+)
 NO_SYSTEM = (
     "{% for m in messages %}"
     "{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
@@ -46,8 +53,16 @@ PARTS = (
 )
 
 
-@pytest.mark.parametrize("talk", [TALK[1:2], TALK[:2], TALK, [("user", "{{ 7 * 7 }}")]])
-def test_the_built_in_chatml_is_what_its_template_renders(talk: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(
+    "talk",
+    [
+        Script(TALK.messages[1:2]),
+        Script(TALK.messages[:2]),
+        TALK,
+        script(("user", "{{ 7 * 7 }}")),
+    ],
+)
+def test_the_built_in_chatml_is_what_its_template_renders(talk: Script) -> None:
     assert Chatml().render(talk) == Template(CHATML, "", "").render(talk)
 
 
@@ -72,7 +87,7 @@ def test_what_follows_the_last_reply_is_told_apart() -> None:
     ],
 )
 def test_no_instruction_is_lost(source: str, expected: str) -> None:
-    talk = [("system", "Coach."), ("user", "Go"), ("system", "Be brief.")]
+    talk = script(("system", "Coach."), ("user", "Go"), ("system", "Be brief."))
     assert Template(source, "", "</s>").render(talk).text == expected
 
 
@@ -82,7 +97,7 @@ UNRENDERABLE = "the model's chat template cannot be rendered: "
 
 def test_a_template_that_refuses_the_roles_says_so() -> None:
     with pytest.raises(TemplateFailed, match=f"^{REFUSED}roles must alternate$"):
-        Template(ALTERNATING, "", "").render([("user", "a"), ("user", "b")])
+        Template(ALTERNATING, "", "").render(script(("user", "a"), ("user", "b")))
 
 
 def test_dates_json_and_loop_controls_are_there() -> None:
@@ -93,7 +108,7 @@ def test_dates_json_and_loop_controls_are_there() -> None:
     )
     template = Template(source, "", "", now=lambda: datetime(2026, 5, 1))  # noqa: DTZ001
     expected = '2026[{"role": "user", "content": "ü"}]0!'
-    assert template.render([("user", "ü")]).text == expected
+    assert template.render(script(("user", "ü"))).text == expected
 
 
 @pytest.mark.parametrize(
@@ -115,7 +130,7 @@ def test_dates_json_and_loop_controls_are_there() -> None:
 def test_what_a_template_may_not_do_is_an_error_of_the_template(source: str) -> None:
     template = Template(source, "", "")
     with pytest.raises(TemplateFailed, match=f"^{UNRENDERABLE}[^:]"):
-        template.render([("user", "a")])
+        template.render(script(("user", "a")))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +143,7 @@ def test_what_a_template_may_not_do_is_an_error_of_the_template(source: str) -> 
 def test_a_prompt_without_a_fitting_size_is_an_error_of_the_template(source: str, why: str) -> None:
     template = Template(source, "", "")
     with pytest.raises(TemplateFailed, match=f"^{UNRENDERABLE}{why}$"):
-        template.render([("user", "")])
+        template.render(script(("user", "")))
 
 
 NESTED = "{% for a in b %}" * 40 + "{% endfor %}" * 40
@@ -164,8 +179,8 @@ def test_the_process_renders_like_the_template(renderer: Renderer) -> None:
 @pytest.mark.parametrize("renderer", [ALTERNATING], indirect=True)
 def test_an_error_of_the_template_leaves_the_process_usable(renderer: Renderer) -> None:
     with pytest.raises(TemplateFailed, match=f"^{REFUSED}roles must alternate$"):
-        renderer.render([("user", "a"), ("user", "b")])
-    assert renderer.render([("user", "a")]).text == "<user>a<assistant>"
+        renderer.render(script(("user", "a"), ("user", "b")))
+    assert renderer.render(script(("user", "a"))).text == "<user>a<assistant>"
 
 
 def child_of(renderer: Renderer) -> psutil.Process:
@@ -225,8 +240,8 @@ def test_a_template_that_would_not_end_is_ended_and_the_next_prompt_works(
     renderer: Renderer,
 ) -> None:
     with pytest.raises(TemplateFailed, match=f"^{UNRENDERABLE}.*too much"):
-        renderer.render([("user", "go")])
-    assert renderer.render([("user", "no")]).text == "no"
+        renderer.render(script(("user", "go")))
+    assert renderer.render(script(("user", "no"))).text == "no"
 
 
 @pytest.mark.slow

@@ -32,6 +32,7 @@ from runtime.llm.engine.worker.prompt import (
     Chatml,
     Quoter,
     Renderer,
+    Script,
     TemplateBroken,
     TemplateFailed,
     is_chatml,
@@ -188,8 +189,9 @@ class ChatModel:
         if len(self._jobs) >= _JOBS:
             raise Refused("too many prepared prompts")
         try:
-            quoted = self._quoter.quote(command.messages)
-            rendering = self._prompter.render(quoted.messages)
+            script = Script(command.messages, command.tools, command.options)
+            quoted = self._quoter.quote(script)
+            rendering = self._prompter.render(quoted.script)
             tokens = tokens_of(self._model, quoted.parts(rendering.text), whole=True)
             if not tokens:
                 raise unrenderable("the prompt is empty")

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Pairs = Sequence[Sequence[str]]
-"""Role and content of each turn."""
+import orjson
+
+from runtime.llm.engine.protocol import ChatMessage
 
 
 class Part(NamedTuple):
@@ -23,7 +24,7 @@ Parts = tuple[Part, ...]
 class Prompt(NamedTuple):
     """What a request brings: messages, prompt and how the prompt goes on behind the last reply."""
 
-    messages: Pairs
+    messages: Sequence[ChatMessage]
     tokens: list[int]
     after: Parts | None
 
@@ -57,15 +58,9 @@ class Plan(NamedTuple):
     feed: list[int]
 
 
-def digest(messages: Pairs) -> bytes:
-    """SHA-256 of roles and contents, each behind its length, so that no two lists look alike."""
-    running = hashlib.sha256()
-    for message in messages:
-        for field in message:
-            data = field.encode("utf-8", "surrogatepass")
-            running.update(len(data).to_bytes(8, "little"))
-            running.update(data)
-    return running.digest()
+def digest(messages: Sequence[ChatMessage]) -> bytes:
+    """SHA-256 of all that the messages say, so that no two lists look alike."""
+    return hashlib.sha256(orjson.dumps(messages, option=orjson.OPT_SORT_KEYS)).digest()
 
 
 def mismatch(memory: Memory, prompt: Prompt, sampler: tuple[float, int]) -> str | None:
@@ -78,9 +73,10 @@ def mismatch(memory: Memory, prompt: Prompt, sampler: tuple[float, int]) -> str 
     fresh = prompt.messages[seen:]
     if not fresh:
         return "retry"
-    if [role for role, _ in fresh if role != "assistant"] != ["user"] or fresh[-1][0] != "user":
+    roles = [message["role"] for message in fresh]
+    if [role for role in roles if role != "assistant"] != ["user"] or roles[-1] != "user":
         return "turns"
-    echoes = [text.strip() for role, text in fresh if role == "assistant"]
+    echoes = [message["content"].strip() for message in fresh if message["role"] == "assistant"]
     if echoes not in ([], [memory.reply.strip()]):
         return "edited"
     return None if prompt.after is not None else "template"

@@ -13,14 +13,21 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from runtime.llm.engine.worker.conversations import Pairs, Part, Parts
+from runtime.llm.engine.protocol import (
+    CalledFunction,
+    CalledTool,
+    ChatMessage,
+    OfferedFunction,
+    OfferedTool,
+)
+from runtime.llm.engine.worker.conversations import Part, Parts
 
 if TYPE_CHECKING:  # the process of a template imports no engine
     from runtime.llm.engine.worker import native
@@ -39,20 +46,29 @@ _TOO_MUCH: Final = "it takes too much time or memory"
 _ROOT: Final = Path(__file__).resolve().parents[4]
 
 
+class Script(NamedTuple):
+    """What a chat template renders."""
+
+    messages: Sequence[ChatMessage]
+    tools: Sequence[OfferedTool] = ()
+    options: Mapping[str, object] = {}
+    """Further variables."""
+
+
 # --- control markers in what people wrote count as letters
 
 
 class Quoted(NamedTuple):
-    """Messages that may be rendered, and the way back."""
+    """A script that may be rendered, and the way back."""
 
-    messages: Pairs
+    script: Script
     markers: Sequence[str]
     """What the stand-ins stand for, in the order of their numbers."""
     stand_in: str
     """Begins every stand-in; the number and an end follow."""
 
     def parts(self, text: str) -> Parts:
-        """A *text* that was rendered from the messages, with the markers in it quoted."""
+        """A *text* that was rendered from the script, with the markers in it quoted."""
         if not self.markers:
             return (Part(text, quoted=False),)
         pieces = re.split(f"{self.stand_in}([0-9]{{1,9}}){_SHUT}", text)
@@ -71,27 +87,70 @@ class Quoter:
         texts = sorted(filter(None, markers), key=len, reverse=True)
         self._marker: Final = re.compile("|".join(map(re.escape, texts))) if texts else None
 
-    def quote(self, messages: Pairs) -> Quoted:
+    def quote(self, script: Script) -> Quoted:
         """Put a stand-in for each marker: a template passes it on like any word.
 
-        Messages without a marker stay as they are.
+        A script without a marker stays as it is.
         """
         pattern = self._marker
-        if pattern is None or not any(pattern.search(text) for _, text in messages):
-            return Quoted(messages, (), "")
+        if pattern is None:
+            return Quoted(script, (), "")
         numbers: dict[str, int] = {}
         stand_in = f"{_OPEN}{secrets.randbelow(10**9)}{_OPEN}"  # not to be met in a text by chance
 
         def replace(match: re.Match[str]) -> str:
             return f"{stand_in}{numbers.setdefault(match[0], len(numbers))}{_SHUT}"
 
-        safe = [(role, pattern.sub(replace, text)) for role, text in messages]
-        return Quoted(safe, list(numbers), stand_in)
+        safe = change_texts(script, lambda text: pattern.sub(replace, text))
+        return Quoted(safe, list(numbers), stand_in) if numbers else Quoted(script, (), "")
 
     def parts(self, text: str) -> Parts:
         """A text of a message as it stands."""
-        quoted = self.quote([("", text)])
-        return quoted.parts(quoted.messages[0][1]) if text else ()
+        quoted = self.quote(Script([{"role": "user", "content": text}]))
+        return quoted.parts(quoted.script.messages[0]["content"]) if text else ()
+
+
+def change_texts(script: Script, change: Callable[[str], str]) -> Script:
+    """The script with every text that people or models wrote changed, also within JSON values."""
+
+    def value(of: object) -> object:
+        match of:
+            case str():
+                return change(of)
+            case list():
+                return [value(item) for item in of]
+            case dict():
+                return {change(key): value(item) for key, item in of.items()}
+        return of
+
+    def call(of: CalledTool) -> CalledTool:
+        name, arguments = of["function"]["name"], of["function"]["arguments"]
+        function = CalledFunction(name=change(name), arguments=value(arguments))
+        return CalledTool(id=change(of["id"]), type="function", function=function)
+
+    def message(of: ChatMessage) -> ChatMessage:
+        changed = ChatMessage(role=of["role"], content=change(of["content"]))
+        if "tool_calls" in of:
+            changed["tool_calls"] = [call(each) for each in of["tool_calls"]]
+        if "tool_call_id" in of:
+            changed["tool_call_id"] = change(of["tool_call_id"])
+        if "reasoning_content" in of:
+            changed["reasoning_content"] = change(of["reasoning_content"])
+        return changed
+
+    def offer(of: OfferedTool) -> OfferedTool:
+        function = OfferedFunction(
+            name=change(of["function"]["name"]),
+            description=change(of["function"]["description"]),
+            parameters=value(of["function"]["parameters"]),
+        )
+        return OfferedTool(type="function", function=function)
+
+    return Script(
+        [message(each) for each in script.messages],
+        [offer(each) for each in script.tools],
+        {name: value(option) for name, option in script.options.items()},
+    )
 
 
 def join_parts(parts: Iterable[Part]) -> Parts:
@@ -151,11 +210,12 @@ def is_chatml(source: str) -> bool:
 class Chatml:
     """Plain ChatML, without a template engine."""
 
-    def render(self, messages: Pairs) -> Rendering:
+    def render(self, script: Script) -> Rendering:
         """The prompt up to where the reply begins."""
-        turns = [f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in messages]
+        messages = script.messages
+        turns = [f"<|im_start|>{each['role']}\n{each['content']}<|im_end|>\n" for each in messages]
         start = "<|im_start|>assistant\n"
-        asked = any(role == "user" for role, _ in messages[:-1])
+        asked = any(message["role"] == "user" for message in messages[:-1])
         return Rendering(
             "".join(turns) + start, f"<|im_end|>\n{turns[-1]}{start}" if asked else None
         )
@@ -190,10 +250,10 @@ class Renderer:
         except _Gone as error:
             raise TemplateBroken(_TOO_MUCH) from error
 
-    def render(self, messages: Pairs) -> Rendering:
+    def render(self, script: Script) -> Rendering:
         """The prompt up to where the reply begins; raises TemplateFailed."""
         try:
-            answer = self._insist(messages)
+            answer = self._insist(script)
         except _Gone as error:
             raise unrenderable(_TOO_MUCH) from error
         except TemplateBroken as error:
@@ -213,16 +273,16 @@ class Renderer:
                         stream.close()
             child.wait()
 
-    def _insist(self, messages: Pairs | None) -> Any:
+    def _insist(self, script: Script | None) -> Any:
         """Ask, and once more if something else than the time limit ended the process."""
         try:
-            return self._ask(messages)
+            return self._ask(script)
         except _Gone as error:
             if not error.in_time:
                 raise
-            return self._ask(messages)
+            return self._ask(script)
 
-    def _ask(self, messages: Pairs | None) -> Any:
+    def _ask(self, script: Script | None) -> Any:
         """The answer of the process, which ends by itself when it takes too long."""
         child = self._child or self._start()
         try:
@@ -231,7 +291,7 @@ class Renderer:
                 if broken := _exchange(child, setup):
                     raise TemplateBroken(broken)
                 self._is_set_up = True
-            return None if messages is None else _exchange(child, messages)
+            return None if script is None else _exchange(child, list(script))
         except (OSError, EOFError) as error:
             self.close()
             raise _Gone(in_time=child.returncode != -signal.SIGALRM) from error

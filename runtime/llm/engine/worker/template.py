@@ -9,7 +9,7 @@ import json
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, NoReturn
 
@@ -18,10 +18,11 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from runtime.llm.engine.worker.conversations import Pairs
+from runtime.llm.engine.protocol import CalledFunction, CalledTool, ChatMessage
 from runtime.llm.engine.worker.prompt import (
     MEMORY_LIMIT,
     Rendering,
+    Script,
     TemplateBroken,
     TemplateFailed,
     receive,
@@ -33,6 +34,21 @@ from runtime.llm.engine.worker.prompt import (
 SOURCE_LIMIT: Final = 256 * 1024  # characters of a template
 OUTPUT_LIMIT: Final = 8_000_000  # characters of a prompt
 _SENTINEL: Final = "7f3a9c51e2d84b60"  # stands for a reply; no template has a reason to touch it
+_CALLING: Final[Sequence[ChatMessage]] = (
+    ChatMessage(role="user", content="U1f"),
+    ChatMessage(
+        role="assistant",
+        content="",
+        tool_calls=[
+            CalledTool(
+                id="call00001",
+                type="function",
+                function=CalledFunction(name="f", arguments={"a": "C2f"}),
+            )
+        ],
+    ),
+    ChatMessage(role="tool", content="T3f", tool_call_id="call00001"),
+)
 _FAULTS: Final = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, SyntaxError)
 _TOO_MUCH: Final = (AttributeError, RuntimeError, MemoryError)
 
@@ -73,68 +89,81 @@ class Template:
             extensions=[loopcontrols, _Generation],
         )
         environment.filters["tojson"] = _to_json
-        environment.globals.update(
-            raise_exception=_raise,
-            strftime_now=lambda form: now().strftime(str(form)),
-            bos_token=bos,
-            eos_token=eos,
-        )
+        self._fixed: Final = {
+            "raise_exception": _raise,
+            "strftime_now": lambda form: now().strftime(str(form)),
+            "bos_token": bos,
+            "eos_token": eos,
+        }
+        environment.globals.update(self._fixed)  # for macros
         try:
             self._template = environment.from_string(source)
         except _FAULTS as error:
             raise TemplateBroken(_first_line(error)) from error
         except _TOO_MUCH as error:
             raise TemplateBroken("it asks for too much") from error
-        self._in_parts = False
-        self._in_parts = not self._shows([("user", "U1f")], "U1f")
-        self._system = self._shows([("system", "S2f"), ("user", "U1f")], "S2f", "U1f")
-        self._systems = self._system and self._shows(
-            [
-                *(("system", "S2f"), ("system", "S3f"), ("user", "U1f")),
-                *(("assistant", "A4f"), ("system", "S5f"), ("user", "U6f")),
-            ],
-            *("S2f", "S3f", "S5f", "U6f"),
-        )
+        self._in_parts = self._calls_as_text = False
+        self._in_parts = not self._shows([_said("user", "U1f")], "U1f")
+        if not self._shows(_CALLING, "C2f"):
+            self._calls_as_text = True
+            self._calls_as_text = self._shows(_CALLING, "C2f")
+        self._system = self._shows([_said("system", "S2f"), _said("user", "U1f")], "S2f", "U1f")
+        spoken = [("system", "S2f"), ("system", "S3f"), ("user", "U1f"), ("assistant", "A4f")]
+        spoken += [("system", "S5f"), ("user", "U6f")]
+        talk = [_said(role, text) for role, text in spoken]
+        self._systems = self._system and self._shows(talk, "S2f", "S3f", "S5f", "U6f")
 
-    def _shows(self, messages: Pairs, *marks: str) -> bool:
+    def _shows(self, messages: Sequence[ChatMessage], *marks: str) -> bool:
         try:
-            text = self._text(messages)
+            text = self._text(Script(messages))
         except TemplateFailed:
             return False
         places = [text.find(mark) for mark in marks]
         return places[0] >= 0 and places == sorted(places)
 
-    def render(self, messages: Pairs) -> Rendering:
+    def render(self, script: Script) -> Rendering:
         """The prompt up to where the reply begins; raises TemplateFailed."""
-        text = self._text(self._fitting(messages))
-        return Rendering(text, self._after(messages))
+        return Rendering(self._text(self._fitting(script)), self._after(script))
 
-    def _after(self, messages: Pairs) -> str | None:
+    def _after(self, script: Script) -> str | None:
         """Render with a sentinel for the last reply, which also finds a reply that is trimmed."""
-        *history, last = messages
-        if not any(role == "user" for role, _ in history):
+        history = list(script.messages)
+        fresh = [history.pop()]
+        while history and fresh[0]["role"] == history[-1]["role"] == "tool":
+            fresh.insert(0, history.pop())
+        if not any(message["role"] == "user" for message in history):
             return None
-        if history[-1][0] == "assistant":
+        if history[-1]["role"] == "assistant":
             history.pop()
+        marked = [*history, _said("assistant", _SENTINEL), *fresh]
         try:
-            text = self._text(self._fitting([*history, ("assistant", _SENTINEL), last]))
+            text = self._text(self._fitting(script._replace(messages=marked)))
         except TemplateFailed:
             return None
         before, mark, after = text.rpartition(_SENTINEL)
         sole = bool(mark) and _SENTINEL not in before
-        return after if sole and last[1].strip() in after else None
+        whole = all(message["content"].strip() in after for message in fresh)
+        return after if sole and whole else None
 
-    def _fitting(self, messages: Pairs) -> Pairs:
+    def _fitting(self, script: Script) -> Script:
         """Merge system turns as far as the template asks for it, so that no instruction is lost."""
-        return messages if self._systems else merged(messages, keep_role=self._system)
+        if self._systems:
+            return script
+        return script._replace(messages=merged(script.messages, keep_role=self._system))
 
-    def _text(self, messages: Pairs) -> str:
-        turns = [{"role": role, "content": self._content(text)} for role, text in messages]
+    def _text(self, script: Script) -> str:
         parts: list[str] = []
         size = 0
         try:
             for part in self._template.generate(
-                messages=turns, add_generation_prompt=True, tools=None, documents=None
+                {
+                    **script.options,
+                    **self._fixed,
+                    "messages": [self._turn(message) for message in script.messages],
+                    "tools": list(script.tools) or None,
+                    "documents": None,
+                    "add_generation_prompt": True,
+                }
             ):
                 parts.append(part)
                 size += len(part)
@@ -148,23 +177,41 @@ class Template:
             raise unrenderable("the prompt is empty")
         return "".join(parts)
 
-    def _content(self, text: str) -> object:
-        return [{"type": "text", "text": text}] if self._in_parts else text
+    def _turn(self, message: ChatMessage) -> dict[str, object]:
+        """The message as this template wants it."""
+        turn: dict[str, object] = {**message}
+        if self._in_parts:
+            turn["content"] = [{"type": "text", "text": message["content"]}]
+        if self._calls_as_text and "tool_calls" in message:
+            turn["tool_calls"] = [_with_text(call) for call in message["tool_calls"]]
+        return turn
 
 
-def merged(messages: Pairs, *, keep_role: bool) -> Pairs:
+def _said(role: str, content: str) -> ChatMessage:
+    return ChatMessage(role=role, content=content)
+
+
+def _with_text(call: CalledTool) -> CalledTool:
+    """The call with its arguments as JSON text."""
+    name, arguments = call["function"]["name"], call["function"]["arguments"]
+    text = arguments if isinstance(arguments, str) else _to_json(arguments)
+    return {**call, "function": CalledFunction(name=name, arguments=text)}
+
+
+def merged(messages: Sequence[ChatMessage], *, keep_role: bool) -> Sequence[ChatMessage]:
     """All system texts, in order, in a first system turn or at the head of the first user turn."""
-    texts = [text for role, text in messages if role == "system"]
-    rest = [(role, text) for role, text in messages if role != "system"]
+    texts = [message["content"] for message in messages if message["role"] == "system"]
+    rest = [message for message in messages if message["role"] != "system"]
     if not texts:
         return messages
     instruction = "\n\n".join(texts)
     if keep_role:
-        return [("system", instruction), *rest]
-    for at, (role, text) in enumerate(rest):
-        if role == "user":
-            return [*rest[:at], ("user", f"{instruction}\n\n{text}"), *rest[at + 1 :]]
-    return [("user", instruction), *rest]
+        return [_said("system", instruction), *rest]
+    for at, message in enumerate(rest):
+        if message["role"] == "user":
+            first = _said("user", f"{instruction}\n\n{message['content']}")
+            return [*rest[:at], first, *rest[at + 1 :]]
+    return [_said("user", instruction), *rest]
 
 
 def _first_line(error: Exception) -> str:
@@ -199,10 +246,10 @@ def main() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         send(answers, "")
         while True:
-            messages = receive(questions)
+            script = Script(*receive(questions))
             signal.setitimer(signal.ITIMER_REAL, float(limit))
             try:
-                send(answers, list(template.render(messages)))
+                send(answers, list(template.render(script)))
             except TemplateFailed as error:
                 send(answers, str(error))
             signal.setitimer(signal.ITIMER_REAL, 0)
