@@ -118,6 +118,7 @@ def make_app(service: Service) -> web.Application:
         ),
         auth=Bearer(settings.api_key.get_secret_value()),
         gated_prefixes=("/v1",),
+        body_bytes=settings.body_budget_bytes,
         exposed_headers=EXPOSED,
     )
     install(app, door)

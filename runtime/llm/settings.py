@@ -13,6 +13,7 @@ from pydantic_settings import SettingsConfigDict
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.auth import check_key
+from runtime.web.bodies import BUDGET_BYTES
 from runtime.web.hosts import HostNames, Origins
 from runtime.web.settings import Clamp, Settings
 
@@ -142,6 +143,11 @@ class LlmSettings(Settings):
     )
     max_body_bytes: Annotated[int, Clamp(0, 1 << 30)] = Field(
         0, description="cap of a request body; 0: from max_prompt_chars"
+    )
+    body_budget_bytes: Annotated[int, Clamp(1 << 20, 1 << 40)] = Field(
+        BUDGET_BYTES,
+        description="memory for the bodies of all requests together, never less than one body may "
+        "have; an address gets half",
     )
     rate_limit_per_sec: Annotated[float, Clamp(0.0, 1000.0)] = Field(
         0.0, description="chat requests a second of one client; 0: off"

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
@@ -20,6 +21,8 @@ from runtime.web.middleware import MAX_HEAD_BYTES, Render, error_response
 _LOG: Final = logging.getLogger("paddock.guard")
 _LOG.addFilter(Throttle())
 
+READ_BYTES: Final = 64 * 1024
+"""Twice as much of a body may wait for its handler; four times that comes in one read at most."""
 TURN_AWAY_S: Final = 1.0
 """Seconds that a connection too many gets for its request head, and again to take the answer."""
 
@@ -151,6 +154,7 @@ class GuardedConnection(web.RequestHandler):
             max_field_size=limits.line_bytes,
             max_headers=limits.headers,
             auto_decompress=False,
+            read_bufsize=READ_BYTES,
         )
         self.peer = ""
         self._guard = guard
@@ -183,6 +187,8 @@ class GuardedConnection(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         """Free its place."""
         self._guard.forget(self)
+        with suppress(Exception):  # somebody waits for more: then nothing is there
+            self._payload.read_nowait()  # nobody will, and an exception may keep it alive
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

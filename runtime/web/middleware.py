@@ -14,6 +14,7 @@ from aiohttp.typedefs import Handler
 
 from runtime.web import logs
 from runtime.web.auth import Bearer, under
+from runtime.web.bodies import BUDGET, BUDGET_BYTES, BodyBudget
 from runtime.web.errors import (
     ApiError,
     BadRequest,
@@ -49,6 +50,8 @@ class Door:
     auth: Bearer = field(default_factory=Bearer)
     gated_prefixes: tuple[str, ...] = ()
     """Below these even unknown paths ask for the key, so that nobody maps routes without it."""
+    body_bytes: int = BUDGET_BYTES
+    """Memory for the bodies of all requests together."""
     exposed_headers: tuple[str, ...] = ()
     """Response headers that pages of listed origins may read."""
     admit: "Callable[[web.Request, Route | None], web.StreamResponse | None]" = lambda *_: None
@@ -62,6 +65,7 @@ def install(app: web.Application, door: Door) -> Lifecycle:
     """Put *door* in front of *app*; call once, before the application starts."""
     app[DOOR] = door
     life = app[LIFECYCLE] = Lifecycle()
+    app[BUDGET] = BodyBudget(door.body_bytes)
     routes = app.setdefault(MOUNTED, {})
 
     @web.middleware

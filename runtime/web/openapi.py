@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from runtime.web.bodies import NoRoom
 from runtime.web.errors import (
     ApiError,
     BadRequest,
@@ -109,7 +110,7 @@ def common_errors(route: Route) -> Iterator[type[ApiError]]:
     if "path" in route.inputs:
         yield NotFound
     if "body" in route.inputs:
-        yield from (RequestTimeout, TooLarge, UnsupportedEncoding)
+        yield from (RequestTimeout, TooLarge, UnsupportedEncoding, NoRoom)
     yield ApiError
     yield ShuttingDown
 

@@ -7,7 +7,7 @@ import asyncio
 import inspect
 import re
 import types
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import (
@@ -25,21 +25,18 @@ from typing import (
 )
 
 import orjson
-from aiohttp import StreamReader, web
+from aiohttp import web
 from multidict import MultiMapping
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from runtime.web.bodies import end_body, read_body
 from runtime.web.errors import (
     ApiError,
     BadField,
     BadJson,
     BadQuery,
-    BadRequest,
     NotFound,
-    RequestTimeout,
-    TooLarge,
-    UnsupportedEncoding,
 )
 from runtime.web.wire import Plain
 
@@ -51,12 +48,6 @@ SMALL_BODY: Final = 64 * 1024
 _LARGE_BODY: Final = 256 * 1024
 """Bytes from which a body is parsed off the event loop."""
 NDJSON: Final = "application/x-ndjson"
-LINE_CAP: Final = 1 << 20
-"""Bytes of one line of a body that is read line by line."""
-DEADLINE_S: Final = 30.0
-"""Seconds in which a body must have arrived completely."""
-BODY_DEADLINE_S: Final = web.AppKey("body_deadline_s", float)
-"""An application's own deadline; `DEADLINE_S` where it sets none."""
 _LEAST: Final = -(1 << 63)
 _MOST: Final = (1 << 64) - 1
 """Up to which integers are written to JSON."""
@@ -140,6 +131,12 @@ class Route:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Read what the handler asks for, run it, turn its result into an answer."""
+        try:
+            return await self._handle(request)
+        finally:
+            end_body(request)
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
         if before := self.options.get("before"):
             await before(request)
         values: dict[str, BaseModel] = {}
@@ -287,7 +284,7 @@ def json_bytes(
     return web.Response(body=body, status=status, headers=named)
 
 
-def parse_body(model: type[M], raw: bytes, context: object = None) -> M:
+def parse_body(model: type[M], raw: bytes | bytearray, context: object = None) -> M:
     """The body as *model*, whose validators get *context*; an empty body counts as ``{}``.
 
     Raises `BadJson` when *raw* is no JSON object, `BadField` when a field is wrong.
@@ -394,92 +391,3 @@ def _names(schema: object) -> Iterator[str]:
             yield from properties
         for item in schema.values():
             yield from _names(item)
-
-
-async def read_body(request: web.Request, cap: int) -> bytes:
-    """The body, at most *cap* bytes of it, whatever its framing claims.
-
-    Raises `UnsupportedEncoding`, `TooLarge`, `RequestTimeout` or, for broken framing, `BadRequest`.
-    """
-    if not await _begin_body(request, cap):
-        return b""
-    return await _in_time(request, "the body", _whole(request.content, cap))
-
-
-async def _whole(content: StreamReader, cap: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while part := await content.readany():
-        size += len(part)
-        if size > cap:
-            raise _too_large(f"the body is over {cap} bytes")
-        parts.append(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-async def read_lines(request: web.Request, cap: int) -> AsyncIterator[list[bytes]]:
-    """The lines of the body without their ends, those that have arrived together as one list.
-
-    Each line must be complete within the deadline that a whole body has elsewhere. What follows
-    the last line end is a line too, unless the client has left before the end of the body. Raises
-    like `read_body`.
-    """
-    if not await _begin_body(request, cap):
-        return
-    rest, size, ended = b"", 0, False
-
-    async def next_lines() -> list[bytes]:
-        nonlocal rest, size, ended
-        lines: list[bytes] = []
-        while not lines and not ended:
-            part = await request.content.readany()
-            ended = not part
-            size += len(part)
-            if size > cap:
-                raise _too_large(f"the body is over {cap} bytes")
-            *lines, rest = (rest + part).split(b"\n")
-            if len(rest) > LINE_CAP and not lines:
-                raise _too_large(f"a line is over {LINE_CAP} bytes")
-        return [*lines, rest] if ended and rest else lines
-
-    while not ended:
-        if lines := await _in_time(request, "a line", next_lines()):
-            yield lines
-        if len(rest) > LINE_CAP:
-            raise _too_large(f"a line is over {LINE_CAP} bytes")
-
-
-async def _begin_body(request: web.Request, cap: int) -> bool:
-    """Whether there is a body; checks the encoding and the length that its head declares."""
-    headers = request.headers
-    if headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
-        raise UnsupportedEncoding("send the body as it is, without Content-Encoding")
-    if int(headers.get("Content-Length", "0")) > cap:
-        raise _too_large(f"the body is over {cap} bytes")
-    if not request.can_read_body:
-        return False
-    if headers.get("Expect", "").lower() == "100-continue" and request.version >= (1, 1):
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        # Those bytes are no part of the answer: without this, aiohttp takes it for half sent.
-        request.writer.output_size = 0
-    return True
-
-
-async def _in_time(request: web.Request, awaited: str, reading: Awaitable[T]) -> T:
-    """The result of *reading*, for which no longer is waited than the deadline."""
-    limit_s = request.app.get(BODY_DEADLINE_S, DEADLINE_S)
-    try:
-        if request.content.is_eof():  # as with almost every small body: nothing to wait for
-            return await reading
-        async with asyncio.timeout(limit_s):
-            return await reading
-    except TimeoutError:
-        raise RequestTimeout(
-            f"{awaited} did not arrive within {limit_s:g} s", headers={"Connection": "close"}
-        ) from None
-    except (web.RequestPayloadError, ValueError) as exc:
-        raise BadRequest("the body is badly framed", headers={"Connection": "close"}) from exc
-
-
-def _too_large(message: str) -> TooLarge:
-    return TooLarge(message, headers={"Connection": "close"})

@@ -7,6 +7,7 @@ from aiohttp import web
 from pydantic import Field, StringConstraints
 
 from runtime.web.auth import Bearer
+from runtime.web.bodies import BUDGET_BYTES
 from runtime.web.errors import ApiError, NotFound, TooMany
 from runtime.web.hosts import HostPolicy
 from runtime.web.middleware import Door, install
@@ -180,6 +181,7 @@ def make_app(
     host: str = "127.0.0.1",
     origins: tuple[str, ...] = (),
     door: Door | None = None,
+    body_bytes: int = BUDGET_BYTES,
 ) -> web.Application:
     app = web.Application()
     app[BUSY] = []
@@ -191,6 +193,7 @@ def make_app(
             hosts=HostPolicy.bound_to(host, origins=origins),
             auth=Bearer(key),
             gated_prefixes=("/v1",),
+            body_bytes=body_bytes,
             exposed_headers=("X-Total",),
         ),
     )

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from runtime.web.bodies import BODY_DEADLINE_S
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.routes import BODY_DEADLINE_S
 from runtime.web.serve import Running, started
 from tests.web.raw import connected, exchange, head
 from tests.web.sample import BUSY, CAP, make_app

@@ -37,8 +37,9 @@ from runtime.bridge.session.ingest import (
 from runtime.bridge.session.recording import WIDE_SIGNALS, VideoFrame
 from runtime.bridge.storage.errors import BadFrames, RegistryFull
 from runtime.bridge.storage.values import NOTHING, Appended, SessionMeta
+from runtime.web.bodies import read_lines
 from runtime.web.errors import ApiError, NotFound, TooLarge
-from runtime.web.routes import Routes, read_lines
+from runtime.web.routes import Routes
 from runtime.web.wire import Plain, Wire, absent
 
 BODY_CAP: Final = 64 << 20

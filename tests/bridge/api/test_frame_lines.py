@@ -8,7 +8,7 @@ import pytest
 from aiohttp import ClientError
 
 from runtime.bridge.storage.errors import StoreFull
-from runtime.web.routes import BODY_DEADLINE_S, LINE_CAP
+from runtime.web.bodies import BODY_DEADLINE_S, BUDGET, FREE_BYTES, LINE_CAP
 from tests.bridge.bridgekit import Answer, Bridge, Json
 from tests.bridge.conftest import Start
 
@@ -210,3 +210,11 @@ async def test_an_encoded_stream_and_an_impossible_id_are_refused(start: Start) 
         assert answer.status == 415
         answer = await bridge.request("POST", "/session/SIM/frames", data=line(0), headers=NDJSON)
         assert answer.status == 404
+
+
+async def test_a_long_stream_of_lines_needs_no_more_room_than_one_line(bridge: Bridge) -> None:
+    body = b"".join(line(n) for n in range(4000))
+    answer = await bridge.request("POST", PATH, data=body, headers=NDJSON)
+    assert len(body) > FREE_BYTES
+    assert (answer.status, answer.json["n_appended"]) == (200, 4000)
+    assert (bridge.app[BUDGET].held, bridge.app[BUDGET]._highest) == (0, 0)

@@ -1,0 +1,297 @@
+"""Reads request bodies: each within its cap and its time, all together within one budget."""
+
+import asyncio
+import ctypes
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable
+from typing import Final, TypeVar
+
+from aiohttp import web
+
+from runtime.web.errors import (
+    ApiError,
+    BadRequest,
+    RequestTimeout,
+    TooLarge,
+    UnsupportedEncoding,
+)
+
+T = TypeVar("T")
+LINE_CAP: Final = 1 << 20
+"""Bytes of one line of a body that is read line by line."""
+DEADLINE_S: Final = 30.0
+"""Seconds in which a body must have arrived completely."""
+BODY_DEADLINE_S: Final = web.AppKey("body_deadline_s", float)
+"""An application's own deadline; `DEADLINE_S` where it sets none."""
+BUDGET_BYTES: Final = 64 << 20
+FREE_BYTES: Final = 64 * 1024
+"""Of every body so much is not counted: small requests pass however full the budget is, and the
+limit on connections bounds what they add up to."""
+PATIENCE_S: Final = 2.0
+"""Seconds after which a body that does not move gives way to one that does."""
+TRIM_BYTES: Final = 8 << 20
+"""Once bodies that took this much are gone, the memory is given back to the system."""
+_STEP: Final = 64 * 1024
+"""Bytes that must arrive for a body to count as moving."""
+
+
+class NoRoom(ApiError):
+    """The bodies of other requests take the memory that there is for bodies."""
+
+    status, code = 503, "server_error"
+
+    def __init__(self, whose: str = "") -> None:
+        super().__init__(
+            f"the bodies of other requests{whose} take all the memory there is for bodies;"
+            " try again soon",
+            headers={"Retry-After": "2", "Connection": "close"},
+        )
+
+
+class BodyBudget:
+    """The bytes of request bodies that are in memory, over all requests and by peer address.
+
+    They count from their arrival until the request is answered. One address may hold half of the
+    budget; a body that is within its route's cap always fits into an empty budget. Where the room
+    is taken, bodies that do not move give way.
+    """
+
+    def __init__(self, size: int = BUDGET_BYTES) -> None:
+        self.size = size
+        self.held = 0
+        self._highest = 0
+        self._peers: Counter[str] = Counter()
+        self._arriving: dict[Portion, None] = {}  # in order of arrival
+
+    def add(self, portion: "Portion", more: int) -> None:
+        """Count bytes of a body, negative ones too. Raises `NoRoom`."""
+        if more > 0:
+            share = max(self.size // 2, portion.cap)
+            if self._peers[portion.peer] + more > share:
+                self._make_room(portion, portion.peer, self._peers[portion.peer] + more - share)
+            if self._peers[portion.peer] + more > share:
+                raise NoRoom(" from this address")
+            whole = max(self.size, portion.cap)
+            if self.held + more > whole:
+                self._make_room(portion, None, self.held + more - whole)
+            if self.held + more > whole:
+                raise NoRoom
+        self.held += more
+        self._highest = max(self._highest, self.held)
+        if not self.held and self._highest > TRIM_BYTES:
+            self._highest = 0
+            asyncio.get_running_loop().call_soon(_return_memory)
+        self._peers[portion.peer] += more
+        if not self._peers[portion.peer]:
+            del self._peers[portion.peer]
+
+    def arriving(self, portion: "Portion") -> None:
+        """A body is on its way and may have to give way."""
+        self._arriving[portion] = None
+
+    def arrived(self, portion: "Portion") -> None:
+        """A body is complete, or nobody reads it any more."""
+        self._arriving.pop(portion, None)
+
+    def _make_room(self, wanting: "Portion", peer: str | None, needed: int) -> None:
+        """Let the bodies go that have not moved for longest, of *peer* where it is named."""
+        now = asyncio.get_running_loop().time()
+        still = [
+            portion
+            for portion in self._arriving
+            if portion is not wanting
+            and portion.counted
+            and peer in (None, portion.peer)
+            and now - portion.moved_at > PATIENCE_S
+        ]
+        for portion in sorted(still, key=lambda each: each.moved_at):
+            if needed <= 0:
+                return
+            needed -= portion.counted
+            portion.give_way()
+
+
+class Portion:
+    """What one body takes of the budget."""
+
+    __slots__ = (
+        "_budget",
+        "_marked",
+        "_timer",
+        "body",
+        "cap",
+        "counted",
+        "gave_way",
+        "moved_at",
+        "peer",
+    )
+
+    def __init__(self, budget: BodyBudget, peer: str, cap: int) -> None:
+        self.peer = peer
+        self.cap = cap
+        self.body = bytearray()
+        """What has come. It is kept here alone: an exception may keep the reader's frame alive."""
+        self.counted = 0
+        self.gave_way = False
+        self.moved_at = asyncio.get_running_loop().time()
+        self._budget = budget
+        self._marked = 0
+        self._timer: asyncio.Timeout | None = None
+
+    def hold(self, size: int, received: int) -> None:
+        """So many bytes are in memory, of so many that have come. Raises `NoRoom`."""
+        counted = max(0, size - FREE_BYTES)
+        if counted != self.counted:
+            self._budget.add(self, counted - self.counted)
+            self.counted = counted
+        if received - self._marked >= _STEP:
+            self._marked, self.moved_at = received, asyncio.get_running_loop().time()
+
+    def give_way(self) -> None:
+        """Free the room now; whoever awaits the body is told at once."""
+        self.gave_way = True
+        self.release()
+        if self._timer is not None:
+            self._timer.reschedule(asyncio.get_running_loop().time())
+
+    def release(self) -> None:
+        """Nothing of the body is in memory any more."""
+        self.body = bytearray()
+        self._budget.arrived(self)
+        self._budget.add(self, -self.counted)
+        self.counted = 0
+
+    async def within(self, limit_s: float, reading: Awaitable[T]) -> T:
+        """The result of *reading*. Raises TimeoutError after *limit_s*, or on giving way."""
+        self.moved_at = asyncio.get_running_loop().time()
+        self._budget.arriving(self)
+        async with asyncio.timeout(limit_s) as self._timer:
+            try:
+                return await reading
+            finally:
+                self._budget.arrived(self)
+                self._timer = None
+
+
+def _return_memory() -> None:
+    """Have what was freed returned to the system, in a thread: the C library keeps it otherwise."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        asyncio.get_running_loop().run_in_executor(None, trim, 0)
+
+
+BUDGET: Final = web.AppKey("body_budget", BodyBudget)
+_PORTION: Final = web.RequestKey("body_portion", Portion)
+
+
+def end_body(request: web.Request) -> None:
+    """The request is over: give back what its body took."""
+    portion = request.get(_PORTION)
+    if portion is not None:
+        portion.release()
+
+
+async def read_body(request: web.Request, cap: int) -> bytes | bytearray:
+    """The body, at most *cap* bytes of it, whatever its framing claims.
+
+    Raises `UnsupportedEncoding`, `TooLarge`, `NoRoom`, `RequestTimeout` or, for broken framing,
+    `BadRequest`. Its bytes count in the application's budget until `end_body`.
+    """
+    if not await _begin_body(request, cap):
+        return b""
+    return await _in_time(request, cap, "the body", _whole(request, cap))
+
+
+async def _whole(request: web.Request, cap: int) -> bytes | bytearray:
+    content = request.content
+    portion = _portion(request, cap)
+    part = await content.readany()
+    if len(part) <= cap and content.at_eof():  # as with almost every body: nothing is copied
+        portion.hold(len(part), len(part))
+        return part
+    while part:
+        size = len(portion.body) + len(part)
+        if size > cap:
+            raise _too_large(f"the body is over {cap} bytes")
+        portion.hold(size, size)
+        portion.body += part
+        part = b""
+        part = await content.readany()
+    return portion.body
+
+
+async def read_lines(request: web.Request, cap: int) -> AsyncIterator[list[bytes]]:
+    """The lines of the body without their ends, those that have arrived together as one list.
+
+    Each line must be complete within the deadline that a whole body has elsewhere. What follows
+    the last line end is a line too, unless the client has left before the end of the body. Only
+    the line that is not complete yet counts in the budget. Raises like `read_body`.
+    """
+    if not await _begin_body(request, cap):
+        return
+    rest, size, ended = b"", 0, False
+
+    async def next_lines() -> list[bytes]:
+        nonlocal rest, size, ended
+        lines: list[bytes] = []
+        while not lines and not ended:
+            part = await request.content.readany()
+            ended = not part
+            size += len(part)
+            if size > cap:
+                raise _too_large(f"the body is over {cap} bytes")
+            *lines, rest = (rest + part).split(b"\n")
+            if len(rest) > LINE_CAP and not lines:
+                raise _too_large(f"a line is over {LINE_CAP} bytes")
+            _portion(request, cap).hold(len(rest), size)
+        return [*lines, rest] if ended and rest else lines
+
+    while not ended:
+        if lines := await _in_time(request, cap, "a line", next_lines()):
+            yield lines
+        if len(rest) > LINE_CAP:
+            raise _too_large(f"a line is over {LINE_CAP} bytes")
+
+
+def _portion(request: web.Request, cap: int) -> Portion:
+    portion = request.get(_PORTION)
+    if portion is None:
+        portion = Portion(request.app[BUDGET], request.remote or "", cap)
+        request[_PORTION] = portion
+    return portion
+
+
+async def _begin_body(request: web.Request, cap: int) -> bool:
+    """Whether there is a body; checks the encoding and the length that its head declares."""
+    headers = request.headers
+    if headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
+        raise UnsupportedEncoding("send the body as it is, without Content-Encoding")
+    if int(headers.get("Content-Length", "0")) > cap:
+        raise _too_large(f"the body is over {cap} bytes")
+    if not request.can_read_body:
+        return False
+    if headers.get("Expect", "").lower() == "100-continue" and request.version >= (1, 1):
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        # Those bytes are no part of the answer: without this, aiohttp takes it for half sent.
+        request.writer.output_size = 0
+    return True
+
+
+async def _in_time(request: web.Request, cap: int, awaited: str, reading: Awaitable[T]) -> T:
+    """The result of *reading*, for which no longer is waited than the deadline."""
+    limit_s = request.app.get(BODY_DEADLINE_S, DEADLINE_S)
+    try:
+        if request.content.is_eof():  # as with almost every small body: nothing to wait for
+            return await reading
+        return await _portion(request, cap).within(limit_s, reading)
+    except TimeoutError:
+        why = f"did not arrive within {limit_s:g} s"
+        if _portion(request, cap).gave_way:
+            why = "stood still while others needed its room"
+        raise RequestTimeout(f"{awaited} {why}", headers={"Connection": "close"}) from None
+    except (web.RequestPayloadError, ValueError) as exc:
+        raise BadRequest("the body is badly framed", headers={"Connection": "close"}) from exc
+
+
+def _too_large(message: str) -> TooLarge:
+    return TooLarge(message, headers={"Connection": "close"})
