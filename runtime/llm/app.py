@@ -23,6 +23,7 @@ from runtime.llm.api import (
     sysmodel,
     tenants,
 )
+from runtime.llm.api.calls import QUEUE
 from runtime.llm.api.effects import EFFECTS, HEADER
 from runtime.llm.api.wire import ErrorAnswer
 from runtime.llm.awake import KeepAwake, command_for
@@ -251,7 +252,7 @@ async def _sign_chat(request: web.Request, response: web.StreamResponse) -> None
         return
     name = client_id(request.headers.get("User-Agent"))
     response.headers["X-Client-Id"] = header_safe(name)
-    response.headers.update(request.get(chat.QUEUE, {}))
+    response.headers.update(request.get(QUEUE, {}))
     effects = request.get(EFFECTS)
     if effects is not None and effects.ignored:
         response.headers[HEADER] = ", ".join(effects.ignored)

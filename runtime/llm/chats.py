@@ -15,7 +15,7 @@ from runtime.llm.errors import EngineDied, ModelNotFound, SysmodelUnavailable
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation
+from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Outcome
 from runtime.web.errors import ApiError, RequestTimeout, TooMany
 
 HISTORY: Final = 50
@@ -207,9 +207,10 @@ class Admission:
         return ticket
 
     def started(self, ticket: Ticket) -> None:
-        """The request holds its lane and begins to generate."""
+        """The request holds its lane and begins to generate its first reply, or a further one."""
         ticket.state = State.RUNNING
-        ticket.started = self._clock()
+        if ticket.started is None:
+            ticket.started = self._clock()
 
     def finish(self, ticket: Ticket, state: State) -> None:
         """Bring the request to its final state; the first call counts, later ones do nothing."""
@@ -259,6 +260,36 @@ class TimedOut(RequestTimeout):
         super().__init__(message, headers={"x-should-retry": "false"})
 
 
+class Timely:
+    """A generation whose iteration raises `TimedOut` when no sign of it comes for *limit_s*."""
+
+    def __init__(self, generation: Generation, limit_s: float) -> None:
+        self._generation = generation
+        self._pieces = aiter(generation)
+        self._limit_s = limit_s
+
+    @property
+    def outcome(self) -> Outcome:
+        """That of the generation."""
+        return self._generation.outcome
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self
+
+    async def __anext__(self) -> str:
+        try:
+            async with asyncio.timeout(self._limit_s):
+                return await anext(self._pieces)
+        except TimeoutError:
+            raise TimedOut(
+                f"the inference timed out: no token came for {self._limit_s:g} s"
+            ) from None
+
+    async def aclose(self) -> None:
+        """Stop the generation."""
+        await self._generation.aclose()
+
+
 @dataclass(frozen=True)
 class SystemJob:
     """A call that the system model answers: as `runtime.llm.engine.pool.Job`, but holds nothing."""
@@ -294,8 +325,8 @@ def fingerprint(source: str) -> str:
 class Chats:
     """Runs chat requests: admission, engine or provider, lane, time limits, clean end.
 
-    Two limits run apart: `queue_s` for waiting, 0 for as long as the client does, and `request_s`
-    for generating.
+    Two limits run apart: `queue_s` for waiting in the queue and `request_s` for each wait for the
+    next token; 0 is no limit.
     """
 
     def __init__(
@@ -374,17 +405,14 @@ class Chats:
         except BaseException:
             ticket.lane.give(ticket)
             raise
-        late = TimedOut("the inference timed out; the partial reply is discarded")
-        clock = asyncio.get_running_loop().call_later(self.request_s, ticket.stop, late)
 
         def settled() -> None:
-            clock.cancel()
             ticket.lane.give(ticket)
 
         try:
             self.admission.started(ticket)
             generation = job.run(settled)
-            yield generation
+            yield Timely(generation, self.request_s) if self.request_s else generation
         finally:
             await asyncio.shield(asyncio.ensure_future(_end(generation, job, settled)))
 

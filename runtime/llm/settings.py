@@ -120,8 +120,8 @@ class LlmSettings(Settings):
         None, description="max_tokens limits the reply alone; else as compat"
     )
 
-    request_timeout_ms: Annotated[int, Clamp(5_000, 600_000)] = Field(
-        120_000, description="limit on generating one reply, waiting not counted"
+    request_timeout_ms: Annotated[int, Clamp(5_000, 600_000, also=(0,))] = Field(
+        120_000, description="limit on the wait for each next token of a reply; 0: off"
     )
     queue_timeout_ms: Annotated[int, Clamp(0, 3_600_000)] = Field(
         0, description="limit on waiting for the lane; 0: as long as the client waits"

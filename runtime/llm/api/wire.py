@@ -343,3 +343,12 @@ def usage_of(outcome: Outcome) -> Usage | None:
         total_tokens=prompt + completion,
         prompt_tokens_details=TokenDetails(cached_tokens=outcome.cached_tokens),
     )
+
+
+def finish_of(outcome: Outcome, *, report_length: bool) -> tuple[Finish, bool]:
+    """The finish reason for the client, and whether a budget cut the text.
+
+    A cut is reported as ``stop`` with a mark, unless the settings ask for ``length``.
+    """
+    cut = outcome.finish == "length"
+    return ("length" if cut and report_length else "stop"), cut

@@ -190,7 +190,7 @@ async def test_a_reply_that_times_out_leaves_no_half_turn_behind(start: Start) -
     async with start() as server:
         first = await server.ask("endless", "<red>", session_id="s", max_completion_tokens=3)
         turns = after("<red>", first.said, "and <gold>")
-        server.service.chats.request_s = 0.2
+        server.service.chats.request_s = 1e-9
         late = await server.ask("endless", turns, session_id="s")
         server.service.chats.request_s = 120.0
         again = await server.ask("endless", turns, session_id="s", max_completion_tokens=3)

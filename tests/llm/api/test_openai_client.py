@@ -133,7 +133,8 @@ async def test_errors_arrive_with_their_type_and_body_and_are_not_repeated(
 
 
 async def test_a_timeout_is_not_repeated(start: Start) -> None:
-    async with start(request_timeout_ms=100) as server, client_of(server) as client:
+    async with start() as server, client_of(server) as client:
+        server.service.chats.request_s = 1e-9
         with pytest.raises(openai.APIStatusError) as caught:
             await client.chat.completions.create(model="endless", messages=HELLO)
         assert (caught.value.status_code, caught.value.type) == (408, "timeout")

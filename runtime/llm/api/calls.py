@@ -1,0 +1,292 @@
+"""The one road of a generated answer: admitted, queued, run, and written whole or as a stream.
+
+A `Form` says how the answer looks on the wire; everything else is the same for every route.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Protocol
+
+from aiohttp import web
+from pydantic import BaseModel
+
+from runtime.llm.api.effects import HEADER
+from runtime.llm.chats import Cancelled, PreparedCall, QueueFull, State, Ticket
+from runtime.llm.errors import (
+    EngineFailed,
+    LocalInitFailed,
+    ModelNotFound,
+    PromptTooLong,
+    SysmodelBackgroundBlocked,
+    SysmodelDownloadable,
+    SysmodelDownloading,
+    SysmodelRuntimeError,
+    SysmodelUnavailable,
+    SysmodelUnknown,
+)
+from runtime.llm.identity import client_id, header_safe
+from runtime.llm.service import SERVICE, Service
+from runtime.llm.values import ChatCall, Outcome
+from runtime.web import logs
+from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
+from runtime.web.sse import EventStream, ReaderGone
+
+QUEUE: Final = web.RequestKey("queue", dict[str, str])
+"""Headers of an admitted request, which its answer carries whether it is a reply or an error."""
+HEADERS: Final[Mapping[str, str]] = {
+    "X-Request-Id": "number of the request",
+    "X-Client-Id": "the client, from its User-Agent",
+    "X-Queue-Position": "1-based position at admission, the running request counts",
+    "X-Queue-Depth": "unfinished requests in the lane at admission, this one included",
+    "X-Estimated-Wait-Ms": "(position - 1) x mean of the last 50 completed requests",
+    HEADER: "fields of the request that have no effect here, with commas between them",
+}
+"""What every answer of a route of this road says in its head."""
+
+
+class RateLimited(TooMany):
+    """The client's bucket is empty."""
+
+
+ERRORS: Final[tuple[type[ApiError], ...]] = (
+    PromptTooLong,
+    ModelNotFound,
+    RateLimited,
+    RequestTimeout,
+    QueueFull,
+    EngineFailed,
+    LocalInitFailed,
+    SysmodelBackgroundBlocked,
+    SysmodelDownloadable,
+    SysmodelDownloading,
+    SysmodelRuntimeError,
+    SysmodelUnavailable,
+    SysmodelUnknown,
+)
+
+
+async def take_token(request: web.Request) -> None:
+    """Charge the client's bucket; it runs before the body is read."""
+    service = request.app[SERVICE]
+    service.touch()
+    client = client_id(request.headers.get("User-Agent"))
+    wait = service.limiter.take(client, request.remote)
+    if wait is not None:
+        service.rejected("rate")
+        raise RateLimited(
+            "too many requests of this client; try again later",
+            headers={"Retry-After": str(wait), "X-RateLimit-Client": header_safe(client)},
+        )
+
+
+class Reply:
+    """One reply of an answer as it grows; *number* counts the replies of an answer from 0."""
+
+    def __init__(self, number: int, job: PreparedCall) -> None:
+        self.number = number
+        self.source = job.source
+        self.load_ms = job.load_ms
+        self.outcome = Outcome("stop")
+        self._pieces: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._pieces)
+
+    def add(self, piece: str) -> None:
+        """Take the next piece of the model's text."""
+        self._pieces.append(piece)
+
+
+class Form(Protocol):
+    """How an answer looks on the wire: frames of a stream, each a whole event, or one model."""
+
+    @property
+    def choices(self) -> int:
+        """Replies in a row that share a prompt."""
+        ...
+
+    def begin(self, reply: Reply) -> bytes:
+        """The model begins to read the prompt of a reply."""
+        ...
+
+    def add(self, reply: Reply, piece: str) -> bytes:
+        """The reply has grown by a piece."""
+        ...
+
+    def end(self, reply: Reply) -> bytes:
+        """The reply is over."""
+        ...
+
+    def finish(self, replies: Sequence[Reply]) -> bytes:
+        """Every reply is over; nothing follows but `last`."""
+        ...
+
+    def fail(self, error: ApiError) -> bytes:
+        """The answer ends in an error; nothing follows but `last`."""
+        ...
+
+    @property
+    def last(self) -> bytes:
+        """What ends every stream."""
+        ...
+
+    def whole(self, replies: Sequence[Reply]) -> BaseModel:
+        """The answer as one object."""
+        ...
+
+
+async def answer(
+    request: web.Request, ticket: Ticket, calls: Sequence[ChatCall], form: Form, *, stream: bool
+) -> web.StreamResponse:
+    """Run the *calls* of an admitted request one after the other, and write their replies."""
+    service = request.app[SERVICE]
+    ticket.stream = stream
+    try:
+        async with service.awake.hold():
+            if stream:
+                return await _stream(request, service, ticket, calls, form)
+            return await _whole(service, ticket, calls, form)
+    except (asyncio.CancelledError, ReaderGone):
+        service.admission.finish(ticket, State.CANCELLED)
+        raise
+    except ApiError as error:
+        service.admission.finish(ticket, state_after(error))
+        raise
+    finally:
+        service.admission.finish(ticket, State.ERRORED)  # unless it came to another end before
+        service.touch()
+
+
+def admit(request: web.Request, model: str) -> Ticket:
+    """A place in the queue of *model*, which the head of the answer shows; raises `QueueFull`.
+
+    Whoever gets the ticket hands it to `answer` at once.
+    """
+    service = request.app[SERVICE]
+    client = client_id(request.headers.get("User-Agent"))
+    try:
+        ticket = service.chats.admit(int(logs.request_id.get() or 0), client, model)
+    except QueueFull:
+        service.rejected("queue")
+        raise
+    service.client(client).admitted += 1
+    request[QUEUE] = ticket.headers()
+    return ticket
+
+
+def state_after(error: ApiError) -> State:
+    """How a request that ended with *error* is counted: stopping it on purpose is no failure."""
+    return State.CANCELLED if isinstance(error, Cancelled | ShuttingDown) else State.ERRORED
+
+
+async def _whole(
+    service: Service, ticket: Ticket, calls: Sequence[ChatCall], form: Form
+) -> web.Response:
+    """The answer as one JSON object."""
+    with ticket.stoppable():
+        job = await service.chats.prepare(calls[0])
+        replies = await _run(service, ticket, calls, job, form, None)
+    return web.Response(
+        body=form.whole(replies).model_dump_json(exclude_none=True).encode(),
+        content_type="application/json",
+        charset="utf-8",
+    )
+
+
+async def _stream(
+    request: web.Request, service: Service, ticket: Ticket, calls: Sequence[ChatCall], form: Form
+) -> web.StreamResponse:
+    """The answer as events; a failure before the commit is an ordinary error answer."""
+    preparing = asyncio.ensure_future(service.chats.prepare(calls[0]))
+    try:
+        with ticket.stoppable():
+            done, _ = await asyncio.wait({preparing}, timeout=service.settings.stream_commit_s)
+            if done:
+                preparing.result()  # a failure is raised here and has its own status
+        settings = service.settings
+        heartbeat_s, stall_s = settings.heartbeat_ms / 1000, settings.stall_ms / 1000
+        async with EventStream(request, heartbeat_s=heartbeat_s, stall_s=stall_s) as stream:
+            try:
+                with ticket.stoppable():
+                    replies = await _run(service, ticket, calls, await preparing, form, stream)
+                    await stream.send(form.finish(replies))
+            except ApiError as error:
+                service.admission.finish(ticket, state_after(error))
+                await stream.send(form.fail(error))
+            await stream.send(form.last)
+        return stream.response
+    finally:
+        _abandon(preparing)
+
+
+async def _run(
+    service: Service,
+    ticket: Ticket,
+    calls: Sequence[ChatCall],
+    job: PreparedCall,
+    form: Form,
+    stream: EventStream | None,
+) -> list[Reply]:
+    """The replies to the calls, of which *job* is the first; a stream gets them as they grow."""
+    replies: list[Reply] = []
+    for number, call in enumerate(calls):
+        if number:
+            job = await service.chats.prepare(call)
+        reply = Reply(number, job)
+        replies.append(reply)
+        async with service.chats.running(ticket, job) as generation:
+            if stream is not None:
+                await stream.send(form.begin(reply))
+            async for piece in generation:
+                _note_first(ticket)
+                reply.add(piece)
+                if stream is not None:
+                    ticket.chunks += 1
+                    await stream.send(form.add(reply, piece))
+        reply.outcome = generation.outcome
+        if number == len(calls) - 1:
+            ticket.chunks = ticket.chunks or 1
+            service.admission.finish(ticket, State.COMPLETED)
+            service.count(ticket, total_of(replies, form.choices))
+        if stream is not None:
+            await stream.send(form.end(reply))
+    return replies
+
+
+def total_of(replies: Sequence[Reply], choices: int = 1) -> Outcome:
+    """What the replies cost together; a prompt with several *choices* in a row counts once."""
+    outcomes = [reply.outcome for reply in replies]
+    prompts = outcomes[::choices]
+    return Outcome(
+        outcomes[-1].finish,
+        completion_tokens=_sum(outcome.completion_tokens for outcome in outcomes),
+        prompt_tokens=_sum(outcome.prompt_tokens for outcome in prompts),
+        cached_tokens=sum(outcome.cached_tokens for outcome in prompts),
+        prompt_ms=sum(outcome.prompt_ms for outcome in outcomes),
+        predicted_ms=sum(outcome.predicted_ms for outcome in outcomes),
+    )
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """None when one of them is not known."""
+    known = list(counts)
+    return None if None in known else sum(count or 0 for count in known)
+
+
+def _note_first(ticket: Ticket) -> None:
+    if ticket.first_token_ms is None and ticket.started is not None:
+        ticket.first_token_ms = (time.monotonic() - ticket.started) * 1000
+
+
+def _abandon(preparing: asyncio.Future[PreparedCall]) -> None:
+    """Let go of a model that was made ready for a request that is over."""
+
+    def release(done: asyncio.Future[PreparedCall]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            done.result().release()
+
+    preparing.cancel()
+    preparing.add_done_callback(release)
