@@ -15,7 +15,7 @@ from runtime.llm.errors import EngineDied, ModelNotFound, SysmodelUnavailable
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Outcome
+from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Outcome, Piece
 from runtime.web.errors import ApiError, RequestTimeout, TooMany
 
 HISTORY: Final = 50
@@ -273,10 +273,10 @@ class Timely:
         """That of the generation."""
         return self._generation.outcome
 
-    def __aiter__(self) -> AsyncIterator[str]:
+    def __aiter__(self) -> AsyncIterator[Piece]:
         return self
 
-    async def __anext__(self) -> str:
+    async def __anext__(self) -> Piece:
         try:
             async with asyncio.timeout(self._limit_s):
                 return await anext(self._pieces)

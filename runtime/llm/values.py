@@ -67,7 +67,7 @@ class Sampling:
     logprobs: int | None = None
     """Alternatives to be told with the probability of each token; None: no probabilities."""
     grammar: str = ""
-    """What the reply must match, in GBNF with the rule ``root``; empty: anything."""
+    """What the reply must match, as `runtime.llm.grammar` writes it; empty: anything."""
     grammar_trigger: str = ""
     """Text of the reply behind which the grammar holds; empty: from its first token on."""
 
@@ -112,8 +112,30 @@ class Outcome:
     """Why a cached conversation was rebuilt, one machine word."""
 
 
+@dataclass(frozen=True)
+class TokenLogprob:
+    """How likely a token was, before anything but the model had a say."""
+
+    token: str
+    """Its text; a part of a character reads as U+FFFD."""
+    data: Sequence[int]
+    """Its bytes."""
+    logprob: float
+    """Natural logarithm of its probability."""
+    top: Sequence["TokenLogprob"] = ()
+    """The likeliest tokens at its place, as many as were asked for, the likeliest first."""
+
+
+class Piece(NamedTuple):
+    """The next text of a reply."""
+
+    text: str
+    tokens: Sequence[TokenLogprob] = ()
+    """The tokens that the text covers, where their probabilities were asked for and are known."""
+
+
 class Generation(Protocol):
-    """A reply under way: iterate for pieces of text, then read the outcome.
+    """A reply under way: iterate for pieces, then read the outcome.
 
     A piece is never empty and never splits a character. Leaving the iteration early, by `aclose`
     or by cancelling the task that iterates, stops the work behind it within one token.
@@ -125,7 +147,7 @@ class Generation(Protocol):
         """The cost of the reply; only after the iteration has ended by itself."""
         ...
 
-    def __aiter__(self) -> AsyncIterator[str]: ...
+    def __aiter__(self) -> AsyncIterator[Piece]: ...
 
     async def aclose(self) -> None:
         """Stop the work if it still runs."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from runtime.llm.chats import TimedOut, Timely
-from runtime.llm.values import Outcome
+from runtime.llm.values import Outcome, Piece
 
 LIMIT_S = 0.5
 
@@ -19,10 +19,10 @@ class Drips:
     def __init__(self, *pauses_s: float) -> None:
         self._pauses_s = pauses_s
 
-    async def __aiter__(self) -> AsyncIterator[str]:
+    async def __aiter__(self) -> AsyncIterator[Piece]:
         for number, pause_s in enumerate(self._pauses_s):
             await asyncio.sleep(pause_s)
-            yield str(number)
+            yield Piece(str(number))
 
     async def aclose(self) -> None:
         """Nothing to stop."""
@@ -30,13 +30,13 @@ class Drips:
 
 async def test_a_reply_that_flows_may_take_longer_than_the_limit() -> None:
     reply = Timely(Drips(*[LIMIT_S / 4] * 8), LIMIT_S)
-    assert "".join([piece async for piece in reply]) == "01234567"
+    assert "".join([piece.text async for piece in reply]) == "01234567"
     assert reply.outcome.finish == "stop"
 
 
 async def test_a_reply_that_dries_up_is_a_timeout_that_tells_the_limit() -> None:
     reply = Timely(Drips(0, 0, 60), LIMIT_S)
-    assert [await anext(reply), await anext(reply)] == ["0", "1"]
+    assert [await anext(reply), await anext(reply)] == [Piece("0"), Piece("1")]
     with pytest.raises(TimedOut, match=r"0\.5 s"):
         await anext(reply)
 
@@ -44,6 +44,6 @@ async def test_a_reply_that_dries_up_is_a_timeout_that_tells_the_limit() -> None
 async def test_a_reader_that_rests_between_tokens_is_no_timeout() -> None:
     pieces = []
     async for piece in Timely(Drips(0, 0), LIMIT_S):
-        pieces.append(piece)
+        pieces.append(piece.text)
         await asyncio.sleep(LIMIT_S * 1.2)
     assert pieces == ["0", "1"]

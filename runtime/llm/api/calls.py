@@ -27,7 +27,7 @@ from runtime.llm.errors import (
 )
 from runtime.llm.identity import client_id, header_safe
 from runtime.llm.service import SERVICE, Service
-from runtime.llm.values import ChatCall, Outcome
+from runtime.llm.values import ChatCall, Outcome, Piece
 from runtime.web import logs
 from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
 from runtime.web.sse import EventStream, ReaderGone
@@ -88,14 +88,14 @@ class Reply:
         self.source = job.source
         self.load_ms = job.load_ms
         self.outcome = Outcome("stop")
-        self._pieces: list[str] = []
+        self._pieces: list[Piece] = []
 
     @property
     def text(self) -> str:
         """The text so far."""
-        return "".join(self._pieces)
+        return "".join(piece.text for piece in self._pieces)
 
-    def add(self, piece: str) -> None:
+    def add(self, piece: Piece) -> None:
         """Take the next piece of the model's text."""
         self._pieces.append(piece)
 
@@ -112,7 +112,7 @@ class Form(Protocol):
         """The model begins to read the prompt of a reply."""
         ...
 
-    def add(self, reply: Reply, piece: str) -> bytes:
+    def add(self, reply: Reply, piece: Piece) -> bytes:
         """The reply has grown by a piece."""
         ...
 

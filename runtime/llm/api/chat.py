@@ -25,7 +25,7 @@ from runtime.llm.api.wire import (
 from runtime.llm.chats import Ticket, fingerprint
 from runtime.llm.identity import tenant_id
 from runtime.llm.service import SERVICE, Service, body_cap
-from runtime.llm.values import SYSTEM_MODEL, ChatCall, Outcome, Sampling
+from runtime.llm.values import SYSTEM_MODEL, ChatCall, Outcome, Piece, Sampling
 from runtime.web.errors import ApiError
 from runtime.web.routes import Routes
 
@@ -74,9 +74,9 @@ class ChatForm:
         """The frame with the role."""
         return self._frames.delta(role="assistant")
 
-    def add(self, reply: Reply, piece: str) -> bytes:
+    def add(self, reply: Reply, piece: Piece) -> bytes:
         """A frame with text."""
-        return self._frames.delta(content=piece)
+        return self._frames.delta(content=piece.text)
 
     def end(self, reply: Reply) -> bytes:
         """The frame that says why the text ended."""

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
+from runtime.llm import values
 from runtime.llm.engine.protocol import (
     PREFIX,
     Command,
@@ -74,7 +75,7 @@ class WorkerGone(WorkerFailed):
 
 
 class Reply:
-    """The running reply of a worker as a `Generation`: iterate for text, then read the outcome."""
+    """The running reply of a worker as a `Generation`: iterate, then read the outcome."""
 
     def __init__(
         self, worker: "Worker", number: int, on_end: Callable[[Ended], None] | None = None
@@ -83,7 +84,7 @@ class Reply:
         self.ended: Ended | None = None
         self._on_end = on_end
         self._worker = worker
-        self._pieces: deque[str] = deque()
+        self._pieces: deque[Piece] = deque()
         self._news = asyncio.Event()
         self._settled = asyncio.Event()
 
@@ -91,17 +92,17 @@ class Reply:
         """Take an event of this reply."""
         self._news.set()
         if isinstance(event, Piece):
-            self._pieces.append(event.text)
+            self._pieces.append(event)
             return
         self.ended = event
         self._settled.set()
         if self._on_end is not None:
             self._on_end(event)
 
-    def __aiter__(self) -> AsyncIterator[str]:
+    def __aiter__(self) -> AsyncIterator[values.Piece]:
         return self
 
-    async def __anext__(self) -> str:
+    async def __anext__(self) -> values.Piece:
         while not self._pieces:
             if self.ended is not None:
                 if self.ended.finish in ("failed", "aborted"):
@@ -109,9 +110,10 @@ class Reply:
                 raise StopAsyncIteration
             self._news.clear()
             await self._news.wait()
-        text = "".join(self._pieces)
+        pieces = list(self._pieces)
         self._pieces.clear()
-        return text
+        text = "".join(piece.text for piece in pieces)
+        return values.Piece(text, [token for piece in pieces for token in piece.logprobs])
 
     @property
     def outcome(self) -> Outcome:

@@ -23,7 +23,7 @@ from typing import Final, Literal, NotRequired, TypedDict
 
 import orjson
 
-from runtime.llm.values import Outcome, Sampling, Tool, Turn
+from runtime.llm.values import Outcome, Sampling, TokenLogprob, Tool, Turn
 
 PREFIX: Final = struct.Struct("<III")
 MAX_HEAD: Final = 64 << 20
@@ -313,6 +313,8 @@ class Piece:
     text: str
     tokens: int
     """Tokens that the text covers."""
+    logprobs: Sequence[TokenLogprob] = ()
+    """Of each token, where they were asked for."""
 
 
 @dataclass(frozen=True)
@@ -384,6 +386,11 @@ def decode(head: bytes, body: bytes = b"") -> Message:
             fields["vectors"] = b""
         elif name == Run.__name__:
             fields["sampling"] = Sampling(**fields["sampling"])
+        elif name == Piece.__name__:
+            fields["logprobs"] = [
+                TokenLogprob(**token | {"top": [TokenLogprob(**other) for other in token["top"]]})
+                for token in fields["logprobs"]
+            ]
         return _KINDS[name](**fields)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError("not a message of the worker protocol") from error

@@ -43,7 +43,7 @@ async def stop(worker: Worker) -> None:
 
 
 async def texts(reply: Generation) -> str:
-    return "".join([piece async for piece in reply])
+    return "".join([piece.text async for piece in reply])
 
 
 async def test_a_reply_is_read_piece_by_piece_and_then_counted(models: Path) -> None:

@@ -148,7 +148,7 @@ class Benchmark:
         async with asyncio.timeout(RUN_S), aclosing(reply):
             async for piece in reply:
                 first = monotonic() if first is None else first
-                text += piece
+                text += piece.text
         ended = monotonic()
         counted = reply.outcome.completion_tokens
         tokens = len(text.split()) if counted is None else counted

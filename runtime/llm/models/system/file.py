@@ -41,7 +41,7 @@ from runtime.llm.models.system.state import (
     flatten,
     refusal,
 )
-from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Turn
+from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Piece, Turn
 
 log = logging.getLogger(__name__)
 
@@ -188,7 +188,7 @@ class ManagedFile(Provider):
             log.warning("the downloaded system model cannot be read")
         self._download = self._transfer = None
 
-    async def _answer(self, call: ChatCall, reply: Reply) -> AsyncGenerator[str, None]:
+    async def _answer(self, call: ChatCall, reply: Reply) -> AsyncGenerator[Piece, None]:
         if self._settings.flatten:
             call = replace(call, turns=(Turn("user", flatten(call.turns)),))
         gate = self._gate

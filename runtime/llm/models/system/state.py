@@ -16,7 +16,7 @@ from runtime.llm.errors import (
     SysmodelUnavailable,
     SysmodelUnknown,
 )
-from runtime.llm.values import ChatCall, Generation, Outcome, Sampling, Turn
+from runtime.llm.values import ChatCall, Generation, Outcome, Piece, Sampling, Turn
 
 FRESH_S: Final = 2.0
 WAIT_S: Final = 0.5
@@ -251,7 +251,7 @@ class Reply:
     The task that iterates is the one that closes; a task that waits for a piece is cancelled.
     """
 
-    def __init__(self, run: Callable[["Reply"], AsyncGenerator[str, None]]) -> None:
+    def __init__(self, run: Callable[["Reply"], AsyncGenerator[Piece, None]]) -> None:
         self._outcome: Outcome | None = None
         self._pieces = run(self)
 
@@ -266,7 +266,7 @@ class Reply:
         """Called by the generator as its last act."""
         self._outcome = outcome
 
-    def __aiter__(self) -> AsyncIterator[str]:
+    def __aiter__(self) -> AsyncIterator[Piece]:
         return self._pieces
 
     async def aclose(self) -> None:

@@ -29,7 +29,7 @@ from runtime.llm.models.system.state import (
     every_cell,
     flatten,
 )
-from runtime.llm.values import ChatCall, Generation, Outcome
+from runtime.llm.values import ChatCall, Generation, Outcome, Piece
 
 REPLY_CAP: Final = 1 << 20
 """Characters of one reply."""
@@ -112,7 +112,7 @@ class Upstream(Provider):
 
     # --- a reply
 
-    async def _answer(self, call: ChatCall, reply: Reply) -> AsyncGenerator[str, None]:
+    async def _answer(self, call: ChatCall, reply: Reply) -> AsyncGenerator[Piece, None]:
         """The pieces of a reply; a busy daemon is asked again, after the time that it names."""
         began = time.monotonic()
         while True:
@@ -154,7 +154,9 @@ class Upstream(Provider):
             body["max_tokens"] = min(caps)
         return body
 
-    async def _pieces(self, body: Mapping[str, object], reply: Reply) -> AsyncGenerator[str, None]:
+    async def _pieces(
+        self, body: Mapping[str, object], reply: Reply
+    ) -> AsyncGenerator[Piece, None]:
         began, first = time.monotonic(), None
         chunks, size = _Chunks(), 0
         async with aclosing(self._daemon.stream(self.chat_path, body)) as lines:
@@ -165,7 +167,7 @@ class Upstream(Provider):
                     raise DaemonTrouble("the system model's daemon does not stop talking")
                 if text:
                     first = first or time.monotonic()
-                    yield text
+                    yield Piece(text)
                 if chunks.closed:
                     break
         chunks.check_end()

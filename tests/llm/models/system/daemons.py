@@ -191,7 +191,7 @@ async def upstream(
 async def collect(reply: Generation) -> list[str]:
     """All pieces of a reply."""
     try:
-        return [piece async for piece in reply]
+        return [piece.text async for piece in reply]
     finally:
         await reply.aclose()
 

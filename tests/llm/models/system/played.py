@@ -14,7 +14,7 @@ from runtime.llm.models.system.state import (
     State,
     Status,
 )
-from runtime.llm.values import ChatCall, Generation, Outcome
+from runtime.llm.values import ChatCall, Generation, Outcome, Piece
 
 READY = Availability(Status.AVAILABLE)
 
@@ -57,14 +57,14 @@ class Played(Provider):
     def generate(self, call: ChatCall) -> Generation:
         return Reply(lambda reply: self._run(call, reply))
 
-    async def _run(self, call: ChatCall, reply: Reply) -> AsyncGenerator[str, None]:
+    async def _run(self, call: ChatCall, reply: Reply) -> AsyncGenerator[Piece, None]:
         self.chats.append(call)
         if (failure := self.fails_at.get(len(self.chats))) is not None:
             raise failure
         await self.may_answer.wait()
         for piece in self.pieces:
             self.before_piece()
-            yield piece
+            yield Piece(piece)
         reply.settle(Outcome("stop", completion_tokens=self.counted))
 
 
@@ -91,14 +91,14 @@ class Workshop:
             raise self.start_fails
         return Reply(self._run)
 
-    async def _run(self, reply: Reply) -> AsyncGenerator[str, None]:
+    async def _run(self, reply: Reply) -> AsyncGenerator[Piece, None]:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         ended = False
         try:
             for piece in self.pieces:
                 await self.may_speak.wait()
-                yield piece
+                yield Piece(piece)
                 if self.breaks is not None:
                     raise self.breaks
             ended = True

@@ -348,7 +348,7 @@ async def test_a_policy_blocks_before_and_during_a_reply_and_says_so(
     async with managed(tmp_path, shop=shop, gate=gate) as provider:
         await settled(provider)
         pieces = aiter(provider.generate(chat()))
-        got = [await anext(pieces) for _ in heard]
+        got = [(await anext(pieces)).text for _ in heard]
         with pytest.raises(SysmodelBackgroundBlocked, match="policy") as failure:
             await anext(pieces)
 

@@ -67,8 +67,8 @@ async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
 
 async def into(got: list[str], model: Provider) -> None:
     """Keep each piece, so that what came before a failure can be seen."""
-    async for text in model.generate(chat()):
-        got.append(text)  # noqa: PERF401 -- a comprehension would lose them
+    async for piece in model.generate(chat()):
+        got.append(piece.text)  # noqa: PERF401 -- a comprehension would lose them
 
 
 LINE = json.dumps(delta("x")).encode()
@@ -156,8 +156,8 @@ async def test_the_listeners_own_pace_is_not_held_against_the_daemon() -> None:
         async with upstream(says(sse(*map(delta, "abc"))), patience) as (model, _):
             got: list[str] = []
             with suppress(SysmodelRuntimeError):
-                async for text in model.generate(chat()):
-                    got.append(text)
+                async for piece in model.generate(chat()):
+                    got.append(piece.text)
                     await asyncio.sleep(stall_s * 1.2)
                 got.append("the end")
         return got

@@ -289,7 +289,7 @@ async def test_a_listener_that_leaves_hangs_up_on_the_daemon() -> None:
         )
         reply = provider.generate(chat())
         async for piece in reply:
-            assert piece == "one"
+            assert piece.text == "one"
             break
         await reply.aclose()
         await asyncio.wait_for(daemon.gone.wait(), 30)
@@ -308,7 +308,7 @@ async def test_each_piece_may_be_awaited_by_another_task() -> None:
         pieces = aiter(provider.generate(chat()))
         got = [await asyncio.create_task(anext(pieces, None)) for _ in range(4)]
 
-    assert got == ["a", "b", "c", None]
+    assert [piece and piece.text for piece in got] == ["a", "b", "c", None]
 
 
 async def test_a_daemon_on_a_unix_socket_answers_under_v1(tmp_path: Path) -> None:
