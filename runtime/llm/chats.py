@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +21,13 @@ from runtime.web.errors import ApiError, RequestTimeout, TooMany
 HISTORY: Final = 50
 """Finished requests that are remembered, and completed ones that the latency is a mean of."""
 QUEUE_FULL_RETRY_S: Final = 5
+ADDRESS_QUEUES: Final = 2
+"""Limits of one client that all clients of one address together may use up in a lane."""
+LANE_QUEUES: Final = 8
+"""Limits of one client that all clients together may use up in a lane."""
+
+Owner = tuple[str, str]
+"""Whom a request belongs to: the address it came from, and the name that its client gave."""
 
 
 class State(StrEnum):
@@ -34,11 +41,11 @@ class State(StrEnum):
 
 
 class QueueFull(TooMany):
-    """As many requests are in flight as the server admits."""
+    """As many requests are in flight as the server admits of this client."""
 
     def __init__(self, depth: int) -> None:
         super().__init__(
-            "the queue is full; try again in a few seconds",
+            "the queue is full for this client; try again in a few seconds",
             headers={"Retry-After": str(QUEUE_FULL_RETRY_S), "X-Queue-Depth": str(depth)},
         )
 
@@ -55,10 +62,11 @@ class Cancelled(ApiError):
 class Ticket:
     """A chat request from admission to its end; times are seconds of the monotonic clock."""
 
-    def __init__(self, number: int, lane: "Lane", client: str, model: str, entered: float) -> None:
+    def __init__(self, number: int, lane: "Lane", owner: Owner, model: str, entered: float) -> None:
         self.number = number
         self.lane = lane
-        self.client = client
+        self.owner = owner
+        self.client = owner[1]
         self.model = model
         self.state = State.QUEUED
         self.entered = entered
@@ -70,8 +78,9 @@ class Ticket:
         self.completion_tokens = 0
         self.first_token_ms: float | None = None
         self.stopped_by: ApiError | None = None
-        self.position = 1 + len(lane.unfinished)
-        self.depth = self.position
+        self.turn = lane.next_turn(owner)
+        self.position = 1 + sum(lane.runs_before(other, self) for other in lane.unfinished.values())
+        self.depth = 1 + len(lane.unfinished)
         self.wait_ms = round((self.position - 1) * lane.average_s * 1000)
         self._task = asyncio.current_task()
 
@@ -107,14 +116,22 @@ class Ticket:
 
 
 class Lane:
-    """What serialises generation: *concurrency* at a time, the ready ones in order of arrival."""
+    """What serialises generation: *concurrency* at a time, clients in turn, each in its order.
+
+    A request's turn is one after that of its client's last one, and not before those that run
+    when it arrives. The ready request of the lowest turn runs next, of equal ones the first to
+    arrive. So a single client's requests run as they come, and whoever joins waits for one
+    request of each other client, however many those have in line.
+    """
 
     def __init__(self, name: str, concurrency: int = 1) -> None:
         self.name = name
         self.concurrency = concurrency
         self.unfinished: dict[int, Ticket] = {}
         self.holders: set[int] = set()
-        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._waiting: dict[Ticket, asyncio.Future[None]] = {}
+        self._turn = 0
+        """The latest that has come."""
         self._seconds: deque[float] = deque(maxlen=HISTORY)
 
     @property
@@ -132,11 +149,22 @@ class Lane:
         """Requests that generate."""
         return sum(ticket.state is State.RUNNING for ticket in self.unfinished.values())
 
+    def next_turn(self, owner: Owner) -> int:
+        """The turn of a request that arrives now."""
+        own = [ticket.turn for ticket in self.unfinished.values() if ticket.owner == owner]
+        return 1 + max(self._turn, *own) if own else 1 + self._turn
+
+    def runs_before(self, ticket: Ticket, other: Ticket) -> bool:
+        """Whether a request generates before another one that is not further than it."""
+        if ticket.number in self.holders:
+            return True
+        return (ticket.turn, ticket.number) < (other.turn, other.number)
+
     async def take(self, ticket: Ticket) -> None:
         """Wait for a place in the lane; whoever gets one must `give` it back."""
         if len(self.holders) >= self.concurrency or self._waiting:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting[ticket.number] = turn
+            self._waiting[ticket] = turn
             try:
                 await turn
             except BaseException:
@@ -144,20 +172,24 @@ class Lane:
                     self.give(ticket)  # the turn came in the very moment the waiter left
                 raise
             finally:
-                self._waiting.pop(ticket.number, None)
+                self._waiting.pop(ticket, None)
         else:
-            self.holders.add(ticket.number)
+            self._hold(ticket)
 
     def give(self, ticket: Ticket) -> None:
-        """Give the place back; the first waiting request gets it."""
+        """Give the place back; the waiting request whose turn it is gets it."""
         self.holders.discard(ticket.number)
-        for number in sorted(self._waiting):
+        for waiting in sorted(self._waiting, key=lambda each: (each.turn, each.number)):
             if len(self.holders) >= self.concurrency:
                 return
-            turn = self._waiting.pop(number)
-            if not turn.done():
-                self.holders.add(number)
-                turn.set_result(None)
+            place = self._waiting.pop(waiting)
+            if not place.done():
+                self._hold(waiting)
+                place.set_result(None)
+
+    def _hold(self, ticket: Ticket) -> None:
+        self.holders.add(ticket.number)
+        self._turn = max(self._turn, ticket.turn)
 
     def completed(self, seconds: float) -> None:
         """Take the generation time of a completed request into the mean."""
@@ -178,7 +210,11 @@ class Totals:
 
 
 class Admission:
-    """Admits chat requests over all lanes, counts them, and remembers the last ones."""
+    """Admits chat requests of all lanes, counts them, and remembers the last ones.
+
+    One client may have *limit* requests in flight in a lane. While others want in as well, room
+    beyond that is theirs: see `_has_room`.
+    """
 
     def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.limit = limit
@@ -194,17 +230,36 @@ class Admission:
         """Waiting and running requests in order of arrival."""
         return list(self._unfinished.values())
 
-    def enter(self, number: int, lane: Lane, client: str, model: str) -> Ticket:
+    def enter(self, number: int, lane: Lane, owner: Owner, model: str) -> Ticket:
         """Admit a request, or raise `QueueFull`; nothing is awaited in between."""
         if self.closed is not None:
             raise self.closed
-        if len(self._unfinished) >= self.limit:
-            raise QueueFull(len(self._unfinished))
-        ticket = Ticket(number, lane, client, model, self._clock())
+        if not self._has_room(lane, owner):
+            raise QueueFull(len(lane.unfinished))
+        ticket = Ticket(number, lane, owner, model, self._clock())
         self._unfinished[number] = ticket
         lane.unfinished[number] = ticket
         self.totals.admitted += 1
         return ticket
+
+    def _has_room(self, lane: Lane, owner: Owner) -> bool:
+        """Whether the lane takes one more request of *owner*.
+
+        Up to the limit the lane is for whoever comes first. Beyond, a client may have no more
+        than an equal share of the limit, at least one request: so those who hold the places keep
+        nobody out. As clients name themselves, those of one address are limited together.
+        """
+        held = Counter(ticket.owner for ticket in lane.unfinished.values())
+        total, own = held.total(), held[owner]
+        if total < self.limit:
+            return True
+        share = max(1, self.limit // (len(held) + (owner not in held)))
+        of_address = sum(count for (address, _), count in held.items() if address == owner[0])
+        return (
+            own < share
+            and of_address < ADDRESS_QUEUES * self.limit
+            and total < LANE_QUEUES * self.limit
+        )
 
     def started(self, ticket: Ticket) -> None:
         """The request holds its lane and begins to generate its first reply, or a further one."""
@@ -350,10 +405,10 @@ class Chats:
         self.request_s = settings.request_timeout_ms / 1000
         self.queue_s = settings.queue_timeout_ms / 1000
 
-    def admit(self, number: int, client: str, model: str) -> Ticket:
+    def admit(self, number: int, owner: Owner, model: str) -> Ticket:
         """A place in the queue of the model's lane; raises `QueueFull`."""
         lane = self.system if model == SYSTEM_MODEL else self.local
-        ticket = self.admission.enter(number, lane, client, model)
+        ticket = self.admission.enter(number, lane, owner, model)
         if self.queue_s:
             late = TimedOut("the request waited too long in the queue")
             asyncio.get_running_loop().call_later(self.queue_s, _stop_queued, ticket, late)

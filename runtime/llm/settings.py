@@ -136,7 +136,7 @@ class LlmSettings(Settings):
         30_000, description="a stream's reader that takes nothing for this long is cut off"
     )
     max_queue_depth: Annotated[int, Clamp(1, 100)] = Field(
-        8, description="chat requests in flight, waiting and running; one more gets 429"
+        8, description="chat requests of a client in flight, waiting and running; one more gets 429"
     )
     max_prompt_chars: Annotated[int, Clamp(512, 2_000_000)] = Field(
         100_000, description="characters of all messages of a request together"

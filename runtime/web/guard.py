@@ -38,7 +38,7 @@ class Limits:
     idle_s: float = 75.0
     """Seconds that a connection may wait for its next request."""
     silent_s: float = 2.0
-    """Seconds after which a connection that has sent nothing yet gives way to a new one."""
+    """Seconds after which a connection that has not sent a whole request gives way to a new one."""
     stall_s: float = 30.0
     """Seconds in which a reader must take something of an answer."""
     line_bytes: int = 8190
@@ -63,7 +63,7 @@ class Guard:
     refused: int = 0
     """Connections turned away because there were too many."""
     displaced: int = 0
-    """Connections at rest that were closed to make room for new ones."""
+    """Connections without a whole request that were closed to make room for new ones."""
     slow: int = 0
     """Connections closed because a request head did not come, or an answer was not taken."""
     malformed: int = 0
@@ -84,19 +84,24 @@ class Guard:
         return len(self._open)
 
     def admit(self, connection: "GuardedConnection", peer: str) -> bool:
-        """Count a new connection; where there are too many, the one longest at rest gives way."""
+        """Count a new connection; where there are too many, another one may have to give way.
+
+        Of the address that has most, one whose request does not come goes first, then the one
+        longest at rest. Whoever waits for an answer, or reads one, stays.
+        """
         of_peer = self._peers[peer] >= self.limits.per_peer
         if of_peer or len(self._open) >= self.limits.connections:
             now = asyncio.get_running_loop().time()
-            among = (c for c in self._open if not of_peer or c.peer == peer)
-            resting = max(among, key=lambda c: c.rest_s(now) or -1.0, default=None)
-            if resting is None or resting.rest_s(now) is None:
+            among = [c for c in self._open if not of_peer or c.peer == peer]
+            idle = {c: rank for c in among if (rank := c.idleness(now)) is not None}
+            if not idle:
                 self.refused += 1
                 self._leaving.add(connection)
                 return False
+            leaver = max(idle, key=lambda c: (self._peers[c.peer], *idle[c]))
             self.displaced += 1
-            resting.force_close()
-            self.forget(resting)
+            leaver.give_way()
+            self.forget(leaver)
         self._open.add(connection)
         self._peers[peer] += 1
         if self._timer is None:
@@ -132,6 +137,7 @@ class GuardedConnection(web.RequestHandler):
     """aiohttp's connection with an end to its patience and our envelope for what is no HTTP."""
 
     __slots__ = (
+        "_body_since",
         "_guard",
         "_head_bytes",
         "_head_since",
@@ -161,6 +167,7 @@ class GuardedConnection(web.RequestHandler):
         self._welcome = True
         self._wire: asyncio.Transport | None = None
         self._payload: StreamReader = EMPTY_PAYLOAD
+        self._body_since = 0.0
         self._head_bytes = 0
         self._head_since: float | None = None
         self._stuck = 0
@@ -202,6 +209,7 @@ class GuardedConnection(web.RequestHandler):
             # A head without a body that is not the end of the data has the next one behind it.
             more = self._payload is EMPTY_PAYLOAD and not data.endswith(b"\n\r\n")
             self._head_bytes, self._head_since = 0, self._loop.time() if more and data else None
+            self._body_since = self._loop.time()
         elif data and not in_body:
             self._head_bytes += len(data)
             if self._head_since is None:
@@ -217,7 +225,30 @@ class GuardedConnection(web.RequestHandler):
             self.transport.write(_raw(self._guard.render, error))
         self.force_close()
 
-    def rest_s(self, now: float) -> float | None:
+    def idleness(self, now: float) -> tuple[bool, float] | None:
+        """Whether half a request has come, and for how long not the rest; None while it is busy."""
+        patience = self._guard.limits.silent_s
+        if not self._payload.is_eof():
+            since: float | None = self._body_since
+        elif self._request_in_progress or self._messages:
+            since = None
+        else:
+            since = self._head_since if self._head_bytes else None
+        if since is not None:
+            return (True, now - since) if now - since > patience else None
+        rest = self._rest_s(now)
+        return None if rest is None else (False, rest)
+
+    def give_way(self) -> None:
+        """Close for the sake of another; a client whose request was coming is told so."""
+        current = self._current_request
+        coming = self._head_bytes or not self._payload.is_eof()
+        begun = current is not None and current.writer.output_size > 0
+        if coming and not begun and self.transport is not None:
+            self.transport.write(_raw(self._guard.render, Crowded()))
+        self.force_close()
+
+    def _rest_s(self, now: float) -> float | None:
         """Seconds that this connection has waited for a request; None while it does not rest."""
         transport, limits = self.transport, self._guard.limits
         if transport is None or self._head_bytes or self._messages or self._request_in_progress:

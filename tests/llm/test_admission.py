@@ -1,10 +1,15 @@
 """Admission and lanes: limits, order, estimates, and that the counters always add up."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
-from runtime.llm.chats import Admission, Cancelled, Lane, QueueFull, State, Ticket
+from runtime.llm.chats import Admission, Cancelled, Lane, Owner, QueueFull, State, Ticket
+from tests.llm.serverkit import until
+
+A, B, C = (("10.0.0.1", name) for name in "abc")
+ELSEWHERE = ("10.0.0.2", "a")
 
 
 class Clock:
@@ -19,43 +24,121 @@ class Clock:
 
 async def test_the_running_request_counts_in_the_limit_and_in_the_position() -> None:
     admission, lane = Admission(3), Lane("local")
-    first = admission.enter(1, lane, "a", "m")
+    first = admission.enter(1, lane, A, "m")
     await lane.take(first)
     admission.started(first)
 
-    second, third = admission.enter(2, lane, "a", "m"), admission.enter(3, lane, "a", "m")
+    second, third = admission.enter(2, lane, A, "m"), admission.enter(3, lane, A, "m")
 
     assert [ticket.position for ticket in (first, second, third)] == [1, 2, 3]
     assert (lane.running, lane.waiting) == (1, 2)
     with pytest.raises(QueueFull) as refused:
-        admission.enter(4, lane, "a", "m")
+        admission.enter(4, lane, A, "m")
     assert refused.value.headers == {"Retry-After": "5", "X-Queue-Depth": "3"}
     assert admission.totals.admitted == 3
 
 
-async def test_the_limit_is_over_all_lanes_and_positions_are_within_one() -> None:
+async def test_each_lane_has_a_limit_and_positions_of_its_own() -> None:
     admission, local, system = Admission(2), Lane("local"), Lane("sysmodel")
 
-    assert admission.enter(1, local, "a", "m").position == 1
-    assert admission.enter(2, system, "a", "m").position == 1
+    assert [admission.enter(number, local, A, "m").position for number in (1, 2)] == [1, 2]
     with pytest.raises(QueueFull):
-        admission.enter(3, system, "a", "m")
+        admission.enter(3, local, A, "m")
+    assert admission.enter(4, system, A, "m").position == 1
+
+
+def enter(admission: Admission, lane: Lane, owner: Owner, first: int, count: int) -> list[Ticket]:
+    """As many of *count* requests as are admitted, numbered from *first*."""
+    admitted = []
+    for number in range(first, first + count):
+        with suppress(QueueFull):
+            admitted.append(admission.enter(number, lane, owner, "m"))
+    return admitted
+
+
+async def test_a_client_that_fills_its_queue_keeps_no_other_out() -> None:
+    admission, lane = Admission(8), Lane("local")
+
+    assert len(enter(admission, lane, A, 1, 20)) == 8
+    assert len(enter(admission, lane, B, 100, 20)) == 4  # half of a queue, as there are two
+    assert len(enter(admission, lane, C, 200, 20)) == 2
+    assert enter(admission, lane, A, 300, 20) == []
+
+
+async def test_an_address_that_changes_its_name_all_the_time_keeps_no_other_out() -> None:
+    admission, lane = Admission(8), Lane("local")
+    for number in range(1000):
+        enter(admission, lane, ("10.0.0.1", f"name {number}"), number, 1)
+
+    assert len(lane.unfinished) == 16
+    assert len(enter(admission, lane, ELSEWHERE, 2000, 20)) == 1
+
+
+async def test_there_is_an_end_to_what_all_addresses_may_have_in_line() -> None:
+    admission, lane = Admission(2), Lane("local")
+    for number in range(100):
+        enter(admission, lane, (f"10.0.0.{number}", "a"), number, 1)
+
+    assert len(lane.unfinished) == 16
+
+
+async def run_all(admission: Admission, lane: Lane, tickets: list[Ticket]) -> list[Ticket]:
+    """Let the requests generate one after the other; the order in which they did."""
+    order: list[Ticket] = []
+
+    async def request(ticket: Ticket) -> None:
+        await lane.take(ticket)
+        order.append(ticket)
+        admission.finish(ticket, State.COMPLETED)
+        lane.give(ticket)
+
+    await asyncio.gather(*map(request, tickets))
+    return order
+
+
+async def test_clients_take_turns_and_the_position_is_the_one_in_that_order() -> None:
+    admission, lane = Admission(8), Lane("local")
+    many = enter(admission, lane, A, 1, 6)
+    await lane.take(many[0])
+    joined = enter(admission, lane, B, 10, 2)
+    late = enter(admission, lane, C, 20, 1)
+
+    assert [ticket.position for ticket in many] == [1, 2, 3, 4, 5, 6]
+    # one of A runs, and one more of it came before B and C did
+    assert [(t.position, t.depth) for t in (*joined, *late)] == [(3, 7), (5, 8), (4, 9)]
+    waiting = asyncio.ensure_future(run_all(admission, lane, [*many[1:], *joined, *late]))
+    await until(lambda: len(lane._waiting) == 8)
+    admission.finish(many[0], State.COMPLETED)
+    lane.give(many[0])
+
+    order = [ticket.number for ticket in await waiting]
+    assert order == [2, 10, 20, 3, 11, 4, 5, 6]
+
+
+async def test_a_client_that_asks_again_and_again_does_not_overtake_one_that_waits() -> None:
+    admission, lane = Admission(8), Lane("local")
+    (running,) = enter(admission, lane, A, 1, 1)
+    await lane.take(running)
+    (waits,) = enter(admission, lane, B, 2, 1)
+    for number in range(3, 9):
+        (again,) = enter(admission, lane, A, number, 1)
+        assert lane.runs_before(waits, again)
 
 
 async def test_the_estimate_is_the_mean_of_completed_requests_times_those_ahead() -> None:
     clock = Clock()
     admission, lane = Admission(8, clock), Lane("local")
     for number, seconds in ((1, 2.0), (2, 4.0)):
-        ticket = admission.enter(number, lane, "a", "m")
+        ticket = admission.enter(number, lane, A, "m")
         admission.started(ticket)
         clock.now += seconds
         admission.finish(ticket, State.COMPLETED)
-    failed = admission.enter(3, lane, "a", "m")
+    failed = admission.enter(3, lane, A, "m")
     admission.started(failed)
     clock.now += 100.0
     admission.finish(failed, State.ERRORED)
 
-    waits = [admission.enter(number, lane, "a", "m").wait_ms for number in (4, 5, 6)]
+    waits = [admission.enter(number, lane, A, "m").wait_ms for number in (4, 5, 6)]
 
     assert waits == [0, 3000, 6000]
     assert admission.totals.inference_s == pytest.approx(6.0)
@@ -65,7 +148,7 @@ async def test_the_mean_is_over_the_last_fifty() -> None:
     clock = Clock()
     admission, lane = Admission(8, clock), Lane("local")
     for number in range(1, 101):
-        ticket = admission.enter(number, lane, "a", "m")
+        ticket = admission.enter(number, lane, A, "m")
         admission.started(ticket)
         clock.now += 9.0 if number <= 50 else 1.0
         admission.finish(ticket, State.COMPLETED)
@@ -90,7 +173,7 @@ async def test_ready_requests_run_in_order_of_arrival_one_at_a_time() -> None:
         running -= 1
         lane.give(ticket)
 
-    tickets = [admission.enter(number, lane, "a", "m") for number in range(1, 7)]
+    tickets = [admission.enter(number, lane, A, "m") for number in range(1, 7)]
     await lane.take(tickets[0])
     waiting = [asyncio.create_task(request(ticket)) for ticket in reversed(tickets[1:])]
     await asyncio.sleep(0)
@@ -102,7 +185,7 @@ async def test_ready_requests_run_in_order_of_arrival_one_at_a_time() -> None:
 
 async def test_a_waiter_that_leaves_disturbs_nobody() -> None:
     admission, lane = Admission(8), Lane("local")
-    tickets = [admission.enter(number, lane, "a", "m") for number in (1, 2, 3)]
+    tickets = [admission.enter(number, lane, A, "m") for number in (1, 2, 3)]
     await lane.take(tickets[0])
     leaver = asyncio.create_task(lane.take(tickets[1]))
     stayer = asyncio.create_task(lane.take(tickets[2]))
@@ -119,7 +202,7 @@ async def test_a_waiter_that_leaves_disturbs_nobody() -> None:
 
 async def test_a_turn_that_comes_as_its_waiter_leaves_goes_to_the_next() -> None:
     admission, lane = Admission(8), Lane("local")
-    tickets = [admission.enter(number, lane, "a", "m") for number in (1, 2, 3)]
+    tickets = [admission.enter(number, lane, A, "m") for number in (1, 2, 3)]
     await lane.take(tickets[0])
     leaver = asyncio.create_task(lane.take(tickets[1]))
     stayer = asyncio.create_task(lane.take(tickets[2]))
@@ -138,7 +221,7 @@ async def test_a_stopped_request_raises_the_reason_and_a_foreign_cancellation_pa
     seen: list[Ticket] = []
 
     async def request(number: int) -> None:
-        ticket = admission.enter(number, lane, "a", "m")
+        ticket = admission.enter(number, lane, A, "m")
         seen.append(ticket)
         entered.set()
         with ticket.stoppable():

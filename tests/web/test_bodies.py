@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -14,11 +13,10 @@ from runtime.web.serve import Running, started
 from tests.web import sample
 from tests.web.raw import Wire, connected, head
 from tests.web.sample import make_app
-from tests.web.test_guard import until
+from tests.web.test_guard import LINUX, until
 
 LARGE = 400_000
 ROOM = 500_000
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere loopback is one address")
 
 
 @pytest.fixture(autouse=True)

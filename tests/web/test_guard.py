@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import pytest
 
@@ -19,6 +20,7 @@ HEALTH = head("GET /health HTTP/1.1")
 SHORT = Limits(head_s=0.2, stall_s=0.2)
 
 
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere loopback is one address")
 FIVE = pytest.mark.parametrize(
     "limits", [Limits(connections=5), Limits(per_peer=5)], ids=["in all", "of a peer"]
 )
@@ -67,7 +69,7 @@ async def test_the_connection_longest_at_rest_gives_way_to_a_new_one(limits: Lim
         assert (server.guard.displaced, server.guard.refused) == (1, 0)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere loopback is one address")
+@LINUX
 async def test_the_connections_of_one_peer_do_not_displace_those_of_others() -> None:
     async with (
         started(make_app(), limits=Limits(per_peer=1)) as server,
@@ -95,6 +97,52 @@ async def test_connections_that_never_speak_give_way_too() -> None:
         await asyncio.sleep(0.1)  # what is measured is that they say nothing for this long
         assert (await exchange(server, HEALTH)).status == 200
         assert (server.guard.displaced, server.guard.refused) == (1, 0)
+
+
+HALVES = {
+    "half a head": b"GET /hea",
+    "half a body": head("POST /v1/items HTTP/1.1", "Content-Length: 500") + b"{",
+    "drops of a body": head("POST /v1/items HTTP/1.1", "Transfer-Encoding: chunked") + b"1\r\n{",
+}
+
+
+@FIVE
+@pytest.mark.parametrize("sent", HALVES.values(), ids=HALVES)
+async def test_a_request_that_does_not_come_gives_way_and_is_told(
+    limits: Limits, sent: bytes
+) -> None:
+    limits = replace(limits, silent_s=0.05)
+    async with started(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+        (reading,) = await busy(stack, server, 1)
+        wires = [await stack.enter_async_context(connected(server)) for _ in range(4)]
+        for wire in wires:
+            await wire.send(sent)
+        await until(lambda: server.guard.connections == 5)
+        await asyncio.sleep(0.1)  # what is measured is that the rest does not come for this long
+        assert (await exchange(server, HEALTH)).status == 200
+        assert (await wires[0].answer()).status == 503
+        assert (server.guard.displaced, server.guard.refused) == (1, 0)
+        assert not reading.reader.at_eof()
+
+
+@LINUX
+async def test_the_address_with_most_connections_makes_room() -> None:
+    limits = Limits(connections=5, silent_s=0.05)
+    async with started(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+        few = [await stack.enter_async_context(connected(server, "127.0.0.2")) for _ in range(2)]
+        for wire in few:
+            await wire.send(HEALTH)
+            assert (await wire.answer()).status == 200
+        for _ in range(3):
+            wire = await stack.enter_async_context(connected(server))
+            await wire.send(HEALTH)
+            assert (await wire.answer()).status == 200
+        async with connected(server, "127.0.0.3") as newcomer:
+            await newcomer.send(HEALTH)
+            assert (await newcomer.answer()).status == 200
+        for wire in few:  # though they have rested longest
+            await wire.send(HEALTH)
+            assert (await wire.answer()).status == 200
 
 
 async def test_a_client_turned_away_reads_its_answer_also_behind_a_body() -> None:

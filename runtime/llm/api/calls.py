@@ -167,8 +167,9 @@ def admit(request: web.Request, model: str) -> Ticket:
     """
     service = request.app[SERVICE]
     client = client_id(request.headers.get("User-Agent"))
+    number, owner = int(logs.request_id.get() or 0), (request.remote or "", client)
     try:
-        ticket = service.chats.admit(int(logs.request_id.get() or 0), client, model)
+        ticket = service.chats.admit(number, owner, model)
     except QueueFull:
         service.rejected("queue")
         raise

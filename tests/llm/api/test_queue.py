@@ -31,6 +31,20 @@ async def test_the_ninth_request_at_once_is_refused_and_waiting_ones_are_counted
     assert server.service.admission.totals.completed == 8
 
 
+async def test_a_client_that_fills_its_queue_keeps_no_other_out(server: Server) -> None:
+    body = chat("endless", max_completion_tokens=2000)
+    greedy = [asyncio.ensure_future(server.request("POST", CHAT, json=body)) for _ in range(12)]
+    await until(lambda: len(server.service.chats.local.unfinished) == 8)
+
+    answer = await server.ask("recall", "<gold>", headers={"User-Agent": "another"})
+
+    assert (answer.status, answer.said) == (200, REPLIES["<gold>"])
+    assert int(answer.headers["X-Queue-Position"]) < int(answer.headers["X-Queue-Depth"]) == 9
+    assert not all(task.done() for task in greedy)  # it did not wait for all of them
+    for task in greedy:
+        task.cancel()
+
+
 def _in_line(server: Server, waiting: int) -> bool:
     return len(server.service.chats.local._waiting) == waiting
 

@@ -1,19 +1,20 @@
 """Bodies that never end, from one program or many: what they cost, and who is served meanwhile."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
+import aiohttp
 import psutil
 import pytest
 
 from tests.llm.faults.program import Program, running
-from tests.llm.serverkit import REPLIES
+from tests.llm.serverkit import CHAT, REPLIES, chat
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
-HALF_SENT = 50
 BODY_BYTES = 20_000_000
 SENT_BYTES = 19_000_000
 PIECE = b"x" * 1_000_000
@@ -71,6 +72,64 @@ async def test_fifty_half_sent_bodies_cost_little_and_all_of_it_is_given_back(
     assert set(answers) <= {None, 503}
     assert (status, health["status"]) == (200, "ok")
     assert REPLIES["<gold>"].encode() in said
+
+
+LORISES = (
+    b"",
+    b"GET /hea",
+    b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 400000\r\n\r\n{",
+    b"POST /v1/documents HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+)
+
+
+async def drip(program: Program, begun: bytes) -> None:
+    """A connection that sends a byte now and then, and begins anew when it is closed."""
+    while True:
+        with suppress(ConnectionError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", program.ready["port"])
+            try:
+                writer.write(begun)
+                while not reader.at_eof() and begun:
+                    await asyncio.sleep(0.3)
+                    writer.write(b"1\r\n1\r\n" if begun.endswith(b"\r\n") else b"1")
+                    await writer.drain()
+                await reader.read()
+            finally:
+                writer.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere loopback is one address")
+async def test_two_hundred_slow_connections_of_one_address_stop_nobody(
+    tmp_path: Path, models: Path
+) -> None:
+    async with running(tmp_path, models) as program, asyncio.TaskGroup() as group:
+        flood = [group.create_task(drip(program, LORISES[n % 4])) for n in range(200)]
+        await asyncio.sleep(1)  # it may take hold
+        elsewhere = aiohttp.TCPConnector(local_addr=("127.0.0.2", 0), force_close=True)
+        async with aiohttp.ClientSession(program.url, connector=elsewhere) as other:
+            for _ in range(20):
+                async with other.get("/health") as health, other.post(CHAT, json=ASK) as reply:
+                    assert (health.status, reply.status) == (200, 200)
+        # Its own address may find all places taken for the two seconds that half a request gets.
+        same = aiohttp.TCPConnector(force_close=True)
+        async with aiohttp.ClientSession(program.url, connector=same) as own:
+            for _ in range(20):
+                assert await _patiently(own) == 200
+        for task in flood:
+            task.cancel()
+
+
+ASK = chat("recall", "<gold>")
+
+
+async def _patiently(client: aiohttp.ClientSession) -> int:
+    """The status of a chat, which is asked again as long as Retry-After invites to it."""
+    for _ in range(20):
+        async with client.post(CHAT, json=ASK) as reply:
+            if reply.status != 503:
+                return reply.status
+            await asyncio.sleep(int(reply.headers["Retry-After"]))
+    return 503
 
 
 async def _status(reader: asyncio.StreamReader) -> int | None:
