@@ -15,6 +15,7 @@ from aiohttp import web
 from runtime.llm import VERSION
 from runtime.llm.api import (
     chat,
+    completions,
     documents,
     embeddings,
     health,
@@ -62,6 +63,7 @@ GROUPS: Final[tuple[Routes, ...]] = (
     health.routes,
     models.routes,
     chat.routes,
+    completions.routes,
     embeddings.routes,
     documents.routes,
     tenants.routes,
@@ -70,6 +72,7 @@ GROUPS: Final[tuple[Routes, ...]] = (
     pages.routes,
     pages.files,
 )
+GENERATING: Final = (chat.PATH, completions.PATH)
 EXPOSED: Final = (
     "X-Request-Id",
     "X-Client-Id",
@@ -251,8 +254,8 @@ def _log_request(ticket: Ticket) -> None:
 
 
 async def _sign_chat(request: web.Request, response: web.StreamResponse) -> None:
-    """Chat answers, errors included, say who asked, where it stood and what not to repeat."""
-    if request.path != chat.PATH:
+    """Generated answers, errors included, say who asked, where it stood and what not to repeat."""
+    if request.path not in GENERATING:
         return
     name = client_id(request.headers.get("User-Agent"))
     response.headers["X-Client-Id"] = header_safe(name)

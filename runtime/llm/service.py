@@ -20,6 +20,7 @@ from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.settings import LlmSettings
 from runtime.llm.values import Outcome
+from runtime.web.errors import NotFound
 from runtime.web.metrics import Counts
 
 NAMED_CLIENTS: Final = 32
@@ -115,6 +116,12 @@ class Service:
 
 
 SERVICE: Final = web.AppKey("service", Service)
+
+
+def needs_compat(request: web.Request) -> None:
+    """Raise `NotFound` for a route that only general clients need, unless `compat` is on."""
+    if not request.app[SERVICE].settings.compat:
+        raise NotFound("this route is off here; the setting compat turns it on")
 
 
 def body_cap(app: web.Application) -> int:

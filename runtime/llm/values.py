@@ -91,6 +91,8 @@ class ChatCall:
     """What the reply may call; empty: nothing, and no text is read as a call."""
     template_options: Mapping[str, object] = field(default_factory=dict)
     """Further variables of the chat template; JSON values."""
+    prompt: str | None = None
+    """A text to continue as it stands, control tokens included, in place of any chat template."""
 
 
 @dataclass(frozen=True)

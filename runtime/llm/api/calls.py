@@ -4,8 +4,10 @@ A `Form` says how the answer looks on the wire; everything else is the same for 
 """
 
 import asyncio
+import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 from aiohttp import web
@@ -27,7 +29,8 @@ from runtime.llm.errors import (
 )
 from runtime.llm.identity import client_id, header_safe
 from runtime.llm.service import SERVICE, Service
-from runtime.llm.values import ChatCall, Outcome, Piece
+from runtime.llm.settings import LlmSettings
+from runtime.llm.values import ChatCall, Outcome, Piece, Sampling
 from runtime.web import logs
 from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
 from runtime.web.sse import EventStream, ReaderGone
@@ -43,6 +46,7 @@ HEADERS: Final[Mapping[str, str]] = {
     HEADER: "fields of the request that have no effect here, with commas between them",
 }
 """What every answer of a route of this road says in its head."""
+_SEEDS: Final = 0xFFFFFFFF
 
 
 class RateLimited(TooMany):
@@ -178,6 +182,25 @@ def admit(request: web.Request, model: str) -> Ticket:
     return ticket
 
 
+def usual_sampling(settings: LlmSettings) -> Sampling:
+    """The choice of tokens for a request that says nothing of it, with a seed of its own."""
+    return Sampling(
+        temperature=settings.temperature,
+        top_k=settings.top_k,
+        top_p=settings.top_p,
+        seed=secrets.randbits(32),
+    )
+
+
+def choices_of(call: ChatCall, count: int) -> list[ChatCall]:
+    """The call *count* times, each with a seed of its own; the first alone may have a session."""
+    first = call.sampling
+    return [call] + [
+        replace(call, session_id=None, sampling=replace(first, seed=(first.seed + number) % _SEEDS))
+        for number in range(1, count)
+    ]
+
+
 def state_after(error: ApiError) -> State:
     """How a request that ended with *error* is counted: stopping it on purpose is no failure."""
     return State.CANCELLED if isinstance(error, Cancelled | ShuttingDown) else State.ERRORED
@@ -242,6 +265,8 @@ async def _run(
             if stream is not None:
                 await stream.send(form.begin(reply))
             async for piece in generation:
+                if not piece.text:  # only a sign that the prompt is being read
+                    continue
                 _note_first(ticket)
                 reply.add(piece)
                 if stream is not None:

@@ -1,13 +1,22 @@
 """Chat completions: one reply as JSON, or as a stream of events."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from aiohttp import web
 
-from runtime.llm.api.calls import ERRORS, HEADERS, Reply, admit, answer, take_token, total_of
-from runtime.llm.api.effects import EFFECTS, watch_effects
+from runtime.llm.api.calls import (
+    ERRORS,
+    HEADERS,
+    Reply,
+    admit,
+    answer,
+    choices_of,
+    take_token,
+    total_of,
+    usual_sampling,
+)
+from runtime.llm.api.effects import watch_effects
 from runtime.llm.api.wire import (
     DONE,
     ChatCompletion,
@@ -25,7 +34,7 @@ from runtime.llm.api.wire import (
 from runtime.llm.chats import Ticket, fingerprint
 from runtime.llm.identity import tenant_id
 from runtime.llm.service import SERVICE, Service, body_cap
-from runtime.llm.values import SYSTEM_MODEL, ChatCall, Outcome, Piece, Sampling
+from runtime.llm.values import SYSTEM_MODEL, ChatCall, Outcome, Piece
 from runtime.web.errors import ApiError
 from runtime.web.routes import Routes
 
@@ -48,22 +57,27 @@ async def chat_completions(
     """Answer a conversation, as one JSON object or as Server-Sent Events."""
     service = request.app[SERVICE]
     check_turns(body.turns(), service.settings.max_prompt_chars)
-    call = call_of(body, service, request.headers)
-    if call.model == SYSTEM_MODEL and body.stop:
-        request[EFFECTS].ignore("stop")
-    ticket = admit(request, call.model)
+    calls = calls_of(body, service, request.headers)
+    ticket = admit(request, calls[0].model)
     usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-    form = ChatForm(ticket, with_usage=usage, report_length=service.settings.honors("length"))
-    return await answer(request, ticket, [call], form, stream=bool(body.stream))
+    form = ChatForm(
+        ticket,
+        choices=len(calls),
+        with_usage=usage,
+        report_length=service.settings.honors("length"),
+    )
+    return await answer(request, ticket, calls, form, stream=bool(body.stream))
 
 
 class ChatForm:
     """A chat completion, or its chunks."""
 
-    choices = 1
     last = DONE
 
-    def __init__(self, ticket: Ticket, *, with_usage: bool, report_length: bool) -> None:
+    def __init__(
+        self, ticket: Ticket, *, choices: int, with_usage: bool, report_length: bool
+    ) -> None:
+        self.choices = choices
         self._ticket = ticket
         self._with_usage = with_usage
         self._report_length = report_length
@@ -72,16 +86,16 @@ class ChatForm:
 
     def begin(self, reply: Reply) -> bytes:
         """The frame with the role."""
-        return self._frames.delta(role="assistant")
+        return self._frames.delta(reply.number, role="assistant")
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
         """A frame with text."""
-        return self._frames.delta(content=piece.text)
+        return self._frames.delta(reply.number, content=piece.text)
 
     def end(self, reply: Reply) -> bytes:
         """The frame that says why the text ended."""
         finish, truncated = finish_of(reply.outcome, report_length=self._report_length)
-        return self._frames.delta(finish=finish, truncated=truncated)
+        return self._frames.delta(reply.number, finish=finish, truncated=truncated)
 
     def finish(self, replies: Sequence[Reply]) -> bytes:
         """The frame with the usage, for a client that asked for it."""
@@ -108,39 +122,33 @@ class ChatForm:
     def _choice(self, reply: Reply) -> Choice:
         finish, truncated = finish_of(reply.outcome, report_length=self._report_length)
         return Choice(
+            index=reply.number,
             message=ReplyMessage(content=reply.text),
             finish_reason=finish,
             truncated=True if truncated else None,
         )
 
 
-def call_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> ChatCall:
-    """The request with every default filled in."""
+def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> list[ChatCall]:
+    """A call for each reply that is wanted, with every default filled in."""
     settings = service.settings
     owner = ""
     if settings.session_scope == "client":
         owner = tenant_id(headers.get("X-Client-Id"), headers.get("User-Agent"))
-    seed = body.seed if body.seed is not None else secrets.randbits(32)
-    sampling = Sampling(
-        temperature=settings.temperature if body.temperature is None else body.temperature,
-        top_k=settings.top_k if body.top_k is None else body.top_k,
-        top_p=settings.top_p if body.top_p is None else body.top_p,
-        seed=(seed & 0xFFFFFFFF) % 0xFFFFFFFF,  # the engine takes 32 set bits for a random seed
-    )
     reply_only = settings.honors("max_tokens")
     caps = [body.max_completion_tokens, body.max_tokens if reply_only else None]
     model = (body.model or "").strip() or settings.selected_model_id
-    is_local = model != SYSTEM_MODEL  # the system model knows neither conversations nor stops
-    return ChatCall(
+    call = ChatCall(
         model=model,
         turns=body.turns(),
-        sampling=sampling,
+        sampling=body.sampling(usual_sampling(settings)),
         max_tokens=None if reply_only else body.max_tokens,
         max_completion_tokens=min((cap for cap in caps if cap is not None), default=None),
         owner=owner,
-        session_id=(body.session_id or None) if is_local else None,
-        stop=body.stops() if is_local else (),
+        session_id=(body.session_id or None) if model != SYSTEM_MODEL else None,
+        stop=body.stops(),
     )
+    return choices_of(call, body.n or 1)
 
 
 def timings_of(ticket: Ticket, load_ms: float, outcome: Outcome) -> Timings:

@@ -1,7 +1,7 @@
 """What a chat client sends and receives: requests, replies, the frames of a stream."""
 
 from collections.abc import Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeVar
 
 import orjson
 from pydantic import (
@@ -19,14 +19,18 @@ from pydantic import (
 
 from runtime.llm.api.effects import NoEffect, Under
 from runtime.llm.errors import error_object
-from runtime.llm.values import Finish, Outcome, Role, Turn
+from runtime.llm.values import Finish, Outcome, Role, Sampling, Turn
 from runtime.web.errors import ApiError, BadRequest, TooLarge
 from runtime.web.sse import frame
 from runtime.web.wire import Wire
 
+T = TypeVar("T")
 MAX_MESSAGES = 2048
 MAX_STOPS = 4
 MAX_NAME = 256
+MAX_CHOICES = 16
+MAX_BIASES = 1024
+ModelName = Annotated[StrictStr, Field(max_length=MAX_NAME)]
 
 
 def _in_reach(value: object) -> object:
@@ -96,10 +100,82 @@ class StreamOptions(Wire):
     include_usage: StrictBool | None = Field(None, description="one more chunk with the usage")
 
 
-class ChatRequest(Wire):
+Number = StrictFloat | StrictInt
+Penalty = Annotated[Number, Field(ge=-2, le=2)]
+Tokens = Annotated[StrictInt, Field(ge=1, le=1 << 31)]
+
+
+class SamplingFields(Wire):
+    """How a reply is chosen, and what ends it: fields that every generating route has."""
+
+    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    top_k: Annotated[StrictInt, Field(ge=0, le=1000)] | None = Field(None, description="0: off")
+    top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
+    seed: Annotated[StrictInt, Field(ge=-(1 << 63), lt=1 << 64)] | None = None
+    stop: Annotated[
+        StrictStr | Annotated[list[StrictStr], Field(max_length=MAX_STOPS)] | None,
+        Under("stop", checked=True),
+    ] = Field(None, description="at most four texts that end the reply; setting honor_stop")
+    frequency_penalty: Annotated[Penalty | None, Under("sampling")] = None
+    presence_penalty: Annotated[Penalty | None, Under("sampling")] = None
+    repeat_penalty: Annotated[
+        Annotated[Number, Field(gt=0, le=10)] | None, Under("sampling", usual=1)
+    ] = Field(None, description="divides the logits of tokens that were there; 1: off")
+    min_p: Annotated[Annotated[Number, Field(ge=0, le=1)] | None, Under("sampling")] = Field(
+        None, description="least probability as a share of the likeliest token's; 0: off"
+    )
+    logit_bias: Annotated[
+        Annotated[
+            dict[
+                Annotated[str, Field(pattern="^[0-9]{1,9}$")],
+                Annotated[Number, Field(ge=-100, le=100)],
+            ],
+            Field(max_length=MAX_BIASES),
+        ]
+        | None,
+        Under("sampling"),
+    ] = Field(None, description="added to the logits of tokens, by their number")
+    n: Annotated[
+        Annotated[StrictInt, Field(ge=1, le=MAX_CHOICES)] | None, Under("sampling", usual=1)
+    ] = Field(None, description="replies to make, one after the other")
+
+    @field_validator("stop", mode="before")
+    @classmethod
+    def _stops_are_few(cls, value: object) -> object:
+        """Check the length before the union does, whose first error is that a list is not text."""
+        if isinstance(value, list) and len(value) > MAX_STOPS:
+            raise ValueError(f"at most {MAX_STOPS} texts")
+        return value
+
+    def stops(self) -> list[str]:
+        """The stop texts, as a list without empty ones."""
+        given = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        return [text for text in given if text]
+
+    def sampling(self, usual: Sampling) -> Sampling:
+        """The choice of tokens; what is not given is as in *usual*."""
+        seed = usual.seed if self.seed is None else self.seed
+        return Sampling(
+            temperature=_or(self.temperature, usual.temperature),
+            top_k=_or(self.top_k, usual.top_k),
+            top_p=_or(self.top_p, usual.top_p),
+            seed=(seed & 0xFFFFFFFF) % 0xFFFFFFFF,  # to the engine, all bits mean: any seed
+            frequency_penalty=_or(self.frequency_penalty, usual.frequency_penalty),
+            presence_penalty=_or(self.presence_penalty, usual.presence_penalty),
+            repeat_penalty=_or(self.repeat_penalty, usual.repeat_penalty),
+            min_p=_or(self.min_p, usual.min_p),
+            logit_bias=_or(self.logit_bias, usual.logit_bias),
+        )
+
+
+def _or(given: T | None, usual: T) -> T:
+    return usual if given is None else given
+
+
+class ChatRequest(SamplingFields):
     """A chat request; unknown fields are ignored."""
 
-    model: Annotated[StrictStr, Field(max_length=MAX_NAME)] | None = Field(
+    model: ModelName | None = Field(
         None, description="an id of GET /v1/models; absent: the model that the settings select"
     )
     messages: list[Message] = Field(
@@ -112,20 +188,20 @@ class ChatRequest(Wire):
     session_id: Annotated[StrictStr, Field(max_length=MAX_NAME)] | None = Field(
         None, description="keeps the conversation in the KV cache, so only new turns are prefilled"
     )
-    temperature: Annotated[StrictFloat | StrictInt, Field(ge=0, le=2)] | None = None
-    top_k: Annotated[StrictInt, Field(ge=0, le=1000)] | None = Field(None, description="0: off")
-    top_p: Annotated[StrictFloat | StrictInt, Field(gt=0, le=1)] | None = None
-    max_tokens: Annotated[StrictInt, Field(ge=1, le=1 << 31)] | None = Field(
-        None, description="total budget: prompt and reply together"
+    max_tokens: Tokens | None = Field(
+        None,
+        description="total budget: prompt and reply together; with the setting output_max_tokens"
+        " the reply alone",
     )
-    max_completion_tokens: Annotated[StrictInt, Field(ge=1, le=1 << 31)] | None = Field(
-        None, description="budget of the reply alone"
-    )
-    seed: Annotated[StrictInt, Field(ge=-(1 << 63), lt=1 << 64)] | None = None
-    stop: Annotated[
-        StrictStr | Annotated[list[StrictStr], Field(max_length=MAX_STOPS)] | None,
-        Under("stop", checked=True),
-    ] = Field(None, description="at most four texts that end the reply; setting honor_stop")
+    max_completion_tokens: Tokens | None = Field(None, description="budget of the reply alone")
+    logprobs: Annotated[object, Under("sampling")] = None
+    top_logprobs: Annotated[object, Under("sampling")] = None
+    response_format: Annotated[object, Under("format", usual={"type": "text"})] = None
+    grammar: Annotated[object, Under("format")] = None
+    tools: Annotated[object, Under("tools")] = None
+    tool_choice: Annotated[object, Under("tools", usual="auto")] = None
+    parallel_tool_calls: Annotated[object, Under("tools", usual=True)] = None
+    chat_template_kwargs: Annotated[object, Under("tools")] = None
     audio: NoEffect = None
     function_call: NoEffect = None
     functions: NoEffect = None
@@ -140,37 +216,10 @@ class ChatRequest(Wire):
     user: NoEffect = None
     verbosity: NoEffect = None
     web_search_options: NoEffect = None
-    n: Annotated[object, Under("sampling", usual=1)] = None
-    logprobs: Annotated[object, Under("sampling")] = None
-    top_logprobs: Annotated[object, Under("sampling")] = None
-    frequency_penalty: Annotated[object, Under("sampling")] = None
-    presence_penalty: Annotated[object, Under("sampling")] = None
-    repeat_penalty: Annotated[object, Under("sampling", usual=1)] = None
-    logit_bias: Annotated[object, Under("sampling")] = None
-    min_p: Annotated[object, Under("sampling")] = None
-    response_format: Annotated[object, Under("format", usual={"type": "text"})] = None
-    grammar: Annotated[object, Under("format")] = None
-    tools: Annotated[object, Under("tools")] = None
-    tool_choice: Annotated[object, Under("tools", usual="auto")] = None
-    parallel_tool_calls: Annotated[object, Under("tools", usual=True)] = None
-    chat_template_kwargs: Annotated[object, Under("tools")] = None
-
-    @field_validator("stop", mode="before")
-    @classmethod
-    def _stops_are_few(cls, value: object) -> object:
-        """Check the length before the union does, whose first error is that a list is not text."""
-        if isinstance(value, list) and len(value) > MAX_STOPS:
-            raise ValueError(f"at most {MAX_STOPS} texts")
-        return value
 
     def turns(self) -> list[Turn]:
         """The conversation as plain text."""
         return [message.turn() for message in self.messages]
-
-    def stops(self) -> list[str]:
-        """The stop texts, as a list without empty ones."""
-        given = [self.stop] if isinstance(self.stop, str) else self.stop or []
-        return [text for text in given if text]
 
 
 class TokenDetails(Wire):
@@ -209,9 +258,9 @@ class ReplyMessage(Wire):
 
 
 class Choice(Wire):
-    """The one choice of a completion."""
+    """A choice of a completion."""
 
-    index: Literal[0] = 0
+    index: int = 0
     message: ReplyMessage
     finish_reason: Literal["stop", "length"]
     truncated: Literal[True] | None = Field(
@@ -240,9 +289,9 @@ class Delta(Wire):
 
 
 class ChunkChoice(Wire):
-    """The one choice of a frame."""
+    """The choice that a frame adds to."""
 
-    index: Literal[0] = 0
+    index: int = 0
     delta: Delta
     finish_reason: Literal["stop", "length"] | None = None
     truncated: Literal[True] | None = None
@@ -289,6 +338,7 @@ class Frames:
 
     def delta(
         self,
+        index: int,
         *,
         role: Literal["assistant"] | None = None,
         content: str | None = None,
@@ -297,6 +347,7 @@ class Frames:
     ) -> bytes:
         """A frame with the role (the first), with text, or with why the text ended (the last)."""
         choice = ChunkChoice(
+            index=index,
             delta=Delta(role=role, content=content),
             finish_reason=finish,
             truncated=True if truncated else None,
@@ -322,14 +373,17 @@ def check_turns(turns: Sequence[Turn], max_chars: int) -> None:
 
     The length is counted in code points over all messages.
     """
-    if sum(len(turn.content) for turn in turns) > max_chars:
-        raise TooLarge(
-            f"the messages together have more than {max_chars} characters", param="messages"
-        )
+    check_length([turn.content for turn in turns], max_chars, "messages")
     if all(turn.role == "system" for turn in turns):
         raise BadRequest("there is no message besides system messages", param="messages")
     if turns[-1].role != "user":
         raise BadRequest("the last message must have the role user", param="messages")
+
+
+def check_length(texts: Sequence[str], max_chars: int, field: str) -> None:
+    """Raise `TooLarge` for texts of *field* that have too many code points together."""
+    if sum(map(len, texts)) > max_chars:
+        raise TooLarge(f"the {field} together have more than {max_chars} characters", param=field)
 
 
 def usage_of(outcome: Outcome) -> Usage | None:

@@ -316,7 +316,7 @@ class Pool:
         load_ms = (self._clock() - began) * 1000
         try:
             prepared = await engine.worker.prepare(
-                engine.context, call.turns, call.tools, call.template_options
+                engine.context, call.turns, call.tools, call.template_options, call.prompt
             )
         except BaseException:
             self.release(engine)

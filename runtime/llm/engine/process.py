@@ -223,11 +223,14 @@ class Worker:
         turns: Sequence[Turn],
         tools: Sequence[Tool] = (),
         options: Mapping[str, object] | None = None,
+        prompt: str | None = None,
     ) -> Prepared:
         """Render and tokenize a prompt; raises `BadRequest` where the chat template refuses it."""
         number = next(self._ids)
         messages = [message_of(turn) for turn in turns]
-        command = Prepare(context, messages, [offer_of(tool) for tool in tools], options or {})
+        command = Prepare(
+            context, messages, [offer_of(tool) for tool in tools], options or {}, prompt
+        )
         try:
             event = await self._answer(number, command, ANSWER_S)
             if not isinstance(event, Failed):

@@ -197,6 +197,8 @@ class Prepare:
     tools: Sequence[OfferedTool] = ()
     options: Mapping[str, object] = field(default_factory=dict)
     """Further variables of the template."""
+    prompt: str | None = None
+    """A text to take as it stands, control tokens included; the messages then count for nothing."""
 
 
 @dataclass(frozen=True)

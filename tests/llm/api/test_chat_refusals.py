@@ -277,7 +277,7 @@ async def _waits_too_long(server: Server) -> None:
 async def test_a_body_that_never_comes_is_a_408(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.web.routes.DEADLINE_S", 0.1)
+    monkeypatch.setattr("runtime.web.bodies.DEADLINE_S", 0.1)
     port = int(server.url.rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(

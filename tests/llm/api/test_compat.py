@@ -3,7 +3,7 @@
 import pytest
 
 from tests.llm.conftest import Start
-from tests.llm.serverkit import Json, Server, until
+from tests.llm.serverkit import Json, Server
 
 HEADER = "X-Ignored-Fields"
 
@@ -55,11 +55,3 @@ async def test_max_tokens_limits_the_reply_alone_under_compat(start: Start, fiel
         assert answer.json["usage"]["completion_tokens"] == 4
         assert answer.json["choices"][0]["finish_reason"] == "length"
         assert answer.json["usage"]["prompt_tokens"] > 4
-
-
-async def test_a_stop_text_has_no_effect_on_the_system_model_and_is_named(start: Start) -> None:
-    async with start(compat=True) as server:
-        answer = await server.ask("sysmodel-builtin", stop="x")
-        assert answer.status == 503
-        assert answer.headers[HEADER] == "stop"
-        await until(server.totals_add_up)

@@ -189,19 +189,29 @@ class ChatModel:
         if len(self._jobs) >= _JOBS:
             raise Refused("too many prepared prompts")
         try:
-            script = Script(command.messages, command.tools, command.options)
-            quoted = self._quoter.quote(script)
-            rendering = self._prompter.render(quoted.script)
-            tokens = tokens_of(self._model, quoted.parts(rendering.text), whole=True)
-            if not tokens:
-                raise unrenderable("the prompt is empty")
+            prompt = self._prompt(command)
         except TemplateFailed as error:
             return Failed(str(error), unfit=True)
         except native.EngineError as error:
             raise Refused(str(error)) from error
+        self._jobs[job] = command.engine, prompt
+        return Prepared(job, len(prompt.tokens))
+
+    def _prompt(self, command: Prepare) -> Prompt:
+        """The tokens of a conversation, or of a text as it stands."""
+        if command.prompt is not None:
+            tokens = self._model.tokenize(command.prompt, whole=True)
+            if not tokens:
+                raise TemplateFailed("the prompt is empty")
+            return Prompt((), tokens, None)
+        script = Script(command.messages, command.tools, command.options)
+        quoted = self._quoter.quote(script)
+        rendering = self._prompter.render(quoted.script)
+        tokens = tokens_of(self._model, quoted.parts(rendering.text), whole=True)
+        if not tokens:
+            raise unrenderable("the prompt is empty")
         after = None if rendering.after is None else quoted.parts(rendering.after)
-        self._jobs[job] = command.engine, Prompt(command.messages, tokens, after)
-        return Prepared(job, len(tokens))
+        return Prompt(command.messages, tokens, after)
 
     def drop(self, job: int) -> None:
         """Forget a prepared prompt."""

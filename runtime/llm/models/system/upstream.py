@@ -29,11 +29,20 @@ from runtime.llm.models.system.state import (
     every_cell,
     flatten,
 )
-from runtime.llm.values import ChatCall, Generation, Outcome, Piece
+from runtime.llm.values import ChatCall, Generation, Outcome, Piece, Sampling
 
 REPLY_CAP: Final = 1 << 20
 """Characters of one reply."""
 _WAITING: Final = frozenset(("downloading",))
+_OPTIONS: Final = (
+    "frequency_penalty",
+    "presence_penalty",
+    "repeat_penalty",
+    "min_p",
+    "logit_bias",
+)
+"""Fields of the sampling that are sent only where they ask for something."""
+_PLAIN: Final = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
 _BROKEN: Final = frozenset(("failed", "error"))
 
 
@@ -149,6 +158,13 @@ class Upstream(Provider):
             "top_p": call.sampling.top_p,
             "seed": call.sampling.seed,
         }
+        body |= {
+            name: value
+            for name in _OPTIONS
+            if (value := getattr(call.sampling, name)) != getattr(_PLAIN, name)
+        }
+        if call.stop:
+            body["stop"] = list(call.stop)
         caps = [cap for cap in (call.max_completion_tokens, call.max_tokens) if cap is not None]
         if caps:
             body["max_tokens"] = min(caps)

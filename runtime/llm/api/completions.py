@@ -1,0 +1,222 @@
+"""Text completions: a prompt that is continued as it stands, without a chat template."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
+
+from aiohttp import web
+from pydantic import Field, StrictBool, StrictStr, field_validator
+
+from runtime.llm.api.calls import (
+    ERRORS,
+    HEADERS,
+    Reply,
+    admit,
+    answer,
+    choices_of,
+    take_token,
+    total_of,
+    usual_sampling,
+)
+from runtime.llm.api.effects import NoEffect, watch_effects
+from runtime.llm.api.wire import (
+    DONE,
+    ModelName,
+    SamplingFields,
+    StreamOptions,
+    Tokens,
+    Usage,
+    check_length,
+    error_frame,
+    usage_of,
+)
+from runtime.llm.chats import Ticket, fingerprint
+from runtime.llm.service import SERVICE, body_cap, needs_compat
+from runtime.llm.values import ChatCall, Piece, Turn
+from runtime.web.errors import ApiError, BadField, NotFound
+from runtime.web.routes import Routes
+from runtime.web.sse import frame
+from runtime.web.wire import Wire, absent
+
+PATH: Final = "/v1/completions"
+MAX_PROMPTS: Final = 64
+USUAL_TOKENS: Final = 16
+routes = Routes("completions")
+
+
+class CompletionRequest(SamplingFields):
+    """A completion request; unknown fields are ignored."""
+
+    model: ModelName | None = Field(
+        None, description="an id of GET /v1/models; absent: the model that the settings select"
+    )
+    prompt: StrictStr | Annotated[list[StrictStr], Field(min_length=1, max_length=MAX_PROMPTS)] = (
+        Field(description="a text or several; tokens are not taken")
+    )
+    max_tokens: Tokens | None = Field(
+        None, description=f"budget of each reply; absent: {USUAL_TOKENS}"
+    )
+    stream: StrictBool | None = Field(None, description="Server-Sent Events when true")
+    stream_options: StreamOptions | None = None
+    echo: StrictBool | None = Field(None, description="begin each text with its prompt")
+    suffix: StrictStr | None = Field(None, description="refused: nothing is put into a text")
+    best_of: NoEffect = None
+    user: NoEffect = None
+
+    @field_validator("prompt", mode="before")
+    @classmethod
+    def _prompt_is_text(cls, value: object) -> object:
+        """Say it in one sentence: the union's first error is that a list is not text."""
+        if isinstance(value, list) and any(not isinstance(text, str) for text in value):
+            raise ValueError("must be a text or a list of texts; token numbers are not taken")
+        return value
+
+    @field_validator("suffix")
+    @classmethod
+    def _nothing_follows(cls, value: str | None) -> str | None:
+        if value:
+            raise ValueError("a text can only be continued; leave this field out")
+        return value
+
+    def prompts(self) -> list[str]:
+        """The prompts, as a list."""
+        return [self.prompt] if isinstance(self.prompt, str) else self.prompt
+
+
+class TextChoice(Wire):
+    """One text."""
+
+    index: int
+    text: str
+    logprobs: None = None
+    finish_reason: Literal["stop", "length"] | None = None
+
+
+class Completion(Wire):
+    """Every text, or what a frame of a stream adds to one."""
+
+    id: str
+    object: Literal["text_completion"] = "text_completion"
+    created: int
+    model: str
+    choices: list[TextChoice]
+    usage: Usage | None = absent()
+    system_fingerprint: str | None = absent()
+
+
+async def begin(request: web.Request) -> None:
+    """Refuse the route where the settings leave it out; else charge the client's bucket."""
+    needs_compat(request)
+    await take_token(request)
+
+
+@routes.post(
+    PATH,
+    before=begin,
+    body_cap=body_cap,
+    context=watch_effects,
+    stream=Completion,
+    headers=HEADERS,
+    errors=(NotFound, *ERRORS),
+)
+async def complete(
+    request: web.Request, *, body: CompletionRequest
+) -> Completion | web.StreamResponse:
+    """Continue a prompt, as one JSON object or as Server-Sent Events; needs the setting compat."""
+    settings = request.app[SERVICE].settings
+    prompts, choices = body.prompts(), body.n or 1
+    check_length(prompts, settings.max_prompt_chars, "prompt")
+    usual = body.sampling(usual_sampling(settings))
+    calls = [
+        call
+        for prompt in prompts
+        for call in choices_of(
+            ChatCall(
+                model=(body.model or "").strip() or settings.selected_model_id,
+                turns=[Turn("user", prompt)],  # to a system model that only chats
+                prompt=prompt,
+                sampling=usual,
+                max_completion_tokens=body.max_tokens or USUAL_TOKENS,
+                stop=body.stops(),
+            ),
+            choices,
+        )
+    ]
+    if len(calls) > MAX_PROMPTS:
+        raise BadField(f"n: at most {MAX_PROMPTS} texts in one request", param="n")
+    ticket = admit(request, calls[0].model)
+    usage = body.stream_options is not None and bool(body.stream_options.include_usage)
+    form = TextForm(ticket, choices=choices, echo=prompts if body.echo else (), with_usage=usage)
+    return await answer(request, ticket, calls, form, stream=bool(body.stream))
+
+
+class TextForm:
+    """A text completion, or its frames."""
+
+    last = DONE
+
+    def __init__(
+        self, ticket: Ticket, *, choices: int, echo: Sequence[str], with_usage: bool
+    ) -> None:
+        self.choices = choices
+        self._echo = echo
+        self._with_usage = with_usage
+        self._empty = Completion(
+            id=f"cmpl-{ticket.number}",
+            created=int(ticket.created),
+            model=ticket.model,
+            choices=[],
+        )
+
+    def begin(self, reply: Reply) -> bytes:
+        """A frame with the prompt where it is to be repeated."""
+        prompt = self._prompt(reply)
+        return self._add(TextChoice(index=reply.number, text=prompt)) if prompt else b""
+
+    def add(self, reply: Reply, piece: Piece) -> bytes:
+        """A frame with text."""
+        return self._add(TextChoice(index=reply.number, text=piece.text))
+
+    def end(self, reply: Reply) -> bytes:
+        """The frame that says why the text ended."""
+        finish = _finish(reply)
+        return self._add(TextChoice(index=reply.number, text="", finish_reason=finish))
+
+    def finish(self, replies: Sequence[Reply]) -> bytes:
+        """The frame with the usage, for a client that asked for it."""
+        usage = usage_of(total_of(replies, self.choices))
+        return self._frame(usage=usage) if self._with_usage and usage is not None else b""
+
+    def fail(self, error: ApiError) -> bytes:
+        """The frame with the error."""
+        return error_frame(error)
+
+    def whole(self, replies: Sequence[Reply]) -> Completion:
+        """The completion."""
+        choices = [
+            TextChoice(
+                index=reply.number,
+                text=self._prompt(reply) + reply.text,
+                finish_reason=_finish(reply),
+            )
+            for reply in replies
+        ]
+        return self._empty.model_copy(
+            update={
+                "choices": choices,
+                "usage": usage_of(total_of(replies, self.choices)),
+                "system_fingerprint": fingerprint(replies[0].source),
+            }
+        )
+
+    def _prompt(self, reply: Reply) -> str:
+        return self._echo[reply.number // self.choices] if self._echo else ""
+
+    def _add(self, choice: TextChoice) -> bytes:
+        return self._frame(choices=[choice])
+
+    def _frame(self, **fields: object) -> bytes:
+        return frame(self._empty.model_copy(update=fields).model_dump_json().encode())
+
+
+def _finish(reply: Reply) -> Literal["stop", "length"]:
+    return "length" if reply.outcome.finish == "length" else "stop"
