@@ -15,7 +15,7 @@ from runtime.llm.errors import EngineDied, ModelNotFound, SysmodelUnavailable
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Outcome, Piece
+from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Outcome, Piece, ReplyFormat
 from runtime.web.errors import ApiError, RequestTimeout, TooMany
 
 HISTORY: Final = 50
@@ -327,6 +327,11 @@ class Timely:
     def outcome(self) -> Outcome:
         """That of the generation."""
         return self._generation.outcome
+
+    @property
+    def format(self) -> ReplyFormat:
+        """That of the generation."""
+        return self._generation.format
 
     def __aiter__(self) -> AsyncIterator[Piece]:
         return self

@@ -89,10 +89,33 @@ class ChatCall:
     stop: Sequence[str] = ()
     tools: Sequence[Tool] = ()
     """What the reply may call; empty: nothing, and no text is read as a call."""
+    tools_required: bool = False
+    """Whether the reply must be a call."""
+    parallel_tools: bool = True
+    """Whether a reply may have several calls."""
     template_options: Mapping[str, object] = field(default_factory=dict)
     """Further variables of the chat template; JSON values."""
     prompt: str | None = None
     """A text to continue as it stands, control tokens included, in place of any chat template."""
+
+
+Calls = Literal["none", "tagged", "list", "llama", "mistral", "choice"]
+"""How a reply writes tool calls: ``<tool_call>{…}</tool_call>``, the same with a list of calls,
+``{"name": …, "parameters": …}`` with or without ``<|python_tag|>``, ``[TOOL_CALLS][…]``, or as the
+choice between ``{"reply": …}`` and ``{"tool": …, "arguments": …}``.
+"""
+
+
+class ReplyFormat(NamedTuple):
+    """How the text of a reply is to be read."""
+
+    calls: Calls = "none"
+    thinks: bool = False
+    """Whether it may begin with a thought, ``<think>…</think>``."""
+    opened: bool = False
+    """Whether it begins within a thought, which the prompt has opened."""
+    names: tuple[str, ...] = ()
+    """The tools that may be called; what looks like a call of another one is content."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +170,11 @@ class Generation(Protocol):
     @property
     def outcome(self) -> Outcome:
         """The cost of the reply; only after the iteration has ended by itself."""
+        ...
+
+    @property
+    def format(self) -> ReplyFormat:
+        """How its text is to be read; from its first piece on."""
         ...
 
     def __aiter__(self) -> AsyncIterator[Piece]: ...

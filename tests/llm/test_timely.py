@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from runtime.llm.chats import TimedOut, Timely
-from runtime.llm.values import Outcome, Piece
+from runtime.llm.values import Outcome, Piece, ReplyFormat
 
 LIMIT_S = 0.5
 
@@ -15,6 +15,7 @@ class Drips:
     """A reply with a piece after each pause."""
 
     outcome = Outcome("stop")
+    format = ReplyFormat()
 
     def __init__(self, *pauses_s: float) -> None:
         self._pauses_s = pauses_s

@@ -43,8 +43,9 @@ from runtime.llm.errors import (
 )
 from runtime.llm.models import gguf
 from runtime.llm.models.catalog import Entry, Fingerprint, read_header
+from runtime.llm.replies import reply_format
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import Backend, ChatCall, Generation
+from runtime.llm.values import Backend, ChatCall, Generation, ReplyFormat
 from runtime.web.errors import ApiError, ShuttingDown
 
 log = logging.getLogger(__name__)
@@ -83,6 +84,8 @@ class EngineSpec(NamedTuple):
     load: Load
     budget: int
     """Tokens of a chat context; 0 for an encoder."""
+    format: ReplyFormat | None = None
+    """How replies to the chat template are written; None: the model has no template."""
 
 
 @dataclass(eq=False)
@@ -116,6 +119,8 @@ class Engine:
     budget: int
     model: Model
     attempt: Attempt
+    format: ReplyFormat | None
+    """How replies to its chat template are written; None: it has none."""
     users: int = 0
     used: float = 0.0
 
@@ -150,6 +155,9 @@ class Job:
     ) -> None:
         self.engine = engine
         self.call: Final = call
+        form = engine.format if engine.format and call.prompt is None else ReplyFormat()
+        self.format: Final = form._replace(calls="none", opened=prepared.thinks)
+        """How the reply is written."""
         self.budget: Final = min(engine.budget, call.max_tokens or engine.budget)
         """Tokens of prompt and reply together."""
         self.room: Final = self.budget - prepared.prompt_tokens
@@ -192,6 +200,7 @@ class Job:
             max_output=max_output,
             conversation=name,
             stop=call.stop,
+            form=self.format,
             on_end=end,
         )
 
@@ -422,7 +431,9 @@ class Pool:
             entry.chat_template or "",
         )
         key = engine_key(entry.id, limit, entry.backend)
-        return EngineSpec(shelf, key, entry.fingerprint, load, limit or budget)
+        template = load.template or header.chat_template
+        form = reply_format(template) if template else None
+        return EngineSpec(shelf, key, entry.fingerprint, load, limit or budget, form)
 
     async def _header(self, entry: Entry) -> gguf.Header:
         """The checked header; raises `LocalInitFailed`."""
@@ -531,6 +542,7 @@ class Pool:
             *(spec.shelf, spec.key, context, entry.id, entry.backend, spec.budget),
             model,
             attempt,
+            spec.format,
             users=1,
         )
 

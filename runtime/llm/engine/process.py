@@ -34,7 +34,7 @@ from runtime.llm.engine.protocol import (
     offer_of,
 )
 from runtime.llm.errors import EngineDied, EngineFailed
-from runtime.llm.values import Outcome, Sampling, Tool, Turn
+from runtime.llm.values import Outcome, ReplyFormat, Sampling, Tool, Turn
 from runtime.web.errors import BadRequest
 
 log = logging.getLogger(__name__)
@@ -78,9 +78,14 @@ class Reply:
     """The running reply of a worker as a `Generation`: iterate, then read the outcome."""
 
     def __init__(
-        self, worker: "Worker", number: int, on_end: Callable[[Ended], None] | None = None
+        self,
+        worker: "Worker",
+        number: int,
+        form: ReplyFormat,
+        on_end: Callable[[Ended], None] | None = None,
     ) -> None:
         self.number = number
+        self.format: Final = form
         self.ended: Ended | None = None
         self._on_end = on_end
         self._worker = worker
@@ -256,6 +261,7 @@ class Worker:
         max_output: int | None = None,
         conversation: str | None = None,
         stop: Sequence[str] = (),
+        form: ReplyFormat = ReplyFormat(),  # noqa: B008 - immutable
         on_end: Callable[[Ended], None] | None = None,
     ) -> Reply:
         """Start the reply to a prepared prompt, while no other one is generated.
@@ -264,7 +270,7 @@ class Worker:
         """
         if self._reply is not None or self._flag is None:
             raise RuntimeError("this worker process is already generating")
-        reply = Reply(self, next(self._ids), on_end)
+        reply = Reply(self, next(self._ids), form, on_end)
         if not self.alive:
             reply.push(Ended("failed", reason=GONE))
             return reply

@@ -306,6 +306,8 @@ class Prepared:
 
     job: int
     prompt_tokens: int
+    thinks: bool = False
+    """Whether the prompt ends within a thought that it has opened."""
 
 
 @dataclass(frozen=True)

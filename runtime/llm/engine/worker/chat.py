@@ -48,6 +48,7 @@ from runtime.llm.engine.worker.resources import (
     usable_cores,
 )
 from runtime.llm.models import gguf
+from runtime.llm.replies import THINK
 from runtime.llm.values import Sampling
 
 MARKERS: Final = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "</s>")
@@ -195,7 +196,7 @@ class ChatModel:
         except native.EngineError as error:
             raise Refused(str(error)) from error
         self._jobs[job] = command.engine, prompt
-        return Prepared(job, len(prompt.tokens))
+        return Prepared(job, len(prompt.tokens), prompt.thinks)
 
     def _prompt(self, command: Prepare) -> Prompt:
         """The tokens of a conversation, or of a text as it stands."""
@@ -211,7 +212,7 @@ class ChatModel:
         if not tokens:
             raise unrenderable("the prompt is empty")
         after = None if rendering.after is None else quoted.parts(rendering.after)
-        return Prompt(command.messages, tokens, after)
+        return Prompt(command.messages, tokens, after, rendering.text.rstrip().endswith(THINK))
 
     def drop(self, job: int) -> None:
         """Forget a prepared prompt."""

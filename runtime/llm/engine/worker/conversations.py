@@ -27,6 +27,8 @@ class Prompt(NamedTuple):
     messages: Sequence[ChatMessage]
     tokens: list[int]
     after: Parts | None
+    thinks: bool = False
+    """Whether it ends within a thought that it has opened."""
 
 
 @dataclass(frozen=True)

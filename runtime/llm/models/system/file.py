@@ -79,7 +79,6 @@ class ManagedFile(Provider):
         gate: Gate | None = None,
         pace: Pace | None = None,
     ) -> None:
-        self.path = declared.path
         self._declared = declared
         self._generate = generate
         self._settings = settings
@@ -199,6 +198,7 @@ class ManagedFile(Provider):
             entry = await self._entry()
             try:
                 generation = await self._generate(entry, call)
+                reply.format = generation.format
                 try:
                     async for piece in generation:
                         yield piece

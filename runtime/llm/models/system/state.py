@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from pathlib import Path
 from time import monotonic
 from typing import Final, Literal
 
@@ -17,7 +16,7 @@ from runtime.llm.errors import (
     SysmodelUnavailable,
     SysmodelUnknown,
 )
-from runtime.llm.values import ChatCall, Generation, Outcome, Piece, Sampling, Turn
+from runtime.llm.values import ChatCall, Generation, Outcome, Piece, ReplyFormat, Sampling, Turn
 
 FRESH_S: Final = 2.0
 WAIT_S: Final = 0.5
@@ -100,8 +99,6 @@ class Provider:
     """The kind of provider, as ``/health`` shows it."""
     max_concurrency = 1
     """Requests that may be inside at the same time."""
-    path: Path | None = None
-    """The model file that answers, where this server runs one itself."""
 
     def __init__(self, reason: str = "not_configured") -> None:
         self._reason = reason
@@ -256,6 +253,7 @@ class Reply:
 
     def __init__(self, run: Callable[["Reply"], AsyncGenerator[Piece, None]]) -> None:
         self._outcome: Outcome | None = None
+        self.format = ReplyFormat()
         self._pieces = run(self)
 
     @property

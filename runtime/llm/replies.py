@@ -1,0 +1,327 @@
+"""Reads what a model writes: parts the text of a reply into content, reasoning and tool calls."""
+
+import json
+import re
+import secrets
+import string
+from collections.abc import Callable, Generator, Sequence
+from typing import Final, NamedTuple, NoReturn, TypeVar
+
+from runtime.llm.values import Calls, ReplyFormat
+
+THINK: Final = "<think>"
+THOUGHT: Final = "</think>"
+TRIGGERS: Final[dict[Calls, str]] = {
+    "tagged": "<tool_call>",
+    "list": "<tool_call>",
+    "llama": "<|python_tag|>",
+    "mistral": "[TOOL_CALLS]",
+}
+"""The text behind which the calls of a format stand."""
+ENDS: Final[dict[Calls, str]] = {"tagged": "</tool_call>", "list": "</tool_call>", "llama": ";"}
+"""The text that may follow a call."""
+_SPACE: Final = " \t\r\n"
+_ID_LETTERS: Final = string.ascii_letters + string.digits
+_LIST: Final = re.compile(r"<tool_call>(?:\s|\\n)*\[")
+_REPLY: Final = re.compile(r'\s*\{\s*"reply"\s*:\s*"')
+_PLAIN: Final = re.compile(r'[^"\\]+')
+_ESCAPE: Final = re.compile(
+    r'\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4})'
+)
+_HALF_ESCAPE: Final = re.compile(
+    r"\\(?:u[0-9a-fA-F]{0,3})?|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?"
+)
+_CLOSED: Final = re.compile(r'"\s*\}?\s*')
+
+
+class Content(NamedTuple):
+    """Text for the reader."""
+
+    text: str
+
+
+class Reasoning(NamedTuple):
+    """Text of the thought before the content."""
+
+    text: str
+
+
+class ToolStart(NamedTuple):
+    """A tool call begins; the calls of a reply are numbered from 0."""
+
+    number: int
+    id: str
+    name: str
+
+
+class ToolArguments(NamedTuple):
+    """JSON text that the arguments of a call go on with."""
+
+    number: int
+    text: str
+
+
+Event = Content | Reasoning | ToolStart | ToolArguments
+_Answer = TypeVar("_Answer")
+_Reading = Generator[None, None, _Answer]
+"""Reads from the buffer; it yields when it needs more text, unless there is none to come."""
+
+
+def reply_format(template: str | None) -> ReplyFormat:
+    """How a model with this chat template writes its replies.
+
+    Calls in a form that is not known here count as none.
+    """
+    source = template or ""
+    return ReplyFormat(_calls_of(source), thinks=THINK in source or THOUGHT in source)
+
+
+def _calls_of(source: str) -> Calls:
+    if not re.search(r"\btools\b", source):
+        return "none"
+    if "<tool_call>" in source:
+        if "<function=" in source or "<arg_key>" in source:
+            return "none"
+        return "list" if _LIST.search(source) else "tagged"
+    if "[TOOL_CALLS]" in source:
+        return "none" if "[ARGS]" in source or "[CALL_ID]" in source else "mistral"
+    if "<|python_tag|>" in source or ("ipython" in source and '"parameters"' in source):
+        return "llama"
+    return "none"
+
+
+def new_id() -> str:
+    """An id of a tool call: nine letters and digits, as the templates of Mistral demand."""
+    return "".join(secrets.choice(_ID_LETTERS) for _ in range(9))
+
+
+class ReplyParser:
+    """Turns the text of a reply, fed in pieces, into events.
+
+    Joined, the events do not depend on where the text is cut into pieces. Nothing is lost but marks
+    and the space around them: a call that is not whole, not JSON or not of a known tool is content.
+    """
+
+    def __init__(self, form: ReplyFormat, make_id: Callable[[], str] = new_id) -> None:
+        self._form = form
+        self._make_id = make_id
+        self._text = ""
+        """Fed, not yet read."""
+        self._ended = False
+        self._events: list[Event] = []
+        self._calls = 0
+        self._held = ""
+        """Space that counts only if text of the same kind follows."""
+        self._reading: _Reading[None] | None = self._read()
+
+    def feed(self, text: str) -> list[Event]:
+        """The events that *text* completes."""
+        self._text += text
+        return self._go_on()
+
+    def end(self) -> list[Event]:
+        """The last events, once no more text can come."""
+        self._ended = True
+        return self._go_on()
+
+    def _go_on(self) -> list[Event]:
+        if self._reading is not None:
+            try:
+                next(self._reading)
+            except StopIteration:
+                self._reading = None
+        events, self._events = self._events, []
+        return events
+
+    # --- the parts of a reply, in their order
+
+    def _read(self) -> _Reading[None]:
+        form = self._form
+        thinks = (form.thinks or form.opened) and (yield from self._take(THINK))
+        if thinks or form.opened:
+            thinks = yield from self._say(Reasoning, THOUGHT, trimmed=True)
+        is_choice = form.calls == "choice" and (yield from self._read_choice())
+        yield from self._read_content(trimmed=thinks or is_choice)
+
+    def _read_content(self, *, trimmed: bool) -> _Reading[None]:
+        """Content with calls in it; *trimmed*: the space before it belongs to what it follows."""
+        calls = self._form.calls
+        mark = TRIGGERS.get(calls, "")
+        bare = calls == "llama"  # whose calls may stand where content begins, without a mark
+        while True:
+            while bare and (yield from self._take_calls()):
+                trimmed = True
+            if not (yield from self._say(Content, mark, trimmed=trimmed)):
+                return
+            held = self._held
+            trimmed = bare = yield from self._take_calls()
+            bare = bare and calls == "llama"
+            if not trimmed:
+                self._events.append(Content(held + mark))
+
+    def _read_choice(self) -> _Reading[bool]:
+        """``{"reply": "…"}``, whose string is content, or ``{"tool": …, "arguments": …}``.
+
+        False: it is neither, or not all of it.
+        """
+        while not (match := _REPLY.match(self._text)):
+            squeezed = "".join(self._text.split())
+            if self._ended or not '{"reply":"'.startswith(squeezed):
+                return (yield from self._take_calls())
+            yield
+        self._text = self._text[match.end() :]
+        while True:
+            text = self._text
+            if not text and not self._ended:
+                yield
+            elif plain := _PLAIN.match(text):
+                self._events.append(Content(plain[0]))
+                self._text = text[plain.end() :]
+            elif escape := _ESCAPE.match(text):
+                yield from self._whole_escape()
+                escape = _ESCAPE.match(self._text) or escape
+                letters = json.loads(f'"{escape[0]}"').encode("utf-16", "surrogatepass")
+                self._events.append(Content(letters.decode("utf-16", "replace")))
+                self._text = self._text[escape.end() :]
+            elif text.startswith('"') and _CLOSED.fullmatch(text):
+                if self._ended:
+                    self._text = ""
+                    return True
+                yield
+            elif text.startswith('"') or self._ended or not _HALF_ESCAPE.fullmatch(text):
+                return False
+            else:
+                yield
+
+    def _whole_escape(self) -> _Reading[None]:
+        """Wait for the second half of an escaped character beyond 16 bits."""
+        while not self._ended and _HALF_ESCAPE.fullmatch(self._text):
+            yield
+
+    # --- tools of the above
+
+    def _take(self, mark: str) -> _Reading[bool]:
+        """Read *mark* and the space around it, if the buffer begins so."""
+        while True:
+            rest = self._text.lstrip(_SPACE)
+            if rest.startswith(mark):
+                self._text = rest[len(mark) :]
+                return True
+            if self._ended or not mark.startswith(rest):
+                return False
+            yield
+
+    def _say(
+        self, kind: type[Content] | type[Reasoning], mark: str, *, trimmed: bool
+    ) -> _Reading[bool]:
+        """Emit text up to *mark* and whether it came; the space before it is held, then dropped.
+
+        With *trimmed* without the space at the beginning. No mark: everything, as it comes.
+        """
+        self._held = ""
+        while True:
+            at = self._text.find(mark) if mark else -1
+            here = at >= 0
+            if not here:
+                at = len(self._text) - (0 if self._ended else _overlap(self._text, mark))
+            text, self._text = self._text[:at], self._text[at + (len(mark) if here else 0) :]
+            if trimmed:
+                text = text.lstrip(_SPACE)
+                trimmed = not text
+            said = text.rstrip(_SPACE) if mark and not (self._ended and not here) else text
+            if said:
+                self._events.append(kind(self._held + said))
+                self._held = ""
+            self._held += text[len(said) :]
+            if here:
+                return True
+            if self._ended:
+                if self._held:
+                    self._events.append(kind(self._held))
+                return False
+            yield
+
+    def _take_calls(self) -> _Reading[bool]:
+        """Read the calls that stand here as JSON, with the mark behind them, if there are any."""
+        end = _JsonEnd()
+        while (size := end.find(self._text)) is None:
+            if self._ended:
+                return False
+            yield
+        calls = self._calls_in(self._text[:size])
+        if not calls:
+            return False
+        self._text = self._text[size:]
+        for name, arguments in calls:
+            self._events.append(ToolStart(self._calls, self._make_id(), name))
+            self._events.append(ToolArguments(self._calls, arguments))
+            self._calls += 1
+        if self._form.calls in ENDS:
+            yield from self._take(ENDS[self._form.calls])
+        return True
+
+    def _calls_in(self, text: str) -> Sequence[tuple[str, str]]:
+        """Name and arguments of each call in a JSON text; none where it is anything else."""
+        try:
+            value = json.loads(text, parse_constant=_refuse)
+        except (ValueError, RecursionError):
+            return ()
+        calls = []
+        for item in value if isinstance(value, list) else [value]:
+            if not isinstance(item, dict):
+                return ()
+            name = item.get("tool" if self._form.calls == "choice" else "name")
+            arguments = item.get("arguments", item.get("parameters", {}))
+            if name not in self._form.names or not isinstance(arguments, dict):
+                return ()
+            calls.append((name, _as_json(arguments)))
+        return calls
+
+
+class _JsonEnd:
+    """Finds the end of the object or list with which a growing text begins."""
+
+    def __init__(self) -> None:
+        self._at = self._depth = 0
+        self._quoted = self._escaped = False
+
+    def find(self, text: str) -> int | None:
+        """Length of the value and the space before it; 0: there is none; None: it goes on."""
+        for at in range(self._at, len(text)):
+            letter = text[at]
+            if self._quoted:
+                self._quoted = self._escaped or letter != '"'
+                self._escaped = letter == "\\" and not self._escaped
+            elif letter in "{[":
+                self._depth += 1
+            elif not self._depth:
+                if letter not in _SPACE:
+                    return 0
+            elif letter == '"':
+                self._quoted = True
+            elif letter in "}]":
+                self._depth -= 1
+                if not self._depth:
+                    return at + 1
+        self._at = len(text)
+        return None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _as_json(value: object) -> str:
+    """JSON that is Unicode, whatever escapes the model wrote."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isascii() or _is_unicode(text) else json.dumps(value)
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _overlap(text: str, mark: str) -> int:
+    """Length of the longest end of *text* that begins *mark* and is not all of it."""
+    sizes = range(min(len(text), len(mark) - 1), 0, -1)
+    return next((size for size in sizes if text.endswith(mark[:size])), 0)
