@@ -30,7 +30,7 @@ from runtime.llm.errors import (
 from runtime.llm.identity import client_id, header_safe
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import ChatCall, Outcome, Piece, Sampling
+from runtime.llm.values import ChatCall, Outcome, Piece, Sampling, TokenLogprob
 from runtime.web import logs
 from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
 from runtime.web.sse import EventStream, ReaderGone
@@ -98,6 +98,11 @@ class Reply:
     def text(self) -> str:
         """The text so far."""
         return "".join(piece.text for piece in self._pieces)
+
+    @property
+    def tokens(self) -> list[TokenLogprob]:
+        """The tokens so far, where their probabilities were asked for and are known."""
+        return [token for piece in self._pieces for token in piece.tokens]
 
     def add(self, piece: Piece) -> None:
         """Take the next piece of the model's text."""

@@ -1,6 +1,7 @@
 """Chat completions: one reply as JSON, or as a stream of events."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from aiohttp import web
@@ -29,6 +30,7 @@ from runtime.llm.api.wire import (
     check_turns,
     error_frame,
     finish_of,
+    logprobs_of,
     usage_of,
 )
 from runtime.llm.chats import Ticket, fingerprint
@@ -90,7 +92,8 @@ class ChatForm:
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
         """A frame with text."""
-        return self._frames.delta(reply.number, content=piece.text)
+        logprobs = logprobs_of(piece.tokens) if piece.tokens else None
+        return self._frames.delta(reply.number, content=piece.text, logprobs=logprobs)
 
     def end(self, reply: Reply) -> bytes:
         """The frame that says why the text ended."""
@@ -124,6 +127,7 @@ class ChatForm:
         return Choice(
             index=reply.number,
             message=ReplyMessage(content=reply.text),
+            logprobs=logprobs_of(reply.tokens) if reply.tokens else None,
             finish_reason=finish,
             truncated=True if truncated else None,
         )
@@ -141,7 +145,7 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
     call = ChatCall(
         model=model,
         turns=body.turns(),
-        sampling=body.sampling(usual_sampling(settings)),
+        sampling=replace(body.sampling(usual_sampling(settings)), logprobs=body.alternatives()),
         max_tokens=None if reply_only else body.max_tokens,
         max_completion_tokens=min((cap for cap in caps if cap is not None), default=None),
         owner=owner,

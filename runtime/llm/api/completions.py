@@ -1,10 +1,12 @@
 """Text completions: a prompt that is continued as it stands, without a chat template."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import Field, StrictBool, StrictStr, field_validator
+from pydantic import Field, StrictBool, StrictInt, StrictStr, field_validator
 
 from runtime.llm.api.calls import (
     ERRORS,
@@ -17,7 +19,7 @@ from runtime.llm.api.calls import (
     total_of,
     usual_sampling,
 )
-from runtime.llm.api.effects import NoEffect, watch_effects
+from runtime.llm.api.effects import NoEffect, Under, watch_effects
 from runtime.llm.api.wire import (
     DONE,
     ModelName,
@@ -31,7 +33,7 @@ from runtime.llm.api.wire import (
 )
 from runtime.llm.chats import Ticket, fingerprint
 from runtime.llm.service import SERVICE, body_cap, needs_compat
-from runtime.llm.values import ChatCall, Piece, Turn
+from runtime.llm.values import ChatCall, Piece, TokenLogprob, Turn
 from runtime.web.errors import ApiError, BadField, NotFound
 from runtime.web.routes import Routes
 from runtime.web.sse import frame
@@ -59,6 +61,9 @@ class CompletionRequest(SamplingFields):
     stream_options: StreamOptions | None = None
     echo: StrictBool | None = Field(None, description="begin each text with its prompt")
     suffix: StrictStr | None = Field(None, description="refused: nothing is put into a text")
+    logprobs: Annotated[Annotated[StrictInt, Field(ge=0, le=20)] | None, Under("sampling")] = Field(
+        None, description="tell how likely each token was, and so many others at its place"
+    )
     best_of: NoEffect = None
     user: NoEffect = None
 
@@ -82,12 +87,34 @@ class CompletionRequest(SamplingFields):
         return [self.prompt] if isinstance(self.prompt, str) else self.prompt
 
 
+class TextLogprobs(Wire):
+    """How likely the tokens of a text were, in lists of one length."""
+
+    tokens: list[str]
+    token_logprobs: list[float]
+    top_logprobs: list[dict[str, float]]
+    text_offset: list[int]
+
+
+def logprobs_of(tokens: Sequence[TokenLogprob], offset: int) -> TextLogprobs | None:
+    """The probabilities of tokens that begin *offset* characters behind the start of the text."""
+    if not tokens:
+        return None
+    ends = accumulate((len(token.token) for token in tokens), initial=offset)
+    return TextLogprobs(
+        tokens=[token.token for token in tokens],
+        token_logprobs=[token.logprob for token in tokens],
+        top_logprobs=[{other.token: other.logprob for other in token.top} for token in tokens],
+        text_offset=list(ends)[:-1],
+    )
+
+
 class TextChoice(Wire):
     """One text."""
 
     index: int
     text: str
-    logprobs: None = None
+    logprobs: TextLogprobs | None = None
     finish_reason: Literal["stop", "length"] | None = None
 
 
@@ -125,7 +152,7 @@ async def complete(
     settings = request.app[SERVICE].settings
     prompts, choices = body.prompts(), body.n or 1
     check_length(prompts, settings.max_prompt_chars, "prompt")
-    usual = body.sampling(usual_sampling(settings))
+    usual = replace(body.sampling(usual_sampling(settings)), logprobs=body.logprobs)
     calls = [
         call
         for prompt in prompts
@@ -174,7 +201,9 @@ class TextForm:
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
         """A frame with text."""
-        return self._add(TextChoice(index=reply.number, text=piece.text))
+        offset = len(self._prompt(reply)) + len(reply.text) - len(piece.text)
+        logprobs = logprobs_of(piece.tokens, offset)
+        return self._add(TextChoice(index=reply.number, text=piece.text, logprobs=logprobs))
 
     def end(self, reply: Reply) -> bytes:
         """The frame that says why the text ended."""
@@ -196,6 +225,7 @@ class TextForm:
             TextChoice(
                 index=reply.number,
                 text=self._prompt(reply) + reply.text,
+                logprobs=logprobs_of(reply.tokens, len(self._prompt(reply))),
                 finish_reason=_finish(reply),
             )
             for reply in replies

@@ -19,8 +19,8 @@ from pydantic import (
 
 from runtime.llm.api.effects import NoEffect, Under
 from runtime.llm.errors import error_object
-from runtime.llm.values import Finish, Outcome, Role, Sampling, Turn
-from runtime.web.errors import ApiError, BadRequest, TooLarge
+from runtime.llm.values import Finish, Outcome, Role, Sampling, TokenLogprob, Turn
+from runtime.web.errors import ApiError, BadField, BadRequest, TooLarge
 from runtime.web.sse import frame
 from runtime.web.wire import Wire
 
@@ -194,8 +194,12 @@ class ChatRequest(SamplingFields):
         " the reply alone",
     )
     max_completion_tokens: Tokens | None = Field(None, description="budget of the reply alone")
-    logprobs: Annotated[object, Under("sampling")] = None
-    top_logprobs: Annotated[object, Under("sampling")] = None
+    logprobs: Annotated[StrictBool | None, Under("sampling")] = Field(
+        None, description="tell how likely each token of the reply was"
+    )
+    top_logprobs: Annotated[Annotated[StrictInt, Field(ge=0, le=20)] | None, Under("sampling")] = (
+        Field(None, description="and the likeliest tokens at its place, so many; needs logprobs")
+    )
     response_format: Annotated[object, Under("format", usual={"type": "text"})] = None
     grammar: Annotated[object, Under("format")] = None
     tools: Annotated[object, Under("tools")] = None
@@ -216,6 +220,12 @@ class ChatRequest(SamplingFields):
     user: NoEffect = None
     verbosity: NoEffect = None
     web_search_options: NoEffect = None
+
+    def alternatives(self) -> int | None:
+        """Likeliest tokens to tell of at each place; None: no probabilities. Raises `BadField`."""
+        if self.top_logprobs and not self.logprobs:
+            raise BadField("top_logprobs: needs logprobs: true", param="top_logprobs")
+        return (self.top_logprobs or 0) if self.logprobs else None
 
     def turns(self) -> list[Turn]:
         """The conversation as plain text."""
@@ -250,6 +260,41 @@ class Timings(Wire):
     predicted_n: int | None = None
 
 
+class LikelyToken(Wire):
+    """A token and the natural logarithm of its probability."""
+
+    token: str
+    logprob: float
+    bytes: list[int]
+
+
+class ChosenToken(LikelyToken):
+    """A token of the reply."""
+
+    top_logprobs: list[LikelyToken]
+
+
+class Logprobs(Wire):
+    """How likely the tokens of a text were."""
+
+    content: list[ChosenToken]
+
+
+def logprobs_of(tokens: Sequence[TokenLogprob]) -> Logprobs:
+    """The probabilities as a chat shows them."""
+
+    def likely(token: TokenLogprob) -> dict[str, object]:
+        return {"token": token.token, "logprob": token.logprob, "bytes": list(token.data)}
+
+    chosen = [
+        ChosenToken.model_validate(
+            {**likely(token), "top_logprobs": [likely(other) for other in token.top]}
+        )
+        for token in tokens
+    ]
+    return Logprobs(content=chosen)
+
+
 class ReplyMessage(Wire):
     """The answer."""
 
@@ -262,6 +307,7 @@ class Choice(Wire):
 
     index: int = 0
     message: ReplyMessage
+    logprobs: Logprobs | None = None
     finish_reason: Literal["stop", "length"]
     truncated: Literal[True] | None = Field(
         None, description="present when the budget, not the model, ended the text"
@@ -293,6 +339,7 @@ class ChunkChoice(Wire):
 
     index: int = 0
     delta: Delta
+    logprobs: Logprobs | None = None
     finish_reason: Literal["stop", "length"] | None = None
     truncated: Literal[True] | None = None
 
@@ -342,6 +389,7 @@ class Frames:
         *,
         role: Literal["assistant"] | None = None,
         content: str | None = None,
+        logprobs: Logprobs | None = None,
         finish: Finish | None = None,
         truncated: bool = False,
     ) -> bytes:
@@ -349,6 +397,7 @@ class Frames:
         choice = ChunkChoice(
             index=index,
             delta=Delta(role=role, content=content),
+            logprobs=logprobs,
             finish_reason=finish,
             truncated=True if truncated else None,
         )
