@@ -20,6 +20,7 @@ from runtime.llm.api import (
     embeddings,
     health,
     models,
+    pages,
     requests,
     sysmodel,
     tenants,
@@ -68,6 +69,8 @@ GROUPS: Final[tuple[Routes, ...]] = (
     tenants.routes,
     sysmodel.routes,
     requests.routes,
+    pages.routes,
+    pages.files,
 )
 GENERATING: Final = (chat.PATH, completions.PATH)
 EXPOSED: Final = (
@@ -119,6 +122,7 @@ def make_app(service: Service) -> web.Application:
             settings.host,
             allowed_hosts=settings.allowed_hosts,
             origins=origins if settings.allow_cors else (),
+            pages=(pages.PATH,),
         ),
         auth=Bearer(settings.api_key.get_secret_value()),
         gated_prefixes=("/v1",),

@@ -96,7 +96,10 @@ def install(app: web.Application, door: Door) -> Lifecycle:
         headers["Server"] = NAME  # without the versions that aiohttp names
         if door.hosts.origins:
             origin = request.headers.get("Origin")
+            varies = headers.get("Vary")
             headers.update(cors_headers(door.hosts, origin, door.exposed_headers))
+            if varies:
+                headers["Vary"] = f"{varies}, {headers['Vary']}"
         if (number := logs.request_id.get()) is not None:
             headers["X-Request-Id"] = number
 

@@ -190,9 +190,10 @@ def _answers(route: Route, refs: dict[Key, Json]) -> Json:
         shape = {"type": "object", "properties": {"data": data}, "required": ["data"]}
         content = answers.setdefault("200", _bare(200)).setdefault("content", {})
         content["text/event-stream"] = {"schema": shape}
-    if text := route.options.get("text"):
-        shape = {} if text == "application/json" else {"type": "string"}
-        answers.setdefault("200", _bare(200)).setdefault("content", {})[text] = {"schema": shape}
+    text = route.options.get("text", ())
+    for kind in (text,) if isinstance(text, str) else text:
+        shape = {} if kind == "application/json" else {"type": "string"}
+        answers.setdefault("200", _bare(200)).setdefault("content", {})[kind] = {"schema": shape}
     headers = {
         name: {"schema": {"type": "string"}, "description": text}
         for name, text in route.options.get("headers", {}).items()

@@ -82,8 +82,8 @@ class Options(TypedDict, total=False):
     """Further answers that are no errors, by status."""
     stream: type[BaseModel]
     """Shape of the ``data:`` of each event; the route may answer ``text/event-stream``."""
-    text: str
-    """Media type of an answer that is neither JSON nor events, such as ``text/plain``."""
+    text: str | tuple[str, ...]
+    """Media types of an answer that is neither JSON nor events, such as ``text/plain``."""
     failure: type[ApiError]
     """Class of the answer to an unexpected failure; `Internal` if absent."""
     gated: bool

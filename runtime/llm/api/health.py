@@ -184,13 +184,6 @@ async def metrics(request: web.Request) -> web.Response:
     return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
 
 
-@routes.get("/", text="text/plain")
-async def index(request: web.Request) -> web.Response:
-    """Name the service and its version."""
-    version = request.app[SERVICE].version
-    return web.Response(text=f"llmsvc {version}: language-model server; see /openapi.json\n")
-
-
 def _engine(engine: Engine) -> EngineRecord:
     attempt = AttemptRecord.model_validate(engine.attempt._asdict())
     loaded = engine.model.loaded

@@ -79,6 +79,7 @@ class ManagedFile(Provider):
         gate: Gate | None = None,
         pace: Pace | None = None,
     ) -> None:
+        self.path = declared.path
         self._declared = declared
         self._generate = generate
         self._settings = settings

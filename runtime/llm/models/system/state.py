@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from time import monotonic
 from typing import Final, Literal
 
@@ -99,6 +100,8 @@ class Provider:
     """The kind of provider, as ``/health`` shows it."""
     max_concurrency = 1
     """Requests that may be inside at the same time."""
+    path: Path | None = None
+    """The model file that answers, where this server runs one itself."""
 
     def __init__(self, reason: str = "not_configured") -> None:
         self._reason = reason

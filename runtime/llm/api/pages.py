@@ -1,0 +1,31 @@
+"""The page for people at ``/``, and the line about the server for everybody else."""
+
+from pathlib import Path
+from typing import Final
+
+from aiohttp import web
+
+from runtime.llm.service import SERVICE
+from runtime.web.errors import Unauthorized
+from runtime.web.middleware import DOOR
+from runtime.web.pages import Pages, asks_for_html
+from runtime.web.routes import Routes
+
+PATH: Final = "/"
+PAGES: Final = Pages(Path(__file__).parents[1] / "pages")
+routes = Routes("pages")
+files = PAGES.routes()
+
+
+@routes.get(PATH, gated=False, errors=(Unauthorized,), text=("text/plain", "text/html"))
+async def index(request: web.Request) -> web.Response:
+    """Show the chat page to browsers; to programs, name the service and its version."""
+    if asks_for_html(request):
+        response = PAGES.page(request, "index.html")
+    else:
+        request.app[DOOR].auth.check(request.headers.get("Authorization"))
+        version = request.app[SERVICE].version
+        text = f"llmsvc {version}: language-model server; see /openapi.json\n"
+        response = web.Response(text=text)
+    response.headers["Vary"] = "Accept"
+    return response

@@ -1,0 +1,39 @@
+// The page: which view is shown, and the key.
+
+import { askForKey, call } from "./api.js";
+import * as chat from "./chat.js";
+import * as documents from "./documents.js";
+import { byId } from "./dom.js";
+import * as engines from "./engines.js";
+
+const VIEWS = { chat, documents, engines };
+const NAMES = { chat: "Chat", documents: "Documents", engines: "Engines" };
+let shown = "";
+
+function show() {
+  const wanted = location.hash.slice(1);
+  const name = wanted in VIEWS ? wanted : shown || "chat";
+  if (name === shown) return;
+  VIEWS[shown]?.leave?.();
+  shown = name;
+  for (const view of Object.keys(VIEWS)) byId(view).hidden = view !== name;
+  for (const link of document.querySelectorAll(".tabs a")) {
+    if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${NAMES[name]} · Paddock`;
+  byId("main").scrollTop = 0;
+  VIEWS[name].enter();
+}
+
+for (const view of Object.values(VIEWS)) view.start();
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  byId("main").focus();
+});
+byId("change-key").addEventListener("click", async () => {
+  if (await askForKey()) VIEWS[shown].enter();
+});
+addEventListener("hashchange", show);
+show();
+call("health").then((health) => { byId("change-key").hidden = health.auth !== "key"; }, () => {});
