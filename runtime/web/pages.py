@@ -2,7 +2,6 @@
 
 import hashlib
 import mimetypes
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +23,7 @@ _SAFE: Final = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+_TYPES: Final = {".js": "text/javascript", ".css": "text/css"}
 """Not left to the system's own table, where Windows may have ``text/plain`` for scripts."""
 _HTML: Final = "text/html"
 _ELSE: Final = ("application/json", "text/plain")
@@ -47,19 +46,20 @@ class Pages:
     def __init__(self, folder: Path) -> None:
         found = sorted(path for path in folder.rglob("*") if path.is_file())
         contents = {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
-        self.version = _digest(part for name in contents for part in (name.encode(), contents[name]))
+        whole = b"".join(b"%s %d\n%s" % (n.encode(), len(b), b) for n, b in contents.items())
+        self.version = _digest(whole)
         address = f"{FILES}/{self.version}".encode()
-        self._pages, self._files = dict[str, bytes](), dict[str, bytes]()
+        self._pages, self._files = dict[str, bytes](), dict[str, tuple[str, bytes]]()
         for name, body in contents.items():
             if name.endswith(".html"):
                 self._pages[name] = body.replace(b"{files}", address)
             else:
-                self._files[name] = body
+                self._files[name] = _type_of(name), body
 
     def page(self, request: web.Request, name: str) -> web.Response:
         """The page *name*, or 304 for a browser that has it."""
         body = self._pages[name]
-        tag = _digest((body,))
+        tag = _digest(body)
         response = web.Response(headers={**_SAFE, "Cache-Control": "no-cache"})
         response.etag = tag
         if any(known.value in (tag, "*") for known in request.if_none_match or ()):
@@ -74,18 +74,13 @@ class Pages:
         routes = Routes("pages")
 
         @routes.get(f"{FILES}/{{version}}/{{name:.+}}", gated=False, quiet=True, text="*/*")
-        async def page_file(request: web.Request, *, path: FilePath) -> web.Response:
+        async def page_file(_request: web.Request, *, path: FilePath) -> web.Response:
             """A script, style or picture of a page."""
-            body = self._files.get(path.name) if path.version == self.version else None
-            if body is None:
+            kind, body = self._files.get(path.name, ("", None))
+            if body is None or path.version != self.version:
                 raise NotFound("there is no such file")
-            kind = _TYPES.get(Path(path.name).suffix) or mimetypes.guess_type(path.name)[0]
-            response = web.Response(body=body, headers=_SAFE)
-            response.content_type = kind or "application/octet-stream"
-            if response.content_type.startswith("text/"):
-                response.charset = "utf-8"
-            response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
-            return response
+            keep = {"Cache-Control": "public, max-age=31536000, immutable", "Content-Type": kind}
+            return web.Response(body=body, headers={**_SAFE, **keep})
 
         return routes
 
@@ -111,10 +106,11 @@ def _weigh(part: str) -> tuple[str, float]:
     return kind, 1.0
 
 
-def _digest(parts: Iterable[bytes]) -> str:
-    """16 hex digits of the parts, told apart by their lengths."""
-    whole = hashlib.sha256()
-    for part in parts:
-        whole.update(b"%d:" % len(part))
-        whole.update(part)
-    return whole.hexdigest()[:16]
+def _type_of(name: str) -> str:
+    kind = _TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0]
+    kind = kind or "application/octet-stream"
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -1,12 +1,15 @@
 """The list of models, and the embedding model that a request names."""
 
 import asyncio
+from pathlib import Path
 from typing import Final, Literal
 
 from aiohttp import web
+from pydantic import Field
 
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.models.catalog import Entry
+from runtime.llm.models.system.providers import BUNDLED
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.errors import BadField
@@ -17,6 +20,7 @@ HOW_TO_GET_ONE: Final = "python -m runtime.llm pull minilm"
 NO_EMBEDDING_MODEL: Final = (
     f"No embedding model is installed, so embeddings and documents wait: {HOW_TO_GET_ONE}"
 )
+DEMONSTRATION: Final = "a small demonstration that knows driving on a track and little else"
 routes = Routes("models")
 
 
@@ -29,6 +33,8 @@ class ModelMeta(Wire):
     n_params: int | None = absent()
     quant: str | None = absent("type of most weights")
     loaded: bool
+    selected: bool = Field(description="answers the requests that name no model")
+    note: str | None = absent("what to know of it before it is asked")
 
 
 class ModelEntry(Wire):
@@ -85,7 +91,12 @@ def _local(service: Service, entry: Entry) -> ModelEntry:
         id=entry.id,
         created=entry.created,
         owned_by="local",
-        meta=ModelMeta(**vars(meta), loaded=service.pool.is_loaded(entry.id)),
+        meta=ModelMeta(
+            **vars(meta),
+            loaded=service.pool.is_loaded(entry.id),
+            selected=entry.id == service.settings.selected_model_id,
+            note=_note(entry.path),
+        ),
     )
 
 
@@ -95,8 +106,17 @@ def _system(service: Service) -> ModelEntry:
         id=SYSTEM_MODEL,
         created=int(service.started),
         owned_by="sysmodel",
-        meta=ModelMeta(kind="chat", loaded=last is not None and last.code == 3),
+        meta=ModelMeta(
+            kind="chat",
+            loaded=last is not None and last.code == 3,
+            selected=service.settings.selected_model_id == SYSTEM_MODEL,
+            note=_note(service.provider.path),
+        ),
     )
+
+
+def _note(model: Path | None) -> str | None:
+    return DEMONSTRATION if model == BUNDLED else None
 
 
 async def embedding_model(service: Service, model: str) -> Entry:

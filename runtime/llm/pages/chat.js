@@ -67,6 +67,7 @@ export async function enter() {
 async function listModels() {
   const select = byId("model");
   try {
+    await call("health"); // which asks the system model how it stands
     const { data } = await call("v1/models");
     models = data.filter((model) => model.meta.kind === "chat");
   } catch (error) {
