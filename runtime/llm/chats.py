@@ -79,9 +79,9 @@ class Ticket:
         self.first_token_ms: float | None = None
         self.stopped_by: ApiError | None = None
         self.turn = lane.next_turn(owner)
-        self.position = 1 + sum(lane.runs_before(other, self) for other in lane.unfinished.values())
+        self.position = lane.place_of(self)
         self.depth = 1 + len(lane.unfinished)
-        self.wait_ms = round((self.position - 1) * lane.average_s * 1000)
+        self.wait_ms = lane.wait_ms(self.position)
         self._task = asyncio.current_task()
 
     @property
@@ -159,6 +159,15 @@ class Lane:
         if ticket.number in self.holders:
             return True
         return (ticket.turn, ticket.number) < (other.turn, other.number)
+
+    def place_of(self, ticket: Ticket) -> int:
+        """The place of a request that does not run yet, from 1; those that run count."""
+        others = (other for other in self.unfinished.values() if other is not ticket)
+        return 1 + sum(self.runs_before(other, ticket) for other in others)
+
+    def wait_ms(self, place: int) -> int:
+        """How long a request at that place is likely to wait."""
+        return round((place - 1) * self.average_s * 1000)
 
     async def take(self, ticket: Ticket) -> None:
         """Wait for a place in the lane; whoever gets one must `give` it back."""

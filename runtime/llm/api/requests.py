@@ -5,7 +5,7 @@ from typing import Literal
 
 from aiohttp import web
 
-from runtime.llm.chats import Cancelled, Ticket
+from runtime.llm.chats import Cancelled, State, Ticket
 from runtime.llm.service import SERVICE
 from runtime.web.errors import NotFound
 from runtime.web.routes import Reply, Routes
@@ -27,6 +27,8 @@ class RequestRecord(Wire):
     queue_ms: int
     inference_ms: int
     chunks: int
+    position: int | None = absent("of a queued request: its place, from 1; those that run count")
+    wait_ms: int | None = absent("of a queued request: how long it is likely to wait")
     completion_tokens: int | None = absent("of a completed request")
 
 
@@ -92,6 +94,7 @@ def record_of(ticket: Ticket) -> RequestRecord:
     now = time.monotonic()
     ended = ticket.ended if ticket.ended is not None else now
     started = ticket.started if ticket.started is not None else ended
+    place = ticket.lane.place_of(ticket) if ticket.state is State.QUEUED else None
     return RequestRecord(
         id=ticket.number,
         client=ticket.client,
@@ -103,5 +106,7 @@ def record_of(ticket: Ticket) -> RequestRecord:
         queue_ms=round((started - ticket.entered) * 1000),
         inference_ms=round((ended - started) * 1000),
         chunks=ticket.chunks,
+        position=place,
+        wait_ms=None if place is None else ticket.lane.wait_ms(place),
         completion_tokens=ticket.completion_tokens or None,
     )

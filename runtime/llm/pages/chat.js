@@ -94,11 +94,13 @@ function describeModel() {
   const model = models.find((other) => other.id === byId("model").value);
   const about = byId("about-model");
   if (!model) about.textContent = "There is no chat model on this machine yet.";
-  else if (model.meta.note) about.textContent = `${modelName(model.id)} is ${model.meta.note}.`;
+  else if (model.meta.note) about.textContent = `${subject(model.id)} is ${model.meta.note}.`;
   else if (model.id === "sysmodel-builtin" && !model.meta.loaded) {
     about.textContent = "The built-in model is not available now. “Engines” says how it stands.";
-  } else about.textContent = `${modelName(model.id)} answers on this machine. What you write stays here.`;
+  } else about.textContent = `${subject(model.id)} answers on this machine. What you write stays here.`;
 }
+
+const subject = (id) => (id === "sysmodel-builtin" ? "The built-in model" : id);
 
 function startSettings() {
   const fields = ["system", "temperature", "top-k", "reply-tokens"].map(byId);
@@ -167,7 +169,7 @@ async function answer(conversation) {
 }
 
 function askAgain(exchange) {
-  if (runs.has(current.id) || exchange !== current.exchanges.at(-1)) return;
+  if (runs.has(current.id)) return;
   Object.assign(exchange, blank(), { model: byId("model").value || exchange.model });
   views.get(exchange)?.refresh();
   byId("question").focus();
@@ -202,8 +204,9 @@ async function remove(conversation) {
 
 function draw() {
   views.clear();
+  const last = current?.exchanges.at(-1);
   for (const exchange of current?.exchanges ?? []) {
-    views.set(exchange, new ExchangeView(exchange, () => askAgain(exchange)));
+    views.set(exchange, new ExchangeView(exchange, exchange === last ? () => askAgain(exchange) : null));
   }
   byId("exchanges").replaceChildren(...Array.from(views.values(), (view) => view.element));
   byId("empty").hidden = views.size > 0;

@@ -222,6 +222,6 @@ function showHit(hit) {
   return el("li", {}, el("div", { className: "score" },
     el("span", { className: "hidden", textContent: "Similarity " }), el("b", { textContent: hit.score.toFixed(2) }),
     el("span", { className: "meter", "aria-hidden": "true" }, bar)),
-  el("div", {}, el("p", { className: "passage", textContent: hit.text }),
+  el("div", {}, el("p", { className: "passage", textContent: hit.text.replaceAll(/\n\s*\n/g, "\n") }),
     el("p", { className: "source", textContent: `${hit.document_id}, passage ${hit.chunk_index + 1}` })));
 }

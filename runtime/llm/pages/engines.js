@@ -9,6 +9,10 @@ const PACE_S = 2;
 const SHOWN_REQUESTS = 10;
 const BACKENDS = { LOCAL_CPU: "CPU", LOCAL_GPU: "GPU", LOCAL_NPU: "NPU" };
 const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const PROVIDERS = {
+  managed_gguf: "a file of this server", openai_http: "another server on this machine", ollama: "Ollama",
+  none: "nothing is behind it", disabled: "switched off",
+};
 const STATES = {
   available: "ready", downloading: "being downloaded", downloadable: "can be downloaded", unavailable: "not available",
 };
@@ -93,7 +97,7 @@ function showModel({ id, meta }, system) {
   const isSystem = id === "sysmodel-builtin";
   const traits = [
     meta.kind === "embedding" ? "embeddings" : "chat",
-    isSystem ? `by ${system.provider.replaceAll("_", " ")}` : null,
+    isSystem ? PROVIDERS[system.provider] ?? system.provider : null,
     meta.n_params ? `${parameters(meta.n_params)} parameters` : null,
     meta.quant ?? null,
     meta.size ? bytes(meta.size) : null,
@@ -113,12 +117,14 @@ function showModel({ id, meta }, system) {
     onclick: act });
   return el("li", {}, el("div", {}, ...lines), el("span", { className: lit ? "state on" : "state", textContent: state }),
     isSystem && system.status === "downloadable" ? button("Download", () => download(id))
-      : button("Make ready", () => warm(id)));
+      : isSystem || !meta.loaded ? button("Make ready", () => warm(id)) : null);
 }
 
-/** Every field of an engine that is one value, besides its name: how it runs on this machine. */
+/** Every value of an engine besides its name: how it runs on this machine. */
 function showEngine({ key, backend, attempts, ...rest }) {
-  const figures = Object.entries(rest).filter(([, value]) => ["number", "string", "boolean"].includes(typeof value));
+  const fields = Object.entries(rest).flatMap(([name, value]) =>
+    (value && typeof value === "object" ? Object.entries(value) : [[name, value]]));
+  const figures = fields.filter(([, value]) => ["number", "string", "boolean"].includes(typeof value));
   const loads = attempts.map((attempt) => ["load", attempt.result === "ok" ? seconds(attempt.duration_ms) : attempt.result]);
   const shown = [["backend", BACKENDS[backend] ?? backend], ...figures, ...loads];
   return el("li", { className: "card" }, el("h3", { textContent: engineName(key) }),
@@ -163,7 +169,7 @@ async function warm(id) {
   warming.set(id, WORKING);
   look();
   try {
-    const { ms } = await call(`health/warm?model=${encodeURIComponent(id)}`, { method: "POST" });
+    const { ms } = await call(`health/warm?deep=true&model=${encodeURIComponent(id)}`, { method: "POST" });
     warming.set(id, `Ready after ${seconds(ms)}.`);
   } catch (error) {
     const late = error.status === 504;

@@ -10,7 +10,7 @@ export const modelName = (id) => (id === "sysmodel-builtin" ? "Built-in model" :
 
 /** The question and the reply as an element; `refresh` shows what has changed since. */
 export class ExchangeView {
-  /** *again* asks the question once more. */
+  /** *again* asks the question once more; only the last one can be. */
   constructor(exchange, again) {
     this.exchange = exchange;
     this.again = again;
@@ -50,21 +50,21 @@ export class ExchangeView {
 
   ending() {
     const { exchange } = this;
-    const again = el("button", { type: "button", className: "plain", textContent: "Ask again",
-      onclick: this.again });
     if (exchange.state === "failed") {
-      const retry = el("button", { type: "button", className: "button quiet", textContent: "Try again",
-        onclick: this.again });
-      return [problem(exchange.error, retry)];
+      return [problem(exchange.error, ...this.askAgain("Try again", "button quiet"))];
     }
     const notes = [];
     if (exchange.state === "stopped") notes.push("You stopped this reply.");
     if (exchange.figures.truncated) notes.push("The token budget ended this reply.");
     if (!exchange.reply && !exchange.calls.length && !notes.length) notes.push("The model said nothing.");
     const actions = el("div", { className: "actions" },
-      exchange.reply ? copyButton(() => exchange.reply) : null, again);
+      exchange.reply ? copyButton(() => exchange.reply) : null, ...this.askAgain("Ask again", "plain"));
     return [...notes.map((note) => el("p", { className: "note", textContent: note })),
       el("div", { className: "foot" }, showFigures(exchange.figures), actions)];
+  }
+
+  askAgain(textContent, className) {
+    return this.again ? [el("button", { type: "button", className, textContent, onclick: this.again })] : [];
   }
 }
 

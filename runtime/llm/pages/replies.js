@@ -99,21 +99,15 @@ function placeFrom(headers) {
 
 /** Look where the request stands now. */
 async function follow(exchange, number, changed) {
-  const { running, waiting, last } = await call("v1/requests", { quiet: true });
-  const unfinished = [...running, ...waiting];
-  const ours = unfinished.find((request) => String(request.id) === number);
+  const { running, waiting } = await call("v1/requests", { quiet: true });
+  const ours = [...running, ...waiting].find((request) => String(request.id) === number);
   if (!ours) return;
   if (ours.state === "running") {
     exchange.figures.waited = ours.queue_ms;
     exchange.queue = { phase: "reading" };
   } else {
-    const lane = unfinished.filter((request) => request.lane === ours.lane);
-    const ahead = lane.filter((request) => request.id < ours.id).length;
-    const done = last.filter((request) => request.lane === ours.lane && request.state === "completed");
-    const mean = done.reduce((sum, request) => sum + request.inference_ms, 0) / (done.length || 1);
-    exchange.queue = ahead
-      ? { phase: "queued", position: ahead + 1, waitMs: ahead * mean }
-      : { phase: "loading" };
+    const { position, wait_ms: waitMs } = ours;
+    exchange.queue = { phase: position > 1 ? "queued" : "loading", position, waitMs };
   }
   changed();
 }

@@ -88,6 +88,8 @@ async def test_the_view_of_requests_shows_where_each_stands_and_no_text(server: 
     (one,), (two,), (done,) = (view.json[name] for name in ("running", "waiting", "last"))
     assert (one["model"], one["state"], one["stream"]) == ("endless", "running", True)
     assert (two["model"], two["state"], two["chunks"]) == ("recall", "queued", 0)
+    assert two["position"] == 2
+    assert "position" not in one
     assert (done["state"], done["completion_tokens"], done["chunks"]) == ("completed", 3, 1)
     assert {record["client"] for record in (one, two, done)} == {"tester"}
     assert {record["lane"] for record in (one, two, done)} == {"local"}
