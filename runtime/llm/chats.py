@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from runtime.llm.engine.pool import Job, Pool
 from runtime.llm.errors import EngineDied, ModelNotFound, SysmodelUnavailable
@@ -115,21 +115,32 @@ class Ticket:
         }
 
 
+class _Waiter(NamedTuple):
+    """A request that waits for a place."""
+
+    place: asyncio.Future[None]
+    engine: str
+    concurrency: int
+
+
 class Lane:
-    """What serialises generation: *concurrency* at a time, clients in turn, each in its order.
+    """What serialises generation: one engine at a time, clients in turn, each in its order.
 
     A request's turn is one after that of its client's last one, and not before those that run
     when it arrives. The ready request of the lowest turn runs next, of equal ones the first to
     arrive. So a single client's requests run as they come, and whoever joins waits for one
-    request of each other client, however many those have in line.
+    request of each other client, however many those have in line. A request for the engine that
+    generates joins it while it has room for one more reply.
     """
 
     def __init__(self, name: str, concurrency: int = 1) -> None:
         self.name = name
         self.concurrency = concurrency
+        """Replies at a time of the engine that generated last."""
         self.unfinished: dict[int, Ticket] = {}
-        self.holders: set[int] = set()
-        self._waiting: dict[Ticket, asyncio.Future[None]] = {}
+        self.holders: dict[int, str] = {}
+        """Requests that hold a place, and the engines for which they do."""
+        self._waiting: dict[Ticket, _Waiter] = {}
         self._turn = 0
         """The latest that has come."""
         self._seconds: deque[float] = deque(maxlen=HISTORY)
@@ -167,37 +178,50 @@ class Lane:
 
     def wait_ms(self, place: int) -> int:
         """How long a request at that place is likely to wait."""
-        return round((place - 1) * self.average_s * 1000)
+        return round((place - 1) // self.concurrency * self.average_s * 1000)
 
-    async def take(self, ticket: Ticket) -> None:
-        """Wait for a place in the lane; whoever gets one must `give` it back."""
-        if len(self.holders) >= self.concurrency or self._waiting:
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting[ticket] = turn
-            try:
-                await turn
-            except BaseException:
-                if turn.done() and not turn.cancelled():
-                    self.give(ticket)  # the turn came in the very moment the waiter left
-                raise
-            finally:
-                self._waiting.pop(ticket, None)
-        else:
-            self._hold(ticket)
+    async def take(self, ticket: Ticket, engine: str = "", concurrency: int = 1) -> None:
+        """Wait for a place beside at most *concurrency* - 1 others of the same *engine*.
+
+        Whoever gets one must `give` it back.
+        """
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[ticket] = _Waiter(place, engine, concurrency)
+        self._admit()
+        try:
+            await place
+        except BaseException:
+            if place.done() and not place.cancelled():
+                self.give(ticket)  # the turn came in the very moment the waiter left
+            else:
+                del self._waiting[ticket]
+                self._admit()  # the next one may have waited for it alone
+            raise
+        self.concurrency = concurrency
 
     def give(self, ticket: Ticket) -> None:
         """Give the place back; the waiting request whose turn it is gets it."""
-        self.holders.discard(ticket.number)
-        for waiting in sorted(self._waiting, key=lambda each: (each.turn, each.number)):
-            if len(self.holders) >= self.concurrency:
-                return
-            place = self._waiting.pop(waiting)
-            if not place.done():
-                self._hold(waiting)
-                place.set_result(None)
+        self.holders.pop(ticket.number, None)
+        self._admit()
 
-    def _hold(self, ticket: Ticket) -> None:
-        self.holders.add(ticket.number)
+    def _has_room(self, engine: str, concurrency: int) -> bool:
+        others = self.holders.values()
+        return not others or (len(others) < concurrency and all(one == engine for one in others))
+
+    def _admit(self) -> None:
+        """Give places to those whose turn it is, as far as there are any."""
+        for ticket in sorted(self._waiting, key=lambda each: (each.turn, each.number)):
+            place, engine, concurrency = self._waiting[ticket]
+            if place.done():
+                continue  # it leaves
+            if not self._has_room(engine, concurrency):
+                return
+            del self._waiting[ticket]
+            self._hold(ticket, engine)
+            place.set_result(None)
+
+    def _hold(self, ticket: Ticket, engine: str) -> None:
+        self.holders[ticket.number] = engine
         self._turn = max(self._turn, ticket.turn)
 
     def completed(self, seconds: float) -> None:
@@ -373,6 +397,11 @@ class SystemJob:
         """What answers."""
         return f"{SYSTEM_MODEL}\x1f{self.provider.name}"
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """What generates, and how many replies of it go side by side."""
+        return SYSTEM_MODEL, self.provider.max_concurrency
+
     def run(self, on_end: Callable[[], None]) -> Generation:
         """The reply; *on_end* is not called."""
         del on_end
@@ -463,7 +492,7 @@ class Chats:
         """Wait for the lane and generate; the lane is free when the engine is, not the reader."""
         generation: Generation | None = None
         try:
-            await ticket.lane.take(ticket)
+            await ticket.lane.take(ticket, *job.place)
         except BaseException:
             job.release()
             raise

@@ -5,6 +5,7 @@ Both names are self-declared: they keep cooperating programs apart and protect n
 
 import hashlib
 import unicodedata
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
 
@@ -35,6 +36,16 @@ def tenant_id(x_client_id: str | None, user_agent: str | None) -> str:
     ends in ``~`` and 16 hex digits of its SHA-256, so that two long names stay two tenants.
     """
     return named_tenant(x_client_id or "") or named_tenant(user_agent or "") or ANONYMOUS
+
+
+def caching_client(headers: Mapping[str, str], remote: str | None) -> str:
+    """Whose prompts may share a cached beginning: a tenant at one network address.
+
+    How soon a reply begins tells whether a prompt was cached. What a client says of itself is not
+    enough to let it learn that of another machine's prompts.
+    """
+    tenant = tenant_id(headers.get("X-Client-Id"), headers.get("User-Agent"))
+    return f"{remote or ''} {tenant}"
 
 
 def named_tenant(text: str) -> str | None:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from runtime.llm.models.system.settings import SysmodelSettings
-from runtime.llm.values import SYSTEM_MODEL
+from runtime.llm.values import MAX_PARALLEL, SYSTEM_MODEL
 from runtime.web.auth import check_key
 from runtime.web.bodies import BUDGET_BYTES
 from runtime.web.hosts import HostNames, Origins
@@ -97,6 +97,12 @@ class LlmSettings(Settings):
     )
     threads: Annotated[int, Clamp(0, 256)] = Field(
         0, description="engine threads; 0: measured, and all cores for prompts"
+    )
+    parallel: Annotated[int, Clamp(0, MAX_PARALLEL)] = Field(
+        1, description="replies of one local engine at a time; 0: measured"
+    )
+    prefix_cache: bool = Field(
+        True, description="without session_id, reuse what a prompt shares with the client's last"
     )
     compat: bool = Field(
         False, description="behave as general OpenAI clients expect; the next six say how"

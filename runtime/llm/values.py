@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple, Protocol
 
 SYSTEM_MODEL = "sysmodel-builtin"
 """The id of the built-in system model."""
+MAX_PARALLEL = 32
+"""Replies that one engine may generate at a time."""
 
 Role = Literal["system", "user", "assistant", "tool"]
 Backend = Literal["LOCAL_CPU", "LOCAL_GPU", "LOCAL_NPU"]
@@ -86,6 +88,9 @@ class ChatCall:
     owner: str = ""
     session_id: str | None = None
     """The conversation to keep, one of *owner*; None: stateless, as the system model always is."""
+    client: str = ""
+    """Who asks: without a session a prompt may reuse what is cached of this client's prompts, and
+    of nobody else's. Empty: it reuses nothing."""
     stop: Sequence[str] = ()
     tools: Sequence[Tool] = ()
     """What the reply may call; empty: nothing, and no text is read as a call."""

@@ -27,7 +27,7 @@ from runtime.llm.errors import (
     SysmodelUnavailable,
     SysmodelUnknown,
 )
-from runtime.llm.identity import client_id, header_safe
+from runtime.llm.identity import caching_client, client_id, header_safe
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
 from runtime.llm.values import ChatCall, Outcome, Piece, Sampling, TokenLogprob
@@ -153,6 +153,9 @@ async def answer(
     """Run the *calls* of an admitted request one after the other, and write their replies."""
     service = request.app[SERVICE]
     ticket.stream = stream
+    if service.settings.prefix_cache:
+        client = caching_client(request.headers, request.remote)
+        calls = [replace(call, client=client) for call in calls]
     try:
         async with service.awake.hold():
             if stream:

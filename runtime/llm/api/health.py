@@ -40,6 +40,7 @@ class ComputeRecord(Wire):
 
     threads: int = Field(description="of a step that computes one token")
     prefill_threads: int = Field(description="of a step that computes several")
+    parallel: int = Field(description="replies that are generated at a time")
     chosen: Literal["given", "measured"] = Field(
         description="whether the settings name the number of threads, or a timing chose it"
     )

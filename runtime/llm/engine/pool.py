@@ -173,6 +173,11 @@ class Job:
         return self.engine.key
 
     @property
+    def place(self) -> tuple[str, int]:
+        """What generates, and how many replies of it go side by side."""
+        return self.engine.context, self.engine.worker.parallel
+
+    @property
     def is_stale(self) -> bool:
         """Whether the engine's process ended while the call waited for its turn."""
         return not self.engine.worker.alive
@@ -182,16 +187,14 @@ class Job:
         prepared, self._prepared = self._prepared, None
         if prepared is None:
             raise RuntimeError("this prompt has been answered")
-        call, name = self.call, None
-        if call.session_id:
-            name = conversation_name(call.owner, call.session_id, self.engine.key)
-            self._pool.make_room(name, self.engine)
+        call = self.call
+        name = self._pool.conversation(call, self.engine)
         max_output = call.max_completion_tokens
         if self.engine.shelf == "system":  # whose one engine may have room for more
             max_output = min(self.room, max_output or self.room)
 
         def end(ended: Ended) -> None:
-            self._pool.sessions.settle(name, ended)
+            self._pool.settle(call, self.engine, name, ended)
             on_end()
 
         return self.engine.worker.run(
@@ -199,6 +202,8 @@ class Job:
             call.sampling,
             max_output=max_output,
             conversation=name,
+            is_session=bool(call.session_id),
+            client=call.client,
             stop=call.stop,
             form=self.format,
             on_end=end,
@@ -358,9 +363,22 @@ class Pool:
             self._close_context(engine.model, engine.context)
         self._trim(engine.shelf, 0)
 
-    def make_room(self, conversation: str, engine: Engine) -> None:
-        """Let *engine* keep one more conversation; the least recently used one goes for it."""
-        self._free_cells(self.sessions.touch(conversation, engine.key))
+    def conversation(self, call: ChatCall, engine: Engine) -> str | None:
+        """The name under which *engine* is to keep the conversation; None: it is not kept.
+
+        A session that is full up makes the least recently used one go.
+        """
+        if call.session_id:
+            name = conversation_name(call.owner, call.session_id, engine.key)
+            self._free_cells(self.sessions.touch(name, engine.key))
+            return name
+        return f"{engine.context} {next(self._numbers)}" if call.client else None
+
+    def settle(self, call: ChatCall, engine: Engine, name: str | None, ended: Ended) -> None:
+        """Note what became of a conversation, which may make others go."""
+        self.sessions.settle(name, ended)
+        if name is not None and ended.kept and not call.session_id:
+            self._free_cells(self.sessions.touch(name, engine.key, is_session=False))
 
     async def warm(self, entry: Entry) -> None:
         """Load a chat engine and prove that it generates a token, once for each process."""
@@ -429,6 +447,7 @@ class Pool:
             declared if entry.backend == "LOCAL_GPU" else 0,
             self._settings.threads,
             entry.chat_template or "",
+            self._settings.parallel if shelf == "chat" else 1,
         )
         key = engine_key(entry.id, limit, entry.backend)
         template = load.template or header.chat_template
@@ -564,9 +583,11 @@ class Pool:
             self._own(worker.close())
             raise
         if isinstance(loaded, ChatLoaded):
+            worker.parallel = loaded.parallel
             log.info(
-                "%s: threads for a token %d (%s), for a prompt %d",
+                "%s: threads for a token %d (%s), for a prompt %d; replies at a time %d",
                 *(model_id, loaded.threads, loaded.chosen, loaded.prefill_threads),
+                loaded.parallel,
             )
         model = self._models[model_id] = Model(worker, loaded, spec)
         self._processes.add(model)
@@ -590,9 +611,10 @@ class Pool:
         if not isinstance(model.loaded, ChatLoaded):
             return
         session_bytes = self._settings.session_bytes if spec.shelf == "chat" else 0
-        cells = cells_for(spec.budget, model.loaded.kv_bytes_per_token, session_bytes)
+        loaded, kept = model.loaded, self._settings.session_cache_size + 1
+        cells = cells_for(spec.budget, loaded.kv_bytes_per_token, session_bytes, loaded.parallel)
         try:
-            await model.worker.ask(Open(context, spec.budget, cells), Ok, COMPUTE_S)
+            await model.worker.ask(Open(context, spec.budget, cells, kept), Ok, COMPUTE_S)
         except BaseException:
             self._close_context(model, context)  # it may be open, or may yet be
             raise
@@ -712,13 +734,14 @@ def engine_key(model_id: str, max_tokens: int | None, backend: Backend) -> str:
     return f"{model_id}_{max_tokens if max_tokens is not None else 'model'}_{backend}"
 
 
-def cells_for(budget: int, kv_bytes_per_token: int, session_bytes: int) -> int:
-    """Cells of a KV pool: one reply's budget, and as much for all cached conversations together.
+def cells_for(budget: int, kv_bytes_per_token: int, session_bytes: int, parallel: int = 1) -> int:
+    """Cells of a KV pool: the budget of each reply, and one for all cached conversations together.
 
-    The byte limit may allow less. Conversations are seldom as long as the budget, and every cell
-    is memory that is taken for as long as the engine is loaded.
+    The byte limit may allow less beside the first reply, and the others then wait for cells.
+    Conversations are seldom as long as the budget, and every cell is memory that is taken for as
+    long as the engine is loaded.
     """
-    extra = min(budget, session_bytes // max(1, kv_bytes_per_token))
+    extra = min(budget * parallel, session_bytes // max(1, kv_bytes_per_token))
     return -(-(budget + extra) // CELL_STEP) * CELL_STEP
 
 

@@ -16,6 +16,8 @@ from typing import IO, Final, TypeVar
 
 from runtime.llm import values
 from runtime.llm.engine.protocol import (
+    FLAG_BYTES,
+    FLAG_SLOTS,
     PREFIX,
     Command,
     Drop,
@@ -75,16 +77,18 @@ class WorkerGone(WorkerFailed):
 
 
 class Reply:
-    """The running reply of a worker as a `Generation`: iterate, then read the outcome."""
+    """A running reply of a worker as a `Generation`: iterate, then read the outcome."""
 
     def __init__(
         self,
         worker: "Worker",
         number: int,
+        slot: int,
         form: ReplyFormat,
         on_end: Callable[[Ended], None] | None = None,
     ) -> None:
         self.number = number
+        self.slot = slot
         self.format: Final = form
         self.ended: Ended | None = None
         self._on_end = on_end
@@ -131,7 +135,7 @@ class Reply:
     async def aclose(self) -> None:
         """Abort the reply if it runs and wait until the worker is free, `SETTLE_S` at most."""
         if self.ended is None:
-            self._worker.abort()
+            self._worker.abort(self.slot)
             try:
                 await asyncio.wait_for(self._settled.wait(), SETTLE_S)
             except TimeoutError:
@@ -140,14 +144,17 @@ class Reply:
 
 
 class Worker:
-    """A running worker process. One reply is generated at a time; `prepare` may overlap with it."""
+    """A running worker process. `prepare` may overlap with replies."""
+
+    parallel = 1
+    """Replies that it generates at a time; what it said when it loaded its model."""
 
     def __init__(self) -> None:
         self._ids = itertools.count(1)
         self._asked: dict[int, tuple[asyncio.Future[Event], float | None]] = {}
         """Answers on their way with their limits in seconds, also those nobody waits for."""
         self._overdue: asyncio.TimerHandle | None = None
-        self._reply: Reply | None = None
+        self._replies: dict[int, Reply] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Task[None] | None = None
@@ -163,8 +170,8 @@ class Worker:
         ours, theirs = socket.socketpair()
         try:
             with theirs, tempfile.TemporaryFile() as flag:
-                os.ftruncate(flag.fileno(), 2)  # a write would count as waiting for the disk
-                worker._flag = mmap.mmap(flag.fileno(), 2)
+                os.ftruncate(flag.fileno(), FLAG_BYTES)  # a write would count as disk wait
+                worker._flag = mmap.mmap(flag.fileno(), FLAG_BYTES)
                 await worker._spawn(command, theirs, flag)
             reader, worker._writer = await asyncio.open_connection(sock=ours)
             worker._listening = asyncio.create_task(worker._listen(reader))
@@ -198,7 +205,7 @@ class Worker:
     @property
     def busy(self) -> bool:
         """Whether a reply is generated."""
-        return self._reply is not None
+        return bool(self._replies)
 
     @property
     def pid(self) -> int:
@@ -260,22 +267,26 @@ class Worker:
         *,
         max_output: int | None = None,
         conversation: str | None = None,
+        is_session: bool = False,
+        client: str = "",
         stop: Sequence[str] = (),
         form: ReplyFormat = ReplyFormat(),  # noqa: B008 - immutable
         on_end: Callable[[Ended], None] | None = None,
     ) -> Reply:
-        """Start the reply to a prepared prompt, while no other one is generated.
+        """Start the reply to a prepared prompt, while fewer than `parallel` are generated.
 
-        *on_end* is called once, when the process is free for the next reply.
+        *on_end* is called once, when the process is free for another reply.
         """
-        if self._reply is not None or self._flag is None:
+        used = {reply.slot for reply in self._replies.values()}
+        slot = next((slot for slot in range(self.parallel) if slot not in used), None)
+        if slot is None or self._flag is None:
             raise RuntimeError("this worker process is already generating")
-        reply = Reply(self, next(self._ids), form, on_end)
+        reply = Reply(self, next(self._ids), slot, form, on_end)
         if not self.alive:
             reply.push(Ended("failed", reason=GONE))
             return reply
-        self._flag[0] = 0
-        self._reply = reply
+        self._flag[FLAG_SLOTS + slot] = 0
+        self._replies[reply.number] = reply
         self._send(
             reply.number,
             Run(
@@ -284,6 +295,9 @@ class Worker:
                 sampling=sampling,
                 max_output=max_output or 0,
                 stop=list(stop),
+                is_session=is_session,
+                client=client,
+                slot=slot,
             ),
         )
         return reply
@@ -292,9 +306,10 @@ class Worker:
         """Free the cells of these conversations, without waiting."""
         self._send(next(self._ids), Forget(list(conversations)))
 
-    def abort(self) -> None:
-        """Stop the running reply within a token."""
+    def abort(self, slot: int) -> None:
+        """Stop the reply in that slot within a token."""
         if self._flag is not None:
+            self._flag[FLAG_SLOTS + slot] = 1
             self._flag[0] = 1
 
     def kill(self) -> None:
@@ -308,7 +323,8 @@ class Worker:
     async def close(self) -> None:
         """End the process: it stops by itself when its socket ends, and is killed after 2 s."""
         self._ending = self._ending or self.alive
-        self.abort()
+        for reply in self._replies.values():
+            self.abort(reply.slot)
         self._hang_up()
         if self._listening is not None:
             await asyncio.wait({self._listening})
@@ -346,11 +362,11 @@ class Worker:
             if not asked[0].done():
                 asked[0].set_result(event)
             return
-        reply = self._reply
-        if reply is None or reply.number != number or not isinstance(event, Piece | Ended):
+        reply = self._replies.get(number)
+        if reply is None or not isinstance(event, Piece | Ended):
             raise ValueError("unsolicited message")
         if isinstance(event, Ended):
-            self._reply = None
+            del self._replies[number]
         reply.push(event)
 
     def _hang_up(self) -> None:
@@ -364,8 +380,8 @@ class Worker:
             if not answer.done():
                 answer.set_exception(WorkerGone())
                 answer.exception()  # nobody may be left to look at it
-        if self._reply is not None:
-            reply, self._reply = self._reply, None
+        replies, self._replies = self._replies, {}
+        for reply in replies.values():
             reply.push(Ended("failed", reason=GONE))
 
     async def _answer(self, number: int, command: Command, limit_s: float | None) -> Event:

@@ -1,7 +1,7 @@
 """What the server and a worker process say to each other, whatever kind of model the worker holds.
 
 The server starts ``python -m runtime.llm.engine.worker --socket N --flag N`` with the file
-descriptors of a stream socket and of a two-byte shared memory file. It sends commands, the worker
+descriptors of a stream socket and of a small shared memory file. It sends commands, the worker
 sends events. A message is three little-endian 32-bit numbers (the number of the command, the length
 of the head, the length of the body), then a JSON head ``[kind, fields]``, then raw bytes: the
 vectors of an `Embedded`, nothing for the others. An event carries the number of the command that it
@@ -11,9 +11,11 @@ A worker is given one model: `LoadChat` or `LoadEncoder`, once. Commands are don
 the order in which they were sent and do not wait for a running reply; only `Run` and `Forget` do.
 
 A chat worker then takes `Open` and `Close` for contexts of its model, `Prepare` at any time, also
-while a reply is generated, and `Run` only when none is. `Drop` and `Forget` have no answer. The
-first byte of the flag file aborts the running reply: the server sets it to 1 to stop it within a
-token and to 0 before it starts the next one; the second byte stays 0.
+while replies are generated, and as many `Run` at a time as `ChatLoaded` allows, each in a slot of
+its own. `Drop` and `Forget` have no answer. To stop a reply within a token the server sets the byte
+of its slot in the flag file, then the first byte, which interrupts the step under way; the worker
+resets the first byte and ends the replies whose slots are set. The server resets the byte of a slot
+before it gives it to another reply. The second byte stays 0.
 """
 
 import struct
@@ -23,11 +25,15 @@ from typing import Final, Literal, NotRequired, TypedDict
 
 import orjson
 
-from runtime.llm.values import Outcome, Sampling, TokenLogprob, Tool, Turn
+from runtime.llm.values import MAX_PARALLEL, Outcome, Sampling, TokenLogprob, Tool, Turn
 
 PREFIX: Final = struct.Struct("<III")
 MAX_HEAD: Final = 64 << 20
 MAX_BODY: Final = 64 << 20
+FLAG_SLOTS: Final = 2
+"""Where the slots begin among the shared bytes."""
+
+FLAG_BYTES: Final = FLAG_SLOTS + MAX_PARALLEL
 MAX_TEXTS: Final = 64
 """Texts of one `Embed` or `Fit`."""
 
@@ -150,6 +156,8 @@ class LoadChat:
     """Of every computation; 0: chosen by a short timing of decode steps."""
     template: str = ""
     """Chat template in place of the one in the file."""
+    parallel: int = 1
+    """How many replies may be generated side by side; 0: chosen by a short timing."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +184,8 @@ class Open:
     engine: str
     budget: int
     cells: int
+    kept: int
+    """How many conversations may rest in it at a time."""
 
 
 @dataclass(frozen=True)
@@ -207,12 +217,19 @@ class Run:
 
     job: int
     conversation: str | None
-    """Opaque name of the cached conversation; None: stateless."""
+    """Opaque name under which the conversation is kept; None: it is not."""
     sampling: Sampling
     max_output: int
     """Cap on generated tokens; 0: only the budget of the engine."""
     stop: list[str]
     """Texts that end the reply and are not part of it."""
+    is_session: bool = False
+    """Whether the name is that of a session, which a later request continues by its name."""
+    client: str = ""
+    """Without a session the prompt may begin with what a conversation of this client has in common
+    with it; empty: with nothing."""
+    slot: int = 0
+    """Its byte among those by which replies are cancelled."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +290,8 @@ class ChatLoaded:
     """Of a step that computes one token."""
     prefill_threads: int
     """Of a step that computes several."""
+    parallel: int
+    """Replies that may be generated side by side."""
     chosen: Literal["given", "measured"]
     """Where the number of threads comes from."""
     template: Literal["given", "file", "chatml"]

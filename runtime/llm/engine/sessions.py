@@ -1,4 +1,9 @@
-"""Which conversations are cached, over all engines: at most four, least recently used out first."""
+"""Which conversations are cached, over all engines, and which one goes when there are too many.
+
+Sessions, which clients named, and conversations without a session, whose beginning serves the next
+prompt that begins alike, share the limit. A session only goes for another session. The others take
+what places the sessions leave, and one more, so that there is always one.
+"""
 
 import time
 from collections import OrderedDict
@@ -11,19 +16,21 @@ SEPARATOR = "\x1f"
 
 
 def conversation_name(owner: str, session_id: str, engine_key: str) -> str:
-    """The name of a conversation: two owners never share one, nor do two engines."""
+    """The name of a session: two owners never share one, nor do two engines."""
     return SEPARATOR.join((engine_key, owner, session_id))
 
 
 class _Cached(NamedTuple):
     engine: str
     used: float
+    is_session: bool
 
 
 class Sessions:
     """The names of the conversations that engines keep; what is in them, the engines know.
 
-    *limit* bounds them over all engines; *ttl_s* is how long one may rest, 0 for ever.
+    *limit* bounds the sessions over all engines; *ttl_s* is how long a conversation may rest, 0 for
+    ever.
     """
 
     def __init__(
@@ -39,15 +46,24 @@ class Sessions:
         self.rebuilds: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self._cached)
+        """The number of sessions."""
+        return len(self._names(is_session=True))
 
-    def touch(self, name: str, engine: str) -> list[tuple[str, str]]:
+    def _names(self, *, is_session: bool) -> list[str]:
+        return [name for name, c in self._cached.items() if c.is_session == is_session]
+
+    def touch(self, name: str, engine: str, *, is_session: bool = True) -> list[tuple[str, str]]:
         """Make *name* the most recent one; (engine, name) of those that must go for it."""
-        self._cached[name] = _Cached(engine, self._clock())
+        self._cached[name] = _Cached(engine, self._clock(), is_session)
         self._cached.move_to_end(name)
-        oldest = list(self._cached.items())[: max(0, len(self._cached) - self._limit)]
-        self.evict([name for name, _ in oldest])
-        return [(cached.engine, name) for name, cached in oldest]
+        sessions, others = self._names(is_session=True), self._names(is_session=False)
+        places = self._limit + 1 - min(len(sessions), self._limit)
+        gone = (
+            sessions[: max(0, len(sessions) - self._limit)] + others[: max(0, len(others) - places)]
+        )
+        found = [(self._cached[name].engine, name) for name in gone]
+        self.evict(gone)
+        return found
 
     def settle(self, name: str | None, ended: Ended) -> None:
         """Count how a reply was served, and forget what its engine gave up by itself."""
@@ -63,9 +79,10 @@ class Sessions:
             self.rebuilds[word] = self.rebuilds.get(word, 0) + 1
 
     def evict(self, names: Iterable[str]) -> None:
-        """Forget and count names that gave up their place in an engine's memory."""
+        """Forget names that gave up their place in an engine's memory, and count the sessions."""
         for name in names:
-            if self._cached.pop(name, None) is not None:
+            cached = self._cached.pop(name, None)
+            if cached is not None and cached.is_session:
                 self.evictions += 1
 
     def drop_engine(self, engine: str) -> None:

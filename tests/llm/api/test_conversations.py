@@ -67,17 +67,46 @@ async def test_a_cached_turn_answers_as_a_stateless_one_where_the_margin_is_wide
         cached = await turn(server, after(*turns))
         stateless = await server.ask("recall", after(*turns))
         assert cached.said == stateless.said
-        assert stateless.cached == 0
         turns += [cached.said, f"now {secret}"]
 
 
 @pytest.mark.parametrize("session", [None, ""])
-async def test_without_a_session_nothing_is_kept(server: Server, session: str | None) -> None:
-    for _ in range(2):
-        answer = await server.ask("recall", "<gold>" + "x" * 100, session_id=session)
-        assert answer.cached == 0
+async def test_without_a_session_only_the_beginning_of_a_prompt_is_reused(
+    server: Server, session: str | None
+) -> None:
+    turns = ["<gold>" + "x" * 500]
+    first = await server.ask("recall", after(*turns), session_id=session)
+    turns += [first.said, "and?"]
+    second = await server.ask("recall", after(*turns), session_id=session)
+    assert (first.cached, second.said) == (0, GOLD)
+    assert 500 < second.cached < second.json["usage"]["prompt_tokens"]
     assert len(server.service.pool.sessions) == 0
     assert await counters(server) == {}
+
+
+async def test_a_prompt_of_another_client_was_never_seen(server: Server) -> None:
+    text = "<gold>" + "x" * 500
+    await server.ask("recall", text, headers={"X-Client-Id": "ann"})
+    for headers in ({"X-Client-Id": "bob"}, {"User-Agent": "curl"}):
+        assert (await server.ask("recall", text, headers=headers)).cached == 0
+    assert (await server.ask("recall", text, headers={"X-Client-Id": "Ann "})).cached > 500
+
+
+async def test_sessions_do_not_go_for_prompts_without_one(server: Server) -> None:
+    for name in "abcd":
+        await turn(server, "<gold>", name)
+    for letter in "vwxyz":
+        await server.ask("recall", letter * 100)
+    assert (await server.ask("recall", "z" * 100)).cached > 100  # there is always one place
+    for name in "abcd":
+        assert (await turn(server, after("<gold>", GOLD, "go"), name)).cached > 0
+    assert (await counters(server)) == {"hits_total": 4, "misses_total": 4}
+
+
+async def test_nothing_is_reused_where_the_settings_say_so(start: Start) -> None:
+    async with start(prefix_cache=False) as server:
+        for _ in range(2):
+            assert (await server.ask("recall", "<gold>" + "x" * 100)).cached == 0
 
 
 REBUILT: dict[str, tuple[list[tuple[str, str]], Json]] = {

@@ -58,7 +58,12 @@ async def test_health_shows_engines_the_queue_and_conversations(server: Server) 
     assert keys == {"recall_model_LOCAL_CPU", "endless_20000_LOCAL_CPU"}
     for engine in body["engines"]:
         assert set(engine) == {"key", "backend", "attempts", "compute"}
-        assert engine["compute"] == {"threads": 1, "prefill_threads": 1, "chosen": "given"}
+        assert engine["compute"] == {
+            "threads": 1,
+            "prefill_threads": 1,
+            "parallel": 1,
+            "chosen": "given",
+        }
         (attempt,) = engine["attempts"]
         assert (attempt["backend"], attempt["result"]) == ("LOCAL_CPU", "ok")
         assert isinstance(attempt["duration_ms"], int)

@@ -53,7 +53,7 @@ class Pretender(Worker):
         await asyncio.sleep(0)
         self.say(command)
         loaded = isinstance(command, LoadChat)
-        answer = ChatLoaded(512, 1, 2, "measured", "file") if loaded else Ok()
+        answer = ChatLoaded(512, 1, 2, 1, "measured", "file") if loaded else Ok()
         assert isinstance(answer, kind)
         return answer
 
@@ -136,7 +136,10 @@ async def test_the_least_recently_used_engine_goes(rig: Rig) -> None:
 async def test_a_load_logs_how_it_will_compute(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
         await rig.use("recall")
-    assert "recall: threads for a token 1 (measured), for a prompt 2" in caplog.text
+    assert (
+        "recall: threads for a token 1 (measured), for a prompt 2; replies at a time 1"
+        in caplog.text
+    )
     await rig.pool.close()
 
 

@@ -28,7 +28,7 @@ async def opened(path: Path, budget: int = 2048) -> AsyncIterator[Worker]:
     worker = await Worker.start()
     try:
         await worker.ask(LoadChat(str(path), 0, 1), ChatLoaded)
-        await worker.ask(Open(ENGINE, budget, budget), Ok)
+        await worker.ask(Open(ENGINE, budget, budget, 4), Ok)
         yield worker
     finally:
         await worker.close()
@@ -91,7 +91,7 @@ async def test_a_process_that_dies_fails_everything_that_waits_for_it(models: Pa
         prepared = await worker.prepare(ENGINE, GOLD)
         reply = worker.run(await worker.prepare(ENGINE, GOLD), GREEDY)
         await stop(worker)
-        asked = asyncio.ensure_future(worker.ask(Open("x", 256, 256), Ok))
+        asked = asyncio.ensure_future(worker.ask(Open("x", 256, 256, 4), Ok))
         rendered = asyncio.ensure_future(worker.prepare(ENGINE, GOLD))
         await asyncio.sleep(0)
         os.kill(worker.pid, signal.SIGKILL)
@@ -105,7 +105,7 @@ async def test_a_process_that_dies_fails_everything_that_waits_for_it(models: Pa
         with pytest.raises(EngineFailed):
             await texts(worker.run(prepared, GREEDY))
         with pytest.raises(WorkerFailed):
-            await worker.ask(Open("x", 256, 256), Ok)
+            await worker.ask(Open("x", 256, 256, 4), Ok)
         await reply.aclose()
 
 

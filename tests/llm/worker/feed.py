@@ -21,13 +21,14 @@ def use(path: str) -> int:
         model = native.Model(path, 0)
         context = native.Context(model, 256, native.Threads(1, 1))
         tokens = model.tokenize("<|im_start|>user\nhello wörld 123<|im_end|>\n", whole=True)[:200]
-        if not tokens or context.decode(tokens, 0, 1, last=True) != native.DECODED:
+        if not tokens or context.decode([native.Slice(tokens, 0, 0, last=True)]) != native.DECODED:
             return REFUSED
         sampler = native.Sampler(Sampling(0.8, 40, 0.9, 1), model)
         for at in range(4):
             token = sampler.sample(context)
             model.piece(token)
-            if context.decode([token], len(tokens) + at, 1, last=True) != native.DECODED:
+            step = native.Slice([token], len(tokens) + at, 0, last=True)
+            if context.decode([step]) != native.DECODED:
                 return REFUSED
     except native.EngineError:
         return REFUSED

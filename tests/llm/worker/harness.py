@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from runtime.llm.engine.protocol import (
+    FLAG_BYTES,
+    FLAG_SLOTS,
     MAX_TEXTS,
     PREFIX,
     ChatLoaded,
@@ -71,9 +73,8 @@ class Worker:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         with tempfile.TemporaryFile() as flag:
-            flag.write(b"\0\0")
-            flag.flush()
-            self.flag = mmap.mmap(flag.fileno(), 2)
+            os.ftruncate(flag.fileno(), FLAG_BYTES)
+            self.flag = mmap.mmap(flag.fileno(), FLAG_BYTES)
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "runtime.llm.engine.worker"),
@@ -142,12 +143,12 @@ class Worker:
 
     # --- a chat model
 
-    def load(self, path: Path, threads: int = 1) -> ChatLoaded:
-        self.send(LoadChat(str(path), 0, threads))
+    def load(self, path: Path, threads: int = 1, parallel: int = 1) -> ChatLoaded:
+        self.send(LoadChat(str(path), 0, threads, parallel=parallel))
         return self.expect(ChatLoaded)
 
     def open(self, budget: int = 1024, cells: int | None = None, engine: str = "e") -> None:
-        self.send(Open(engine, budget, cells or budget))
+        self.send(Open(engine, budget, cells or budget, 4))
         self.expect(Ok)
 
     def prepare(self, messages: Messages, engine: str = "e") -> Prepared | Failed:
@@ -167,11 +168,13 @@ class Worker:
         max_output: int = 0,
         stop: Sequence[str] = (),
         engine: str = "e",
+        client: str = "",
+        slot: int = 0,
     ) -> int:
         """Prepare and run a prompt; the caller reads its events, which have the answered number."""
         prepared = self.prepare(messages, engine)
         assert isinstance(prepared, Prepared), prepared
-        self.flag[0] = 0
+        self.flag[FLAG_SLOTS + slot] = 0
         return self.send(
             Run(
                 prepared.job,
@@ -179,8 +182,16 @@ class Worker:
                 Sampling(temperature, top_k, 0.95, seed),
                 max_output,
                 list(stop),
+                is_session=conversation is not None and not client,
+                client=client,
+                slot=slot,
             )
         )
+
+    def abort(self, slot: int = 0) -> None:
+        """Cancel the reply in that slot."""
+        self.flag[FLAG_SLOTS + slot] = 1
+        self.flag[0] = 1
 
     def finish(self) -> Reply:
         pieces: list[Piece] = []
@@ -200,6 +211,7 @@ class Worker:
         max_output: int = 0,
         stop: Sequence[str] = (),
         engine: str = "e",
+        client: str = "",
     ) -> Reply:
         self.start(
             messages,
@@ -210,6 +222,7 @@ class Worker:
             max_output=max_output,
             stop=stop,
             engine=engine,
+            client=client,
         )
         return self.finish()
 
@@ -270,10 +283,12 @@ def worker() -> Iterator[Worker]:
 
 
 @contextmanager
-def engine(path: Path, budget: int = 1024, cells: int | None = None) -> Iterator[Worker]:
+def engine(
+    path: Path, budget: int = 1024, cells: int | None = None, parallel: int = 1
+) -> Iterator[Worker]:
     """A worker process with a chat model and an open context."""
     with worker() as started:
-        started.load(path)
+        started.load(path, parallel=parallel)
         started.open(budget, cells)
         yield started
 

@@ -161,7 +161,7 @@ def test_a_top_k_of_one_is_greedy_and_zero_means_off(random: Worker) -> None:
 def test_an_abort_in_the_decode_ends_within_a_token(babbler: Worker) -> None:
     babbler.start([("user", "<red>")])
     babbler.expect(Piece)
-    babbler.flag[0] = 1
+    babbler.abort()
     reply = babbler.finish()
     assert reply.ended.finish == "aborted"
     assert reply.ended.completion_tokens < CONTEXT - 100
@@ -172,7 +172,7 @@ def test_an_abort_in_the_prefill_leaves_the_engine_usable(folder: Path) -> None:
     shape = tinymodel.Shape(width=512, layers=6, heads=8, kv_heads=8, ffn=1024, context=8192)
     with engine(tinymodel.write_random(folder / "slow.gguf", shape), budget=8192) as started:
         started.start([("user", "x" * 8000)])
-        started.flag[0] = 1
+        started.abort()
         ended = started.finish().ended
         after = started.ask([("user", "hi")], max_output=2).ended
     assert (ended.finish, ended.completion_tokens) == ("aborted", 0)
@@ -186,7 +186,7 @@ def test_a_job_is_prepared_while_another_runs(babbler: Worker) -> None:
         assert babbler.answered == running
     assert isinstance(event, Prepared)
     assert event.job == babbler.answered == other
-    babbler.flag[0] = 1
+    babbler.abort()
     assert babbler.finish().ended.finish == "aborted"
     babbler.send(Drop(other))
     babbler.send(Warm())
@@ -205,7 +205,7 @@ def test_a_context_that_is_closed_in_the_middle_of_its_reply_is_freed_behind_it(
         while isinstance(event := started.event(), Piece):
             pass
         assert isinstance(event, Ok)
-        started.flag[0] = 1
+        started.abort()
         assert started.finish().ended.finish == "aborted"
         started.open()
         assert started.ask([("user", "<red>")], max_output=3).text == "red1 red2 red3"
@@ -225,7 +225,7 @@ def test_a_context_that_is_closed_in_the_middle_of_its_reply_is_freed_behind_it(
 def test_a_context_that_cannot_be_is_refused(
     shared: Worker, budget: int, cells: int, reason: str
 ) -> None:
-    shared.send(Open("other", budget, cells))
+    shared.send(Open("other", budget, cells, 4))
     failed = shared.expect(Failed)
     assert reason in failed.reason
     assert (failed.short_of > 0) == ("memory" in reason)
@@ -236,7 +236,7 @@ def test_a_context_that_the_engine_cannot_make_is_refused_in_words(recall: Path)
         process = psutil.Process(started.process.pid)
         limit = process.memory_info().vms + (200 << 20)
         process.rlimit(psutil.RLIMIT_AS, (limit, limit))
-        started.send(Open("big", 1 << 19, 1 << 20))
+        started.send(Open("big", 1 << 19, 1 << 20, 4))
         reason = started.expect(Failed).reason
         assert started.ask([("user", "<red>")]).text == "red1 red2 red3"
     assert reason == "the context of 524288 tokens cannot be made for this model"
@@ -259,7 +259,7 @@ def test_a_chat_template_that_does_not_compile_fails_the_load(
 
 def test_what_comes_before_a_model_is_refused() -> None:
     with worker() as started:
-        for command in (Open("e", 64, 64), Warm(), Embed(["a"]), Split("a")):
+        for command in (Open("e", 64, 64, 4), Warm(), Embed(["a"]), Split("a")):
             assert started.failure(command) == "no model is loaded"
         assert isinstance(started.prepare([("user", "hi")]), Failed)
 
@@ -268,7 +268,7 @@ def test_a_second_model_a_second_name_and_an_unknown_engine_are_refused(
     shared: Worker, recall: Path
 ) -> None:
     assert "already" in shared.failure(LoadChat(str(recall), 0, 1))
-    assert "already" in shared.failure(Open("e", 64, 64))
+    assert "already" in shared.failure(Open("e", 64, 64, 4))
     assert shared.failure(Prepare("nobody", spoken([("user", "hi")]))) == "this engine is not open"
 
 

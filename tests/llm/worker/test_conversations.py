@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.llm.engine.worker.chat import StopScanner
 from runtime.llm.engine.worker.conversations import (
     Memory,
     Part,
@@ -14,6 +13,7 @@ from runtime.llm.engine.worker.conversations import (
     digest,
     plan,
 )
+from runtime.llm.engine.worker.reply import StopScanner
 from tests.llm.worker.harness import spoken
 
 FIRST = [("system", "Coach."), ("user", "Turn 9?")]

@@ -25,8 +25,7 @@ def test_a_reply_waits_for_its_reader_and_arrives_whole() -> None:
         pieces = Pieces(1, out)
         for _ in range(200):
             pieces.emit("word " * 1000, 1)
-        pieces.flush()
-        out.send(1, Ended("stop"))
+        pieces.end(Ended("stop"))
         ours.shutdown(socket.SHUT_WR)
         reader.join(10)
     assert received.count(b"word ") == 200_000

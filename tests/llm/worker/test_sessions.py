@@ -113,7 +113,7 @@ def test_an_aborted_turn_leaves_the_conversation_as_it_was(endless: Path) -> Non
         talk = [*FIRST, ("assistant", first.text), ("user", "two")]
         started.start(talk, "a")
         started.expect(Piece)
-        started.flag[0] = 1
+        started.abort()
         aborted = started.finish()
         again = started.ask(talk, "a", max_output=3)
     assert (aborted.ended.finish, how(aborted)) == ("aborted", ("hit", None, True))
@@ -121,12 +121,14 @@ def test_an_aborted_turn_leaves_the_conversation_as_it_was(endless: Path) -> Non
     assert again.text == REPLY
 
 
-def test_a_fifth_conversation_takes_the_place_of_the_least_recently_used(shared: Worker) -> None:
-    for name in "abcd":
+def test_a_conversation_without_a_place_takes_that_of_the_least_recently_used(
+    shared: Worker,
+) -> None:
+    for name in "abcde":
         shared.ask(FIRST, name)
     shared.ask(SECOND, "a")
-    fifth = shared.ask(FIRST, "e")
-    assert tuple(fifth.ended.evicted) == ("b",)
+    sixth = shared.ask(FIRST, "f")
+    assert tuple(sixth.ended.evicted) == ("b",)
     assert how(shared.ask(SECOND, "a")) == ("rebuilt", "retry", True)
     assert how(shared.ask(SECOND, "c")) == ("hit", None, True)
     assert how(shared.ask(SECOND, "b"))[0] == "miss"

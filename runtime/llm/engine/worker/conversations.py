@@ -49,6 +49,12 @@ class Memory:
     """Generated, part of the reply, not yet in the KV cache."""
     tail: str
     """End of the reply that is in neither: a token was cut by a stop text."""
+    prompted: int = 0
+    """How many of the tokens its last prompt had."""
+    client: str = ""
+    """Whose it is: nobody else's prompt may begin with a copy of it."""
+    is_session: bool = True
+    """Whether the client named it; else it only lends its beginning."""
 
 
 class Plan(NamedTuple):

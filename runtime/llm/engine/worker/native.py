@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Final, NamedTuple
 
+from runtime.llm.engine.protocol import FLAG_BYTES, FLAG_SLOTS
 from runtime.llm.values import Sampling
 
 
@@ -33,8 +34,6 @@ C = _low_level()
 DECODED: Final = 0
 NO_ROOM: Final = 1
 ABORTED: Final = 2
-SCRATCH: Final = 0
-SEQUENCES: Final = 5  # one for stateless replies, four for conversations
 BATCH: Final = 512
 _COLDEST: Final = 1e-6
 _PENALTY_TOKENS: Final = 1 << 16  # last tokens of a reply that penalties count
@@ -89,17 +88,29 @@ def gpu() -> bool:
 
 
 class AbortFlag:
-    """The shared byte that stops a running decode; C reads it through `strlen`, without Python."""
+    """The shared bytes by which the server cancels replies.
+
+    The first one stops a running decode: C reads it through `strlen`, without Python. Behind the
+    second, which stays 0, each slot has a byte that says whether its reply is cancelled.
+    """
 
     def __init__(self, flag: mmap.mmap) -> None:
         self._map = flag
-        self._bytes = (ctypes.c_char * 2).from_buffer(self._map)
+        self._bytes = (ctypes.c_char * FLAG_BYTES).from_buffer(self._map)
         self._libc = ctypes.CDLL(None)
         self.callback = ctypes.cast(self._libc.strlen, C.ggml_abort_callback)
         self.address = ctypes.addressof(self._bytes)
 
     def __bool__(self) -> bool:
         return self._map[0] != 0
+
+    def clear(self) -> None:
+        """Let decodes run again; to be called before the slots are looked at."""
+        self._map[0] = 0
+
+    def cancelled(self, slot: int) -> bool:
+        """Whether the reply in that slot is not wanted any more."""
+        return self._map[FLAG_SLOTS + slot] != 0
 
 
 class Model:
@@ -202,6 +213,17 @@ class Threads(NamedTuple):
     """A step of several tokens, as when a prompt is read."""
 
 
+class Slice(NamedTuple):
+    """Neighbouring tokens of a sequence that are computed in one step."""
+
+    tokens: Sequence[int]
+    start: int
+    """Position of the first one."""
+    sequence: int
+    last: bool
+    """Whether the token behind them is to be sampled."""
+
+
 class Context:
     """KV cache and compute buffers over a model; one thread at a time may use it."""
 
@@ -211,7 +233,7 @@ class Context:
         cells: int,
         threads: Threads,
         *,
-        sequences: int = SEQUENCES,
+        sequences: int = 1,
         abort: AbortFlag | None = None,
     ) -> None:
         params = C.llama_context_default_params()
@@ -227,6 +249,7 @@ class Context:
             params.abort_callback = abort.callback
             params.abort_callback_data = abort.address
         self._abort = abort
+        self.sequences = sequences
         LOG.clear()
         self.handle = C.llama_init_from_model(model.handle, params)
         if not self.handle:
@@ -240,36 +263,49 @@ class Context:
         self._tokens = (C.llama_token * n)()
         self._positions = (C.llama_pos * n)()
         self._counts = (ctypes.c_int32 * n)(*([1] * n))
-        self._sequence = (C.llama_seq_id * 1)()
-        pointer = ctypes.cast(self._sequence, ctypes.POINTER(C.llama_seq_id))
-        self._sequences = (ctypes.POINTER(C.llama_seq_id) * n)(*([pointer] * n))
-        self._logits = (ctypes.c_int8 * n)()
+        self._sequences = (C.llama_seq_id * n)()
+        size, first = ctypes.sizeof(C.llama_seq_id), ctypes.addressof(self._sequences)
+        pointer = ctypes.POINTER(C.llama_seq_id)
+        self._pointers = (pointer * n)(
+            *(ctypes.cast(first + at * size, pointer) for at in range(n))
+        )
+        self._outputs = (ctypes.c_int8 * n)()
         self._batch = C.llama_batch()
         self._batch.token = self._tokens
         self._batch.pos = self._positions
         self._batch.n_seq_id = self._counts
-        self._batch.seq_id = self._sequences
-        self._batch.logits = self._logits
+        self._batch.seq_id = self._pointers
+        self._batch.logits = self._outputs
 
     def set_threads(self, threads: Threads) -> None:
         """Compute with so many threads from now on."""
         C.llama_set_n_threads(self.handle, *threads)
 
-    def decode(self, tokens: Sequence[int], start: int, sequence: int, *, last: bool) -> int:
-        """Feed at most `n_batch` tokens at position *start*; with *last* the next can be sampled.
+    def decode(self, slices: Sequence[Slice]) -> int:
+        """Compute at most `n_batch` tokens together.
 
         Answers DECODED, NO_ROOM, ABORTED, or a negative number after a failure. After anything
         but DECODED some of the tokens may lie in the memory.
         """
-        n = len(tokens)
-        self._tokens[:n] = tokens
-        self._positions[:n] = range(start, start + n)
-        self._sequence[0] = sequence
-        self._logits[n - 1] = last
-        self._batch.n_tokens = n
+        at = 0
+        for tokens, start, sequence, last in slices:
+            end = at + len(tokens)
+            self._tokens[at:end] = tokens
+            self._positions[at:end] = range(start, start + len(tokens))
+            self._sequences[at:end] = [sequence] * len(tokens)
+            self._outputs[at:end] = [0] * len(tokens)
+            self._outputs[end - 1] = last
+            at = end
+        self._batch.n_tokens = at
         code: int = C.llama_decode(self.handle, self._batch)
-        self._logits[n - 1] = 0
         return code
+
+    def copy(self, source: int, target: int, length: int) -> None:
+        """Let a sequence begin as another one does; the cells are shared.
+
+        A recurrent memory copies all: `trim` says whether it can be cut to that length.
+        """
+        C.llama_memory_seq_cp(self._memory, source, target, 0, length)
 
     def trim(self, sequence: int, length: int) -> bool:
         """Forget what lies behind the first *length* tokens; False: this memory cannot."""

@@ -15,6 +15,8 @@ ENCODER_NICE: Final = 10
 TIMED_STEPS: Final = 8
 TIMING_S: Final = 0.25
 """What the steps of one thread count may take together, if they are not fewer than two."""
+WIDTHS: Final = (1, 2, 4, 8)
+"""Numbers of replies side by side that are tried."""
 _MIB: Final = 1024 * 1024
 _MARGIN: Final = 0.9  # of the free memory that may be taken
 _LEAST_STEPS: Final = 2
@@ -85,6 +87,21 @@ def fastest_threads(
             break
     best = min(times.values())
     return min(count for count, seconds in times.items() if seconds <= best * _TIE)
+
+
+def best_width(
+    widths: Sequence[int],
+    step: Callable[[int], None],
+    clock: Callable[[], float] = time.perf_counter,
+) -> int:
+    """How many sequences in one step give the most tokens a second together; a tie goes to fewer.
+
+    *step* computes a token of each of so many sequences. The first one is not timed.
+    """
+    step(widths[0])
+    rates = {width: width / _shortest(step, width, clock) for width in widths}
+    best = max(rates.values())
+    return min(width for width, rate in rates.items() if rate * _TIE >= best)
 
 
 def _shortest(step: Callable[[int], None], count: int, clock: Callable[[], float]) -> float:

@@ -18,11 +18,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from runtime.llm.engine.protocol import (
+    FLAG_BYTES,
     PREFIX,
     Close,
     Command,
     Drop,
     Embed,
+    Ended,
     Event,
     Failed,
     Fit,
@@ -90,13 +92,17 @@ class Pieces:
         self._text += text
         self._tokens += tokens
         if time.monotonic() >= self._due:
-            self.flush()
+            self._flush()
 
-    def flush(self) -> None:
-        """Send what is held."""
+    def end(self, ended: Ended) -> None:
+        """Send what is held, and the end."""
         if self._text:
-            self._out.send(self._number, Piece(self._text, self._tokens))
-            self._text, self._tokens, self._due = "", 0, time.monotonic() + _PAUSE_S
+            self._flush()
+        self._out.send(self._number, ended)
+
+    def _flush(self) -> None:
+        self._out.send(self._number, Piece(self._text, self._tokens))
+        self._text, self._tokens, self._due = "", 0, time.monotonic() + _PAUSE_S
 
 
 class Service:
@@ -120,16 +126,21 @@ class Service:
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         threading.Thread(target=self._work, name="side", daemon=True).start()
         while True:
-            number, command = self._lane.get()
-            if self._chat is None:
-                raise ValueError("no chat model is loaded")
-            if isinstance(command, Forget):
-                self._chat.forget(command.conversations)
-                continue
-            pieces = Pieces(number, self._out)
-            ended = self._chat.run(command, pieces.emit)
-            pieces.flush()
-            self._out.send(number, ended)
+            self._take()
+            while self._chat is not None and self._chat.busy:
+                self._chat.step()
+                while self._lane.qsize():
+                    self._take()
+
+    def _take(self) -> None:
+        """Wait for the next command of this thread and begin it."""
+        number, command = self._lane.get()
+        if self._chat is None:
+            raise ValueError("no chat model is loaded")
+        if isinstance(command, Forget):
+            self._chat.forget(command.conversations)
+        else:
+            self._chat.begin(command, Pieces(number, self._out))
 
     def _read(self) -> None:
         """Hand out commands; at the end of the socket nobody needs this process any more."""
@@ -227,4 +238,4 @@ def main() -> None:
     resources.lower_priority(resources.CHAT_NICE)
     connection = socket.socket(fileno=options.socket)
     connection.setblocking(True)
-    Service(connection, mmap.mmap(options.flag, 2)).serve()
+    Service(connection, mmap.mmap(options.flag, FLAG_BYTES)).serve()

@@ -1,0 +1,355 @@
+"""A context with its conversations: replies side by side in one batch, and what is kept of them."""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, NamedTuple
+
+from runtime.llm.engine.protocol import Ended, Run
+from runtime.llm.engine.worker import native
+from runtime.llm.engine.worker.conversations import (
+    Memory,
+    Parts,
+    Plan,
+    Prompt,
+    common,
+    cut_behind,
+    digest,
+    plan,
+)
+from runtime.llm.engine.worker.prompt import Quoter, join_parts, tokens_of
+from runtime.llm.engine.worker.reply import Finish, Reply, Sink
+
+STALL_S: Final = 0.25
+"""How long a step may take because of a prompt that is read beside replies under way, about."""
+_LEAST_SLICE: Final = 16
+"""Tokens of such a prompt that are read at once, however slow the model is."""
+_FIRST_SLICE: Final = 64
+"""And before the model's pace is known."""
+_SUPERSEDED: Final = 0.9
+"""Share of a prompt: who repeats as much of it continues that conversation."""
+
+
+class _Call(NamedTuple):
+    run: Run
+    prompt: Prompt
+    sink: Sink
+
+
+class Engine:
+    """Generates replies, each in a sequence of its own.
+
+    `close` may run on any thread while no reply runs; all else belongs to the lane thread.
+    """
+
+    def __init__(
+        self,
+        context: native.Context,
+        budget: int,
+        flag: native.AbortFlag,
+        stops: Sequence[str],
+        quoter: Quoter,
+    ) -> None:
+        self._context = context
+        self._budget = budget
+        self._flag = flag
+        self._stops = stops
+        self._quoter = quoter
+        self._kept: dict[str, Memory] = {}
+        """The conversations, the least recently used first."""
+        self._free = list(range(context.sequences))
+        self._running: list[Reply] = []
+        """In the order of their arrival."""
+        self._waiting: list[_Call] = []
+        """For the end of another reply of the same conversation."""
+        self._prompt_pace = STALL_S / _FIRST_SLICE
+        """Seconds that a token of a prompt takes."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a reply is under way."""
+        return bool(self._running)
+
+    def close(self) -> None:
+        """Free the context and with it every conversation."""
+        self._context.free()
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Drop conversations; unknown names are ignored."""
+        for name in names:
+            memory = self._kept.pop(name, None)
+            user = self._user(name)
+            if user is not None:
+                user.forgotten = True
+            elif memory is not None:
+                self._context.clear(memory.sequence)
+                self._free.append(memory.sequence)
+
+    # --- replies
+
+    def begin(self, run: Run, prompt: Prompt, sink: Sink) -> None:
+        """Take a request; its conversation, if it names one, serves one reply at a time."""
+        if (size := len(prompt.tokens)) >= self._budget:
+            reason = f"the prompt has {size} tokens and the budget is {self._budget}"
+            sink.end(self._refusal(run, "failed", reason, size))
+            return
+        self._waiting.append(_Call(run, prompt, sink))
+        self._start_waiting()
+
+    def drop_cancelled(self) -> None:
+        """End the replies that the server has cancelled."""
+        for reply in [r for r in self._running if self._flag.cancelled(r.run.slot)]:
+            self._end(reply, "aborted")
+        for call in [c for c in self._waiting if self._flag.cancelled(c.run.slot)]:
+            self._waiting.remove(call)
+            call.sink.end(self._refusal(call.run, "aborted"))
+
+    def step(self) -> None:
+        """Compute once: a token of each reply that generates, and what fits of the prompts."""
+        turns = self._turns()
+        began = time.perf_counter()
+        code = self._context.decode([part for _, part in turns])
+        if code != native.DECODED:
+            self._recover(code, [reply for reply, _ in turns])
+            return
+        if (size := len(turns[-1][1].tokens)) >= _LEAST_SLICE:
+            self._prompt_pace = (time.perf_counter() - began) / size
+        index = -1
+        for reply, part in turns:
+            index += len(part.tokens)
+            reply.length += len(part.tokens)
+            if part.last:
+                token = reply.sampler.sample(self._context, index)
+                finish = reply.take(token, self._context.model.piece(token))
+                if finish is not None:
+                    self._end(reply, finish)
+
+    def _turns(self) -> list[tuple[Reply, native.Slice]]:
+        """What each reply computes in the next step; those that generate come first."""
+        ready = [reply for reply in self._running if not reply.parked]
+        ready.sort(key=lambda reply: reply.missing > 1)
+        room = self._context.n_batch
+        if ready[0].missing == 1:  # it should not wait long for its next token
+            beside = max(_LEAST_SLICE, int(STALL_S / self._prompt_pace))
+            room = min(room, beside + sum(reply.missing == 1 for reply in ready))
+        turns = []
+        for reply in ready:
+            size = min(reply.missing, room)
+            if size:
+                room -= size
+                tokens = reply.tokens[reply.length : reply.length + size]
+                last = size == reply.missing
+                turns.append((reply, native.Slice(tokens, reply.length, reply.sequence, last)))
+        return turns
+
+    def _recover(self, code: int, replies: Sequence[Reply]) -> None:
+        """Put the memory in order after a step that did not succeed."""
+        if code not in (native.ABORTED, native.NO_ROOM):  # nothing in the memory can be trusted
+            lost = self._kept.keys() - {reply.run.conversation for reply in self._running}
+            self.forget(lost)
+            self._kept.clear()  # the sequences of running ones are given back with the replies
+            self._context.clear_all()
+            self._running[0].evicted += lost
+            for reply in list(self._running):
+                self._end(reply, "failed", "the engine could not compute the reply")
+            return
+        for reply in replies:
+            self._rewind(reply)
+        if code == native.NO_ROOM:
+            self._make_room(replies)
+
+    def _rewind(self, reply: Reply) -> None:
+        """Forget what a broken step has computed; all, where the memory cannot forget a part."""
+        if not self._context.trim(reply.sequence, reply.length):
+            self._restart(reply)
+
+    def _restart(self, reply: Reply) -> None:
+        """Let a reply compute all its tokens again; of its conversation nothing is left."""
+        self._context.clear(reply.sequence)
+        self._kept.pop(reply.run.conversation or "", None)
+        reply.length = 0
+
+    def _make_room(self, replies: Sequence[Reply]) -> None:
+        """Give up a kept conversation, or let the youngest reply wait; a single one fails."""
+        eldest, *others = [reply for reply in self._running if not reply.parked]
+        if evicted := self._evict():
+            replies[0].evicted += evicted
+        elif others:
+            others[-1].parked = True
+            self._restart(others[-1])
+        else:
+            self._end(eldest, "failed", "the KV cache has no room for this conversation")
+
+    # --- the beginning of a reply
+
+    def _start_waiting(self) -> None:
+        for call in list(self._waiting):
+            if self._user(call.run.conversation) is None:
+                self._waiting.remove(call)
+                self._start(*call)
+
+    def _user(self, name: str | None) -> Reply | None:
+        """The running reply of that conversation."""
+        users = (reply for reply in self._running if reply.run.conversation == name)
+        return None if name is None else next(users, None)
+
+    def _start(self, run: Run, prompt: Prompt, sink: Sink) -> None:
+        try:
+            sampler = native.Sampler(run.sampling, self._context.model)
+        except native.EngineError as error:
+            sink.end(self._refusal(run, "failed", str(error), len(prompt.tokens)))
+            return
+        sequence, how, kept, evicted = self._place(run, prompt)
+        reply = Reply(run, prompt, sink, how, kept, sequence, sampler, self._stops, self._budget)
+        reply.evicted += evicted
+        self._running.append(reply)
+        if self._flag.cancelled(run.slot):
+            self._end(reply, "aborted")
+
+    def _place(self, run: Run, prompt: Prompt) -> tuple[int, Plan, list[int], list[str]]:
+        """A sequence, what of it serves, the tokens in it, and who was evicted for it.
+
+        A conversation that is rebuilt leaves the cache.
+        """
+        name = run.conversation if run.is_session else None
+        memory = self._kept.get(name or "")
+        how = plan(memory, prompt, sampler_of(run), self._budget, self._behind)
+        if memory is None:
+            evicted = [] if self._free else self._evict()
+            sequence = self._free.pop()
+            if run.client and not run.is_session:
+                keep = self._borrow(run.client, prompt.tokens, sequence)
+                how = Plan("miss", None, keep, prompt.tokens[keep:])
+            return sequence, how, prompt.tokens, evicted
+        if how.kind == "rebuilt":
+            del self._kept[name or ""]
+        if not self._context.trim(memory.sequence, how.keep):
+            self._kept.pop(name or "", None)
+            self._context.clear(memory.sequence)
+            how = Plan("rebuilt", how.reason or "memory", 0, prompt.tokens)
+        return memory.sequence, how, memory.tokens, []
+
+    def _borrow(self, client: str, tokens: list[int], sequence: int) -> int:
+        """Fill a sequence with the longest beginning that a conversation of the client shares.
+
+        Answers its length. The last token is left out: without computing it there is no next one.
+        """
+        shared, lender = max(
+            (
+                (common(memory.tokens, tokens), memory.sequence)
+                for memory in self._kept.values()
+                if memory.client == client
+            ),
+            default=(0, 0),
+        )
+        shared = min(shared, len(tokens) - 1)
+        if shared:
+            self._context.copy(lender, sequence, shared)
+            if self._context.trim(sequence, shared):
+                return shared
+            self._context.clear(sequence)
+        return 0
+
+    def _behind(self, tail: str, after: Parts) -> list[int]:
+        """Tokens of the end of a reply and of what follows it."""
+        return tokens_of(self._context.model, join_parts([*self._quoter.parts(tail), *after]))
+
+    def _evict(self) -> list[str]:
+        """Drop a conversation that rests, if there is one.
+
+        Those without a session go first, the least recently used one of a kind before others.
+        """
+        resting = [name for name in self._kept if self._user(name) is None]
+        oldest = sorted(resting, key=lambda name: self._kept[name].is_session)[:1]
+        self.forget(oldest)
+        return oldest
+
+    # --- the end of a reply
+
+    def _end(
+        self, reply: Reply, finish: Finish | Literal["aborted", "failed"], reason: str = ""
+    ) -> None:
+        """Let go of a reply; whatever happened, the memory is in order afterwards."""
+        self._running.remove(reply)
+        reply.sampler.free()
+        kept = self._commit(reply) if finish in ("stop", "length") else self._undo(reply)
+        prompt_ms, predicted_ms = reply.timings()
+        reply.sink.end(
+            Ended(
+                finish,
+                reason=reason,
+                prompt_tokens=reply.prompt_tokens,
+                cached_tokens=reply.plan.keep,
+                completion_tokens=len(reply.pieces),
+                prompt_ms=prompt_ms,
+                predicted_ms=predicted_ms,
+                session=reply.plan.kind if reply.run.is_session else None,
+                session_reason=reply.plan.reason,
+                kept=kept,
+                evicted=tuple(reply.evicted),
+            )
+        )
+        for other in self._running:
+            other.parked = False
+        self._start_waiting()
+
+    def _refusal(
+        self, run: Run, finish: Literal["aborted", "failed"], reason: str = "", size: int = 0
+    ) -> Ended:
+        """The end of a request that never began."""
+        kept = run.conversation in self._kept
+        return Ended(finish, reason=reason, prompt_tokens=size, kept=kept)
+
+    def _commit(self, reply: Reply) -> bool:
+        """Store the conversation as it is after its reply."""
+        run = reply.run
+        if run.conversation is None or reply.forgotten:
+            return self._drop(reply)
+        self._kept.pop(run.conversation, None)
+        tokens, tail = cut_behind(reply.text, reply.pieces)
+        stored = reply.length - reply.prompt_tokens
+        memory = Memory(
+            reply.sequence,
+            digest(reply.prompt.messages),
+            len(reply.prompt.messages),
+            reply.text,
+            sampler_of(run),
+            tokens=reply.tokens[: reply.prompt_tokens] + tokens[:stored],
+            pending=tokens[stored:],
+            tail=tail,
+            prompted=reply.prompt_tokens,
+            client=run.client,
+            is_session=run.is_session,
+        )
+        if not self._context.trim(reply.sequence, len(memory.tokens)):
+            return self._drop(reply)
+        if not run.is_session:
+            superseded = [name for name in self._kept if self._continues(memory, self._kept[name])]
+            self.forget(superseded)
+            reply.evicted += superseded
+        self._kept[run.conversation] = memory
+        return True
+
+    @staticmethod
+    def _continues(memory: Memory, older: Memory) -> bool:
+        """Whether a stateless conversation goes on from an *older* one of the same client."""
+        if older.is_session or older.client != memory.client:
+            return False
+        return common(older.tokens, memory.tokens) >= _SUPERSEDED * older.prompted
+
+    def _undo(self, reply: Reply) -> bool:
+        """After a reply that failed: a continued conversation is as before, any other is gone."""
+        known = self._kept.get(reply.run.conversation or "")
+        if known is not None and self._context.trim(reply.sequence, len(known.tokens)):
+            return True
+        return self._drop(reply)
+
+    def _drop(self, reply: Reply) -> bool:
+        self._context.clear(reply.sequence)
+        self._kept.pop(reply.run.conversation or "", None)
+        self._free.append(reply.sequence)
+        return False
+
+
+def sampler_of(run: Run) -> tuple[float, int]:
+    """What of the sampling a cached conversation is bound to: temperature and top-k."""
+    return run.sampling.temperature, run.sampling.top_k
