@@ -238,3 +238,49 @@ async def test_a_stopped_request_raises_the_reason_and_a_foreign_cancellation_pa
     foreign.cancel()
     with pytest.raises(asyncio.CancelledError):
         await foreign
+
+
+async def test_requests_of_one_engine_share_the_lane_and_others_wait_for_its_end() -> None:
+    admission, lane = Admission(8), Lane("local")
+    tickets = [admission.enter(number, lane, A, "m") for number in range(1, 6)]
+    engines = ["x", "x", "x", "y", "x"]
+    taking = [
+        asyncio.create_task(lane.take(ticket, engine, 2))
+        for ticket, engine in zip(tickets, engines, strict=True)
+    ]
+    await asyncio.sleep(0)
+    assert set(lane.holders) == {1, 2}
+
+    lane.give(tickets[0])
+    assert set(lane.holders) == {2, 3}
+    lane.give(tickets[1])
+    assert set(lane.holders) == {3}  # the fourth is for another engine, and the fifth behind it
+    lane.give(tickets[2])
+    assert set(lane.holders) == {4}
+    lane.give(tickets[3])
+    await asyncio.gather(*taking)
+    assert set(lane.holders) == {5}
+
+
+async def test_a_waiter_for_another_engine_that_leaves_lets_the_next_one_join() -> None:
+    admission, lane = Admission(8), Lane("local")
+    tickets = [admission.enter(number, lane, A, "m") for number in (1, 2, 3)]
+    await lane.take(tickets[0], "x", 2)
+    leaver = asyncio.create_task(lane.take(tickets[1], "y", 2))
+    joiner = asyncio.create_task(lane.take(tickets[2], "x", 2))
+    await asyncio.sleep(0)
+    leaver.cancel()
+    await joiner
+    assert set(lane.holders) == {1, 3}
+
+
+async def test_the_estimate_counts_rounds_of_replies_side_by_side() -> None:
+    clock = Clock()
+    admission, lane = Admission(8, clock), Lane("local")
+    first = admission.enter(1, lane, A, "m")
+    await lane.take(first, "x", 2)
+    admission.started(first)
+    clock.now += 10
+    admission.finish(first, State.COMPLETED)
+    lane.give(first)
+    assert [admission.enter(n, lane, A, "m").wait_ms for n in (2, 3, 4, 5)] == [0, 0, 10e3, 10e3]

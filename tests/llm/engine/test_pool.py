@@ -459,6 +459,17 @@ def test_the_least_recently_used_of_five_goes() -> None:
     assert (len(sessions), sessions.evictions) == (4, 1)
 
 
+def test_conversations_without_a_session_take_the_places_that_are_left_and_one_more() -> None:
+    sessions = Sessions(limit=2)
+    gone = [sessions.touch(name, "e", is_session=False) for name in "vwxy"]
+    assert gone == [[], [], [], [("e", "v")]]
+    assert sessions.touch("a", "e") == [("e", "w")]
+    assert sessions.touch("b", "e") == [("e", "x")]
+    assert sessions.touch("z", "e", is_session=False) == [("e", "y")]
+    assert sessions.touch("c", "e") == [("e", "a")]
+    assert (len(sessions), sessions.evictions) == (2, 1)
+
+
 def test_owners_and_engines_never_share_a_conversation() -> None:
     names = {
         conversation_name(owner, session, engine)

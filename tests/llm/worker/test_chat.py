@@ -168,6 +168,26 @@ def test_an_abort_in_the_decode_ends_within_a_token(babbler: Worker) -> None:
     assert babbler.ask([("user", "<red>")], max_output=3).text == "red1 red2 red3"
 
 
+def test_an_abort_ends_one_of_two_replies(endless: Path) -> None:
+    with engine(endless, budget=CONTEXT, parallel=2) as started:
+        first = started.start([("user", "<red>")], slot=0)
+        second = started.start([("user", "<green>")], slot=1)
+        seen: set[int] = set()
+        while len(seen) < 2:
+            started.expect(Piece)
+            seen.add(started.answered)
+        started.abort(1)
+        while isinstance(event := started.event(), Piece):
+            pass
+        assert isinstance(event, Ended)
+        assert (started.answered, event.finish) == (second, "aborted")
+        started.expect(Piece)
+        assert started.answered == first
+        started.abort(0)
+        assert started.finish().ended.finish == "aborted"
+        assert started.ask([("user", "<red>")], max_output=3).text == "red1 red2 red3"
+
+
 def test_an_abort_in_the_prefill_leaves_the_engine_usable(folder: Path) -> None:
     shape = tinymodel.Shape(width=512, layers=6, heads=8, kv_heads=8, ffn=1024, context=8192)
     with engine(tinymodel.write_random(folder / "slow.gguf", shape), budget=8192) as started:

@@ -6,6 +6,7 @@ import pytest
 
 from runtime.llm.engine.worker.resources import (
     Refused,
+    best_width,
     fastest_threads,
     refuse_shortage,
     thread_counts,
@@ -67,6 +68,22 @@ def test_the_timing_ends_where_fewer_threads_are_clearly_slower() -> None:
 )
 def test_counts_fall_from_every_core_to_one(cores: int, counts: list[int]) -> None:
     assert thread_counts(cores) == counts
+
+
+@pytest.mark.parametrize(
+    ("costs", "chosen"),
+    [
+        ({1: 1.0, 2: 2.0, 4: 4.0, 8: 8.0}, 1),
+        ({1: 1.0, 2: 1.9, 4: 3.7, 8: 7.3}, 1),  # hardly better
+        ({1: 1.0, 2: 2.2, 4: 2.5, 8: 6.0}, 4),
+        ({1: 1.0, 2: 1.1, 4: 1.3, 8: 1.6}, 8),
+    ],
+)
+def test_so_many_replies_at_a_time_as_clearly_give_most_in_total(
+    costs: dict[int, float], chosen: int
+) -> None:
+    machine = Machine(costs, first=50.0)
+    assert best_width(list(costs), machine.step, machine.clock) == chosen
 
 
 def test_a_shortage_names_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
