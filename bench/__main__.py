@@ -14,7 +14,7 @@ NAMES: Final = (
     "analytics",
     "vbo",
     "canbus",
-    "chat",
+    "llm",
     "vectors",
     "coach",
 )

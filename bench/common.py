@@ -11,7 +11,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -128,12 +128,18 @@ class Server:
         return body
 
 
+def serving(module: str, *flags: str) -> AbstractContextManager[Server]:
+    """A server of ours while it runs."""
+    return started([sys.executable, "-m", module, *flags])
+
+
 @contextmanager
-def serving(module: str, *flags: str) -> Iterator[Server]:
-    """A module of ours that prints its port in its first line; stopped at the end."""
+def started(command: Sequence[str]) -> Iterator[Server]:
+    """A program that prints its port in its first line; stopped at the end."""
     with subprocess.Popen(
-        [sys.executable, "-m", module, *flags],
+        command,
         cwd=ROOT,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:
