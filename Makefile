@@ -58,8 +58,12 @@ $(READY): pyproject.toml uv.lock
 	fi; \
 	case "$(CURDIR)" in *' '*) ;; *) \
 	  export CMAKE_ARGS="$${CMAKE_ARGS--DLLAVA_BUILD=OFF -DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/runtime/llm/llama-build.cmake}";; esac; \
-	echo 'setup: installing the dependencies of uv.lock into .venv (the first time it compiles llama.cpp: some minutes)'; \
-	$$uv sync --locked --quiet
+	how='the first time it compiles llama.cpp: some minutes'; engine=; \
+	if ! command -v "$${CC:-cc}" >/dev/null 2>&1 && ! command -v gcc >/dev/null 2>&1 && ! command -v clang >/dev/null 2>&1; then \
+	  how='there is no C compiler, so llama.cpp comes prebuilt'; \
+	  engine='--extra prebuilt --config-settings-package llama-cpp-python:wheel.cmake=false'; fi; \
+	echo "setup: installing the dependencies of uv.lock into .venv ($$how)"; \
+	$$uv sync --locked --quiet $$engine
 	@touch $@
 
 # Job control gives the server the terminal, so Ctrl-C reaches the server alone: it stops in order and

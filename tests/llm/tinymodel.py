@@ -142,6 +142,7 @@ def write_recall(
     *,
     endless: bool = False,
     shape: Shape | None = None,
+    width: int = 128,
 ) -> Path:
     """A model that answers a prompt with the words of the secret in it, with a wide margin.
 
@@ -153,7 +154,7 @@ def write_recall(
     tokens = [spelled(word) for reply in words for word in reply]
     shape = shape or Shape()
     shape = Shape(
-        width=128,
+        width=width,
         layers=1,
         heads=1,
         kv_heads=1,

@@ -44,6 +44,11 @@ class ComputeRecord(Wire):
     chosen: Literal["given", "measured"] = Field(
         description="whether the settings name the number of threads, or a timing chose it"
     )
+    library: str = Field(
+        description="the package that holds llama.cpp, its version, and whether it was compiled"
+    )
+    devices: list[str] = Field(description="what this llama.cpp can compute on, as it names it")
+    gpu_layers: int = Field(description="layers given to a GPU, the output counted as one")
 
 
 class EngineRecord(Wire):

@@ -585,9 +585,10 @@ class Pool:
         if isinstance(loaded, ChatLoaded):
             worker.parallel = loaded.parallel
             log.info(
-                "%s: threads for a token %d (%s), for a prompt %d; replies at a time %d",
+                "%s: threads for a token %d (%s), for a prompt %d; replies at a time %d; %s;"
+                " layers on a GPU %d; %s",
                 *(model_id, loaded.threads, loaded.chosen, loaded.prefill_threads),
-                loaded.parallel,
+                *(loaded.parallel, loaded.library, loaded.gpu_layers, ", ".join(loaded.devices)),
             )
         model = self._models[model_id] = Model(worker, loaded, spec)
         self._processes.add(model)

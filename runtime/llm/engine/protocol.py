@@ -294,6 +294,12 @@ class ChatLoaded:
     """Replies that may be generated side by side."""
     chosen: Literal["given", "measured"]
     """Where the number of threads comes from."""
+    library: str
+    """The package that holds llama.cpp, its version, and whether it was compiled here."""
+    devices: list[str]
+    """What this llama.cpp can compute on, as it names it."""
+    gpu_layers: int
+    """How many layers of the model were given to a GPU, the output counted as one."""
     template: Literal["given", "file", "chatml"]
     """Where the chat template comes from: the command, the file, or the fallback."""
 

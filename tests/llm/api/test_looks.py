@@ -58,12 +58,11 @@ async def test_health_shows_engines_the_queue_and_conversations(server: Server) 
     assert keys == {"recall_model_LOCAL_CPU", "endless_20000_LOCAL_CPU"}
     for engine in body["engines"]:
         assert set(engine) == {"key", "backend", "attempts", "compute"}
-        assert engine["compute"] == {
-            "threads": 1,
-            "prefill_threads": 1,
-            "parallel": 1,
-            "chosen": "given",
-        }
+        compute = engine["compute"]
+        chosen = {"threads": 1, "prefill_threads": 1, "parallel": 1, "chosen": "given"}
+        assert {**compute, **chosen, "gpu_layers": 0} == compute
+        assert "llama-cpp-python" in compute["library"] or "xllamacpp" in compute["library"]
+        assert any(device.startswith("CPU") for device in compute["devices"])
         (attempt,) = engine["attempts"]
         assert (attempt["backend"], attempt["result"]) == ("LOCAL_CPU", "ok")
         assert isinstance(attempt["duration_ms"], int)

@@ -53,7 +53,8 @@ class Pretender(Worker):
         await asyncio.sleep(0)
         self.say(command)
         loaded = isinstance(command, LoadChat)
-        answer = ChatLoaded(512, 1, 2, 1, "measured", "file") if loaded else Ok()
+        library = "made up", ["CPU"], 0
+        answer = ChatLoaded(512, 1, 2, 1, "measured", *library, "file") if loaded else Ok()
         assert isinstance(answer, kind)
         return answer
 

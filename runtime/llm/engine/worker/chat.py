@@ -16,7 +16,7 @@ from runtime.llm.engine.protocol import (
     Prepared,
     Run,
 )
-from runtime.llm.engine.worker import native
+from runtime.llm.engine.worker import native, selftest
 from runtime.llm.engine.worker.conversations import Prompt
 from runtime.llm.engine.worker.engine import Engine
 from runtime.llm.engine.worker.prompt import (
@@ -74,6 +74,7 @@ class ChatModel:
         source = command.template or self._header.chat_template
         renderer = Renderer(source) if source and not is_chatml(source) else None
         try:
+            selftest.check_library()
             self._model = native.Model(command.path, command.gpu_layers)
             if renderer:
                 renderer.compile(*self._model.special_texts)
@@ -100,6 +101,9 @@ class ChatModel:
             prefill_threads=self._threads.several,
             parallel=self._parallel,
             chosen="given" if command.threads else "measured",
+            library=native.LIBRARY,
+            devices=native.devices(),
+            gpu_layers=self._model.gpu_layers,
             template="given" if command.template else "file" if source else "chatml",
         )
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from runtime.llm.engine.protocol import Embedded, LoadEncoder
-from runtime.llm.engine.worker import native
+from runtime.llm.engine.worker import native, selftest
 from runtime.llm.engine.worker.encoders import NOT_COMPUTED, NOT_FINITE, check_longest, check_width
 from runtime.llm.engine.worker.native import C
 from runtime.llm.engine.worker.resources import Refused, encoder_threads
@@ -43,6 +43,7 @@ class LlamaEncoder:
         try:
             header = gguf.read(command.path)
             self.max_tokens = _longest(header, command.max_seq)
+            selftest.check_library()
             self._model = native.Model(command.path, 0)
         except (gguf.BadModelFile, native.EngineError) as error:
             raise Refused(str(error)) from error

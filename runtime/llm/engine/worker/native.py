@@ -1,35 +1,19 @@
 """The only door to llama.cpp: thin typed classes that keep alive whatever C holds a pointer to."""
 
 import ctypes
-import importlib
-import importlib.util
 import mmap
 import os
 import re
-import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
-from types import ModuleType
 from typing import Final, NamedTuple
 
 from runtime.llm.engine.protocol import FLAG_BYTES, FLAG_SLOTS
+from runtime.llm.engine.worker import library
 from runtime.llm.values import Sampling
 
-
-def _low_level() -> ModuleType:
-    """`llama_cpp.llama_cpp` without its package, which takes 0.5 s and 26 MB more."""
-    if "llama_cpp" not in sys.modules:
-        spec = importlib.util.find_spec("llama_cpp")
-        if spec is None or spec.submodule_search_locations is None:
-            raise ImportError("llama-cpp-python is not installed")
-        package = ModuleType("llama_cpp")
-        package.__path__ = list(spec.submodule_search_locations)
-        sys.modules["llama_cpp"] = package
-    return importlib.import_module("llama_cpp.llama_cpp")
-
-
 os.environ["GGML_NO_BACKTRACE"] = "1"  # else an abort in C first attaches a debugger
-C = _low_level()
+C, LIBRARY = library.load()
 
 DECODED: Final = 0
 NO_ROOM: Final = 1
@@ -87,6 +71,26 @@ def gpu() -> bool:
     return bool(C.llama_supports_gpu_offload())
 
 
+def devices() -> list[str]:
+    """What this build can compute on, as it names it: `CPU: …`, `CUDA0: NVIDIA H100`."""
+    ggml = C._lib  # noqa: SLF001 - llama-cpp-python declares nothing of ggml
+    try:
+        device, name, about = (
+            ggml.ggml_backend_dev_get,
+            ggml.ggml_backend_dev_name,
+            ggml.ggml_backend_dev_description,
+        )
+        count = int(ggml.ggml_backend_dev_count())
+    except AttributeError:  # on Windows a library shows only what is its own
+        return []
+    device.argtypes, device.restype = [ctypes.c_size_t], ctypes.c_void_p
+    name.argtypes = about.argtypes = [ctypes.c_void_p]
+    name.restype = about.restype = ctypes.c_char_p
+    handles = [device(at) for at in range(count)]
+    texts = [f"{name(handle).decode()}: {about(handle).decode()}" for handle in handles]
+    return [" ".join(text.split()) for text in texts]
+
+
 class AbortFlag:
     """The shared bytes by which the server cancels replies.
 
@@ -97,7 +101,7 @@ class AbortFlag:
     def __init__(self, flag: mmap.mmap) -> None:
         self._map = flag
         self._bytes = (ctypes.c_char * FLAG_BYTES).from_buffer(self._map)
-        self._libc = ctypes.CDLL(None)
+        self._libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt")
         self.callback = ctypes.cast(self._libc.strlen, C.ggml_abort_callback)
         self.address = ctypes.addressof(self._bytes)
 
@@ -129,6 +133,8 @@ class Model:
             raise EngineError(LOG.reason("the engine cannot read this file"))
         if C.llama_model_has_encoder(self.handle) or C.llama_model_is_diffusion(self.handle):
             raise EngineError("this kind of model cannot continue a text")
+        layers = int(C.llama_model_n_layer(self.handle)) + 1  # the output counts as one
+        self.gpu_layers = 0 if not gpu() else layers if gpu_layers < 0 else min(gpu_layers, layers)
         self._vocab = C.llama_model_get_vocab(self.handle)
         self.n_vocab = int(C.llama_vocab_n_tokens(self._vocab))
         self._add_bos = bool(C.llama_vocab_get_add_bos(self._vocab))

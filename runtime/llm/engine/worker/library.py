@@ -1,0 +1,146 @@
+"""Chooses the llama.cpp that computes: the one compiled here, else the one in a prebuilt wheel.
+
+llama-cpp-python declares the functions and structures of llama.cpp. Where it was installed without
+a compiler it has no library of its own, and the server's library inside the wheel of xllamacpp is
+loaded in its place: it exports the same functions. Structures change between versions of llama.cpp
+and nothing in a library names them, so only the version of that wheel whose header is the same is
+taken.
+"""
+
+import ctypes
+import importlib
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Final, NamedTuple
+
+from runtime.llm.engine.worker.resources import Refused
+
+DECLARED: Final = "0.3.36"
+"""The llama-cpp-python whose structures are those of `PREBUILT`."""
+PREBUILT: Final = "2026.9.11063"
+DEFAULTS: Final[dict[str, dict[str, int | bool | float]]] = {
+    "llama_context_default_params": {
+        "n_ctx": 512,
+        "n_seq_max": 1,
+        "yarn_orig_ctx": 0,
+        "defrag_thold": -1.0,
+        "type_k": 1,
+        "type_v": 1,
+        "embeddings": False,
+        "offload_kqv": True,
+        "op_offload": True,
+        "swa_full": True,
+        "kv_unified": False,
+        "n_samplers": 0,
+    },
+    "llama_model_default_params": {
+        "split_mode": 1,
+        "main_gpu": 0,
+        "vocab_only": False,
+        "use_extra_bufts": True,
+        "no_host": False,
+        "no_alloc": False,
+    },
+}
+"""What llama.cpp fills structures with: a field that lies elsewhere shows something else."""
+_WHEEL: Final = "xllamacpp"
+
+
+class NoLibrary(Refused):
+    """No llama.cpp can be used; the text names no path."""
+
+
+class Library(NamedTuple):
+    """A llama.cpp in memory."""
+
+    functions: ModuleType
+    """The declarations of `llama_cpp.llama_cpp`."""
+    name: str
+    """Package and version, and whether it was compiled here."""
+
+
+def load() -> Library:
+    """The library to compute with. Raises `NoLibrary`."""
+    folder = _declarations()
+    version = _version(folder, "llama_cpp_python")
+    if os.environ.get("LLAMA_CPP_LIB_PATH") or any((folder / "lib").glob("*llama*")):
+        name = f"llama-cpp-python {version}, compiled"
+    else:
+        path, prebuilt = _wheel()
+        if (version, prebuilt) != (DECLARED, PREBUILT):
+            raise NoLibrary(
+                f"llama-cpp-python {version} and {_WHEEL} {prebuilt} do not fit together; this"
+                f" server needs {DECLARED} and {PREBUILT}"
+            )
+        loading = importlib.import_module("llama_cpp._ctypes_extensions")
+        loading.__dict__["load_shared_library"] = lambda *_: _Lenient(str(path))
+        name = f"{_WHEEL} {prebuilt}, prebuilt"
+    try:
+        functions = importlib.import_module("llama_cpp.llama_cpp")
+    except (OSError, RuntimeError) as error:
+        reason = re.sub(r"\S*[\\/]", "", str(error))  # without the folders
+        raise NoLibrary(f"{name}: the library cannot be loaded: {reason}") from error
+    check_structures(functions, name)
+    return Library(functions, name)
+
+
+def check_structures(functions: ModuleType, name: str) -> None:
+    """Raise `NoLibrary` where a field does not lie where it is declared."""
+    for function, fields in DEFAULTS.items():
+        filled = getattr(functions, function)()
+        for field, value in fields.items():
+            if getattr(filled, field) != value:
+                raise NoLibrary(f"{name}: its structures are not the declared ones ({field})")
+
+
+def _declarations() -> Path:
+    """The folder of llama-cpp-python, whose package would take 0.5 s and 26 MB more to import."""
+    if "llama_cpp" not in sys.modules:
+        package = ModuleType("llama_cpp")
+        package.__path__ = [str(_folder("llama_cpp"))]
+        sys.modules["llama_cpp"] = package
+    return Path(sys.modules["llama_cpp"].__path__[0])
+
+
+def _folder(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise NoLibrary(f"{package} is not installed; `make setup` installs an engine")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _version(folder: Path, distribution: str) -> str:
+    """The installed version, by the name of its metadata: reading them takes 30 ms."""
+    names = [path.name for path in folder.parent.glob(f"{distribution}-*.dist-info")]
+    return names[0].removesuffix(".dist-info").partition("-")[2] if names else "of no version"
+
+
+def _wheel() -> tuple[Path, str]:
+    """The library in the prebuilt wheel, and its version."""
+    folder = _folder(_WHEEL)
+    libraries = sorted(folder.glob(f"{_WHEEL}*.so"))
+    if not libraries:  # on Windows it is a .pyd, which exports nothing of llama.cpp
+        raise NoLibrary(f"{_WHEEL} has no library for this system; llama.cpp must be compiled")
+    return libraries[0], _version(folder, _WHEEL)
+
+
+class _Lenient(ctypes.CDLL):
+    """A library in which functions of llama.cpp may be missing: calling one is the error."""
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        try:
+            function: Callable[..., object] = super().__getattr__(name)
+        except AttributeError:
+            if not name.startswith("llama_"):
+                raise
+
+            def missing(*_: object) -> object:
+                raise OSError(f"this library has no {name}")
+
+            return missing
+        return function
