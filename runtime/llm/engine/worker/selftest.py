@@ -17,13 +17,13 @@ _FAILED: Final = f"the engine's library ({native.LIBRARY}) fails its self-test; 
 def check_library() -> None:
     """Load the tiny model and compute eight tokens. Raises `EngineError`."""
     model = native.Model(str(MODEL), 0)
-    context = native.Context(model, 64, native.Threads(1, 1), sequences=1)
+    context = native.Context(model, 64, native.Threads(1, 1))
     sampler = native.Sampler(_GREEDY, model)
     try:
         tokens = model.tokenize(PROMPT)
         text, at = b"", 0
         for _ in range(EXPECTED.count(" ") + 1):
-            if context.decode(tokens, at, 0, last=True) != native.DECODED:
+            if context.decode([native.Slice(tokens, at, 0, last=True)]) != native.DECODED:
                 break
             at += len(tokens)
             tokens = [sampler.sample(context)]
