@@ -179,9 +179,9 @@ def sides(
     """Ours and, where it is installed, the peer, on a model."""
     with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
         (Path(folder) / load.model.name).symlink_to(load.model)
-        ours = ("--port", "0", "--data-dir", folder, "--models-dir", folder)
-        ours += ("--threads", str(threads), "--default-context", str(CELLS), *flags)
-        with serving("runtime.llm", *ours) as server:
+        places = ("--port", "0", "--data-dir", folder, "--models-dir", folder)
+        sizes = ("--threads", str(threads), "--default-context", str(CELLS))
+        with serving("runtime.llm", *places, *sizes, *flags) as server:
             own = Side(server, load.model.stem)
             if peer is None:
                 yield [own]

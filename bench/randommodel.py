@@ -91,7 +91,8 @@ def _tile(width: int, kind: gguf.GGMLQuantizationType) -> npt.NDArray[np.uint8]:
 def _mute(width: int, kind: gguf.GGMLQuantizationType) -> npt.NDArray[np.uint8]:
     """A row of zeros."""
     packed: npt.NDArray[np.uint8] = gguf.quants.quantize(np.zeros((1, width), np.float32), kind)
-    return packed[0]
+    row: npt.NDArray[np.uint8] = packed[0]
+    return row
 
 
 def _fill(tile: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.uint8]:

@@ -13,10 +13,9 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from runtime.llm.engine.worker.resources import Refused
 
@@ -132,9 +131,9 @@ def _wheel() -> tuple[Path, str]:
 class _Lenient(ctypes.CDLL):
     """A library in which functions of llama.cpp may be missing: calling one is the error."""
 
-    def __getattr__(self, name: str) -> Callable[..., object]:
+    def __getattr__(self, name: str) -> Any:
         try:
-            function: Callable[..., object] = super().__getattr__(name)
+            return super().__getattr__(name)
         except AttributeError:
             if not name.startswith("llama_"):
                 raise
@@ -143,4 +142,3 @@ class _Lenient(ctypes.CDLL):
                 raise OSError(f"this library has no {name}")
 
             return missing
-        return function
