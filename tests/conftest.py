@@ -5,6 +5,7 @@ import signal
 import threading
 from pathlib import Path
 
+import onnxruntime  # type: ignore[import-untyped]  # noqa: F401 - crashes if usearch comes first
 import pytest
 from hypothesis import HealthCheck, settings
 from tqdm import tqdm
