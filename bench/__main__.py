@@ -16,6 +16,7 @@ NAMES: Final = (
     "canbus",
     "llm",
     "vectors",
+    "documents",
     "coach",
 )
 

@@ -9,11 +9,13 @@ import shutil
 import sqlite3
 import sys
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
 from io import RawIOBase
 from pathlib import Path
-from typing import Concatenate, Final, ParamSpec, Self, TypeVar
+from typing import Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar
 
 from runtime.llm.documents import rows, schema
 from runtime.llm.documents.rows import Commit
@@ -27,6 +29,8 @@ T = TypeVar("T")
 
 MAX_WRITES: Final = 256
 """Writes that wait or run at a time; further ones are refused."""
+GROUP_BYTES: Final = 4 << 20
+"""Writes that wait share a commit, up to about this much on disk."""
 SPARE_FILE: Final = "room-to-delete"
 SPARE_SHARE: Final = 16
 """Of a small disk the spare file takes one part in this many."""
@@ -140,8 +144,22 @@ class Spare:
         return self._path.stat().st_size if self._path.exists() else 0
 
 
+class Write(NamedTuple):
+    """A transaction that waits to be committed, alone or with others."""
+
+    work: Callable[[sqlite3.Connection], Commit]
+    on_commit: Callable[[Commit], Awaitable[None]]
+    adds: int
+    """About how many bytes it takes on disk; 0 for a delete, which may use the spare room."""
+    done: "asyncio.Future[Commit]"
+
+
 class Database:
-    """Runs reads at once and writes one after another; knows how much is stored."""
+    """Runs reads at once and writes one after another; knows how much is stored.
+
+    Writes that come while another one is under way share the next commit: the disk is waited for
+    once. Each is all or nothing by itself, and is answered after the commit.
+    """
 
     def __init__(
         self, folder: Path, writer: sqlite3.Connection, recovered_from: str | None, spare: Spare
@@ -151,7 +169,10 @@ class Database:
         self._writer = Threads("document-writer", 1, lambda: writer)
         self._reader = Threads("document-reader", 1, self.connect)
         self._lock = asyncio.Lock()
-        self._writes: set[asyncio.Task[Commit]] = set()
+        self._waiting: deque[Write] = deque()
+        self._unfinished = 0
+        """Writes that wait or are under way."""
+        self._working: asyncio.Task[None] | None = None
         self._chore: asyncio.Task[None] | None = None
         self._closing = False
         self._old_text = False
@@ -222,12 +243,15 @@ class Database:
         """
         if self._closing:
             raise StoreFailed("the document store is closed")
-        if len(self._writes) >= MAX_WRITES:
+        if self._unfinished >= MAX_WRITES:
             raise TooMany("too many writes are waiting", headers={"Retry-After": "1"})
-        task = asyncio.create_task(self._write(work, on_commit, adds))
-        self._writes.add(task)
-        task.add_done_callback(self._forget_write)
-        return await asyncio.shield(task)
+        write = Write(work, on_commit, adds, asyncio.get_running_loop().create_future())
+        write.done.add_done_callback(_look_at)
+        self._waiting.append(write)
+        self._unfinished += 1
+        if self._working is None:  # of no request, whose id its log lines would have
+            self._working = asyncio.create_task(self._work_off(), context=Context())
+        return await asyncio.shield(write.done)
 
     @contextlib.asynccontextmanager
     async def exclusive(self) -> AsyncIterator[Threads]:
@@ -256,8 +280,8 @@ class Database:
     async def drain(self) -> None:
         """Refuse further writes and finish those under way."""
         self._closing = True
-        if self._writes:
-            await asyncio.wait(set(self._writes))
+        if self._working:
+            await asyncio.wait({self._working})
         if self._chore:
             await asyncio.wait({self._chore})
 
@@ -270,27 +294,80 @@ class Database:
             self._old_text = False
         await self._writer.close()
 
-    async def _write(
-        self,
-        work: Callable[[sqlite3.Connection], Commit],
-        on_commit: Callable[[Commit], Awaitable[None]],
-        adds: int,
-    ) -> Commit:
-        async with self._lock:
-            try:
-                commit = await self._commit(work, adds)
-            except StoreFull:
+    async def _work_off(self) -> None:
+        """Commit what waits, group by group, until nothing does."""
+        try:
+            while self._waiting:
+                async with self._lock:
+                    group = self._next_group()
+                    try:
+                        await self._write_group(group)
+                    except Exception as error:  # noqa: BLE001 - whoever waits must be answered
+                        for write in group:
+                            if not write.done.done():
+                                write.done.set_exception(error)
+                    finally:
+                        self._unfinished -= len(group)
+        finally:
+            self._working = None
+
+    def _next_group(self) -> list[Write]:
+        group = [self._waiting.popleft()]
+        size = group[0].adds
+        while self._waiting and (size := size + self._waiting[0].adds) <= GROUP_BYTES:
+            group.append(self._waiting.popleft())
+        return group
+
+    async def _write_group(self, group: list[Write]) -> None:
+        """Commit and answer: all together, or one by one where that fails."""
+        try:
+            results = await self._writer.run(
+                rows.commit_together,
+                [write.work for write in group],
+                lambda connection: self._has_room(connection, sum(write.adds for write in group)),
+            )
+        except _FAILURES:  # whose fault it is, shows when each is alone
+            results = None
+        if results is None:
+            for write in group:
+                try:
+                    result: Commit | ApiError = await self._commit(write.work, write.adds)
+                except ApiError as error:
+                    result = error
+                await self._finish([(write, result)])
+        else:
+            await self._finish(list(zip(group, results, strict=True)))
+
+    async def _finish(self, results: list[tuple[Write, Commit | ApiError]]) -> None:
+        """Let others follow what is committed, empty the log of deleted text, then answer."""
+        scrub = self._old_text
+        for write, result in results:
+            if isinstance(result, StoreFull):
                 self.refusals += 1
-                self._refused.add(adds > 0)
-                raise
-            if adds or commit.removed:  # a write of nothing proves no room
-                self._refused -= {False, adds > 0}
-            self.totals = commit.totals
-            await on_commit(commit)
-            if commit.removed or self._old_text or self._spare.missing:
+                self._refused.add(write.adds > 0)
+            if isinstance(result, ApiError):
+                continue
+            if write.adds or result.removed:  # a write of nothing proves no room
+                self._refused -= {False, write.adds > 0}
+            scrub |= result.removed > 0
+            self.totals = result.totals
+            await write.on_commit(result)
+        if any(isinstance(result, Commit) for _, result in results):
+            if scrub or self._spare.missing:
                 await self._scrub()
             await self._keep_spare()
-            return commit
+        for write, result in results:
+            if write.done.done():
+                continue
+            if isinstance(result, ApiError):
+                write.done.set_exception(result)
+            else:
+                write.done.set_result(result)
+
+    def _has_room(self, connection: sqlite3.Connection, adds: int) -> bool:
+        """Whether the disk has room for so many bytes beside those kept for deletes."""
+        needed = adds + self._spare.missing
+        return not adds or _room(connection, self.path, needed) >= needed
 
     async def _commit(self, work: Callable[[sqlite3.Connection], Commit], adds: int) -> Commit:
         """Commit, after making room where there is none."""
@@ -321,7 +398,7 @@ class Database:
 
     async def _attempt(self, work: Callable[[sqlite3.Connection], Commit]) -> Commit:
         async with self.translating_errors():
-            return await self._writer.run(work)
+            return await self._writer.run(rows.commit_alone, work)
 
     async def _shortage(self, adds: int) -> StoreFull | None:
         """The error for adding so many bytes; None: there is room."""
@@ -347,11 +424,11 @@ class Database:
             self._old_text = True
             log.warning("the log of the document database cannot be emptied now", exc_info=True)
 
-    def _forget_write(self, task: asyncio.Task[Commit]) -> None:
-        """Retrieve its exception, which nobody else does when its caller has gone."""
-        self._writes.discard(task)
-        if not task.cancelled():
-            task.exception()
+
+def _look_at(done: asyncio.Future[Commit]) -> None:
+    """Retrieve its exception, which nobody else does when its caller has gone."""
+    if not done.cancelled():
+        done.exception()
 
 
 def _translate(error: Exception, folder: Path) -> ApiError:

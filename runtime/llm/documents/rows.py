@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from runtime.llm.documents.schema import BUSY_MS, transaction
@@ -16,6 +16,7 @@ from runtime.llm.documents.values import (
     TenantInfo,
     Where,
 )
+from runtime.web.errors import ApiError
 
 BLOCK: Final = 2048
 """Vectors that are read at a time: 3 MiB."""
@@ -275,6 +276,35 @@ class _Old(NamedTuple):
     id: int
     collection: int
     chunks: int
+
+
+def commit_together(
+    connection: sqlite3.Connection,
+    works: Sequence[Callable[[sqlite3.Connection], Commit]],
+    has_room: Callable[[sqlite3.Connection], bool],
+) -> list[Commit | ApiError] | None:
+    """What became of each piece of work, in one transaction; None: there is no room for it.
+
+    A piece that is refused changes nothing; any other failure takes all of them back.
+    """
+    if not has_room(connection):
+        return None
+    results: list[Commit | ApiError] = []
+    with transaction(connection):
+        for work in works:
+            try:
+                results.append(work(connection))
+            except ApiError as error:
+                results.append(error)
+    return results
+
+
+def commit_alone(
+    connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], Commit]
+) -> Commit:
+    """What became of a piece of work that is a transaction of its own."""
+    with transaction(connection):
+        return work(connection)
 
 
 def replace(

@@ -50,7 +50,8 @@ takes (70 ms)."""
 REST_S: Final = 30.0
 """After an index failed no other is begun for this long; searches read the rows."""
 INLINE: Final = 64
-"""Chunks at most that a search adds to a graph itself; more are added in the background."""
+"""Chunks at most that are checked at once, or added to a graph by a search; more are left to the
+background."""
 MAX_WASTED: Final = 0.25
 """A graph with a larger share of removed vectors is rebuilt."""
 _FAILURES: Final = (sqlite3.Error, OSError, RuntimeError, MemoryError, ValueError)
@@ -261,7 +262,10 @@ class Search:
 
     async def check(self, vectors: bytes, count: int) -> None:
         """Raise ValueError for anything but *count* unit vectors."""
-        await self._run(lambda _: check_vectors(vectors, count))
+        if count <= INLINE:  # takes less than to have it done elsewhere
+            check_vectors(vectors, count)
+        else:
+            await self._run(lambda _: check_vectors(vectors, count))
 
     def note(self, changes: Iterable[Change]) -> None:
         """Note a commit; in the order of the commits, and before its caller has the answer."""

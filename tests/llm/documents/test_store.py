@@ -1,15 +1,20 @@
 """The document store as its callers see it: documents in, hits out, tenants apart."""
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from runtime.llm.documents import rows
+from runtime.llm.documents.rows import Commit
 from runtime.llm.documents.store import DocumentStore
-from runtime.llm.documents.values import StoreLimit, Where, Written
+from runtime.llm.documents.values import StoreFailed, StoreLimit, TenantInfo, Where, Written
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
     MODEL,
@@ -251,3 +256,57 @@ asyncio.run(main())
         [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+async def test_writes_at_once_share_commits_and_each_stands_for_itself(
+    store: DocumentStore,
+) -> None:
+    await store.for_tenant("a").replace(document("000"))
+    commits = 0
+    writer = store.database._writer
+    run = writer.run
+
+    async def counting(work: Any, *args: Any, **options: Any) -> Any:
+        nonlocal commits
+        commits += 1
+        return await run(work, *args, **options)
+
+    writer.run = counting  # type: ignore[method-assign]
+    mine, full = store.for_tenant("a"), store.for_tenant("b")
+    wide = document("wide", ("one", "two"))
+    store.settings = replace(store.settings, max_chunks=100)  # one of the two has room
+    results = await asyncio.gather(
+        *(mine.replace(document(f"{n:03d}", seed=n)) for n in range(99)),
+        full.replace(wide),  # takes the store over its limit
+        mine.replace(document("050", seed=200)),
+        mine.delete("051"),
+        mine.delete("no such document"),
+        return_exceptions=True,
+    )
+    listed = [info.id for info in (await mine.documents()).documents]
+
+    assert [type(result) for result in results[:99]] == [Written] * 99
+    assert isinstance(results[99], StoreLimit)
+    assert results[100:] == [Written(1, replaced=True), 1, 0]
+    assert listed == [f"{n:03d}" for n in range(99) if n != 51]
+    assert await store.tenants() == [TenantInfo("a", 98, 98)]
+    assert commits < 20
+
+
+async def test_writes_whose_commit_fails_are_told_apart(store: DocumentStore) -> None:
+    mine = store.for_tenant("a")
+    await mine.replace(document("first", seed=0))
+
+    def broken(connection: sqlite3.Connection) -> Commit:
+        rows.delete(connection, "a", "first")
+        raise sqlite3.OperationalError("disk I/O error")
+
+    results = await asyncio.gather(
+        mine.replace(document("good", seed=1)),
+        store.database.write(broken, store.follow, adds=0),
+        mine.replace(document("fine", seed=2)),
+        return_exceptions=True,
+    )
+
+    assert [type(result) for result in results] == [Written, StoreFailed, Written]
+    assert [info.id for info in (await mine.documents()).documents] == ["fine", "first", "good"]
