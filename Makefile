@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo build test test-fast test-deps check format bench clean
+.PHONY: help setup demo build test test-fast test-clients test-deps check format bench clean
 
 UV_VERSION := 0.13.8
 PYTHON ?=
@@ -21,7 +21,7 @@ CODE := course runtime build.py bench deploy tests tools training
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do \
-	  printf '  make %-10s %s\n' "$$name" "$$what"; done
+	  printf '  make %-12s %s\n' "$$name" "$$what"; done
 
 setup: $(READY)  ## install the pinned dependencies into .venv (instant when nothing changed)
 
@@ -80,6 +80,11 @@ test: $(READY)  ## run the whole test suite (ARGS="-k name" is passed to pytest)
 
 test-fast: $(READY)  ## run the suite without crash, soak and browser tests
 	@$(SPREAD) -m 'not slow and not browser' $(ARGS)
+
+test-clients: $(READY)  ## run stock OpenAI clients against the server, in .venv-clients (500 MB on disk)
+	@set -eu; unset VIRTUAL_ENV UV_PYTHON; uv=.venv/tools/bin/uv; [ -x $$uv ] || uv=uv; \
+	UV_PROJECT_ENVIRONMENT=.venv-clients UV_PYTHON_DOWNLOADS=never $$uv sync --locked --quiet --only-group clients
+	@.venv-clients/bin/python -m pytest --confcutdir tests/clients tests/clients $(ARGS)
 
 test-deps:  ## install the system packages of the browser tests (Debian or Ubuntu, root or sudo)
 	@set -eu; \
