@@ -147,7 +147,7 @@ class ReplyParser:
         """Content with calls in it; *trimmed*: the space before it belongs to what it follows."""
         calls = self._form.calls
         mark = TRIGGERS.get(calls, "")
-        bare = calls == "llama"  # whose calls may stand where content begins, without a mark
+        bare = calls in ("llama", "mistral")  # may stand where content begins, without a mark
         while True:
             while bare and (yield from self._take_calls()):
                 trimmed = True

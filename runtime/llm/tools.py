@@ -1,0 +1,201 @@
+"""Tools for every chat model: how they are offered to it, and what holds its reply to a call.
+
+A model whose chat template knows tools gets them through the template. For any other one they are
+described in a system text, and the reply is held to the choice between an answer and a call.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from runtime.llm.replies import ENDS, TRIGGERS
+from runtime.llm.values import ChatCall, ReplyFormat, Sampling, Tool, Turn
+from runtime.web.errors import BadRequest
+
+_THOUGHT: Final = r"/([^<]|<[^\/])*<\/think>\s*/"
+_NEW_THOUGHT: Final = r"/<think>([^<]|<[^\/])*<\/think>\s*/"
+_SPACE: Final = r"/\s{0,2}/"
+_PROSE: Final = r"/\s*[^\s\[{<](?s:.)*/"
+_SPACING: Final = {
+    "whitespace_flexible": False,
+    "item_separator": ", ",
+    "key_separator": ": ",
+    "lenient": True,  # a keyword that cannot be held is left to the model, as the OpenAI API does
+}
+_OFFER: Final = """\
+You can call tools. Write one JSON object and nothing else:
+{{"tool": "<name>", "arguments": {{...}}}} calls a tool; its result comes with the next message.
+{{"reply": "<text>"}} answers the user.
+The tools, with the JSON Schema of their arguments:
+{tools}"""
+_DEMAND: Final = """\
+You must call a tool. Write one JSON object and nothing else:
+{{"tool": "<name>", "arguments": {{...}}}}
+The tools, with the JSON Schema of their arguments:
+{tools}"""
+
+
+def fit_tools(call: ChatCall, form: ReplyFormat | None) -> tuple[ChatCall, ReplyFormat]:
+    """The call as the model's template can render it, and how its reply will be written.
+
+    *form* is that of the template; None: the model has none. Raises `BadRequest` where the model
+    cannot call tools.
+    """
+    has_calls = any(turn.role == "tool" or turn.tool_calls for turn in call.turns)
+    if form is None:
+        if call.tools or has_calls:
+            text = "this model cannot call tools: it has no chat template"
+            raise BadRequest(text, param="tools" if call.tools else "messages")
+        return call, ReplyFormat()
+    if not call.tools:
+        if has_calls and form.calls == "none":
+            call = replace(call, turns=tuple(_told(call.turns)))
+        return call, form._replace(calls="none")
+    if call.sampling.grammar:
+        text = "tools cannot be combined with response_format or grammar"
+        raise BadRequest(text, param="response_format")
+    form = form._replace(names=tuple(tool.name for tool in call.tools))
+    if form.calls == "none":
+        form = form._replace(calls="choice")
+        offer = (_DEMAND if call.tools_required else _OFFER).format(
+            tools="\n".join(_described(tool) for tool in call.tools)
+        )
+        turns = _with_instruction(list(_told(call.turns, choice=True)), offer)
+        call = replace(call, turns=tuple(turns))
+    return replace(call, sampling=constrain(call, form)), form
+
+
+def constrain(call: ChatCall, form: ReplyFormat) -> Sampling:
+    """The sampling of the call, which holds a reply of this form to the tools on offer.
+
+    Where the model may choose, the grammar begins behind the mark of a call.
+    """
+    if form.calls == "none":
+        return call.sampling
+    marked = form.calls in ("tagged", "list")
+    free = not call.tools_required
+    trigger = TRIGGERS[form.calls] if free and (marked or form.calls == "mistral") else ""
+    mark, end = _quoted(TRIGGERS.get(form.calls, "")), _quoted(ENDS.get(form.calls, ""))
+    several = call.parallel_tools
+    match form.calls:
+        case "tagged":
+            body = f"space call space {end}" + f" (space {mark} space call space {end})*" * several
+        case "list" | "mistral":
+            body = 'space "[" call' + ' (", " call)*' * several + f' "]" {end and "space"} {end}'
+        case "llama":
+            body = "call" + f" ({end} space call)*" * several + " | prose" * free
+        case _:
+            body = "call"
+    if marked and not trigger:
+        body = f"{mark} {body}"
+    rules = {
+        "start": "body",
+        "body": body,
+        "call": f"%json {json.dumps(_schema_of(call, form), ensure_ascii=False)}",
+        "space": _SPACE,
+    }
+    if not trigger and (form.thinks or form.opened):
+        rules["start"] = "thought body" if form.opened else "(thought body) | body"
+        rules["thought"] = _THOUGHT if form.opened else _NEW_THOUGHT
+    if "prose" in body:
+        rules["prose"] = _PROSE
+    grammar = "\n".join(f"{name}: {rule}" for name, rule in rules.items())
+    return replace(call.sampling, grammar=grammar, grammar_trigger=trigger)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text) if text else ""
+
+
+def _schema_of(call: ChatCall, form: ReplyFormat) -> dict[str, object]:
+    """Schema of a call of any of the tools, or of a reply where the choice is written as JSON."""
+    is_choice = form.calls == "choice"
+    name = "tool" if is_choice else "name"
+    arguments = "parameters" if form.calls == "llama" else "arguments"
+    choices = [
+        _object({name: {"const": tool.name}, arguments: {"$ref": f"#/$defs/{at}"}})
+        for at, tool in enumerate(call.tools)
+    ]
+    if is_choice and not call.tools_required:
+        choices.append(_object({"reply": {"type": "string"}}))
+    return {
+        "x-guidance": _SPACING,
+        "anyOf": choices,
+        "$defs": {str(at): _moved(tool, f"#/$defs/{at}") for at, tool in enumerate(call.tools)},
+    }
+
+
+def _object(properties: Mapping[str, object]) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _moved(tool: Tool, place: str) -> object:
+    """The schema of the tool's arguments with its references as from another *place*."""
+
+    def move(value: object) -> object:
+        if isinstance(value, list):
+            return [move(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        moved = {key: move(item) for key, item in value.items()}
+        target = moved.get("$ref")
+        if isinstance(target, str) and target.startswith("#"):
+            moved["$ref"] = place + target[1:]
+        return moved
+
+    schema = json.loads(tool.parameters)
+    return {"type": "object", **{key: move(schema[key]) for key in schema if key != "$schema"}}
+
+
+# --- for templates that know no tools
+
+
+def _described(tool: Tool) -> str:
+    function = {"name": tool.name, "description": tool.description}
+    return json.dumps(function, ensure_ascii=False)[:-1] + f', "parameters": {tool.parameters}}}'
+
+
+def _with_instruction(turns: Sequence[Turn], text: str) -> list[Turn]:
+    """The turns with *text* behind the first system text."""
+    first = turns[0]
+    if first.role == "system":
+        return [first._replace(content=f"{first.content}\n\n{text}"), *turns[1:]]
+    return [Turn("system", text), *turns]
+
+
+def _told(turns: Sequence[Turn], *, choice: bool = False) -> Iterator[Turn]:
+    """Calls and their results as text; with *choice* replies too look as new ones must look.
+
+    The results that follow a call are one turn of the user, with what the user then says.
+    """
+    names: dict[str, str] = {}
+    results: list[str] = []
+    for turn in turns:
+        if turn.role == "tool":
+            name = names.get(turn.tool_call_id, "the tool")
+            results.append(f"Result of {name}:\n{turn.content}")
+            continue
+        if results and turn.role == "user":
+            turn = Turn("user", "\n\n".join([*results, turn.content]))
+        elif results:
+            yield Turn("user", "\n\n".join(results))
+        results = []
+        if turn.role != "assistant":
+            yield turn
+            continue
+        names |= {call.id: call.name for call in turn.tool_calls}
+        reply = json.dumps({"reply": turn.content}, ensure_ascii=False) if choice else turn.content
+        calls = [
+            f'{{"tool": {json.dumps(call.name)}, "arguments": {call.arguments or "{}"}}}'
+            for call in turn.tool_calls
+        ]
+        texts = [reply, *calls] if turn.content or not calls else calls
+        yield turn._replace(content="\n".join(texts), tool_calls=())
+    if results:
+        yield Turn("user", "\n\n".join(results))
