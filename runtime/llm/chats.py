@@ -16,7 +16,7 @@ from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.settings import LlmSettings
 from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Outcome, Piece, ReplyFormat
-from runtime.web.errors import ApiError, RequestTimeout, TooMany
+from runtime.web.errors import ApiError, BadRequest, RequestTimeout, TooMany
 
 HISTORY: Final = 50
 """Finished requests that are remembered, and completed ones that the latency is a mean of."""
@@ -463,6 +463,9 @@ class Chats:
         Raises `ModelNotFound`, `PromptTooLong`, `BadRequest` and the rich errors.
         """
         if call.model == SYSTEM_MODEL:
+            if call.uses_tools and not self.provider.calls_tools:
+                text = "what answers as the system model here cannot call tools"
+                raise BadRequest(text, param="tools" if call.tools else "messages")
             await self._preflight()
             return SystemJob(call, self.provider)
         entry = await asyncio.to_thread(self.catalog.find, call.model)

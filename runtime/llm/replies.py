@@ -20,6 +20,8 @@ TRIGGERS: Final[dict[Calls, str]] = {
 """The text behind which the calls of a format stand."""
 ENDS: Final[dict[Calls, str]] = {"tagged": "</tool_call>", "list": "</tool_call>", "llama": ";"}
 """The text that may follow a call."""
+MARKS: Final = frozenset((THINK, THOUGHT, *TRIGGERS.values(), *ENDS.values()))
+"""What a reply is read by; also a control token says it."""
 _SPACE: Final = " \t\r\n"
 _ID_LETTERS: Final = string.ascii_letters + string.digits
 _LIST: Final = re.compile(r"<tool_call>(?:\s|\\n)*\[")

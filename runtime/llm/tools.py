@@ -42,14 +42,13 @@ def fit_tools(call: ChatCall, form: ReplyFormat | None) -> tuple[ChatCall, Reply
     *form* is that of the template; None: the model has none. Raises `BadRequest` where the model
     cannot call tools.
     """
-    has_calls = any(turn.role == "tool" or turn.tool_calls for turn in call.turns)
     if form is None:
-        if call.tools or has_calls:
+        if call.uses_tools:
             text = "this model cannot call tools: it has no chat template"
             raise BadRequest(text, param="tools" if call.tools else "messages")
         return call, ReplyFormat()
     if not call.tools:
-        if has_calls and form.calls == "none":
+        if call.uses_tools and form.calls == "none":
             call = replace(call, turns=tuple(_told(call.turns)))
         return call, form._replace(calls="none")
     if call.sampling.grammar:

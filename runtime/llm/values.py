@@ -100,8 +100,15 @@ class ChatCall:
     """Whether a reply may have several calls."""
     template_options: Mapping[str, object] = field(default_factory=dict)
     """Further variables of the chat template; JSON values."""
+
     prompt: str | None = None
     """A text to continue as it stands, control tokens included, in place of any chat template."""
+
+    @property
+    def uses_tools(self) -> bool:
+        """Whether tools are on offer, or were called before."""
+        called = any(turn.role == "tool" or turn.tool_calls for turn in self.turns)
+        return bool(self.tools) or called
 
 
 Calls = Literal["none", "tagged", "list", "llama", "mistral", "choice"]

@@ -172,10 +172,10 @@ def test_a_template_with_tools_gets_the_turns_as_they_are() -> None:
     assert fit_tools(replace(CALL, tools=()), ReplyFormat("tagged"))[1].calls == "none"
 
 
-@pytest.mark.parametrize("change", [{}, {"turns": TALK, "tools": ()}])
-def test_a_model_without_a_template_cannot_call(change: dict[str, object]) -> None:
+@pytest.mark.parametrize("call", [CALL, replace(CALL, turns=TALK, tools=())])
+def test_a_model_without_a_template_cannot_call(call: ChatCall) -> None:
     with pytest.raises(BadRequest, match="cannot call tools"):
-        fit_tools(replace(CALL, **change), None)
+        fit_tools(call, None)
 
 
 def test_tools_and_another_grammar_do_not_go_together() -> None:

@@ -7,6 +7,7 @@ import pytest
 from runtime.llm.api.sysmodel import BenchmarkRequest
 from runtime.llm.api.wire import (
     ChatRequest,
+    Delta,
     Frames,
     error_frame,
     usage_of,
@@ -111,7 +112,7 @@ def parsed(frame: bytes) -> dict[str, object]:
 )
 def test_any_text_stays_one_line_and_comes_back_as_it_was(frames: Frames, text: str) -> None:
     choices = [{"index": 0, "delta": {"content": text}}]
-    assert parsed(frames.delta(0, content=text)) == SHARED | {"choices": choices}
+    assert parsed(frames.delta(0, Delta(content=text))) == SHARED | {"choices": choices}
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,25 @@ from runtime.llm.errors import (
     SysmodelUnknown,
 )
 from runtime.llm.identity import caching_client, client_id, header_safe
+from runtime.llm.replies import (
+    Content,
+    Event,
+    Reasoning,
+    ReplyParser,
+    ToolArguments,
+    ToolStart,
+)
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import ChatCall, Outcome, Piece, Sampling, TokenLogprob
+from runtime.llm.values import (
+    ChatCall,
+    Outcome,
+    Piece,
+    ReplyFormat,
+    Sampling,
+    TokenLogprob,
+    ToolCall,
+)
 from runtime.web import logs
 from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
 from runtime.web.sse import EventStream, ReaderGone
@@ -92,7 +108,11 @@ class Reply:
         self.source = job.source
         self.load_ms = job.load_ms
         self.outcome = Outcome("stop")
+        self.news: list[Event] = []
+        """What the last piece, or the end, has added."""
         self._pieces: list[Piece] = []
+        self._events: list[Event] = []
+        self._parser: ReplyParser | None = None
 
     @property
     def text(self) -> str:
@@ -104,9 +124,40 @@ class Reply:
         """The tokens so far, where their probabilities were asked for and are known."""
         return [token for piece in self._pieces for token in piece.tokens]
 
-    def add(self, piece: Piece) -> None:
-        """Take the next piece of the model's text."""
+    @property
+    def content(self) -> str:
+        """The text for the reader so far."""
+        return "".join(event.text for event in self._events if isinstance(event, Content))
+
+    @property
+    def reasoning(self) -> str:
+        """The thought so far."""
+        return "".join(event.text for event in self._events if isinstance(event, Reasoning))
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The tool calls so far."""
+        starts = [event for event in self._events if isinstance(event, ToolStart)]
+        texts = dict.fromkeys((start.number for start in starts), "")
+        for event in self._events:
+            if isinstance(event, ToolArguments):
+                texts[event.number] += event.text
+        return [ToolCall(start.id, start.name, texts[start.number]) for start in starts]
+
+    def add(self, piece: Piece, form: ReplyFormat) -> None:
+        """Take the next piece of the model's text, which is written in that form."""
         self._pieces.append(piece)
+        self._parser = self._parser or ReplyParser(form)
+        self._note(self._parser.feed(piece.text))
+
+    def end(self, outcome: Outcome) -> None:
+        """The text is whole."""
+        self.outcome = outcome
+        self._note(self._parser.end() if self._parser else [])
+
+    def _note(self, events: list[Event]) -> None:
+        self.news = events
+        self._events += events
 
 
 class Form(Protocol):
@@ -276,11 +327,11 @@ async def _run(
                 if not piece.text:  # only a sign that the prompt is being read
                     continue
                 _note_first(ticket)
-                reply.add(piece)
+                reply.add(piece, generation.format)
                 if stream is not None:
                     ticket.chunks += 1
                     await stream.send(form.add(reply, piece))
-        reply.outcome = generation.outcome
+        reply.end(generation.outcome)
         if number == len(calls) - 1:
             ticket.chunks = ticket.chunks or 1
             service.admission.finish(ticket, State.COMPLETED)

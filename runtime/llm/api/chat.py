@@ -1,5 +1,6 @@
 """Chat completions: one reply as JSON, or as a stream of events."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -20,13 +21,20 @@ from runtime.llm.api.calls import (
 from runtime.llm.api.effects import watch_effects
 from runtime.llm.api.wire import (
     DONE,
+    CallDelta,
+    CalledFunction,
+    CalledTool,
     ChatCompletion,
+    ChatFinish,
     ChatRequest,
     Choice,
     Chunk,
+    Delta,
     Frames,
+    FunctionDelta,
     ReplyMessage,
     Timings,
+    check_length,
     check_turns,
     error_frame,
     finish_of,
@@ -35,6 +43,7 @@ from runtime.llm.api.wire import (
 )
 from runtime.llm.chats import Ticket, fingerprint
 from runtime.llm.identity import tenant_id
+from runtime.llm.replies import Content, Event, Reasoning, ToolArguments, ToolStart
 from runtime.llm.service import SERVICE, Service, body_cap
 from runtime.llm.values import SYSTEM_MODEL, ChatCall, Outcome, Piece
 from runtime.web.errors import ApiError
@@ -88,17 +97,24 @@ class ChatForm:
 
     def begin(self, reply: Reply) -> bytes:
         """The frame with the role."""
-        return self._frames.delta(reply.number, role="assistant")
+        return self._frames.delta(reply.number, Delta(role="assistant"))
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
-        """A frame with text."""
-        logprobs = logprobs_of(piece.tokens) if piece.tokens else None
-        return self._frames.delta(reply.number, content=piece.text, logprobs=logprobs)
+        """A frame for each thing that the piece adds."""
+        deltas = [delta_of(event) for event in reply.news]
+        if not piece.tokens:
+            return b"".join(self._frames.delta(reply.number, delta) for delta in deltas)
+        *others, last = deltas or [Delta(content="")]
+        frames = [self._frames.delta(reply.number, delta) for delta in others]
+        logprobs = logprobs_of(piece.tokens)
+        return b"".join([*frames, self._frames.delta(reply.number, last, logprobs=logprobs)])
 
     def end(self, reply: Reply) -> bytes:
         """The frame that says why the text ended."""
-        finish, truncated = finish_of(reply.outcome, report_length=self._report_length)
-        return self._frames.delta(reply.number, finish=finish, truncated=truncated)
+        frames = [self._frames.delta(reply.number, delta_of(event)) for event in reply.news]
+        finish, truncated = self._finish(reply)
+        frames.append(self._frames.delta(reply.number, Delta(), finish=finish, truncated=truncated))
+        return b"".join(frames)
 
     def finish(self, replies: Sequence[Reply]) -> bytes:
         """The frame with the usage, for a client that asked for it."""
@@ -123,14 +139,45 @@ class ChatForm:
         )
 
     def _choice(self, reply: Reply) -> Choice:
-        finish, truncated = finish_of(reply.outcome, report_length=self._report_length)
+        finish, truncated = self._finish(reply)
+        calls = [
+            CalledTool(
+                id=call.id, function=CalledFunction(name=call.name, arguments=call.arguments)
+            )
+            for call in reply.calls
+        ]
+        message = ReplyMessage(
+            content=reply.content,
+            reasoning_content=reply.reasoning or None,
+            tool_calls=calls or None,
+        )
         return Choice(
             index=reply.number,
-            message=ReplyMessage(content=reply.text),
+            message=message,
             logprobs=logprobs_of(reply.tokens) if reply.tokens else None,
             finish_reason=finish,
             truncated=True if truncated else None,
         )
+
+    def _finish(self, reply: Reply) -> tuple[ChatFinish, bool]:
+        finish, truncated = finish_of(reply.outcome, report_length=self._report_length)
+        return "tool_calls" if reply.calls and not truncated else finish, truncated
+
+
+def delta_of(event: Event) -> Delta:
+    """What an event adds to the message."""
+    match event:
+        case Content(text):
+            return Delta(content=text)
+        case Reasoning(text):
+            return Delta(reasoning_content=text)
+        case ToolStart(number, call_id, name):
+            function = FunctionDelta(name=name, arguments="")
+            call = CallDelta(index=number, id=call_id, type="function", function=function)
+            return Delta(tool_calls=[call])
+        case ToolArguments(number, text):
+            call = CallDelta(index=number, function=FunctionDelta(arguments=text))
+            return Delta(tool_calls=[call])
 
 
 def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> list[ChatCall]:
@@ -142,6 +189,9 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
     reply_only = settings.honors("max_tokens")
     caps = [body.max_completion_tokens, body.max_tokens if reply_only else None]
     model = (body.model or "").strip() or settings.selected_model_id
+    tools, must_call = body.offer(settings.max_prompt_chars)
+    options = body.chat_template_kwargs or {}
+    check_length([json.dumps(options)], settings.max_prompt_chars, "chat_template_kwargs")
     call = ChatCall(
         model=model,
         turns=body.turns(),
@@ -151,6 +201,10 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
         owner=owner,
         session_id=(body.session_id or None) if model != SYSTEM_MODEL else None,
         stop=body.stops(),
+        tools=tools,
+        tools_required=must_call,
+        parallel_tools=body.parallel_tool_calls is not False,
+        template_options=options,
     )
     return choices_of(call, body.n or 1)
 

@@ -1,10 +1,12 @@
 """What a chat client sends and receives: requests, replies, the frames of a stream."""
 
+import json
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal, TypeVar
 
 import orjson
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -14,12 +16,24 @@ from pydantic import (
     StrictStr,
     Tag,
     ValidationInfo,
+    field_serializer,
     field_validator,
 )
+from pydantic_core import PydanticCustomError
 
-from runtime.llm.api.effects import NoEffect, Under
+from runtime.llm.api.effects import Effects, NoEffect, Under
+from runtime.llm.engine.protocol import MAX_DEPTH, is_deeper
 from runtime.llm.errors import error_object
-from runtime.llm.values import Finish, Outcome, Role, Sampling, TokenLogprob, Turn
+from runtime.llm.values import (
+    Finish,
+    Outcome,
+    Role,
+    Sampling,
+    TokenLogprob,
+    Tool,
+    ToolCall,
+    Turn,
+)
 from runtime.web.errors import ApiError, BadField, BadRequest, TooLarge
 from runtime.web.sse import frame
 from runtime.web.wire import Wire
@@ -28,9 +42,22 @@ T = TypeVar("T")
 MAX_MESSAGES = 2048
 MAX_STOPS = 4
 MAX_NAME = 256
+MAX_TOOLS = 128
+ChatFinish = Literal["stop", "length", "tool_calls"]
 MAX_CHOICES = 16
 MAX_BIASES = 1024
 ModelName = Annotated[StrictStr, Field(max_length=MAX_NAME)]
+
+
+def _as_template_value(value: dict[str, object]) -> dict[str, object]:
+    """JSON that a chat template can be given: of finite depth and numbers."""
+    if is_deeper(value, MAX_DEPTH):
+        raise ValueError(f"must not be nested in more than {MAX_DEPTH} levels")
+    plain: dict[str, object] = orjson.loads(json.dumps(value, allow_nan=False))
+    return plain
+
+
+TemplateObject = Annotated[dict[str, object], AfterValidator(_as_template_value)]
 
 
 def _in_reach(value: object) -> object:
@@ -75,23 +102,133 @@ Content = Annotated[
 ]
 
 
+class CalledFunction(Wire):
+    """The function of a tool call."""
+
+    name: Annotated[StrictStr, Field(min_length=1, max_length=MAX_NAME)]
+    arguments: StrictStr = Field(description="JSON text")
+
+
+class CalledTool(Wire):
+    """A tool call of an assistant message."""
+
+    id: Annotated[StrictStr, Field(min_length=1, max_length=MAX_NAME)]
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+
 class Message(Wire):
     """One message of the conversation."""
 
-    role: Literal["system", "user", "assistant", "developer"] = Field(
-        description="developer is read as system"
+    role: Literal["system", "user", "assistant", "developer", "tool"] = Field(
+        description="developer is read as system; tool needs the setting honor_tools"
     )
     content: Content = Field(
         None, description="text, or parts of which the text ones are joined by a space"
     )
+    tool_calls: Annotated[
+        Annotated[list[CalledTool], Field(max_length=MAX_TOOLS)] | None, Under("tools")
+    ] = Field(None, description="of an assistant message")
+    tool_call_id: Annotated[
+        Annotated[StrictStr, Field(max_length=MAX_NAME)] | None, Under("tools")
+    ] = Field(None, description="of a tool message: the call that it answers")
+    reasoning_content: Annotated[StrictStr | None, Under("tools")] = Field(
+        None, description="what an assistant message thought before its content"
+    )
+
+    @field_validator("role")
+    @classmethod
+    def _tool_is_honored(cls, role: str, info: ValidationInfo) -> str:
+        effects: Effects | None = info.context
+        if role == "tool" and effects is not None and "tools" not in effects.honored:
+            expected = "'system', 'user', 'assistant' or 'developer'"
+            raise PydanticCustomError("literal_error", f"Input should be {expected}")
+        return role
 
     def turn(self) -> Turn:
         """The message as plain text."""
         role: Role = "system" if self.role == "developer" else self.role
-        if isinstance(self.content, list):
-            texts = [part.text or "" for part in self.content if part.type == "text"]
-            return Turn(role, " ".join(texts))
-        return Turn(role, self.content or "")
+        content = self.content or ""
+        if not isinstance(content, str):
+            content = " ".join(part.text or "" for part in content if part.type == "text")
+        if role == "tool":
+            return Turn(role, content, tool_call_id=self.tool_call_id or "")
+        if role != "assistant":
+            return Turn(role, content)
+        calls = [
+            ToolCall(call.id, call.function.name, call.function.arguments)
+            for call in self.tool_calls or ()
+        ]
+        return Turn(role, content, tuple(calls), reasoning=self.reasoning_content or "")
+
+
+class OfferedFunction(Wire):
+    """What a tool is for."""
+
+    name: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+    description: StrictStr | None = None
+    parameters: TemplateObject | None = Field(
+        None, description="JSON Schema of the arguments, an object"
+    )
+    strict: StrictBool | None = Field(None, description="arguments always fit the schema")
+
+    def tool(self) -> Tool:
+        """The tool; its schema as JSON text."""
+        schema = self.parameters or {"type": "object", "properties": {}}
+        return Tool(self.name, self.description or "", json.dumps(schema, ensure_ascii=False))
+
+
+class OfferedTool(Wire):
+    """A tool that the reply may call."""
+
+    type: Literal["function"]
+    function: OfferedFunction
+
+
+class NamedFunction(Wire):
+    """The function that must be called."""
+
+    name: StrictStr
+
+
+class NamedTool(Wire):
+    """The tool that must be called."""
+
+    type: Literal["function"]
+    function: NamedFunction
+
+
+def _kind_of_choice(choice: object) -> str | None:
+    return "<word>" if isinstance(choice, str) else "<tool>" if choice is not None else None
+
+
+ToolChoice = Annotated[
+    Annotated[Literal["none", "auto", "required"], Tag("<word>")]
+    | Annotated[NamedTool, Tag("<tool>")],
+    Discriminator(
+        _kind_of_choice,
+        custom_error_type="tool_choice",
+        custom_error_message="must be none, auto, required or a function",
+    ),
+]
+
+
+def pick_tools(
+    tools: Sequence[Tool], word: str, name: str | None, max_chars: int
+) -> tuple[Sequence[Tool], bool]:
+    """The tools that a reply may call, and whether it must.
+
+    *word* is none, auto or required; *name* is that of the only tool, which must be called.
+    Raises `BadRequest` and `TooLarge` for an offer or a choice that cannot be made.
+    """
+    if len({tool.name for tool in tools}) < len(tools):
+        raise BadRequest("two of the tools have the same name", param="tools")
+    check_length([text for tool in tools for text in tool], max_chars, "tools")
+    if name is not None:
+        tools = [tool for tool in tools if tool.name == name]
+    if not tools and (name is not None or word == "required"):
+        raise BadRequest("the tool that must be called is not among the tools", param="tool_choice")
+    return () if word == "none" else tools, name is not None or word == "required"
 
 
 class StreamOptions(Wire):
@@ -202,10 +339,18 @@ class ChatRequest(SamplingFields):
     )
     response_format: Annotated[object, Under("format", usual={"type": "text"})] = None
     grammar: Annotated[object, Under("format")] = None
-    tools: Annotated[object, Under("tools")] = None
-    tool_choice: Annotated[object, Under("tools", usual="auto")] = None
-    parallel_tool_calls: Annotated[object, Under("tools", usual=True)] = None
-    chat_template_kwargs: Annotated[object, Under("tools")] = None
+    tools: Annotated[
+        Annotated[list[OfferedTool], Field(max_length=MAX_TOOLS)] | None, Under("tools")
+    ] = Field(None, description="functions that the reply may call; setting honor_tools")
+    tool_choice: Annotated[ToolChoice | None, Under("tools", usual="auto")] = Field(
+        None, description="whether and which function must be called"
+    )
+    parallel_tool_calls: Annotated[StrictBool | None, Under("tools", usual=True)] = Field(
+        None, description="whether a reply may have several calls"
+    )
+    chat_template_kwargs: Annotated[TemplateObject | None, Under("tools")] = Field(
+        None, description="further variables of the chat template"
+    )
     audio: NoEffect = None
     function_call: NoEffect = None
     functions: NoEffect = None
@@ -230,6 +375,14 @@ class ChatRequest(SamplingFields):
     def turns(self) -> list[Turn]:
         """The conversation as plain text."""
         return [message.turn() for message in self.messages]
+
+    def offer(self, max_chars: int) -> tuple[Sequence[Tool], bool]:
+        """The tools that the reply may call, and whether it must."""
+        tools = [tool.function.tool() for tool in self.tools or ()]
+        choice = self.tool_choice or "auto"
+        if isinstance(choice, NamedTool):
+            return pick_tools(tools, "required", choice.function.name, max_chars)
+        return pick_tools(tools, choice, None, max_chars)
 
 
 class TokenDetails(Wire):
@@ -300,6 +453,13 @@ class ReplyMessage(Wire):
 
     role: Literal["assistant"] = "assistant"
     content: str
+    reasoning_content: str | None = Field(None, description="what the model thought before")
+    tool_calls: list[CalledTool] | None = None
+
+    @field_serializer("content")
+    def _empty_beside_calls(self, content: str) -> str | None:
+        """A reply that only calls has no content."""
+        return None if self.tool_calls and not content else content
 
 
 class Choice(Wire):
@@ -308,7 +468,7 @@ class Choice(Wire):
     index: int = 0
     message: ReplyMessage
     logprobs: Logprobs | None = None
-    finish_reason: Literal["stop", "length"]
+    finish_reason: ChatFinish
     truncated: Literal[True] | None = Field(
         None, description="present when the budget, not the model, ended the text"
     )
@@ -327,11 +487,29 @@ class ChatCompletion(Wire):
     timings: Timings
 
 
+class FunctionDelta(Wire):
+    """What a frame adds to the function of a call."""
+
+    name: str | None = None
+    arguments: str
+
+
+class CallDelta(Wire):
+    """What a frame adds to a call; the first one of a call has its id and name."""
+
+    index: int
+    id: str | None = None
+    type: Literal["function"] | None = None
+    function: FunctionDelta
+
+
 class Delta(Wire):
     """What a frame adds."""
 
     role: Literal["assistant"] | None = None
     content: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[CallDelta] | None = None
 
 
 class ChunkChoice(Wire):
@@ -340,7 +518,7 @@ class ChunkChoice(Wire):
     index: int = 0
     delta: Delta
     logprobs: Logprobs | None = None
-    finish_reason: Literal["stop", "length"] | None = None
+    finish_reason: ChatFinish | None = None
     truncated: Literal[True] | None = None
 
 
@@ -386,17 +564,16 @@ class Frames:
     def delta(
         self,
         index: int,
+        delta: Delta,
         *,
-        role: Literal["assistant"] | None = None,
-        content: str | None = None,
         logprobs: Logprobs | None = None,
-        finish: Finish | None = None,
+        finish: ChatFinish | None = None,
         truncated: bool = False,
     ) -> bytes:
         """A frame with the role (the first), with text, or with why the text ended (the last)."""
         choice = ChunkChoice(
             index=index,
-            delta=Delta(role=role, content=content),
+            delta=delta,
             logprobs=logprobs,
             finish_reason=finish,
             truncated=True if truncated else None,
@@ -422,11 +599,19 @@ def check_turns(turns: Sequence[Turn], max_chars: int) -> None:
 
     The length is counted in code points over all messages.
     """
-    check_length([turn.content for turn in turns], max_chars, "messages")
+    arguments = [call.arguments for turn in turns for call in turn.tool_calls]
+    texts = [text for turn in turns for text in (turn.content, turn.reasoning)]
+    check_length([*texts, *arguments], max_chars, "messages")
     if all(turn.role == "system" for turn in turns):
         raise BadRequest("there is no message besides system messages", param="messages")
-    if turns[-1].role != "user":
+    if turns[-1].role not in ("user", "tool"):
         raise BadRequest("the last message must have the role user", param="messages")
+    called: set[str] = set()
+    for turn in turns:
+        called |= {call.id for call in turn.tool_calls}
+        if turn.role == "tool" and turn.tool_call_id not in called:
+            text = "the tool_call_id of a tool message must be that of a call in a message before"
+            raise BadRequest(text, param="messages")
 
 
 def check_length(texts: Sequence[str], max_chars: int, field: str) -> None:

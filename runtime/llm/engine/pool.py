@@ -45,6 +45,7 @@ from runtime.llm.models import gguf
 from runtime.llm.models.catalog import Entry, Fingerprint, read_header
 from runtime.llm.replies import reply_format
 from runtime.llm.settings import LlmSettings
+from runtime.llm.tools import constrain, fit_tools
 from runtime.llm.values import Backend, ChatCall, Generation, ReplyFormat
 from runtime.web.errors import ApiError, ShuttingDown
 
@@ -151,13 +152,19 @@ class Job:
     """The prompt of a call on an engine, which is kept until `release`."""
 
     def __init__(
-        self, pool: "Pool", engine: Engine, call: ChatCall, prepared: Prepared, load_ms: float
+        self,
+        pool: "Pool",
+        engine: Engine,
+        call: ChatCall,
+        fitted: tuple[ChatCall, ReplyFormat],
+        prepared: Prepared,
+        load_ms: float,
     ) -> None:
         self.engine = engine
         self.call: Final = call
-        form = engine.format if engine.format and call.prompt is None else ReplyFormat()
-        self.format: Final = form._replace(calls="none", opened=prepared.thinks)
+        self.format: Final = fitted[1]._replace(opened=prepared.thinks)
         """How the reply is written."""
+        self._sampling = constrain(fitted[0], self.format)
         self.budget: Final = min(engine.budget, call.max_tokens or engine.budget)
         """Tokens of prompt and reply together."""
         self.room: Final = self.budget - prepared.prompt_tokens
@@ -199,7 +206,7 @@ class Job:
 
         return self.engine.worker.run(
             prepared,
-            call.sampling,
+            self._sampling,
             max_output=max_output,
             conversation=name,
             is_session=bool(call.session_id),
@@ -329,13 +336,20 @@ class Pool:
         engine = await self.acquire(entry, call.max_tokens if shelf == "chat" else None, shelf)
         load_ms = (self._clock() - began) * 1000
         try:
+            fitted = call, ReplyFormat()
+            if call.prompt is None:
+                fitted = await asyncio.to_thread(fit_tools, call, engine.format)
             prepared = await engine.worker.prepare(
-                engine.context, call.turns, call.tools, call.template_options, call.prompt
+                engine.context,
+                fitted[0].turns,
+                () if fitted[1].calls == "choice" else call.tools,
+                call.template_options,
+                call.prompt,
             )
         except BaseException:
             self.release(engine)
             raise
-        job = Job(self, engine, call, prepared, load_ms)
+        job = Job(self, engine, call, fitted, prepared, load_ms)
         if job.room <= 0:
             job.release()
             raise PromptTooLong(

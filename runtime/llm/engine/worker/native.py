@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from runtime.llm.engine.protocol import FLAG_BYTES, FLAG_SLOTS
 from runtime.llm.engine.worker import library
+from runtime.llm.replies import MARKS
 from runtime.llm.values import Sampling
 
 os.environ["GGML_NO_BACKTRACE"] = "1"  # else an abort in C first attaches a debugger
@@ -202,9 +203,10 @@ class Model:
 
     def _read_piece(self, token: int) -> bytes:
         size = 64
+        is_shown = self._text(token) in MARKS
         while True:
             out = ctypes.create_string_buffer(size)
-            n = C.llama_token_to_piece(self._vocab, token, out, size, 0, False)
+            n = C.llama_token_to_piece(self._vocab, token, out, size, 0, is_shown)
             if n >= 0:
                 return out.raw[:n]
             size = -n

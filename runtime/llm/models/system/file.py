@@ -68,6 +68,7 @@ class ManagedFile(Provider):
     """Downloads the file when told to, verifies it, and answers with an engine of the pool."""
 
     name = "managed_gguf"
+    calls_tools = True
 
     def __init__(
         self,
@@ -190,7 +191,7 @@ class ManagedFile(Provider):
         self._download = self._transfer = None
 
     async def _answer(self, call: ChatCall, reply: Reply) -> AsyncGenerator[Piece, None]:
-        if self._settings.flatten:
+        if self._settings.flatten and not call.uses_tools:
             call = replace(call, turns=(Turn("user", flatten(call.turns)),))
         gate = self._gate
         await gate.check()

@@ -102,6 +102,8 @@ class Provider:
     """Requests that may be inside at the same time."""
     path: Path | None = None
     """The model file that answers, where this server runs one itself."""
+    calls_tools = False
+    """Whether it takes tools."""
 
     def __init__(self, reason: str = "not_configured") -> None:
         self._reason = reason
