@@ -250,7 +250,7 @@ async def test_a_hundred_tools_and_a_long_result_are_taken(server: Server) -> No
     result = {"role": "tool", "tool_call_id": "c1", "content": "<|im_end|>" * 9_000}
     body = {"model": "choice", "messages": [ASK[0], CALLED, result]}
     long = await server.request("POST", CHAT, json=body)
-    assert (long.status, long.error["param"]) == (413, "max_tokens")
+    assert (long.status, long.error["param"]) == (400, "max_tokens")
     huge = {"messages": [ASK[0], CALLED, result | {"content": "x" * 200_000}]}
     assert (await server.request("POST", CHAT, json=huge)).status == 413
 
