@@ -22,6 +22,7 @@ const pending = new Set(); // exchanges that changed since they were drawn
 let current = conversations[0] ?? null;
 let models = [];
 let frame = 0;
+let following = true; // whether the end of the conversation is in view
 
 /** Connect the page's elements; call once. */
 export function start() {
@@ -43,7 +44,8 @@ export function start() {
   });
   byId("stop").addEventListener("click", () => { stop(); question.focus(); });
   byId("latest").addEventListener("click", () => { toEnd(); question.focus(); });
-  byId("scroll").addEventListener("scroll", () => { byId("latest").hidden = atEnd(); });
+  byId("scroll").addEventListener("scroll", () => { following = atEnd(); byId("latest").hidden = following; });
+  new ResizeObserver(() => { if (following) toEnd(); }).observe(byId("scroll")); // a keyboard comes up
   byId("model").addEventListener("change", () => { save("model", byId("model").value); describeModel(); });
   for (const button of document.querySelectorAll("[data-new-chat]")) {
     button.addEventListener("click", () => { choose(null); question.focus(); });
@@ -229,11 +231,10 @@ function redraw(exchange) {
   pending.add(exchange);
   frame ||= setTimeout(() => {
     frame = 0;
-    const follow = atEnd();
     for (const changed of pending) views.get(changed)?.refresh();
     pending.clear();
-    if (follow) toEnd();
-    else byId("latest").hidden = atEnd();
+    if (following) toEnd();
+    else byId("latest").hidden = false;
   }, FRAME_MS);
 }
 
@@ -251,6 +252,7 @@ function atEnd() {
 function toEnd() {
   const box = byId("scroll");
   box.scrollTop = current ? box.scrollHeight : 0;
+  following = true;
   byId("latest").hidden = true;
 }
 

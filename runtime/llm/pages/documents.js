@@ -35,7 +35,7 @@ export function start() {
   parts.write = el("form", {}, el("label", { className: "field" }, "Name", parts.name),
     el("label", { className: "field" }, "Text", parts.text),
     el("button", { className: "button quiet", textContent: "Add this text" }));
-  parts.log = el("ul", { className: "log", role: "status" });
+  parts.log = el("div", { className: "log", role: "status" });
   parts.listed = el("h2", { textContent: "Stored" });
   parts.list = el("ul", { className: "rows" });
   parts.search = el("form", { className: "search", role: "search" },
@@ -191,7 +191,7 @@ async function add(name, text) {
 }
 
 function note(text, bad = false) {
-  const line = el("li", { textContent: text, className: bad ? "bad" : "" });
+  const line = el("p", { textContent: text, className: bad ? "bad" : "" });
   parts.log.append(line);
   return line;
 }

@@ -39,7 +39,8 @@ export async function fill(exchange, body, signal, changed) {
     });
     exchange.queue = placeFrom(response.headers);
     changed();
-    unwatch = watch(() => follow(exchange, response.headers.get("X-Request-Id"), changed));
+    const number = response.headers.get("X-Request-Id");
+    unwatch = watch(() => follow(exchange, number, changed));
     for await (const event of events(response)) {
       exchange.model = event.model ?? exchange.model;
       if (event.usage) noteUsage(exchange.figures, event.usage, firstAt, lastAt);
@@ -55,6 +56,7 @@ export async function fill(exchange, body, signal, changed) {
       }
       changed();
     }
+    exchange.figures.waited = (await find(number).catch(() => null))?.queue_ms;
     exchange.state = "done";
   } catch (error) {
     exchange.state = error.name === "AbortError" ? "stopped" : "failed";
@@ -99,15 +101,17 @@ function placeFrom(headers) {
 
 /** Look where the request stands now. */
 async function follow(exchange, number, changed) {
-  const { running, waiting } = await call("v1/requests", { quiet: true });
-  const ours = [...running, ...waiting].find((request) => String(request.id) === number);
-  if (!ours) return;
-  if (ours.state === "running") {
-    exchange.figures.waited = ours.queue_ms;
-    exchange.queue = { phase: "reading" };
-  } else {
+  const ours = await find(number);
+  if (ours?.state === "running") exchange.queue = { phase: "reading" };
+  if (ours?.state === "queued") {
     const { position, wait_ms: waitMs } = ours;
     exchange.queue = { phase: position > 1 ? "queued" : "loading", position, waitMs };
   }
   changed();
+}
+
+/** What the server knows of a request. */
+async function find(number) {
+  const { running, waiting, last } = await call("v1/requests", { quiet: true });
+  return [...running, ...waiting, ...last].find((request) => String(request.id) === number);
 }
