@@ -26,6 +26,8 @@ class Stats:
     max_combo_g: float | None
     max_g_lat: float | None
     """Without sign."""
+    max_yaw_rate_dps: float | None
+    """Without sign."""
     max_accel_g: float | None
     max_decel_g: float | None
     """The lowest longitudinal acceleration, negative under braking."""
@@ -58,6 +60,7 @@ def stats(drive: Drive) -> Stats:
         average_speed_kmh=_mean(speed * KMH, weight),
         max_combo_g=highest(series.combo_g[frames]),
         max_g_lat=highest(np.abs(series["g_lat"][frames])),
+        max_yaw_rate_dps=highest(np.abs(series.yaw_rate[frames])),
         max_accel_g=highest(g_long),
         max_decel_g=lowest(g_long),
         max_brake_bar=highest(brake),

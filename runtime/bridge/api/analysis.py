@@ -75,6 +75,7 @@ from runtime.bridge.session.units import (
     Seconds,
     Seconds4,
     Share,
+    Tenths,
 )
 from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows, UnknownSession
@@ -141,6 +142,9 @@ class SessionNumbers(Values):
     )
     max_combo_g: Gravity | None = Field(description="g: largest combined acceleration")
     max_g_lat: Gravity | None = Field(description="g: largest lateral acceleration, without sign")
+    max_yaw_rate_dps: Tenths | None = Field(
+        description="°/s: largest rate of turning, without sign"
+    )
     max_decel_g: Gravity | None = Field(
         description="g: lowest longitudinal one, negative in braking"
     )

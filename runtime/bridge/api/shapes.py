@@ -129,8 +129,8 @@ Note = Annotated[StrictStr, Field(max_length=2000)]
 Derived = Annotated[
     tuple[str, ...],
     Field(
-        description="what no sensor measured: accelerations (g_lat, g_long, combo_g) computed from "
-        "speed and positions, and smoothed; braking, told by how the car slows"
+        description="what no sensor measured: accelerations (g_lat, g_long, combo_g) and yaw_rate "
+        "computed from speed and positions, and smoothed; braking, told by how the car slows"
     ),
 ]
 Number = Annotated[_Float | _Int, AfterValidator(float)]

@@ -118,7 +118,7 @@ class Motion(NamedTuple):
     """What speed and positions say of the accelerations, frame by frame; NaN where they do not."""
 
     lateral_g: Numbers
-    """To the right: speed times the rate at which the course turns."""
+    """To the right: the acceleration across the way."""
     along_g: Numbers
     """Forward: the rate at which the speed grows."""
     turn_degs: Numbers
@@ -143,15 +143,17 @@ def derive_motion(t: Numbers, speed: Numbers, path: Path | None) -> Motion:
         error = np.hypot(x.bend_error, y.bend_error) / math.sqrt(2.0)
         fast = np.hypot(x.slope, y.slope)
         pace = np.maximum(fast, STANDING_MS)
-        turn = _at(t, x.t, (y.slope * x.bend - x.slope * y.bend) / pace**2, error)
-        lateral = turn * np.where(known, speed, np.interp(t, x.t, fast))
+        lateral = _at(t, x.t, (y.slope * x.bend - x.slope * y.bend) / pace, error)
+        moving = np.maximum(np.where(known, speed, np.interp(t, x.t, fast)), STANDING_MS)
+        turn = lateral / moving
         if not has_speed:
             along = _at(t, x.t, (x.slope * x.bend + y.slope * y.bend) / pace, error)
     possible = (np.abs(lateral) <= HARDEST_MS2) & (np.abs(along) <= HARDEST_MS2)
+    possible |= np.isnan(along)
     return Motion(
-        np.where(possible | np.isnan(along), lateral / STANDARD_GRAVITY, np.nan),
+        np.where(possible, lateral / STANDARD_GRAVITY, np.nan),
         along / STANDARD_GRAVITY,
-        np.degrees(turn),
+        np.where(possible, np.degrees(turn), np.nan),
     )
 
 

@@ -38,7 +38,8 @@ MOST_SETBACKS: Final = 20
 """A clock that is put back again before it told so late a time more often tells nothing."""
 
 LAP_NUMBER: Final = "lap_number"
-SIGNALS: Final = ("brake_position_pct", "brake_switch", LAP_NUMBER)
+YAW_RATE: Final = "yaw_rate_dps"
+SIGNALS: Final = ("brake_position_pct", "brake_switch", LAP_NUMBER, YAW_RATE)
 """What a series is read with besides its frames, where a session has it."""
 DERIVED: Final = ("g_lat", "g_long", "combo_g")
 """What is computed from speed and positions where no sensor measured it."""
@@ -361,8 +362,8 @@ class Series:
     def derived(self) -> frozenset[str]:
         """The accelerations that no sensor measured: computed from speed and positions.
 
-        They are smoothed, and their peaks are no measured ones. And ``braking``, where only the
-        car's slowing tells of it.
+        They are smoothed, and their peaks are no measured ones. And ``yaw_rate``, where the
+        positions tell it; and ``braking``, where only the car's slowing tells of it.
         """
         measured = {name for name in DERIVED if self._is_measured(name)}
         if {"g_lat", "g_long"} <= measured:
@@ -372,7 +373,15 @@ class Series:
         }
         if self.braking is not None and self.braking.basis == "deceleration":
             computed.add("braking")
+        if np.isnan(self.signal(YAW_RATE)).all() and not np.isnan(self.yaw_rate).all():
+            computed.add("yaw_rate")
         return frozenset(computed)
+
+    @cached_property
+    def yaw_rate(self) -> Numbers:
+        """Degrees a second: as a sensor measured it, else how the course turns, to the right."""
+        measured = self.signal(YAW_RATE)
+        return self.motion.turn_degs if np.isnan(measured).all() else measured
 
     @cached_property
     def _accelerations(self) -> dict[str, Numbers]:

@@ -52,8 +52,8 @@ async def test_accelerations_without_a_sensor_are_told_as_computed(bridge: Bridg
     measured = await send(bridge, true, "true")
     body = await send(bridge, bare)
 
-    names = ["braking", "combo_g", "g_lat", "g_long"]
-    assert measured["derived"] == []
+    names = ["braking", "combo_g", "g_lat", "g_long", "yaw_rate"]
+    assert measured["derived"] == ["yaw_rate"]
     assert body["derived"] == names
     for name in ("max_g_lat", "max_combo_g", "max_decel_g"):
         assert body["stats"][name] == pytest.approx(measured["stats"][name], abs=0.15), name
@@ -63,7 +63,7 @@ async def test_accelerations_without_a_sensor_are_told_as_computed(bridge: Bridg
     assert (await bridge.ok("GET", "/session/s"))["derived"] == names
     compared = await bridge.ok("GET", "/session/s/compare?a=1&b=true:best")
     assert compared["a"]["derived"] == names
-    assert compared["b"]["derived"] == []
+    assert compared["b"]["derived"] == ["yaw_rate"]
     kinds = {each["kind"] for each in (await bridge.ok("GET", "/session/s/incidents"))["incidents"]}
     assert not kinds & {"over_g", "hard_deceleration"}
     table = pq.read_table(io.BytesIO((await bridge.get("/session/s/export.parquet")).body))

@@ -163,7 +163,7 @@ def error(values: Numbers, true: Numbers) -> float:
 def test_accelerations_that_no_sensor_measured_come_from_speed_and_positions(hz: float) -> None:
     recorded, true = without_sensors(hz)
     whole = series(recorded)
-    assert whole.derived == {"g_lat", "g_long", "combo_g", "braking"}
+    assert whole.derived == {"g_lat", "g_long", "combo_g", "braking", "yaw_rate"}
     assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
     assert error(whole["g_long"], true.columns["g_long"]) < 0.1
     assert error(whole.combo_g, true.columns["combo_g"]) < 0.12
@@ -202,7 +202,7 @@ def test_a_sensor_that_shows_the_same_all_the_time_is_none() -> None:
     g_long = true.columns["g_long"]
     dead = changed(recorded, g_lat=0.0, g_long=g_long, combo_g=np.abs(g_long))
     whole = series(dead)
-    assert whole.derived == {"g_lat", "combo_g", "braking"}
+    assert whole.derived == {"g_lat", "combo_g", "braking", "yaw_rate"}
     assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
     assert error(whole.combo_g, true.columns["combo_g"]) < 0.1
     assert np.array_equal(whole["g_long"], g_long)
@@ -211,7 +211,7 @@ def test_a_sensor_that_shows_the_same_all_the_time_is_none() -> None:
 def test_what_a_sensor_measured_stays() -> None:
     _, true = without_sensors(10.0)
     whole = series(true)
-    assert whole.derived == frozenset()
+    assert whole.derived == {"yaw_rate"}
     for name in ("g_lat", "g_long", "combo_g"):
         assert np.array_equal(whole[name], true.columns[name])
 

@@ -228,3 +228,33 @@ async def test_an_impossible_speed_is_no_top_speed(
     straights = view.said["straight_line_speed"]["straights"]
     fastest = max(straight["top_speed_kmh"] or 0.0 for straight in straights)
     assert fastest <= made.top_speed_ms * 3.6 * 1.01
+
+
+@pytest.mark.parametrize("measured", [True, False])
+async def test_the_yaw_rate_is_measured_or_told_as_computed(
+    shared_bridge: Bridge, measured: bool
+) -> None:
+    plan = BY_NAME["kart"]._replace(hz=25.0, seed=51, laps=2)
+    made = drive(plan)
+    turning = np.degrees(made.speed * made.circuit.bend_at(made.way))
+    recorded = 1.5 * np.interp(made.columns["timestamp"], made.t, turning)
+    more = {"yaw_rate_dps": recorded} if measured else {}
+    sid = f"yaw-{measured}"
+    await send(shared_bridge, sid, without(made, **more))
+
+    said = (await look(shared_bridge, sid)).said["stats"]
+
+    true = np.abs(recorded).max() if measured else np.abs(turning).max()
+    assert said["max_yaw_rate_dps"] == pytest.approx(true, rel=1e-3 if measured else 0.2)
+    assert ("yaw_rate" in said["derived"]) is not measured
+
+
+async def test_without_positions_or_a_sensor_no_yaw_rate_is_known(shared_bridge: Bridge) -> None:
+    way = way_of(FROM_LINE)
+    columns = without(FROM_LINE, "lat", "lon", distance_m=way % FROM_LINE.circuit.length_m)
+    await send(shared_bridge, "no-yaw", columns)
+
+    said = (await look(shared_bridge, "no-yaw")).said["stats"]
+
+    assert said["max_yaw_rate_dps"] is None
+    assert "yaw_rate" not in said["derived"]
