@@ -38,6 +38,15 @@ SURE_LAPS: Final = 3
 LAP_SHARE: Final = 0.4
 """Fewer laps than that must be such a share of the way: a road drive that goes twice around a
 roundabout, or once around a block, is not on a circuit."""
+STANDS_MS: Final = 1.0
+STANDS_S: Final = 3.0
+"""Who stands for so long on the way from a gate to the gate begins anew: that is no lap."""
+ONCE_M: Final = 50.0
+"""What comes by the same place after more than this, within a lap, goes around a smaller loop."""
+BACK_M: Final = 10.0
+BACK_SHARE: Final = 0.6
+"""A lap of which so much goes back on the same road goes out and back, and around nothing."""
+BACK_POINTS: Final = 1000
 ALIKE: Final = 1.04
 """Laps agree when the longest is this much longer than the shortest at most."""
 ON_COURSE: Final = math.cos(math.radians(45.0))
@@ -153,6 +162,8 @@ class _Trace(NamedTuple):
     """Radians, 0 north, clockwise."""
     speed: Numbers
     """m/s, by the positions."""
+    stood: Numbers
+    """Seconds for which the car stood since the first fix."""
 
 
 class _Choice(NamedTuple):
@@ -169,6 +180,9 @@ class _Choice(NamedTuple):
     y: float
     course: float
     half_width_m: float
+    begin: float
+    """Seconds at which one of the laps begins."""
+    end: float
 
     @property
     def worth(self) -> float:
@@ -219,6 +233,8 @@ def choose_gate(series: Series, travelled: Numbers) -> ChosenGate | None:
     ways = np.interp(np.clip([begin, end], trace.t[0], trace.t[-1]), trace.t, trace.way)
     if best.n_laps < SURE_LAPS and best.n_laps * best.lap_m < LAP_SHARE * np.ptp(ways):
         return None
+    if _goes_back(trace, best.begin, best.end):
+        return None
     lat, lon = plane.latlon(np.array([best.x]), np.array([best.y]))
     heading = math.degrees(best.course) % 360.0
     gate = Gate(float(lat[0]), float(lon[0]), heading, best.half_width_m)
@@ -264,7 +280,25 @@ def _thin(series: Series, plane: Plane, travelled: Numbers) -> _Trace:
     # A lap with a pause of the recording is as long as the others.
     paused = np.append(0.0, np.cumsum(np.where(series.gap, series.dt, 0.0)))[fixes]
     unseen = np.append(0.0, np.cumsum(np.diff(paused) * (speed[1:] + speed[:-1]) / 2))
-    return _Trace(t, x, y, travelled[fixes] + unseen, np.arctan2(dx, dy), speed)
+    stands = np.maximum(speed[1:], speed[:-1]) < STANDS_MS
+    stood = np.append(0.0, np.cumsum(np.where(stands, np.diff(t) - np.diff(paused), 0.0)))
+    return _Trace(t, x, y, travelled[fixes] + unseen, np.arctan2(dx, dy), speed, stood)
+
+
+def _goes_back(trace: _Trace, begin: float, end: float) -> bool:
+    """Whether most of the way between two moments is driven there and back on one road."""
+    ways = np.interp([begin, end], trace.t, trace.way)
+    step = max(float(np.ptp(ways)) / BACK_POINTS, BACK_M / 2)
+    places = np.arange(ways[0], ways[1], step)
+    x, y = (np.interp(places, trace.way, each) for each in (trace.x, trace.y))
+    east, north = np.gradient(x), np.gradient(y)
+    size = np.maximum(np.hypot(east, north), 1e-9)
+    east, north = east / size, north / size
+    dx, dy = x - x[:, None], y - y[:, None]
+    beside = np.abs(dx * north[:, None] - dy * east[:, None]) <= BACK_M
+    beside &= np.abs(dx * east[:, None] + dy * north[:, None]) <= step
+    beside &= east * east[:, None] + north * north[:, None] <= -ON_COURSE
+    return bool(beside.any(axis=1).mean() > BACK_SHARE)
 
 
 def _places(trace: _Trace) -> list[int]:
@@ -289,6 +323,8 @@ class _Passes(NamedTuple):
     turned: Numbers
     """Radians to the right of the course at the place."""
     speed: Numbers
+    stood: Numbers
+    """Seconds, as in a trace."""
 
     def only(self, which: Indices | Flags) -> "_Passes":
         """Some of them."""
@@ -313,7 +349,7 @@ def _try(trace: _Trace, place: int, begin: float, end: float) -> _Choice | None:
     for rank, half_width in enumerate(WIDTHS_M):
         inside = np.flatnonzero(np.abs(passes.beside) <= half_width)
         starts = inside[_apart(passes.t[inside], passes.way[inside])]
-        laps = _agreeing_laps(passes.only(starts), lively[starts])
+        laps = _agreeing_laps(passes.only(starts), lively[starts], passes.way[lane])
         if not len(laps) or half_width > reach:
             continue
         counted = passes.only(starts[np.union1d(laps, laps + 1)])
@@ -331,6 +367,7 @@ def _try(trace: _Trace, place: int, begin: float, end: float) -> _Choice | None:
             y - middle * math.sin(course),
             course + float(counted.turned.mean()),
             half_width,
+            *passes.t[starts[laps[0] : laps[0] + 2]].tolist(),
         )
         order = choice.worth, -len(inside), -rank
         if chosen is None or order > chosen[0]:
@@ -354,13 +391,20 @@ def _passes(trace: _Trace, x: float, y: float, course: float) -> _Passes:
         across[i] + share * (across[i + 1] - across[i]),
         turned,
         trace.speed[at],
+        trace.stood[at],
     )
 
 
-def _agreeing_laps(passes: _Passes, lively: Flags) -> Indices:
-    """The most laps, by the pass that each begins with, that agree with each other in length."""
+def _agreeing_laps(passes: _Passes, lively: Flags, lane_m: Numbers) -> Indices:
+    """The most laps, by the pass that each begins with, that agree with each other in length.
+
+    *lane_m*: where on its way the drive comes along the same lane, at these passes and others.
+    """
     seconds, metres = np.diff(passes.t), np.diff(passes.way)
     timely = (seconds >= SHORTEST_S) & (seconds <= LONGEST_S)
+    timely &= np.diff(passes.stood) < STANDS_S
+    inner = np.searchsorted(lane_m, passes.way[1:] - ONCE_M)
+    timely &= inner <= np.searchsorted(lane_m, passes.way[:-1] + ONCE_M)
     laps = np.flatnonzero(timely & lively[:-1] & lively[1:])
     if not len(laps):
         return laps

@@ -18,6 +18,7 @@ from runtime.bridge.session.gates import (
 )
 from runtime.bridge.session.geometry import Indices, metres_between
 from runtime.bridge.session.recording import Frames, Gate, Numbers
+from runtime.bridge.session.repeats import measure_lap
 from runtime.bridge.session.series import (
     LAP_NUMBER,
     Flags,
@@ -40,6 +41,8 @@ OUTLIERS_FROM: Final = 5
 MOVING_MS: Final = 1.0
 REST_S: Final = 30.0
 STINT_S: Final = 20.0
+RATE_S: Final = 2.0
+"""A distance tells the speed over so long."""
 TIE_S: Final = 1e-6
 """Times closer than this are one time."""
 
@@ -134,10 +137,11 @@ def detect_laps(
     """The laps of a session, by the first method that finds a complete one.
 
     These are a gate, a distance that begins anew each lap, a counter of laps, and a distance that
-    adds up, cut at whole lengths. A gate that is more than 5 km from the middle of the fixes
-    belongs to another circuit, and so does the length: neither is used, and a gate is set where
-    most laps agree. Without any complete lap those that close through the gate are given, though
-    too much of them is missing, else the stints.
+    adds up, cut at whole lengths. Both distances count only as long as the speed does not refute
+    them: on laps of one circuit it repeats (`measure_lap`). A gate that is more than 5 km from the
+    middle of the fixes belongs to another circuit, and so does the length: neither is used, and a
+    gate is set where most laps agree. Without any complete lap those that close through the gate
+    are given, though too much of them is missing, else the stints.
     """
     if gate and series.gps_usable and not _belongs(series, gate):
         gate, splits, track_length_m = None, (), None
@@ -249,7 +253,7 @@ class _Cut(NamedTuple):
         """Laps from a distance that begins anew each lap.
 
         Where the length of a lap is not known it is what was reached, which at least two laps
-        must agree about.
+        must agree about. Where the speed does not repeat a counter has come to its end.
         """
         recorded = self.series["distance_m"]
         known = np.flatnonzero(~np.isnan(recorded))
@@ -257,8 +261,9 @@ class _Cut(NamedTuple):
         resets = find_resets(values, self.length_m)
         if not len(resets):
             return []
-        length = self.length_m or _length_of(values, resets)
-        if length is None:
+        reached = _length_of(values, resets)
+        length = self.length_m or reached
+        if length is None or self._measured_length(reached or length) is None:
             return []
         before, after = known[resets - 1], known[resets]
         missing = np.maximum(length - recorded[before], 0.0)
@@ -272,13 +277,28 @@ class _Cut(NamedTuple):
         length, offset = self.length_m, self._offset()
         if not length or len(self.series) < 2 or self.way[-1] + offset <= CUMULATIVE_LAPS * length:
             return []
+        length = self._measured_length(length)
+        if length is None:
+            return []
         total = self.way + offset
         whole = np.floor(total / length)
         before = np.flatnonzero(np.diff(whole) > 0)
         boundary = whole[before + 1] * length
         missing, since = boundary - total[before], total[before + 1] - boundary
         moments = self._moments(before, before + 1, missing, since)
-        return self.with_edges(self.between("distance", moments), float(total[0] % length))
+        cut = self._replace(length_m=length)
+        return cut.with_edges(cut.between("distance", moments), float(total[0] % length))
+
+    def _measured_length(self, length_m: float) -> float | None:
+        """See `measure_lap`; without a recorded speed it is that of the distance."""
+        speed = self.series["speed_ms"]
+        if 2 * np.isnan(speed).sum() > len(speed):
+            begin, end = (self.series.t + shift for shift in (-RATE_S / 2, RATE_S / 2))
+            speed = np.interp(end, self.series.t, self.way) - np.interp(
+                begin, self.series.t, self.way
+            )
+            speed = speed / RATE_S
+        return measure_lap(self.way, speed, length_m)
 
     def by_counter(self) -> list[Segment]:
         """Laps from a counter, from one moment at which it rises by one to the next.

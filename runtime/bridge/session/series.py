@@ -613,8 +613,8 @@ def series(frames: Frames, extras: Mapping[str, Samples] | None = None) -> Serie
 def unwrap_distance(distance: Numbers, length_m: float | None = None) -> Numbers:
     """Distance since the start of the session, from one that may begin anew each lap.
 
-    It begins anew where it falls by more than half a lap (half of what was reached, where the
-    length is unknown, and 100 m at least); a smaller fall is jitter. NaN stays NaN.
+    It begins anew where it falls by more than half a lap, or half of what was reached and 100 m at
+    least; a smaller fall is jitter. NaN stays NaN.
     """
     known = ~np.isnan(distance)
     values = distance if known.all() else distance[known]
@@ -638,7 +638,9 @@ def unwrap_distance(distance: Numbers, length_m: float | None = None) -> Numbers
 def find_resets(values: Numbers, length_m: float | None) -> Indices:
     """Where a distance (without NaN) begins anew: the first frame of each later lap."""
     fall = -np.diff(values)
-    least = length_m / 2 if length_m else np.maximum(100.0, np.maximum.accumulate(values)[:-1] / 2)
+    least = np.maximum(100.0, np.maximum.accumulate(values)[:-1] / 2)
+    if length_m:
+        least = np.minimum(least, length_m / 2)
     return np.flatnonzero(fall > least) + 1
 
 

@@ -40,7 +40,7 @@ BEHIND_S: Final = 10.0
 """What lists tell of the session that a bus fills was true so long ago at most."""
 
 
-METHOD: Final = 8
+METHOD: Final = 9
 """Raised whenever the same frames give other laps than before: what was kept is found anew."""
 
 

@@ -1,0 +1,96 @@
+"""At which length a speed repeats lap by lap: what laps without positions must prove."""
+
+from typing import Final
+
+import numpy as np
+
+from runtime.bridge.session.recording import Numbers
+
+PLACES: Final = 200
+"""Speeds are compared at so many places of a lap."""
+MOST_LAPS: Final = 1000
+VARIES_MS: Final = 2.5
+VARIES: Final = 0.1
+"""A speed that stays within this, or this share of its middle, for 4/5 of a lap, is even."""
+EVEN_LAPS: Final = 2 / 3
+"""Where it is even on so many of the laps it says nothing."""
+REACH: Final = 0.05
+"""A measured lap may be so much longer or shorter than a stated one."""
+SAME: Final = 0.005
+"""Where the speed repeats so near the stated length, that one is right."""
+SHORTEST: Final = 0.25
+"""Shorter lengths, in laps, are not looked at: all that is near is alike."""
+OVERLAP: Final = 0.5
+"""A length is judged by so much of a lap at least that was driven once more."""
+ALIKE: Final = (0.6, 0.2, 0.9)
+"""From this correlation on the speed repeats, and so much more where only a lap was driven once
+more, twice that for half a lap; never more than the last."""
+BETTER: Final = (0.02, 0.1)
+"""A length beside it, or any other, at which the speed repeats so much better is the true one."""
+BESIDE: Final = 0.15
+
+
+def measure_lap(way: Numbers, speed: Numbers, stated_m: float) -> float | None:
+    """The length near a stated one at which a speed repeats; None where it does not.
+
+    Laps of one circuit are fast and slow at the same places: the speed (m/s, at metres driven) is
+    compared with itself at all lengths. It must be alike at one within 5 % of the stated, and not
+    much more so at any other; where it is not the stated one itself, no more so at a shorter one,
+    of which it may be two laps. The stated one where the speed hardly varies, or too little was
+    driven to say.
+    """
+    known = np.isfinite(speed) & np.append(True, np.diff(way) > 0)
+    way, speed, lap, step = way[known], speed[known], PLACES, stated_m / PLACES
+    if not len(way) or not lap <= np.ptp(way) / step <= lap * MOST_LAPS:
+        return stated_m
+    even = np.interp(np.arange(way[0], way[-1], step), way, speed)
+    lags = np.arange(int(SHORTEST * lap), len(even))
+    lags = lags[len(even) - lags >= OVERLAP * np.maximum(lags, lap)]
+    away = np.abs(lags - lap)
+    near = away <= REACH * lap + 1
+    if not near.any() or not _varies(even[: len(even) // PLACES * PLACES].reshape(-1, PLACES)):
+        return stated_m
+    alike = _correlate(even, int(lags[-1]))[lags]
+    best = int(np.flatnonzero(near)[alike[near].argmax()])
+    least, more, most = ALIKE
+    wanted = min(least + more * lap / (len(even) - float(lags[best])), most)
+    beside, other = alike[away <= BESIDE * lap].max(), alike.max()
+    if alike[best] < max(wanted, beside - BETTER[0], other - BETTER[1]):
+        return None
+    measured = (_peak(alike, best) + float(lags[0])) * step
+    if abs(measured - stated_m) <= SAME * stated_m:
+        return stated_m
+    parts = alike[lags <= (1.0 - REACH) * lags[best]]
+    return None if parts.max(initial=-1.0) > alike[best] - BETTER[0] else measured
+
+
+def _varies(laps: Numbers) -> bool:
+    """Whether the speed varies within laps; a row each."""
+    low, middle, high = np.quantile(laps, [0.1, 0.5, 0.9], axis=1)
+    even = high - low <= np.maximum(VARIES_MS, VARIES * middle)
+    return bool(even.mean() < EVEN_LAPS)
+
+
+def _peak(values: Numbers, at: int) -> float:
+    """Where a parabola through the largest value and its neighbours is highest."""
+    if not 0 < at < len(values) - 1:
+        return float(at)
+    before, top, after = values[at - 1 : at + 2].tolist()
+    bend = before - 2 * top + after
+    return at + (0.5 * (before - after) / bend if bend < 0 else 0.0)
+
+
+def _correlate(values: Numbers, most: int) -> Numbers:
+    """Pearson correlation of even values with those so many places on, from 0 to *most*."""
+    count = len(values)
+    values = values - values.mean()
+    size = 1 << (2 * count - 1).bit_length()
+    spectrum = np.fft.rfft(values, size)
+    products = np.fft.irfft(spectrum * np.conj(spectrum), size)[: most + 1]
+    total, squares = (np.append(0.0, np.cumsum(each)) for each in (values, values**2))
+    lag = np.arange(most + 1)
+    n = count - lag
+    first, second = total[n], total[-1] - total[lag]
+    spread = (squares[n] - first**2 / n) * (squares[-1] - squares[lag] - second**2 / n)
+    found: Numbers = (products - first * second / n) / np.sqrt(np.maximum(spread, 1e-12))
+    return found
