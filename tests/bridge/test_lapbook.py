@@ -2,17 +2,21 @@
 
 from collections.abc import AsyncIterator, Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from runtime.bridge.session.recording import Frames, Numbers
-from runtime.bridge.storage.derived import BEHIND_S, LapBook
+from runtime.bridge.session.recording import WIDE, Frames, Numbers
+from runtime.bridge.storage.derived import BEHIND_S, SURE_LAPS, LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend, SessionMeta, SessionRow
 from runtime.bridge.track.library import Library
 from tests.bridge.simulator.drivekit import LARKFELL
 from tests.bridge.storage.storekit import opened
+from tests.bridge.truth.drives import PLANS
+from tests.bridge.truth.drives import drive as made_drive
 from tools.drive import drive
 
 LAPS = 4
@@ -92,3 +96,33 @@ async def test_a_session_that_no_bus_fills_is_told_as_it_is(car: Drive, how: str
     if how == "ended":
         await car.store.end_session("s", 1)
     assert await car.listed() == LAPS
+
+
+@pytest.mark.parametrize("name", ["club-pits-25hz", "esses-gap", "kart"])
+async def test_laps_of_an_unnamed_circuit_keep_their_numbers_while_driven(
+    car: Drive, name: str
+) -> None:
+    made = made_drive(next(plan for plan in PLANS if plan.name == name))
+    count = len(made.columns["timestamp"])
+    columns = {key: made.columns.get(key, np.full(count, np.nan)) for key in WIDE}
+    store, book = car.store, LapBook(car.store, Library({}))
+    told: list[float] = []
+    parts = np.linspace(0, count, 15).astype(int).tolist()
+    for begin, end in pairwise(parts):
+        part = {key: values[begin:end] for key, values in columns.items()}
+        await store.append_frames("s", Frames(part))
+        begins = await lap_begins(book, store)
+        if len(told) >= SURE_LAPS:
+            assert begins[: len(told)] == pytest.approx(told, abs=0.1)
+        told = begins
+    assert len(told) > SURE_LAPS
+    await store.end_session("s", 0)
+    assert await lap_begins(book, store) == await lap_begins(LapBook(store, Library({})), store)
+
+
+async def lap_begins(book: LapBook, store: Store) -> list[float]:
+    """When the complete laps begin."""
+    row = store.session("s")
+    assert row is not None
+    summary = await book.summary(row)
+    return [lap.t_start for lap in summary.laps] if summary is not None else []

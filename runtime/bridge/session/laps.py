@@ -41,6 +41,8 @@ OUTLIERS_FROM: Final = 5
 MOVING_MS: Final = 1.0
 REST_S: Final = 30.0
 STINT_S: Final = 20.0
+MISSED_LAPS: Final = 2.5
+"""Who has driven so much further without closing a lap is elsewhere."""
 RATE_S: Final = 2.0
 """A distance tells the speed over so long."""
 TIE_S: Final = 1e-6
@@ -103,6 +105,8 @@ class Laps:
     """Gates between two sectors that came with it."""
     length_m: float | None = None
     """Of a lap: as given, else the median of the complete ones."""
+    chosen: ChosenGate | None = None
+    """The same gate, where nobody gave it."""
 
     @property
     def method(self) -> Method | None:
@@ -133,6 +137,7 @@ def detect_laps(
     gate: Gate | None = None,
     splits: tuple[Gate, ...] = (),
     track_length_m: float | None = None,
+    kept: ChosenGate | None = None,
 ) -> Laps:
     """The laps of a session, by the first method that finds a complete one.
 
@@ -140,7 +145,8 @@ def detect_laps(
     adds up, cut at whole lengths. Both distances count only as long as the speed does not refute
     them: on laps of one circuit it repeats (`measure_lap`). A gate that is more than 5 km from the
     middle of the fixes belongs to another circuit, and so does the length: neither is used, and a
-    gate is set where most laps agree. Without any complete lap those that close through the gate
+    gate is set where most laps agree, or stays the one that was *kept* from before, as long as laps
+    close through that. Without any complete lap those that close through the gate
     are given, though too much of them is missing, else the stints.
     """
     if gate and series.gps_usable and not _belongs(series, gate):
@@ -148,12 +154,13 @@ def detect_laps(
     length = track_length_m if track_length_m and track_length_m > 0 else None
     way = measure_distance(series, length)
     cut = _Cut(series, way, length)
-    chosen = None
-    if series.gps_usable:
-        chosen = ChosenGate(gate) if gate else choose_gate(series, way)
+    chosen = ChosenGate(gate) if gate else kept
     found: Sequence[Segment] = ()
-    if chosen:
-        found = cut.between("gps", chosen.keep(find_lap_starts(series, chosen.gate, way)))
+    if series.gps_usable:
+        found = cut.through(chosen) if chosen else ()
+        if not gate and not (chosen and cut.is_served(found)):
+            chosen = choose_gate(series, way)
+            found = cut.through(chosen) if chosen else ()
     if not _any_complete(found):
         ways = cut.by_resets, cut.by_counter, cut.by_lengths
         others = next((laps for by in ways if _any_complete(laps := by())), ())
@@ -164,7 +171,8 @@ def detect_laps(
     done = [s.distance_m for s in found if s.kind == "lap" and s.valid]
     median = float(np.median(done)) if done else None
     used = chosen.gate if chosen else None
-    return Laps(series, way, full, _judged(found), used, splits, length or median)
+    own = chosen if not gate else None
+    return Laps(series, way, full, _judged(found), used, splits, length or median, own)
 
 
 def _ends(series: Series) -> tuple[float, float]:
@@ -207,6 +215,18 @@ class _Cut(NamedTuple):
             valid=whole,
             gap_s=self.series.gap_time(begin, end),
         )
+
+    def through(self, chosen: ChosenGate) -> list[Segment]:
+        """Laps from a gate to the gate."""
+        return self.between("gps", chosen.keep(find_lap_starts(self.series, chosen.gate, self.way)))
+
+    def is_served(self, found: Sequence[Segment]) -> bool:
+        """Whether a gate still cuts the laps that are driven: the last is not long past."""
+        laps = [lap for lap in found if lap.kind == "lap" and lap.valid]
+        if not laps:
+            return False
+        since = self.way[-1] - np.interp(laps[-1].t_end, self.series.t, self.way)
+        return bool(since <= MISSED_LAPS * laps[-1].distance_m)
 
     def between(
         self, method: Method, moments: Numbers, at_line: Flags | None = None

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
@@ -15,6 +16,7 @@ from runtime.bridge import errors
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.summary import Summary, summarise
+from runtime.bridge.session.gates import ChosenGate
 from runtime.bridge.session.laps import Laps, detect_laps
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Frames, Samples
@@ -40,7 +42,10 @@ BEHIND_S: Final = 10.0
 """What lists tell of the session that a bus fills was true so long ago at most."""
 
 
-METHOD: Final = 9
+SURE_LAPS: Final = 2
+"""From so many laps on a session that goes on keeps the gate that was chosen for it."""
+OPEN: Final = 256
+METHOD: Final = 10
 """Raised whenever the same frames give other laps than before: what was kept is found anew."""
 
 
@@ -70,6 +75,12 @@ class _Known(NamedTuple):
     """None: what is stored of the session cannot be read."""
     sought_at: float
     """On the book's clock."""
+    is_open: bool
+    """Whether the session went on then: once it has ended its gate is chosen from all of it."""
+
+    def is_of(self, row: SessionRow) -> bool:
+        """Whether it still holds for a session as it stands in *row*."""
+        return self.version >= row.version and not (self.is_open and row.ended_at is not None)
 
 
 class LapBook:
@@ -84,6 +95,8 @@ class LapBook:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._turn = asyncio.Lock()
         self._unnamed: dict[str, Site] = {}
+        self._gates: OrderedDict[str, ChosenGate] = OrderedDict()
+        """Of sessions that go on: corners and laps keep their names and numbers while driven."""
         self._made_with = f"{METHOD} {library.digest}"
 
     async def circuit(self, row: SessionRow) -> Identity:
@@ -148,7 +161,7 @@ class LapBook:
         if known is not None:
             filled = row.source in BUSES and row.ended_at is None
             recent = filled and self._clock() - known.sought_at <= BEHIND_S
-            if recent or known.version == row.version:
+            if recent or known.is_of(row):
                 return known.findings
         began = self._clock()
         try:
@@ -164,7 +177,7 @@ class LapBook:
 
     def _at_hand(self, row: SessionRow) -> _Findings | None:
         known = self._known.get(row.session_id)
-        return known.findings if known is not None and known.version >= row.version else None
+        return known.findings if known is not None and known.is_of(row) else None
 
     async def found(self, row: SessionRow) -> tuple[Laps, Identity]:
         """The laps with their frames, and the circuit, for analytics."""
@@ -198,7 +211,8 @@ class LapBook:
 
     def _remember(self, row: SessionRow, findings: _Findings | None, began: float) -> None:
         self._known.pop(row.session_id, None)
-        self._known[row.session_id] = _Known(row.version, findings, began)
+        is_open = row.ended_at is None
+        self._known[row.session_id] = _Known(row.version, findings, began, is_open)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
@@ -212,7 +226,13 @@ class LapBook:
             start, length = where.track.start, where.track.length_m
             return detect_laps(whole, gate=start, track_length_m=length), where
         file = recording_from_meta(row.meta)
-        return detect_laps(whole, gate=file.start, splits=file.splits), where
+        kept = self._gates.pop(row.session_id, None) if row.ended_at is None else None
+        laps = detect_laps(whole, gate=file.start, splits=file.splits, kept=kept)
+        if row.ended_at is None and laps.chosen is not None and len(laps.complete) >= SURE_LAPS:
+            self._gates[row.session_id] = laps.chosen._replace(end=math.inf)
+            while len(self._gates) > OPEN:
+                self._gates.popitem(last=False)
+        return laps, where
 
     def _summarise(self, frames: Frames, extras: dict[str, Samples], row: SessionRow) -> _Findings:
         laps, where = self._find(frames, extras, row)
@@ -234,7 +254,12 @@ class Scope(NamedTuple):
 class _Key(NamedTuple):
     session_id: str
     version: int
+    is_open: bool
     scope: Scope
+
+
+def _key(row: SessionRow, scope: Scope) -> _Key:
+    return _Key(row.session_id, row.version, row.ended_at is None, scope)
 
 
 class Analyses:
@@ -261,7 +286,7 @@ class Analyses:
         """
         if not row.n_frames:
             raise NoRows("the session has no telemetry", session_id=row.session_id)
-        key = _Key(row.session_id, row.version, scope)
+        key = _key(row, scope)
         function = (compute.__module__, compute.__qualname__)
         name = (key, function, args, tuple(sorted(kwargs.items())))
         if name not in self._results:
@@ -278,17 +303,17 @@ class Analyses:
 
         *name* holds all that it depends on besides the telemetry. Raises what *find* raises.
         """
-        key = _Key(row.session_id, row.version, Scope()), name
+        key = _key(row, Scope()), name
         if key not in self._results:
             self._results[key] = await find()
         return cast(T, self._asked_for(key))
 
     async def drive(self, row: SessionRow, scope: Scope) -> Drive:
         """The session on its circuit. Raises what `of` raises."""
-        key = _Key(row.session_id, row.version, scope)
+        key = _key(row, scope)
         if key not in self._drives:
             made = await self._made(row, scope)
-            for old in [old for old in self._drives if old[:2] != key[:2] and old[0] == key[0]]:
+            for old in [old for old in self._drives if old[:3] != key[:3] and old[0] == key[0]]:
                 del self._drives[old]
             self._drives[key] = made
             while len(self._drives) > DRIVES:
