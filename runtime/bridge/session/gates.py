@@ -224,10 +224,11 @@ def choose_gate(series: Series, travelled: Numbers) -> ChosenGate | None:
         return None
     lap_m = max(choices, key=lambda choice: choice.worth).lap_m
     begin, end = _between_pits(trace, lap_m)
-    if flying := _choices(trace, begin, end):
-        choices = flying
-    else:
-        begin, end = -math.inf, math.inf
+    if begin > -math.inf or end < math.inf:
+        if flying := _choices(trace, begin, end):
+            choices = flying
+        else:
+            begin, end = -math.inf, math.inf
     same = [c for c in choices if lap_m / ALIKE <= c.lap_m <= lap_m * ALIKE] or choices
     best = min(same, key=lambda choice: (-choice.n_laps, choice.cost_s))
     ways = np.interp(np.clip([begin, end], trace.t[0], trace.t[-1]), trace.t, trace.way)

@@ -45,10 +45,10 @@ def on_map(legs: list[tuple[Numbers, Numbers, float]], seed: int = 5) -> dict[st
     t, x, y = (np.concatenate(each) for each in (ts, xs, ys))
     clock = np.arange(0.0, now, 1.0 / HZ)
     x, y = np.interp(clock, t, x), np.interp(clock, t, y)
-    speed = np.convolve(np.hypot(np.gradient(x), np.gradient(y)) * HZ, np.ones(9) / 9, "same")
+    rolled = np.convolve(np.hypot(np.gradient(x), np.gradient(y)) * HZ, np.ones(9) / 9, "same")
     noise = rng.normal(0.0, 0.5, (2, len(clock)))
     lat, lon = degrees(PLACE, x + noise[0], y + noise[1])
-    return {"timestamp": clock + EPOCH_S, "lat": lat, "lon": lon, "speed_ms": speed}
+    return {"timestamp": clock + EPOCH_S, "lat": lat, "lon": lon, "speed_ms": rolled}
 
 
 def line(x0: float, y0: float, x1: float, y1: float) -> tuple[Numbers, Numbers]:
