@@ -1,5 +1,6 @@
 """Who drove how fast: drivers session by session, reported laps, and the best laps of all."""
 
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Final, Literal
 
@@ -22,7 +23,7 @@ from runtime.bridge.errors import UnknownDriver
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ranking import MAX_ENTRIES, Candidate, leaderboard
 from runtime.bridge.session.units import Kmh, Quality, Seconds, Share
-from runtime.bridge.storage.coaching import driver_events
+from runtime.bridge.storage.coaching import EventRow, driver_events
 from runtime.bridge.storage.values import LapRow, SessionRow, unix_ms
 from runtime.web.errors import BadField
 from runtime.web.routes import Reply, Routes
@@ -262,7 +263,8 @@ async def profile(request: web.Request, *, path: DriverPath) -> Profile:
     own = _sessions_of(service, path.id)
     driven = await _driven(service, own)
     whole = progress(driven)
-    known = grades(await service.db.read(lambda reader: driver_events(reader, path.id)))
+    events = await service.db.read(lambda reader: driver_events(reader, path.id))
+    known = grades(await _apart(service, events))
     gain = None
     if known.improved is not None:
         gain = CornerScore(corner=known.improved, delta_score=known.improvement or 0.0)
@@ -278,6 +280,27 @@ async def profile(request: web.Request, *, path: DriverPath) -> Profile:
         sessions=len(own),
         plateau=whole.plateau if whole else False,
     )
+
+
+async def _apart(service: Service, events: Sequence[EventRow]) -> list[EventRow]:
+    """The events with the circuit behind each name that corners of several circuits have.
+
+    One that nobody named is called by the first session there that was asked for.
+    """
+    places: dict[str, str] = {}
+    for name in {event.session_id for event in events}:
+        row = service.db.session(name)
+        places[name] = await service.book.place(row) if row is not None else ""
+    found: dict[str, set[str]] = defaultdict(set)
+    for event in events:
+        found[event.corner].add(places[event.session_id])
+    return [
+        event._replace(corner=f"{event.corner} ({place.removeprefix('~') or 'elsewhere'})")
+        if event.corner and len(found[event.corner]) > 1
+        else event
+        for event in events
+        for place in (places[event.session_id],)
+    ]
 
 
 @routes.get("/laps", errors=READ_ERRORS)

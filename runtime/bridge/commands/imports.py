@@ -190,6 +190,10 @@ async def _import(
             try:
                 done = await bring(file)
             except CannotMake as problem:
+                if chosen.forget_map and problem.code == SessionExists.code:
+                    await asyncio.to_thread(_Files(chosen, settings, mapping).forget, file)
+                    _write(f"{file.name}: the mapping of its logger is forgotten")
+                    continue
                 failed += 1
                 # the flag that helps
                 helps = "; --session-id gives another id" * (problem.code == SessionExists.code)
@@ -327,6 +331,10 @@ class _Files:
         if self._mapping is None:
             return []
         return keep_map(self._maps, recording.logger, self._mapping, file.name)
+
+    def forget(self, file: Path) -> None:
+        """Forget what was kept for the logger of a file that is imported already."""
+        keep_map(self._maps, self.read(file).logger, {}, file.name)
 
     def read(self, file: Path) -> Recording:
         """Raises `CannotMake` and `ApiError`."""

@@ -173,6 +173,9 @@ def test_a_mapping_is_shown_given_kept_listed_and_forgotten(
     assert "there are velocity, EngineSpeed, ECU_RPM" in refused
     run_here(str(path), "--forget-map", "--session-id", "three")
     assert run_here("--list-maps") == ""
+    run_here(str(path), "--map", "rpm=ECU_RPM", "--session-id", "four")
+    assert "forgotten" in run_here(str(path), "--forget-map", "--session-id", "one")
+    assert run_here("--list-maps") == ""
 
 
 @pytest.mark.parametrize(

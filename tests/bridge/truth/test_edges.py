@@ -258,3 +258,17 @@ async def test_without_positions_or_a_sensor_no_yaw_rate_is_known(shared_bridge:
 
     assert said["max_yaw_rate_dps"] is None
     assert "yaw_rate" not in said["derived"]
+
+
+async def test_corners_of_two_unnamed_circuits_are_kept_apart(shared_bridge: Bridge) -> None:
+    for name in ("club-pits-25hz", "hairpins-irregular"):
+        made = drive(BY_NAME[name]._replace(clock="even", hz=10.0, laps=2, seed=52))
+        sid = f"two-{name[:4]}"
+        await send(shared_bridge, sid, made.columns, driver="Pia")
+        await shared_bridge.ok("POST", "/coach/debrief", {"session_id": sid, "driver_id": "Pia"})
+
+    profile = await shared_bridge.ok("GET", "/driver/Pia/profile")
+
+    history = profile["corner_history"]
+    assert {"C1 (two-club)", "C1 (two-hair)"} <= set(history)
+    assert all(len({one["session_id"] for one in scores}) == 1 for scores in history.values())
