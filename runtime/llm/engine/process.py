@@ -6,15 +6,14 @@ import itertools
 import logging
 import mmap
 import os
-import socket
 import sys
-import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import Final, TypeVar
 
 from runtime.llm import values
+from runtime.llm.engine.handover import Handover
 from runtime.llm.engine.protocol import (
     FLAG_BYTES,
     FLAG_SLOTS,
@@ -167,33 +166,32 @@ class Worker:
     async def start(cls, command: Sequence[str] = COMMAND) -> "Worker":
         """Start the process; it holds no model yet. Raises OSError when none can be started."""
         worker = cls()
-        ours, theirs = socket.socketpair()
+        given = Handover(FLAG_BYTES)
+        worker._flag = given.flag
         try:
-            with theirs, tempfile.TemporaryFile() as flag:
-                os.ftruncate(flag.fileno(), FLAG_BYTES)  # a write would count as disk wait
-                worker._flag = mmap.mmap(flag.fileno(), FLAG_BYTES)
-                await worker._spawn(command, theirs, flag)
-            reader, worker._writer = await asyncio.open_connection(sock=ours)
+            with given:
+                await worker._spawn(command, given)
+            reader, worker._writer = await asyncio.open_connection(sock=given.ours)
             worker._listening = asyncio.create_task(worker._listen(reader))
         except BaseException:
-            ours.close()  # the end of its socket ends a process that has begun
+            given.ours.close()  # the end of its socket ends a process that has begun
             await asyncio.shield(asyncio.ensure_future(worker.close()))
             raise
         return worker
 
-    async def _spawn(
-        self, command: Sequence[str], connection: socket.socket, flag: IO[bytes]
-    ) -> None:
-        descriptors = (connection.fileno(), flag.fileno())
+    async def _spawn(self, command: Sequence[str], given: Handover) -> None:
         self._process = await asyncio.create_subprocess_exec(
             *command,
-            *("--socket", str(descriptors[0]), "--flag", str(descriptors[1])),
-            stdin=asyncio.subprocess.DEVNULL,
+            *given.arguments,
+            stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-            pass_fds=descriptors,
+            pass_fds=given.inherited,
             env=environment(),
         )
+        if self._process.stdin is not None:
+            self._process.stdin.write(given.made_out_to(self._process.pid))
+            self._process.stdin.close()
         if self._process.stderr is not None:
             self._words = asyncio.create_task(_last_words(self._process.stderr))
 

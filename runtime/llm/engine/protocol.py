@@ -1,7 +1,7 @@
 """What the server and a worker process say to each other, whatever kind of model the worker holds.
 
-The server starts ``python -m runtime.llm.engine.worker --socket N --flag N`` with the file
-descriptors of a stream socket and of a small shared memory file. It sends commands, the worker
+The server starts ``python -m runtime.llm.engine.worker --socket N --flag N`` with a
+stream socket and a small shared memory, as `handover` makes them. It sends commands, the worker
 sends events. A message is three little-endian 32-bit numbers (the number of the command, the length
 of the head, the length of the body), then a JSON head ``[kind, fields]``, then raw bytes: the
 vectors of an `Embedded`, nothing for the others. An event carries the number of the command that it

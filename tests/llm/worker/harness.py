@@ -1,18 +1,16 @@
 """Drives a real worker process over a socket pair, the way the server does."""
 
-import mmap
 import os
-import socket
 import struct
 import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from runtime.llm.engine.handover import Handover
+from runtime.llm.engine.process import COMMAND
 from runtime.llm.engine.protocol import (
     FLAG_BYTES,
     FLAG_SLOTS,
@@ -70,23 +68,17 @@ class Reply:
 class Worker:
     """One worker process; every wait for it ends after 30 seconds."""
 
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        with tempfile.TemporaryFile() as flag:
-            os.ftruncate(flag.fileno(), FLAG_BYTES)
-            self.flag = mmap.mmap(flag.fileno(), FLAG_BYTES)
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+        with Handover(FLAG_BYTES) as given:
             self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "runtime.llm.engine.worker"),
-                    *("--socket", str(theirs.fileno()), "--flag", str(flag.fileno())),
-                ],
-                pass_fds=(theirs.fileno(), flag.fileno()),
+                [*command, *given.arguments],
+                pass_fds=given.inherited,
                 cwd=ROOT,
-                env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE"},
+                env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONPATH": str(ROOT)},
                 stderr=subprocess.PIPE,
             )
-        theirs.close()
-        self.socket = ours
+        self.flag = given.flag
+        self.socket = given.ours
         self.socket.settimeout(30)
         self.answered = 0
         """Number of the command that the last event answered."""

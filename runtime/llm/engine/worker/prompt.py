@@ -7,12 +7,14 @@ the process, and a cap on memory. A message is a four-byte length and JSON.
 """
 
 import contextlib
+import os
 import re
 import secrets
 import signal
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -43,6 +45,12 @@ CHATML: Final = (
 TIME_LIMIT_S: Final = 3.0
 MEMORY_LIMIT: Final = 768 * 1024 * 1024
 _TOO_MUCH: Final = "it takes too much time or memory"
+COMMAND: Final = (sys.executable, "-m", "runtime.llm.engine.worker.template")
+_HAS_ALARM: Final = hasattr(signal, "SIGALRM")
+_START_S: Final = 10.0
+"""How long the process may take to start, where it has no alarm of its own."""
+_NEEDED: Final = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+"""Without this variable no program starts on Windows."""
 _ROOT: Final = Path(__file__).resolve().parents[4]
 
 
@@ -229,6 +237,27 @@ class _Gone(Exception):
         self.in_time = in_time
 
 
+class _Late:
+    """Ends a process that has not answered in *limit_s*; None: it has an alarm of its own."""
+
+    def __init__(self, child: subprocess.Popen[bytes], limit_s: float | None) -> None:
+        self.came = False
+        self._child = child
+        self._timer = None if limit_s is None else threading.Timer(limit_s, self._end)
+
+    def _end(self) -> None:
+        self.came = True
+        self._child.kill()
+
+    def __enter__(self) -> None:
+        if self._timer is not None:
+            self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
 class Renderer:
     """Renders by a child process, which is started again after it ended.
 
@@ -285,16 +314,20 @@ class Renderer:
     def _ask(self, script: Script | None) -> Any:
         """The answer of the process, which ends by itself when it takes too long."""
         child = self._child or self._start()
+        limit_s = self._time_limit_s + (0 if self._is_set_up else _START_S)
+        late = _Late(child, None if _HAS_ALARM else limit_s)
         try:
-            if not self._is_set_up:
-                setup = [self._source, *self._specials, str(self._time_limit_s)]
-                if broken := _exchange(child, setup):
-                    raise TemplateBroken(broken)
-                self._is_set_up = True
-            return None if script is None else _exchange(child, list(script))
+            with late:
+                if not self._is_set_up:
+                    setup = [self._source, *self._specials, str(self._time_limit_s)]
+                    if broken := _exchange(child, setup):
+                        raise TemplateBroken(broken)
+                    self._is_set_up = True
+                return None if script is None else _exchange(child, list(script))
         except (OSError, EOFError) as error:
             self.close()
-            raise _Gone(in_time=child.returncode != -signal.SIGALRM) from error
+            ended = hasattr(signal, "SIGALRM") and child.returncode == -signal.SIGALRM
+            raise _Gone(in_time=not (ended or late.came)) from error
         except TemplateBroken:
             self.close()
             raise
@@ -302,11 +335,11 @@ class Renderer:
     def _start(self) -> subprocess.Popen[bytes]:
         self._is_set_up = False
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "runtime.llm.engine.worker.template"],
+            COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={"PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+            env={"PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1", **_NEEDED},
             cwd=_ROOT,
         )
         return self._child

@@ -1,6 +1,7 @@
 """What this machine has left for a model: memory, cores, and how many threads are fastest."""
 
 import contextlib
+import importlib
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -120,8 +121,15 @@ def _shortest(step: Callable[[int], None], count: int, clock: Callable[[], float
 
 def lower_priority(nice: int) -> None:
     """Let the server's loop run first where cores are short: a health check takes 1 ms of it."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, AttributeError):  # Windows has no such number
         os.nice(nice)
+
+
+def limit(kind: str, most: int) -> None:
+    """Set a limit of this process, by its name in `resource`; where the system can."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # not on Windows
+        resource = importlib.import_module("resource")
+        resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (most, most))
 
 
 def prefer_oom_kill() -> None:

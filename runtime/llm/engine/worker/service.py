@@ -5,7 +5,6 @@ import contextlib
 import mmap
 import os
 import queue
-import resource
 import signal
 import socket
 import struct
@@ -17,6 +16,7 @@ from io import BufferedReader
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from runtime.llm.engine.handover import take_connection, take_flag
 from runtime.llm.engine.protocol import (
     FLAG_BYTES,
     PREFIX,
@@ -61,7 +61,8 @@ class Outbox:
     """A socket that several threads write whole events to; where it fails, the process ends."""
 
     def __init__(self, connection: socket.socket, stall_s: int = STALL_S) -> None:
-        patience = struct.pack("ll", stall_s, 0)
+        posix = os.name == "posix"
+        patience = struct.pack("ll", stall_s, 0) if posix else struct.pack("L", 1000 * stall_s)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
         self._socket = connection
         self._lock = threading.Lock()
@@ -228,14 +229,12 @@ def _die(
 def main() -> None:
     """Serve commands on the inherited socket until it ends."""
     parser = argparse.ArgumentParser(description="Worker process of the language-model server.")
-    parser.add_argument("--socket", type=int, required=True, help="descriptor of a stream socket")
-    parser.add_argument("--flag", type=int, required=True, help="descriptor of the abort flag")
+    parser.add_argument("--socket", required=True, help="descriptor of a stream socket, or stdin")
+    parser.add_argument("--flag", required=True, help="descriptor or name of the abort flags")
     options = parser.parse_args()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when to stop
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold what people wrote
+    resources.limit("CORE", 0)  # a core would hold what people wrote
     resources.prefer_oom_kill()
     resources.lower_priority(resources.CHAT_NICE)
-    connection = socket.socket(fileno=options.socket)
-    connection.setblocking(True)
-    Service(connection, mmap.mmap(options.flag, FLAG_BYTES)).serve()
+    flag = take_flag(options.flag, FLAG_BYTES)
+    Service(take_connection(options.socket), flag).serve()

@@ -6,7 +6,6 @@ it over its standard streams.
 
 import contextlib
 import json
-import resource
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from runtime.llm.engine.protocol import CalledFunction, CalledTool, ChatMessage
+from runtime.llm.engine.worker import resources
 from runtime.llm.engine.worker.prompt import (
     MEMORY_LIMIT,
     Rendering,
@@ -220,14 +220,14 @@ def _first_line(error: Exception) -> str:
 
 def _limit() -> None:
     """No memory beyond the cap, no file written, no core; each is best effort."""
-    wanted = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_AS: MEMORY_LIMIT,
-    }
-    for kind, value in wanted.items():
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(kind, (value, value))
+    for kind, most in {"CORE": 0, "FSIZE": 0, "AS": MEMORY_LIMIT}.items():
+        resources.limit(kind, most)
+
+
+def _end_after(limit_s: float) -> None:
+    """End this process in so many seconds, 0: never; where there is no alarm our parent does."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, limit_s)
 
 
 def main() -> None:
@@ -237,22 +237,22 @@ def main() -> None:
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     with contextlib.suppress(EOFError):
         source, bos, eos, limit = receive(questions)
-        signal.setitimer(signal.ITIMER_REAL, float(limit))  # its signal ends the process
+        _end_after(float(limit))
         try:
             template = Template(source, bos, eos)
         except TemplateBroken as error:
             send(answers, str(error))
             return
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _end_after(0)
         send(answers, "")
         while True:
             script = Script(*receive(questions))
-            signal.setitimer(signal.ITIMER_REAL, float(limit))
+            _end_after(float(limit))
             try:
                 send(answers, list(template.render(script)))
             except TemplateFailed as error:
                 send(answers, str(error))
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            _end_after(0)
 
 
 if __name__ == "__main__":
