@@ -121,8 +121,9 @@ def _shortest(step: Callable[[int], None], count: int, clock: Callable[[], float
 
 def lower_priority(nice: int) -> None:
     """Let the server's loop run first where cores are short: a health check takes 1 ms of it."""
-    with contextlib.suppress(OSError, AttributeError):  # Windows has no such number
-        os.nice(nice)
+    if hasattr(os, "nice"):  # not on Windows
+        with contextlib.suppress(OSError):
+            os.nice(nice)
 
 
 def limit(kind: str, most: int) -> None:

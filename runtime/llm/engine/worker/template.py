@@ -226,7 +226,7 @@ def _limit() -> None:
 
 def _end_after(limit_s: float) -> None:
     """End this process in so many seconds, 0: never; where there is no alarm our parent does."""
-    if hasattr(signal, "setitimer"):
+    if hasattr(signal, "setitimer") and hasattr(signal, "ITIMER_REAL"):
         signal.setitimer(signal.ITIMER_REAL, limit_s)
 
 
