@@ -27,7 +27,7 @@ class Handover:
             connection, flag = "stdin", f"flag-{secrets.token_hex(16)}"
             self.flag = mmap.mmap(-1, size, tagname=flag)
         else:
-            file = self._open.enter_context(tempfile.TemporaryFile())
+            file = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
             os.ftruncate(file.fileno(), size)  # a write would count as disk wait
             self.flag = mmap.mmap(file.fileno(), size)
             self.inherited = [self._theirs.fileno(), file.fileno()]
