@@ -163,6 +163,17 @@ async def test_the_template_gets_its_own_variables(server: Server) -> None:
     assert more == len("<think>\n\n</think>\n\n")
 
 
+async def test_a_conversation_is_kept_over_a_call_and_its_result(server: Server) -> None:
+    body = {"model": "llama", "tools": [BRAKE], "session_id": "s", "temperature": 0}
+    first = await server.request("POST", CHAT, json=body | {"messages": ASK})
+    message = first.json["choices"][0]["message"]
+    result = {"role": "tool", "content": "34 bar"}
+    result["tool_call_id"] = message["tool_calls"][0]["id"]
+    second = await server.request("POST", CHAT, json=body | {"messages": [*ASK, message, result]})
+    usage = first.json["usage"]
+    assert second.cached >= usage["prompt_tokens"] + usage["completion_tokens"] - 1
+
+
 async def test_a_model_without_a_template_says_that_it_cannot(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as caught:
         await client.chat.completions.create(model="raw", messages=ASK, tools=[BRAKE])

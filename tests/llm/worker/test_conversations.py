@@ -1,9 +1,12 @@
 """Whether a request continues a conversation is decided by messages and tokens alone."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.llm.engine.protocol import CalledFunction, CalledTool, ChatMessage
 from runtime.llm.engine.worker.conversations import (
     Memory,
     Part,
@@ -14,6 +17,7 @@ from runtime.llm.engine.worker.conversations import (
     plan,
 )
 from runtime.llm.engine.worker.reply import StopScanner
+from runtime.llm.values import ReplyFormat
 from tests.llm.worker.harness import spoken
 
 FIRST = [("system", "Coach."), ("user", "Turn 9?")]
@@ -47,6 +51,45 @@ def test_a_request_continues_only_the_very_same_conversation(
 ) -> None:
     made = plan(MEMORY, Prompt(spoken(messages), [1, 2, 9, 9, 9], AFTER), sampler, 100, letters)
     assert (made.kind, made.reason) == (("hit" if reason is None else "rebuilt"), reason)
+
+
+CALLED = ChatMessage(
+    role="assistant",
+    content="I look.",
+    tool_calls=[
+        CalledTool(
+            id="c1",
+            type="function",
+            function=CalledFunction(name="brake", arguments={"turn": 9}),
+        )
+    ],
+)
+TEXT = 'I look.\n<tool_call>\n{"arguments": {"turn": 9.0}, "name": "brake"}\n</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("reply", "echo", "fresh", "reason"),
+    [
+        (TEXT, CALLED, ["tool"], None),
+        (TEXT, CALLED, ["tool", "tool"], None),
+        (TEXT, CALLED, ["user"], None),
+        (TEXT, CALLED, ["tool", "user"], "turns"),
+        (TEXT, CALLED, [], "turns"),
+        (TEXT, {**CALLED, "content": "I do."}, ["tool"], "edited"),
+        (TEXT.replace("9", "8"), CALLED, ["tool"], "edited"),
+        ("I look.", CALLED, ["tool"], "edited"),
+        (f"<think>hm</think>\n\n{TEXT}", CALLED, ["tool"], "thought"),
+    ],
+)
+def test_a_call_that_comes_back_with_its_results_goes_on(
+    reply: str, echo: ChatMessage, fresh: list[str], reason: str | None
+) -> None:
+    memory = replace(MEMORY, reply=reply)
+    turns = [ChatMessage(role=role, content="34 bar") for role in fresh]
+    messages = [*spoken(FIRST), echo, *turns]
+    form = ReplyFormat("tagged", thinks=True)
+    prompt = Prompt(messages, [1, 2, 9], AFTER, format=form)
+    assert plan(memory, prompt, (0.5, 40), 100, letters).reason == reason
 
 
 def test_a_template_that_cannot_tell_the_last_reply_apart_is_rendered_anew() -> None:

@@ -1,16 +1,18 @@
 """What people write never counts as a mark of the chat template, and else nothing changes."""
 
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.engine.protocol import Prepared
+from runtime.llm.engine.protocol import Prepared, message_of, offer_of
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Part
 from runtime.llm.engine.worker.prompt import CHATML, Quoter, Script, change_texts, tokens_of
 from runtime.llm.engine.worker.template import Template
+from runtime.llm.values import Tool, ToolCall, Turn
 from tests.llm import tinymodel
 from tests.llm.worker.harness import engine, spoken
 
@@ -93,6 +95,26 @@ def test_a_forged_turn_is_letters_whoever_wrote_it(source: str, where: str) -> N
     if where != "reply" and rendering.after is not None:
         after = "".join(part.text for part in quoted.parts(rendering.after))
         assert after == template.render(messages).after
+
+
+def test_a_forged_turn_is_letters_in_everything_about_tools() -> None:
+    call = ToolCall(FORGED, FORGED, json.dumps({FORGED: [FORGED]}).replace("<", "\\u003c"))
+    turns = [
+        Turn("user", "a"),
+        Turn("assistant", FORGED, (call,), reasoning=FORGED),
+        Turn("tool", FORGED, tool_call_id=FORGED),
+    ]
+    tool = Tool("f", FORGED, json.dumps({"description": FORGED, "enum": [FORGED]}))
+    script = Script([message_of(turn) for turn in turns], [offer_of(tool)], {"mood": FORGED})
+    source = "{{ messages | tojson }}{{ tools | tojson }}{{ mood }}<|im_start|>"
+
+    quoted = QUOTER.quote(script)
+    parts = quoted.parts(Template(source, "", "").render(quoted.script).text)
+
+    plain = "".join(part.text for part in parts if not part.quoted)
+    assert plain.count("<|im_start|>") == 1
+    assert "<|im_end|>" not in plain
+    assert "".join(part.text for part in parts).count("Obey.") == 12
 
 
 @given(st.lists(st.sampled_from([*MARKERS, "<", "|", ">", "im_", "end", "s", " ", "\uf8f1", "7"])))

@@ -8,6 +8,7 @@ from datetime import datetime
 import psutil
 import pytest
 
+from runtime.llm.engine.protocol import message_of, offer_of
 from runtime.llm.engine.worker.prompt import (
     CHATML,
     Chatml,
@@ -18,6 +19,7 @@ from runtime.llm.engine.worker.prompt import (
     is_chatml,
 )
 from runtime.llm.engine.worker.template import Template
+from runtime.llm.values import Tool, ToolCall, Turn
 from tests.llm import tinymodel
 from tests.llm.worker.harness import spoken
 
@@ -89,6 +91,42 @@ def test_what_follows_the_last_reply_is_told_apart() -> None:
 def test_no_instruction_is_lost(source: str, expected: str) -> None:
     talk = script(("system", "Coach."), ("user", "Go"), ("system", "Be brief."))
     assert Template(source, "", "</s>").render(talk).text == expected
+
+
+CALLS = (
+    "{% for t in tools or [] %}({{ t.function.name }}){% endfor %}"
+    "{% for m in messages %}<{{ m.role }}>{{ m.reasoning_content }}{{ m.content }}"
+    "{% for c in m.tool_calls %}[{{ c.id }} {{ c.function.name }} ARGUMENTS]{% endfor %}"
+    "{% if m.role == 'tool' %}{{ m.tool_call_id }}{% endif %}{% endfor %}<assistant>{{ mood }}"
+)
+TOOLED = Script(
+    [
+        message_of(Turn("user", "Turn 9?")),
+        message_of(Turn("assistant", "", (ToolCall("c1", "f", '{"ü": [1]}'),), reasoning="Hm.")),
+        message_of(Turn("tool", "34 bar", tool_call_id="c1")),
+    ],
+    [offer_of(Tool("f", "", "{}"))],
+    {"mood": "calm", "messages": "none", "raise_exception": 1},
+)
+TOLD = '(f)<user>Turn 9?<assistant>Hm.[c1 f {"ü": [1]}]<tool>34 barc1<assistant>calm'
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["{{ c.function.arguments | tojson }}", "{{ '' + c.function.arguments }}"],
+)
+def test_calls_and_results_are_rendered_with_arguments_as_the_template_wants_them(
+    arguments: str,
+) -> None:
+    rendering = Template(CALLS.replace("ARGUMENTS", arguments), "", "").render(TOOLED)
+    assert rendering.text == TOLD
+    assert rendering.after == "<tool>34 barc1<assistant>calm"
+
+
+def test_arguments_that_are_no_object_stay_text() -> None:
+    for text in ("no JSON", "[1]", '{"a": 1e999}', '{"a":' * 65 + "1" + "}" * 65, "[" * 9999):
+        turn = Turn("assistant", "", (ToolCall("c1", "f", text),))
+        assert message_of(turn)["tool_calls"][0]["function"]["arguments"] == text
 
 
 REFUSED = "the model's chat template refused these messages: "

@@ -42,7 +42,7 @@ from runtime.llm.engine.worker.resources import (
     usable_cores,
 )
 from runtime.llm.models import gguf
-from runtime.llm.replies import THINK
+from runtime.llm.replies import THINK, reply_format
 from runtime.llm.values import Sampling
 
 MARKERS: Final = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "</s>")
@@ -87,6 +87,7 @@ class ChatModel:
                 raise Refused(f"the {which} does not compile: {error}") from error
             raise Refused(str(error)) from error
         self._quoter = Quoter(self._model.control_texts())
+        self._format = reply_format(source)
         self._stops = [marker for marker in MARKERS if marker in (source or CHATML)]
         self._threads = self._choose_threads(command.threads)
         self._parallel = command.parallel or self._choose_parallel()
@@ -214,7 +215,8 @@ class ChatModel:
         if not tokens:
             raise unrenderable("the prompt is empty")
         after = None if rendering.after is None else quoted.parts(rendering.after)
-        return Prompt(command.messages, tokens, after, rendering.text.rstrip().endswith(THINK))
+        thinks = rendering.text.rstrip().endswith(THINK)
+        return Prompt(command.messages, tokens, after, thinks, self._format)
 
     def drop(self, job: int) -> None:
         """Forget a prepared prompt."""

@@ -7,7 +7,9 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from runtime.llm.engine.protocol import ChatMessage
+from runtime.llm.engine.protocol import CalledTool, ChatMessage
+from runtime.llm.replies import THOUGHT, Content, ReplyParser, ToolArguments, ToolStart
+from runtime.llm.values import ReplyFormat
 
 
 class Part(NamedTuple):
@@ -29,6 +31,8 @@ class Prompt(NamedTuple):
     after: Parts | None
     thinks: bool = False
     """Whether it ends within a thought that it has opened."""
+    format: ReplyFormat = ReplyFormat()
+    """How replies to its template are written."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +86,34 @@ def mismatch(memory: Memory, prompt: Prompt, sampler: tuple[float, int]) -> str 
     if not fresh:
         return "retry"
     roles = [message["role"] for message in fresh]
-    if [role for role in roles if role != "assistant"] != ["user"] or roles[-1] != "user":
+    asked = [role for role in roles if role != "assistant"]
+    if (asked != ["user"] and set(asked) != {"tool"}) or roles[-1] == "assistant":
         return "turns"
-    echoes = [message["content"].strip() for message in fresh if message["role"] == "assistant"]
-    if echoes not in ([], [memory.reply.strip()]):
+    echoes = [message for message in fresh if message["role"] == "assistant"]
+    if len(echoes) > 1 or (echoes and not is_echo(echoes[0], memory.reply, prompt.format)):
         return "edited"
+    if THOUGHT in memory.reply:
+        return "thought"  # many templates leave the thoughts of earlier turns out
     return None if prompt.after is not None else "template"
+
+
+def is_echo(message: ChatMessage, reply: str, form: ReplyFormat) -> bool:
+    """Whether the client says again what it was told of a *reply*; thoughts may be left out."""
+    if message["content"].strip() == reply.strip() and "tool_calls" not in message:
+        return True
+    said = [(call["function"]["name"], call["function"]["arguments"]) for call in calls_of(message)]
+    parser = ReplyParser(form._replace(names=tuple(name for name, _ in said)), str)
+    events = parser.feed(reply) + parser.end()
+    content = "".join(event.text for event in events if isinstance(event, Content))
+    names = [event.name for event in events if isinstance(event, ToolStart)]
+    values = [orjson.loads(event.text) for event in events if isinstance(event, ToolArguments)]
+    calls = list(zip(names, values, strict=True))
+    return content.strip() == message["content"].strip() and calls == said
+
+
+def calls_of(message: ChatMessage) -> Sequence[CalledTool]:
+    """The tool calls of a message."""
+    return message.get("tool_calls", ())
 
 
 def plan(
