@@ -560,6 +560,10 @@ class Frames:
 
     def __init__(self, completion_id: str, created: int, model: str) -> None:
         self._chunk = Chunk(id=completion_id, created=created, model=model, choices=[])
+        empty = self._chunk.model_dump_json(exclude_none=True).encode()
+        before, _, after = empty.rpartition(b'"choices":[]')
+        self._before, self._after = before + b'"choices":[', b"]" + after
+        """A frame but for its choice: all of a reply's frames are alike in it."""
 
     def delta(
         self,
@@ -578,14 +582,12 @@ class Frames:
             finish_reason=finish,
             truncated=True if truncated else None,
         )
-        return self._frame(choices=[choice])
+        data = choice.model_dump_json(exclude_none=True).encode()
+        return frame(self._before + data + self._after)
 
     def usage(self, usage: Usage) -> bytes:
         """The frame without choices, for a client that asked for the usage."""
-        return self._frame(usage=usage)
-
-    def _frame(self, **fields: object) -> bytes:
-        chunk = self._chunk.model_copy(update=fields)
+        chunk = self._chunk.model_copy(update={"usage": usage})
         return frame(chunk.model_dump_json(exclude_none=True).encode())
 
 

@@ -128,7 +128,7 @@ class Engine:
         ready = [reply for reply in self._running if not reply.parked]
         ready.sort(key=lambda reply: reply.missing > 1)
         room = self._context.n_batch
-        if ready[0].missing == 1:  # it should not wait long for its next token
+        if len(ready) > 1 and ready[0].missing == 1:  # it should not wait long for its next token
             beside = max(_LEAST_SLICE, int(STALL_S / self._prompt_pace))
             room = min(room, beside + sum(reply.missing == 1 for reply in ready))
         turns = []

@@ -108,6 +108,7 @@ class StopScanner:
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = tuple({stop for stop in stops if stop})
+        self._firsts = frozenset(stop[0] for stop in self._stops)
         self._held = ""
         self.stopped = False
 
@@ -115,6 +116,8 @@ class StopScanner:
         """The text that can be shown now."""
         if self.stopped:
             return ""
+        if not self._held and self._firsts.isdisjoint(text):
+            return text  # as nearly every piece
         text = self._held + text
         ends = [(at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0]
         if ends:  # the first to be complete, so that the cut does not depend on the pieces
