@@ -47,6 +47,8 @@ BACK_M: Final = 10.0
 BACK_SHARE: Final = 0.6
 """A lap of which so much goes back on the same road goes out and back, and around nothing."""
 BACK_POINTS: Final = 1000
+STRIP_M: Final = 25.0
+"""What is nowhere wider is a road or a strip with its two directions, and no circuit."""
 ALIKE: Final = 1.04
 """Laps agree when the longest is this much longer than the shortest at most."""
 ON_COURSE: Final = math.cos(math.radians(45.0))
@@ -287,11 +289,15 @@ def _thin(series: Series, plane: Plane, travelled: Numbers) -> _Trace:
 
 
 def _goes_back(trace: _Trace, begin: float, end: float) -> bool:
-    """Whether most of the way between two moments is driven there and back on one road."""
+    """Whether most of the way between two moments is driven there and back on one road, or all of
+    it on one strip."""
     ways = np.interp([begin, end], trace.t, trace.way)
     step = max(float(np.ptp(ways)) / BACK_POINTS, BACK_M / 2)
     places = np.arange(ways[0], ways[1], step)
     x, y = (np.interp(places, trace.way, each) for each in (trace.x, trace.y))
+    _, axes = np.linalg.eigh(np.cov(x, y))
+    if np.ptp(axes[:, 0] @ np.stack([x, y])) <= STRIP_M:
+        return True
     east, north = np.gradient(x), np.gradient(y)
     size = np.maximum(np.hypot(east, north), 1e-9)
     east, north = east / size, north / size

@@ -1,5 +1,6 @@
 """Reads frames and samples from JSON values into columns; what is unusable is left out and said."""
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.session.channels import signal_of
+from runtime.bridge.session.channels import NamedSignal, signal_of
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.names import LONGEST_NAME, NAMES, clean_name, is_name
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers, Samples
@@ -332,6 +333,13 @@ def _read_further(
     return signals, ignored
 
 
+@functools.lru_cache(maxsize=512)
+def _named(names: tuple[str, ...]) -> tuple[tuple[NamedSignal, str], ...]:
+    """The signals that names stand for, the better name first."""
+    found = ((signal, name) for name in names if (signal := signal_of(name)) is not None)
+    return tuple(sorted(found))
+
+
 def _add_named(table: Numbers, further: Mapping[str, Further]) -> dict[str, Further]:
     """The further numbers without those that filled empty cells of *table*.
 
@@ -339,8 +347,7 @@ def _add_named(table: Numbers, further: Mapping[str, Further]) -> dict[str, Furt
     a signal that every series is read with (`series.SIGNALS`) is kept under that name as well.
     """
     left = dict(further)
-    named = [(signal, name) for name in further if (signal := signal_of(name)) is not None]
-    for signal, name in sorted(named):
+    for signal, name in _named(tuple(further)):
         rows, values = further[name]
         values = signal.scale(values)
         if signal.name in SIGNALS:

@@ -165,6 +165,14 @@ async def test_up_and_down_one_road_is_no_lap(shared_bridge: Bridge, stops: bool
     check_no_laps(await look(shared_bridge, f"hill-{stops}"))
 
 
+async def test_up_and_down_a_strip_without_a_stop_is_no_lap(shared_bridge: Bridge) -> None:
+    run = [(*line(0, 0, 0, 400), 35.0), (*arc(6, 400, 6, 180, 0), 5.0)]
+    back = [(*line(12, 400, 12, 0), 12.0), (*arc(6, 0, 6, 0, -180), 4.0)]
+    await send(shared_bridge, "strip", on_map([*run, *back] * 5))
+
+    check_no_laps(await look(shared_bridge, "strip"))
+
+
 async def test_a_stage_driven_twice_with_the_way_back_to_its_start_is_no_lap(
     shared_bridge: Bridge,
 ) -> None:
