@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.can.rows import even_times, hold_last, wide_columns
-from runtime.bridge.formats.channels import (
+from runtime.bridge.formats.columns import (
     doubts_of,
     find_channels,
     logger_of,

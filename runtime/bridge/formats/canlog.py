@@ -16,7 +16,7 @@ from runtime.bridge.can.rows import GPS_DISTANCE, StampClock, even_times, spread
 from runtime.bridge.can.rules import NO_RULES, Rules
 from runtime.bridge.can.values import Batch
 from runtime.bridge.formats.assemble import frames_at
-from runtime.bridge.formats.channels import (
+from runtime.bridge.formats.columns import (
     doubts_of,
     find_channels,
     logger_of,

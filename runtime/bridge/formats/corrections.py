@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.channels import LARGEST_STEERING_DEG
+from runtime.bridge.formats.columns import LARGEST_STEERING_DEG
 from runtime.bridge.formats.motion import Places, nominal_period
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, ReadWarning
 from runtime.bridge.session.series import series

@@ -8,7 +8,7 @@ from typing import BinaryIO, Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.formats.assemble import finish, record, texts_of
-from runtime.bridge.formats.channels import Column, Sorted, first_of, sort_columns, unique_names
+from runtime.bridge.formats.columns import Column, Sorted, first_of, sort_columns, unique_names
 from runtime.bridge.formats.motion import valid_fixes
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LONGEST_LINE, read_table

@@ -9,7 +9,7 @@ from typing import BinaryIO, Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.formats.assemble import record
-from runtime.bridge.formats.channels import (
+from runtime.bridge.formats.columns import (
     TIME,
     VIDEO_FILE,
     Column,
