@@ -345,6 +345,7 @@ class Pool:
                 () if fitted[1].calls == "choice" else call.tools,
                 call.template_options,
                 call.prompt,
+                fitted[0].sampling,
             )
         except BaseException:
             self.release(engine)

@@ -113,6 +113,8 @@ class Reply:
     async def __anext__(self) -> values.Piece:
         while not self._pieces:
             if self.ended is not None:
+                if self.ended.bad_grammar:
+                    raise BadRequest(self.ended.reason)
                 if self.ended.finish in ("failed", "aborted"):
                     raise EngineFailed(self.ended.reason or "the generation was stopped")
                 raise StopAsyncIteration
@@ -234,12 +236,22 @@ class Worker:
         tools: Sequence[Tool] = (),
         options: Mapping[str, object] | None = None,
         prompt: str | None = None,
+        sampling: Sampling | None = None,
     ) -> Prepared:
-        """Render and tokenize a prompt; raises `BadRequest` where the chat template refuses it."""
+        """Render and tokenize a prompt, and compile the grammar of the *sampling*.
+
+        Raises `BadRequest` where the chat template refuses it, or the grammar is none.
+        """
         number = next(self._ids)
         messages = [message_of(turn) for turn in turns]
         command = Prepare(
-            context, messages, [offer_of(tool) for tool in tools], options or {}, prompt
+            context,
+            messages,
+            [offer_of(tool) for tool in tools],
+            options or {},
+            prompt,
+            grammar=sampling.grammar if sampling else "",
+            trigger=sampling.grammar_trigger if sampling else "",
         )
         try:
             event = await self._answer(number, command, ANSWER_S)
@@ -252,6 +264,8 @@ class Worker:
             raise
         if event.unfit:
             raise BadRequest(event.reason, param="messages")
+        if event.bad_grammar:
+            raise BadRequest(event.reason)
         raise EngineFailed(event.reason)
 
     def drop(self, job: int) -> None:

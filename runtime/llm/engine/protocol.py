@@ -209,6 +209,10 @@ class Prepare:
     """Further variables of the template."""
     prompt: str | None = None
     """A text to take as it stands, control tokens included; the messages then count for nothing."""
+    grammar: str = ""
+    """What the reply must match, as in `Sampling`; compiled here, so that a bad one is refused."""
+    trigger: str = ""
+    """Text of the reply behind which the grammar holds; empty: from its first token on."""
 
 
 @dataclass(frozen=True)
@@ -323,6 +327,8 @@ class Failed:
     """Bytes for which there is no room now; 0: it failed for another reason."""
     unfit: bool = False
     """The chat template could not turn the messages into a prompt."""
+    bad_grammar: bool = False
+    """The grammar cannot be enforced."""
 
 
 @dataclass(frozen=True)
@@ -354,6 +360,8 @@ class Ended(Outcome):
     prompt_tokens: int = 0
     reason: str = ""
     """Of a failure: text for a client."""
+    bad_grammar: bool = False
+    """Of a failure: the grammar could not be followed any further."""
     kept: bool = False
     """Whether the conversation is in the cache now."""
     evicted: tuple[str, ...] = ()

@@ -143,8 +143,11 @@ class Worker:
         self.send(Open(engine, budget, cells or budget, 4))
         self.expect(Ok)
 
-    def prepare(self, messages: Messages, engine: str = "e") -> Prepared | Failed:
-        self.send(Prepare(engine, spoken(messages)))
+    def prepare(
+        self, messages: Messages, engine: str = "e", sampling: Sampling | None = None
+    ) -> Prepared | Failed:
+        grammar, trigger = (sampling.grammar, sampling.grammar_trigger) if sampling else ("", "")
+        self.send(Prepare(engine, spoken(messages), grammar=grammar, trigger=trigger))
         event = self.event()
         assert isinstance(event, Prepared | Failed)
         return event
@@ -162,16 +165,18 @@ class Worker:
         engine: str = "e",
         client: str = "",
         slot: int = 0,
+        sampling: Sampling | None = None,
     ) -> int:
         """Prepare and run a prompt; the caller reads its events, which have the answered number."""
-        prepared = self.prepare(messages, engine)
+        sampling = sampling or Sampling(temperature, top_k, 0.95, seed)
+        prepared = self.prepare(messages, engine, sampling)
         assert isinstance(prepared, Prepared), prepared
         self.flag[FLAG_SLOTS + slot] = 0
         return self.send(
             Run(
                 prepared.job,
                 conversation,
-                Sampling(temperature, top_k, 0.95, seed),
+                sampling,
                 max_output,
                 list(stop),
                 is_session=conversation is not None and not client,
@@ -204,6 +209,7 @@ class Worker:
         stop: Sequence[str] = (),
         engine: str = "e",
         client: str = "",
+        sampling: Sampling | None = None,
     ) -> Reply:
         self.start(
             messages,
@@ -215,6 +221,7 @@ class Worker:
             stop=stop,
             engine=engine,
             client=client,
+            sampling=sampling,
         )
         return self.finish()
 

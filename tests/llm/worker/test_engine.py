@@ -14,6 +14,7 @@ from runtime.llm.engine.worker.chat import GREEDY
 from runtime.llm.engine.worker.conversations import Prompt
 from runtime.llm.engine.worker.engine import Engine
 from runtime.llm.engine.worker.prompt import Chatml, Quoter, Script, tokens_of
+from runtime.llm.values import TokenLogprob
 from tests.llm import tinymodel
 from tests.llm.worker.harness import Messages, spoken
 
@@ -29,7 +30,7 @@ class Talk:
         self.text = ""
         self.ended: Ended | None = None
 
-    def emit(self, text: str, tokens: int) -> None:
+    def emit(self, text: str, tokens: int, logprobs: Sequence[TokenLogprob] = ()) -> None:
         self.text += text
 
     def end(self, ended: Ended) -> None:
@@ -49,7 +50,7 @@ class Bench:
         self.quoter = Quoter(self.model.control_texts())
         threads = native.Threads(1, 1)
         context = native.Context(self.model, cells, threads, sequences=room, abort=flag)
-        self.engine = Engine(context, budget, flag, ["<|im_end|>"], self.quoter)
+        self.engine = Engine(context, budget, flag, ["<|im_end|>"], self.quoter, lambda *_: None)
         self.text = ""
 
     def begin(

@@ -4,7 +4,7 @@ import contextlib
 import mmap
 import threading
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from runtime.llm.engine.protocol import (
     ChatLoaded,
@@ -41,9 +41,13 @@ from runtime.llm.engine.worker.resources import (
     thread_counts,
     usable_cores,
 )
+from runtime.llm.grammar import BadGrammar
 from runtime.llm.models import gguf
 from runtime.llm.replies import THINK, reply_format
 from runtime.llm.values import Sampling
+
+if TYPE_CHECKING:  # loaded with the first grammar
+    from runtime.llm.engine.worker.constraint import Grammars
 
 MARKERS: Final = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "</s>")
 """End-of-turn texts that a model may spell out in ordinary tokens."""
@@ -96,6 +100,8 @@ class ChatModel:
         self._table = threading.Lock()
         """Held to change which engines there are, and while one that does not run is used."""
         self._jobs: dict[int, tuple[str, Prompt]] = {}
+        self._grammars: Grammars | None = None
+        """What compiles grammars, once one was asked for."""
         self.loaded: Final = ChatLoaded(
             kv_bytes_per_token=self._header.kv_bytes_per_token,
             threads=self._threads.one,
@@ -159,7 +165,9 @@ class ChatModel:
             # its own words are a line of a log about something else
             reason = f"the context of {command.budget} tokens cannot be made for this model"
             raise Refused(reason) from error
-        engine = Engine(context, command.budget, self._flag, self._stops, self._quoter)
+        engine = Engine(
+            context, command.budget, self._flag, self._stops, self._quoter, self._rule_of
+        )
         with self._table:
             self._engines[command.engine] = engine
 
@@ -194,8 +202,11 @@ class ChatModel:
             raise Refused("too many prepared prompts")
         try:
             prompt = self._prompt(command)
+            self._rule_of(command.grammar, command.trigger)
         except TemplateFailed as error:
             return Failed(str(error), unfit=True)
+        except BadGrammar as error:
+            return Failed(str(error), bad_grammar=True)
         except native.EngineError as error:
             raise Refused(str(error)) from error
         self._jobs[job] = command.engine, prompt
@@ -217,6 +228,16 @@ class ChatModel:
         after = None if rendering.after is None else quoted.parts(rendering.after)
         thinks = rendering.text.rstrip().endswith(THINK)
         return Prompt(command.messages, tokens, after, thinks, self._format)
+
+    def _rule_of(self, grammar: str, trigger: str) -> native.Rule | None:
+        """The compiled grammar of one reply; raises `BadGrammar`."""
+        if not grammar:
+            return None
+        from runtime.llm.engine.worker.constraint import Grammars
+
+        if self._grammars is None:
+            self._grammars = Grammars(self._model)
+        return self._grammars.rule(grammar, trigger)
 
     def drop(self, job: int) -> None:
         """Forget a prepared prompt."""

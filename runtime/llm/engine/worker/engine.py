@@ -1,7 +1,8 @@
 """A context with its conversations: replies side by side in one batch, and what is kept of them."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
 from runtime.llm.engine.protocol import Ended, Run
@@ -18,6 +19,7 @@ from runtime.llm.engine.worker.conversations import (
 )
 from runtime.llm.engine.worker.prompt import Quoter, join_parts, tokens_of
 from runtime.llm.engine.worker.reply import Finish, Reply, Sink
+from runtime.llm.grammar import BadGrammar
 
 STALL_S: Final = 0.25
 """How long a step may take because of a prompt that is read beside replies under way, about."""
@@ -35,6 +37,10 @@ class _Call(NamedTuple):
     sink: Sink
 
 
+RuleOf = Callable[[str, str], native.Rule | None]
+"""Compiles a grammar with its trigger; raises `BadGrammar`."""
+
+
 class Engine:
     """Generates replies, each in a sequence of its own.
 
@@ -48,7 +54,9 @@ class Engine:
         flag: native.AbortFlag,
         stops: Sequence[str],
         quoter: Quoter,
+        rule_of: RuleOf,
     ) -> None:
+        self._rule_of = rule_of
         self._context = context
         self._budget = budget
         self._flag = flag
@@ -118,7 +126,11 @@ class Engine:
             index += len(part.tokens)
             reply.length += len(part.tokens)
             if part.last:
-                token = reply.sampler.sample(self._context, index)
+                try:
+                    token = reply.sampler.sample(self._context, index)
+                except BadGrammar as error:
+                    self._end(reply, "failed", str(error), bad_grammar=True)
+                    continue
                 finish = reply.take(token, self._context.model.piece(token))
                 if finish is not None:
                     self._end(reply, finish)
@@ -194,9 +206,11 @@ class Engine:
 
     def _start(self, run: Run, prompt: Prompt, sink: Sink) -> None:
         try:
-            sampler = native.Sampler(run.sampling, self._context.model)
-        except native.EngineError as error:
-            sink.end(self._refusal(run, "failed", str(error), len(prompt.tokens)))
+            rule = self._rule_of(run.sampling.grammar, run.sampling.grammar_trigger)
+            sampler = native.Sampler(run.sampling, self._context.model, rule)
+        except (native.EngineError, BadGrammar) as error:
+            ended = self._refusal(run, "failed", str(error), len(prompt.tokens))
+            sink.end(replace(ended, bad_grammar=isinstance(error, BadGrammar)))
             return
         sequence, how, kept, evicted = self._place(run, prompt)
         reply = Reply(run, prompt, sink, how, kept, sequence, sampler, self._stops, self._budget)
@@ -266,7 +280,12 @@ class Engine:
     # --- the end of a reply
 
     def _end(
-        self, reply: Reply, finish: Finish | Literal["aborted", "failed"], reason: str = ""
+        self,
+        reply: Reply,
+        finish: Finish | Literal["aborted", "failed"],
+        reason: str = "",
+        *,
+        bad_grammar: bool = False,
     ) -> None:
         """Let go of a reply; whatever happened, the memory is in order afterwards."""
         self._running.remove(reply)
@@ -277,6 +296,7 @@ class Engine:
             Ended(
                 finish,
                 reason=reason,
+                bad_grammar=bad_grammar,
                 prompt_tokens=reply.prompt_tokens,
                 cached_tokens=reply.plan.keep,
                 completion_tokens=len(reply.pieces),

@@ -6,12 +6,12 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from runtime.llm.engine.protocol import FLAG_BYTES, FLAG_SLOTS
 from runtime.llm.engine.worker import library
 from runtime.llm.replies import MARKS
-from runtime.llm.values import Sampling
+from runtime.llm.values import Sampling, TokenLogprob
 
 os.environ["GGML_NO_BACKTRACE"] = "1"  # else an abort in C first attaches a debugger
 C, LIBRARY = library.load()
@@ -24,6 +24,10 @@ _COLDEST: Final = 1e-6
 _PENALTY_TOKENS: Final = 1 << 16  # last tokens of a reply that penalties count
 _TOP_K_CAP: Final = 1000  # without a top-k first, sampling of 152 k tokens takes 1.8 ms each
 _WARN, _ERROR, _CONTINUED = 3, 4, 5
+
+
+Logits = ctypes.Array[ctypes.c_float]
+"""One number a token, in the memory of the engine."""
 
 
 class EngineError(Exception):
@@ -146,9 +150,10 @@ class Model:
     @property
     def special_texts(self) -> tuple[str, str]:
         """Texts of the begin and end tokens; empty where the vocabulary has none."""
-        return self._text(self._bos), self._text(self._eos)
+        return self.text(self._bos), self.text(self._eos)
 
-    def _text(self, token: int) -> str:
+    def text(self, token: int) -> str:
+        """How the vocabulary writes a token."""
         if not 0 <= token < self.n_vocab:
             return ""
         text: bytes = C.llama_vocab_get_text(self._vocab, token) or b""
@@ -156,7 +161,7 @@ class Model:
 
     def control_texts(self) -> list[str]:
         """Texts of all control tokens."""
-        return [self._text(token) for token in range(self.n_vocab) if self._is_control(token)]
+        return [self.text(token) for token in range(self.n_vocab) if self._is_control(token)]
 
     def _is_control(self, token: int) -> bool:
         return bool(C.llama_vocab_get_attr(self._vocab, token) & C.LLAMA_TOKEN_ATTR_CONTROL)
@@ -203,7 +208,7 @@ class Model:
 
     def _read_piece(self, token: int) -> bytes:
         size = 64
-        is_shown = self._text(token) in MARKS
+        is_shown = self.text(token) in MARKS
         while True:
             out = ctypes.create_string_buffer(size)
             n = C.llama_token_to_piece(self._vocab, token, out, size, 0, is_shown)
@@ -285,6 +290,13 @@ class Context:
         self._batch.seq_id = self._pointers
         self._batch.logits = self._outputs
 
+    def logits(self, index: int) -> Logits:
+        """The memory with a logit for each token, after an output of the last decode."""
+        values = C.llama_get_logits_ith(self.handle, index)
+        return (ctypes.c_float * self.model.n_vocab).from_address(
+            ctypes.cast(values, ctypes.c_void_p).value or 0
+        )
+
     def set_threads(self, threads: Threads) -> None:
         """Compute with so many threads from now on."""
         C.llama_set_n_threads(self.handle, *threads)
@@ -334,15 +346,32 @@ class Context:
             self.handle = None
 
 
+class Rule(Protocol):
+    """What a reply must be, token by token; raises `runtime.llm.grammar.BadGrammar`."""
+
+    def mask(self, logits: Logits) -> None:
+        """Make the tokens that may not come next impossible."""
+        ...
+
+    def accept(self, token: int, data: bytes | None) -> None:
+        """Take the next token and its bytes; None: it ended the reply."""
+        ...
+
+
 class Sampler:
     """A chain of llama.cpp samplers: biases, penalties, then the choice of a token.
 
     Greedy at temperature 0, else top-k, min-p, top-p and temperature before the dice. A temperature
     below 1e-6 counts as 0: logits divided by it are infinite. One sampler serves one reply, whose
-    tokens are what the penalties count.
+    tokens are what the penalties count and what its *rule* is held to.
     """
 
-    def __init__(self, sampling: Sampling, model: Model) -> None:
+    def __init__(self, sampling: Sampling, model: Model, rule: Rule | None = None) -> None:
+        self._model = model
+        self._rule = rule
+        self._alternatives = sampling.logprobs
+        self.logprobs: list[TokenLogprob] = []
+        """Of the tokens so far, where the sampling asks for them."""
         self._chain = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())
         for part in (*self._weights(sampling, model), *self._choice(sampling)):
             C.llama_sampler_chain_add(self._chain, part)
@@ -377,7 +406,31 @@ class Sampler:
 
     def sample(self, context: Context, index: int = -1) -> int:
         """The next token after an output of the last decode: *index* in its batch; -1: the last."""
-        return int(C.llama_sampler_sample(self._chain, context.handle, index))
+        if self._rule is None and self._alternatives is None:
+            return int(C.llama_sampler_sample(self._chain, context.handle, index))
+        logits = context.logits(index)
+        raw = None if self._alternatives is None else bytes(logits)
+        if self._rule is not None:
+            self._rule.mask(logits)
+        token = int(C.llama_sampler_sample(self._chain, context.handle, index))
+        if self._rule is not None:
+            self._rule.accept(token, self._model.piece(token))
+        if raw is not None:
+            self._note(token, raw)
+        return token
+
+    def _note(self, token: int, logits: bytes) -> None:
+        """Keep how likely the token was, and the likeliest ones at its place."""
+        from runtime.llm.engine.worker.odds import Odds
+
+        odds = Odds(logits)
+
+        def told(token: int, top: Sequence[TokenLogprob] = ()) -> TokenLogprob:
+            data = self._model.piece(token) or self._model.text(token).encode()
+            return TokenLogprob(data.decode("utf-8", "replace"), list(data), odds.of(token), top)
+
+        top = [told(other) for other in odds.likeliest(self._alternatives or 0)]
+        self.logprobs.append(told(token, top))
 
     def free(self) -> None:
         """Give the chain back; the object is dead afterwards."""

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Plan, Prompt
+from runtime.llm.values import TokenLogprob
 
 Finish = Literal["stop", "length"]
 
@@ -15,8 +16,8 @@ Finish = Literal["stop", "length"]
 class Sink(Protocol):
     """Takes a reply as it comes."""
 
-    def emit(self, text: str, tokens: int) -> None:
-        """Take the next text and the number of its tokens."""
+    def emit(self, text: str, tokens: int, logprobs: Sequence[TokenLogprob] = ()) -> None:
+        """Take the next text, the number of its tokens, and how likely they were."""
         ...
 
     def end(self, ended: Ended) -> None:
@@ -93,8 +94,9 @@ class Reply:
     def _show(self, text: str) -> None:
         if text:
             self.text += text
-            self.sink.emit(text, len(self.pieces) - self._covered)
-            self._covered = len(self.pieces)
+            begin, self._covered = self._covered, len(self.pieces)
+            logprobs = self.sampler.logprobs[begin : self._covered]
+            self.sink.emit(text, self._covered - begin, logprobs)
 
     def timings(self) -> tuple[float, float]:
         """Milliseconds from the start to the first token, and from there until now."""

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Sequence
 from io import BufferedReader
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -44,6 +45,7 @@ from runtime.llm.engine.protocol import (
 )
 from runtime.llm.engine.worker import resources
 from runtime.llm.engine.worker.resources import Refused
+from runtime.llm.values import TokenLogprob
 
 if TYPE_CHECKING:  # a process imports only what its model needs
     from runtime.llm.engine.worker.chat import ChatModel
@@ -87,11 +89,13 @@ class Pieces:
     def __init__(self, number: int, out: Outbox) -> None:
         self._number, self._out = number, out
         self._text, self._tokens, self._due = "", 0, 0.0
+        self._logprobs: list[TokenLogprob] = []
 
-    def emit(self, text: str, tokens: int) -> None:
+    def emit(self, text: str, tokens: int, logprobs: Sequence[TokenLogprob] = ()) -> None:
         """Take the next text."""
         self._text += text
         self._tokens += tokens
+        self._logprobs += logprobs
         if time.monotonic() >= self._due:
             self._flush()
 
@@ -102,7 +106,8 @@ class Pieces:
         self._out.send(self._number, ended)
 
     def _flush(self) -> None:
-        self._out.send(self._number, Piece(self._text, self._tokens))
+        self._out.send(self._number, Piece(self._text, self._tokens, self._logprobs))
+        self._logprobs = []
         self._text, self._tokens, self._due = "", 0, time.monotonic() + _PAUSE_S
 
 
