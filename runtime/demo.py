@@ -189,7 +189,7 @@ def greeting(course: int, llm: int, bridge: int) -> str:
 Paddock runs. Ctrl-C ends it.
 
   course                 http://127.0.0.1:{course}/
-  language-model server  {address}/  (OpenAI base URL: {address}/v1)
+  language-model server  {address}/  (a chat page; OpenAI base URL: {address}/v1)
   bridge                 {telemetry}/health
 
 Ask the coach:

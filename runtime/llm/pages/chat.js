@@ -22,7 +22,8 @@ const pending = new Set(); // exchanges that changed since they were drawn
 let current = conversations[0] ?? null;
 let models = [];
 let frame = 0;
-let following = true; // whether the end of the conversation is in view
+let following = true; // whether the end of the conversation stays in view
+let lastTop = 0;
 
 /** Connect the page's elements; call once. */
 export function start() {
@@ -44,7 +45,7 @@ export function start() {
   });
   byId("stop").addEventListener("click", () => { stop(); question.focus(); });
   byId("latest").addEventListener("click", () => { toEnd(); question.focus(); });
-  byId("scroll").addEventListener("scroll", () => { following = atEnd(); byId("latest").hidden = following; });
+  byId("scroll").addEventListener("scroll", noteScroll);
   new ResizeObserver(() => { if (following) toEnd(); }).observe(byId("scroll")); // a keyboard comes up
   byId("model").addEventListener("change", () => { save("model", byId("model").value); describeModel(); });
   for (const button of document.querySelectorAll("[data-new-chat]")) {
@@ -165,7 +166,9 @@ async function answer(conversation) {
     saveConversations(conversations);
     showRunning();
     if (conversation === current && exchange.state !== "failed") {
-      speak(exchange.reply ? exchange.reply.slice(0, SPOKEN) : "No reply.");
+      const view = views.get(exchange);
+      view?.refresh();
+      speak(view?.text.textContent.slice(0, SPOKEN) || "No reply.");
     }
   }
 }
@@ -242,6 +245,7 @@ function showRunning() {
   const running = runs.has(current?.id);
   byId("send").hidden = running;
   byId("stop").hidden = !running;
+  byId("keys").textContent = running ? "Escape stops the reply" : "Enter sends, Shift+Enter starts a line";
 }
 
 function atEnd() {
@@ -249,9 +253,19 @@ function atEnd() {
   return box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END;
 }
 
+/** Only whoever scrolls up leaves the end: it also moves away as a text grows or the window shrinks. */
+function noteScroll() {
+  const { scrollTop } = byId("scroll");
+  if (atEnd()) following = true;
+  else if (scrollTop < lastTop) following = false;
+  lastTop = scrollTop;
+  byId("latest").hidden = following;
+}
+
 function toEnd() {
   const box = byId("scroll");
   box.scrollTop = current ? box.scrollHeight : 0;
+  lastTop = box.scrollTop;
   following = true;
   byId("latest").hidden = true;
 }

@@ -13,6 +13,7 @@ const PROVIDERS = {
   managed_gguf: "a file of this server", openai_http: "another server on this machine", ollama: "Ollama",
   none: "nothing is behind it", disabled: "switched off",
 };
+const FIELDS = { chosen: "thread choice", gpu_layers: "GPU layers" };
 const STATES = {
   available: "ready", downloading: "being downloaded", downloadable: "can be downloaded", unavailable: "not available",
 };
@@ -105,10 +106,10 @@ function showModel({ id, meta }, system) {
   ];
   const state = isSystem ? STATES[system.status] ?? system.status : meta.loaded ? "in memory" : "on disk";
   const lit = isSystem ? system.status === "available" : meta.loaded;
-  const said = warming.get(id) ?? (isSystem ? system.error : "") ?? "";
+  const said = warming.get(id) ?? { text: (isSystem && system.error) || "", bad: true };
   const lines = [el("strong", { textContent: modelName(id) }), el("p", { textContent: traits.filter(Boolean).join(" · ") })];
   if (meta.note) lines.push(el("p", { textContent: `It is ${meta.note}.` }));
-  if (said) lines.push(el("p", { className: "note", textContent: said }));
+  if (said.text) lines.push(el("p", { className: said.bad ? "note" : "good", textContent: said.text }));
   if (isSystem && typeof system.progress === "number") {
     lines.push(el("progress", { max: 1, value: system.progress, "aria-label": "Download" }));
   }
@@ -129,7 +130,7 @@ function showEngine({ key, backend, attempts, ...rest }) {
   const shown = [["backend", BACKENDS[backend] ?? backend], ...figures, ...loads];
   return el("li", { className: "card" }, el("h3", { textContent: engineName(key) }),
     el("dl", { className: "figures" }, ...shown.map(([name, value]) => el("div", {},
-      el("dt", { textContent: name.replaceAll("_", " ") }),
+      el("dt", { textContent: FIELDS[name] ?? name.replaceAll("_", " ") }),
       el("dd", { textContent: typeof value === "number" ? count(value) : String(value) })))));
 }
 
@@ -163,17 +164,17 @@ function showRequests({ running, waiting, last }) {
       name ? cell("th", column, name) : el("td")))), el("tbody", {}, ...rows))));
 }
 
-const WORKING = "Being made ready …";
+const WORKING = { text: "Being made ready …" };
 
 async function warm(id) {
   warming.set(id, WORKING);
   look();
   try {
     const { ms } = await call(`health/warm?deep=true&model=${encodeURIComponent(id)}`, { method: "POST" });
-    warming.set(id, `Ready after ${seconds(ms)}.`);
+    warming.set(id, { text: `Ready after ${seconds(ms)}.` });
   } catch (error) {
     const late = error.status === 504;
-    warming.set(id, late ? "It takes more than a minute; the server goes on." : error.message);
+    warming.set(id, { text: late ? "It takes more than a minute; the server goes on." : error.message, bad: true });
   }
   look();
 }
@@ -183,7 +184,7 @@ async function download(id) {
     await call("v1/sysmodel/download", { method: "POST" });
     warming.delete(id);
   } catch (error) {
-    warming.set(id, error.message);
+    warming.set(id, { text: error.message, bad: true });
   }
   look();
 }

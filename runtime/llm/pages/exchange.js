@@ -100,8 +100,7 @@ function showFigures({ waited, first, rate, reply, prompt, kept }) {
     ["First word", first === undefined ? null : seconds(first)],
     ["Rate", rate ? `${rate < 10 ? rate.toFixed(1) : count(Math.round(rate))} tok/s` : null],
     ["Reply", reply === undefined ? null : `${count(reply)} tok`],
-    ["Prompt", prompt === undefined ? null : `${count(prompt)} tok`],
-    ["Kept", prompt === undefined ? null : `${count(kept)} tok`],
+    ["Prompt kept", prompt === undefined ? null : `${count(kept)} of ${count(prompt)} tok`],
   ];
   return el("dl", { className: "figures" }, ...shown.filter(([, value]) => value).map(([name, value]) =>
     el("div", {}, el("dt", { textContent: name }), el("dd", { textContent: value }))));
