@@ -22,6 +22,7 @@ from runtime.llm.api import (
     models,
     pages,
     requests,
+    responses,
     sysmodel,
     tenants,
 )
@@ -64,6 +65,7 @@ GROUPS: Final[tuple[Routes, ...]] = (
     models.routes,
     chat.routes,
     completions.routes,
+    responses.routes,
     embeddings.routes,
     documents.routes,
     tenants.routes,
@@ -72,7 +74,7 @@ GROUPS: Final[tuple[Routes, ...]] = (
     pages.routes,
     pages.files,
 )
-GENERATING: Final = (chat.PATH, completions.PATH)
+GENERATING: Final = (chat.PATH, completions.PATH, responses.PATH)
 EXPOSED: Final = (
     "X-Request-Id",
     "X-Client-Id",

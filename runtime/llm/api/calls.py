@@ -111,7 +111,8 @@ class Reply:
         self.news: list[Event] = []
         """What the last piece, or the end, has added."""
         self._pieces: list[Piece] = []
-        self._events: list[Event] = []
+        self.events: list[Event] = []
+        """What all of its pieces have added."""
         self._parser: ReplyParser | None = None
 
     @property
@@ -127,19 +128,19 @@ class Reply:
     @property
     def content(self) -> str:
         """The text for the reader so far."""
-        return "".join(event.text for event in self._events if isinstance(event, Content))
+        return "".join(event.text for event in self.events if isinstance(event, Content))
 
     @property
     def reasoning(self) -> str:
         """The thought so far."""
-        return "".join(event.text for event in self._events if isinstance(event, Reasoning))
+        return "".join(event.text for event in self.events if isinstance(event, Reasoning))
 
     @property
     def calls(self) -> list[ToolCall]:
         """The tool calls so far."""
-        starts = [event for event in self._events if isinstance(event, ToolStart)]
+        starts = [event for event in self.events if isinstance(event, ToolStart)]
         texts = dict.fromkeys((start.number for start in starts), "")
-        for event in self._events:
+        for event in self.events:
             if isinstance(event, ToolArguments):
                 texts[event.number] += event.text
         return [ToolCall(start.id, start.name, texts[start.number]) for start in starts]
@@ -157,7 +158,7 @@ class Reply:
 
     def _note(self, events: list[Event]) -> None:
         self.news = events
-        self._events += events
+        self.events += events
 
 
 class Form(Protocol):
@@ -273,7 +274,7 @@ async def _whole(
         job = await service.chats.prepare(calls[0])
         replies = await _run(service, ticket, calls, job, form, None)
     return web.Response(
-        body=form.whole(replies).model_dump_json(exclude_none=True).encode(),
+        body=form.whole(replies).model_dump_json(exclude_none=True, by_alias=True).encode(),
         content_type="application/json",
         charset="utf-8",
     )

@@ -195,7 +195,11 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
     call = ChatCall(
         model=model,
         turns=body.turns(),
-        sampling=replace(body.sampling(usual_sampling(settings)), logprobs=body.alternatives()),
+        sampling=replace(
+            body.sampling(usual_sampling(settings)),
+            logprobs=body.alternatives(),
+            grammar=body.form(),
+        ),
         max_tokens=None if reply_only else body.max_tokens,
         max_completion_tokens=min((cap for cap in caps if cap is not None), default=None),
         owner=owner,

@@ -57,6 +57,7 @@ class EngineRecord(Wire):
     key: str
     backend: Backend
     attempts: list[AttemptRecord]
+    n_ctx: int | None = absent("of a chat engine: budget of prompt and reply in tokens")
     compute: ComputeRecord | None = absent("of a chat engine")
 
 
@@ -196,7 +197,13 @@ def _engine(engine: Engine) -> EngineRecord:
     compute = (
         ComputeRecord.model_validate(asdict(loaded)) if isinstance(loaded, ChatLoaded) else None
     )
-    return EngineRecord(key=engine.key, backend=engine.backend, attempts=[attempt], compute=compute)
+    return EngineRecord(
+        key=engine.key,
+        backend=engine.backend,
+        attempts=[attempt],
+        n_ctx=engine.budget or None,
+        compute=compute,
+    )
 
 
 async def _sysmodel(service: Service) -> SysmodelHealth:

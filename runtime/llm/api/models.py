@@ -7,8 +7,10 @@ from typing import Final, Literal
 from aiohttp import web
 from pydantic import Field
 
+from runtime.llm.engine.pool import model_budget
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.models.catalog import Entry
+from runtime.llm.models.gguf import TemplateSource
 from runtime.llm.models.system.providers import BUNDLED
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL
@@ -30,6 +32,11 @@ class ModelMeta(Wire):
     kind: Literal["chat", "embedding"]
     size: int | None = absent("bytes on disk")
     n_ctx_train: int | None = absent("tokens of context that it was trained with")
+    n_ctx: int | None = absent("tokens of prompt and reply that it is served with")
+    chat_template: TemplateSource | None = absent(
+        "of a chat model: its file's, given by the catalog, plain ChatML since the file has none,"
+        " or none: a base model, which gets a chat as a transcript"
+    )
     n_params: int | None = absent()
     quant: str | None = absent("type of most weights")
     loaded: bool
@@ -93,6 +100,9 @@ def _local(service: Service, entry: Entry) -> ModelEntry:
         owned_by="local",
         meta=ModelMeta(
             **vars(meta),
+            n_ctx=model_budget(entry, meta.n_ctx_train or 0, service.settings.default_context)
+            if meta.kind == "chat"
+            else None,
             loaded=service.pool.is_loaded(entry.id),
             selected=entry.id == service.settings.selected_model_id,
             note=_note(entry.path),

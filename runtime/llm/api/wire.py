@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from runtime.llm.api.effects import Effects, NoEffect, Under
+from runtime.llm.api.formats import Grammar, ResponseFormat, grammar_of, own_grammar
 from runtime.llm.engine.protocol import MAX_DEPTH, is_deeper
 from runtime.llm.errors import error_object
 from runtime.llm.values import (
@@ -40,6 +41,8 @@ from runtime.web.wire import Wire
 
 T = TypeVar("T")
 MAX_MESSAGES = 2048
+TEXTS = ("text", "input_text", "output_text")
+"""Types of the parts of a message that are read."""
 MAX_STOPS = 4
 MAX_NAME = 256
 MAX_TOOLS = 128
@@ -80,7 +83,7 @@ class Part(Wire):
     @field_validator("text")
     @classmethod
     def _text_has_text(cls, text: str | None, info: ValidationInfo) -> str | None:
-        if text is None and info.data.get("type") == "text":
+        if text is None and info.data.get("type") in TEXTS:
             raise ValueError("a part of type text needs this field")
         return text
 
@@ -92,8 +95,15 @@ def _branch(content: object) -> str | None:
     return "<text>" if content is None or isinstance(content, str) else None
 
 
+def _some_text(parts: list[Part]) -> list[Part]:
+    if parts and not any(part.type in TEXTS for part in parts):
+        raise ValueError("has no part of the type text; images and sounds are not read")
+    return parts
+
+
 Content = Annotated[
-    Annotated[StrictStr | None, Tag("<text>")] | Annotated[list[Part], Tag("<parts>")],
+    Annotated[StrictStr | None, Tag("<text>")]
+    | Annotated[list[Part], AfterValidator(_some_text), Tag("<parts>")],
     Discriminator(
         _branch,
         custom_error_type="content",
@@ -150,7 +160,7 @@ class Message(Wire):
         role: Role = "system" if self.role == "developer" else self.role
         content = self.content or ""
         if not isinstance(content, str):
-            content = " ".join(part.text or "" for part in content if part.type == "text")
+            content = " ".join(part.text or "" for part in content if part.type in TEXTS)
         if role == "tool":
             return Turn(role, content, tool_call_id=self.tool_call_id or "")
         if role != "assistant":
@@ -337,8 +347,12 @@ class ChatRequest(SamplingFields):
     top_logprobs: Annotated[Annotated[StrictInt, Field(ge=0, le=20)] | None, Under("sampling")] = (
         Field(None, description="and the likeliest tokens at its place, so many; needs logprobs")
     )
-    response_format: Annotated[object, Under("format", usual={"type": "text"})] = None
-    grammar: Annotated[object, Under("format")] = None
+    response_format: Annotated[ResponseFormat | None, Under("format", usual={"type": "text"})] = (
+        Field(None, description="what the text must look like; setting honor_format")
+    )
+    grammar: Annotated[Grammar | None, Under("format")] = Field(
+        None, description="GBNF that the text must match, with the rule root"
+    )
     tools: Annotated[
         Annotated[list[OfferedTool], Field(max_length=MAX_TOOLS)] | None, Under("tools")
     ] = Field(None, description="functions that the reply may call; setting honor_tools")
@@ -365,6 +379,14 @@ class ChatRequest(SamplingFields):
     user: NoEffect = None
     verbosity: NoEffect = None
     web_search_options: NoEffect = None
+
+    def form(self) -> str:
+        """The grammar that the reply is held to, empty for none. Raises `BadField`."""
+        own = own_grammar(self.grammar)
+        asked = grammar_of(self.response_format, "response_format")
+        if own and asked:
+            raise BadField("grammar: cannot be combined with response_format", param="grammar")
+        return own or asked
 
     def alternatives(self) -> int | None:
         """Likeliest tokens to tell of at each place; None: no probabilities. Raises `BadField`."""

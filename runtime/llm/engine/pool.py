@@ -62,6 +62,10 @@ SPARE: Final = 1
 """Encoders above the limit while as many are in use: two models do not wait for each other."""
 REFUSED_S: Final = 60.0
 """How long files that are not an encoder are not tried again, unless they change."""
+_TEMPLATES: Final = {
+    "chatml": "has no chat template; its vocabulary knows ChatML, which is used",
+    "none": "has no chat template: a base model, which gets a chat as a transcript",
+}
 CLOSE_S: Final = 4.5
 FAILURES: Final = 8
 
@@ -454,7 +458,7 @@ class Pool:
                 key = engine_key(entry.id, max_tokens, entry.backend)
                 self.failures.appendleft(self._attempt(key, entry, began, f"failed: {error}"))
             raise
-        budget = model_budget(entry, header, self._settings.default_context)
+        budget = model_budget(entry, header.context_length, self._settings.default_context)
         limit = None if max_tokens is None else min(max_tokens, budget)
         declared = -1 if entry.n_gpu_layers is None else entry.n_gpu_layers
         load = LoadChat(
@@ -605,6 +609,8 @@ class Pool:
                 *(model_id, loaded.threads, loaded.chosen, loaded.prefill_threads),
                 *(loaded.parallel, loaded.library, loaded.gpu_layers, ", ".join(loaded.devices)),
             )
+            if loaded.template in ("chatml", "none"):
+                log.warning("%s %s", model_id, _TEMPLATES[loaded.template])
         model = self._models[model_id] = Model(worker, loaded, spec)
         self._processes.add(model)
         return model
@@ -761,11 +767,13 @@ def cells_for(budget: int, kv_bytes_per_token: int, session_bytes: int, parallel
     return -(-(budget + extra) // CELL_STEP) * CELL_STEP
 
 
-def model_budget(entry: Entry, header: gguf.Header, default_context: int) -> int:
-    """Total tokens a model is run with when the request does not ask for fewer."""
+def model_budget(entry: Entry, trained: int, default_context: int) -> int:
+    """Total tokens a model is run with when the request does not ask for fewer.
+
+    *trained* is what it was trained with; 0: unknown.
+    """
     if entry.context_tokens is not None:
         return entry.context_tokens
-    trained = header.context_length
     return min(trained, default_context) if trained else default_context
 
 

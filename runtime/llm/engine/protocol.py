@@ -304,8 +304,8 @@ class ChatLoaded:
     """What this llama.cpp can compute on, as it names it."""
     gpu_layers: int
     """How many layers of the model were given to a GPU, the output counted as one."""
-    template: Literal["given", "file", "chatml"]
-    """Where the chat template comes from: the command, the file, or the fallback."""
+    template: Literal["given", "file", "chatml", "none"]
+    """Where the chat template comes from: the command, the file, the fallback, or there is none."""
 
 
 @dataclass(frozen=True)

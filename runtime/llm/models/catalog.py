@@ -105,6 +105,8 @@ class Meta:
     n_params: int | None = None
     """None for a split model, whose first file holds only some of them."""
     quant: str | None = None
+    chat_template: gguf.TemplateSource | None = None
+    """Of a chat model."""
 
 
 class _File(NamedTuple):
@@ -277,6 +279,9 @@ class Catalog:
             n_ctx_train=header.context_length or None,
             n_params=None if entry.parts else header.parameters,
             quant=header.quantization or None,
+            chat_template=None
+            if header.embedding_only
+            else header.template_source(entry.chat_template),
         )
 
     def _declared(self, entry: Entry, broken: str | None, texts: Sequence[CatalogText]) -> Entry:

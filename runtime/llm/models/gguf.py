@@ -10,7 +10,7 @@ import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, Literal, NamedTuple
 
 Value = int | float | bool | str | list[int] | None
 
@@ -151,6 +151,11 @@ _BYTE_TOKENS: Final = {"llama": _hex_byte, "rwkv": _escaped_byte}
 _TOKENS: Final = "tokenizer.ggml.tokens"
 
 
+TemplateSource = Literal["given", "file", "chatml", "none"]
+"""Of a chat template: the catalog, the file, the fallback; none: a model that only continues."""
+_CHATML: Final = {b"<|im_start|>", b"<|im_end|>"}
+
+
 class BadModelFile(Exception):
     """The file is no model that an engine may open; the text is for a client."""
 
@@ -171,6 +176,16 @@ class Header:
     chat_template: str | None
     embedding_only: bool
     """The model cannot continue a text."""
+    knows_chatml: bool = False
+    """The vocabulary has the control tokens of ChatML."""
+
+    def template_source(self, given: str | None) -> TemplateSource:
+        """Where the chat template comes from; *given* stands in place of the file's own."""
+        if given:
+            return "given"
+        if self.chat_template:
+            return "file"
+        return "chatml" if self.knows_chatml else "none"
 
 
 class _Reader:
@@ -292,6 +307,11 @@ class Facts:
         self.block_count = self._size("block_count", _LAYERS)
         self.embedding_length = self._size("embedding_length", _WIDTH)
         self.vocab_size = self._vocab_size()
+
+    @property
+    def knows_chatml(self) -> bool:
+        """Whether the vocabulary has the control tokens of ChatML."""
+        return self._vocabulary >= _CHATML
 
     def text(self, key: str) -> str:
         """A text, empty if there is none."""
@@ -488,6 +508,7 @@ def _header(facts: Facts, size: int, parameters: int) -> Header:
         kv_bytes_per_token=facts.kv_bytes_per_token,
         chat_template=template if isinstance(template, str) and template else None,
         embedding_only=facts.embedding_only,
+        knows_chatml=facts.knows_chatml,
     )
 
 

@@ -156,3 +156,43 @@ async def test_choices_differ_and_repeat_with_their_seed(compat: Server) -> None
     once = await texts()
     assert len(set(once)) == 3
     assert await texts() == once
+
+
+async def test_a_chat_tells_how_likely_its_tokens_were(compat: Server) -> None:
+    answer = await compat.ask("recall", "<red>", logprobs=True, top_logprobs=2)
+    tokens = answer.json["choices"][0]["logprobs"]["content"]
+    assert "".join(token["token"] for token in tokens) == SAID
+    for token in tokens:
+        assert bytes(token["bytes"]).decode() == token["token"]
+        first, second = token["top_logprobs"]
+        assert first["token"] == token["token"]  # greedy
+        assert second["logprob"] <= first["logprob"] == token["logprob"] <= 0
+    streamed = [
+        token
+        for frame in chunks(await compat.stream("recall", "<red>", logprobs=True))
+        for choice in frame["choices"]
+        if "logprobs" in choice
+        for token in choice["logprobs"]["content"]
+    ]
+    assert [token["token"] for token in streamed] == [token["token"] for token in tokens]
+    plain = await compat.ask("recall", "<red>")
+    assert "logprobs" not in plain.json["choices"][0]
+    refused = await compat.ask("recall", "<red>", top_logprobs=2)
+    assert (refused.status, refused.error["param"]) == (400, "top_logprobs")
+
+
+@pytest.mark.parametrize("echo", [False, True])
+async def test_a_completion_tells_where_its_likely_tokens_begin(compat: Server, echo: bool) -> None:
+    choice = (await complete(compat, logprobs=1, echo=echo)).json["choices"][0]
+    told = choice["logprobs"]
+    assert len({len(values) for values in told.values()}) == 1
+    for token, offset in zip(told["tokens"], told["text_offset"], strict=True):
+        assert choice["text"][offset:].startswith(token)
+    assert [list(top) for top in told["top_logprobs"]] == [[token] for token in told["tokens"]]
+    frames = chunks(await events(compat, logprobs=1, echo=echo))
+    offsets = [
+        offset
+        for frame in frames
+        for offset in (frame["choices"][0]["logprobs"] or {}).get("text_offset", [])
+    ]
+    assert offsets == told["text_offset"]

@@ -23,7 +23,6 @@ from runtime.llm.engine.sessions import Sessions, conversation_name
 from runtime.llm.errors import LocalInitFailed
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.catalogfile import Declaration
-from runtime.llm.models.gguf import read as read_header
 from runtime.llm.settings import LlmSettings
 from tests.llm.serverkit import until
 
@@ -122,8 +121,7 @@ def test_the_budget_is_the_declared_one_or_the_trained_one_up_to_the_default(
 ) -> None:
     entry = Rig(models).entry("recall")
     told = replace(entry, declared=Declaration(context_tokens=declared))
-    header = replace(read_header(entry.path), context_length=trained)
-    assert model_budget(told, header, default) == budget
+    assert model_budget(told, trained, default) == budget
 
 
 async def test_the_least_recently_used_engine_goes(rig: Rig) -> None:

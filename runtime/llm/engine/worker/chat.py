@@ -27,6 +27,7 @@ from runtime.llm.engine.worker.prompt import (
     Script,
     TemplateBroken,
     TemplateFailed,
+    Transcript,
     is_chatml,
     tokens_of,
     unrenderable,
@@ -74,7 +75,9 @@ class ChatModel:
         if command.gpu_layers and not native.gpu():
             raise Refused("this build of the engine has no GPU support")
         self._flag = native.AbortFlag(flag)
-        self._prompter: Chatml | Renderer = Chatml()
+        kind = self._header.template_source(command.template)
+        self._prompter: Chatml | Transcript | Renderer
+        self._prompter = Transcript() if kind == "none" else Chatml()
         source = command.template or self._header.chat_template
         renderer = Renderer(source) if source and not is_chatml(source) else None
         try:
@@ -93,6 +96,8 @@ class ChatModel:
         self._quoter = Quoter(self._model.control_texts())
         self._format = reply_format(source)
         self._stops = [marker for marker in MARKERS if marker in (source or CHATML)]
+        if kind == "none":
+            self._stops.append(Transcript.stop)
         self._threads = self._choose_threads(command.threads)
         self._parallel = command.parallel or self._choose_parallel()
         self._engines: dict[str, Engine] = {}
@@ -111,7 +116,7 @@ class ChatModel:
             library=native.LIBRARY,
             devices=native.devices(),
             gpu_layers=self._model.gpu_layers,
-            template="given" if command.template else "file" if source else "chatml",
+            template=kind,
         )
 
     def _choose_threads(self, given: int) -> native.Threads:

@@ -229,6 +229,21 @@ class Chatml:
         )
 
 
+class Transcript:
+    """For a base model: who says what, as plain text that it can continue."""
+
+    stop = "\n\nUser:"
+    """Text at which the model would speak for the user."""
+
+    def render(self, script: Script) -> Rendering:
+        """The prompt up to where the reply begins."""
+        messages = script.messages
+        turns = [f"{each['role'].capitalize()}:\n{each['content']}\n\n" for each in messages]
+        start = "Assistant:\n"
+        asked = any(message["role"] == "user" for message in messages[:-1])
+        return Rendering("".join(turns) + start, f"\n\n{turns[-1]}{start}" if asked else None)
+
+
 class _Gone(Exception):
     """The process ended; *in_time*: not by its own limit, so a second try may succeed."""
 

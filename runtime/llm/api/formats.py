@@ -1,0 +1,85 @@
+"""What a reply must look like: the field ``response_format``, or a grammar."""
+
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, StrictBool, StrictStr, Tag
+
+from runtime.llm.grammar import BadGrammar, gbnf_grammar, object_grammar, schema_grammar
+from runtime.web.errors import BadField
+from runtime.web.wire import Wire
+
+Schema = dict[str, object]
+Grammar = Annotated[StrictStr, Field(min_length=1, max_length=64_000)]
+"""GBNF with the rule ``root``."""
+
+
+class TextFormat(Wire):
+    """Any text."""
+
+    type: Literal["text"]
+
+
+class ObjectFormat(Wire):
+    """Any JSON object."""
+
+    type: Literal["json_object"]
+
+
+class NamedSchema(Wire):
+    """A JSON Schema with a name."""
+
+    name: StrictStr | None = None
+    description: StrictStr | None = None
+    schema_: Schema = Field(alias="schema")
+    strict: StrictBool | None = Field(None, description="held to the schema in any case")
+
+
+class SchemaFormat(Wire):
+    """JSON that fits a schema."""
+
+    type: Literal["json_schema"]
+    json_schema: NamedSchema
+
+
+class FlatSchemaFormat(NamedSchema):
+    """JSON that fits a schema, as the Responses interface has it."""
+
+    type: Literal["json_schema"]
+
+
+def _kind(value: object) -> str | None:
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return kind if kind in ("text", "json_object", "json_schema") else None
+
+
+_WRONG = "must have the type text, json_object or json_schema"
+_Any = Annotated[TextFormat, Tag("text")] | Annotated[ObjectFormat, Tag("json_object")]
+_choose = Discriminator(_kind, custom_error_type="format", custom_error_message=_WRONG)
+ResponseFormat = Annotated[_Any | Annotated[SchemaFormat, Tag("json_schema")], _choose]
+"""``response_format`` of a chat."""
+TextOutput = Annotated[_Any | Annotated[FlatSchemaFormat, Tag("json_schema")], _choose]
+"""``text.format`` of a response."""
+
+
+def grammar_of(form: ResponseFormat | TextOutput | None, field: str) -> str:
+    """The grammar that holds a reply to *form*; empty for any text.
+
+    Raises `BadField`, which names *field*, for a schema that cannot be enforced.
+    """
+    if form is None or isinstance(form, TextFormat):
+        return ""
+    if isinstance(form, ObjectFormat):
+        return object_grammar()
+    named = form.json_schema if isinstance(form, SchemaFormat) else form
+    try:
+        return schema_grammar(named.schema_)
+    except BadGrammar as error:
+        raise BadField(f"{field}: {error}", param=field) from error
+
+
+def own_grammar(text: str | None) -> str:
+    """The grammar that a client wrote; raises `BadField`."""
+    try:
+        return gbnf_grammar(text) if text else ""
+    except BadGrammar as error:
+        raise BadField(f"grammar: {error}", param="grammar") from error

@@ -1,0 +1,538 @@
+"""The Responses interface over the same replies; nothing of it is kept between requests."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Final, Literal
+
+from aiohttp import web
+from pydantic import Discriminator, Field, StrictBool, StrictStr, Tag, field_validator
+
+from runtime.llm.api.calls import (
+    ERRORS,
+    HEADERS,
+    Reply,
+    admit,
+    answer,
+    total_of,
+    usual_sampling,
+)
+from runtime.llm.api.completions import begin
+from runtime.llm.api.effects import NoEffect, Under, watch_effects
+from runtime.llm.api.formats import TextOutput, grammar_of
+from runtime.llm.api.wire import (
+    DONE,
+    MAX_MESSAGES,
+    MAX_NAME,
+    MAX_TOOLS,
+    Content,
+    Message,
+    ModelName,
+    OfferedFunction,
+    SamplingFields,
+    Tokens,
+    check_turns,
+    error_frame,
+    pick_tools,
+)
+from runtime.llm.chats import Ticket
+from runtime.llm.replies import Content as Said
+from runtime.llm.replies import Event, Reasoning, ToolArguments, ToolStart
+from runtime.llm.service import SERVICE, body_cap
+from runtime.llm.values import ChatCall, Outcome, Piece, Tool, ToolCall, Turn
+from runtime.web.errors import ApiError, NotFound
+from runtime.web.routes import Routes
+from runtime.web.sse import frame
+from runtime.web.wire import Wire, absent
+
+PATH: Final = "/v1/responses"
+routes = Routes("responses")
+Name = Annotated[StrictStr, Field(min_length=1, max_length=MAX_NAME)]
+Status = Literal["in_progress", "completed", "incomplete"]
+
+
+# --- requests
+
+
+class InputMessage(Wire):
+    """A message of the conversation."""
+
+    type: Literal["message"] = "message"
+    role: Literal["system", "developer", "user", "assistant"]
+    content: Content = None
+
+
+class PastCall(Wire):
+    """A tool call of an earlier reply."""
+
+    type: Literal["function_call"]
+    call_id: Name
+    name: Name
+    arguments: StrictStr
+
+
+class CallOutput(Wire):
+    """The result of a tool call."""
+
+    type: Literal["function_call_output"]
+    call_id: Name
+    output: Content
+
+
+class PastReasoning(Wire):
+    """The thought of an earlier reply, which is not read again."""
+
+    type: Literal["reasoning"]
+
+
+_ITEMS: Final = ("message", "function_call", "function_call_output", "reasoning")
+
+
+def _kind_of_item(item: object) -> str | None:
+    kind = item.get("type") if isinstance(item, dict) else getattr(item, "type", None)
+    return kind if kind in _ITEMS else "message" if kind is None else None
+
+
+InputItem = Annotated[
+    Annotated[InputMessage, Tag("message")]
+    | Annotated[PastCall, Tag("function_call")]
+    | Annotated[CallOutput, Tag("function_call_output")]
+    | Annotated[PastReasoning, Tag("reasoning")],
+    Discriminator(
+        _kind_of_item,
+        custom_error_type="item",
+        custom_error_message="must be one of the items " + ", ".join(_ITEMS),
+    ),
+]
+
+
+def _kind_of_input(value: object) -> str | None:
+    return "<text>" if isinstance(value, str) else "<items>" if isinstance(value, list) else None
+
+
+Input = Annotated[
+    Annotated[StrictStr, Tag("<text>")]
+    | Annotated[list[InputItem], Field(min_length=1, max_length=MAX_MESSAGES), Tag("<items>")],
+    Discriminator(
+        _kind_of_input, custom_error_type="input", custom_error_message="must be text or a list"
+    ),
+]
+
+
+class FunctionKind(Wire):
+    """The only kind of tools."""
+
+    type: Literal["function"]
+
+
+class ResponseTool(OfferedFunction, FunctionKind):
+    """A function that the reply may call."""
+
+
+class ForcedTool(Wire):
+    """The function that must be called."""
+
+    type: Literal["function"]
+    name: Name
+
+
+def _kind_of_choice(choice: object) -> str:
+    return "<word>" if isinstance(choice, str) else "<tool>"
+
+
+ToolChoice = Annotated[
+    Annotated[Literal["none", "auto", "required"], Tag("<word>")]
+    | Annotated[ForcedTool, Tag("<tool>")],
+    Discriminator(_kind_of_choice),
+]
+
+
+class TextOptions(Wire):
+    """What the text must look like."""
+
+    format: Annotated[TextOutput | None, Under("format", usual={"type": "text"})] = None
+
+
+class ResponseRequest(SamplingFields):
+    """A request for a response; unknown fields are ignored."""
+
+    model: ModelName | None = Field(
+        None, description="an id of GET /v1/models; absent: the model that the settings select"
+    )
+    input: Input = Field(description="the user's text, or the whole conversation as items")
+    instructions: StrictStr | None = Field(None, description="a system text before the input")
+    max_output_tokens: Tokens | None = Field(None, description="budget of the reply")
+    stream: StrictBool | None = Field(None, description="Server-Sent Events when true")
+    text: TextOptions | None = None
+    tools: Annotated[
+        Annotated[list[ResponseTool], Field(max_length=MAX_TOOLS)] | None, Under("tools")
+    ] = None
+    tool_choice: Annotated[ToolChoice | None, Under("tools", usual="auto")] = None
+    parallel_tool_calls: Annotated[StrictBool | None, Under("tools", usual=True)] = None
+    previous_response_id: StrictStr | None = Field(
+        None, description="refused: responses are not kept; send the conversation as items"
+    )
+    conversation: object = Field(None, description="refused, as previous_response_id")
+    background: NoEffect = None
+    include: NoEffect = None
+    max_tool_calls: NoEffect = None
+    metadata: NoEffect = None
+    prompt: NoEffect = None
+    prompt_cache_key: NoEffect = None
+    reasoning: NoEffect = None
+    safety_identifier: NoEffect = None
+    service_tier: Annotated[object, Under(None, usual="auto")] = None
+    store: NoEffect = None
+    top_logprobs: NoEffect = None
+    truncation: Annotated[object, Under(None, usual="disabled")] = None
+    user: NoEffect = None
+
+    @field_validator("previous_response_id", "conversation")
+    @classmethod
+    def _nothing_is_kept(cls, value: object) -> object:
+        if value is not None:
+            raise ValueError("responses are not kept here; send the whole conversation as input")
+        return value
+
+    def turns(self) -> list[Turn]:
+        """The conversation as turns."""
+        turns = [Turn("system", self.instructions)] if self.instructions else []
+        if isinstance(self.input, str):
+            return [*turns, Turn("user", self.input)]
+        for item in self.input:
+            match item:
+                case InputMessage():
+                    turns.append(Message(role=item.role, content=item.content).turn())
+                case PastCall():
+                    if not turns or turns[-1].role != "assistant":
+                        turns.append(Turn("assistant", ""))
+                    call = ToolCall(item.call_id, item.name, item.arguments)
+                    calls = (*turns[-1].tool_calls, call)
+                    turns[-1] = turns[-1]._replace(tool_calls=calls)
+                case CallOutput():
+                    text = Message(role="user", content=item.output).turn().content
+                    turns.append(Turn("tool", text, tool_call_id=item.call_id))
+        return turns
+
+    def offer(self, max_chars: int) -> tuple[Sequence[Tool], bool]:
+        """The tools that the reply may call, and whether it must."""
+        tools = [tool.tool() for tool in self.tools or ()]
+        choice = self.tool_choice or "auto"
+        if isinstance(choice, ForcedTool):
+            return pick_tools(tools, "required", choice.name, max_chars)
+        return pick_tools(tools, choice, None, max_chars)
+
+
+# --- answers
+
+
+class OutputText(Wire):
+    """Text of a message, or of a thought."""
+
+    type: Literal["output_text", "reasoning_text"]
+    text: str = ""
+    annotations: list[str] | None = absent("always empty")
+    logprobs: list[str] | None = absent("always empty")
+
+
+class OutputItem(Wire):
+    """A message, a thought or a tool call, told apart by its type."""
+
+    id: str
+    type: Literal["message", "reasoning", "function_call"]
+    status: Status
+    role: Literal["assistant"] | None = absent("of a message")
+    content: list[OutputText] | None = absent("of a message or a thought")
+    summary: list[str] | None = absent("of a thought; always empty")
+    call_id: str | None = absent("of a tool call")
+    name: str | None = absent("of a tool call")
+    arguments: str | None = absent("of a tool call: JSON text")
+
+
+class InputDetails(Wire):
+    """Where the tokens of the prompt came from."""
+
+    cached_tokens: int
+    cache_write_tokens: int = 0
+
+
+class OutputDetails(Wire):
+    """What the tokens of the reply were for."""
+
+    reasoning_tokens: int = Field(0, description="not counted apart")
+
+
+class ResponseUsage(Wire):
+    """Tokens of a response."""
+
+    input_tokens: int
+    input_tokens_details: InputDetails
+    output_tokens: int
+    output_tokens_details: OutputDetails
+    total_tokens: int
+
+
+class Incomplete(Wire):
+    """Why a response is not complete."""
+
+    reason: Literal["max_output_tokens"] = "max_output_tokens"
+
+
+class ResponseObject(Wire):
+    """A response."""
+
+    id: str
+    object: Literal["response"] = "response"
+    created_at: int
+    status: Status
+    model: str
+    output: list[OutputItem]
+    usage: ResponseUsage | None = None
+    error: None = None
+    incomplete_details: Incomplete | None = None
+    instructions: str | None = None
+    max_output_tokens: int | None = None
+    previous_response_id: None = None
+    temperature: float
+    top_p: float
+    parallel_tool_calls: bool
+    tool_choice: ToolChoice
+    tools: list[ResponseTool]
+    text: TextOptions
+    store: Literal[False] = False
+    truncation: Literal["disabled"] = "disabled"
+    metadata: dict[str, str]
+
+
+class ResponseEvent(Wire):
+    """A frame of a stream; the type says which of the other fields it has."""
+
+    type: str
+    sequence_number: int
+    response: ResponseObject | None = absent()
+    output_index: int | None = absent()
+    item: OutputItem | None = absent()
+    item_id: str | None = absent()
+    content_index: int | None = absent()
+    part: OutputText | None = absent()
+    delta: str | None = absent()
+    text: str | None = absent()
+    arguments: str | None = absent()
+    name: str | None = absent()
+    logprobs: list[str] | None = absent()
+
+
+_BLANK: Final = ResponseEvent(type="", sequence_number=0)
+
+
+def event_of(kind: str, **fields: object) -> ResponseEvent:
+    """A frame, not yet numbered."""
+    return _BLANK.model_copy(update={"type": kind, **fields})
+
+
+@routes.post(
+    PATH,
+    before=begin,
+    body_cap=body_cap,
+    context=watch_effects,
+    stream=ResponseEvent,
+    headers=HEADERS,
+    errors=(NotFound, *ERRORS),
+)
+async def respond(
+    request: web.Request, *, body: ResponseRequest
+) -> ResponseObject | web.StreamResponse:
+    """Answer a text or a conversation of items; needs the setting compat."""
+    settings = request.app[SERVICE].settings
+    turns = body.turns()
+    check_turns(turns, settings.max_prompt_chars)
+    tools, must_call = body.offer(settings.max_prompt_chars)
+    grammar = grammar_of(body.text.format if body.text else None, "text.format")
+    call = ChatCall(
+        model=(body.model or "").strip() or settings.selected_model_id,
+        turns=turns,
+        sampling=replace(body.sampling(usual_sampling(settings)), grammar=grammar),
+        max_completion_tokens=body.max_output_tokens,
+        stop=body.stops(),
+        tools=tools,
+        tools_required=must_call,
+        parallel_tools=body.parallel_tool_calls is not False,
+    )
+    ticket = admit(request, call.model)
+    form = ResponseForm(ticket, body, call)
+    return await answer(request, ticket, [call], form, stream=bool(body.stream))
+
+
+class Output:
+    """The items of a response as they grow, and the frames that tell of it."""
+
+    def __init__(self, number: int) -> None:
+        self.items: list[OutputItem] = []
+        self._number = number
+
+    def take(self, event: Event) -> Iterator[ResponseEvent]:
+        """Add an event; fields of the frames that tell of it."""
+        match event:
+            case Said(text):
+                yield from self._add_text("message", text)
+            case Reasoning(text):
+                yield from self._add_text("reasoning", text)
+            case ToolStart(_, call_id, name):
+                yield from self.close()
+                yield from self._open("function_call", call_id=call_id, name=name, arguments="")
+            case ToolArguments(_, text):
+                last = self.items[-1]
+                self._update(arguments=f"{last.arguments}{text}")
+                yield self._told("response.function_call_arguments.delta", delta=text)
+
+    def close(self, status: Status = "completed") -> Iterator[ResponseEvent]:
+        """Complete the last item, if one is under way."""
+        if not self.items or self.items[-1].status != "in_progress":
+            return
+        item = self.items[-1]
+        if item.type == "function_call":
+            yield self._told(
+                "response.function_call_arguments.done", arguments=item.arguments, name=item.name
+            )
+        elif item.content:
+            (part,) = item.content
+            kind = f"response.{part.type}.done"
+            yield self._told(kind, content_index=0, text=part.text, logprobs=part.logprobs)
+            yield self._told("response.content_part.done", content_index=0, part=part)
+        self._update(status=status)
+        yield event_of(
+            "response.output_item.done", output_index=len(self.items) - 1, item=self.items[-1]
+        )
+
+    def _add_text(
+        self, kind: Literal["message", "reasoning"], text: str
+    ) -> Iterator[ResponseEvent]:
+        is_open = self.items and self.items[-1].status == "in_progress"
+        if not is_open or self.items[-1].type != kind:
+            yield from self.close()
+            yield from self._open_text(kind)
+        [old] = self.items[-1].content or [OutputText(type="output_text")]
+        part = old.model_copy(update={"text": old.text + text})
+        self._update(content=[part])
+        yield self._told(
+            f"response.{part.type}.delta", content_index=0, delta=text, logprobs=part.logprobs
+        )
+
+    def _open_text(self, kind: Literal["message", "reasoning"]) -> Iterator[ResponseEvent]:
+        if kind == "message":
+            part = OutputText(type="output_text", annotations=[], logprobs=[])
+            yield from self._open(kind, role="assistant", content=[])
+        else:
+            part = OutputText(type="reasoning_text")
+            yield from self._open(kind, summary=[], content=[])
+        self._update(content=[part])
+        yield self._told("response.content_part.added", content_index=0, part=part)
+
+    def _open(
+        self, kind: Literal["message", "reasoning", "function_call"], **fields: object
+    ) -> Iterator[ResponseEvent]:
+        prefix = {"message": "msg", "reasoning": "rs", "function_call": "fc"}[kind]
+        index = len(self.items)
+        empty = OutputItem(id=f"{prefix}_{self._number}_{index}", type=kind, status="in_progress")
+        self.items.append(empty.model_copy(update=fields))
+        yield event_of("response.output_item.added", output_index=index, item=self.items[-1])
+
+    def _update(self, **fields: object) -> None:
+        self.items[-1] = self.items[-1].model_copy(update=fields)
+
+    def _told(self, kind: str, **fields: object) -> ResponseEvent:
+        index = len(self.items) - 1
+        return event_of(kind, item_id=self.items[-1].id, output_index=index, **fields)
+
+
+class ResponseForm:
+    """A response, or the events of one."""
+
+    choices = 1
+    last = DONE
+
+    def __init__(self, ticket: Ticket, body: ResponseRequest, call: ChatCall) -> None:
+        self._output = Output(ticket.number)
+        self._sent = 0
+        self._empty = ResponseObject(
+            id=f"resp_{ticket.number}",
+            created_at=int(ticket.created),
+            status="in_progress",
+            model=ticket.model,
+            output=[],
+            instructions=body.instructions,
+            max_output_tokens=body.max_output_tokens,
+            temperature=call.sampling.temperature,
+            top_p=call.sampling.top_p,
+            parallel_tool_calls=call.parallel_tools,
+            tool_choice=body.tool_choice or "auto",
+            tools=body.tools or [],
+            text=body.text or TextOptions(),
+            metadata={},
+        )
+
+    def begin(self, reply: Reply) -> bytes:
+        """The frames that a response exists and is under way."""
+        kinds = ("response.created", "response.in_progress")
+        return self._frames(event_of(kind, response=self._empty) for kind in kinds)
+
+    def add(self, reply: Reply, piece: Piece) -> bytes:
+        """A frame for each thing that the piece adds."""
+        return self._frames(told for event in reply.news for told in self._output.take(event))
+
+    def end(self, reply: Reply) -> bytes:
+        """The last things, and that the last item is complete."""
+        return self.add(reply, Piece("")) + self._frames(self._output.close(_status(reply)))
+
+    def finish(self, replies: Sequence[Reply]) -> bytes:
+        """The frame with the whole response."""
+        response = self._response(replies)
+        return self._frames([event_of(f"response.{response.status}", response=response)])
+
+    def fail(self, error: ApiError) -> bytes:
+        """The frame with the error."""
+        return error_frame(error)
+
+    def whole(self, replies: Sequence[Reply]) -> ResponseObject:
+        """The response."""
+        (reply,) = replies
+        for event in reply.events:
+            list(self._output.take(event))
+        list(self._output.close(_status(reply)))
+        return self._response(replies)
+
+    def _response(self, replies: Sequence[Reply]) -> ResponseObject:
+        status = _status(replies[0])
+        return self._empty.model_copy(
+            update={
+                "status": status,
+                "output": self._output.items,
+                "usage": response_usage(total_of(replies)),
+                "incomplete_details": Incomplete() if status == "incomplete" else None,
+            }
+        )
+
+    def _frames(self, events: Iterable[ResponseEvent]) -> bytes:
+        frames = []
+        for event in events:
+            numbered = event.model_copy(update={"sequence_number": self._sent})
+            self._sent += 1
+            frames.append(frame(numbered.model_dump_json(by_alias=True).encode(), event.type))
+        return b"".join(frames)
+
+
+def _status(reply: Reply) -> Literal["completed", "incomplete"]:
+    return "incomplete" if reply.outcome.finish == "length" else "completed"
+
+
+def response_usage(outcome: Outcome) -> ResponseUsage | None:
+    """The usage of a finished reply; None: the provider did not count, which is not 0."""
+    prompt, completion = outcome.prompt_tokens, outcome.completion_tokens
+    if prompt is None or completion is None:
+        return None
+    return ResponseUsage(
+        input_tokens=prompt,
+        input_tokens_details=InputDetails(cached_tokens=outcome.cached_tokens),
+        output_tokens=completion,
+        output_tokens_details=OutputDetails(),
+        total_tokens=prompt + completion,
+    )
