@@ -75,7 +75,7 @@ async def test_the_usage_comes_behind_the_finish_and_only_if_asked_for(
     server: Server, options: dict[str, bool] | None, told: bool
 ) -> None:
     events = await server.stream("recall", "<red>", stream_options=options)
-    whole = await server.ask("recall", "<red>")
+    whole = await server.ask("recall", "<red>", headers={"X-Client-Id": "another"})
 
     frames = chunks(events)
     if told:

@@ -79,14 +79,15 @@ async def test_leaving_the_queue_does_not_touch_the_one_that_runs(
     async with server.streaming("endless") as running:
         await running.piece()
         async with asked(server, "recall", "<gold>", stream=stream) as number:
-            await until(lambda: server.service.chats.local._waiting.keys() == {number})
+            waiting = server.service.chats.local._waiting
+            await until(lambda: [ticket.number for ticket in waiting] == [number])
         await left(server, number)
         for _ in range(5):
             await running.piece()
         assert server.service.chats.local.running == 1
-        waiting = asyncio.ensure_future(server.ask("recall", "<red>"))
-        await until(lambda: bool(server.service.chats.local._waiting))
-    assert (await waiting).said == REPLIES["<red>"]
+        other = asyncio.ensure_future(server.ask("recall", "<red>"))
+        await until(lambda: bool(waiting))
+    assert (await other).said == REPLIES["<red>"]
 
 
 async def test_leaving_while_the_model_loads_leaves_the_load_to_the_others(server: Server) -> None:

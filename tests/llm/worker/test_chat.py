@@ -170,8 +170,12 @@ def test_an_abort_in_the_decode_ends_within_a_token(babbler: Worker) -> None:
 
 def test_an_abort_ends_one_of_two_replies(endless: Path) -> None:
     with engine(endless, budget=CONTEXT, parallel=2) as started:
-        first = started.start([("user", "<red>")], slot=0)
-        second = started.start([("user", "<green>")], slot=1)
+        jobs = [started.prepare([("user", secret)]) for secret in ("<red>", "<green>")]
+        assert all(isinstance(job, Prepared) for job in jobs)
+        first, second = (
+            started.send(Run(number, None, GREEDY, 0, [], slot=slot))
+            for slot, number in enumerate(job.job for job in jobs if isinstance(job, Prepared))
+        )
         seen: set[int] = set()
         while len(seen) < 2:
             started.expect(Piece)
