@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, Final, Literal
 
+import numpy as np
 import orjson
 from aiohttp import web
 from pydantic import ConfigDict, Field, StrictInt, StrictStr, WithJsonSchema
@@ -99,6 +100,13 @@ class FramesRequest(Plain):
         return SessionMeta(**self.model_dump(exclude={"frames", "columns"}))
 
 
+PEDALS: Final = {
+    "throttle_pct": "throttle_pct: no value is above 1; it is kept in %, so that 1 is one percent",
+    "brake_bar": "brake_bar: no value is above 1; it is kept in bar",
+}
+DOUBTED_FROM: Final = 20
+
+
 class RejectedFrame(Values):
     """Something of a batch that was left out."""
 
@@ -125,6 +133,9 @@ class FramesAnswer(Values):
     rejected: list[RejectedFrame]
     n_ignored: int = Field(description="keys whose values were not kept, or not all of them")
     ignored: list[IgnoredKey] = Field(description="the first twenty of them, by name")
+    doubts: list[str] | None = absent(
+        "columns whose unit is doubtful: a pedal that never leaves 0 to 1, of twenty frames or more"
+    )
 
 
 class FrameRequest(Plain):
@@ -246,6 +257,7 @@ class _Intake:
         self._n_frames = self._n_rejected = self._first_idx = self._last_idx = 0
         self._rejected: list[Rejected] = []
         self._ignored: dict[str, Ignored] = {}
+        self._most = dict.fromkeys(PEDALS, 0.0)
 
     async def store_some(self, frames: list[object]) -> None:
         """Store a group of frames, of which none need be usable."""
@@ -272,6 +284,9 @@ class _Intake:
         self.n_appended += len(batch.frames)
         self._reject(before, batch.n_rejected, batch.rejected)
         self._ignored = {key.name: key for key in _ignored(batch, done)} | self._ignored
+        for name, most in self._most.items():
+            column = batch.frames.columns[name]
+            self._most[name] = float(np.fmax.reduce(np.abs(column), initial=most))
 
     def _reject(self, before: int, count: int, rejected: Sequence[Rejected]) -> None:
         self._n_rejected += count
@@ -292,7 +307,12 @@ class _Intake:
             rejected=self._rejected,
             n_ignored=len(self._ignored),
             ignored=sorted(self._ignored.values())[:REASONS_KEPT],
+            doubts=self._doubts() or None,
         )
+
+    def _doubts(self) -> list[str]:
+        small = [name for name, most in self._most.items() if 0.0 < most <= 1.0]
+        return [PEDALS[name] for name in small] if self.n_appended >= DOUBTED_FROM else []
 
 
 def _parse_lines(lines: Sequence[bytes]) -> tuple[list[object], int]:

@@ -272,3 +272,14 @@ async def test_corners_of_two_unnamed_circuits_are_kept_apart(shared_bridge: Bri
     history = profile["corner_history"]
     assert {"C1 (two-club)", "C1 (two-hair)"} <= set(history)
     assert all(len({one["session_id"] for one in scores}) == 1 for scores in history.values())
+
+
+@pytest.mark.parametrize(("full", "doubted"), [(1.0, True), (100.0, False)])
+async def test_a_throttle_that_seems_to_be_a_fraction_is_doubted(
+    shared_bridge: Bridge, full: float, doubted: bool
+) -> None:
+    frames = [{"t": n / 10, "throttle": full * (n % 11) / 10} for n in range(50)]
+    body = {"frames": frames}
+    done = await shared_bridge.ok("POST", f"/session/pedal-{full}/frames", body)
+
+    assert [doubt.split(":")[0] for doubt in done.get("doubts", [])] == ["throttle_pct"] * doubted
