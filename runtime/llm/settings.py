@@ -10,6 +10,7 @@ import psutil
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
+from runtime.llm.models.download import check_source
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.values import MAX_PARALLEL, SYSTEM_MODEL
 from runtime.web.auth import check_key
@@ -74,6 +75,9 @@ class LlmSettings(Settings):
     allowed_hosts: HostNames = Field([], description="further host names to accept")
     models_dir: Annotated[Path | None, BeforeValidator(_check_folder)] = Field(
         None, description="folder of model files; data_dir/models"
+    )
+    model_hub: Annotated[str, AfterValidator(check_source)] = Field(
+        "https://huggingface.co", description="where `pull hf:owner/repo:file` asks; or a mirror"
     )
     data_dir: Annotated[Path, BeforeValidator(_check_folder)] = Field(
         default_factory=user_data_dir, description="folder of the server's data"

@@ -9,7 +9,7 @@ import re
 import shutil
 import stat
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,7 @@ T = TypeVar("T")
 
 MAX_REDIRECTS: Final = 5
 NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+_MOVED: Final = (301, 302, 303, 307, 308)
 _CHUNK: Final = 1 << 20
 _READ: Final = 1 << 18
 _HASHED_AT_ONCE: Final = 1 << 24
@@ -57,6 +58,8 @@ class Source(NamedTuple):
     url: str
     sha256: str
     size: int
+    token: str = ""
+    """Sent to the host of `url` and to no other one."""
 
 
 class Pace(NamedTuple):
@@ -116,14 +119,38 @@ def _part_of(target: Path) -> Path:
     return target.with_name(target.name + ".part")
 
 
-async def size_of(url: str, stall_s: float = Pace().stall_s) -> int | None:
+async def size_of(url: str, stall_s: float = Pace().stall_s, token: str = "") -> int | None:
     """The size in bytes that *url* declares; None if it declares none.
 
     Raises `TransferFailed`.
     """
     with _translate_errors():
-        async with open_source(url, 0, None, stall_s) as opened:
+        async with open_source(url, 0, None, stall_s, token) as opened:
             return opened.total
+
+
+async def ask_head(url: str, token: str, names: Sequence[str]) -> dict[str, str]:
+    """Headers of the first answer that has one of the *names*, empty where it lacks them.
+
+    Only the host of *url* is asked. Raises `TransferFailed`.
+    """
+    check_source(url)
+    stall_s, first = Pace().stall_s, url
+    with _translate_errors():
+        async with _session(_host(url), stall_s) as (session, _):
+            for _ in range(MAX_REDIRECTS + 1):
+                headers = _identity(token)
+                async with session.head(url, headers=headers, allow_redirects=False) as response:
+                    told = {name: _header(response, name) for name in names}
+                    if any(told.values()):
+                        return told
+                    url = urljoin(url, _header(response, "Location"))
+                    if response.status in _MOVED and _origin(url) == _origin(first):
+                        continue
+                    if response.status in _MOVED or response.status == 200:
+                        return told
+                    raise TransferFailed("http_error", _status(response))
+    raise TransferFailed("redirect_refused", f"more than {MAX_REDIRECTS} redirects")
 
 
 class Transfer:
@@ -181,7 +208,8 @@ class Transfer:
 
     async def _fetch(self) -> None:
         part, url = self._part, self._source.url
-        async with open_source(url, part.size, part.validator, self._pace.stall_s) as opened:
+        stall_s, token = self._pace.stall_s, self._source.token
+        async with open_source(url, part.size, part.validator, stall_s, token) as opened:
             if opened.total is not None and opened.total != self._source.size:
                 await in_thread(part.drop)
                 raise TransferFailed("size_mismatch", "the source has another size than declared")
@@ -359,23 +387,23 @@ def check_source(url: str) -> str:
 
 @asynccontextmanager
 async def open_source(
-    url: str, offset: int, validator: str | None, stall_s: float
+    url: str, offset: int, validator: str | None, stall_s: float, token: str = ""
 ) -> AsyncIterator[Opened]:
     """Open *url* at *offset* if it is still the version *validator*, else at 0.
 
     Raises `TransferFailed`, `TimeoutError` and what the network raises.
     """
     check_source(url)
-    opener = _open_file if urlsplit(url).scheme == "file" else _open_http
-    async with opener(url, offset, validator, stall_s) as opened:
+    if urlsplit(url).scheme == "file":
+        opening = _open_file(url, offset, validator)
+    else:
+        opening = _open_http(url, offset, validator, stall_s, token)
+    async with opening as opened:
         yield opened
 
 
 @asynccontextmanager
-async def _open_file(
-    url: str, offset: int, validator: str | None, stall_s: float
-) -> AsyncIterator[Opened]:
-    del stall_s  # a disk has no bound that could be enforced
+async def _open_file(url: str, offset: int, validator: str | None) -> AsyncIterator[Opened]:
     path = Path(url2pathname(urlsplit(url).path))
     try:
         file = await in_thread(path.open, "rb")
@@ -398,17 +426,36 @@ async def _open_file(
 
 @asynccontextmanager
 async def _open_http(
-    url: str, offset: int, validator: str | None, stall_s: float
+    url: str, offset: int, validator: str | None, stall_s: float, token: str
 ) -> AsyncIterator[Opened]:
-    resolver = GuardedResolver(loopback if is_local_name(_host(url)) else reachable)
-    connector = aiohttp.TCPConnector(resolver=resolver, force_close=True)
-    session = plain_session(connector, sock_connect=_CONNECT_S, sock_read=stall_s)
-    headers = {"Accept-Encoding": "identity"}
+    headers = _identity(token)
     if offset and validator is not None:
         headers |= {"Range": f"bytes={offset}-", "If-Range": validator}
-    async with session, AsyncExitStack() as stack:
+    async with _session(_host(url), stall_s) as (session, resolver), AsyncExitStack() as stack:
         response = await _follow(session, stack, resolver, url, headers)
         yield _accept(response, offset, stall_s)
+
+
+@asynccontextmanager
+async def _session(
+    host: str, stall_s: float
+) -> AsyncIterator[tuple[aiohttp.ClientSession, GuardedResolver]]:
+    """A session that reaches *host* if it may be reached, and what decides about further hosts."""
+    resolver = GuardedResolver(loopback if is_local_name(host) else reachable)
+    connector = aiohttp.TCPConnector(resolver=resolver, force_close=True)
+    async with plain_session(connector, sock_connect=_CONNECT_S, sock_read=stall_s) as session:
+        yield session, resolver
+
+
+def _identity(token: str) -> dict[str, str]:
+    """Headers of a request for plain bytes."""
+    authorization = {"Authorization": f"Bearer {token}"} if token else {}
+    return {"Accept-Encoding": "identity", **authorization}
+
+
+def _origin(url: str) -> tuple[str, str]:
+    split = urlsplit(url)
+    return split.scheme, split.netloc
 
 
 async def _follow(
@@ -423,9 +470,11 @@ async def _follow(
     for _ in range(MAX_REDIRECTS + 1):
         request = session.get(url, headers=headers, allow_redirects=False)
         response = await stack.enter_async_context(request)
-        if response.status not in (301, 302, 303, 307, 308):
+        if response.status not in _MOVED:
             return response
         url = urljoin(url, response.headers.get("Location", ""))
+        if _origin(url) != _origin(first):
+            headers = {name: headers[name] for name in headers if name != "Authorization"}
         resolver.rule = check_hop(first, url)
         response.close()
     raise TransferFailed("redirect_refused", f"more than {MAX_REDIRECTS} redirects")
@@ -459,7 +508,7 @@ def _accept(response: aiohttp.ClientResponse, offset: int, stall_s: float) -> Op
     elif response.status == 416:
         raise TransferFailed("range_refused", "the source cannot continue the download")
     else:
-        raise TransferFailed("http_error", f"the source answered with status {response.status}")
+        raise TransferFailed("http_error", _status(response))
     return Opened(start, _validator(response), total, _body(response, stall_s))
 
 
@@ -470,6 +519,10 @@ async def _body(response: aiohttp.ClientResponse, stall_s: float) -> AsyncIterat
         if not data:
             return
         yield data
+
+
+def _status(response: aiohttp.ClientResponse) -> str:
+    return f"the source answered with status {response.status}"
 
 
 def _validator(response: aiohttp.ClientResponse) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from runtime.llm.commands.pull import encoder, files
+from runtime.llm.commands.pull import encoder, files, hub
 from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, waiting_files
 from runtime.llm.commands.pull.minilm import MINILM
 from runtime.llm.models.download import NO_SPACE
@@ -24,6 +24,9 @@ EXAMPLES: Final = """examples:
       the sentence encoder all-MiniLM-L6-v2, for embeddings and for search in documents
   python -m runtime.llm pull https://example.org/models/small.gguf --sha256 0123...cdef
       a chat model; the page that offers a file usually shows its SHA-256 too
+  python -m runtime.llm pull hf:owner/repo:small-q4_k_m.gguf
+      a file of a Hugging Face hub, with the checksum that the hub names; owner/repo@revision works
+      too, --mirror ADDRESS asks another hub, and HF_TOKEN opens what is private
 
 A download that was cut off goes on when the same command is given again; its bytes lie in the
 subfolder .pull, which may be deleted. A running server lists a new model at once. The models
@@ -34,11 +37,12 @@ folder."""
 def main(argv: Sequence[str]) -> int:
     """Bring a model; the exit code: 0 it is there, 1 it is not, 2 misused, 130 interrupted."""
     chosen = _parser().parse_args(argv)
-    models = folder_of(chosen, os.environ).absolute()
+    settings = settings_of(chosen, os.environ)
+    models = settings.models_folder.absolute()
     # What the processes of the server log is no reading for this one's user.
     logging.getLogger("runtime").addHandler(logging.NullHandler())
     try:
-        report = _bring(chosen, models)
+        report = _bring(chosen, models, settings.model_hub)
     except PullFailed as problem:
         return _fail(str(problem), problem.status)
     except OSError as problem:
@@ -50,11 +54,16 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def folder_of(chosen: argparse.Namespace, environ: Mapping[str, str]) -> Path:
-    """The models folder, by the same settings as the server's."""
-    flags = {"models-dir": chosen.models_dir, "data-dir": chosen.data_dir, "config": chosen.config}
+def settings_of(chosen: argparse.Namespace, environ: Mapping[str, str]) -> LlmSettings:
+    """The same settings as the server's: the models folder, the hub."""
+    flags = {
+        "models-dir": chosen.models_dir,
+        "data-dir": chosen.data_dir,
+        "config": chosen.config,
+        "model-hub": chosen.mirror,
+    }
     given = [f"--{flag}={value}" for flag, value in flags.items() if value is not None]
-    return LlmSettings.load(given, environ).models_folder
+    return LlmSettings.load(given, environ)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,9 +76,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     named = ", ".join(NAMED)
     add = parser.add_argument
-    add("model", metavar="MODEL", help=f"{named}, or the address or path of a .gguf or .onnx file")
-    add("--sha256", type=_digest, metavar="HEX", help="checksum; needed for an address")
+    add(
+        "model",
+        metavar="MODEL",
+        help=f"{named}, hf:owner/repo:file, or address or path of a .gguf or .onnx file",
+    )
+    add(
+        "--sha256",
+        type=_digest,
+        metavar="HEX",
+        help="checksum; needed for an address, a hub names it",
+    )
     add("--size", type=_bytes, metavar="BYTES", help="size; needed where the source tells none")
+    add(
+        "--mirror", metavar="ADDRESS", help="hub to take hf: files from; else the setting model_hub"
+    )
     add("--name", help="id of the model in the server; else its file name without the ending")
     add("--vocab", metavar="FILE", help="address or path of an ONNX model's vocabulary")
     add("--vocab-sha256", type=_digest, metavar="HEX", help="its checksum")
@@ -93,7 +114,7 @@ def _bytes(text: str) -> int:
     return int(text)
 
 
-def _bring(chosen: argparse.Namespace, models: Path) -> str:
+def _bring(chosen: argparse.Namespace, models: Path, address: str) -> str:
     recipe = NAMED.get(chosen.model)
     if recipe is not None:
         foreign = (chosen.sha256, chosen.size, chosen.name, chosen.vocab, chosen.vocab_sha256)
@@ -106,6 +127,8 @@ def _bring(chosen: argparse.Namespace, models: Path) -> str:
         raise Misused("--vocab-sha256 needs --vocab")
     vocab = Origin(chosen.vocab, chosen.vocab_sha256) if chosen.vocab is not None else None
     model = Origin(chosen.model, chosen.sha256, chosen.size)
+    if chosen.model.startswith(hub.SCHEME):
+        model = hub.find(model, address, os.environ.get("HF_TOKEN", "").strip())
     return files.bring(files.Request(model, vocab, chosen.name, chosen.force), models)
 
 

@@ -3,10 +3,11 @@
 import asyncio
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
@@ -144,6 +145,20 @@ class Origin:
     """Lower-case hex; None only for a file on this disk."""
     size: int | None = None
     """Bytes; None: as the source says."""
+    label: str = ""
+    """What the user wrote in place of the address."""
+    token: str = field(default="", repr=False)
+    """Sent to the host of the address, and to no other one."""
+
+    @property
+    def shown(self) -> str:
+        """What may be printed: an address without user, query and fragment, which may be keys."""
+        if self.label or "//" not in self.given:
+            return self.label or self.given
+        plain = re.split(r"[?#]", self.given, maxsplit=1)[0]
+        scheme, _, rest = plain.partition("//")
+        host, slash, path = rest.partition("/")
+        return f"{scheme}//{host.rpartition('@')[2]}{slash}{path}"
 
     @cached_property
     def url(self) -> str:
@@ -153,7 +168,7 @@ class Origin:
         try:
             return check_source(self.given)
         except ValueError as problem:
-            raise Misused(f"{self.given}: {problem}") from None
+            raise Misused(f"{self.shown}: {problem}") from None
 
     @property
     def path(self) -> Path | None:
@@ -171,15 +186,15 @@ class Origin:
         """The checksum: as given, else of the file itself. Raises `PullFailed`, `Misused`."""
         path = self.path
         if path is not None and not path.is_file():
-            raise PullFailed(f"there is no file {self.given}")
+            raise PullFailed(f"there is no file {self.shown}")
         if self.sha256 is not None:
             return self.sha256
         if path is None:
-            raise Misused(f"{self.given}: a download needs its checksum, --sha256 HEX")
+            raise Misused(f"{self.shown}: a download needs its checksum, --sha256 HEX")
         try:
             return sha256_of(path)
         except OSError as problem:
-            raise PullFailed(f"{self.given} cannot be read: {problem.strerror}") from None
+            raise PullFailed(f"{self.shown} cannot be read: {problem.strerror}") from None
 
 
 def fetch(origin: Origin, digest: str, room: Path, most: int | None = None) -> Path:
@@ -191,13 +206,13 @@ def fetch(origin: Origin, digest: str, room: Path, most: int | None = None) -> P
     if waiting.is_file() and sha256_of(waiting) == digest:
         return waiting
     try:
-        size = origin.size or asyncio.run(size_of(origin.url))
+        size = origin.size or asyncio.run(size_of(origin.url, token=origin.token))
         if size is None:
             raise PullFailed("the source does not say how large the file is; give its --size BYTES")
         if most is not None and size > most:
             raise PullFailed(f"{origin.file_name} has {size} bytes, more than {most}")
         what = "copying" if origin.path else "downloading"
-        asyncio.run(_transfer(Source(origin.url, digest, size), waiting, what))
+        asyncio.run(_transfer(Source(origin.url, digest, size, origin.token), waiting, what))
     except TransferFailed as failure:
         for part in room.glob("*.part"):
             if not part.stat().st_size:
@@ -230,12 +245,12 @@ def _explain(failure: TransferFailed, origin: Origin, room: Path) -> str:
     texts = {
         "unreachable": f"{host} cannot be reached; is there a network?",
         "disk_full": f"there is not enough free space in {room.parent}",
-        "checksum_mismatch": f"{origin.given} is not the file with that checksum; it is not kept",
-        "size_mismatch": f"{origin.given} does not have the declared size",
-        "source_missing": f"there is no file {origin.given}",
+        "checksum_mismatch": f"{origin.shown} is not the file with that checksum; it is not kept",
+        "size_mismatch": f"{origin.shown} does not have the declared size",
+        "source_missing": f"there is no file {origin.shown}",
         "disk_error": f"{room.parent} cannot be written",
     }
-    text = texts.get(failure.reason, f"{origin.given}: {failure}")
+    text = texts.get(failure.reason, f"{origin.shown}: {failure}")
     cause = failure.__cause__
     if failure.reason == "disk_error" and isinstance(cause, OSError) and cause.strerror:
         text += f": {cause.strerror}"

@@ -90,7 +90,7 @@ def target_name(origin: Origin, wanted: str | None) -> FileName:
         name = file_name(f"{wanted}.{source.format}")
     if name is None:
         raise Misused(
-            f"{text or origin.given} is no name of a model file: it must end in .gguf or .onnx and"
+            f"{text or origin.shown} is no name of a model file: it must end in .gguf or .onnx and"
             " hold no slash; --name NAME gives another one"
         )
     if name.id == SYSTEM_MODEL:
