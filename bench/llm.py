@@ -62,7 +62,7 @@ class Side(NamedTuple):
     server: Server
     model: str
 
-    def ask(self, messages: Sequence[Message], tokens: int = REPLY) -> Reply:
+    def ask(self, messages: Sequence[Message], tokens: int = REPLY, client: str = "bench") -> Reply:
         """Have a conversation continued, greedily."""
         body = {
             "model": self.model,
@@ -75,7 +75,7 @@ class Side(NamedTuple):
         request = urllib.request.Request(
             f"{self.server.url}/v1/chat/completions",
             json.dumps(body).encode(),
-            {"Content-Type": "application/json"},
+            {"Content-Type": "application/json", "User-Agent": client},
         )
         began = time.perf_counter()
         first = 0.0
@@ -137,10 +137,14 @@ def later_turn(side: Side) -> dict[str, float]:
 
 def several(side: Side, clients: int) -> dict[str, float]:
     """Tokens a second of all replies together when so many clients ask at once."""
-    asked = [[{"role": "user", "content": f"{STORY} Car {n}."}] for n in range(clients)]
+
+    def ask(client: int) -> Reply:
+        text = f"{STORY} Car {client}."
+        return side.ask([{"role": "user", "content": text}], client=f"bench-{client}")
+
     began = time.perf_counter()
     with ThreadPoolExecutor(clients) as pool:
-        replies = list(pool.map(side.ask, asked))
+        replies = list(pool.map(ask, range(clients)))
     total = sum(reply.tokens for reply in replies)
     return {f"{clients} clients, tokens a second together": total / (time.perf_counter() - began)}
 
@@ -152,12 +156,13 @@ def best_of(rounds: int, sides: Sequence[Side], works: Sequence[Work]) -> list[d
     """The best value of each figure and side."""
     best: list[dict[str, float]] = [{} for _ in sides]
     for side in sides:
-        side.ask([{"role": "user", "content": STORY}])  # loads the model, and pages it in
+        side.ask([{"role": "user", "content": STORY}], 4)  # loads the model, and pages it in
     for work in works:
         for _ in range(rounds):
             for side, kept in zip(sides, best, strict=True):
                 for what, value in work(side).items():
                     kept[what] = max(kept.get(what, value), value)
+        sys.stderr.write(f"{best}\n")  # for whoever waits
     return best
 
 
@@ -205,7 +210,7 @@ def compare(load: Load, peer: Path | None, threads: int, rounds: int, flags: lis
             beside = f"llama.cpp's server {abs(other):,.1f} ({ratio:.2f})"
         rows.append(Figure(what, f"{abs(value):,.1f}", beside))
     how = f"both with {threads} threads" if threads else "as installed"
-    show(f"{load.title}, {how}", rows)
+    show(", ".join([load.title, how, *([" ".join(flags)] if flags else [])]), rows)
 
 
 def install(wheels: Path | None) -> tuple[Path | None, Path | None]:
@@ -236,7 +241,7 @@ def main() -> int:
     rounds = 1 if options.quick else 4
     TOOLS.mkdir(parents=True, exist_ok=True)
     peer, instruct = install(options.wheels)
-    few: list[Work] = [speed, partial(prompt_speed, laps=10)]
+    few: list[Work] = [speed, partial(prompt_speed, laps=4)]
     every: list[Work] = [*few, later_turn, *(partial(several, clients=n) for n in CLIENTS)]
     loads = []
     if options.model is not None:
