@@ -209,7 +209,7 @@ def compare(load: Load, peer: Path | None, threads: int, rounds: int, flags: lis
             ratio = value / other if value > 0 else other / value
             beside = f"llama.cpp's server {abs(other):,.1f} ({ratio:.2f})"
         rows.append(Figure(what, f"{abs(value):,.1f}", beside))
-    how = f"both with {threads} threads" if threads else "as installed"
+    how = f"both with {threads} thread{'s'[: threads > 1]}" if threads else "as installed"
     show(", ".join([load.title, how, *([" ".join(flags)] if flags else [])]), rows)
 
 
@@ -235,6 +235,7 @@ def main() -> int:
     """Print the tables."""
     parser = arguments("llm", __doc__)
     parser.add_argument("--wheels", type=Path, metavar="FOLDER", help="where the wheels lie")
+    parser.add_argument("--threads", type=int, help="with so many only; 0: as installed")
     parser.add_argument("--model", type=Path, help="measure this GGUF file only")
     parser.add_argument("flags", nargs="*", help="further flags of our server, after --")
     options = parser.parse_args()
@@ -258,7 +259,8 @@ def main() -> int:
                 )
                 unfinished.rename(path)
             loads.append(Load(f"1.5 B shape, {kind.name}", path, few))
-    for threads in (0, len(os.sched_getaffinity(0))):
+    cores = len(os.sched_getaffinity(0))
+    for threads in (0, cores) if options.threads is None else (options.threads,):
         for load in loads:
             compare(load, peer, threads, rounds, options.flags)
     return 0
