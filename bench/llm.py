@@ -239,7 +239,7 @@ def main() -> int:
     parser.add_argument("--model", type=Path, help="measure this GGUF file only")
     parser.add_argument("flags", nargs="*", help="further flags of our server, after --")
     options = parser.parse_args()
-    rounds = 1 if options.quick else 4
+    rounds = 2 if options.quick else 5
     TOOLS.mkdir(parents=True, exist_ok=True)
     peer, instruct = install(options.wheels)
     few: list[Work] = [speed, partial(prompt_speed, laps=4)]
