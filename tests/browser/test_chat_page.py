@@ -291,6 +291,34 @@ def test_the_settings_reach_the_server(page: Window) -> None:
     assert "The token budget ended this reply." in page.one(".exchange").text
 
 
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(page: Window) -> None:
+    page.until(lambda: page.focus().get_attribute("id") == "question")
+    page.js("document.querySelector('.skip').focus()")
+    stops, outlined = [], []
+    for _ in range(13):
+        page.keys(Keys.TAB)
+        stop = page.focus()
+        stops.append(stop.get_attribute("id") or stop.text.partition("\n")[0])
+        outlined.append(page.js("return getComputedStyle(arguments[0]).outlineStyle", stop))
+    assert stops[:5] == ["Paddock", "Chat", "Documents", "Engines", "New chat"]
+    assert stops[-4:] == ["question", "model", "open-tuning", "send"]
+    assert "none" not in outlined
+
+
+def test_on_a_phone_the_conversations_are_a_drawer(page: Window, llm: str) -> None:
+    page.size(*PHONE)
+    opened(page, llm)
+    choose(page, "hostile")
+    ask(page, "<green>")
+    answered(page)
+    assert not page.one("#rail").is_displayed()
+    page.one("[popovertarget=rail]").click()
+    page.until(page.one("#rail").is_displayed)
+    page.one("#rail [data-new-chat]").click()
+    page.until(lambda: not page.one("#rail").is_displayed())
+    assert page.one("#empty").is_displayed()
+
+
 # The key
 
 
@@ -348,16 +376,16 @@ def test_documents_are_added_found_and_deleted(window: Window, llm: str, tmp_pat
     window.until(lambda: window.one("#query").is_enabled())
     window.one("#owner").clear()
     window.one("#owner").send_keys("Küche", Keys.TAB)
-    window.until(lambda: "Nothing stored" in window.one("#documents").text)
+    window.until(lambda: "Nothing stored" in window.one("#documents-view").text)
     window.one(".fold summary").click()
     window.one("#name").send_keys("turn 7")
     window.one("#text").send_keys(NOTES["turn 7"])
     window.one(".fold button").click()
-    window.until(lambda: "1 document" in window.one("#documents").text)
+    window.until(lambda: "1 document" in window.one("#documents-view").text)
     for name in ("rain.md", "picture.png"):
         (tmp_path / name).write_text(NOTES["rain"])
         window.one("#files").send_keys(str(tmp_path / name))
-    window.until(lambda: "2 documents" in window.one("#documents").text)
+    window.until(lambda: "2 documents" in window.one("#documents-view").text)
     assert "picture.png is no text" in window.one(".log").text
 
     window.one("#query").send_keys("where do I turn right?", Keys.ENTER)
@@ -369,7 +397,7 @@ def test_documents_are_added_found_and_deleted(window: Window, llm: str, tmp_pat
 
     window.one(".rows li:last-child button").click()
     window.one("#confirm-ok").click()
-    window.until(lambda: "1 document" in window.one("#documents h2:not(.aside h2)").text)
+    window.until(lambda: "1 document" in window.one("#documents-view h2:not(.aside h2)").text)
     assert [row.text for row in window.all(".rows strong")] == ["rain.md"]
 
 
@@ -378,26 +406,26 @@ def test_documents_are_added_found_and_deleted(window: Window, llm: str, tmp_pat
 
 def test_an_engine_is_made_ready_shown_and_unloaded(window: Window, llm: str) -> None:
     opened(window, llm, "engines")
-    row = "//li[.//strong[text()='hostile']]"
-    window.until(lambda: window.all("#engines .rows li"))
-    window.one("#engines .beside").click()
-    unload = window.one("#engines .beside button")
+    window.until(lambda: window.all("#engines-view .rows li"))
+    window.one("#engines-view .beside").click()
+    unload = window.one("#engines-view .beside button")
     if unload.is_displayed():  # what earlier tests have left
         unload.click()
-    button = window.until(lambda: window.driver.find_elements("xpath", f"{row}//button"))[0]
-    button.click()
-    window.until(lambda: any("hostile" in card.text for card in window.all("#engines .card")))
-    assert "threads" in window.one("#engines .cards").text
-    assert re.search(r"Ready after \d", window.one("#engines").text)
+    button = "document.querySelector('[data-key=\"Make ready hostile\"]')"
+    press = f"const button = {button}; button?.click(); return button !== null"
+    window.until(lambda: window.js(press))  # the row is drawn anew as its model leaves the memory
+    window.until(lambda: any("hostile" in card.text for card in window.all("#engines-view .card")))
+    assert "threads" in window.one("#engines-view .cards").text
+    assert re.search(r"Ready after \d", window.one("#engines-view").text)
     unload.click()
-    window.until(lambda: window.all("#engines .card") == [])
+    window.until(lambda: window.all("#engines-view .card") == [])
 
 
 def test_nothing_is_asked_while_the_page_is_hidden_or_another_view_is_open(
     window: Window, llm: str
 ) -> None:
     opened(window, llm, "engines")
-    window.until(lambda: window.all("#engines .rows li"))
+    window.until(lambda: window.all("#engines-view .rows li"))
     window.requests()
     window.until(lambda: any(url.endswith("/health") for url in window.requests()))
     hide = "Object.defineProperty(document, 'hidden', {value: %s, configurable: true});"
@@ -411,7 +439,7 @@ def test_nothing_is_asked_while_the_page_is_hidden_or_another_view_is_open(
     window.js(hide % "false" + changed)
     window.until(lambda: any(url.endswith("/health") for url in window.requests()))
     window.one(".tabs a[href='#documents']").click()
-    window.until(lambda: window.all("#documents .rows"))
+    window.until(lambda: window.all("#documents-view .rows"))
     window.js("return fetch('/health').then(() => {})")
     window.requests()
     window.driver.execute_async_script(waited)
@@ -446,7 +474,7 @@ def show_key(window: Window) -> None:
 
 
 def show_nothing(window: Window) -> None:
-    window.until(lambda: window.all("#model option, #engines .rows li, #documents .rows"))
+    window.until(lambda: window.all("#model option, #engines-view .rows li, #documents-view .rows"))
 
 
 def show_hits(window: Window) -> None:
@@ -455,7 +483,7 @@ def show_hits(window: Window) -> None:
     window.one("#name").send_keys("w" * 200)
     window.one("#text").send_keys("w" * 300)
     window.one(".fold button").click()
-    window.until(lambda: "document" in window.one("#documents h2:not(.aside h2)").text)
+    window.until(lambda: "document" in window.one("#documents-view h2:not(.aside h2)").text)
     window.one("#query").send_keys("corner", Keys.ENTER)
     window.until(lambda: window.all(".hits li"))
 

@@ -5,9 +5,9 @@ import { load, save } from "./store.js";
 
 /** What the server, or the way to it, said was wrong. */
 export class Failure extends Error {
-  constructor(message, { status = 0, code = "", steps = [], retryAfter = 0 } = {}) {
+  constructor(message, status = 0, steps = []) {
     super(message);
-    Object.assign(this, { status, code, steps, retryAfter });
+    Object.assign(this, { status, steps });
   }
 }
 
@@ -57,13 +57,14 @@ async function failureOf(response) {
     error = (await response.json()).error ?? {};
     if (typeof error === "string") error = { message: error };
   } catch { /* a proxy's page says less than its status */ }
-  return failure(error, response.status, Number(response.headers.get("Retry-After")) || 0);
+  return failure(error, response.status);
 }
 
-function failure(error, status, retryAfter = 0) {
+function failure(error, status) {
   const message = typeof error.message === "string" ? error.message : `The server answered ${status}.`;
   const told = message.charAt(0).toUpperCase() + message.slice(1);
-  return new Failure(told, { status, code: error.code, steps: error.next_steps ?? [], retryAfter });
+  const steps = status === 401 ? ["“Key”, at the top of the page, takes it."] : error.next_steps ?? [];
+  return new Failure(told, status, steps);
 }
 
 /** The JSON of each event of a chat stream; ends at the server's mark, throws where it fails. */

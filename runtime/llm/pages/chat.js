@@ -34,14 +34,13 @@ export function start() {
   byId("composer").addEventListener("submit", (event) => { event.preventDefault(); ask(question.value); });
   question.addEventListener("input", grow);
   question.addEventListener("keydown", (event) => {
-    const touch = matchMedia("(pointer: coarse)").matches; // where Enter is the only way to a new line
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || touch) return;
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || touched()) return;
     event.preventDefault();
     ask(question.value);
   });
   document.addEventListener("keydown", (event) => {
     const open = document.querySelector("dialog[open], :popover-open");
-    if (event.key === "Escape" && !open && !byId("chat").hidden) stop();
+    if (event.key === "Escape" && !open && !byId("chat-view").hidden) stop();
   });
   byId("stop").addEventListener("click", () => { stop(); question.focus(); });
   byId("latest").addEventListener("click", () => { toEnd(); question.focus(); });
@@ -54,7 +53,12 @@ export function start() {
   byId("examples").append(...EXAMPLES.map(([kind, text]) => el("li", {},
     el("button", { type: "button", onclick: () => ask(text) },
       el("span", { className: "kind", textContent: kind }), el("span", { textContent: text })))));
-  if (matchMedia("(pointer: coarse)").matches) byId("keys").hidden = true;
+  byId("keys").hidden = touched();
+  // Where there is room, the list is no popover: its buttons would not be stops of the keyboard.
+  const wide = matchMedia("(min-width: 56rem)");
+  const place = () => { byId("rail").popover = wide.matches ? null : "auto"; };
+  wide.addEventListener("change", place);
+  place();
   addEventListener("pagehide", () => saveConversations(conversations));
   startSettings();
   draw();
@@ -62,10 +66,13 @@ export function start() {
 
 /** The chat comes into view. */
 export async function enter() {
-  if (matchMedia("(pointer: fine)").matches) byId("question").focus({ preventScroll: true });
+  if (!touched()) byId("question").focus({ preventScroll: true });
   toEnd();
   await listModels();
 }
+
+/** Whether fingers write: Enter is then the only way to a new line, and a keyboard covers half the page. */
+const touched = () => matchMedia("(pointer: coarse)").matches;
 
 async function listModels() {
   const select = byId("model");
@@ -82,6 +89,7 @@ async function listModels() {
   const known = (id) => models.some((model) => model.id === id);
   const served = models.find((model) => model.meta.selected)?.id;
   const usable = models.find((model) => model.id !== "sysmodel-builtin" || model.meta.loaded)?.id;
+  select.hidden = !models.length;
   select.value = known(chosen) ? chosen : [served, usable, models[0]?.id].find(known) ?? "";
   describeModel();
 }
@@ -192,7 +200,7 @@ function speak(text) {
 
 function choose(conversation) {
   current = conversation;
-  if (byId("rail").matches(":popover-open")) byId("rail").hidePopover();
+  if (byId("rail").popover) byId("rail").hidePopover();
   draw();
   toEnd();
 }

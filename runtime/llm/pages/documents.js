@@ -67,7 +67,7 @@ function connect() {
     event.preventDefault();
     if (await add(parts.name.value.trim(), parts.text.value)) parts.write.reset();
   });
-  const view = byId("documents");
+  const view = byId("documents-view");
   const over = (on) => (event) => {
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
@@ -90,10 +90,9 @@ async function listModels() {
   let answer;
   try {
     answer = await call("v1/models");
-  } catch (error) {
-    parts.missing.hidden = false;
-    parts.missing.replaceChildren(problem(error));
-    return;
+  } catch {
+    parts.missing.hidden = true;
+    return; // the list of documents says why
   }
   const embedding = answer.data.filter((entry) => entry.meta.kind === "embedding").map((entry) => entry.id);
   if (!embedding.includes(model)) model = embedding[0] ?? "";

@@ -29,10 +29,11 @@ export function start() {
   parts.said = el("p", { className: "note", role: "status" });
   parts.unload = el("button", { type: "button", className: "button quiet", textContent: "Unload what rests",
     onclick: unload });
-  byId("engines-body").append(parts.trouble, parts.facts,
+  parts.all = el("div", { hidden: true }, parts.facts,
     el("h2", { textContent: "Models" }), parts.models,
     el("div", { className: "beside" }, el("h2", { textContent: "In memory" }), parts.unload), parts.said, parts.loaded,
     el("h2", { textContent: "Requests" }), parts.requests, parts.failures);
+  byId("engines-body").append(parts.trouble, parts.all);
 }
 
 /** The view is opened. */
@@ -71,6 +72,7 @@ function show(part, ...children) {
 
 function showAll(health, models, requests) {
   const { documents } = health;
+  parts.all.hidden = false;
   const facts = [
     ["Queue", `${health.inflight} running, ${health.queue_depth} waiting`],
     ["Conversations kept", count(health.sessions_cached)],

@@ -16,7 +16,8 @@ function show() {
   if (name === shown) return;
   VIEWS[shown]?.leave?.();
   shown = name;
-  for (const view of Object.keys(VIEWS)) byId(view).hidden = view !== name;
+  // Not named like its address: the browser would look for it there, and take the focus away.
+  for (const view of Object.keys(VIEWS)) byId(`${view}-view`).hidden = view !== name;
   for (const link of document.querySelectorAll(".tabs a")) {
     if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
