@@ -21,6 +21,7 @@ from runtime.llm.documents.rows import Change
 from runtime.llm.documents.schema import snapshot
 from runtime.llm.documents.values import Hit, Where
 from runtime.llm.documents.vectors import (
+    BLUR,
     KIND,
     Best,
     ExactIndex,
@@ -471,7 +472,7 @@ def _rescore(
 
     Raises `Unanswerable` where others that are as good may be missing from the answer.
     """
-    groups = {group[0]: group for group in near.groups}
+    groups = {group[0]: group for group in _eligible(near, k)}
     block = rows.vectors(connection, collection, groups)
     score_of = dict(zip(block.ids, scores(matrix(block.vectors), query).tolist(), strict=True))
     pairs: list[tuple[int, float]] = []
@@ -481,9 +482,24 @@ def _rescore(
             break
         last = score_of[first]
         pairs += [(id_, last) for id_ in groups[first]]
-    if not near.complete and (len(pairs) < k or last - min(score_of.values()) <= ALIKE):
+    # What was left out for its rough score is worse than the last, so nothing equal is missing.
+    all_seen = len(groups) == len(near.groups)
+    doubtful = all_seen and last - min(score_of.values(), default=0.0) <= ALIKE
+    if not near.complete and (len(pairs) < k or doubtful):
         raise Unanswerable
     return pairs
+
+
+def _eligible(near: Near, k: int) -> list[tuple[int, ...]]:
+    """The groups that may be among the *k* best chunks, by their rough scores."""
+    count, floor = 0, -2.0
+    order = sorted(zip(near.rough, near.groups, strict=True), reverse=True)
+    for rough, group in order:
+        count += len(group)
+        if count >= k:
+            floor = rough - BLUR
+            break
+    return [group for rough, group in order if rough >= floor]
 
 
 def _hits(connection: sqlite3.Connection, pairs: list[tuple[int, float]], k: int) -> list[Hit]:

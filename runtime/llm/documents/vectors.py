@@ -25,6 +25,9 @@ EXPANSION_SEARCH: Final = 256
 """Recall@10 of 100,000 clustered vectors: 0.973 with 64, 0.990 with 128, 0.997 with this."""
 KIND: Final = f"usearch {usearch.__version__} ip f16 {WIDTH} {CONNECTIVITY} {EXPANSION_ADD} keys 1"
 """What a graph's file must have been written by to be read."""
+BLUR: Final = 0.0025
+"""More than the difference of two scores may change in half precision: that rounds each number by
+at most 2^-11 of it, so a product of unit vectors by 2^-10."""
 _STORED: Final = np.dtype("<f4")
 _SLICE: Final = 4096
 _LOWEST: Final = np.float32(-2.0)
@@ -135,6 +138,8 @@ class Near(NamedTuple):
     """What a graph search returns: groups of chunks that share a vector."""
 
     groups: list[tuple[int, ...]]
+    rough: list[float]
+    """The score of each group, at most `BLUR` / 2 away from the one in full precision."""
     complete: bool
     """Whether these are all the vectors that there are."""
 
@@ -160,6 +165,9 @@ class HnswIndex:
         self._chunks: dict[int, list[int]] = {}
         """The chunks that have the vector of a key."""
         self._removed = 0
+        self._measured = -1
+        """Size of the graph whose memory is `_graph_bytes`."""
+        self._graph_bytes = 0
 
     def __len__(self) -> int:
         return len(self._key_of)
@@ -172,7 +180,10 @@ class HnswIndex:
     @property
     def nbytes(self) -> int:
         """Memory, near enough."""
-        return int(self._graph.memory_usage) + _CHUNK_BYTES * len(self)
+        if self._measured != self._graph.size:  # which is known at once, unlike the memory
+            self._measured = self._graph.size
+            self._graph_bytes = int(self._graph.memory_usage)
+        return self._graph_bytes + _CHUNK_BYTES * len(self)
 
     @property
     def wasted(self) -> float:
@@ -218,9 +229,11 @@ class HnswIndex:
             self._removed += len(gone)
 
     def near(self, query: Matrix, count: int) -> Near:
-        """The chunks of about the *count* best vectors, in no order."""
-        keys = np.asarray(self._graph.search(query, count).keys).tolist()
-        return Near([tuple(self._chunks[key]) for key in keys], len(keys) >= self.nodes)
+        """The chunks of about the *count* best vectors, nearly in order."""
+        matches = self._graph.search(query, count, threads=1)
+        keys = np.asarray(matches.keys).tolist()
+        rough = (1.0 - np.asarray(matches.distances)).tolist()
+        return Near([tuple(self._chunks[key]) for key in keys], rough, len(keys) >= self.nodes)
 
     def save(self, path: Path) -> None:
         """Write the graph; raises RuntimeError or OSError where that is not possible."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from runtime.llm.documents.search import neighbours
 from runtime.llm.documents.values import WIDTH
-from runtime.llm.documents.vectors import Best, ExactIndex, HnswIndex, scores
+from runtime.llm.documents.vectors import BLUR, Best, ExactIndex, HnswIndex, scores
 from tests.llm.documents.kit import Matrix, clustered, randoms, unit
 
 ROWS = randoms(40, seed=1)
@@ -139,3 +139,13 @@ def test_many_equal_chunks_hide_no_others() -> None:
     rows[np.random.default_rng(4).permutation(6000)[:2500]] = rows[0]
 
     assert recall(rows, subspace(100, seed=2)) >= 0.99
+
+
+def test_a_rough_score_is_near_enough_to_tell_what_cannot_be_among_the_best() -> None:
+    rows = clustered(3000, seed=4)
+    graph = HnswIndex()
+    graph.add(range(3000), rows)
+    for row in rows[:50]:
+        near = graph.near(row, 60)
+        exact = scores(rows[[group[0] for group in near.groups]], row)
+        assert np.abs(exact - near.rough).max() < BLUR / 2
