@@ -64,7 +64,10 @@ def parts(course_port: int, llm_port: int, bridge_port: int) -> list[Part]:
         ),
         Part(
             "language-model server",
-            ("-m", "runtime.llm", "--port", str(llm_port), "--data-dir", str(LLM_DATA)),
+            (
+                *("-m", "runtime.llm", "--compat", "--port", str(llm_port)),
+                *("--data-dir", str(LLM_DATA)),
+            ),
             ready,
         ),
         Part(
@@ -195,6 +198,11 @@ Paddock runs. Ctrl-C ends it.
 Ask the coach:
 
   curl {address}/v1/chat/completions -d '{question}'
+
+Any OpenAI client works with the base URL {address}/v1 and any key. Tools, JSON schemas, stop texts
+and /v1/responses are on here; a server of your own needs --compat for them:
+
+  OPENAI_BASE_URL={address}/v1 OPENAI_API_KEY=none your-program
 
 A car drives laps of {LAP_S} s; follow it, and hear its coach:
 

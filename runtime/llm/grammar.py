@@ -25,6 +25,11 @@ _BOUNDS: Final = {
     "exclusiveMinimum": ("maximum", "exclusiveMaximum"),
     "exclusiveMaximum": ("minimum", "exclusiveMinimum"),
 }
+_OPENINGS: Final = {
+    *("additionalProperties", "patternProperties", "unevaluatedProperties"),
+    *("allOf", "anyOf", "oneOf", "$ref", "if"),
+}
+"""Keywords beside which the properties of an object are not all that it may have."""
 _STYLE: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 """One way to write a value: free white space is a place where small models never end."""
 
@@ -43,6 +48,17 @@ def schema_grammar(schema: Mapping[str, object], before: str = "", after: str = 
     if len(text) > MAX_SCHEMA_CHARS:
         raise BadGrammar(f"the schema has more than {MAX_SCHEMA_CHARS} characters")
     return f"start: {_quoted(before)} json {_quoted(after)}\njson: %json {text}\n"
+
+
+def close_object(schema: Mapping[str, object]) -> dict[str, object]:
+    """An object with the listed properties alone, unless the schema says more about others.
+
+    Small models that may invent properties do not stop inventing them.
+    """
+    closed = dict(schema)
+    if "properties" in closed and closed.keys().isdisjoint(_OPENINGS):
+        closed["additionalProperties"] = False
+    return closed
 
 
 def object_grammar() -> str:

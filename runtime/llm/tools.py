@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from runtime.llm.grammar import close_object
 from runtime.llm.replies import ENDS, TRIGGERS
 from runtime.llm.values import ChatCall, ReplyFormat, Sampling, Tool, Turn
 from runtime.web.errors import BadRequest
@@ -148,7 +149,7 @@ def _moved(tool: Tool, place: str) -> object:
             moved["$ref"] = place + target[1:]
         return moved
 
-    schema = json.loads(tool.parameters)
+    schema = close_object(json.loads(tool.parameters))
     return {"type": "object", **{key: move(schema[key]) for key in schema if key != "$schema"}}
 
 

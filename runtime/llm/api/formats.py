@@ -4,7 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, StrictBool, StrictStr, Tag
 
-from runtime.llm.grammar import BadGrammar, gbnf_grammar, object_grammar, schema_grammar
+from runtime.llm.grammar import (
+    BadGrammar,
+    close_object,
+    gbnf_grammar,
+    object_grammar,
+    schema_grammar,
+)
 from runtime.web.errors import BadField
 from runtime.web.wire import Wire
 
@@ -72,7 +78,7 @@ def grammar_of(form: ResponseFormat | TextOutput | None, field: str) -> str:
         return object_grammar()
     named = form.json_schema if isinstance(form, SchemaFormat) else form
     try:
-        return schema_grammar(named.schema_)
+        return schema_grammar(close_object(named.schema_))
     except BadGrammar as error:
         raise BadField(f"{field}: {error}", param=field) from error
 
