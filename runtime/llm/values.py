@@ -174,8 +174,9 @@ class Piece(NamedTuple):
 class Generation(Protocol):
     """A reply under way: iterate for pieces, then read the outcome.
 
-    A piece is never empty and never splits a character. Leaving the iteration early, by `aclose`
-    or by cancelling the task that iterates, stops the work behind it within one token.
+    A piece never splits a character; an empty one says that the prompt is being read. Leaving the
+    iteration early, by `aclose` or by cancelling the task that iterates, stops the work behind it
+    within one token.
     Failures are raised from the iteration as an `ApiError` of `runtime.llm.errors`.
     """
 

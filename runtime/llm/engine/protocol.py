@@ -343,7 +343,10 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Piece:
-    """The next text of the running reply; never empty, never a part of a character."""
+    """The next text of a running reply, never a part of a character.
+
+    An empty one is a sign that the prompt is being read.
+    """
 
     text: str
     tokens: int

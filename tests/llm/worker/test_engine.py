@@ -28,10 +28,12 @@ class Talk:
 
     def __init__(self) -> None:
         self.text = ""
+        self.signs = 0
         self.ended: Ended | None = None
 
     def emit(self, text: str, tokens: int, logprobs: Sequence[TokenLogprob] = ()) -> None:
         self.text += text
+        self.signs += not text
 
     def end(self, ended: Ended) -> None:
         assert self.ended is None
@@ -313,3 +315,14 @@ def test_a_failed_step_ends_every_reply_and_the_next_one_is_whole(
     for name in "abcde":
         bench.ask(FIRST, name)
         assert bench.text == "green1 green2"
+
+
+def test_a_long_prompt_gives_signs_while_it_is_read(tmp_path: Path) -> None:
+    path = tinymodel.write_recall(tmp_path / "recall.gguf", WORDS)
+    bench = Bench(path, cells=4096, budget=4096)
+    talk = bench.begin([("user", "<green>" + "x" * 1500)])
+    bench.engine.step()
+    assert (talk.signs, talk.text) == (1, "")
+    bench.finish()
+    bench.engine.close()
+    assert (talk.signs, talk.text) == (2, "green1 green2")

@@ -125,7 +125,9 @@ class Engine:
         for reply, part in turns:
             index += len(part.tokens)
             reply.length += len(part.tokens)
-            if part.last:
+            if not part.last:
+                reply.sink.emit("", 0)  # a sign of life: a long prompt takes minutes on a board
+            else:
                 try:
                     token = reply.sampler.sample(self._context, index)
                 except BadGrammar as error:
