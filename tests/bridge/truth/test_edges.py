@@ -270,7 +270,8 @@ async def test_corners_of_two_unnamed_circuits_are_kept_apart(shared_bridge: Bri
     profile = await shared_bridge.ok("GET", "/driver/Pia/profile")
 
     history = profile["corner_history"]
-    assert {"C1 (two-club)", "C1 (two-hair)"} <= set(history)
+    # A circuit is called by the first session there, which may be one of another test.
+    assert len([name for name in history if name.startswith("C1 (")]) == 2
     assert all(len({one["session_id"] for one in scores}) == 1 for scores in history.values())
 
 
