@@ -172,8 +172,15 @@ async function addFiles(files) {
   }
 }
 
+/** Whether there is a model to embed with; it is looked for again where a key was missing before. */
+async function ready() {
+  if (!model) await enter();
+  return model !== "";
+}
+
 /** Store a text under a name; says whether it worked. */
 async function add(name, text) {
+  if (!(await ready())) return false;
   const line = note(`${name} is being read …`);
   try {
     const stored = await call("v1/documents", {
@@ -202,7 +209,7 @@ function forgetHits() {
 
 async function search() {
   const query = parts.query.value.trim();
-  if (!query || !model) return;
+  if (!query || !(await ready())) return;
   parts.found.textContent = "Searching …";
   try {
     const { data } = await call("v1/search", { method: "POST", owner, body: { query, model, k: HITS } });
