@@ -45,6 +45,8 @@ export class ExchangeView {
     const silent = !exchange.reply && !exchange.reasoning && !exchange.calls.length;
     const waits = exchange.state === "running" && silent;
     this.queue.replaceChildren(...(waits ? showWaiting(exchange.queue) : []));
+    if (this.ended === exchange.state) return; // its buttons stay, one may have the focus
+    this.ended = exchange.state;
     this.end.replaceChildren(...(exchange.state === "running" ? [] : this.ending()));
   }
 
