@@ -466,6 +466,9 @@ class Chats:
             if call.uses_tools and not self.provider.calls_tools:
                 text = "what answers as the system model here cannot call tools"
                 raise BadRequest(text, param="tools" if call.tools else "messages")
+            if call.sampling.grammar and not self.provider.holds_formats:
+                text = "what answers as the system model here cannot be held to a format"
+                raise BadRequest(text, param="response_format")
             await self._preflight()
             return SystemJob(call, self.provider)
         entry = await asyncio.to_thread(self.catalog.find, call.model)

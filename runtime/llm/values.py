@@ -68,6 +68,8 @@ class Sampling:
     """Added to the logits of tokens, by their number as text."""
     logprobs: int | None = None
     """Alternatives to be told with the probability of each token; None: no probabilities."""
+    is_usual: bool = False
+    """Nobody asked for this temperature: where a model declares its own, that one counts."""
     grammar: str = ""
     """What the reply must match, as `runtime.llm.grammar` writes it; empty: anything."""
     grammar_trigger: str = ""

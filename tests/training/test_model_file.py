@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,8 @@ def test_every_merge_makes_a_token_of_two_tokens(reader: GGUFReader) -> None:
 def test_matrices_are_q8_0_and_vectors_are_whole(reader: GGUFReader) -> None:
     kinds = {(len(t.shape) > 1, t.tensor_type) for t in reader.tensors}
     assert kinds == {(True, GGMLQuantizationType.Q8_0), (False, GGMLQuantizationType.F32)}
+
+
+def test_the_catalog_and_the_card_name_the_same_temperature(facts: dict[str, object]) -> None:
+    catalog = tomllib.loads((MODELS / "catalog.toml").read_text("utf-8"))
+    assert catalog["models"][FILE.stem]["temperature"] == facts["temperature"] == 0

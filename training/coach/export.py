@@ -14,6 +14,7 @@ from gguf import GGMLQuantizationType, LlamaFileType, quants
 from tokenizers import Tokenizer
 
 from training.coach import vocabulary
+from training.coach.model import Coach
 from training.coach.shape import (
     BOS,
     CHAT_TEMPLATE,
@@ -29,7 +30,7 @@ from training.coach.shape import (
 NAME: Final = "Paddock coach"
 LICENCE: Final = "Apache-2.0"
 DESCRIPTION: Final = (
-    "Very small driving coach in English, trained on generated sentences; knows nothing else."
+    "Small demonstration: driving advice in English from generated sentences; knows nothing else."
 )
 FILE_TYPES: Final = {
     "f16": LlamaFileType.MOSTLY_F16,
@@ -103,6 +104,32 @@ def export(checkpoint: Path, target: Path, kind: str) -> str:
     return hashlib.sha256(target.read_bytes()).hexdigest()
 
 
+def reopen(source: Path) -> tuple[Coach, Tokenizer]:
+    """The model and vocabulary of an exported file, as exact as its quantisation left them."""
+    reader = gguf.GGUFReader(source)
+    weights = {
+        tensor.name: torch.tensor(quants.dequantize(tensor.data, tensor.tensor_type))
+        for tensor in reader.tensors
+    }
+
+    def number(key: str) -> int:
+        return int(reader.fields[f"llama.{key}"].contents())
+
+    shape = Shape(
+        vocabulary=number("vocab_size"),
+        width=number("embedding_length"),
+        layers=number("block_count"),
+        heads=number("attention.head_count"),
+        kv_heads=number("attention.head_count_kv"),
+        hidden=number("feed_forward_length"),
+    )
+    model = Coach(shape)
+    model.load_state_dict(weights)
+    tokens = reader.fields["tokenizer.ggml.tokens"].contents()
+    merges = reader.fields["tokenizer.ggml.merges"].contents()
+    return model, vocabulary.restore(tokens, merges)
+
+
 def card(checkpoint: Path, target: Path, digest: str) -> str:
     """The facts that lie beside the model file, as JSON."""
     summary = json.loads((checkpoint / "summary.json").read_text("utf-8"))
@@ -117,6 +144,7 @@ def card(checkpoint: Path, target: Path, digest: str) -> str:
         "parameters": summary["parameters"],
         "licence": LICENCE,
         "languages": ["en"],
+        "temperature": 0.0,
         "training": summary["stages"],
     }
     return json.dumps(facts, indent=2) + "\n"

@@ -14,12 +14,8 @@ from training.coach.corpus import data, grammar
 ASPECTS: Final = ("what", "why", "tip", "drill", "wrong")
 ABOUT_A_PASS: Final = frozenset(
     {
-        "exit_below_entry",
-        "exit_above_entry",
         "time_won",
         "clean_exit",
-        "ref_exit_high",
-        "ref_apex_high",
         "downhill_braking",
         "uphill_braking",
     }

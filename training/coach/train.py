@@ -19,6 +19,7 @@ from torch.nn import functional
 
 from training.coach import vocabulary
 from training.coach.corpus.dialogue import conversations
+from training.coach.export import reopen
 from training.coach.model import Coach
 from training.coach.shape import Shape
 
@@ -37,7 +38,7 @@ class Settings:
     """One run of the training; times in minutes, lengths in tokens.
 
     `decay` is the last share of the run, in which the learning rate falls; `start` the folder of
-    a checkpoint to go on from, with its shape and its vocabulary.
+    a checkpoint to go on from, or an exported model file with its card beside it.
     """
 
     out: Path
@@ -172,7 +173,7 @@ def arguments() -> tuple[Settings, Shape]:
     """The settings from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of the checkpoint")
-    parser.add_argument("--start", type=Path, help="folder of a checkpoint to go on from")
+    parser.add_argument("--start", type=Path, help="folder of a checkpoint, or a model file")
     parser.add_argument("--minutes", type=float, default=40)
     parser.add_argument("--conversations", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=2026)
@@ -190,9 +191,11 @@ def arguments() -> tuple[Settings, Shape]:
 
 
 def begin(settings: Settings, shape: Shape) -> tuple[Coach, Tokenizer]:
-    """A fresh model and vocabulary, or those of the checkpoint to go on from."""
+    """A fresh model and vocabulary, or those of the checkpoint or model file to go on from."""
     if settings.start is None:
         return Coach(shape), new_tokenizer(settings.seed, shape.vocabulary)
+    if settings.start.is_file():
+        return reopen(settings.start)
     model = Coach(Shape(**summary_of(settings.start)["shape"]))
     model.load_state_dict(torch.load(settings.start / WEIGHTS, weights_only=True))
     return model, Tokenizer.from_file(str(settings.start / "tokenizer.json"))
@@ -204,6 +207,15 @@ def summary_of(folder: Path) -> dict[str, Any]:
     return told
 
 
+def stages_before(start: Path) -> list[object]:
+    """The runs that made what *start* holds."""
+    if start.is_file():
+        stages: list[object] = json.loads(start.with_suffix(".json").read_text("utf-8"))["training"]
+    else:
+        stages = summary_of(start)["stages"]
+    return stages
+
+
 def describe(settings: Settings, model: Coach, figures: dict[str, float]) -> str:
     """What is written beside the weights, as JSON; `stages` holds the runs one after another."""
     ours = {
@@ -211,7 +223,7 @@ def describe(settings: Settings, model: Coach, figures: dict[str, float]) -> str
         for name, value in asdict(settings).items()
         if name not in ("out", "start", "threads")
     }
-    earlier = summary_of(settings.start)["stages"] if settings.start else []
+    earlier = stages_before(settings.start) if settings.start else []
     facts = {
         "shape": asdict(model.shape),
         "parameters": sum(p.numel() for p in model.parameters()),

@@ -24,14 +24,7 @@ class Vocabulary:
 
 def train(conversations: Iterable[Sequence[Message]], size: int) -> Tokenizer:
     """A tokenizer of *size* tokens, special ones first."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Digits(individual_digits=True),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer = _tokenizer(models.BPE())
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         special_tokens=list(SPECIAL),
@@ -40,6 +33,27 @@ def train(conversations: Iterable[Sequence[Message]], size: int) -> Tokenizer:
     )
     texts = (message.role + "\n" + message.content for told in conversations for message in told)
     tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def _tokenizer(model: models.BPE) -> Tokenizer:
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def restore(tokens: Sequence[str], merges: Sequence[str]) -> Tokenizer:
+    """The tokenizer whose `vocabulary` this is."""
+    numbers = {token: number for number, token in enumerate(tokens)}
+    first, second = zip(*(merge.split(" ") for merge in merges), strict=True)
+    tokenizer = _tokenizer(models.BPE(numbers, list(zip(first, second, strict=True))))
+    tokenizer.add_special_tokens(list(SPECIAL))
     return tokenizer
 
 

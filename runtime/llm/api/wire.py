@@ -312,6 +312,7 @@ class SamplingFields(Wire):
             repeat_penalty=_or(self.repeat_penalty, usual.repeat_penalty),
             min_p=_or(self.min_p, usual.min_p),
             logit_bias=_or(self.logit_bias, usual.logit_bias),
+            is_usual=self.temperature is None,
         )
 
 

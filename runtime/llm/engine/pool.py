@@ -13,7 +13,7 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple, TypeVar
 
 import psutil
@@ -337,6 +337,9 @@ class Pool:
         `BadRequest`, `EngineFailed` and the errors of `acquire`.
         """
         began = self._clock()
+        if call.sampling.is_usual and entry.declared.temperature is not None:
+            own = replace(call.sampling, temperature=entry.declared.temperature)
+            call = replace(call, sampling=own)
         engine = await self.acquire(entry, call.max_tokens if shelf == "chat" else None, shelf)
         load_ms = (self._clock() - began) * 1000
         try:

@@ -78,6 +78,8 @@ class Declaration(BaseModel):
     kind: Kind | None = None
     context_tokens: Tokens | None = None
     """The model's budget of prompt and reply together, in tokens."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """For requests that name none; None: that of the settings."""
     chat_template: Annotated[str, StringConstraints(min_length=1, max_length=65536)] | None = None
     """Jinja text used in place of the template in the file."""
     eos: Text | None = None

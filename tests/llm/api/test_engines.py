@@ -370,3 +370,23 @@ async def test_a_catalog_that_changes_is_obeyed_at_the_next_request(
     assert smaller.status == 400
     assert "is 100;" in smaller.error["message"]
     assert "NPU" in failed(other)
+
+
+async def test_a_temperature_in_the_catalog_is_for_requests_that_name_none(
+    start: Start, models: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    shutil.copy(models / "noise.gguf", folder / "m.gguf")
+    (folder / "catalog.toml").write_text("[models.m]\ntemperature = 0.0\n")
+
+    async def text(seed: int, temperature: float | None = None) -> str:
+        answer = await server.ask(
+            "m", "hi", seed=seed, max_completion_tokens=12, temperature=temperature
+        )
+        said: str = answer.json["choices"][0]["message"]["content"]
+        return said
+
+    async with start(models=folder, temperature=1.5) as server:
+        assert await text(1) == await text(2) == await text(3, temperature=0)
+        assert await text(1, temperature=1.5) != await text(2, temperature=1.5)

@@ -5,7 +5,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from training.coach.corpus import data, grammar, laps, questions, readings, records, talk, values
+from training.coach.corpus import (
+    data,
+    grammar,
+    laps,
+    pairs,
+    questions,
+    readings,
+    records,
+    talk,
+    values,
+)
 from training.coach.corpus.exchange import NOWHERE, Exchange, ask, pick
 
 KINDS: Final = {
@@ -13,6 +23,7 @@ KINDS: Final = {
     questions.about_technique: 31,
     readings.about_numbers: 26,
     laps.about_laps: 9,
+    pairs.about_pair: 14,
     talk.refusal: 11,
     talk.small_talk: 8,
 }

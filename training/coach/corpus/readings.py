@@ -15,22 +15,16 @@ TYRES: Final = 0.1
 FULL_PASS: Final = frozenset({"entry", "apex", "exit"})
 # Findings after which the three speeds of the pass are said first.
 WITH_SPEEDS: Final = frozenset(
-    {"trail_brake", "early_brake_release", "exit_speed", "clean_exit"}
-    | {"exit_below_entry", "exit_above_entry"}
+    {"trail_brake", "early_brake_release", "exit_speed", "clean_exit"} | {"entry_exit"}
 )
 # What a second turn about the finding is about; concepts stand for themselves.
 TOPIC: Final[Mapping[str, str]] = {
     "clean_exit": "exit_speed",
-    "exit_below_entry": "exit_speed",
-    "exit_above_entry": "trail_brake",
-    "ref_apex_low": "trail_brake",
-    "ref_apex_high": "exit_speed",
-    "ref_exit_low": "exit_speed",
-    "ref_exit_high": "exit_speed",
-    "ref_entry_high": "turn_in",
-    "ref_entry_low": "braking",
-    "brake_early": "braking",
-    "brake_late": "braking",
+    "entry_exit": "exit_speed",
+    "ref_apex": "trail_brake",
+    "ref_exit": "exit_speed",
+    "ref_entry": "turn_in",
+    "ref_point": "braking",
     "time_lost": "data",
     "time_won": "consistency",
     "coasting_corner": "full_commitment",

@@ -141,24 +141,21 @@ def _look_ahead(rng: random.Random) -> Fields:
     ) | _maybe(rng, 0.3, lat=_number(rng, 0.0, 0.25, 1))  # fmt: skip
 
 
-def _reference(field: str, *, higher: bool) -> Callable[[random.Random], Fields]:
+def _reference(field: str) -> Callable[[random.Random], Fields]:
     def draw(rng: random.Random) -> Fields:
         own = _three(rng)
         step = rng.choice((rng.randint(2, 6), rng.randint(3, 15)))
-        other = int(own[field]) + (-step if higher else step)
+        other = int(own[field]) + rng.choice((-step, step))
         kept = own if rng.random() < 0.4 else {field: own[field]}
         return kept | {f"ref_{field}": str(other)}
 
     return draw
 
 
-def _brake_point(*, early: bool) -> Callable[[random.Random], Fields]:
-    def draw(rng: random.Random) -> Fields:
-        point = rng.randint(35, 220)
-        step = rng.randint(3, 25)
-        return {"point": str(point), "ref_point": str(point - step if early else point + step)}
-
-    return draw
+def _brake_point(rng: random.Random) -> Fields:
+    point = rng.randint(35, 220)
+    step = rng.randint(3, 25)
+    return {"point": str(point), "ref_point": str(point + rng.choice((-step, step)))}
 
 
 def _delta(sign: str) -> Callable[[random.Random], Fields]:
@@ -186,16 +183,11 @@ DRAW: Final[Mapping[str, tuple[Callable[[random.Random], Fields], int]]] = {
     "uphill_braking": (_slope(""), 4),
     "late_apex": (_late_apex, 3),
     "look_ahead": (_look_ahead, 2),
-    "exit_below_entry": (lambda rng: _three(rng, exit_higher=False), 6),
-    "exit_above_entry": (lambda rng: _three(rng, exit_higher=True), 6),
-    "ref_apex_low": (_reference("apex", higher=False), 4),
-    "ref_apex_high": (_reference("apex", higher=True), 3),
-    "ref_exit_low": (_reference("exit", higher=False), 4),
-    "ref_exit_high": (_reference("exit", higher=True), 3),
-    "ref_entry_high": (_reference("entry", higher=True), 3),
-    "ref_entry_low": (_reference("entry", higher=False), 3),
-    "brake_early": (_brake_point(early=True), 3),
-    "brake_late": (_brake_point(early=False), 3),
+    "entry_exit": (lambda rng: _three(rng, exit_higher=rng.random() < 0.5), 12),
+    "ref_apex": (_reference("apex"), 7),
+    "ref_exit": (_reference("exit"), 7),
+    "ref_entry": (_reference("entry"), 6),
+    "ref_point": (_brake_point, 6),
     "time_lost": (_delta("+"), 4),
     "time_won": (_delta("-"), 3),
     "coasting_corner": (_coasting_corner, 3),

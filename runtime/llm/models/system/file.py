@@ -62,6 +62,8 @@ class Declared:
     context_tokens: int
     url: str | None = None
     """Where it may be downloaded from; None: it comes with the installation."""
+    temperature: float | None = None
+    """For requests that name none; None: that of the settings."""
 
 
 class ManagedFile(Provider):
@@ -69,6 +71,7 @@ class ManagedFile(Provider):
 
     name = "managed_gguf"
     calls_tools = True
+    holds_formats = True
 
     def __init__(
         self,
@@ -223,7 +226,10 @@ class ManagedFile(Provider):
             self._declared.path,
             "gguf",
             fingerprint,
-            Declaration(context_tokens=self._declared.context_tokens),
+            Declaration(
+                context_tokens=self._declared.context_tokens,
+                temperature=self._declared.temperature,
+            ),
         )
 
 

@@ -64,6 +64,7 @@ class _Card(BaseModel):
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F]{64}$", to_lower=True)]
     size: int | None = Field(None, gt=0)
     context_tokens: int = Field(_DEFAULT_CONTEXT, gt=0)
+    temperature: float | None = Field(None, ge=0, le=2)
 
 
 def _declared(settings: SysmodelSettings, folder: Path, bundled: Path) -> Declared:
@@ -71,16 +72,18 @@ def _declared(settings: SysmodelSettings, folder: Path, bundled: Path) -> Declar
     sha256, size, context = settings.sha256 or "", settings.size, settings.context_tokens
     sha256 = sha256.lower()
     path = settings.path or bundled
+    temperature = None
     if settings.url is not None:
         path = folder / f"{sha256}.gguf"
     elif (card := _card(path)) is not None:
         sha256, size = sha256 or card.sha256, size or card.size
         context = context or card.context_tokens
+        temperature = card.temperature
     if not sha256:
         raise ValueError(
             "sysmodel.sha256 is needed: no description with a checksum lies beside the model file"
         )
-    return Declared(path, sha256, size, context or _DEFAULT_CONTEXT, settings.url)
+    return Declared(path, sha256, size, context or _DEFAULT_CONTEXT, settings.url, temperature)
 
 
 def _card(model: Path) -> _Card | None:

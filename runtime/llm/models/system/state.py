@@ -104,6 +104,8 @@ class Provider:
     """The model file that answers, where this server runs one itself."""
     calls_tools = False
     """Whether it takes tools."""
+    holds_formats = False
+    """Whether its replies can be held to a response format or a grammar."""
 
     def __init__(self, reason: str = "not_configured") -> None:
         self._reason = reason
