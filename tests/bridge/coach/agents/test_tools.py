@@ -74,14 +74,14 @@ def test_the_pace_of_a_stint_is_the_slope_of_its_laps() -> None:
 
 
 def test_a_goal_lies_between_the_best_lap_and_the_best_sectors() -> None:
-    laps = ((30.0, 30.0, 30.0), (28.0, 32.0, 31.0))
-    found = lap_tools.goal_targets(lapped(laps), 88.0)
+    laps = ((30.0, 30.0, 30.0), (29.0, 31.0, 31.0))
+    found = lap_tools.goal_targets(lapped(laps), 89.0)
     facts = told(found)
     assert facts["best lap"] == 90.0
-    assert facts["lap of the best sectors"] == pytest.approx(88.0)
-    assert facts["next goal"] == pytest.approx(89.0)
-    assert found.summary == "1:28.000 is 2.000 s away, and your best sectors reach it."
-    assert found.details[0] == "Aim for 1:29.000 next; your best is 1:30.000."
+    assert facts["lap of the best sectors"] == pytest.approx(89.0)
+    assert facts["next goal"] == pytest.approx(89.5)
+    assert found.summary == "1:29.000 is 1.000 s away, and your best sectors reach it."
+    assert found.details[0] == "Aim for 1:29.500 next; your best is 1:30.000."
     assert "(lap 2)" in " ".join(found.details)
     done = lap_tools.goal_targets(lapped(laps), 91.0)
     assert "1:31.000 is done: your best is 1.000 s quicker." in done.summary
