@@ -84,7 +84,7 @@ test-fast: $(READY)  ## run the suite without crash, soak and browser tests
 test-clients: $(READY)  ## run stock OpenAI clients against the server, in .venv-clients (500 MB on disk)
 	@set -eu; unset VIRTUAL_ENV UV_PYTHON; uv=.venv/tools/bin/uv; [ -x $$uv ] || uv=uv; \
 	UV_PROJECT_ENVIRONMENT=.venv-clients UV_PYTHON_DOWNLOADS=never $$uv sync --locked --quiet --only-group clients
-	@.venv-clients/bin/python -m pytest --confcutdir tests/clients \
+	@.venv-clients/bin/python -m pytest --confcutdir tests/clients --timeout 600 \
 	  -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning tests/clients $(ARGS)
 
 test-deps:  ## install the system packages of the browser tests (Debian or Ubuntu, root or sudo)

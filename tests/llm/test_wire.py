@@ -39,7 +39,13 @@ def request(*messages: str, rest: str = "") -> ChatRequest:
             ),
             Turn("user", "a b"),
         ),
-        ('{"role": "user", "content": [{"type": "image_url", "text": "x"}]}', Turn("user", "")),
+        (
+            (
+                '{"role": "user", "content": [{"type": "image_url", "text": "x"},'
+                ' {"type": "input_text", "text": "a"}]}'
+            ),
+            Turn("user", "a"),
+        ),
         ('{"role": "user", "content": "a", "name": 5, "audio": {}}', Turn("user", "a")),
     ],
 )

@@ -57,7 +57,7 @@ async def test_health_shows_engines_the_queue_and_conversations(server: Server) 
     keys = {engine["key"] for engine in body["engines"]}
     assert keys == {"recall_model_LOCAL_CPU", "endless_20000_LOCAL_CPU"}
     for engine in body["engines"]:
-        assert set(engine) == {"key", "backend", "attempts", "compute"}
+        assert set(engine) == {"key", "backend", "attempts", "n_ctx", "compute"}
         compute = engine["compute"]
         chosen = {"threads": 1, "prefill_threads": 1, "parallel": 1, "chosen": "given"}
         assert {**compute, **chosen, "gpu_layers": 0} == compute

@@ -182,9 +182,9 @@ async def test_the_lanes_do_not_wait_for_each_other(start: Start, models: Path) 
     assert (body["inflight"], body["queue_depth"]) == (1, 0)
 
 
-async def test_both_lanes_share_the_limit_of_the_queue(start: Start, models: Path) -> None:
+async def test_each_lane_has_the_limit_of_the_queue(start: Start, models: Path) -> None:
     settings = managed(models / "endless.gguf", context_tokens=30_000)
-    async with start(sysmodel=settings, max_queue_depth=2) as server:
+    async with start(sysmodel=settings, max_queue_depth=1) as server:
         await available(server)
         async with server.streaming("endless") as local, server.streaming(SYSTEM) as system:
             await local.piece()

@@ -49,7 +49,7 @@ BRAKE: ChatCompletionToolParam = {
         "description": "Brake pressure in a turn",
         "parameters": {
             "type": "object",
-            "properties": {"turn": {"type": "integer"}},
+            "properties": {"turn": {"type": "integer", "enum": [9]}},
             "required": ["turn"],
             "additionalProperties": False,
         },
@@ -83,7 +83,9 @@ async def client(server: Server) -> AsyncIterator[AsyncOpenAI]:
 @pytest.mark.parametrize("model", ["tagged", "llama", "choice"])
 async def test_a_call_is_parsed_and_its_result_taken(client: AsyncOpenAI, model: str) -> None:
     create = client.chat.completions.create
-    first = await create(model=model, messages=ASK, tools=[BRAKE], temperature=0)
+    first = await create(
+        model=model, messages=ASK, tools=[BRAKE], parallel_tool_calls=False, temperature=0
+    )
     message = first.choices[0].message
     assert first.choices[0].finish_reason == "tool_calls"
     assert message.tool_calls is not None
@@ -112,7 +114,12 @@ async def test_a_call_is_streamed(client: AsyncOpenAI, model: str) -> None:
     content, reasoning, arguments, ends = "", "", "", []
     heads: list[tuple[str | None, str | None]] = []
     async for chunk in await client.chat.completions.create(
-        model=model, messages=ASK, tools=[BRAKE], temperature=0, stream=True
+        model=model,
+        messages=ASK,
+        tools=[BRAKE],
+        parallel_tool_calls=False,
+        temperature=0,
+        stream=True,
     ):
         (choice,) = chunk.choices
         content += choice.delta.content or ""
@@ -165,6 +172,7 @@ async def test_the_template_gets_its_own_variables(server: Server) -> None:
 
 async def test_a_conversation_is_kept_over_a_call_and_its_result(server: Server) -> None:
     body = {"model": "llama", "tools": [BRAKE], "session_id": "s", "temperature": 0}
+    body["parallel_tool_calls"] = False
     first = await server.request("POST", CHAT, json=body | {"messages": ASK})
     message = first.json["choices"][0]["message"]
     result = {"role": "tool", "content": "34 bar"}
