@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from runtime.llm.grammar import close_object
+from runtime.llm.grammar import BadGrammar, check_schema, close_object
 from runtime.llm.replies import ENDS, TRIGGERS
 from runtime.llm.values import ChatCall, ReplyFormat, Sampling, Tool, Turn
 from runtime.web.errors import BadRequest
@@ -18,6 +18,8 @@ _THOUGHT: Final = r"/([^<]|<[^\/])*<\/think>\s*/"
 _NEW_THOUGHT: Final = r"/<think>([^<]|<[^\/])*<\/think>\s*/"
 _SPACE: Final = r"/\s{0,2}/"
 _PROSE: Final = r"/\s*[^\s\[{<](?s:.)*/"
+MAX_CALLS: Final = 16
+"""Of one reply: a small model may never end on its own."""
 _SPACING: Final = {
     "whitespace_flexible": False,
     "item_separator": ", ",
@@ -77,14 +79,21 @@ def constrain(call: ChatCall, form: ReplyFormat) -> Sampling:
     free = not call.tools_required
     trigger = TRIGGERS[form.calls] if free and (marked or form.calls == "mistral") else ""
     mark, end = _quoted(TRIGGERS.get(form.calls, "")), _quoted(ENDS.get(form.calls, ""))
-    several = call.parallel_tools
+    several, again = call.parallel_tools, f"{{0,{MAX_CALLS - 1}}}"
     match form.calls:
         case "tagged":
-            body = f"space call space {end}" + f" (space {mark} space call space {end})*" * several
+            body = (
+                f"space call space {end}"
+                + f" (space {mark} space call space {end}){again}" * several
+            )
         case "list" | "mistral":
-            body = 'space "[" call' + ' (", " call)*' * several + f' "]" {end and "space"} {end}'
+            body = (
+                'space "[" call'
+                + f' (", " call){again}' * several
+                + f' "]" {end and "space"} {end}'
+            )
         case "llama":
-            body = "call" + f" ({end} space call)*" * several + " | prose" * free
+            body = "call" + f" ({end} space call){again}" * several + " | prose" * free
         case _:
             body = "call"
     if marked and not trigger:
@@ -119,11 +128,15 @@ def _schema_of(call: ChatCall, form: ReplyFormat) -> dict[str, object]:
     ]
     if is_choice and not call.tools_required:
         choices.append(_object({"reply": {"type": "string"}}))
-    return {
-        "x-guidance": _SPACING,
+    schema = {
         "anyOf": choices,
         "$defs": {str(at): _moved(tool, f"#/$defs/{at}") for at, tool in enumerate(call.tools)},
     }
+    try:
+        check_schema(schema)
+    except BadGrammar as error:
+        raise BadRequest(f"the tools cannot be offered: {error}", param="tools") from error
+    return {"x-guidance": _SPACING, **schema}
 
 
 def _object(properties: Mapping[str, object]) -> dict[str, object]:

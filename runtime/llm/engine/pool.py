@@ -168,7 +168,9 @@ class Job:
         self.call: Final = call
         self.format: Final = fitted[1]._replace(opened=prepared.thinks)
         """How the reply is written."""
-        self._sampling = constrain(fitted[0], self.format)
+        self._sampling = fitted[0].sampling
+        if prepared.thinks:  # the thought that is open already goes before what it is held to
+            self._sampling = constrain(fitted[0], self.format)
         self.budget: Final = min(engine.budget, call.max_tokens or engine.budget)
         """Tokens of prompt and reply together."""
         self.room: Final = self.budget - prepared.prompt_tokens
