@@ -79,21 +79,18 @@ def constrain(call: ChatCall, form: ReplyFormat) -> Sampling:
     free = not call.tools_required
     trigger = TRIGGERS[form.calls] if free and (marked or form.calls == "mistral") else ""
     mark, end = _quoted(TRIGGERS.get(form.calls, "")), _quoted(ENDS.get(form.calls, ""))
-    several, again = call.parallel_tools, f"{{0,{MAX_CALLS - 1}}}"
+
+    def more(words: str) -> str:
+        return f"({words}){{0,{MAX_CALLS - 1}}}" if call.parallel_tools else ""
+
     match form.calls:
         case "tagged":
-            body = (
-                f"space call space {end}"
-                + f" (space {mark} space call space {end}){again}" * several
-            )
+            body = f"space call space {end} " + more(f"space {mark} space call space {end}")
         case "list" | "mistral":
-            body = (
-                'space "[" call'
-                + f' (", " call){again}' * several
-                + f' "]" {end and "space"} {end}'
-            )
+            listed = more('", " call')
+            body = f'space "[" call {listed} "]" {end and "space"} {end}'
         case "llama":
-            body = "call" + f" ({end} space call){again}" * several + " | prose" * free
+            body = f"call {more(f'{end} space call')}" + " | prose" * free
         case _:
             body = "call"
     if marked and not trigger:
@@ -163,7 +160,8 @@ def _moved(tool: Tool, place: str) -> object:
         return moved
 
     schema = close_object(json.loads(tool.parameters))
-    return {"type": "object", **{key: move(schema[key]) for key in schema if key != "$schema"}}
+    moved = {key: move(schema[key]) for key in schema if key != "$schema"}
+    return {**moved, "type": "object"}
 
 
 # --- for templates that know no tools

@@ -86,6 +86,34 @@ def test_a_call_must_fit_the_schema_of_its_tool(calls: Calls, required: bool) ->
         assert fits(call, form, written(calls, pair).removeprefix(strip)) is good, pair
 
 
+@pytest.mark.parametrize(
+    ("schema", "arguments", "good"),
+    [
+        ({"properties": {"a": {"type": "string"}}}, {"a": "x"}, True),
+        ({"properties": {"a": {"type": "string"}}}, {"b": "x"}, False),
+        ({"properties": {"a": {}}, "additionalProperties": True}, {"b": "x"}, True),
+        ({"type": "string"}, {"b": "x"}, True),
+        ({"$schema": "x", "format": "odd", "properties": {}}, {}, True),
+    ],
+)
+def test_arguments_are_an_object_of_what_is_declared(
+    schema: object, arguments: object, good: bool
+) -> None:
+    call = replace(CALL, tools=(Tool("f", "", json.dumps(schema)),))
+    assert fits(call, ReplyFormat("choice"), written("choice", ("f", arguments))) is good
+
+
+@pytest.mark.parametrize("depth", [40, 60])
+def test_a_schema_that_is_too_deep_is_refused(depth: int) -> None:
+    schema = '{"items": ' * depth + "{}" + "}" * depth
+    call = replace(CALL, tools=(Tool("f", "", schema),))
+    if depth == 40:
+        assert fit_tools(call, ReplyFormat())[0].sampling.grammar
+    else:
+        with pytest.raises(BadRequest, match="cannot be offered"):
+            fit_tools(call, ReplyFormat())
+
+
 @pytest.mark.parametrize("calls", FORMS)
 def test_prose_is_free_unless_a_call_is_demanded(calls: Calls) -> None:
     form = ReplyFormat(calls, names=("brake",))
