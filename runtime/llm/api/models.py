@@ -134,9 +134,6 @@ async def embedding_model(service: Service, model: str) -> Entry:
     wanted = model.strip()
     if not wanted:
         raise BadField("model: must not be blank", param="model")
-    entry = service.catalog.recall(wanted)
-    if entry is not None and service.catalog.meta(entry).kind == "embedding":
-        return entry
     return await asyncio.to_thread(_find, service, wanted)
 
 

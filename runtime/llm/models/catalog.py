@@ -28,8 +28,6 @@ log = logging.getLogger(__name__)
 
 VOCABS: Final = ("{}-vocab.txt", "{}.vocab.txt", "{}_vocab.txt")
 """Names of the vocabulary beside ``<id>.onnx``, in the order in which they are tried."""
-REMEMBERED_S: Final = 1.0
-"""A second in which many requests for one model look at the disk once."""
 _REMEMBERED: Final = 256
 _NOTHING: Final = Declaration()
 
@@ -203,8 +201,8 @@ def _hide_duplicates(candidates: list[Entry], warnings: list[str]) -> list[Entry
 class Catalog:
     """The models of several folders; the first folder wins where two hold the same id.
 
-    Every call but `recall` looks at the disk, so what was copied in a moment ago is there: call it
-    off the event loop. Safe to call from several threads.
+    Every call looks at the disk, so what was copied in a moment ago is there: call it off the
+    event loop. Safe to call from several threads.
     """
 
     def __init__(self, folders: Sequence[Path], *, soc: str = "") -> None:
@@ -212,7 +210,6 @@ class Catalog:
         self._folders = [(folder, CatalogFile(folder)) for folder in dict.fromkeys(folders)]
         self._soc = soc
         self._logged: set[str] = set()
-        self._found: dict[str, tuple[Entry, float]] = {}
         self._lock = threading.Lock()
 
     def entries(self) -> list[Entry]:
@@ -226,17 +223,7 @@ class Catalog:
 
     def find(self, model: str) -> Entry | None:
         """The model of that id, for any text at all: it is only compared, never made a path."""
-        entry = self._scan(model)[0].get(model)
-        if entry is None:
-            self._found.pop(model, None)
-        else:
-            self._found[model] = entry, time.monotonic()
-        return entry
-
-    def recall(self, model: str) -> Entry | None:
-        """What `find` found less than `REMEMBERED_S` ago; no look at the disk."""
-        entry, when = self._found.get(model, (None, 0.0))
-        return entry if time.monotonic() - when < REMEMBERED_S else None
+        return self._scan(model)[0].get(model)
 
     def _scan(self, only: str | None = None) -> tuple[dict[str, Entry], list[str]]:
         """The models on disk by id, and what is wrong with them in words."""
