@@ -13,7 +13,7 @@ VARIES_MS: Final = 2.5
 VARIES: Final = 0.1
 """A speed that stays within this, or this share of its middle, for 4/5 of a lap, is even."""
 EVEN_LAPS: Final = 2 / 3
-"""Where it is even on so many of the laps it says nothing."""
+"""Where it is even on so many of the laps, or on all but one, it says nothing."""
 REACH: Final = 0.05
 """A measured lap may be so much longer or shorter than a stated one."""
 SAME: Final = 0.005
@@ -26,7 +26,8 @@ ALIKE: Final = (0.6, 0.2, 0.9)
 """From this correlation on the speed repeats, and so much more where only a lap was driven once
 more, twice that for half a lap; never more than the last."""
 BETTER: Final = (0.02, 0.1)
-"""A length beside it, or any other, at which the speed repeats so much better is the true one."""
+"""A length beside it, or any other above half of it, at which the speed repeats so much better is
+the true one."""
 BESIDE: Final = 0.15
 
 
@@ -54,7 +55,8 @@ def measure_lap(way: Numbers, speed: Numbers, stated_m: float) -> float | None:
     best = int(np.flatnonzero(near)[alike[near].argmax()])
     least, more, most = ALIKE
     wanted = min(least + more * lap / (len(even) - float(lags[best])), most)
-    beside, other = alike[away <= BESIDE * lap].max(), alike.max()
+    beside = alike[away <= BESIDE * lap].max()
+    other = alike[lags >= (0.5 + BESIDE) * lap].max()  # the halves of an oval are alike
     if alike[best] < max(wanted, beside - BETTER[0], other - BETTER[1]):
         return None
     measured = (_peak(alike, best) + float(lags[0])) * step
@@ -65,10 +67,10 @@ def measure_lap(way: Numbers, speed: Numbers, stated_m: float) -> float | None:
 
 
 def _varies(laps: Numbers) -> bool:
-    """Whether the speed varies within laps; a row each."""
+    """Whether the speed varies within laps, two at least; a row each."""
     low, middle, high = np.quantile(laps, [0.1, 0.5, 0.9], axis=1)
     even = high - low <= np.maximum(VARIES_MS, VARIES * middle)
-    return bool(even.mean() < EVEN_LAPS)
+    return bool(even.mean() < EVEN_LAPS and np.count_nonzero(~even) > 1)
 
 
 def _peak(values: Numbers, at: int) -> float:

@@ -45,7 +45,7 @@ BEHIND_S: Final = 10.0
 SURE_LAPS: Final = 2
 """From so many laps on a session that goes on keeps the gate that was chosen for it."""
 OPEN: Final = 256
-METHOD: Final = 11
+METHOD: Final = 12
 """Raised whenever the same frames give other laps than before: what was kept is found anew."""
 
 

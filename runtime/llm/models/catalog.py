@@ -4,7 +4,6 @@ import logging
 import os
 import stat
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

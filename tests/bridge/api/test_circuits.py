@@ -129,12 +129,20 @@ async def test_the_other_direction_and_another_layout_have_laps_and_corners_of_t
 async def test_measured_laps_of_another_length_win_over_the_driver(
     bridge: Bridge, blind: Frames
 ) -> None:
-    distance = blind.columns["distance_m"] % 2190.0
-    recorded = changed(blind, distance_m=distance)
+    shorter = 2190.0 / LARKFELL.length_m
+    distance = blind.columns["distance_m"] * shorter % 2190.0
+    recorded = changed(blind, distance_m=distance, speed_ms=blind.columns["speed_ms"] * shorter)
     session_id = await driven(bridge, recorded, track="larkfell")
     laps = await bridge.ok("GET", f"/session/{session_id}/laps")
     assert laps["track_length_m"] == pytest.approx(2190.0, abs=10.0)
     assert (await shown(bridge, session_id))["id"] is None
+
+
+async def test_a_counter_that_wraps_makes_no_laps_of_its_own(bridge: Bridge, blind: Frames) -> None:
+    wrapped = changed(blind, distance_m=blind.columns["distance_m"] % 1000.0)
+    session_id = await driven(bridge, wrapped, track="larkfell")
+    laps = await bridge.ok("GET", f"/session/{session_id}/laps")
+    assert laps["track_length_m"] == pytest.approx(LARKFELL.length_m, abs=0.1)
 
 
 async def test_a_drive_of_unknown_place_has_no_laps_by_the_default_length(
