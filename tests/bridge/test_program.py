@@ -120,6 +120,5 @@ def test_a_folder_takes_the_database_which_is_nobody_elses_to_read(
         _, told = process.communicate(timeout=20)
     assert process.returncode == 0
     assert (folder / "bridge.db").is_file()
-    others = [line for line in told.splitlines() if not line.startswith("{")]
-    # DuckDB's binding sometimes lists what is alive at the exit.
-    assert [line for line in others if not line.startswith(("nanobind: ", " - "))] == []
+    told = told.partition("nanobind: leaked")[0]  # DuckDB's binding may list what is alive at exit
+    assert [line for line in told.splitlines() if not line.startswith("{")] == []
