@@ -110,7 +110,7 @@ def make_cues(service: Service) -> CueEngine:
     return CueEngine(
         lambda session_id: _track(service, session_id),
         level_of=lambda session_id: _level(service, session_id),
-        heard=lambda burst, _: keep(service, burst),
+        heard=lambda burst: keep(service, burst),
     )
 
 

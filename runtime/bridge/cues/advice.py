@@ -7,7 +7,6 @@ from runtime.bridge.cues.circuit import AHEAD_M, NOWHERE_M, Circuit, Place
 from runtime.bridge.cues.concepts import Concept, Inputs
 from runtime.bridge.cues.model import ADVICE, MOST_WORDS, SAFETY, WARNING, Burst
 from runtime.bridge.cues.phrases import DOING, TOLD_LATER, Occasion
-from runtime.bridge.session.definitions import BRAKING_BAR
 from runtime.bridge.session.units import KMH
 
 COOLDOWN_S: Final = 3.0
@@ -30,7 +29,6 @@ ACTION_S: Final = 1.0
 """What lies between a cue and a foot: the chain, each word, the driver."""
 MOVING_KMH: Final = 30.0
 """A slower car is not being driven round the track."""
-ALOUD_IN_CORNERS: Final = frozenset({"early_brake_release", "exit_speed", "full_commitment"})
 
 
 class Message(NamedTuple, Generic[T]):
@@ -101,18 +99,13 @@ class Arbiter(Generic[T]):
         return message
 
 
-def read_inputs(burst: Burst, place: Place | None, *, lost: bool = False) -> Inputs:
-    """What the concepts ask about; *place* is where the burst ended.
-
-    A car that is *lost*, of which nothing tells where it is, counts as being in no corner unless
-    it turns: a driver who coasts can be told so without any place.
-    """
+def read_inputs(burst: Burst, place: Place | None) -> Inputs:
+    """What the concepts ask about; *place* is where the burst ended."""
     moment = burst.moment
-    straight = lost and burst.in_corner is None and not moment.glat >= STRAIGHT_G
     ahead_m = burst.dist_to_next_corner_m
     to_entry = ahead_m if ahead_m is not None else place.to_entry if place else NOWHERE_M
     return Inputs(
-        False if straight else burst.in_corner,
+        burst.in_corner,
         burst.past_apex,
         moment.brake,
         moment.thr,
@@ -180,40 +173,3 @@ def words_that_fit(inputs: Inputs) -> int:
         return MOST_WORDS
     room = (inputs.to_entry - inputs.bz) / speed - CHAIN_S - ACTION_S
     return min(max(math.floor(room / WORD_S), 0), MOST_WORDS)
-
-
-class Pass:
-    """How the car was braked for a corner and in it, frame by frame."""
-
-    def __init__(self) -> None:
-        self._corner = ""
-        self._within = 0.0
-        """Highest pressure since the car came into its corner or left it."""
-        self._before = 0.0
-        """Highest pressure of the stretch before."""
-
-    def add(self, place: Place | None, brake_bar: float) -> None:
-        """Where the car is, and its brake pressure; NaN is none."""
-        corner = place.corner.name if place and place.corner else ""
-        if corner != self._corner:
-            self._before, self._within, self._corner = self._within, 0.0, corner
-        self._within = max(self._within, brake_bar)
-
-    @property
-    def released_early(self) -> bool:
-        """Whether the corner was braked for, and not in it."""
-        return self._before >= BRAKING_BAR and self._within < BRAKING_BAR
-
-
-def is_worth_saying(occasion: Occasion, passing: Pass) -> bool:
-    """Whether a moving car's driver should hear it; stricter than `rank_advice`.
-
-    A corner is no place for words about the next one, and a corner that needs no brake, or that
-    was trail-braked, is no reason to speak of the brake once it is off.
-    """
-    inputs = occasion.inputs
-    if not inputs.v >= MOVING_KMH:
-        return False
-    if inputs.in_corner and occasion.concept.id not in ALOUD_IN_CORNERS:
-        return False
-    return occasion.concept.id != "early_brake_release" or passing.released_early

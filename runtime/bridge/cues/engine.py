@@ -1,4 +1,8 @@
-"""The cue engine: bursts and live frames of every session in, analyses and cues out."""
+"""The cue engine: bursts and live frames of every session in, analyses and cues out.
+
+A posted burst is answered by the rules of `/analyze`, on the clock of this machine. Live frames are
+heard on their own clock, so that a replay at any pace says the same at the same places.
+"""
 
 import math
 from collections import OrderedDict
@@ -9,21 +13,17 @@ from runtime.bridge.cues.advice import (
     STRAIGHT_G,
     Arbiter,
     Message,
-    Pass,
-    is_approach,
-    is_worth_saying,
     make_occasion,
     rank_advice,
     read_inputs,
     refresh,
-    words_that_fit,
 )
-from runtime.bridge.cues.burst import BurstBuilder, Reading, read
-from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, Zone, circuit_for
+from runtime.bridge.cues.burst import BurstBuilder, read
+from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, circuit_for
 from runtime.bridge.cues.concepts import Inputs, choose_concept
+from runtime.bridge.cues.habits import Habits
 from runtime.bridge.cues.locate import Counter, Locator, Report
 from runtime.bridge.cues.model import (
-    MOST_WORDS,
     SAFETY,
     USUAL_LEVEL,
     Analysis,
@@ -39,14 +39,15 @@ from runtime.bridge.cues.phrases import (
     EMOTIONS,
     Note,
     Occasion,
-    over_grip,
+    grip_note,
     phrase,
     rule_phrase,
     speaking_ms,
     tone_phrase,
-    too_fast,
+    zone_note,
 )
 from runtime.bridge.cues.tones import Ahead, Estimate, LapClock, Watch, tones
+from runtime.bridge.cues.voice import Voice
 from runtime.bridge.session.recording import LiveFrame
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
@@ -57,8 +58,6 @@ MIDNIGHT_S: Final = 43_200.0
 RESTART_S: Final = 1.0
 """One that goes back by more, but not that far, has begun anew."""
 GAP_S: Final = 2.0
-REPEAT_S: Final = 30.0
-"""What a driver does is not spoken of again within this."""
 SESSIONS: Final = 256
 """Remembered at a time; the one that was silent longest is forgotten first."""
 ASSUMED_M: Final = 50.0
@@ -66,7 +65,7 @@ ASSUMED_SEVERITY: Final = 3
 """The next corner of a posted burst that says nothing of one, where no track is known."""
 TrackOf = Callable[[str], Track | None]
 LevelOf = Callable[[str], str | None]
-Listener = Callable[[Burst, Analysis], None]
+Listener = Callable[[Burst], None]
 
 
 def make_analysis(
@@ -129,15 +128,14 @@ def make_cue(
     )
 
 
-class Strand:
-    """What belongs to one way in which a session is heard: posted bursts, or live frames."""
+class Posted:
+    """What is remembered of the bursts that were posted of a session."""
 
     def __init__(self) -> None:
+        self.arbiter: Arbiter[Occasion | None] = Arbiter()
         self.was_past_apex: bool | None = None
         self.watch = Watch()
         self._clock: LapClock | None = None
-        self._announced: str | None = None
-        self._said: dict[str, float] = {}
 
     def lap(self, circuit: Circuit | None, t: float, place: Place | None) -> Estimate | None:
         """Follow the lap; an estimate at its checkpoints."""
@@ -147,47 +145,21 @@ class Strand:
             self._clock = LapClock(circuit.length_m)
         return self._clock.tick(t, place.progress_m)
 
-    def pause(self) -> None:
-        """What happened meanwhile is not known."""
-        self.was_past_apex = None
-        if self._clock is not None:
-            self._clock.pause()
-
-    def update_place(self, place: Place | None) -> None:
-        """Where the car is now: an announced corner that was reached may be announced again."""
-        coming = place.next if place is not None and place.corner is None else None
-        if coming is None or coming.name != self._announced:
-            self._announced = None
-
-    def is_news(self, occasion: Occasion, now: float) -> bool:
-        """Whether it was not said already: of a corner in this approach, of a habit lately."""
-        if is_approach(occasion):
-            return occasion.corner is not None and occasion.corner.name != self._announced
-        return now - self._said.get(occasion.concept.id, -math.inf) >= REPEAT_S
-
-    def remember(self, occasion: Occasion, now: float) -> None:
-        """It was said."""
-        if is_approach(occasion) and occasion.corner is not None:
-            self._announced = occasion.corner.name
-        self._said[occasion.concept.id] = now
-
 
 class SessionMemory:
-    """One session's voice, and its two strands."""
+    """What is remembered of one session, of posted bursts and of live frames."""
 
     def __init__(self, session_id: str, track: Track | None) -> None:
         self.id = session_id
-        self.arbiter: Arbiter[Occasion | None] = Arbiter()
-        self.posted, self.live = Strand(), Strand()
+        self.posted = Posted()
+        self.voice = Voice()
         self.bursts = BurstBuilder(session_id)
-        self.passing = Pass()
-        self.lost = False
+        self.lost = True
         """Whether nothing tells where on its circuit the car is."""
-        self.estimate: Estimate | None = None
-        """Of the checkpoint that was passed in the burst under way."""
         self._t = -math.inf
         self._days = 0.0
         self.circuit: Circuit | None = None
+        self.habits: Habits | None = None
         self._locator: Locator | None = None
         self._counter: Counter | None = None
         self.set_track(track)
@@ -197,6 +169,7 @@ class SessionMemory:
         if track is (self.circuit.track if self.circuit else None):
             return
         self.circuit = circuit_for(track) if track else None
+        self.habits = Habits(self.circuit) if self.circuit and self.circuit.track.corners else None
         self._locator = Locator(track) if track else None
         self._counter = Counter(track.length_m) if track else None
 
@@ -213,6 +186,8 @@ class SessionMemory:
                 t += DAY_S
             elif back <= RESTART_S:
                 return None
+            else:  # what was said is of another drive
+                self.voice = Voice()
         if not 0 < t - self._t <= GAP_S:
             self._interrupted()
         self._t = t
@@ -243,9 +218,8 @@ class SessionMemory:
         self.bursts.drop()
         if self._counter is not None:
             self._counter.pause()
-        self.live.pause()
-        self.passing = Pass()
-        self.estimate = None
+        if self.habits is not None:
+            self.habits.pause()
 
 
 class CueEngine:
@@ -253,7 +227,7 @@ class CueEngine:
 
     *track_of* is asked for each burst: the track of a session, or of none for an empty id.
     *level_of* gives the level of a session's driver, *level* holds where it gives none. *heard* is
-    told of each burst that was made of live frames. Times *now* are seconds of a monotonic clock.
+    told of each burst that was made of live frames.
     """
 
     def __init__(
@@ -280,32 +254,45 @@ class CueEngine:
         return len(self._sessions)
 
     def analyze(self, burst: Burst, now: float) -> Analysis:
-        """What the coach makes of a burst that somebody summed up."""
+        """What the coach makes of a burst that somebody summed up; *now* is in seconds of a
+        monotonic clock."""
         session = self._session(burst.session_id)
         session.set_track(self._track_of(burst.session_id))
-        strand, place = session.posted, session.place_at(burst.distance_m)
-        estimate = strand.lap(session.circuit, now, place)
-        strand.update_place(place)
-        found = self._tones(burst, place, strand, estimate)
+        posted, place = session.posted, session.place_at(burst.distance_m)
+        estimate = posted.lap(session.circuit, now, place)
+        was, posted.was_past_apex = posted.was_past_apex, burst.past_apex
+        ahead = _next_corner(burst, place)
+        found = tones(burst, ahead, self.limits, was_past_apex=was, estimate=estimate)
         note = self._alarm(session, burst, found, place, now)
         note = note or self._advice(session, burst, place, now)
         return make_analysis(burst, found, note, place)
 
-    def feed(self, frame: LiveFrame, now: float) -> list[Cue]:
-        """What is to be said because of a frame; sessions' clocks may pause and begin anew."""
+    def feed(self, frame: LiveFrame) -> list[Cue]:
+        """What is to be said because of a frame, on the clock of its session, which may pause and
+        begin anew."""
         session = self._session(frame.session_id)
         t = session.time(frame.t)
         if t is None:
             return []
-        place = session.place(t, frame)
-        reading = read(frame)
-        cues = self._danger(session, reading, place, now)
+        place, reading = session.place(t, frame), read(frame)
         burst = session.bursts.add(t, reading, place)
-        if burst is not None and (cue := self._end_burst(session, burst, now)) is not None:
-            cues.append(cue)
-        session.passing.add(place, reading.brake_bar)
-        session.estimate = session.live.lap(session.circuit, t, place) or session.estimate
-        return cues
+        if burst is not None:
+            session.set_track(self._track_of(session.id))
+            if self._heard is not None:
+                self._heard(burst)
+        if session.habits is not None:
+            session.habits.add(t, reading, place)
+        level, voice = self._level(session), session.voice
+        notes = voice.warn(t, reading, place, session.circuit, self.limits, level)
+        note = voice.speak(t, reading, place, session.habits, level)
+        if note is None and session.lost:
+            note = voice.speak_of_coasting(t, reading, level)
+        at = place.progress_m if place else None
+        number = session.bursts.number
+        return [
+            make_cue(one, session.id, "rule", number, at, one.text)
+            for one in (*notes, *([note] if note else []))
+        ]
 
     def forget(self, session_id: str) -> None:
         """Drop what is remembered of a session."""
@@ -328,27 +315,6 @@ class CueEngine:
             self._sessions.move_to_end(session_id)
         return session
 
-    def _end_burst(self, session: SessionMemory, burst: Burst, now: float) -> Cue | None:
-        """A burst of live frames through the same steps as a posted one, but for the alarms."""
-        session.set_track(self._track_of(session.id))
-        strand, place = session.live, session.place_at(burst.distance_m)
-        strand.update_place(place)
-        found = self._tones(burst, place, strand, session.estimate)
-        session.estimate = None
-        made = make_analysis(
-            burst, found, self._advice(session, burst, place, now, live=True), place
-        )
-        if self._heard is not None:
-            self._heard(burst, made)
-        return made.cue if made.spoken else None
-
-    def _tones(
-        self, burst: Burst, place: Place | None, strand: Strand, estimate: Estimate | None
-    ) -> tuple[Tone, ...]:
-        was, strand.was_past_apex = strand.was_past_apex, burst.past_apex
-        ahead = _next_corner(burst, place)
-        return tones(burst, ahead, self.limits, was_past_apex=was, estimate=estimate)
-
     def _alarm(
         self,
         session: SessionMemory,
@@ -357,83 +323,41 @@ class CueEngine:
         place: Place | None,
         now: float,
     ) -> Note | None:
-        """Safety, as a posted burst tells of it."""
-        level = self._level(session, burst.driver_level)
+        """Safety, which is said whatever was said just now."""
+        level, speed = self._level(session, burst.driver_level), burst.avg_speed_kmh / KMH
         zone = None
         if session.circuit is not None:
-            speed = burst.avg_speed_kmh / KMH
             zone = session.posted.watch.enter_zone(session.circuit, place, speed, now)
+        note = None
         if any(tone.priority >= SAFETY for tone in found):
-            return self._say_at_once(session, _grip_note(level), now)
-        if zone is not None:
-            note = _zone_note(zone, burst.avg_speed_kmh / KMH, level)
-            return self._say_at_once(session, note, now)
-        return None
-
-    def _danger(
-        self, session: SessionMemory, reading: Reading, place: Place | None, now: float
-    ) -> list[Cue]:
-        """Safety, frame by frame."""
-        watch, notes = session.live.watch, []
-        level = self._level(session)
-        if watch.exceeds_grip(reading.combo_g, self.limits, now):
-            notes.append(_grip_note(level))
-        if session.circuit is not None:
-            zone = watch.enter_zone(session.circuit, place, reading.speed_ms, now)
-            if zone is not None:
-                notes.append(_zone_note(zone, reading.speed_ms, level))
-        at = place.progress_m if place else None
-        return [
-            make_cue(
-                self._say_at_once(session, note, now),
-                session.id,
-                "rule",
-                session.bursts.number,
-                at,
-                note.text,
-            )
-            for note in notes
-        ]
-
-    def _say_at_once(self, session: SessionMemory, note: Note, now: float) -> Note:
-        """Say it, whatever was said just now."""
-        session.arbiter.submit(Message(SAFETY, note.corner, None), now, on_straight=False)
+            note = grip_note(level)
+        elif zone is not None:
+            note = zone_note(zone, speed, level)
+        if note is not None:
+            message = Message[Occasion | None](SAFETY, note.corner, None)
+            session.posted.arbiter.submit(message, now, on_straight=False)
         return note
 
     def _advice(
-        self,
-        session: SessionMemory,
-        burst: Burst,
-        place: Place | None,
-        now: float,
-        *,
-        live: bool = False,
+        self, session: SessionMemory, burst: Burst, place: Place | None, now: float
     ) -> Note | None:
         """What the arbiter lets pass, in words."""
-        inputs = read_inputs(burst, place, lost=live and session.lost)
+        inputs = read_inputs(burst, place)
         level = self._level(session, burst.driver_level)
-        arbiter, strand = session.arbiter, session.live if live else session.posted
+        arbiter = session.posted.arbiter
         occasion = make_occasion(choose_concept(inputs), inputs, session.circuit, place)
         held = arbiter.held
         if held is not None and held.body and refresh(held.body, inputs, place) is None:
             arbiter.drop()
         message: Message[Occasion | None] | None = None
         priority = rank_advice(occasion.concept, inputs)
-        wanted = not live or (
-            is_worth_saying(occasion, session.passing)
-            and strand.is_news(occasion, now)
-            and phrase(occasion, level, _room(occasion)) != ""
-        )
-        if priority is not None and wanted:
+        if priority is not None:
             message = Message(priority, occasion.corner.name if occasion.corner else None, occasion)
         said = arbiter.submit(message, now, on_straight=_on_straight(inputs))
         if said is None or said.body is None:
             return None
         occasion = refresh(said.body, inputs, place) or said.body
-        text = phrase(occasion, level, _room(occasion) if live else MOST_WORDS)
-        if not text:
-            return None
-        strand.remember(occasion, now)
+        text = phrase(occasion, level)
         concept = occasion.concept.id
         emotion = EMOTIONS.get(concept, "neutral")
         return Note(text, said.priority, concept, said.corner, f"{concept}-{level}", emotion)
@@ -457,22 +381,8 @@ def _next_corner(burst: Burst, place: Place | None) -> Ahead:
     return Ahead(dist, severity)
 
 
-def _room(occasion: Occasion) -> int:
-    """Words for which there is time."""
-    return words_that_fit(occasion.inputs) if is_approach(occasion) else MOST_WORDS
-
-
 def _on_straight(inputs: Inputs) -> bool:
     """By lateral acceleration; where that is not measured, by the track."""
     if math.isnan(inputs.glat):
         return inputs.in_corner is False
     return inputs.glat < STRAIGHT_G
-
-
-def _grip_note(level: Level) -> Note:
-    return Note(over_grip(level), SAFETY, phrase_id=f"grip-{level}", emotion="intense")
-
-
-def _zone_note(zone: Zone, speed_ms: float, level: Level) -> Note:
-    text = too_fast(zone, min(speed_ms, 999.0), level)
-    return Note(text, SAFETY, phrase_id=f"danger-{zone.zone.id}-{level}", emotion="intense")

@@ -1,11 +1,22 @@
 """Words for a concept: by the driver's level, with numbers of the moment, few enough to be said."""
 
+import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, Zone, braking_m
 from runtime.bridge.cues.concepts import Concept, Inputs
-from runtime.bridge.cues.model import ADVICE, BACKGROUND, MOST_WORDS, Burst, Emotion, Level, Tone
+from runtime.bridge.cues.habits import Focus
+from runtime.bridge.cues.model import (
+    ADVICE,
+    BACKGROUND,
+    MOST_WORDS,
+    SAFETY,
+    Burst,
+    Emotion,
+    Level,
+    Tone,
+)
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner, Marker
 
@@ -127,17 +138,84 @@ def phrase(occasion: Occasion, level: Level, most: int = MOST_WORDS) -> str:
     return _said(_described(occasion), most)
 
 
+FOCUS: Final[dict[str, dict[Level, str]]] = {
+    "early_brake": {
+        "beginner": "{name}: brake a little later, step by step.",
+        "intermediate": "{name}: you brake early. {step} m later, step by step.",
+        "pro": "{name}: brake {step} later.",
+    },
+    "early_brake_danger": {
+        "beginner": "{name}: look at the place where braking ends.",
+        "intermediate": "{name}: you brake early. Eyes on where braking ends.",
+        "pro": "{name}: early. Eyes on release.",
+    },
+    "rolling": {
+        "beginner": "{name}: brake a little later, and do not roll.",
+        "intermediate": "{name}: rolling {coast} s. Brake {step} m later, then throttle.",
+        "pro": "{name}: coast {coast}. Brake {step} later.",
+    },
+    "coasting": {
+        "beginner": "{name}: from the brake straight to the throttle.",
+        "intermediate": "{name}: {coast} s of rolling. From the brake straight to the throttle.",
+        "pro": "{name}: coast {coast}. Brake to throttle.",
+    },
+    "slow_apex": {
+        "beginner": "{name}: let it roll in a little faster, step by step.",
+        "intermediate": "{name}: {speed} km/h slow at the apex. Ease off the brake sooner.",
+        "pro": "{name}: apex {speed} down.",
+    },
+    "slow_apex_danger": {
+        "beginner": "{name}: ease the brake off as you turn in.",
+        "intermediate": "{name}: {speed} km/h slow at the apex. Ease the brake off as you turn in.",
+        "pro": "{name}: apex {speed} down. Release smoothly.",
+    },
+    "late_throttle": {
+        "beginner": "{name}: squeeze the throttle as you unwind the wheel.",
+        "intermediate": "{name}: throttle {late} m late. Squeeze as the wheel unwinds.",
+        "pro": "{name}: throttle {late} late.",
+    },
+}
+"""What is said of a repeated loss; *rolling* is coasting after a brake that came too early. In a
+danger zone nobody is told to brake later or to carry more speed."""
+LARGEST_STEP_M: Final = 15.0
+"""Nobody is told to brake later by more at a time."""
+WORTH_M: Final = 8.0
+
+
+def focus_words(focus: Focus, level: Level, *, dangerous: bool) -> str:
+    """What to do about a repeated loss, said before its corner."""
+    habit: str = focus.habit
+    if dangerous and habit in ("early_brake", "slow_apex"):
+        habit = f"{habit}_danger"
+    elif habit == "coasting" and focus.earlier_m >= WORTH_M and not dangerous:
+        habit = "rolling"
+    return FOCUS[habit][level].format(
+        name=_name(focus.corner, level),
+        step=5 * max(1, math.floor(min(focus.earlier_m, LARGEST_STEP_M) / 5)),
+        coast=f"{focus.amount:.1f}",
+        speed=max(1, round(focus.amount * KMH)),
+        late=5 * max(1, round(focus.amount / 5)),
+    )
+
+
+def grip_note(level: Level) -> "Note":
+    """Said when there is more acceleration than grip."""
+    text = "Over the grip." if level == "pro" else "Ease off: that is all the grip there is."
+    return Note(text, SAFETY, phrase_id=f"grip-{level}", emotion="intense")
+
+
+def zone_note(zone: Zone, speed_ms: float, level: Level) -> "Note":
+    """Said where a danger zone is entered too fast."""
+    text = too_fast(zone, min(speed_ms, 999.0), level)
+    return Note(text, SAFETY, phrase_id=f"danger-{zone.zone.id}-{level}", emotion="intense")
+
+
 def too_fast(zone: Zone, speed_ms: float, level: Level) -> str:
     """Said where a danger zone begins."""
     now, usual = round(speed_ms * KMH), round(zone.reference_ms * KMH)
     if level == "pro":
         return f"{now}, usual {usual}. Brake."
     return f"Slow down: {now} km/h where {usual} is usual."
-
-
-def over_grip(level: Level) -> str:
-    """Said when there is more acceleration than grip."""
-    return "Over the grip." if level == "pro" else "Ease off: that is all the grip there is."
 
 
 def speaking_ms(text: str) -> int:

@@ -130,7 +130,7 @@ class Live:
         if self._cues is None or not coached:
             return
         try:
-            cues = self._cues.feed(frame, time.monotonic())
+            cues = self._cues.feed(frame)
         except Exception:  # a coach that stumbles must not cost a frame
             log.exception("the coach stumbled over a frame")
             return

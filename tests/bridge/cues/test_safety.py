@@ -86,7 +86,7 @@ def test_live_frames_warn_in_the_frame_itself() -> None:
     cues = [
         (at, cue)
         for at in range(400, 500, 5)
-        for cue in engine.feed(straight(at / 50, float(at)), at / 50)
+        for cue in engine.feed(straight(at / 50, float(at)))
         if cue.priority == 3
     ]
 

@@ -13,7 +13,7 @@ from runtime.bridge.cues.model import Burst, Level
 from runtime.bridge.cues.phrases import (
     TONES,
     Occasion,
-    over_grip,
+    grip_note,
     phrase,
     rule_phrase,
     too_fast,
@@ -291,7 +291,11 @@ def test_no_phrase_is_long_and_every_number_is_of_the_moment(
 def test_warnings_are_short(level: Level) -> None:
     (zone,) = circuit().zones
 
-    texts = [too_fast(zone, 62.0, level), over_grip(level), *(one.text for one in TONES.values())]
+    texts = [
+        too_fast(zone, 62.0, level),
+        grip_note(level).text,
+        *(one.text for one in TONES.values()),
+    ]
 
     assert "223" in texts[0]
     assert str(round(zone.reference_ms * 3.6)) in texts[0]

@@ -63,7 +63,7 @@ class Replayed:
             for row in zip(*some.values(), strict=True):
                 wide = dict(zip(some, map(float, row), strict=True))
                 frame = LiveFrame("s", "ingest", wide)
-                for cue in self.engine.feed(frame, self.now):
+                for cue in self.engine.feed(frame):
                     self.said += [] if cue.corner is None else [cue.corner]
             await asyncio.gather(*self.work)
 

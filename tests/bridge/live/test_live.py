@@ -45,7 +45,7 @@ class Engine(CueEngine):
         self.fed = 0
         self._says, self._broken = says, broken
 
-    def feed(self, frame: LiveFrame, now: float) -> list[Cue]:
+    def feed(self, frame: LiveFrame) -> list[Cue]:
         self.fed += 1
         if self._broken:
             raise RuntimeError("a bug")

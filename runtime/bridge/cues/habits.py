@@ -1,0 +1,319 @@
+"""What a driver does again and again: each pass of each corner measured while the car drives."""
+
+import math
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Sequence
+from statistics import median
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from runtime.bridge.cues.burst import Reading
+from runtime.bridge.cues.circuit import Circuit, Place, braking_m
+from runtime.bridge.session.definitions import (
+    BRAKING_BAR,
+    CLOSED_PCT,
+    COASTING_MS,
+    RELEASED_BAR,
+)
+from runtime.bridge.track.model import Corner
+
+Habit: TypeAlias = Literal["early_brake", "coasting", "slow_apex", "late_throttle"]
+
+REMEMBERED: Final = 4
+"""Passes of a corner: a habit is what the last ones show."""
+AT_PACE: Final = 1.2
+"""A pass that took longer than so many times the best one shows no habit."""
+REPEATED: Final = 2
+"""Passes that make a habit."""
+LEAST_LOSS_S: Final = 0.12
+"""A smaller loss a lap is within what a good driver varies by."""
+LEAST_M: Final = 8.0
+"""A driver cannot place a pedal more exactly."""
+LEAST_SPEED: Final = 0.025
+"""Share of the minimum speed."""
+FIRM_PCT: Final = 50.0
+"""A driver who only balances the car holds less throttle than this."""
+LEAST_COAST_S: Final = 0.3
+MUCH_COAST_S: Final = 1.1
+"""Between the pedals of one corner; more is a habit, whatever the best pass was."""
+COASTING_COSTS: Final = 0.35
+"""Seconds lost for each second of coasting: the car rolls at about two thirds of its pace."""
+KNOWN_CORNERS: Final = 4
+"""From fewer corners nobody can say what is usual for this car and driver."""
+APPROACH_M: Final = 100.0
+"""A stretch begins so far before an entry, or where a good lap brakes, if that is earlier."""
+MARGIN_M: Final = 40.0
+LONGEST_STEP: Final = 0.02
+"""A car that moved by a larger share of the lap between two frames was not followed there."""
+
+
+class Passage(NamedTuple):
+    """One pass of a corner, from where its approach begins to where the next one's does."""
+
+    seconds: float
+    brake_m: float
+    """Metres before the entry where the braking that reached the corner began; NaN: none."""
+    apex_ms: float
+    """The least speed in the corner; NaN: not recorded."""
+    throttle_m: float
+    """Metres after the apex where half the throttle was open and stayed so; NaN: unknown."""
+    coast_s: float
+    """NaN: a pedal was not recorded."""
+
+
+class Focus(NamedTuple):
+    """A repeated loss that is worth a word before its corner."""
+
+    corner: Corner
+    habit: Habit
+    loss_s: float
+    """Of the better of the last two passes; an estimate where it rests on references."""
+    amount: float
+    """By how much: metres, or seconds of coasting, or m/s."""
+    earlier_m: float
+    """By how much earlier than on the best pass, or than the references of the circuit make it in
+    the other corners, the driver brakes; 0: no earlier."""
+    brake_m: float
+    """Where the driver usually brakes, metres before the entry: it must be said before; or 0."""
+    passes: int
+    """Passes of the corner so far."""
+
+
+class _Stretch:
+    """One corner's stretch of the lap while the car is in it."""
+
+    def __init__(self, t: float, *, whole: bool) -> None:
+        self.began = t
+        self.whole = whole
+        self.brake_m = math.nan
+        self.braking = False
+        self.apex_ms = math.inf
+        self.throttle_m = math.nan
+        self.coast_s = 0.0
+        self.pedals = False
+
+
+class Habits:
+    """Follows one car round a circuit; its times never step back."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        corners = circuit.track.in_lap_order()
+        length = circuit.length_m
+        self._starts: list[tuple[float, Corner]] = []
+        for before, corner in zip([corners[-1], *corners[:-1]], corners, strict=True):
+            reach = max(braking_m(corner), APPROACH_M) + MARGIN_M
+            room = (corner.entry.distance_m - before.exit.distance_m) % length
+            start = corner.entry.distance_m - min(reach, room)
+            self._starts.append((start % length, corner))
+        self._starts.sort(key=lambda one: one[0])
+        self._begins = [start for start, _ in self._starts]
+        self._passes: dict[str, deque[Passage]] = {
+            corner.name: deque(maxlen=REMEMBERED) for corner in corners
+        }
+        self._best: dict[str, Passage] = {}
+        self._count: dict[str, int] = {}
+        self.focuses: list[Focus] = []
+        """Every repeated loss, the largest first."""
+        self._stretch: _Stretch | None = None
+        self._corner: Corner | None = None
+        self._last: tuple[float, float] | None = None
+        """Time and progress of the last frame."""
+
+    def pause(self) -> None:
+        """What happened meanwhile is not known: the pass under way counts no more."""
+        self._stretch = self._corner = self._last = None
+
+    def passes(self, corner: Corner) -> int:
+        """How often the corner was passed whole."""
+        return self._count.get(corner.name, 0)
+
+    def add(self, t: float, reading: Reading, place: Place | None) -> None:
+        """Where the car is at a time, and what the driver does."""
+        if place is None:
+            self.pause()
+            return
+        length, p = self.circuit.length_m, place.progress_m
+        before, self._last = self._last, (t, p)
+        corner = self._corner_at(p)
+        if before is None:
+            self._corner, self._stretch = corner, _Stretch(t, whole=False)
+            return
+        way = (p - before[1] + length / 2) % length - length / 2
+        if not -1.0 <= way <= LONGEST_STEP * length:
+            self._corner, self._stretch = corner, _Stretch(t, whole=False)
+            return
+        if corner is not self._corner:
+            start = next(start for start, one in self._starts if one is corner)
+            back = min(max((p - start) % length, 0.0), max(way, 0.0))
+            crossed = t - (t - before[0]) * (back / way if way > 0 else 0.0)
+            self._close(crossed)
+            self._corner, self._stretch = corner, _Stretch(crossed, whole=True)
+        if self._stretch is not None and corner is not None:
+            self._measure(self._stretch, corner, place, t - before[0], reading)
+
+    def _rank(self) -> list[Focus]:
+        usual = self._usual()
+        found = [
+            focus for _, corner in self._starts if (focus := self._focus(corner, usual)) is not None
+        ]
+        return sorted(found, key=lambda focus: -focus.loss_s)
+
+    def _corner_at(self, p: float) -> Corner | None:
+        length = self.circuit.length_m
+        at = bisect_right(self._begins, p % length) - 1  # before the first one: in the last one's
+        return self._starts[at][1]
+
+    def _measure(
+        self, stretch: _Stretch, corner: Corner, place: Place, dt: float, reading: Reading
+    ) -> None:
+        length = self.circuit.length_m
+        to_entry = (corner.entry.distance_m - place.progress_m + length / 2) % length - length / 2
+        brake, throttle, speed = reading.brake_bar, reading.throttle_pct, reading.speed_ms
+        if brake >= BRAKING_BAR and not stretch.braking:
+            stretch.braking = True
+            if to_entry > 0 or math.isnan(stretch.brake_m):
+                stretch.brake_m = to_entry
+        elif brake < RELEASED_BAR:
+            stretch.braking = False
+        if place.corner is corner:
+            stretch.apex_ms = min(stretch.apex_ms, speed)
+        if throttle < FIRM_PCT:
+            stretch.throttle_m = math.nan
+        elif math.isnan(stretch.throttle_m):
+            apex = corner.apex.distance_m
+            stretch.throttle_m = (place.progress_m - apex + length / 2) % length - length / 2
+        if not math.isnan(brake + throttle):
+            stretch.pedals = True
+            if throttle < CLOSED_PCT and brake < RELEASED_BAR and speed > COASTING_MS:
+                stretch.coast_s += dt
+
+    def _close(self, t: float) -> None:
+        stretch, corner = self._stretch, self._corner
+        if stretch is None or corner is None or not stretch.whole:
+            return
+        passage = Passage(
+            t - stretch.began,
+            stretch.brake_m,
+            stretch.apex_ms if math.isfinite(stretch.apex_ms) else math.nan,
+            stretch.throttle_m,
+            stretch.coast_s if stretch.pedals else math.nan,
+        )
+        name = corner.name
+        self._passes[name].append(passage)
+        self._count[name] = self._count.get(name, 0) + 1
+        best = self._best.get(name)
+        if best is None or passage.seconds < best.seconds:
+            self._best[name] = passage
+        self.focuses = self._rank()
+
+    def _at_pace(self, corner: Corner) -> list[Passage]:
+        """The last passes, without those of a way out, in traffic or after a mistake."""
+        best = self._best.get(corner.name)
+        passes = self._passes[corner.name]
+        return [one for one in passes if best and one.seconds <= AT_PACE * best.seconds]
+
+    def _focus(self, corner: Corner, usual: "_Usual") -> Focus | None:
+        """The habit with the largest loss: against the driver's best pass, or beside what this
+        driver does in the other corners."""
+        passes = self._at_pace(corner)
+        if len(passes) < REPEATED:
+            return None
+        own, best = _better(passes), self._best[corner.name]
+        found = self._beside_others(corner, own, usual)
+        lost = own.seconds - best.seconds
+        if lost >= LEAST_LOSS_S:
+            habit = _choose_habit(own, best)
+            if habit is not None:
+                found.append((lost, *habit))
+        loss, name, amount = max(found, default=(0.0, "coasting", 0.0))
+        if loss < LEAST_LOSS_S:
+            return None
+        brake = own.brake_m if own.brake_m > 0 else 0.0
+        earlier = _known(
+            (own.brake_m - best.brake_m, own.brake_m - braking_m(corner) - usual.earlier_m)
+        )
+        return Focus(
+            corner, name, loss, amount, max(0.0, *earlier, 0.0), brake, self.passes(corner)
+        )
+
+    def _beside_others(
+        self, corner: Corner, own: Passage, usual: "_Usual"
+    ) -> list[tuple[float, Habit, float]]:
+        """Losses of a corner that is worse than this driver's other corners; no comparison with
+        what is not known holds."""
+        found: list[tuple[float, Habit, float]] = []
+        if own.coast_s >= MUCH_COAST_S:
+            found.append((COASTING_COSTS * own.coast_s, "coasting", own.coast_s))
+        speeds = corner.speeds
+        if speeds is None:
+            return found
+        earlier = own.brake_m - braking_m(corner) - usual.earlier_m
+        if earlier >= 1.5 * LEAST_M:
+            fast = max(speeds.entry, own.apex_ms + 1.0)
+            found.append((earlier * (1.0 / own.apex_ms - 1.0 / fast), "early_brake", earlier))
+        due = speeds.apex * usual.share
+        if own.apex_ms < (1.0 - 1.6 * LEAST_SPEED) * due:
+            inside = (corner.exit.distance_m - corner.entry.distance_m) % self.circuit.length_m
+            loss = 1.5 * inside * (1.0 / own.apex_ms - 1.0 / due)
+            found.append((loss, "slow_apex", due - own.apex_ms))
+        return found
+
+    def _usual(self) -> "_Usual":
+        earlier, share = [], []
+        for _, corner in self._starts:
+            passes = self._at_pace(corner)
+            if len(passes) < REPEATED or corner.speeds is None:
+                continue
+            own = _better(passes)
+            if braking_m(corner) > 0:
+                earlier.append(own.brake_m - braking_m(corner))
+            share.append(own.apex_ms / corner.speeds.apex)
+        return _Usual(*(_usual_of(values) for values in (earlier, share)))
+
+
+class _Usual(NamedTuple):
+    """What is usual for this driver and car, in the middle of the corners; NaN: nobody can say."""
+
+    earlier_m: float
+    """By how much earlier than the circuit's references the driver brakes."""
+    share: float
+    """Of the references' speed at the apex that is reached."""
+
+
+def _usual_of(values: Iterable[float]) -> float:
+    known = _known(values)
+    return median(known) if len(known) >= KNOWN_CORNERS else math.nan
+
+
+def _better(passes: Sequence[Passage]) -> Passage:
+    """The quicker of the last two: what even that one shows is repeated."""
+    return min(passes[-REPEATED:], key=lambda one: one.seconds)
+
+
+def _known(values: Iterable[float]) -> list[float]:
+    return [value for value in values if not math.isnan(value)]
+
+
+def _choose_habit(own: Passage, best: Passage) -> tuple[Habit, float] | None:
+    """What differs most from the best pass, in units that a driver can tell apart."""
+    coast = own.coast_s - best.coast_s
+    found: list[tuple[float, Habit, float]] = [
+        ((own.brake_m - best.brake_m) / LEAST_M, "early_brake", own.brake_m - best.brake_m),
+        (coast / LEAST_COAST_S, "coasting", own.coast_s),
+        (
+            (best.apex_ms - own.apex_ms) / (LEAST_SPEED * best.apex_ms),
+            "slow_apex",
+            best.apex_ms - own.apex_ms,
+        ),
+        (
+            (own.throttle_m - best.throttle_m) / LEAST_M,
+            "late_throttle",
+            own.throttle_m - best.throttle_m,
+        ),
+    ]
+    told = [one for one in found if one[0] >= 1.0]  # NaN is no difference
+    if not told:
+        return None
+    _, habit, amount = max(told)
+    return habit, amount

@@ -1,0 +1,253 @@
+"""What a driver hears while driving: alarms at once, then one word in eight seconds at the most,
+about a repeated loss before its corner, or about a corner that is still new."""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from runtime.bridge.cues.advice import (
+    ACTION_S,
+    CHAIN_S,
+    MOVING_KMH,
+    STRAIGHT_G,
+    WORD_S,
+    make_occasion,
+    words_that_fit,
+)
+from runtime.bridge.cues.burst import Reading
+from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, braking_m
+from runtime.bridge.cues.concepts import CONCEPTS, Inputs, choose_concept
+from runtime.bridge.cues.habits import Focus, Habits
+from runtime.bridge.cues.model import ADVICE, MOST_WORDS, WARNING, CueLimits, Level
+from runtime.bridge.cues.phrases import (
+    ANYWHERE,
+    EMOTIONS,
+    Note,
+    focus_words,
+    grip_note,
+    phrase,
+    zone_note,
+)
+from runtime.bridge.cues.tones import Watch
+from runtime.bridge.session.definitions import CLOSED_PCT, RELEASED_BAR
+from runtime.bridge.session.units import KMH
+from runtime.bridge.track.model import Corner, inside
+
+QUIET_S: Final = 8.0
+"""Between two words that are not about safety."""
+NEW: Final = 1
+"""Passes after which a corner is known, and needs no pace note."""
+NEW_TO_BEGINNERS: Final = 2
+AT_ONCE: Final = 3
+"""Repeated losses that are worked on at a time: the largest."""
+OFTEN: Final = 2
+"""So often a repeated loss is spoken of lap after lap; then every third lap."""
+REST: Final = 3
+EARLY_S: Final = 4.0
+"""A word may begin so long before the last moment at which it is still of use."""
+COASTING_S: Final = 1.0
+"""Coasting of a car whose place nobody knows is spoken of after so long."""
+REPEAT_S: Final = 30.0
+CONCEPT_OF: Final = {
+    "early_brake": "brake_end_focus",
+    "coasting": "full_commitment",
+    "slow_apex": "early_brake_release",
+    "late_throttle": "exit_speed",
+}
+_COASTING: Final = next(one for one in CONCEPTS if one.id == "full_commitment")
+
+
+class Voice:
+    """One session's voice while it is driven; times are those of its frames."""
+
+    def __init__(self) -> None:
+        self._spoke = -math.inf
+        self._announced: str | None = None
+        self._told: dict[str, tuple[int, int]] = {}
+        """By corner: how often its loss was spoken of, and at which of its passes the last time."""
+        self._watch = Watch()
+        self._coasts_since: float | None = None
+        self._coasting_told = -math.inf
+
+    def warn(
+        self,
+        t: float,
+        reading: Reading,
+        place: Place | None,
+        circuit: Circuit | None,
+        limits: CueLimits,
+        level: Level,
+    ) -> list[Note]:
+        """Safety, whatever was said just now."""
+        notes = []
+        if self._watch.exceeds_grip(reading.combo_g, limits, t):
+            notes.append(grip_note(level))
+        if circuit is not None:
+            zone = self._watch.enter_zone(circuit, place, reading.speed_ms, t)
+            if zone is not None:
+                notes.append(zone_note(zone, reading.speed_ms, level))
+        if notes:
+            self._spoke = t
+        return notes
+
+    def speak(
+        self, t: float, reading: Reading, place: Place | None, habits: Habits | None, level: Level
+    ) -> Note | None:
+        """What is worth saying now about a corner to come; None: nothing."""
+        coming = place.next if place is not None and place.corner is None else None
+        if coming is None or coming.name != self._announced:
+            self._announced = None
+        if t - self._spoke < QUIET_S or not reading.speed_ms * KMH >= MOVING_KMH:
+            return None
+        if abs(reading.g_lat) >= STRAIGHT_G:  # an unknown one is no bend
+            return None
+        if habits is None or place is None or coming is None or self._announced is not None:
+            return None
+        note = self._of_a_loss(reading, place, habits, level)
+        if note is None and not self._waits_for_a_loss(reading, place, habits):
+            note = self._pace_note(reading, place, coming, habits, level)
+        if note is not None:
+            self._spoke, self._announced = t, coming.name
+        return note
+
+    def speak_of_coasting(self, t: float, reading: Reading, level: Level) -> Note | None:
+        """To a driver who coasts where nothing tells the place."""
+        coasts = (
+            reading.throttle_pct < CLOSED_PCT
+            and reading.brake_bar < RELEASED_BAR
+            and reading.speed_ms * KMH > 50.0
+            and not abs(reading.g_lat) >= STRAIGHT_G
+        )
+        if not coasts:
+            self._coasts_since = None
+            return None
+        if self._coasts_since is None:
+            self._coasts_since = t
+        late = t - self._coasts_since < COASTING_S or t - self._coasting_told < REPEAT_S
+        if late or t - self._spoke < QUIET_S:
+            return None
+        self._spoke = self._coasting_told = t
+        text = ANYWHERE["full_commitment"][level].format(v=f"{reading.speed_ms * KMH:.0f}")
+        return Note(
+            f"{text}.",
+            ADVICE,
+            _COASTING.id,
+            None,
+            f"{_COASTING.id}-{level}",
+            EMOTIONS.get(_COASTING.id, "neutral"),
+        )
+
+    def _of_a_loss(
+        self, reading: Reading, place: Place, habits: Habits, level: Level
+    ) -> Note | None:
+        """The largest repeated loss for which this is the moment."""
+        for focus in self._due(habits):
+            text = focus_words(focus, level, dangerous=_is_dangerous(habits.circuit, focus.corner))
+            if self._is_moment(reading, place, habits.circuit, focus, text):
+                count, _ = self._told.get(focus.corner.name, (0, 0))
+                self._told[focus.corner.name] = (count + 1, focus.passes)
+                concept = CONCEPT_OF[focus.habit]
+                mood = EMOTIONS.get(concept, "neutral")
+                return Note(
+                    text, WARNING, concept, focus.corner.name, f"{focus.habit}-{level}", mood
+                )
+        return None
+
+    def _due(self, habits: Habits) -> list[Focus]:
+        """The largest repeated losses that were not spoken of too often lately."""
+        due = []
+        for focus in habits.focuses[:AT_ONCE]:
+            count, at = self._told.get(focus.corner.name, (0, -REST))
+            if focus.passes - at >= (1 if count < OFTEN else REST):
+                due.append(focus)
+        return due
+
+    def _is_moment(
+        self, reading: Reading, place: Place, circuit: Circuit, focus: Focus, text: str
+    ) -> bool:
+        """Whether it can be said before the foot must move, and not much sooner.
+
+        Where the way from the last corner is too short for that, it is said before that one.
+        """
+        speed = reading.speed_ms
+        needed = _seconds_for(text)
+        brake = max(focus.brake_m, braking_m(focus.corner))
+        left = (_way_to(circuit, place, focus.corner) - brake) / speed
+        if left < needed:
+            return False
+        if place.next is focus.corner:
+            return left <= needed + EARLY_S
+        before = _before(circuit, focus.corner)
+        room = (focus.corner.entry.distance_m - before.exit.distance_m) % circuit.length_m
+        crowded = (room - brake) / speed < needed
+        if not crowded or place.next is not before:
+            return False
+        return (place.to_entry - braking_m(before)) / speed <= needed + EARLY_S
+
+    def _waits_for_a_loss(self, reading: Reading, place: Place, habits: Habits) -> bool:
+        """Whether a word now would stand in the way of one about a repeated loss."""
+        reach = (QUIET_S + EARLY_S) * reading.speed_ms
+        return any(
+            _way_to(habits.circuit, place, focus.corner) - focus.brake_m < reach
+            for focus in self._due(habits)
+        )
+
+    def _pace_note(
+        self, reading: Reading, place: Place, coming: Corner, habits: Habits, level: Level
+    ) -> Note | None:
+        """What a corner asks for, while it is new."""
+        new = NEW_TO_BEGINNERS if level == "beginner" else NEW
+        if habits.passes(coming) >= new:
+            return None
+        inputs = Inputs(
+            in_corner=False,
+            past_apex=False,
+            brake=reading.brake_bar,
+            thr=max(reading.throttle_pct, CLOSED_PCT),  # what is pressed is no pace note's matter
+            glat=abs(reading.g_lat),
+            v=reading.speed_ms * KMH,
+            to_entry=place.to_entry,
+            bz=place.bz,
+            dz=place.dz,
+        )
+        most = min(words_that_fit(inputs), MOST_WORDS)
+        if place.to_entry >= NOWHERE_M or inputs.brake >= RELEASED_BAR:
+            return None
+        if (place.to_entry - place.bz) / reading.speed_ms > _seconds_of(most) + EARLY_S:
+            return None
+        occasion = make_occasion(choose_concept(inputs), inputs, habits.circuit, place)
+        text = phrase(occasion, level, most)
+        if not text:
+            return None
+        concept = occasion.concept.id
+        mood = EMOTIONS.get(concept, "neutral")
+        return Note(text, ADVICE, concept, coming.name, f"{concept}-{level}", mood)
+
+
+def _seconds_for(text: str) -> float:
+    return _seconds_of(len(text.split()))
+
+
+def _seconds_of(words: int) -> float:
+    return CHAIN_S + WORD_S * words + ACTION_S
+
+
+def _way_to(circuit: Circuit, place: Place, corner: Corner) -> float:
+    return (corner.entry.distance_m - place.progress_m) % circuit.length_m
+
+
+def _before(circuit: Circuit, corner: Corner) -> Corner:
+    corners: Sequence[Corner] = circuit.track.in_lap_order()
+    return corners[corners.index(corner) - 1]
+
+
+def _is_dangerous(circuit: Circuit, corner: Corner) -> bool:
+    """Whether the corner or its approach lies in a danger zone of the circuit's file."""
+    length = circuit.length_m
+    begin = corner.entry.distance_m - braking_m(corner)
+    way = (corner.exit.distance_m - begin) % length
+    return any(
+        inside(begin % length, zone.start_m, zone.end_m, length)
+        or (zone.start_m - begin) % length <= way
+        for zone in circuit.track.danger_zones
+    )

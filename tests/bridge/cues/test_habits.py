@@ -1,0 +1,111 @@
+"""A planted fault that a driver repeats is spoken of before its corner, and nothing else is."""
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from runtime.bridge.cues.engine import CueEngine
+from runtime.bridge.cues.model import Cue
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, LiveFrame
+from runtime.bridge.track.model import Corner, DangerZone, Track
+from tests.bridge.cues.coachkit import larkfell
+from tools.drive import Drive, drive
+
+Fault = Literal["rolls", "brakes_early", "crawls"]
+LAPS = 4
+
+
+@pytest.fixture(scope="module")
+def clean() -> Drive:
+    return drive(larkfell(), LAPS, seed=3, skill=0.98)
+
+
+def plant(driven: Drive, corner: Corner, fault: Fault) -> list[LiveFrame]:
+    """The drive with one fault in one corner on every lap: the same way, driven more slowly."""
+    columns = {name: np.array(driven.frames.columns[name]) for name in WIDE}
+    length = larkfell().length_m
+    way = columns["distance_m"] + 0.04 * length  # counts from the box
+    ahead = (corner.entry.distance_m - way + length / 2) % length - length / 2
+    inside = (corner.exit.distance_m - corner.entry.distance_m) % length
+    bz = corner.brake.before_entry_m if corner.brake else 0.0
+    factor = np.ones(len(way))
+    early = (ahead > bz - 5.0) & (ahead < bz + 35.0)
+    slow = (ahead < bz) & (ahead > -inside)
+    if fault == "rolls":
+        rolling = early | ((ahead <= bz - 5.0) & (ahead > 0.5 * bz))
+        columns["throttle_pct"][rolling] = columns["brake_bar"][rolling] = 0.0
+        factor[rolling] = 0.75
+    elif fault == "brakes_early":
+        columns["throttle_pct"][early], columns["brake_bar"][early] = 0.0, 20.0
+        factor[early | slow & (ahead > 0.0)] = 0.75
+    else:
+        factor[slow & (ahead < 10.0)] = 0.8
+    columns["speed_ms"] = columns["speed_ms"] * factor
+    steps = np.diff(columns[TIMESTAMP], prepend=columns[TIMESTAMP][0]) / factor
+    columns[TIMESTAMP] = np.cumsum(steps)
+    rows = zip(*(columns[name].tolist() for name in WIDE), strict=True)
+    return [LiveFrame("s", "can", dict(zip(WIDE, row, strict=True))) for row in rows]
+
+
+def listen(track: Track, frames: list[LiveFrame]) -> list[tuple[float, Cue]]:
+    """Each cue with the laps that were begun when it was heard."""
+    engine = CueEngine(lambda _: track)
+    heard = []
+    for frame in frames:
+        lap = (frame.wide["distance_m"] + 0.04 * track.length_m) / track.length_m
+        heard += [(lap, cue) for cue in engine.feed(frame)]
+    return heard
+
+
+@pytest.mark.parametrize("number", [1, 4, 8, 11])
+@pytest.mark.parametrize(
+    ("fault", "concepts"),
+    [
+        ("rolls", {"full_commitment"}),
+        ("brakes_early", {"brake_end_focus", "early_brake_release"}),
+        ("crawls", {"early_brake_release"}),
+    ],
+)
+def test_a_repeated_fault_is_spoken_of_within_three_laps_before_its_corner(
+    clean: Drive, number: int, fault: Fault, concepts: set[str]
+) -> None:
+    corner = next(one for one in larkfell().corners if one.number == number)
+    track = larkfell()
+
+    heard = listen(track, plant(clean, corner, fault))
+
+    losses = [(lap, cue) for lap, cue in heard if cue.priority == 2]
+    assert losses
+    first, cue = losses[0]
+    assert cue.corner == corner.name
+    assert cue.concept in concepts
+    assert first < 4.0  # the lap out counts as one
+    for _, said in losses:
+        assert said.corner == corner.name
+        assert said.distance_m is not None
+        left = (corner.entry.distance_m - said.distance_m) % track.length_m
+        bz = corner.brake.before_entry_m if corner.brake else 0.0
+        assert bz < left < 600.0
+
+
+def test_a_driver_without_faults_hears_of_none(clean: Drive) -> None:
+    rows = zip(*(clean.frames.columns[name].tolist() for name in WIDE), strict=True)
+    frames = [LiveFrame("s", "can", dict(zip(WIDE, row, strict=True))) for row in rows]
+
+    assert [cue.text for _, cue in listen(larkfell(), frames) if cue.priority == 2] == []
+
+
+def test_in_a_danger_zone_nobody_is_told_to_brake_later(clean: Drive) -> None:
+    corner = next(one for one in larkfell().corners if one.number == 1)
+    begin, end = corner.entry.distance_m - 50.0, corner.exit.distance_m
+    walled = replace(larkfell(), danger_zones=(DangerZone("wall", begin, end, "a wall", "high"),))
+
+    rolling = listen(walled, plant(clean, corner, "rolls"))
+    early = listen(walled, plant(clean, corner, "brakes_early"))
+
+    assert [cue.text for _, cue in rolling if cue.priority == 2]
+    for _, cue in (*rolling, *early):
+        assert "later" not in cue.text
+        assert "faster" not in cue.text
