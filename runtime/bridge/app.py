@@ -32,8 +32,8 @@ from runtime.bridge.can.dbc import load_dbc, merge_messages
 from runtime.bridge.can.registry import load_registry
 from runtime.bridge.can.settings import check_interface
 from runtime.bridge.checking import must_work, track_warnings, validate, warnings
-from runtime.bridge.coach.agents.opening import open_coach
-from runtime.bridge.coach.warm.desk import Desk
+from runtime.bridge.coach.lessons import lessons_of
+from runtime.bridge.coach.opening import gather, open_coach, open_grader, open_model
 from runtime.bridge.driving import can_settings, run_live
 from runtime.bridge.errors import ErrorAnswer, JsonObject, render
 from runtime.bridge.service import SERVICE, Service
@@ -188,8 +188,12 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     if service.store is not None:
         service.laps = LapBook(service.store, service.library)
         service.analyses = Analyses(service.laps)
-    desk = service.desk = await Desk.open(service.settings, service.store)
-    service.questions = open_coach(service, service.settings, desk.model, desk.lessons)
+    settings = service.settings
+    service.lessons = await lessons_of(settings.course.strip())
+    model = service.model = open_model(settings, service.store)
+    service.grader = open_grader(settings, service.store, model.lane)
+    service.gathering = gather(service, service.lessons)
+    service.questions = open_coach(service.gathering, settings, model)
     try:
         async with run_live(app, service, GROUPS):
             yield

@@ -9,8 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from runtime.bridge.can.settings import SLCAN, VIRTUAL
-from runtime.bridge.coach.warm.desk import lessons_of
-from runtime.bridge.coach.warm.lessons import CATALOG
+from runtime.bridge.coach.lessons import CATALOG, lessons_of
 from runtime.bridge.errors import BIND_CODES
 from runtime.bridge.live.hub import LIVE_SESSION
 from runtime.bridge.settings import BridgeSettings

@@ -7,14 +7,15 @@ from collections import deque
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
 from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.can.cars import NO_WIRING, Wiring
-from runtime.bridge.coach.agents.coach import Coach
-from runtime.bridge.coach.warm.desk import Desk
+from runtime.bridge.coach.gather import Gathering
+from runtime.bridge.coach.lessons import Lessons
+from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.errors import NoTrack
@@ -35,6 +36,9 @@ from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 from runtime.web.errors import ApiError
 
+if TYPE_CHECKING:
+    from runtime.bridge.coach.conversation import Conversations
+
 log = logging.getLogger(__name__)
 
 
@@ -53,8 +57,8 @@ class Service:
     """The signals that a new database begins with."""
     laps: LapBook | None = None
     analyses: Analyses | None = None
-    desk: Desk | None = None
-    """The model and the lessons of the coach, while the bridge runs."""
+    lessons: Lessons = field(default_factory=Lessons)
+    """Those of the built course, while the bridge runs."""
     references: ReferenceBook = field(default_factory=lambda: ReferenceBook(Path("reference")))
     wiring: Wiring = NO_WIRING
     """What decodes the bus, the car that the settings name among it."""
@@ -68,8 +72,14 @@ class Service:
     live: Live | None = None
     recorder: Recorder | None = None
     bus: LiveBus | None = None
-    questions: Coach | None = None
-    """Answers questions; None without a database, and where `agents.coach.why_off` says why."""
+    model: ModelClient | None = None
+    """The language-model server, while the bridge runs."""
+    grader: ModelClient | None = None
+    """A model elsewhere that grades; None: no key is configured."""
+    gathering: Gathering | None = None
+    """What facts come from; None without a database."""
+    questions: "Conversations | None" = None
+    """Answers questions; None without a database, and where `asking.why_off` says why."""
     bursts: dict[str, deque[object]] = field(default_factory=dict)
     """What drivers' devices summed up, by session, in memory only."""
     started: float = field(default_factory=time.monotonic)
@@ -177,8 +187,9 @@ class Service:
             await asyncio.wait(self._background)
         if self.questions is not None:
             await self.questions.close()
-        if self.desk is not None:
-            await self.desk.close()
+        for client in (self.model, self.grader):
+            if client is not None:
+                await client.close()
         if self.store is not None:
             await self.store.close()
 

@@ -1,8 +1,10 @@
 """What the coach says before and after sessions, remembers, teaches, and finds over several."""
 
 import time
+from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, date, datetime
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal
 
 from aiohttp import web
 from pydantic import AfterValidator, Field, StrictBool, StrictStr
@@ -11,6 +13,7 @@ from runtime.bridge.analysis.corners import (
     ConsistencyRecord,
     SmoothnessRecord,
     TrackOutRecord,
+    consistency,
     smoothness,
     track_out,
 )
@@ -47,14 +50,16 @@ from runtime.bridge.api.analysis import (
 from runtime.bridge.api.drivers import driver_name
 from runtime.bridge.api.reviews import (
     Narrative,
+    Review,
     best_before,
-    desk_of,
-    driven_here,
     events_here,
-    first_finding,
-    review_of,
-    tell_brief,
-    tell_debrief,
+    gathering_of,
+    lesson_of,
+    list_facts,
+    look_back,
+    narrate_story,
+    prepare,
+    strip_moods,
 )
 from runtime.bridge.api.sessions import ImportRequest, import_session
 from runtime.bridge.api.shapes import (
@@ -69,21 +74,24 @@ from runtime.bridge.api.shapes import (
     iso,
 )
 from runtime.bridge.api.tracks import Hour, phase_of
-from runtime.bridge.coach.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
-from runtime.bridge.coach.warm.emotion import felt
-from runtime.bridge.coach.warm.grades import Grades, first_of, grades
-from runtime.bridge.coach.warm.insights import Driving, driving, insights, of_burst
-from runtime.bridge.coach.warm.model import ModelFailed
-from runtime.bridge.coach.warm.review import Review
-from runtime.bridge.coach.warm.scoring import (
+from runtime.bridge.coach.fact import Cell, Term
+from runtime.bridge.coach.facts.knowledge import danger
+from runtime.bridge.coach.grades import grades
+from runtime.bridge.coach.insights import Driving, Insight, driving, insights, of_burst
+from runtime.bridge.coach.lessons import Lesson
+from runtime.bridge.coach.model import ModelFailed
+from runtime.bridge.coach.need import Language, Slots, Units
+from runtime.bridge.coach.scene import Scene
+from runtime.bridge.coach.score import (
     USUAL_FOCUS,
+    BadGrade,
     Verdict,
-    aggregates,
+    add_up,
+    read_grade,
     score_prompt,
-    verdict,
 )
-from runtime.bridge.coach.warm.told import short
-from runtime.bridge.coach.warm.wire import BadReply
+from runtime.bridge.coach.stories import Plan, shorten
+from runtime.bridge.coach.wording.words import Words, words_of
 from runtime.bridge.cues.concepts import CONCEPTS
 from runtime.bridge.cues.model import Burst, Emotion
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, NothingRecorded, UnknownLap
@@ -106,7 +114,7 @@ from runtime.web.errors import ApiError, BadField, BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent
 
-T = TypeVar("T")
+USUAL_GOAL: Final = "personal best lap"
 SCATTER: Final = 300
 """Points of the friction circle in a debrief."""
 OF_A_SESSION: Final = 1000
@@ -159,6 +167,8 @@ class BriefQuery(Wire):
     date: Short | None = Field(None, description="YYYY-MM-DD; absent: today, UTC")
     focus: Short | None = Field(None, description="up to three things, by commas")
     goal: Short = Field(USUAL_GOAL, description="what the session is for")
+    language: Language = Field("en", description="en, de, fr or es")
+    units: Units = Field("metric", description="metric or imperial")
     hour_local: Hour | None = Field(None, description="0 to 23; absent: now")
     session_id: SessionId | None = Field(None, description="kept with the conversation")
 
@@ -175,6 +185,8 @@ class DebriefRequest(Wire):
     partial: StrictBool = Field(
         False, description="take a session without a complete lap as one lap"
     )
+    language: Language = Field("en", description="en, de, fr or es")
+    units: Units = Field("metric", description="metric or imperial")
 
 
 class LessonRecord(Values):
@@ -346,6 +358,8 @@ class InsightsQuery(Wire):
     """Which sessions."""
 
     lap: Annotated[int, capped(10**6)] | None = Field(None, description="this lap of each alone")
+    language: Language = Field("en", description="en, de, fr or es")
+    units: Units = Field("metric", description="metric or imperial")
     driver: Short | None = None
     track: Short | None = None
     limit_sessions: Annotated[int, capped(50)] = Field(10, description="1 to 50, the newest")
@@ -405,27 +419,56 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
     """Say what matters before a session: surface, dangers, what to work on."""
     began = time.monotonic()
     service = request.app[SERVICE]
-    plan = await _plan(service, query)
-    told = await tell_brief(service, plan, query.session_id)
-    await _keep_turn(service, "coach_brief", query.session_id or "", plan.driver, told)
-    await service.inbox.post(
-        "brief-ready", plan.driver, "Your briefing is ready", plan.goal, query.session_id
+    gathering_of(service)  # no database: say so before anything is asked
+    day = _day(query.date)
+    hour, phase = phase_of(query.hour_local, service.active_track)
+    driver, words = query.driver.strip(), words_of(query.language, query.units)
+    known = grades(await events_here(service, driver))
+    best = await best_before(service, None, driver)
+    plan = Plan(
+        asked=shorten(strip_moods(query.focus or "").split(",")),
+        best_s=best,
+        weakest=known.weakest,
+        improved=(known.improved, 100.0 * (known.improvement or 0.0)) if known.improved else None,
     )
-    known, gain = plan.grades, None
+    story, names = await prepare(service, driver, plan, hour)
+    items = words.join(story.items(words))
+    goal: Cell = strip_moods(query.goal).rstrip(".") or USUAL_GOAL
+    if query.goal == USUAL_GOAL:
+        goal = Term("goal", "best" if best is not None else "first")
+    lesson = lesson_of(service, story.concept)
+    told = await narrate_story(
+        service,
+        story,
+        names,
+        words,
+        lesson,
+        role="brief",
+        mode="pre_brief",
+        session_id=query.session_id,
+        last=words.text("brief-goal", {"goal": goal, "items": items}),
+    )
+    await _keep_turn(service, "coach_brief", query.session_id or "", driver, told)
+    await service.inbox.post(
+        "brief-ready", driver, "Your briefing is ready", query.goal, query.session_id
+    )
+    gain = None
     if known.improved is not None:
         gain = ImprovedCorner(corner=known.improved, delta_score=known.improvement or 0.0)
+    zones = danger(Scene(track=service.active_track), Slots())
     return BriefAnswer.of(
         told,
-        plan,
-        plan.phase,
-        driver_id=plan.driver,
-        weather_phase=plan.phase.id,
-        weather_note=plan.phase.coaching_note,
-        weakest_recent_corner=known.weakest,
+        phase,
+        driver_id=driver,
+        date=day.isoformat(),
+        weather_phase=phase.id,
+        weather_note=phase.coaching_note,
+        weakest_recent_corner=story.next_focus or known.weakest,
         biggest_recent_improvement=gain,
-        danger_zones_today=tuple(placed_zones(plan)),
+        danger_zones_today=tuple(words.sentence(zone) for zone in zones if zone.kind == "danger"),
         narrative_md=told.text,
         narrative=told.text,
+        lesson=lesson,
         latency_ms=_since(began),
     )
 
@@ -448,11 +491,23 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
     row = await _session(request, service, body)
     driver = (body.driver_id or row.driver or "").strip()
     subject = Subject(service, row, Scope(body.partial))
-    review = await review_of(subject, driver)
-    told, given = await tell_debrief(service, review)
+    words = words_of(body.language, body.units)
+    review = await look_back(subject, driver, words)
+    told = await narrate_story(
+        service,
+        review.story,
+        review.names,
+        words,
+        review.lesson,
+        role="debrief",
+        mode="post_session",
+        session_id=row.session_id,
+    )
+    partial = (await subject.drive()).partial
+    blocks = await _blocks(subject)
     added = 0
-    if body.persist_to_profile and driver and not review.partial:
-        added = await _remember(service, review, driver)
+    if body.persist_to_profile and driver and not partial:
+        added = await _remember(subject, driver, review.best_before_s)
     await _keep_turn(service, "coach_debrief", row.session_id, driver, told)
     await service.inbox.post(
         "debrief-ready",
@@ -461,15 +516,16 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
         told.focus[0] if told.focus else "",
         row.session_id,
     )
-    blocks = await _blocks(subject)
     return DebriefAnswer.of(
         told,
         review,
-        partial=True if review.partial else None,
+        session_id=row.session_id,
+        partial=True if partial else None,
+        track=(await subject.drive()).place,
         driver_id=driver,
         narrative=told.text,
         narrative_md=told.text,
-        fragments=given,
+        fragments=_fragments(review, await _sums(subject), blocks["highlights"]),
         events_added=added,
         **blocks,
         latency_ms=_since(began),
@@ -479,8 +535,8 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
 @routes.get("/coach/concepts")
 async def concepts(request: web.Request) -> ConceptList:
     """List what the coach looks for, with the condition of each concept and its lesson."""
-    lessons = desk_of(request.app[SERVICE]).lessons
-    records = [ConceptRecord.of(one, lesson=lessons.of(one.id)) for one in CONCEPTS]
+    service = request.app[SERVICE]
+    records = [ConceptRecord.of(one, lesson=lesson_of(service, one.id)) for one in CONCEPTS]
     return ConceptList(concepts=records, count=len(records))
 
 
@@ -531,16 +587,33 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
         except (NoCompleteLap, UnknownLap, NoRows, StoreDamaged):
             continue
     bursts = _bursts(service, query, {row.session_id for row in rows})
-    lessons = desk_of(service).lessons
+    words = words_of(query.language, query.units)
     shown = insights(drives, [of_burst(one) for one in bursts])
     return InsightsAnswer(
         insights=[
-            InsightRecord.of(one, rank=rank, lesson=lessons.of(one.concept))
+            _insight(one, rank, words, lesson_of(service, one.concept))
             for rank, one in enumerate(shown, start=1)
         ],
         session_bursts=len(bursts),
         sessions=len(drives),
         generated_at=iso(unix_ms()) or "",
+    )
+
+
+def _insight(one: Insight, rank: int, words: Words, lesson: Lesson) -> InsightRecord:
+    """An insight in words."""
+
+    def say(part: str, values: Mapping[str, Cell] = {}) -> str:
+        return words.text(f"insight-{one.id}-{part}", values)
+
+    return InsightRecord.of(
+        one,
+        rank=rank,
+        lesson=lesson,
+        title=say("title"),
+        detail=say("detail", one.values),
+        metric_label=say("metric"),
+        metric_value=words.write(one.metric),
     )
 
 
@@ -566,7 +639,7 @@ async def score(request: web.Request, *, body: ScoreRequest) -> ScoreAnswer:
     row = service.session(body.session_id)
     if not row.n_frames:
         raise NoRows("the session has no telemetry", session_id=row.session_id)
-    if desk_of(service).grader is None:
+    if service.grader is None:
         raise NoGrader
     focus = (body.focus or "").strip() or USUAL_FOCUS
     grade, model = await _graded(service, row, focus, body.driver_level or row.driver_level or "")
@@ -575,15 +648,15 @@ async def score(request: web.Request, *, body: ScoreRequest) -> ScoreAnswer:
 
 async def _graded(service: Service, row: SessionRow, focus: str, level: str) -> tuple[Verdict, str]:
     """The grade, and which model gave it."""
-    grader = desk_of(service).grader
+    grader = service.grader
     assert grader is not None
-    review = await review_of(Subject(service, row, Scope()), "")
-    prompt = score_prompt(aggregates(review), focus, level)
+    sums = await _sums(Subject(service, row, Scope()))
+    prompt = score_prompt(sums, focus, level)
     try:
         async with grader.call("score", "post_session", prompt, session_id=row.session_id) as call:
             try:
-                grade = verdict(await call.text())
-            except BadReply as problem:
+                grade = read_grade(await call.text())
+            except BadGrade as problem:
                 raise ModelFailed("bad_reply", str(problem)) from problem
     except ModelFailed as failed:
         if failed.reason == "timeout":
@@ -602,41 +675,6 @@ def _bursts(service: Service, query: InsightsQuery, sessions: set[str]) -> list[
         for burst in kept
         if isinstance(burst, Burst) and (query.lap is None or burst.lap == query.lap)
     ]
-
-
-async def _plan(service: Service, query: BriefQuery) -> Plan:
-    """What a briefing is made from. Raises `BadQuery`."""
-    service.db  # noqa: B018 - no database: say so before anything is asked
-    day = _day(query.date)
-    hour, phase = phase_of(query.hour_local, service.active_track)
-    driver = query.driver.strip()
-    known = grades(await events_here(service, driver))
-    driven, work = await first_finding(service, await driven_here(service, driver))
-    if not driven:  # sessions that were only said to be this driver's, when they were debriefed
-        driven, work = await first_finding(service, _remembered(service, known))
-    if driven:  # what that session came to, as its debrief has it
-        known = first_of(known, work.corner if work is not None else None)
-    asked = short(felt(query.focus or "").text.split(","))
-    return Plan(
-        driver=driver,
-        date=day.isoformat(),
-        hour=hour,
-        goal=" ".join(felt(query.goal).text.split()) or USUAL_GOAL,
-        asked=asked,
-        phase=phase,
-        grades=known,
-        track=service.active_track,
-        best_s=await best_before(service, None, driver),
-        lesson=desk_of(service).lessons.of(concept_of(asked, known.weakest, work)),
-        work=work,
-    )
-
-
-def _remembered(service: Service, known: Grades) -> list[SessionRow]:
-    """The sessions whose grades are remembered, the newest first."""
-    names = {one.session_id for scores in known.corners.values() for one in scores}
-    rows = [row for name in names if (row := service.db.session(name)) is not None]
-    return sorted(rows, key=lambda row: (row.started_at, row.session_id), reverse=True)
 
 
 def _day(text: str | None) -> date:
@@ -667,13 +705,35 @@ async def _session(request: web.Request, service: Service, body: DebriefRequest)
     return row
 
 
-async def _remember(service: Service, review: Review, driver: str) -> int:
+async def _sums(subject: Subject) -> dict[str, object]:
+    """The session in sums, for whoever writes about it."""
+    return await subject.compute(add_up, subject.references)
+
+
+def _fragments(review: Review, sums: dict[str, object], moments: object) -> FragmentsRecord:
+    """What the narrative was made of."""
+    facts = list_facts(review.story.facts, review.words)
+    shown = [asdict(one) for one in moments] if isinstance(moments, tuple) else []
+    return FragmentsRecord(
+        telemetry={**sums, "facts": facts},
+        highlights=shown,
+        pedagogy=[
+            {"concept": one.concept, "corner": one.corner, "evidence": one.evidence, "tip": one.tip}
+            for one in review.taught
+        ],
+    )
+
+
+async def _remember(subject: Subject, driver: str, best_before_s: float | None) -> int:
     """Add to the driver's history; how much was new."""
-    if review.card is None:
+    card = await subject.cornering(scorecard, subject.references)
+    if card is None:
         return 0
-    events = driver_events(review.card, review.moments, review.best_before_s)
+    moments = await subject.compute(highlights, subject.references, await subject.assisted())
+    events = driver_events(card, moments, best_before_s)
     told = [NewEvent(one.kind, one.corner or "", one.value, one.text) for one in events]
-    return await add_events(service.db, driver, review.session_id, told, unix_ms())
+    db = subject.service.db
+    return await add_events(db, driver, subject.row.session_id, told, unix_ms())
 
 
 async def _keep_turn(
@@ -698,6 +758,7 @@ async def _blocks(subject: Subject) -> dict[str, object]:
         "highlights": await of(highlights, references, active),
         "stats": await of(stats),
         "smoothness": await cornering(smoothness) or {},
+        "consistency": await cornering(consistency),
         "friction": await of(friction_circle, references, SCATTER),
         "hustle_map": await of(hustle_map),
         "track_out": await of(track_out),

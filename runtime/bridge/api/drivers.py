@@ -18,7 +18,7 @@ from runtime.bridge.api.shapes import (
     Values,
     capped,
 )
-from runtime.bridge.coach.warm.grades import grades
+from runtime.bridge.coach.grades import grades
 from runtime.bridge.errors import UnknownDriver
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ranking import MAX_ENTRIES, Candidate, leaderboard

@@ -3,7 +3,7 @@
 import re
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import orjson
 from aiohttp import web
@@ -11,11 +11,12 @@ from pydantic import BeforeValidator, Field, StrictStr, TypeAdapter, ValidationE
 
 from runtime.bridge.api.coaching import LessonRecord
 from runtime.bridge.api.shapes import READ_ERRORS, Short, Values
-from runtime.bridge.coach.agents.coach import Coach, why_off
-from runtime.bridge.coach.agents.errors import QuestionsOff, TooManyQuestions
-from runtime.bridge.coach.agents.history import key_of
-from runtime.bridge.coach.agents.roster import AGENTS
-from runtime.bridge.coach.agents.values import Answer, Question
+from runtime.bridge.coach.asking import Answer, Question, Told, why_off
+from runtime.bridge.coach.errors import QuestionsOff, TooManyQuestions
+from runtime.bridge.coach.fact import Basis, Value
+from runtime.bridge.coach.memory import key_of
+from runtime.bridge.coach.need import Language, Units
+from runtime.bridge.coach.roles import ROLES
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.units import Decimals
 from runtime.bridge.storage import coaching
@@ -24,6 +25,9 @@ from runtime.web.errors import ApiError, BadField
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream, frame
 from runtime.web.wire import Wire, absent
+
+if TYPE_CHECKING:
+    from runtime.bridge.coach.conversation import Conversations
 
 LONGEST: Final = 4000
 BEAT_S: Final = 15.0
@@ -50,6 +54,10 @@ class AskRequest(Wire):
     intent: Short | None = Field(
         None, description="who shall answer, past the router; one that is unknown is ignored"
     )
+    language: Language | None = Field(None, description="of the answer; absent: the question's own")
+    units: Units | None = Field(
+        None, description="of the answer; absent: those that were asked for, else metric"
+    )
 
 
 class SourceRecord(Values):
@@ -59,10 +67,43 @@ class SourceRecord(Values):
     summary: str
 
 
+class ValueRecord(Wire):
+    """A value of a fact."""
+
+    text: str = Field(description="as it stands in the sentence")
+    number: float | None = absent("as it was measured, whatever units the text has")
+    unit: str | None = absent("of the number: s, m, km, km/h, bar, g, %, deg …; lap_time: seconds")
+
+
+class PlaceRecord(Values):
+    """Where on the lap."""
+
+    corner: str | None = absent()
+    sector: int | None = absent()
+    straight: str | None = absent()
+    start_m: float | None = absent("metres from start/finish, as is the end")
+    end_m: float | None = absent()
+
+
+class FactRecord(Wire):
+    """One thing that is known, and the sentence that says it."""
+
+    id: str = Field(description="stable within a session")
+    kind: str
+    text: str
+    values: dict[str, ValueRecord]
+    laps: tuple[int, ...] = Field(description="laps that it rests on or speaks of")
+    place: PlaceRecord | None = absent()
+    basis: Basis | None = absent("what it is compared with")
+    gain_s: float | None = absent("seconds a lap that acting on it is worth")
+
+
 class AskAnswer(Values):
     """What the coach says."""
 
     answer: str = Field(validation_alias="text")
+    say: str = Field(description="the facts for a voice: numbers and units in words")
+    language: Language
     emotion: str
     qa_key: str = Field(description="name of the conversation: driver and session")
     turn: int = Field(description="questions with their answers in memory, this one among them")
@@ -71,12 +112,16 @@ class AskAnswer(Values):
     trace_id: str = Field(description="of the steps in /coach/traces")
     latency_ms: Milliseconds
     source: str = Field(
-        description="local_model: the first sentence is ours, the others the model's as far as "
-        "the facts bear them out; template: all of it comes from the facts"
+        description="local_model: a model ordered the facts, or added what `model_said` holds; "
+        "template: all of it comes from the facts"
     )
     reason: str | None = absent(
-        "why the model had no part, or broke off: timeout, busy, model_unreachable, ungrounded, …"
+        "why the model had no part: off, too_small, timeout, busy, model_unreachable, ungrounded, …"
     )
+    model_said: str | None = absent(
+        "sentences of the model's own that the facts bear out; in the answer they are named as such"
+    )
+    unused: tuple[str, ...] = Field(description="what was not at hand: embeddings, model")
     ungrounded_dropped: int = Field(
         validation_alias="dropped", description="sentences of the model that no fact bears out"
     )
@@ -85,6 +130,10 @@ class AskAnswer(Values):
         "what a query found, 200 rows at most; for questions that are one"
     )
     lessons: tuple[LessonRecord, ...]
+    facts: tuple[FactRecord, ...] = Field(description="what the answer says, in its order")
+    suggestions: tuple[str, ...] = Field(
+        description="questions that can be sent back, above all where one was not understood"
+    )
 
 
 class AskEvent(Wire):
@@ -172,15 +221,14 @@ class TraceList(Wire):
 async def ask(request: web.Request, *, body: AskRequest) -> AskAnswer:
     """Ask the coach; without a language model the answer is made of the facts alone."""
     coach = _coach(request.app[SERVICE])
-    answer = await coach.ask(await _question(coach, body))
-    return _answer(answer)
+    return _answer(await coach.ask(_question(body)))
 
 
 @routes.post("/coach/ask/stream", stream=AskEvent, errors=ERRORS)
 async def ask_stream(request: web.Request, *, body: AskRequest) -> web.StreamResponse:
     """Ask the coach, and get the answer sentence by sentence."""
     coach = _coach(request.app[SERVICE])
-    question = await _question(coach, body)
+    question = _question(body)
     coach.admit()
     stream = EventStream(request, heartbeat_s=BEAT_S, ends_on_drain=True)
     async with stream:
@@ -212,7 +260,7 @@ async def agents(request: web.Request) -> AgentList:
     why = why_off(request.app[SERVICE].settings.agent_backend)
     if why is not None:
         return AgentList(available=False, reason=why, agents=[], count=0)
-    listed = [AgentRecord.of(agent) for agent in AGENTS]
+    listed = [AgentRecord.of(role) for role in ROLES]
     return AgentList(available=True, agents=listed, count=len(listed))
 
 
@@ -240,7 +288,7 @@ async def traces(request: web.Request, *, query: TracesQuery) -> TraceList:
     )
 
 
-def _coach(service: Service) -> Coach:
+def _coach(service: Service) -> "Conversations":
     """Who answers. Raises `QuestionsOff` and `NoDatabase`."""
     if (why := why_off(service.settings.agent_backend)) is not None:
         raise QuestionsOff(why)
@@ -249,19 +297,51 @@ def _coach(service: Service) -> Coach:
     return service.questions
 
 
-async def _question(coach: Coach, body: AskRequest) -> Question:
+def _question(body: AskRequest) -> Question:
     text = body.question.strip()
     if not text:
         raise BadField("question: must not be blank", param="question")
     if len(body.question) > LONGEST:
         raise BadField(f"question: at most {LONGEST} characters", param="question")
-    return await coach.understand(text, body.driver_id, body.session_id, body.intent)
+    return Question(
+        text,
+        body.driver_id,
+        body.session_id,
+        (body.intent or "").strip().lower(),
+        body.language,
+        body.units,
+    )
 
 
 def _answer(answer: Answer) -> AskAnswer:
-    """As it is sent, with the rows of a query where one was asked for and could be run."""
-    rows = [dict(row) for fact in answer.found for row in fact.rows if fact.tool == "sql_query"]
-    return AskAnswer.of(answer, rows=rows or None)
+    rows = None if answer.rows is None else [dict(row) for row in answer.rows]
+    return AskAnswer.of(answer, facts=tuple(map(_fact, answer.facts)), rows=rows)
+
+
+def _fact(told: Told) -> FactRecord:
+    fact = told.fact
+    return FactRecord(
+        id=fact.id,
+        kind=fact.kind,
+        text=told.text,
+        values=_values(told),
+        laps=fact.laps,
+        place=PlaceRecord.of(fact.place) if fact.place is not None else None,
+        basis=fact.basis,
+        gain_s=fact.gain_s,
+    )
+
+
+def _values(told: Told) -> dict[str, ValueRecord]:
+    """The values by their names in the message; of a number, what was measured and its unit."""
+    return {
+        name: ValueRecord(
+            text=told.values[name],
+            number=cell.number if isinstance(cell, Value) else None,
+            unit=cell.unit if isinstance(cell, Value) else None,
+        )
+        for name, cell in told.fact.values.items()
+    }
 
 
 def _event(**fields: object) -> bytes:

@@ -1,47 +1,36 @@
-"""Briefs and debriefs of a running bridge: the evidence, and the model's words or plain ones."""
+"""Briefs and debriefs of a running bridge: the facts gathered, told, and a model's word on them."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
-import numpy as np
-
-from runtime.bridge.analysis.corners import consistency
-from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import dangers, scorecard
-from runtime.bridge.analysis.highlights import highlights
-from runtime.bridge.analysis.laps import ideal_lap, lap_time_table
-from runtime.bridge.analysis.stats import stats
 from runtime.bridge.api.analysis import Subject
-from runtime.bridge.coach.warm.brief import Plan, brief_evidence, brief_parts
-from runtime.bridge.coach.warm.debrief import debrief
-from runtime.bridge.coach.warm.desk import Desk
-from runtime.bridge.coach.warm.emotion import felt, fitting
-from runtime.bridge.coach.warm.findings import Finding, chosen, findings
-from runtime.bridge.coach.warm.model import Message, Mode, ModelFailed, Role
-from runtime.bridge.coach.warm.pedagogy import lesson_of, pedagogy
-from runtime.bridge.coach.warm.prompts import (
-    brief_prompt,
-    debrief_prompt,
-    small_brief_prompt,
-    small_debrief_prompt,
-)
-from runtime.bridge.coach.warm.review import Fragments, Review, fragments
-from runtime.bridge.coach.warm.room import coasting, held, rooms
-from runtime.bridge.coach.warm.told import focused, may_say, spoken, told_brief, told_debrief
+from runtime.bridge.coach.fact import Fact
+from runtime.bridge.coach.gather import Gathering
+from runtime.bridge.coach.lessons import Lesson
+from runtime.bridge.coach.model import Message, Mode, ModelFailed, Role
+from runtime.bridge.coach.narration import LANGUAGES, split_sentences, weigh
+from runtime.bridge.coach.scene import Outing, Scene, Session
+from runtime.bridge.coach.stories import Plan, Story, shorten, tell_brief, tell_debrief, write_story
+from runtime.bridge.coach.understanding.slots import Names
+from runtime.bridge.coach.wording.words import Words
 from runtime.bridge.cues.model import Emotion
-from runtime.bridge.errors import NoCompleteLap
 from runtime.bridge.service import Service
 from runtime.bridge.storage.coaching import EventRow, driver_events
-from runtime.bridge.storage.derived import Scope
-from runtime.bridge.storage.errors import NoRows, StoreDamaged
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.track.model import Corner
 
 Source: TypeAlias = Literal["local_model", "template"]
-CALM: Final[Emotion] = "encouraging"
 SESSIONS: Final = 50
 """Of a driver on a track, the newest, are looked at."""
+EMOTIONS: Final[tuple[Emotion, ...]] = get_args(Emotion)
+CALM: Final[frozenset[Emotion]] = frozenset({"thinking", "analyzing", "encouraging"})
+"""Moods of a model that judge no session."""
+_MOOD: Final = re.compile(r"\[\s*emotion\s*:\s*([a-z]+)\s*\]", re.IGNORECASE)
+_TAG: Final = re.compile(r"\[\s*emotion\s*:[^\]]*\]", re.IGNORECASE)
+_FOCUS: Final = re.compile(r"<FOCUS>(.*?)</FOCUS>", re.IGNORECASE | re.DOTALL)
 
 
 class Narrative(NamedTuple):
@@ -62,45 +51,88 @@ class Narrative(NamedTuple):
         return self.source == "template"
 
 
-def desk_of(service: Service) -> Desk:
-    """The desk of a bridge that runs."""
-    assert service.desk is not None
-    return service.desk
+class Teaching(NamedTuple):
+    """One thing to learn from a corner."""
+
+    concept: str
+    corner: str
+    evidence: str
+    """What was done, in numbers."""
+    tip: str
+    lesson: Lesson
 
 
-async def review_of(subject: Subject, driver: str) -> Review:
+class Review(NamedTuple):
+    """A session looked back on."""
+
+    story: Story
+    scene: Scene
+    names: Names
+    words: Words
+    lesson: Lesson
+    taught: tuple[Teaching, ...]
+    best_before_s: float | None
+
+    @property
+    def next_focus(self) -> str | None:
+        """The corner with the most to win."""
+        return self.story.next_focus
+
+
+def strip_moods(text: str) -> str:
+    """A text without tags of moods, on one line."""
+    return " ".join(_TAG.sub(" ", text).split())
+
+
+def gathering_of(service: Service) -> Gathering:
+    """What facts of a running bridge come from. Raises `NoDatabase`."""
+    if service.gathering is None:
+        raise service.without_database()
+    return service.gathering
+
+
+def lesson_of(service: Service, concept: str) -> Lesson:
+    """The lesson that teaches a concept, by its id."""
+    lesson = service.lessons.find(concept)
+    assert lesson is not None  # each concept has one
+    return lesson
+
+
+async def look_back(subject: Subject, driver: str, words: Words) -> Review:
     """A session as a debrief looks at it. Raises what `Analyses.of` raises but `NoGeometry`."""
-    service, row, references = subject.service, subject.row, subject.references
+    service, row = subject.service, subject.row
     drive = await subject.drive()
-    card = await subject.cornering(scorecard, references)
-    known_rooms = await subject.cornering(rooms, references) or ()
-    held_back = await subject.cornering(held, references) or frozenset()
-    lessons = desk_of(service).lessons
-    found = findings(card, known_rooms, await subject.compute(coasting), held_back)
-    return Review(
-        session_id=row.session_id,
-        track=drive.place,
-        driver=driver,
-        partial=drive.partial,
-        stats=await subject.compute(stats),
-        laps=await subject.compute(lap_time_table),
-        ideal=await subject.compute(ideal_lap),
-        moments=await subject.compute(highlights, references, await subject.assisted()),
-        card=card,
-        consistency=await subject.cornering(consistency),
-        corners=await subject.cornering(places_of) or (),
-        found=found,
-        taught=pedagogy(found, lessons),
-        lesson=lesson_of(found[0] if found else None, lessons),
-        best_before_s=await best_before(service, row, driver),
-        dangers=frozenset(await subject.cornering(dangers) or ()),
-        placed=bool(np.isfinite(drive.series["lat"]).any()),
+    gathering = gathering_of(service)
+    known = await gathering.look(row.session_id, driver)
+    session = Session(
+        row.session_id, row.driver or driver, row.car or "", row.started_at, row.driver_level or ""
     )
+    scene = replace(known.scene, outing=Outing(session, drive), without_laps=False)
+    before = await best_before(service, row, driver)
+    story = await asyncio.to_thread(tell_debrief, scene, before)
+    taught = tuple(
+        Teaching(
+            advice.concept or story.concept,
+            advice.place.corner if advice.place and advice.place.corner else "",
+            words.sentence(problem),
+            words.sentence(advice),
+            lesson_of(service, advice.concept or story.concept),
+        )
+        for problem, advice in zip(story.problems, story.advice, strict=True)
+    )
+    lesson = lesson_of(service, story.concept)
+    return Review(story, scene, known.names, words, lesson, taught, before)
 
 
-def places_of(drive: Drive) -> tuple[Corner, ...]:
-    """The corners of a session, in lap order. Raises `NoGeometry`."""
-    return drive.corners
+async def prepare(service: Service, driver: str, plan: Plan, hour: int) -> tuple[Story, Names]:
+    """The briefing of a driver on the active circuit, from the last session there with a lap."""
+    gathering = gathering_of(service)
+    for row in await driven_here(service, driver):
+        known = await gathering.look(row.session_id, driver, hour=hour)
+        if known.scene.outing is not None:
+            return tell_brief(known.scene, plan), known.names
+    known = await gathering.look("", driver, hour=hour)
+    return tell_brief(known.scene, plan), known.names
 
 
 async def best_before(service: Service, row: SessionRow | None, driver: str) -> float | None:
@@ -146,20 +178,6 @@ async def driven_here(service: Service, driver: str, place: str | None = None) -
     return rows[:SESSIONS]
 
 
-async def first_finding(
-    service: Service, rows: Iterable[SessionRow]
-) -> tuple[bool, Finding | None]:
-    """Whether one of the sessions has a complete lap, and what the first such came to first of
-    all: the same that its debrief begins with."""
-    references = service.references.current()
-    for row in rows:
-        try:
-            return True, await service.analytics.of(row, Scope(), chosen, references)
-        except (NoCompleteLap, NoRows, StoreDamaged):
-            continue
-    return False, None
-
-
 async def events_here(
     service: Service, driver: str, place: str | None = None
 ) -> Sequence[EventRow]:
@@ -189,80 +207,94 @@ def _wanted(service: Service, place: str | None) -> str:
     return service.active_track.id if service.active_track is not None else ""
 
 
-async def tell_debrief(service: Service, review: Review) -> tuple[Narrative, Fragments]:
-    """The debrief of a session, and what it was made from."""
-    story, given = debrief(review), fragments(review)
-    names = spoken(review.corners, [one.corner for one in review.found])
-    small = await desk_of(service).model.is_small()
-    prompt = small_debrief_prompt(review) if small else debrief_prompt(given, story.text)
-    plain = Narrative(story.text, "template", story.emotion, story.items)
-
-    def made(text: str) -> Narrative | None:
-        mood = felt(text)
-        evidence = given.evidence(review, story.text)
-        told = told_debrief(focused(mood.text).text, story, evidence, names)
-        if told is None:
-            return None
-        letter = review.card.letter if review.card is not None else None
-        return plain._replace(
-            text=told.text,
-            source="local_model",
-            emotion=fitting(mood.emotion, story.emotion, letter),
-            dropped=told.dropped,
-            kept=told.kept,
-        )
-
-    told = await _asked(service, "debrief", "post_session", prompt, review.session_id, made)
-    return told or plain, given
-
-
-async def tell_brief(service: Service, plan: Plan, session_id: str | None) -> Narrative:
-    """The briefing before a session."""
-    parts = brief_parts(plan)
-    corners = plan.track.corners if plan.track is not None else ()
-    names = spoken(corners)
-    plain = Narrative("\n\n".join(parts), "template", CALM, plan.focus)
-    small = await desk_of(service).model.is_small()
-    prompt = small_brief_prompt(plan) if small else brief_prompt(plan, plain.text)
-
-    def made(text: str) -> Narrative | None:
-        mood = felt(text)
-        found = focused(mood.text)
-        evidence = brief_evidence(plan)
-        told = told_brief(found.text, parts, plan.grades.weakest, evidence, names)
-        if told is None:
-            return None
-        items = plan.focus if plan.asked else may_say(found.items, names)
-        return Narrative(
-            text=told.text,
-            source="local_model",
-            emotion=fitting(mood.emotion, CALM),
-            focus=items or plan.focus,
-            dropped=told.dropped,
-            kept=told.kept,
-        )
-
-    return await _asked(service, "brief", "pre_brief", prompt, session_id, made) or plain
-
-
-async def _asked(
+async def narrate_story(
     service: Service,
+    story: Story,
+    names: Names,
+    words: Words,
+    lesson: Lesson,
+    *,
     role: Role,
     mode: Mode,
-    messages: Sequence[Message],
     session_id: str | None,
-    made: Callable[[str], Narrative | None],
-) -> Narrative | None:
-    """The model's narrative; None where it gave none that may be shown."""
-    async with desk_of(service).model.call(role, mode, messages, session_id=session_id) as call:
+    last: str = "",
+) -> Narrative:
+    """The story in words, with what a model adds that its facts bear out.
+
+    *last* is a paragraph before the lesson.
+    """
+    title = f"[{lesson.title}]({lesson.url})" if lesson.url else f"*{lesson.title}*"
+    reading = words.text("read-lesson", {"title": title})
+    text = write_story(story, words, last, reading)
+    plain = Narrative(text, "template", story.emotion, story.items(words))
+    model = service.model
+    assert model is not None
+    async with model.call(role, mode, _ask(text, words), session_id=session_id) as call:
+        if not await model.is_capable() and model.up:
+            call.fell_back("off", "the model is too small")
+            return plain
         try:
-            text = await call.text()
+            reply = await call.text()
         except ModelFailed as failed:
             call.fell_back(failed.reason, failed.detail)
-            return None
-        told = await asyncio.to_thread(made, text)
-        if told is None:
+            return plain
+        mood = _read_mood(reply)
+        weighed = weigh(_FOCUS.sub("", reply), story.facts, words, names)
+        listed = _read_focus(reply)
+        focus = [item for item in listed if not weigh(item, story.facts, words, names).dropped]
+        if not weighed.remark:
             call.fell_back("ungrounded")
-        else:
-            call.felt(told.emotion)
-        return told
+            return plain
+        call.felt(mood or story.emotion)
+        remark = words.text("coach-model", {"text": weighed.remark})
+        return plain._replace(
+            text=f"{text}\n\n{remark}",
+            source="local_model",
+            emotion=mood if mood in CALM and story.emotion != "concerned" else story.emotion,
+            focus=tuple(focus) or plain.focus,
+            dropped=weighed.dropped,
+            kept=len(split_sentences(weighed.remark)),
+        )
+
+
+def _ask(text: str, words: Words) -> list[Message]:
+    system = (
+        "You are a racing driver's coach. The text below is shown to the driver as it is. Add at "
+        f"most two short sentences in {LANGUAGES[words.language]} that help to understand it or to "
+        "do it. Copy numbers, units and corner names exactly, and use no others. Name nothing "
+        "that the text does not name."
+    )
+    return [{"role": "system", "content": system}, {"role": "user", "content": text}]
+
+
+def _read_focus(text: str) -> tuple[str, ...]:
+    """The items that a model lists in its tags; empty without any."""
+    found = _FOCUS.search(text)
+    try:
+        given = json.loads(found[1]) if found else ()
+    except (ValueError, RecursionError):
+        given = ()
+    return shorten(
+        [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+    )
+
+
+def _read_mood(text: str) -> Emotion | None:
+    """The first mood of the vocabulary that a model's text is tagged with."""
+    return next(
+        (mood for tag in _MOOD.findall(text) for mood in EMOTIONS if mood == tag.lower()), None
+    )
+
+
+def list_facts(facts: Sequence[Fact], words: Words) -> list[dict[str, object]]:
+    """Facts as JSON: kind, place, laps and the sentence."""
+    return [
+        {
+            "id": fact.id,
+            "kind": fact.kind,
+            "corner": fact.place.corner if fact.place else None,
+            "laps": list(fact.laps),
+            "text": words.sentence(fact),
+        }
+        for fact in facts
+    ]

@@ -247,14 +247,14 @@ class ModelFriction(Wire):
 async def health(request: web.Request) -> Health:
     """Say that the bridge is up; asks no disk and waits for nobody."""
     service = request.app[SERVICE]
-    bus, desk = service.bus, service.desk
+    bus = service.bus
     reader = bus.snapshot() if bus is not None else NO_READER
     car = bus.simulator() if bus is not None else None
-    model = desk.state if desk is not None else None
+    model = service.model.state if service.model is not None else None
     return Health(
         version=service.version,
         engine="sonic_model" if service.settings.live_cues else "rules",
-        coach=desk.coach if desk is not None else "rule",
+        coach="local_model" if model is not None and model.up else "rule",
         driver_level=service.cues.level,
         track=service.active_track.name if service.active_track else "",
         analytics_db=service.store is not None,

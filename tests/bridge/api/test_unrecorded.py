@@ -8,7 +8,7 @@ import pytest
 
 from runtime.bridge.session.recording import Frames
 from tests.bridge.bridgekit import Bridge, Json
-from tests.bridge.coach.warm.modelkit import LARKFELL, laps
+from tests.bridge.coach.modelkit import LARKFELL, laps
 from tests.bridge.session.sessions import changed
 
 WHOLE: Final = laps(3, seed=2, skill=0.6)

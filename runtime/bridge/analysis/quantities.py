@@ -1,0 +1,300 @@
+"""How large a quantity was in a corner, on a straight or over a lap, lap by lap."""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.laps import corner_windows, timed_corners
+from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.pedals import opening_m, release_rate
+from runtime.bridge.analysis.stats import highest, lowest, straight_line_speed
+from runtime.bridge.session.definitions import (
+    POWER_PCT,
+    find_missing,
+    is_brake_told,
+    is_braking,
+    is_coasting,
+    is_coasting_told,
+    is_full_throttle,
+    is_recorded,
+)
+from runtime.bridge.session.geometry import Indices, Plane
+from runtime.bridge.session.laps import Segment
+from runtime.bridge.session.progress import Span, sector_times
+from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.series import Series, find_fixes
+from runtime.bridge.session.units import KMH
+from runtime.bridge.track.model import Corner, Straight, inside
+
+_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "speed": ("speed",),
+    **dict.fromkeys(("brake_point", "brake_release", "brake_time"), ("brake",)),
+    **dict.fromkeys(("throttle", "throttle_point", "full_throttle"), ("throttle",)),
+    "lateral_g": ("g_lat",),
+    "brake_g": ("g_long",),
+    "accel_g": ("g_long",),
+    "total_g": ("g",),
+    "steering": ("steering",),
+    "corrections": ("steering",),
+    "coasting": ("throttle", "brake"),
+}
+"""What must be recorded, by the names of `session.definitions.QUANTITIES`."""
+LEAST_FIXES: Final = 50
+CORNERS_ONLY: Final = ("brake_point", "brake_release", "brake_rate", "throttle_point")
+"""What a lap or a straight has no value of."""
+AT_SPOTS: Final = frozenset(
+    "speed brake_pressure throttle lateral_g total_g steering rpm yaw_rate".split()
+)
+"""What has a value at the entry, the apex and the exit."""
+SUMS: Final = ("brake_time", "coasting", "corrections", "time")
+MEANS: Final = ("throttle", "full_throttle")
+"""How a stretch adds up to one value: of these by sum or mean, else by the largest."""
+
+
+def is_missing(drive: Drive, quantity: str) -> bool:
+    """Whether the session did not record what the quantity is measured with."""
+    series = drive.series
+    if quantity in ("brake_pressure", "brake_rate", "rpm"):
+        return not is_recorded(series["rpm" if quantity == "rpm" else "brake_bar"])
+    if quantity == "yaw_rate":
+        return not is_recorded(series.yaw_rate)
+    return bool(find_missing(series, _NEEDS.get(quantity, ())))
+
+
+def measure_laps(
+    drive: Drive, quantity: str, where: str | None = None, spot: str | None = None
+) -> dict[int, float]:
+    """The quantity by lap, in a corner or on a straight of that name, else over the whole lap.
+
+    In a corner, without a *spot*: the apex speed, the peak brake pressure, the lowest throttle, the
+    share of full throttle, the largest g and steering angle, the engine speed at the apex, seconds
+    of braking, coasting and of the corner. Metres before the entry (brake point), behind it (brake
+    release), behind the apex (throttle pick-up; none where the throttle was never closed). With
+    ``entry``, ``apex`` or ``exit``: the value there. On a straight or a lap: the top speed, mean
+    throttle, else the largest, or the sum. Laps without a value are left out.
+    """
+    if is_missing(drive, quantity):
+        return {}
+    return dict(sorted(_numbers(drive, quantity, where, spot)))
+
+
+def _numbers(
+    drive: Drive, quantity: str, where: str | None, spot: str | None
+) -> Iterator[tuple[int, float]]:
+    passes = passes_in(drive, where) if where is not None else ()
+    straight = find_straight(drive, where)
+    if passes:
+        values = _by_frame(drive.series, quantity)
+        for each in passes:
+            number = _in_corner(drive, values, quantity, each, spot)
+            if number is not None:
+                yield each.lap, number
+    elif straight is not None and quantity == "speed":
+        record = next(each for each in straight_line_speed(drive) if each.name == where)
+        yield from ((each.lap_number, each.top_speed_kmh) for each in record.per_lap)
+    elif where is None and quantity == "time":
+        yield from ((lap.number or 0, lap.duration_s) for lap in drive.counted)
+    elif where is None and quantity == "corrections":
+        counts = [measure_laps(drive, quantity, each.name) for each in known_corners(drive)]
+        for number in {number for count in counts for number in count}:
+            yield number, sum(count.get(number, 0.0) for count in counts)
+    elif straight is not None and quantity == "time":
+        for lap in drive.counted:
+            seconds = _time_on(drive, lap, straight)
+            if seconds is not None:
+                yield lap.number or 0, seconds
+    elif (where is None or straight is not None) and quantity not in CORNERS_ONLY:
+        values = _by_frame(drive.series, quantity)
+        for lap in drive.counted:
+            inside_it = _on(drive, lap.frames, straight)
+            number = _reduce(drive.series, values, quantity, inside_it)
+            if number is not None:
+                yield lap.number or 0, number
+
+
+def passes_in(drive: Drive, corner: str | None) -> tuple[Pass, ...]:
+    """The passes of a corner; none where the corners are not known or none has that name."""
+    try:
+        return passes_of(drive).get(corner or "", ())
+    except NoGeometry:
+        return ()
+
+
+def known_corners(drive: Drive) -> tuple[Corner, ...]:
+    """In lap order; none where they are not known."""
+    return drive.corners if drive.geometry else ()
+
+
+def find_straight(drive: Drive, name: str | None) -> Straight | None:
+    """The straight of that name."""
+    return next((each for each in drive.straights if each.name == name), None)
+
+
+def straight_beside(drive: Drive, corner: str, *, behind: bool) -> Straight | None:
+    """The straight that a corner leads onto, or that leads to it."""
+    bend = next((each for each in known_corners(drive) if each.name == corner), None)
+    if bend is None:
+        return None
+    place = (bend.exit if behind else bend.entry).distance_m + (1.0 if behind else -1.0)
+    return next(
+        (
+            each
+            for each in drive.straights
+            if inside(place % drive.length_m, each.start_m, each.end_m, drive.length_m)
+        ),
+        None,
+    )
+
+
+def corner_before(drive: Drive, straight: Straight) -> str | None:
+    """The corner that leads onto a straight."""
+    ways = {
+        (straight.start_m - each.exit.distance_m + 1.0) % drive.length_m: each.name
+        for each in known_corners(drive)
+    }
+    return ways[min(ways)] if ways else None
+
+
+def peak_place(drive: Drive, quantity: str, lap: int) -> str | None:
+    """The corner or the straight in which a lap reached the largest value of a quantity."""
+    values = _by_frame(drive.series, quantity)[drive.lap(lap).frames]
+    if not is_recorded(values):
+        return None
+    place = float(drive.progress.p[drive.lap(lap).first + int(np.nanargmax(values))])
+    windows: list[Span] = list(timed_corners(drive) if quantity.startswith("brake") else ())
+    windows += [
+        *corner_windows(drive),
+        *(Span(each.name, each.start_m, each.end_m) for each in drive.straights),
+    ]
+    return next((n for n, begin, end in windows if inside(place, begin, end, drive.length_m)), None)
+
+
+def _on(drive: Drive, frames: slice, straight: Straight | None) -> Indices:
+    """The frames of a lap, or those of them on a straight."""
+    found = np.arange(frames.start, frames.stop)
+    if straight is None:
+        return found
+    place = drive.progress.p[found]
+    begun, ended = place >= straight.start_m, place <= straight.end_m
+    here = begun | ended if straight.start_m > straight.end_m else begun & ended
+    kept: Indices = found[here]
+    return kept
+
+
+def _time_on(drive: Drive, lap: Segment, straight: Straight) -> float | None:
+    """Seconds of a lap on a straight; over start/finish those at both ends of the lap."""
+    wraps = straight.start_m > straight.end_m
+    bounds = sorted((straight.start_m, straight.end_m))
+    parts = [Span("", a, b) for a, b in pairwise([0.0, *bounds, drive.length_m])]
+    times = sector_times(drive.laps, drive.progress, lap, parts)
+    chosen = [times[0], times[2]] if wraps else [times[1]]
+    known = [seconds for seconds in chosen if seconds is not None]
+    return sum(known) if len(known) == len(chosen) else None
+
+
+def _by_frame(series: Series, quantity: str) -> Numbers:
+    """The quantity of each frame; of what takes time the seconds; NaN where it is not known."""
+    match quantity:
+        case "speed":
+            return series["speed_ms"] * KMH
+        case "brake_pressure":
+            return series["brake_bar"]
+        case "brake_time":
+            return np.where(is_brake_told(series), is_braking(series) * series.weight, np.nan)
+        case "brake_g":
+            return -series["g_long"]
+        case "throttle":
+            return series["throttle_pct"]
+        case "full_throttle":
+            told = ~np.isnan(series["throttle_pct"])
+            return np.where(told, 100.0 * is_full_throttle(series), np.nan)
+        case "accel_g":
+            return series["g_long"]
+        case "lateral_g":
+            return np.abs(series["g_lat"])
+        case "total_g":
+            return series.combo_g
+        case "steering":
+            return np.abs(series["steering_deg"])
+        case "coasting":
+            return np.where(is_coasting_told(series), is_coasting(series) * series.weight, np.nan)
+        case "rpm":
+            return series["rpm"]
+        case "yaw_rate":
+            return np.abs(series.yaw_rate)
+    return np.full(len(series), np.nan)
+
+
+def _reduce(
+    series: Series, values: Numbers, quantity: str, frames: Indices | slice
+) -> float | None:
+    """The quantity of a stretch: a sum of seconds, a mean share, else the largest."""
+    known = values[frames]
+    weight, told = series.weight[frames], ~np.isnan(known)
+    if quantity in MEANS:
+        total = float(weight[told].sum())
+        return float(known[told] @ weight[told]) / total if total > 0 else None
+    if quantity in SUMS:
+        return float(known[told].sum()) if told.any() else None
+    return highest(known)
+
+
+_OF_PASS: Final[Mapping[tuple[str, str | None], str]] = {
+    ("speed", None): "apex_speed_kmh",
+    ("speed", "apex"): "apex_speed_kmh",
+    ("speed", "entry"): "entry_speed_kmh",
+    ("speed", "exit"): "exit_speed_kmh",
+    ("brake_pressure", None): "peak_brake_bar",
+    ("throttle", "exit"): "throttle_at_exit_pct",
+    ("lateral_g", None): "max_g_lat",
+    ("total_g", None): "max_combo_g",
+    ("corrections", None): "steering_corrections",
+    ("coasting", None): "coast_seconds",
+    ("time", None): "corner_time_s",
+    ("brake_point", None): "brake_point_m",
+    ("brake_release", None): "brake_release_m",
+}
+
+
+def _in_corner(
+    drive: Drive, values: Numbers, quantity: str, one: Pass, spot: str | None
+) -> float | None:
+    series = drive.series
+    if quantity == "brake_rate":
+        return release_rate(series, one)
+    if quantity == "throttle_point":
+        lifted = lowest(series["throttle_pct"][one.start : one.last])
+        return opening_m(drive, one) if lifted is not None and lifted < POWER_PCT else None
+    spot = spot if spot in ("entry", "apex", "exit") and quantity in AT_SPOTS else None
+    attribute = _OF_PASS.get((quantity, spot))
+    if attribute is not None:
+        number = getattr(one, attribute)
+        return None if number is None else float(number)
+    if spot is None and quantity == "rpm":
+        spot = "apex"
+    if spot is not None:
+        frame = {"entry": one.first, "apex": one.apex_frame}.get(spot, one.last - 1)
+        return None if np.isnan(values[frame]) else float(values[frame])
+    if quantity == "throttle":
+        return lowest(values[one.frames])
+    begin = one.approach if quantity in ("brake_g", "brake_time") else one.first
+    begin = one.apex_frame if quantity == "accel_g" else begin
+    return _reduce(series, values, quantity, slice(begin, one.last))
+
+
+def fix_noise_m(series: Series) -> float | None:
+    """How far a fix is off its neighbours, metres in each direction, by the third differences of
+    positions, which a car's way leaves small; a slow drift is not in it. None without positions."""
+    if not series.gps_usable:
+        return None
+    lat, lon = series["lat"][series.fixed], series["lon"][series.fixed]
+    fixes = find_fixes(lat, lon)
+    if len(fixes) <= LEAST_FIXES:
+        return None
+    both = Plane(float(lat[0]), float(lon[0])).xy(lat[fixes], lon[fixes])
+    # The third difference of independent errors has 1 + 9 + 9 + 1 times their variance.
+    spreads = [float(np.median(np.abs(np.diff(axis, 3)))) / 0.6745 / 20**0.5 for axis in both]
+    return max(spreads)

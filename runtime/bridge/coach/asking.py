@@ -1,0 +1,88 @@
+"""What is asked of the coach, what it answers, and whether this installation answers at all."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from runtime.bridge.coach.fact import Fact
+from runtime.bridge.coach.lessons import Lesson
+from runtime.bridge.coach.need import Language, Units
+
+PACKAGE: Final = "sqlglot"
+OFF: Final = "off"
+Source: TypeAlias = Literal["local_model", "template"]
+Row: TypeAlias = Mapping[str, float | int | str | bool | None]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, as it came."""
+
+    text: str
+    driver_id: str = ""
+    session_id: str = ""
+    intent: str = ""
+    """Who shall answer; empty: whoever it is for."""
+    language: Language | None = None
+    """None: the question's own."""
+    units: Units | None = None
+    """None: metric, or what the conversation asked for."""
+
+
+class Told(NamedTuple):
+    """A fact with its sentence."""
+
+    fact: Fact
+    text: str
+    values: Mapping[str, str]
+    """As they stand in the sentence."""
+
+
+class Found(NamedTuple):
+    """What was looked up, and the sentence that says what was found."""
+
+    tool: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the coach says."""
+
+    text: str
+    say: str
+    """The same for a voice."""
+    language: Language
+    emotion: str
+    intent: str
+    agent: str
+    qa_key: str
+    turn: int
+    trace_id: str
+    latency_ms: float
+    source: Source
+    reason: str | None = None
+    """Why no model had a part in it."""
+    model_said: str | None = None
+    """The model's own sentences; they are in the text."""
+    dropped: int = 0
+    """Sentences of the model that the facts do not bear out."""
+    unused: tuple[str, ...] = ()
+    """What was not at hand: embeddings, model."""
+    facts: tuple[Told, ...] = ()
+    found: tuple[Found, ...] = ()
+    rows: tuple[Row, ...] | None = None
+    """What a query found; None for what is none, or was not run."""
+    lessons: tuple[Lesson, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    """Questions that can be sent back."""
+
+
+def why_off(backend: str) -> str | None:
+    """Why no questions are answered, in a sentence; None: they are."""
+    if backend == OFF:
+        return "questions to the coach are switched off (BRIDGE_AGENT_BACKEND)"
+    if find_spec(PACKAGE) is None:
+        return f"questions to the coach need the package {PACKAGE}, which is not installed here"
+    return None

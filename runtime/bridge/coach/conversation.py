@@ -1,0 +1,470 @@
+"""The coach that can be asked: questions under way, conversations in memory, and their end."""
+
+import asyncio
+import logging
+import re
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+from uuid import uuid4
+
+from runtime.bridge.analysis.drive import NoGeometry, UnknownLap
+from runtime.bridge.coach.asking import Answer, Found, Question, Row, Told
+from runtime.bridge.coach.errors import TooManyQuestions
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Term
+from runtime.bridge.coach.facts.general import (
+    corners_of,
+    correct_strange,
+    need_outing,
+    no_complete_lap,
+    no_corners,
+)
+from runtime.bridge.coach.facts.knowledge import WITHOUT_SESSION
+from runtime.bridge.coach.facts.tellers import TELLERS
+from runtime.bridge.coach.gather import Gathering, Known
+from runtime.bridge.coach.lessons import Lesson
+from runtime.bridge.coach.memory import Memory, Turn, key_of
+from runtime.bridge.coach.model import ModelClient
+from runtime.bridge.coach.narration import Narration, narrate
+from runtime.bridge.coach.need import Asked, Need, NeedKind
+from runtime.bridge.coach.queries import Queries
+from runtime.bridge.coach.roles import OF_INTENT, emotion_of
+from runtime.bridge.coach.scene import Scene
+from runtime.bridge.coach.traces import Trace
+from runtime.bridge.coach.understanding.classify import load_classifier, read_examples
+from runtime.bridge.coach.understanding.read import intent_of, read_question, text_to_embed
+from runtime.bridge.coach.wording.words import Words, words_of
+from runtime.bridge.storage.coaching import TurnRow
+from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
+from runtime.bridge.storage.values import NoteRow, unix_ms
+
+log = logging.getLogger(__name__)
+
+MOST_AT_ONCE: Final = 16
+"""Questions under way; the model's own queue is shorter, and what finds no place there is
+answered from the facts."""
+MOST_FACTS: Final = 4
+"""Three sentences and one thing to do."""
+SWEEP_S: Final = 20.0
+AGAIN_S: Final = 30.0
+EXAMPLES_S: Final = 120.0
+"""So long the vectors of all example sentences may take."""
+STORE_ERRORS: Final = (StoreBusy, StoreFull, StoreFailed)
+SUGGESTED: Final[tuple[NeedKind, ...]] = ("tips", "loss_rank", "best_lap")
+"""What is offered where nothing was understood."""
+AFTER_HAZARD: Final[frozenset[NeedKind]] = frozenset(
+    {
+        *("measure", "measure_judge", "measure_rank", "claim", "wet", "conditions", "danger"),
+        *("incidents", "incident_explain", "corner_review", "corner_explain", "lap_explain"),
+        *("lap_trend", "unrecorded", "grip", "balance"),
+    }
+)
+"""Needs that may be met behind a word of safety: what the data show, and nothing to do next."""
+PLAIN: Final = frozenset({"thanks", "greeting", "who", "style", "off_topic", "query", "unrecorded"})
+"""Needs to whose answer a model adds nothing."""
+_SAVE: Final = re.compile(r"\b(?:save|keep|store|speicher\w*|enregistr\w+|guarda\w*)\b", re.I)
+Event: TypeAlias = str | Answer
+"""A piece of the answer, then the whole of it."""
+
+
+class Conversations:
+    """Answers questions. Made and used on a running loop; `close` writes what is in memory."""
+
+    def __init__(
+        self,
+        gathering: Gathering,
+        model: ModelClient,
+        queries: Queries,
+        *,
+        timeout_s: float = 45.0,
+        char_budget: int = 60_000,
+    ) -> None:
+        self.gathering = gathering
+        self.model = model
+        self.queries = queries
+        self.memory = Memory(char_budget)
+        self.timeout_s = timeout_s
+        self.classifier = load_classifier()
+        self.embeds = False
+        """Whether the examples have vectors, so that a question is worth one."""
+        self.times: deque[float] = deque(maxlen=100)
+        """Seconds that the last answers took."""
+        self._under_way = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._running: list[asyncio.Task[None]] = []
+        self.learning: asyncio.Task[None] | None = None
+        """Learns the vectors of the example sentences."""
+
+    def start(self) -> None:
+        """Begin to write, now and then, conversations that nobody goes on with, and to learn the
+        example sentences by their vectors, where the model's server makes them."""
+        self.learning = asyncio.create_task(self._embed_examples())
+        self._running = [asyncio.create_task(self._sweep_for_ever()), self.learning]
+
+    async def close(self) -> None:
+        """Write every conversation and end; the database must still be open."""
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running)
+        for key in self.memory.known():
+            await self.write(self.memory.end(key))
+        await self.settle()
+        await asyncio.to_thread(self.queries.close)
+
+    def admit(self) -> None:
+        """Raises `TooManyQuestions` while no further question can be taken."""
+        if self._under_way >= MOST_AT_ONCE:
+            raise TooManyQuestions
+
+    async def ask(self, question: Question) -> Answer:
+        """The whole answer. Raises `TooManyQuestions`."""
+        async with aclosing(self.stream(question)) as events:
+            async for event in events:
+                if isinstance(event, Answer):
+                    return event
+        raise AssertionError("a stream ends with its answer")
+
+    async def stream(self, question: Question) -> AsyncGenerator[Event, None]:
+        """The answer sentence by sentence, then as a whole; closing it cancels what is under way.
+
+        Raises what `ask` raises, behind sentences too.
+        """
+        self.admit()
+        self._under_way += 1
+        try:
+            async with aclosing(_Answering(self, question).events()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._under_way -= 1
+
+    async def end(self, key: str) -> int:
+        """Write a conversation and forget it; how many rows were written."""
+        return await self.write(self.memory.end(key))
+
+    async def sweep(self, now: float | None = None) -> int:
+        """Write what is idle or whose session has ended; how many rows were written."""
+        moment = time.monotonic() if now is None else now
+        ended: dict[str, int] = {}
+        for session_id in self.memory.sessions():
+            row = self.gathering.store.session(session_id)
+            if row is not None and row.ended_at is not None:
+                ended[session_id] = row.ended_at
+        keys = [*self.memory.idle(moment), *self.memory.ended(ended)]
+        return sum([await self.end(key) for key in dict.fromkeys(keys)])
+
+    def aside(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do *work* without the answer waiting for it."""
+        task = asyncio.create_task(_quietly(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def settle(self) -> None:
+        """Wait for everything that is done aside."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def write(self, rows: list[TurnRow]) -> int:
+        """Store rows of a conversation; how many were."""
+        if not rows:
+            return 0
+        try:
+            await self.gathering.store.add(rows)
+        except STORE_ERRORS as problem:
+            log.warning("a conversation was not stored: %s", problem)
+            return 0
+        return len(rows)
+
+    async def _sweep_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            await self.sweep()
+
+    async def _embed_examples(self) -> None:
+        """Ask for the vectors until there are some: the model's server may start later."""
+        if not self.model.endpoint.url:
+            return
+        texts = [example.text for example in await asyncio.to_thread(read_examples)]
+        while not self.embeds:
+            vectors = await self.model.embeddings(texts, EXAMPLES_S)
+            if vectors is None:
+                await asyncio.sleep(AGAIN_S)
+                continue
+            self.classifier = await asyncio.to_thread(self.classifier.with_vectors, vectors)
+            self.embeds = True
+
+
+class _Answering:
+    """One question on its way."""
+
+    def __init__(self, owner: Conversations, question: Question) -> None:
+        self._owner = owner
+        self._question = question
+        self._talk = owner.memory.talk(question.driver_id, question.session_id)
+        self._trace = Trace(uuid4().hex[:16], question.session_id)
+        self._began = time.monotonic()
+        self._asked_at = unix_ms()
+        self._said: list[str] = []
+        self._rows: tuple[Row, ...] | None = None
+        self._unused: list[str] = []
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """See `Conversations.stream`."""
+        owner, question = self._owner, self._question
+        known = await owner.gathering.look(question.session_id, question.driver_id)
+        asked = await self._understand(known)
+        intent = intent_of(asked)
+        self._trace.agent = OF_INTENT[intent].name
+        self._trace.add("intent", intent)
+        succeeded = False
+        try:
+            words = words_of(asked.language, asked.units or "metric")
+            facts, suggestions = await self._look_up(known, asked, words)
+            yield self._next(_sentence(words, facts[0]))
+            narration = await self._narrate(known, asked, facts, words)
+            for link, at in zip(narration.links, narration.order, strict=True):
+                sentence = _sentence(words, facts[at])
+                yield self._next(
+                    words.text(f"link-{link}", {"text": sentence}) if link else sentence
+                )
+            if narration.remark:
+                yield self._next(words.text("coach-model", {"text": narration.remark}))
+            lesson = self._lesson(facts)
+            if lesson is not None and not any(fact.kind == "lesson" for fact in facts):
+                yield self._next(words.text("more-in-lesson", {"title": lesson.title}))
+            succeeded = True
+            facts = (facts[0], *(facts[at] for at in narration.order))
+            yield self._answer(asked, intent, facts, words, narration, lesson, suggestions)
+        finally:
+            self._trace.add("agent", intent, self._passed_s() * 1000, success=succeeded)
+            owner.aside(owner.gathering.store.add(self._trace.rows))
+
+    async def _understand(self, known: Known) -> Asked:
+        owner, question, last = self._owner, self._question, self._talk.asked
+        if self._owner.queries.statement_in(question.text) is not None:
+            return Asked(question.text, "en", None, None, (Need("query"),))
+        vector = None
+        if owner.embeds:
+            text = text_to_embed(question.text, known.names, last)
+            vectors = await owner.model.embeddings([text])
+            vector = vectors[0] if vectors is not None else None
+        if vector is None:
+            self._unused.append("embeddings")
+        asked = await asyncio.to_thread(
+            read_question,
+            question.text,
+            known.names,
+            last,
+            intent=question.intent,
+            classifier=owner.classifier,
+            vector=vector,
+        )
+        units = asked.units or self._talk.units or question.units
+        return replace(asked, language=question.language or asked.language, units=units)
+
+    async def _look_up(
+        self, known: Known, asked: Asked, words: Words
+    ) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
+        """The facts of an answer, at least one, and what may be asked instead."""
+        facts: list[Fact] = []
+        hazard = asked.hazard or self._still(asked)
+        if hazard is not None:
+            facts.append(Fact(f"hazard-{hazard}"))
+        for need in asked.needs:
+            if hazard is not None and need.kind not in AFTER_HAZARD:
+                continue
+            self._trace.add("tool_start", need.kind)
+            began = time.monotonic()
+            each = 2 if len(asked.needs) > 1 or hazard else MOST_FACTS
+            told = (await self._tell(known, asked, need))[:each]
+            passed = (time.monotonic() - began) * 1000
+            self._trace.add("tool", need.kind, passed, success=bool(told))
+            for fact in told:
+                if fact not in facts and not (hazard and fact.kind.endswith("-do")):
+                    facts.append(fact)
+        offers = asked.needs and asked.needs[0].kind in ("abilities", "greeting")
+        if facts and not offers:
+            return tuple(facts[:MOST_FACTS]), ()
+        wanted = asked.suggestions or tuple(Need(kind) for kind in SUGGESTED)
+        texts = tuple(dict.fromkeys(_suggest(words, known.scene, need) for need in wanted))
+        if facts:
+            return tuple(facts), texts
+        choices = words.join([f"“{text}”" for text in texts], style="or")
+        return (Fact("not-understood"), Fact("did-you-mean", {"choices": choices})), texts
+
+    def _still(self, asked: Asked) -> str | None:
+        """The danger that the question before spoke of, where this one may go on about it."""
+        before = self._talk.asked.hazard if self._talk.asked is not None else None
+        if before is None or not asked.needs:
+            return before
+        about = {need.slots.quantity for need in asked.needs}
+        return before if any(each and each.startswith(before[:5]) for each in about) else None
+
+    async def _tell(self, known: Known, asked: Asked, need: Need) -> tuple[Fact, ...]:
+        owner = self._owner
+        if need.kind == "query":
+            self._rows, facts = await owner.queries.answer(self._question.text, known.row)
+            return facts
+        try:
+            async with asyncio.timeout(self._left_s()):
+                scene = await owner.gathering.meet(known, [need])
+                scene = replace(scene, answer_times=tuple(owner.times))
+                facts = await asyncio.to_thread(tell, scene, need)
+        except TimeoutError:
+            self._trace.add("error", "timeout", success=False)
+            return (Fact("took-too-long"),)
+        if need.kind == "style" and self._talk.facts:
+            return (*facts, *self._talk.facts[:1])
+        if need.kind == "voice_script" and known.row and _SAVE.search(asked.text):
+            return await self._keep_script(known.row.session_id, facts, asked)
+        return facts
+
+    async def _keep_script(
+        self, session_id: str, facts: Sequence[Fact], asked: Asked
+    ) -> tuple[Fact, ...]:
+        """Keep the phrases as notes of the session, where the player of cues finds them."""
+        words = words_of(asked.language, asked.units or "metric")
+        store = self._owner.gathering.store
+        try:
+            for fact in facts:
+                text = _sentence(words, fact)
+                await store.add_note(NoteRow(session_id, text, unix_ms(), source="voice_script"))
+        except STORE_ERRORS:
+            return (Fact("script-not-kept"), *facts)
+        return (Fact("script-kept", {"count": len(facts)}), *facts)
+
+    async def _narrate(
+        self, known: Known, asked: Asked, facts: tuple[Fact, ...], words: Words
+    ) -> Narration:
+        """What a model makes of the facts; as they are where it has no part."""
+        plain = asked.hazard is not None or not asked.needs or asked.needs[0].kind in PLAIN
+        if plain:
+            return Narration.plain(len(facts))
+        model = self._owner.model
+        turns = self._owner.memory.recent(self._talk)
+        narration = await narrate(
+            model, self._question, facts, words, known.names, turns, timeout_s=self._left_s()
+        )
+        if narration.reason is not None:
+            self._unused.append("model")
+        if narration.reason == "timeout":
+            self._trace.add("error", "timeout", success=False)
+        return narration
+
+    def _lesson(self, facts: Sequence[Fact]) -> Lesson | None:
+        keys = (fact.concept for fact in facts if fact.concept)
+        return next(filter(None, map(self._owner.gathering.lessons.find, keys)), None)
+
+    def _answer(
+        self,
+        asked: Asked,
+        intent: str,
+        facts: tuple[Fact, ...],
+        words: Words,
+        narration: Narration,
+        lesson: Lesson | None,
+        suggestions: tuple[str, ...],
+    ) -> Answer:
+        owner, question, text = self._owner, self._question, "".join(self._said)
+        emotion = emotion_of(facts, intent)
+        turn = Turn(question.text, text, emotion, self._asked_at, unix_ms())
+        talk, left = owner.memory.add(self._talk, turn, time.monotonic())
+        talk.units = asked.units or talk.units
+        if asked.hazard or (asked.needs and asked.needs[0].kind != "style"):
+            talk.asked, talk.facts = asked, facts
+        if left:
+            owner.aside(owner.write(left))
+        owner.times.append(self._passed_s())
+        told = tuple(
+            Told(
+                fact,
+                _sentence(words, fact),
+                {name: words.write(cell) for name, cell in fact.values.items()},
+            )
+            for fact in facts
+        )
+        spoken = [words.say(fact) for fact in facts]
+        tools: list[str] = [need.kind for need in asked.needs]
+        tools += ["hazard" if asked.hazard else "no_answer"]
+        return Answer(
+            text=text,
+            say=" ".join(spoken + ([narration.remark] if narration.remark else [])),
+            language=asked.language,
+            emotion=emotion,
+            intent=intent,
+            agent=OF_INTENT[intent].name,
+            qa_key=key_of(question.driver_id, question.session_id),
+            turn=len(talk.turns),
+            trace_id=self._trace.trace_id,
+            latency_ms=self._passed_s() * 1000,
+            source="local_model" if narration.used else "template",
+            reason=narration.reason,
+            model_said=narration.remark or None,
+            dropped=narration.dropped,
+            unused=tuple(self._unused),
+            facts=told,
+            found=tuple(Found(tool, told[0].text) for tool in tools[:1]),
+            rows=self._rows,
+            lessons=(lesson,) if lesson is not None else (),
+            suggestions=suggestions,
+        )
+
+    def _next(self, sentence: str) -> str:
+        """A further sentence, with the blank before it."""
+        piece = f" {sentence}" if self._said else sentence
+        self._said.append(piece)
+        return piece
+
+    def _passed_s(self) -> float:
+        return time.monotonic() - self._began
+
+    def _left_s(self) -> float:
+        return max(self._owner.timeout_s - self._passed_s(), 0.05)
+
+
+def tell(scene: Scene, need: Need) -> tuple[Fact, ...]:
+    """The facts that a need asks for; first what it names that there is not. Pure."""
+    slots = need.slots
+    corrections = correct_strange(scene, slots)
+    named = slots.corners or slots.laps or slots.sectors or slots.straights or slots.drivers
+    if corrections and not named:
+        return corrections
+    if scene.outing is None and need.kind not in WITHOUT_SESSION:
+        return (*corrections, *need_outing(scene))
+    try:
+        return (*corrections, *TELLERS[need.kind](scene, slots))
+    except NoGeometry:
+        return (*corrections, no_corners())
+    except UnknownLap:
+        return (*corrections, no_complete_lap())
+
+
+def _sentence(words: Words, fact: Fact) -> str:
+    """What a fact says, with a capital at its beginning."""
+    text = words.sentence(fact)
+    return text[:1].upper() + text[1:]
+
+
+def _suggest(words: Words, scene: Scene, need: Need) -> str:
+    """A need as a question that can be sent back."""
+    slots, corners = need.slots, corners_of(scene)
+    corner = slots.corners[0] if slots.corners else corners[0].name if corners else ""
+    values: dict[str, Cell] = {
+        "corner": Corner(corner),
+        "lap": next((lap for lap in slots.laps if isinstance(lap, int)), 1),
+        "sector": slots.sectors[0] if slots.sectors else 1,
+        "driver": next(iter((*slots.drivers, *scene.rivals)), ""),
+        "quantity": Term("quantity", slots.quantity or "speed"),
+    }
+    return words.text(f"suggest-{need.kind}", values)
+
+
+async def _quietly(work: Coroutine[Any, Any, Any]) -> None:
+    try:
+        await work
+    except STORE_ERRORS as problem:
+        log.warning("what was asked was not noted: %s", problem)

@@ -1,0 +1,250 @@
+"""Whether a quantity is early, late, high or low against a reference, and how much it varies."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.passes import Pass
+from runtime.bridge.analysis.quantities import CORNERS_ONLY, known_corners
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
+from runtime.bridge.coach.facts.general import no_corners
+from runtime.bridge.coach.facts.losses import (
+    best_passes,
+    losses_between,
+    passes_of_lap,
+    usual_passes,
+)
+from runtime.bridge.coach.facts.measures import (
+    APART,
+    RISES,
+    UNITS,
+    Spread,
+    beside,
+    end_of,
+    fact,
+    is_high,
+    label,
+    list_laps,
+    list_rivals,
+    measure,
+    on_drive,
+    places_of,
+    spread,
+    tell_laps,
+    tell_nothing,
+)
+from runtime.bridge.coach.need import Order, Quantity, Slots, Spot
+from runtime.bridge.coach.scene import Scene, Tellers
+from runtime.bridge.session.stats import deviation
+from runtime.bridge.session.units import KMH
+
+_SAYS: Final[tuple[Order, ...]] = ("early", "late", "high", "low", "more", "fewer")
+"""With these a question asks whether it is so."""
+FEW_LAPS: Final = 3
+SMALL_S: Final = 0.02
+"""A corner that costs less costs nothing."""
+
+
+_Side: TypeAlias = tuple[Drive, Mapping[str, Pass]]
+"""A drive and the passes that stand for it."""
+
+
+class Target(NamedTuple):
+    """What a value is judged against."""
+
+    value: Value
+    against: str
+    """Key of the message ``judge``."""
+    lap: int = 0
+    other: str = ""
+    loss_s: float | None = None
+    """What the corner costs against it."""
+
+
+def tell_judge(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+    """Whether a quantity is so at the places named; else in which corners."""
+    quantity, places = slots.quantity or "speed", places_of(drive, slots)
+    laps = list_laps(drive, slots)
+    lap = laps[0] if laps else 0
+    everywhere = places == (None,) and (quantity in CORNERS_ONLY or slots.spot not in (None, "lap"))
+    if everywhere:
+        places = tuple(corner.name for corner in known_corners(drive))
+    judged: list[Fact] = []
+    for where in places:
+        found = spread(drive, quantity, where, slots.spot)
+        if found is None:
+            judged.append(tell_nothing(scene, Spread(drive, quantity, where, slots.spot, {})))
+            continue
+        target = find_target(scene, found, slots, lap)
+        judged.append(
+            tell_laps(scene, found, slots)
+            if target is None
+            else _judge(scene, found, target, slots.order, lap)
+        )
+    weighed = [each for each in judged if each.kind == "judge"]
+    if not everywhere or not weighed:
+        return tuple(judged)
+    guilty = [each for each in weighed if each.gain_s is not None]
+    if slots.order in _SAYS:
+        guilty = [each for each in guilty if each.values["verdict"] == Term("verdict", "yes")]
+    if guilty:
+        return tuple(sorted(guilty, key=lambda each: -(each.gain_s or 0.0))[:3])
+    return (fact(scene, "judge-nowhere", {**weighed[0].values, "count": len(weighed)}),)
+
+
+def find_target(scene: Scene, found: Spread, slots: Slots, lap: int = 0) -> Target | None:
+    """The named rival's usual lap; else the quickest pass of the corner there is, the driver's own
+    or a rival's; else what the circuit's file has; of a straight or a lap the best lap."""
+    drive, quantity, where, spot, _ = found
+    named = list_rivals(scene, slots)
+    alone = len(found.values) < 2
+    if not found.corner or where is None:
+        for name, rival in named:
+            if theirs := spread(rival, quantity, where, spot):
+                return Target(theirs.usual, "usual_other", 0, name)
+        best = drive.best.number or 0
+        return None if alone else Target(found.find(best), "best_lap", best)
+    own = passes_of_lap(drive, lap) if lap else usual_passes(drive)
+    best_own = best_passes(drive)
+    for name, rival in named or [(name, each.drive) for name, each in scene.rivals.items()]:
+        passes = usual_passes(rival) if named else best_passes(rival)
+        ahead = _cost((drive, best_own), (rival, passes), where) or 0.0
+        theirs = spread(rival, quantity, where, spot)
+        if theirs is None or where not in passes or not (named or ahead > APART["s"]):
+            continue
+        cost = _cost((drive, own), (rival, passes), where)
+        if named:
+            return Target(theirs.usual, "usual_other", 0, name, cost)
+        its = passes[where].lap
+        return Target(theirs.find(its), "best_other", its, name, cost)
+    if where in own and where in best_own and not alone:
+        cost, its = _cost((drive, own), (drive, best_own), where), best_own[where].lap
+        return Target(found.find(its), "best_pass", its, "", cost)
+    bend = next(each for each in drive.corners if each.name == where)
+    if quantity == "speed" and bend.speeds is not None:
+        speed = getattr(bend.speeds, spot if spot in ("entry", "exit") else "apex")
+        return Target(Value(speed * KMH, "km/h"), "plan")
+    if quantity == "brake_point" and bend.brake is not None:
+        return Target(Value(bend.brake.before_entry_m, "m"), "plan")
+    return None
+
+
+def _cost(own: _Side, other: _Side, where: str) -> float | None:
+    """What a corner costs one side against the other, seconds."""
+    (drive, mine), (rival, theirs) = own, other
+    if where not in mine or where not in theirs:
+        return None
+    losses = losses_between({where: mine[where]}, {where: theirs[where]}, drive, rival)
+    return losses[0].seconds if losses else None
+
+
+def _judge(scene: Scene, found: Spread, target: Target, order: Order | None, lap: int) -> Fact:
+    """The value beside its target, and whether it is what was asked."""
+    quantity, own, loss = found.quantity, found.find(lap), target.loss_s
+    apart = own.number - target.value.number
+    level = abs(apart) < APART[found.unit]
+    lost = "unknown" if loss is None else "yes" if loss >= SMALL_S else "no"
+    if loss is not None and loss <= -SMALL_S:
+        lost = "gained"
+    verdict = "plain"
+    if order in _SAYS:
+        so = not level and (apart > 0) == is_high(quantity, order)
+        verdict = "no" if not so else "yes" if lost in ("yes", "unknown") else "plain"
+    side, (shown, aim) = beside(quantity, own, target.value)
+    values: dict[str, Cell] = {**label(found), "verdict": Term("verdict", verdict), "lap": lap}
+    values |= {"own": shown, "target": aim, "side": side, "against": target.against}
+    values |= {"other": target.other, "target_lap": target.lap, "lost": lost}
+    values |= {"difference": Value(abs(apart), UNITS[quantity])}
+    values |= {"loss": Value(abs(loss or 0.0), "s")}
+    values["compared"] = "level" if level else end_of(quantity, high=apart > 0)
+    bases: Mapping[str, Basis] = {"best_lap": "best_lap", "best_pass": "best_pass"}
+    return fact(
+        scene,
+        "judge",
+        values,
+        found.where,
+        (lap,) if lap else (),
+        basis="theory" if target.against == "plan" else bases.get(target.against, "driver"),
+        other=target.other,
+        gain_s=loss if lost == "yes" and not level else None,
+    )
+
+
+def tell_spread(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+    """The least and the most repeatable corner, by time or by the quantity; or a named one."""
+    few = fact(scene, "spread-few", {"count": len(drive.counted)})
+    if not known_corners(drive):
+        return (no_corners(),)
+    if len(drive.counted) < FEW_LAPS:
+        return (few,)
+    if slots.corners:
+        return tuple(_varies(scene, name, slots, drive) for name in slots.corners[:3])
+    quantity, spot = slots.quantity or "time", slots.spot
+    drives = [(scene.driver, drive), *list_rivals(scene, slots)]
+    told: tuple[Fact, ...] = ()
+    for name, each in drives:
+        corners = _deviations(each, quantity, spot, list_laps(drive, slots))
+        if len(corners) < 2:
+            continue
+        least = max(corners, key=lambda corner: corners[corner])
+        most = min(corners, key=lambda corner: corners[corner])
+        values = label(Spread(drive, quantity, least, spot, {}))
+        values |= {"corner": Corner(least), "value": Value(corners[least], UNITS[quantity])}
+        values |= {"steady": Corner(most), "steady_value": Value(corners[most], UNITS[quantity])}
+        values |= {"count": len(each.counted), "driver": name}
+        values["first"] = "steady" if slots.order in RISES else "loose"
+        kind = "spread-driver" if len(drives) > 1 else "spread-corners"
+        other = name if each is not drive else ""
+        told += (fact(scene, kind, values, least, other=other),)
+        told += _without(scene, each, (quantity, spot), least) if each is drive else ()
+    return told or (few,)
+
+
+def _deviations(
+    drive: Drive, quantity: Quantity, spot: Spot | None, laps: Sequence[int] = ()
+) -> dict[str, float]:
+    """The standard deviation of a quantity over the laps, by corner."""
+    deviations = {}
+    for corner in known_corners(drive):
+        values = measure(drive, quantity, corner.name, spot)
+        numbers = [v.number for lap, v in values.items() if not laps or lap in laps]
+        if len(numbers) >= FEW_LAPS:
+            deviations[corner.name] = deviation(numbers, sample=True) or 0.0
+    return deviations
+
+
+def _without(
+    scene: Scene, drive: Drive, asked: tuple[Quantity, Spot | None], corner: str
+) -> tuple[Fact, ...]:
+    """The lap that makes a corner the least repeatable, where it is one lap alone."""
+    quantity, spot = asked
+    values = measure(drive, quantity, corner, spot)
+    usual = Spread(drive, quantity, corner, spot, values).usual.number
+    worst = max(values, key=lambda lap: abs(values[lap].number - usual))
+    rest = _deviations(drive, quantity, spot, [lap for lap in values if lap != worst])
+    after = max(rest, key=lambda each: rest[each], default=corner)
+    whole = deviation([value.number for value in values.values()], sample=True) or 0.0
+    if after == corner or rest.get(corner, whole) > whole / 2:
+        return ()
+    unit = UNITS[quantity]
+    told: dict[str, Cell] = {"lap": worst, "corner": Corner(corner), "next": Corner(after)}
+    told |= {"value": Value(rest[corner], unit), "next_value": Value(rest[after], unit)}
+    return (fact(scene, "spread-without", told, after, (worst,)),)
+
+
+def _varies(scene: Scene, corner: str, slots: Slots, drive: Drive) -> Fact:
+    """How much a corner differs from lap to lap: its time, and another quantity of it."""
+    quantity: Quantity = "speed" if slots.quantity in (None, "time") else slots.quantity
+    times, spreads = _deviations(drive, "time", None), _deviations(drive, quantity, slots.spot)
+    own = times.get(corner, 0.0)
+    values = label(Spread(drive, quantity, corner, slots.spot, {}))
+    values |= {"value": Value(own, "s"), "told": "yes" if corner in spreads else "no"}
+    values |= {"other_value": Value(spreads.get(corner, 0.0), UNITS[quantity])}
+    values |= {"rank": sum(each > own for each in times.values()) + 1, "corners": len(times)}
+    return fact(scene, "spread-corner", {**values, "count": len(drive.counted)}, corner)
+
+
+TELLERS: Final[Tellers] = {
+    "measure_judge": on_drive(tell_judge, default="speed"),
+    "corner_spread": on_drive(tell_spread, default="time"),
+}

@@ -1,0 +1,304 @@
+"""What is known without a lap: the circuit, its dangers, the day, terms, lessons, and talk."""
+
+from collections.abc import Mapping
+from statistics import median
+from typing import Final
+
+import numpy as np
+
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Value
+from runtime.bridge.coach.facts.general import corners_of, no_circuit, not_recorded
+from runtime.bridge.coach.need import NeedKind, Quantity, Slots
+from runtime.bridge.coach.scene import Scene, Teller, Tellers
+from runtime.bridge.session.definitions import is_recorded
+from runtime.bridge.track import model
+from runtime.bridge.track.model import DangerZone, Track, inside
+
+_TAUGHT: Final[Mapping[str, str]] = {
+    "late-apex": "apex late_apex double_apex apex_speed",
+    "exit-speed": "exit_speed throttle_pick_up",
+    "vision-and-line": "racing_line turn_in look_ahead chicane hairpin",
+    "trail-braking": "trail_brake early_brake_release load_transfer",
+    "brake-trace": "threshold_braking lock_up abs",
+    "end-of-braking": "brake_point brake_end_focus",
+    "braking-on-slopes": "downhill_braking uphill_braking",
+    "full-commitment": "coasting full_commitment",
+    "balance-and-yaw": "understeer oversteer lift_off_oversteer counter_steering yaw_rate",
+    "friction-circle": "grip friction_circle g_force",
+    "compare-two-laps": "delta",
+    "sectors-and-ideal-lap": "ideal_lap sector",
+    "corner-scorecard": "reference_lap",
+    "": "kerb brake_fade brake_bias left_foot_braking heel_and_toe rev_matching slip_angle"
+    " downforce camber slipstream out_lap in_lap stint track_limits",
+}
+"""The terms that each lesson (empty: none) of the course teaches."""
+GLOSSARY: Final = {term: name for name, terms in _TAUGHT.items() for term in terms.split()}
+"""The lesson of each term; what a term means is the message ``glossary-<key>``."""
+_SAME: Final[Mapping[str, str]] = {
+    "trail_braking": "trail_brake",
+    "racing_lines": "racing_line",
+    "line": "racing_line",
+    "minimum_speed": "apex_speed",
+    "track_limit": "track_limits",
+    "countersteer": "counter_steering",
+    "weight_transfer": "load_transfer",
+    "throttle_point": "throttle_pick_up",
+    "hustle": "full_commitment",
+}
+_INSTEAD: Final[Mapping[str, tuple[Quantity, ...]]] = {
+    "gear": ("rpm", "speed"),
+    "tyre_temperature": ("lateral_g", "speed"),
+    "tyre_pressure": ("lateral_g", "speed"),
+    "tyre_wear": ("lateral_g", "speed"),
+    "brake_temperature": ("brake_pressure", "brake_g"),
+    "pedal_travel": ("brake_pressure", "brake_g"),
+    "slip_angle": ("total_g", "corrections"),
+    "oil": ("rpm",),
+    "water": ("rpm",),
+    "heart_rate": ("corrections",),
+    "stress": ("corrections",),
+    "eyes": ("brake_point", "corrections"),
+    "track_edge": ("speed", "steering"),
+    "ride_height": ("lateral_g",),
+}
+"""What a logger does record that says a little about what it does not."""
+_CHANNELS: Final[Mapping[Quantity, str]] = {
+    "speed": "speed_ms",
+    "brake_pressure": "brake_bar",
+    "throttle": "throttle_pct",
+    "steering": "steering_deg",
+    "lateral_g": "g_lat",
+    "rpm": "rpm",
+    "brake_g": "g_long",
+    "total_g": "g_lat",
+    "corrections": "steering_deg",
+    "brake_point": "brake_bar",
+}
+_SHOWN: Final = tuple(_CHANNELS)[:6]
+_SURFACES: Final = frozenset({"cool damp", "rising grip", "optimal", "tire degradation"})
+_RANK: Final = {severity: rank for rank, severity in enumerate(model.DANGERS)}
+
+
+def circuit(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
+    """The circuit, or the corners, sectors and straights of it that are named."""
+    corners = [corner for corner in corners_of(scene) if corner.name in slots.corners]
+    if corners:
+        return tuple(_tell_corner(corner) for corner in corners[:3])
+    if scene.track is None:
+        return (no_circuit(),)
+    if slots.sectors:
+        told = [_tell_sector(scene.track, number) for number in slots.sectors]
+        if any(told):
+            return tuple(fact for fact in told if fact)
+    longest = max(scene.track.straights, key=lambda s: _length(s, scene.track), default=None)
+    named = [s for s in scene.track.straights if s.name in slots.straights]
+    straights = named or ([longest] if longest else [])
+    told_straights = tuple(
+        Fact(
+            "circuit-longest" if straight is longest else "circuit-straight",
+            {"name": straight.name, "length": Value(_length(straight, scene.track), "m")},
+            Place(straight=straight.name, start_m=straight.start_m, end_m=straight.end_m),
+        )
+        for straight in straights[:3]
+    )
+    if named:
+        return told_straights
+    return (_tell_circuit(scene.track), *told_straights, *_tell_tightest(scene.track))
+
+
+def danger(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
+    """Where mistakes are punished, the worst first; only at the corners that are named."""
+    if scene.track is None:
+        return (no_circuit(),)
+    placed = [(zone, _corner_of(scene.track, zone)) for zone in scene.track.danger_zones]
+    wanted = [
+        (zone, corner)
+        for zone, corner in placed
+        if not slots.corners or (corner is not None and corner.name in slots.corners)
+    ]
+    if not wanted:
+        where: dict[str, Cell] = {"count": len(slots.corners)}
+        where["corners"] = tuple(Corner(name) for name in slots.corners)
+        return (Fact("danger-none", where),)
+    wanted.sort(key=lambda pair: _RANK[pair[0].severity])
+    return (*(_tell_danger(zone, corner) for zone, corner in wanted[:3]), Fact("danger-do"))
+
+
+def conditions(scene: Scene, _: Slots) -> tuple[Fact, ...]:
+    """What the circuit's notes say of the hour; the weather itself is not measured."""
+    surface, note = scene.conditions.get("surface"), scene.conditions.get("note")
+    facts = []
+    if isinstance(surface, str) and surface:
+        known = Term("surface", surface.replace(" ", "_")) if surface in _SURFACES else surface
+        facts.append(Fact("conditions", {"surface": known, "hour": scene.now_hour}))
+    if isinstance(note, str) and note:
+        facts.append(Fact("conditions-note", {"note": note}))
+    return (Fact("conditions-unmeasured"), *facts)
+
+
+def wet(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
+    """How to drive on a wet surface: no figure of a dry lap counts there."""
+    return (Fact("wet"), Fact("wet-do"), *conditions(scene, slots)[1:2])
+
+
+def explain(_: Scene, slots: Slots) -> tuple[Fact, ...]:
+    """What a term means."""
+    key = _SAME.get(slots.concept or "", slots.concept or "")
+    if key not in GLOSSARY:
+        return (Fact("glossary-unknown"),)
+    meaning = Fact(f"glossary-{key}", concept=GLOSSARY[key] or None)
+    return (meaning, not_recorded(key)) if key in _INSTEAD else (meaning,)
+
+
+def unrecorded(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
+    """What is not recorded, and what is that says a little about it."""
+    lead = not_recorded(slots.quantity) if slots.quantity else Fact("not-recorded-this")
+    wanted = _INSTEAD.get(slots.quantity, ()) if slots.quantity else _SHOWN
+    instead: Cell = tuple(Term("quantity", each) for each in wanted if _is_known(scene, each))
+    if not instead:
+        return (lead,)
+    return (lead, Fact("recorded-instead", {"quantities": instead}))
+
+
+def _is_known(scene: Scene, quantity: Quantity) -> bool:
+    """Whether the session recorded what a quantity is told from."""
+    if scene.outing is None or quantity not in _CHANNELS:
+        return scene.outing is not None
+    return is_recorded(scene.outing.drive.series[_CHANNELS[quantity]])
+
+
+def speed_of_coach(scene: Scene, _: Slots) -> tuple[Fact, ...]:
+    """How long the last answers took."""
+    if not scene.answer_times:
+        return (Fact("coach-speed-none"),)
+    times = scene.answer_times
+    seconds: dict[str, Cell] = {"usual": Value(median(times), "s"), "count": len(times)}
+    return (Fact("coach-speed", {**seconds, "slowest": Value(max(times), "s")}),)
+
+
+def _say(kind: str) -> Teller:
+    """A teller of one fact without values."""
+    return lambda *_: (Fact(kind),)
+
+
+def _tell_corner(corner: model.Corner) -> Fact:
+    values: dict[str, Cell] = {
+        "corner": Corner(corner.name),
+        "direction": corner.direction,
+        "severity": Term("severity", str(corner.severity)),
+        "entry": Value(corner.entry.distance_m, "m"),
+        "nicks": len(corner.nicknames),
+        "nick": corner.nicknames[0] if corner.nicknames else "",
+    }
+    return Fact("circuit-corner", values, Place(corner=corner.name))
+
+
+def _tell_sector(track: Track, number: int) -> Fact | None:
+    if not 0 < number <= len(track.sectors):
+        return None
+    sector = track.sectors[number - 1]
+    within = [c for c in track.in_lap_order() if sector.start_m <= c.apex.distance_m < sector.end_m]
+    values: dict[str, Cell] = {
+        "number": number,
+        "name": sector.name,
+        "length": Value(sector.end_m - sector.start_m, "m"),
+        "count": len(within),
+        "corners": tuple(Corner(corner.name) for corner in within),
+    }
+    return Fact("circuit-sector", values, Place(sector=number))
+
+
+def _tell_circuit(track: Track) -> Fact:
+    values: dict[str, Cell] = {
+        "name": track.name,
+        "length": Value(track.length_m / 1000, "km"),
+        "count": len(track.corners),
+        "left": sum(corner.direction == "left" for corner in track.corners),
+        "right": sum(corner.direction == "right" for corner in track.corners),
+        "turning": _turning(track),
+    }
+    return Fact("circuit", values)
+
+
+def _tell_tightest(track: Track) -> tuple[Fact, ...]:
+    if not track.corners:
+        return ()
+    corner = min(track.in_lap_order(), key=lambda c: (c.severity, -(c.curvature_peak or 0)))
+    return (Fact("circuit-tightest", {"corner": Corner(corner.name)}, Place(corner=corner.name)),)
+
+
+def _tell_danger(zone: DangerZone, corner: model.Corner | None) -> Fact:
+    values: dict[str, Cell] = {
+        "corner": Corner(corner.name) if corner else "",
+        "severity": Term("danger", zone.severity),
+        "start": Value(zone.start_m, "m"),
+        "end": Value(zone.end_m, "m"),
+        "note": zone.description,
+    }
+    place = Place(corner.name if corner else None, start_m=zone.start_m, end_m=zone.end_m)
+    return Fact("danger", values, place)
+
+
+def _corner_of(track: Track, zone: DangerZone) -> model.Corner | None:
+    """The corner that a zone overlaps, else the next one behind it."""
+    length = track.length_m
+    order = sorted(track.corners, key=lambda c: (c.exit.distance_m - zone.start_m) % length)
+    touching = (
+        c for c in order if inside(c.apex.distance_m, zone.start_m - 10, zone.end_m, length)
+    )
+    return next(touching, order[0] if order else None)
+
+
+def _length(straight: model.Straight, track: Track | None) -> float:
+    length = track.length_m if track is not None else float("inf")
+    return (straight.end_m - straight.start_m) % length
+
+
+def _turning(track: Track) -> str:
+    """Which way round: clockwise, anticlockwise, or unknown."""
+    if track.line is None:
+        return "unknown"
+    lat, lon = np.radians(track.line.lat), np.radians(track.line.lon)
+    x, y = lon * np.cos(lat.mean()), lat
+    area = float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y))
+    return "anticlockwise" if area > 0 else "clockwise"
+
+
+def tellers_of(strength: Teller, tip: Teller) -> Tellers:
+    """The tellers of this module; *strength* says what was good, *tip* what is worth most."""
+
+    def mood(scene: Scene, _: Slots) -> tuple[Fact, ...]:
+        """A kind word and one true good point, without a word about other cars."""
+        good = strength(scene, Slots())[:1] if scene.outing is not None else ()
+        return (Fact("mood"), *(fact for fact in good if not fact.kind.startswith("no-")))
+
+    def lesson(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
+        """Which lesson teaches a term, else what costs this session most."""
+        key = _SAME.get(slots.concept or "", slots.concept or "")
+        lead = tip(scene, slots)[:1] if not key and scene.outing is not None else ()
+        concept = GLOSSARY.get(key, key) or next((f.concept for f in lead if f.concept), "")
+        if concept not in scene.lessons:
+            return (Fact("lesson-none"), *lead)
+        title: dict[str, Cell] = {"title": scene.lessons[concept]}
+        return (*lead, Fact("lesson", title, concept=concept))
+
+    return {**_TELLERS, "mood": mood, "lesson": lesson}
+
+
+_TELLERS: Final[Tellers] = {
+    "circuit": circuit,
+    "danger": danger,
+    "conditions": conditions,
+    "wet": wet,
+    "explain": explain,
+    "unrecorded": unrecorded,
+    "speed_of_coach": speed_of_coach,
+    "greeting": _say("greeting"),
+    "thanks": _say("thanks"),
+    "who": _say("who"),
+    "abilities": _say("abilities"),
+    "style": _say("style"),
+    "off_topic": _say("off-topic"),
+}
+WITHOUT_SESSION: Final[frozenset[NeedKind]] = frozenset(_TELLERS) | {"mood", "lesson", "brief"}
+"""Needs that can be met without a session."""

@@ -1,0 +1,337 @@
+"""Facts about laps: times, counts, spread, trend, comparisons, and why one was slow."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import linear_regression, mean, median
+from typing import Final
+
+from runtime.bridge.analysis.incidents import Incident, incidents
+from runtime.bridge.analysis.laps import ideal_lap, sector_table
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Value
+from runtime.bridge.coach.facts import sectors
+from runtime.bridge.coach.facts.drivers import compare_with, duel
+from runtime.bridge.coach.facts.view import (
+    LEVEL_S,
+    LISTED,
+    MOST,
+    Facts,
+    Tell,
+    View,
+    best_of,
+    gap,
+    lap_time,
+    named_times,
+    numbers_of,
+    pick_lap,
+    slowest_of,
+    span,
+    spread_s,
+    teller,
+    usual_s,
+)
+from runtime.bridge.coach.need import LapWord, NeedKind
+from runtime.bridge.coach.scene import Tellers
+from runtime.bridge.session.laps import Segment
+
+SLOW: Final = 0.0015
+"""A lap that is longer by this share of the usual one is slow."""
+LEAST_SHARE: Final = 0.2
+"""A corner that costs less of what the worst one costs is not told of a lap."""
+STEADY: Final = 0.005
+UNEVEN: Final = 0.010
+"""Standard deviation of the lap times as a share of the usual lap: steady below, uneven above."""
+WIDENS: Final = 0.75
+"""One lap makes the spread where the others have less than this share of it."""
+CLEAR: Final = 2.0
+"""Standard errors from which on a trend is one."""
+ENOUGH: Final = 4
+"""Laps from which on there is a trend."""
+_WORDS: Final[tuple[LapWord, ...]] = ("last", "slowest", "first", "second")
+
+
+# Which laps there are, and their times
+
+
+def _tell_best(view: View) -> Facts:
+    if len([lap for lap in view.slots.laps if lap not in ("best", "each")]) == 1:
+        return _tell_time(view)
+    pool = view.asked if len(view.named) > 1 else view.pool
+    return (best_fact(view, pool), *_lead(view, pool))
+
+
+def best_fact(view: View, pool: Sequence[Segment]) -> Fact:
+    """The best of some laps, with its time."""
+    best, some = best_of(pool), "all" if len(pool) == len(view.counted) else "some"
+    values: dict[str, Cell] = {"lap": best.number or 0, "count": len(pool), "some": some}
+    return view.fact("lap-best", {**values, "time": lap_time(best.duration_s)}, [best])
+
+
+def _lead(view: View, pool: Sequence[Segment]) -> Facts:
+    """How far the best of some laps is ahead of the next."""
+    if len(pool) < 2:
+        return ()
+    best = best_of(pool)
+    second = best_of([lap for lap in pool if lap is not best])
+    lead = second.duration_s - best.duration_s
+    kind = "lap-lead" if lead >= LEVEL_S else "lap-level"
+    return (view.fact(kind, {"gap": span(lead), "other": second.number or 0}, [best, second]),)
+
+
+def _tell_time(view: View) -> Facts:
+    if not view.named:
+        return _tell_list(view) if view.slots.all_laps or view.slots.laps else _tell_best(view)
+    if len(view.named) > MOST:
+        return _tell_list(view)
+    if view.named == (best_of(view.pool),):
+        return (best_fact(view, view.pool), *_lead(view, view.pool))
+    return tuple(_time(view, lap) for lap in view.named)
+
+
+def _time(view: View, lap: Segment) -> Fact:
+    """One lap, beside the best one."""
+    best, count = view.drive.best, len(view.counted)
+    asked = [word for word in _WORDS if word in view.slots.laps]
+    which = next((word for word in asked if pick_lap(view.pool, word) is lap), "named")
+    rank = 1 + sum(each.duration_s < lap.duration_s - LEVEL_S / 10 for each in view.counted)
+    values: dict[str, Cell] = {"which": which, "lap": lap.number or 0, "best": best.number or 0}
+    values |= {"time": lap_time(lap.duration_s), "gap": span(lap.duration_s - best.duration_s)}
+    return view.fact("lap-time", {**values, "rank": rank, "count": count}, [lap])
+
+
+def _tell_list(view: View) -> Facts:
+    laps = view.asked[-LISTED:]
+    numbers, times = numbers_of(laps), tuple(lap_time(lap.duration_s) for lap in laps)
+    row = len(laps) > 2 and numbers[-1] - numbers[0] == len(laps) - 1
+    values: dict[str, Cell] = {"how": "row" if row else "some", "times": times, "named": numbers}
+    values |= {"first": numbers[0], "last": numbers[-1], "count": len(laps)}
+    return (view.fact("lap-list", values, laps), best_fact(view, view.asked))
+
+
+def _tell_count(view: View) -> Facts:
+    limits, laps = named_times(view.slots, view.drive.best.duration_s), view.counted
+    if limits:
+        return (_count_limit(view, limits[0]),)
+    facts = [view.fact("lap-count", {"count": len(laps), "last": laps[-1].number or 0}, laps)]
+    rest = [each for each in view.drive.laps.segments if not each.valid and each.distance_m > 1.0]
+    if rest:
+        kinds = {each.kind for each in rest} & {"out", "in"}
+        kind = "both" if len(kinds) == 2 else next(iter(kinds), "other")
+        km = Value(sum(each.distance_m for each in rest) / 1000.0, "km")
+        facts.append(view.fact("lap-count-rest", {"count": len(rest), "which": kind, "km": km}))
+    if view.name != "own" and view.scene.outing is not None:
+        count = len(view.scene.outing.drive.counted)
+        facts.append(view.fact("lap-count-of", {"count": count, "other": view.scene.driver}))
+    return tuple(facts)
+
+
+def _count_limit(view: View, limit: float) -> Fact:
+    """How many laps are under a time, or over it."""
+    over = view.slots.order in ("most", "more", "high", "late")
+    laps = [lap for lap in view.asked if (lap.duration_s >= limit) == over]
+    values: dict[str, Cell] = {"count": len(laps), "all": len(view.asked)}
+    values |= {"side": "over" if over else "under", "limit": lap_time(limit)}
+    values["listed"] = "yes" if 0 < len(laps) < len(view.asked) else "no"
+    return view.fact("lap-count-limit", {**values, "named": numbers_of(laps[:LISTED])}, laps)
+
+
+# Average, spread, luck, trend
+
+
+def _several(view: View) -> tuple[Segment, ...]:
+    """The laps that are named, else all; one lap alone is the one to leave out."""
+    named = view.named
+    return view.asked if len(named) != 1 else tuple(x for x in view.pool if x not in named)
+
+
+def _which(view: View, pool: Sequence[Segment]) -> dict[str, Cell]:
+    """Over which laps something was taken: all, some, or all but some."""
+    out = [lap for lap in view.counted if lap not in pool]
+    which = "all" if not out else "without" if 2 * len(out) <= len(pool) else "some"
+    named = numbers_of(pool if which == "some" else out)
+    return {"which": which, "named": named, "count": len(pool), "out": len(out)}
+
+
+def _tell_average(view: View) -> Facts:
+    pool = _several(view) or view.pool
+    times = [lap.duration_s for lap in pool]
+    values: dict[str, Cell] = {"mean": lap_time(mean(times)), "median": lap_time(median(times))}
+    average = view.fact("lap-average", {**values, **_which(view, pool)}, pool)
+    return (average, best_fact(view, pool))
+
+
+def _only_lap(view: View) -> Facts:
+    best = view.drive.best
+    return (view.fact("lap-only", {"time": lap_time(best.duration_s)}, [best]),)
+
+
+def judge_spread(laps: Sequence[Segment]) -> Term:
+    """A plain word for how even lap times are."""
+    share = spread_s(laps) / usual_s(laps)
+    return Term("spread", "steady" if share < STEADY else "uneven" if share > UNEVEN else "fair")
+
+
+def _tell_spread(view: View) -> Facts:
+    pool = _several(view)
+    if len(pool) < 2:
+        return _only_lap(view)
+    low, high, spread = best_of(pool).duration_s, slowest_of(pool).duration_s, spread_s(pool)
+    values: dict[str, Cell] = {"low": lap_time(low), "high": lap_time(high), "spread": span(spread)}
+    values |= {"width": span(high - low), "judged": judge_spread(pool), **_which(view, pool)}
+    facts = [view.fact("lap-spread", values, pool)]
+    odd = min(pool, key=lambda lap: spread_s([each for each in pool if each is not lap]))
+    rest = spread_s([each for each in pool if each is not odd])
+    if len(pool) >= ENOUGH and rest < WIDENS * spread:
+        values = {"lap": odd.number or 0, "spread": span(rest)}
+        facts.append(view.fact("lap-spread-odd", values, [odd]))
+    return tuple(facts)
+
+
+def _tell_luck(view: View) -> Facts:
+    pool = view.pool
+    if len(pool) < 2:
+        return _only_lap(view)
+    lap = best_of(pool)
+    second, usual = best_of([each for each in pool if each is not lap]), usual_s(pool)
+    values: dict[str, Cell] = {"lap": lap.number or 0, "time": lap_time(lap.duration_s)}
+    values |= {"next": second.number or 0, "next_gap": span(second.duration_s - lap.duration_s)}
+    values["usual_gap"] = span(usual - lap.duration_s)
+    facts = [view.fact("lap-luck", values, [lap, second])]
+    gains = view.losses(view.usual_passes, view.passes(lap))[:1]
+    facts += [view.loss("lap-luck-corner", each, lap, "usual") for each in gains]
+    ideal = ideal_lap(view.drive).sectors
+    if ideal.lap_s is not None:
+        behind, kept = lap.duration_s - ideal.lap_s, [part.from_lap for part in ideal.parts]
+        values = {"kept": kept.count(lap.number), "gap": span(behind)}
+        values["whole"] = "yes" if behind < LEVEL_S else "no"
+        facts.append(view.fact("lap-luck-ideal", values, [lap], basis="ideal"))
+    return tuple(facts)
+
+
+def _tell_trend(view: View) -> Facts:
+    pool = view.asked
+    if len(pool) < ENOUGH:
+        return (view.fact("trend-few", {"count": len(pool)}, pool), *_tell_list(view)[:1])
+    numbers, times = [float(n) for n in numbers_of(pool)], [lap.duration_s for lap in pool]
+    line, middle = linear_regression(numbers, times), mean(numbers)
+    left = [y - line.intercept - line.slope * x for x, y in zip(numbers, times, strict=True)]
+    error = (sum(each**2 for each in left) / (len(pool) - 2)) ** 0.5
+    error /= sum((x - middle) ** 2 for x in numbers) ** 0.5
+    clear = abs(line.slope) > CLEAR * error and abs(line.slope) >= LEVEL_S
+    way, third = "slower" if line.slope > 0 else "faster", max(len(pool) // 3, 2)
+    values: dict[str, Cell] = {"way": way if clear else "none", "slope": span(abs(line.slope))}
+    values |= {"early": lap_time(median(times[:third])), "late": lap_time(median(times[-third:]))}
+    values |= {"few": third, "count": len(pool), "best": best_of(pool).number or 0}
+    parted = view.fact("trend-parted", {"noted": "yes" if view.scene.conditions else "no"})
+    return (view.fact("trend-laps", values, pool), parted)
+
+
+# Two laps beside each other, and why one was slow
+
+
+def _tell_compare(view: View) -> Facts:
+    if view.name != "own":
+        return duel(compare_with)(view)
+    if len(view.pool) < 2:
+        return _only_lap(view)
+    best, slowest, pair = best_of(view.pool), slowest_of(view.pool), list(view.named[:2])
+    if len(pair) < 2:
+        pair = [*pair, *(lap for lap in (best, slowest) if lap not in pair)][:2]
+    slow, fast = sorted(pair, key=lambda lap: -lap.duration_s)
+    own, other = slow.number or 0, fast.number or 0
+    apart = slow.duration_s - fast.duration_s
+    values: dict[str, Cell] = {"lap": other, "time": lap_time(fast.duration_s), "gap": span(apart)}
+    values |= {"other": own, "other_time": lap_time(slow.duration_s)}
+    values["level"] = "yes" if apart < LEVEL_S else "no"
+    facts = [view.fact("lap-compare", values, [fast, slow])]
+    for lap, than in ((slow, fast), (fast, slow)):
+        lost = view.losses(view.passes(lap), view.passes(than))[:1]
+        facts += [view.loss("lap-loses", each, lap, other=than.number or 0) for each in lost]
+    if len(facts) > 1:
+        return tuple(facts)
+    rows = dict(zip(view.counted, sector_table(view.drive), strict=True))
+    gaps = [a - b for a, b in zip(rows[slow], rows[fast], strict=True) if a and b]
+    if len(gaps) == 3:
+        values = {"lap": own, "other": other, **{f"s{i}": gap(s) for i, s in enumerate(gaps, 1)}}
+        facts.append(view.fact("lap-sectors", values, [slow, fast]))
+    return tuple(facts)
+
+
+def _tell_explain(view: View) -> Facts:
+    if len(view.counted) < 2:
+        return _only_lap(view)
+    laps = view.named[:2] or (slowest_of(view.pool),)
+    return tuple(fact for lap in laps for fact in _explain(view, lap, 3 - len(laps)))
+
+
+def _explain(view: View, lap: Segment, most: int) -> Iterator[Fact]:
+    """How slow a lap was, in which corners at *most*, why, and what happened there."""
+    best, usual = view.drive.best, usual_s(view.counted)
+    over, number = lap.duration_s - usual, lap.number or 0
+    how = "usual" if abs(over) < SLOW * usual else "slow" if over > 0 else "quick"
+    ends: Mapping[Segment, str] = {view.counted[0]: "first", view.counted[-1]: "last"}
+    values: dict[str, Cell] = {"how": how, "lap": number, "edge": ends.get(lap, "inner")}
+    values |= {"time": lap_time(lap.duration_s), "usual": lap_time(usual), "over": span(abs(over))}
+    values["rank"] = "best" if lap is best else "inner"
+    values["behind"] = span(lap.duration_s - best.duration_s)
+    yield view.fact("lap-explain", values, [lap])
+    basis: Basis = "best_lap" if how == "usual" else "usual"
+    own, other = view.passes(lap), view.best_passes if how == "usual" else view.usual_passes
+    kind = "lap-gained" if how == "quick" else "lap-lost"
+    losses = view.losses(other, own) if how == "quick" else view.losses(own, other)
+    least = LEAST_SHARE * max((loss.seconds for loss in losses), default=0.0)
+    told = [loss for loss in losses[:most] if loss.seconds >= least]
+    yield from (view.loss(kind, loss, lap, basis) for loss in told)
+    if not losses and view.slots.corners:
+        values = {"lap": number, "corner": Corner(view.slots.corners[0])}
+        yield view.fact("lap-not-there", values, [lap], basis=basis)
+    for incident in [each for each in _incidents(view) if each.lap == number][:1]:
+        yield _incident(view, lap, incident)
+
+
+def _incidents(view: View) -> list[Incident]:
+    """What went wrong; an assistance system at work is no mishap."""
+    found = incidents(view.drive, view.scene.assisted if view.name == "own" else ())
+    return [each for each in found if each.severity != "low"]
+
+
+def _incident(view: View, lap: Segment, incident: Incident) -> Fact:
+    """That something happened on a lap, and near which corner."""
+    place, corners = incident.distance_m, view.drive.corners if view.drive.geometry else ()
+    half, near = view.drive.length_m / 2, ""
+    if place is not None and corners:
+        away = {
+            c.name: abs((place - c.apex.distance_m + half) % (2 * half) - half) for c in corners
+        }
+        near = min(away, key=lambda name: away[name])
+    where = "corner" if near else "lap" if place is None else "metres"
+    values: dict[str, Cell] = {"where": where, "corner": Corner(near), "at": Value(place or 0, "m")}
+    values |= {"lap": lap.number or 0, "incident": Term("incident", incident.kind)}
+    return view.fact("lap-incident", values, [lap], place=Place(near or None, start_m=place))
+
+
+def _tell_video(view: View) -> Facts:
+    bad = {each.lap: each for each in _incidents(view)}
+    ranked = sorted(view.pool, key=lambda lap: (lap.duration_s, lap.t_start))
+    lap = next((each for each in ranked if each.number not in bad), ranked[0])
+    values: dict[str, Cell] = {"lap": lap.number or 0, "time": lap_time(lap.duration_s)}
+    facts = [view.fact("video-lap", {**values, "best": "yes" if lap is ranked[0] else "no"}, [lap])]
+    facts += [_incident(view, each, bad[each.number]) for each in ranked if each.number in bad]
+    return tuple(facts)
+
+
+_TELLS: Final[Mapping[NeedKind, Tell]] = {
+    "best_lap": _tell_best,
+    "lap_time": _tell_time,
+    "lap_list": _tell_list,
+    "lap_count": _tell_count,
+    "lap_average": _tell_average,
+    "lap_spread": _tell_spread,
+    "lap_luck": _tell_luck,
+    "lap_compare": _tell_compare,
+    "lap_explain": _tell_explain,
+    "lap_trend": _tell_trend,
+    "video": _tell_video,
+}
+TELLERS: Final[Tellers] = {
+    **{kind: teller(tell) for kind, tell in _TELLS.items()},
+    **sectors.TELLERS,
+}

@@ -1,0 +1,320 @@
+"""Where time is lost against another lap or pass, corner by corner, and what it is lost by."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.analysis.compare import axis, channel_at, moments
+from runtime.bridge.analysis.drive import Drive, once_per_drive
+from runtime.bridge.analysis.passes import Pass, approaches, difference, passes_of
+from runtime.bridge.session.definitions import find_missing, is_coasting
+from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.units import KMH
+
+STEP_M: Final = 1.0
+EXIT_M: Final = 50.0
+"""So far behind the other's apex zone the own smallest speed is looked for."""
+SLOWEST: Final = 1.03
+"""Up to so many times its smallest speed the quicker lap is at its apex."""
+SMALL_S: Final = 0.02
+"""A part of a loss that is smaller has no cause."""
+SMALL_SHARE: Final = 0.05
+"""Nor has one that is a smaller share of the loss."""
+EARLY_M: Final = 3.0
+LATE_M: Final = 4.0
+LATE_THROTTLE_M: Final = 3.0
+SLOW_KMH: Final = 0.7
+SLOW_ENTRY_KMH: Final = 2.0
+COASTING_S: Final = 0.2
+"""What is less than that apart is not told apart at 10 Hz."""
+TOLD_MS: Final = 3.0
+"""Whoever slows by less has no place of slowing."""
+SOFT: Final = 0.85
+"""With less of the other's peak pressure the brake is used softly."""
+
+FIGURES: Final = tuple(
+    "entry_speed_kmh apex_speed_kmh exit_speed_kmh apex_place_speed_kmh peak_brake_bar"
+    " brake_point_m brake_release_m trail_brake_bar_at_apex throttle_at_exit_pct max_g_lat"
+    " max_combo_g coast_seconds nothing_time_s".split()
+)
+"""What of a pass has a usual value."""
+
+
+class Loss(NamedTuple):
+    """What one corner costs; *seconds* positive: the own side is slower.
+
+    It runs from the approach, where braking for the corner begins on the lap that brakes earliest,
+    to where the next corner's approach begins: what a bad exit costs on the straight is in it, and
+    the sum over the corners is the difference of the lap times. The three parts are its sum.
+    """
+
+    corner: str
+    seconds: float
+    own: Pass
+    other: Pass
+    causes: tuple[tuple[str, float], ...]
+    """Keys of the messages ``cause-…``, what costs most first, each with how much it is: metres
+    earlier or later, seconds more, km/h less, bar less (long_brake)."""
+    entry_s: float
+    """Up to where the other side is nearly at its smallest speed."""
+    apex_s: float
+    """While the other side is within 3 % of its smallest speed."""
+    exit_s: float
+    """From there to the next corner's approach."""
+
+
+class _Trace(NamedTuple):
+    """A lap at every step of the axis."""
+
+    elapsed: Numbers
+    """Seconds since its start."""
+    speed: Numbers
+    """m/s."""
+    coasting: Numbers
+    """1 where no pedal is down, else 0 or between."""
+
+
+def usual_passes(drive: Drive) -> dict[str, Pass]:
+    """The pass of each corner whose time, up to the next corner's approach, is the median of the
+    complete laps, of an even number the slower; its figures are the medians of three laps or more.
+
+    Raises `NoGeometry`.
+    """
+    return {name: _usual(ranked) for name, ranked in _ranked(drive).items()}
+
+
+def _usual(ranked: Sequence[Pass]) -> Pass:
+    usual = ranked[len(ranked) // 2]
+    if len(ranked) < 3:
+        return usual
+    columns = {name: [getattr(each, name) for each in ranked] for name in FIGURES}
+    known = {name: [v for v in row if v is not None] for name, row in columns.items()}
+    return usual._replace(**{name: median(row) for name, row in known.items() if row})
+
+
+def best_passes(drive: Drive) -> dict[str, Pass]:
+    """The quickest pass of each corner, up to the next corner's approach. Raises `NoGeometry`."""
+    return {name: ranked[0] for name, ranked in _ranked(drive).items()}
+
+
+def passes_of_lap(drive: Drive, lap: int) -> dict[str, Pass]:
+    """The passes of one lap by corner. Raises `NoGeometry`."""
+    passes = [passage for passes in passes_of(drive).values() for passage in passes]
+    return {passage.corner: passage for passage in passes if passage.lap == lap}
+
+
+def stretch_times(drive: Drive) -> dict[str, dict[int, float]]:
+    """Seconds of each corner up to the next one's approach, by corner and lap number: those that
+    `Loss` compares. What was not recorded whole is left out. Raises `NoGeometry`."""
+    begins = _begins(drive, drive)
+    return {
+        corner.name: {
+            passage.lap: float(trace.elapsed[-1] - trace.elapsed[0])
+            for passage in passes_of(drive)[corner.name]
+            if (trace := _along(drive, passage.lap, _stretch(begin, end, drive.length_m)))
+        }
+        for corner, begin, end in zip(drive.corners, begins, np.roll(begins, -1), strict=True)
+    }
+
+
+def losses_between(
+    own: Mapping[str, Pass], other: Mapping[str, Pass], drive: Drive, rival: Drive | None = None
+) -> tuple[Loss, ...]:
+    """What each corner costs, the most first; corners that either side lacks are left out.
+
+    *own* are passes of *drive*, *other* of *rival*'s, or of *drive* too. Raises `NoGeometry`.
+    """
+    rival = rival or drive
+    begins = _begins(drive, rival)
+    found = []
+    for at, corner in enumerate(drive.corners):
+        mine, its = own.get(corner.name), other.get(corner.name)
+        if mine is None or its is None:
+            continue
+        window = (begins[at], begins[(at + 1) % len(begins)])
+        found.append(_loss(mine, its, _Sides(drive, rival), window))
+    return tuple(sorted((loss for loss in found if loss), key=lambda loss: -loss.seconds))
+
+
+class _Sides(NamedTuple):
+    own: Drive
+    other: Drive
+
+
+@once_per_drive
+def _ranked(drive: Drive) -> dict[str, list[Pass]]:
+    """The passes of each corner by the time up to the next approach, the quickest first."""
+    times = stretch_times(drive)
+    ranked = {
+        name: sorted(
+            (passage for passage in passes if passage.lap in times[name]),
+            key=lambda passage: (times[passage.corner][passage.lap], passage.t_start),
+        )
+        for name, passes in passes_of(drive).items()
+    }
+    return {name: passes for name, passes in ranked.items() if passes}
+
+
+@once_per_drive
+def _traces(drive: Drive) -> dict[int, _Trace]:
+    """The complete laps on the axis, by number."""
+    series, places = drive.series, axis(drive.length_m)
+    traces = {}
+    for lap in drive.counted:
+        t = moments(drive, lap, places)
+        coasting = np.interp(t, series.t, is_coasting(series).astype(np.float64))
+        speed = channel_at(series, "speed_ms", t)
+        traces[lap.number or 0] = _Trace(t - lap.t_start, speed, coasting)
+    return traces
+
+
+def _begins(drive: Drive, rival: Drive) -> Numbers:
+    """Where the approach of each corner begins, metres of the own circuit: where braking for it
+    begins on the lap of either session that brakes earliest."""
+    mine, its = approaches(drive), approaches(rival)
+    return np.array(
+        [
+            (corner.entry.distance_m - max(mine[corner.name], its.get(corner.name, 0.0)))
+            % drive.length_m
+            for corner in drive.corners
+        ]
+    )
+
+
+def _along(drive: Drive, lap: int, shares: Numbers) -> _Trace | None:
+    """A lap at rising *shares* of its length, above 1 behind start/finish, where the same lap is
+    taken on; None where it was not recorded whole there."""
+    trace = _traces(drive).get(lap)
+    if trace is None:
+        return None
+    places = axis(drive.length_m) / drive.length_m
+    elapsed, speed, coasting = (np.interp(shares % 1.0, places, each) for each in trace)
+    elapsed = elapsed + np.where(shares >= 1.0, trace.elapsed[-1], 0.0)
+    return None if np.isnan(elapsed + speed).any() else _Trace(elapsed, speed, coasting)
+
+
+def _stretch(begin: float, end: float, length: float) -> Numbers:
+    """Shares of the lap from one place to another, about every 3 m; see `_along`."""
+    way = (end - begin) % length or length
+    first = begin % length
+    return np.linspace(first, first + way, max(int(way / STEP_M), 2)) / length
+
+
+def _loss(own: Pass, other: Pass, sides: _Sides, window: tuple[float, float]) -> Loss | None:
+    shares = _stretch(*window, sides.own.length_m)
+    mine, its = _along(sides.own, own.lap, shares), _along(sides.other, other.lap, shares)
+    if mine is None or its is None:
+        return None
+    apart = (mine.elapsed - mine.elapsed[0]) - (its.elapsed - its.elapsed[0])
+    low, high = _apex_zone(sides.own, own.corner, shares, its.speed)
+    parts = (float(apart[low]), float(apart[high] - apart[low]), float(apart[-1] - apart[high]))
+    loss = Loss(own.corner, float(apart[-1]), own, other, (), *parts)
+    if loss.seconds < SMALL_S:
+        return loss
+    costs = dict(_entry_costs(loss, sides, (mine, its), apart[: low + 1], shares))
+    costs.update(_later_costs(loss, (mine, its), (low, high)))
+    least = max(SMALL_S / 2, SMALL_SHARE * loss.seconds)
+    ranked = sorted(costs, key=lambda cause: -costs[cause][0])
+    causes = tuple((key, costs[key][1]) for key in ranked if costs[key][0] >= least)
+    return loss._replace(causes=causes)
+
+
+def _apex_zone(drive: Drive, corner: str, shares: Numbers, speed: Numbers) -> tuple[int, int]:
+    """Where the other side is nearly at its smallest speed between entry and exit: the first and
+    the last index."""
+    place = next(each for each in drive.corners if each.name == corner)
+    begin, length = shares[0] * drive.length_m, drive.length_m
+    entry, leave = (
+        int(np.searchsorted((shares - shares[0]) * length, (spot.distance_m - begin) % length))
+        for spot in (place.entry, place.exit)
+    )
+    entry = min(entry, len(shares) - 1)
+    leave = min(max(leave, entry + 1), len(shares))
+    slowest = entry + int(np.argmin(speed[entry:leave]))
+    quick = np.flatnonzero(speed > SLOWEST * speed[slowest])
+    before, after = quick[quick < slowest], quick[quick > slowest]
+    low = int(before[-1]) + 1 if len(before) else 0
+    high = int(after[0]) - 1 if len(after) else len(speed) - 1
+    return low, high
+
+
+Cost = tuple[float, float]
+"""Seconds that a cause costs, and how much of it there is."""
+
+
+def _entry_costs(
+    loss: Loss, sides: _Sides, traces: tuple[_Trace, _Trace], apart: Numbers, shares: Numbers
+) -> Iterator[tuple[str, Cost]]:
+    """What the way to the apex zone costs, and by what; *apart* ends where the zone begins."""
+    own, other = loss.own, loss.other
+    mine, its = (trace.speed[: len(apart)] for trace in traces)
+    step = float(shares[1] - shares[0]) * sides.own.length_m
+    left = loss.entry_s
+    slower = float(its[0] - mine[0]) * KMH
+    braked = difference(own.brake_point_m, other.brake_point_m) or 0.0
+    recorded = not find_missing(sides.own.series, ("brake",))
+    earlier = braked if recorded and braked > EARLY_M else step * _shift(mine, its)
+    if slower > SLOW_ENTRY_KMH:  # it was slow before anybody braked
+        carried = its - np.sqrt(np.maximum(its**2 - its[0] ** 2 + mine[0] ** 2, 1.0))
+        cost = min(left, step * float(np.sum(np.maximum(carried, 0.0) / its**2)))
+        yield "slow_entry", (cost, slower)
+        left -= max(cost, 0.0)
+    if earlier > EARLY_M:
+        behind = min(int(earlier / step + 0.5), len(its) - 1)
+        shifted = np.minimum(its, np.append(its[behind:], np.full(behind, its[-1])))
+        cost = min(left, step * float(np.sum(1.0 / shifted - 1.0 / its)))
+        softer = (other.peak_brake_bar or 0.0) - (own.peak_brake_bar or 0.0)
+        if recorded and (own.peak_brake_bar or 0.0) < SOFT * (other.peak_brake_bar or 0.0):
+            cost = left
+            yield "long_brake", (cost, softer)
+        else:
+            yield "early_brake" if earlier is braked else "early_slowing", (cost, earlier)
+        left -= max(cost, 0.0)
+    more = difference(own.coast_seconds, other.coast_seconds) or 0.0
+    if more > COASTING_S:
+        rolled = traces[0].coasting[: len(apart)][1:] > 0.5
+        yield "coasting", (min(left, float(np.sum(np.diff(apart)[rolled]))), more)
+
+
+def _later_costs(
+    loss: Loss, traces: tuple[_Trace, _Trace], zone: tuple[int, int]
+) -> Iterator[tuple[str, Cost]]:
+    """What apex and exit cost, and by what.
+
+    A speed that is missing at the end of the apex zone is missing behind it, too: with the other's
+    acceleration the difference of the squares stays. What is lost beyond that is the exit's own.
+    """
+    own, other = loss.own, loss.other
+    mine, its = (trace.speed[zone[1] :] for trace in traces)
+    carried = np.sqrt(np.maximum(its**2 - its[0] ** 2 + mine[0] ** 2, 1.0))
+    ways = np.diff(traces[1].elapsed[zone[1] :]) * (its[:-1] + its[1:]) / 2
+    kept = float(np.sum(ways * (1.0 / carried[:-1] - 1.0 / its[:-1])))
+    kept = min(max(kept, 0.0), max(loss.exit_s, 0.0))
+    before, behind = loss.apex_s + kept, loss.exit_s - kept
+    slower = difference(other.min_speed_kmh, own.min_speed_kmh) or 0.0
+    later_brake = -(difference(own.brake_point_m, other.brake_point_m) or 0.0)
+    if later_brake > LATE_M and loss.entry_s < 0:
+        yield "late_brake", (before, later_brake)
+    elif slower > SLOW_KMH:
+        yield "slow_apex", (before, slower)
+    slowest = traces[0].speed[zone[0] : zone[1] + round(EXIT_M / STEP_M)].min()
+    step = float(np.sum(ways)) / max(len(ways), 1)
+    later = step * int(np.argmax(np.append(mine, np.inf) > SLOWEST * slowest))
+    slow_exit = difference(other.exit_speed_kmh, own.exit_speed_kmh) or 0.0
+    if later > LATE_THROTTLE_M and own.throttle_at_exit_pct is not None:
+        yield "late_throttle", (behind, later)
+    elif slow_exit > SLOW_KMH:
+        yield "slow_exit", (behind, slow_exit)
+
+
+def _shift(own: Numbers, other: Numbers) -> float:
+    """How many steps earlier the own side slows on its way to the apex, by the places where both
+    pass the same speeds; 0 where they do not slow enough to tell."""
+    low, high = max(own[-1], other[-1]), min(own.max(), other.max())
+    if high - low < TOLD_MS:
+        return 0.0
+    levels = low + np.array([0.35, 0.5, 0.65]) * (high - low)
+    lags = [np.flatnonzero(other > each)[-1] - np.flatnonzero(own > each)[-1] for each in levels]
+    return float(np.median(lags))

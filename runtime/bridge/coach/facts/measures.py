@@ -1,0 +1,389 @@
+"""How large a quantity was at a place: on the laps asked for, beside a rival's, ranked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Final, NamedTuple, TypeAlias
+
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.quantities import (
+    AT_SPOTS,
+    CORNERS_ONLY,
+    MEANS,
+    SUMS,
+    corner_before,
+    find_straight,
+    is_missing,
+    known_corners,
+    measure_laps,
+    passes_in,
+    peak_place,
+    straight_beside,
+)
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
+from runtime.bridge.coach.facts.general import (
+    correct_strange,
+    need_outing,
+    no_corners,
+    not_recorded,
+)
+from runtime.bridge.coach.facts.view import pick_lap
+from runtime.bridge.coach.need import Order, Quantity, Slots, Spot, Strange
+from runtime.bridge.coach.scene import Scene, Teller, Tellers
+
+UNITS: Final[Mapping[Quantity, Unit]] = {
+    "speed": "km/h",
+    "brake_point": "m",
+    "brake_pressure": "bar",
+    "brake_release": "m",
+    "brake_rate": "bar/s",
+    "brake_time": "s",
+    "brake_g": "g",
+    "throttle": "%",
+    "throttle_point": "m",
+    "full_throttle": "%",
+    "accel_g": "g",
+    "lateral_g": "g",
+    "total_g": "g",
+    "steering": "deg",
+    "corrections": "",
+    "coasting": "s",
+    "rpm": "rpm",
+    "time": "s",
+    "yaw_rate": "deg/s",
+}
+"""The quantities that can be measured, with their units."""
+APART: Final[Mapping[Unit, float]] = {
+    "km/h": 1.0,
+    "m": 3.0,
+    "bar": 2.0,
+    "bar/s": 5.0,
+    "s": 0.05,
+    "lap_time": 0.05,
+    "g": 0.03,
+    "%": 4.0,
+    "deg": 3.0,
+    "rpm": 50.0,
+    "deg/s": 2.0,
+    "": 1.0,
+}
+"""What is less than that apart is level."""
+_SIDES: Final[Mapping[str, tuple[str, str]]] = {
+    "brake_point": ("before-entry", "after-entry"),
+    "brake_release": ("after-entry", "before-entry"),
+    "throttle_point": ("after-apex", "before-apex"),
+}
+"""On which side of what a place lies: of positive metres and of negative ones."""
+_LATE_IF_MORE: Final = ("brake_release", "throttle_point")
+RISES: Final[tuple[Order, ...]] = ("most", "high", "more")
+FALLS: Final[tuple[Order, ...]] = ("least", "low", "fewer")
+ORDERED: Final[tuple[Order, ...]] = (*RISES, *FALLS, "early", "late")
+"""With these one end of the values is asked for."""
+CORNER_SPOTS: Final = ("entry", "apex", "exit")
+Tell: TypeAlias = Callable[[Scene, Slots, Drive], tuple[Fact, ...]]
+
+
+class Spread(NamedTuple):
+    """What a quantity was at a place, by lap number."""
+
+    drive: Drive
+    quantity: Quantity
+    where: str | None
+    spot: Spot | None
+    values: Mapping[int, Value]
+
+    @property
+    def unit(self) -> Unit:
+        """Of every value."""
+        return "lap_time" if self.quantity == "time" and not self.where else UNITS[self.quantity]
+
+    @property
+    def corner(self) -> bool:
+        """Whether the place is a corner."""
+        return bool(passes_in(self.drive, self.where))
+
+    @property
+    def usual(self) -> Value:
+        """The median of the laps."""
+        return Value(median(value.number for value in self.values.values()), self.unit)
+
+    @property
+    def peaks(self) -> bool:
+        """Whether the value of a lap is its largest: of a straight or a whole lap."""
+        return self.quantity not in (*SUMS, *MEANS) and not self.corner
+
+    def top(self, *, high: bool = True) -> int:
+        """The lap with the largest or smallest value, the earliest of equals."""
+        return (max if high else min)(self.values, key=lambda lap: self.values[lap].number)
+
+    def find(self, lap: int) -> Value:
+        """The value of a lap; the usual one where that lap has none."""
+        return self.values.get(lap, self.usual)
+
+    def of(self, laps: Sequence[int]) -> dict[int, Value]:
+        """The values of those laps; all where none is named or none of them has a value."""
+        return {lap: v for lap, v in self.values.items() if lap in laps} or dict(self.values)
+
+
+def measure(
+    drive: Drive, quantity: Quantity, where: str | None = None, spot: Spot | None = None
+) -> dict[int, Value]:
+    """The quantity by lap in the corner or on the straight of that name, else over the whole lap.
+
+    Empty where it was not recorded; what each quantity is at a place: `measure_laps`.
+    """
+    laps = measure_laps(drive, quantity, where, spot) if quantity in UNITS else {}
+    unit = Spread(drive, quantity, where, spot, {}).unit if laps else ""
+    return {lap: Value(number, unit) for lap, number in laps.items()}
+
+
+def spread(drive: Drive, quantity: Quantity, where: str | None, spot: Spot | None) -> Spread | None:
+    """The same with what is usual; None where no lap has a value."""
+    values = measure(drive, quantity, where, spot)
+    return Spread(drive, quantity, where, spot, values) if values else None
+
+
+def on_drive(tell: Tell, *needed: Quantity, default: Quantity | None = None) -> Teller:
+    """A teller that first says what was not recorded, and what is named and does not exist.
+
+    What is asked for without a quantity is the *default*, at a spot the speed; *needed* are the
+    quantities of the domain.
+    """
+
+    def answer(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
+        usual = default if slots.spot in (None, "lap") else "speed"
+        asked = replace(slots, quantity=slots.quantity or usual) if default else slots
+        quantities = (*needed, asked.quantity) if default and asked.quantity else needed
+        if (facts := check(scene, asked, quantities)) or scene.outing is None:
+            return facts
+        return tell(scene, asked, scene.outing.drive)[:4]
+
+    return answer
+
+
+def check(scene: Scene, slots: Slots, quantities: Sequence[Quantity]) -> tuple[Fact, ...]:
+    """What keeps quantities from being told; empty where nothing does."""
+    if (facts := need_outing(scene) or correct_strange(scene, slots)) or scene.outing is None:
+        return facts
+    drive = scene.outing.drive
+    numbers = [lap for lap in slots.laps if isinstance(lap, int)]
+    if numbers and not any(pick_lap(drive.counted, lap) for lap in slots.laps):
+        return correct_strange(scene, Slots(strange=(Strange("lap", str(numbers[0])),)))
+    for quantity in quantities:
+        if quantity not in UNITS or is_missing(drive, quantity):
+            return (not_recorded(quantity),)
+    places = slots.corners or any(quantity in CORNERS_ONLY for quantity in quantities)
+    return (no_corners(),) if places and not known_corners(drive) else ()
+
+
+def list_laps(drive: Drive, slots: Slots) -> tuple[int, ...]:
+    """The complete laps that are named, in the order named; none where none is."""
+    every = slots.all_laps or slots.order == "each" or "each" in slots.laps
+    every = every or bool(slots.without and not slots.laps)
+    named = drive.counted if every else [pick_lap(drive.counted, lap) for lap in slots.laps]
+    out = [pick_lap(drive.counted, lap) for lap in slots.without]
+    return tuple(dict.fromkeys(lap.number or 0 for lap in named if lap and lap not in out))
+
+
+def list_rivals(scene: Scene, slots: Slots) -> list[tuple[str, Drive]]:
+    """The other drivers that are named, with their drives."""
+    return [(name, scene.rivals[name].drive) for name in slots.drivers if name in scene.rivals]
+
+
+def fact(
+    scene: Scene,
+    kind: str,
+    values: Mapping[str, Cell],
+    where: str | None = None,
+    laps: Sequence[int] = (),
+    *,
+    other: str = "",
+    basis: Basis | None = None,
+    gain_s: float | None = None,
+) -> Fact:
+    """A fact of the session that is asked about; *where* is a corner or a straight."""
+    place, session = None, ""
+    if scene.outing is not None:
+        session, drive = scene.outing.session.id, scene.outing.drive
+        straight = find_straight(drive, where)
+        place = Place(None, None, where, straight.start_m, straight.end_m) if straight else None
+        for corner in known_corners(drive):
+            if corner.name == where:
+                begin, end = corner.entry.distance_m, corner.exit.distance_m
+                place = Place(where, None, None, begin, end)
+    who = scene.driver
+    return Fact(kind, values, place, tuple(laps), basis, who, other, session, (), gain_s)
+
+
+def label(found: Spread) -> dict[str, Cell]:
+    """The words for what is measured: ``where``, ``what`` and ``at``."""
+    _, quantity, where, spot, _ = found
+    corner, what = found.corner, str(quantity)
+    at = spot if corner and spot in CORNER_SPOTS and quantity in AT_SPOTS else None
+    if quantity in ("speed", "time", "throttle"):
+        what += "_corner" if corner else "_straight" if where else "_lap"
+        what = "throttle_least" if what == "throttle_corner" and not at else what
+        at = "apex" if what == "speed_corner" and not at else at
+    place: Cell = Corner(where or "") if corner else where or Term("where", "lap")
+    return {"where": place, "what": Term("measured", what), "at": Term("at", at or "none")}
+
+
+def beside(quantity: str, *values: Value) -> tuple[Term, tuple[Value, ...]]:
+    """On which side of the entry or the apex metres lie, by the first, and all as seen from it."""
+    if quantity not in _SIDES:
+        return Term("side", "none"), values
+    behind = values[0].number < 0
+    turned = tuple(Value(-v.number if behind else v.number, v.unit) for v in values)
+    return Term("side", _SIDES[quantity][behind]), turned
+
+
+def is_high(quantity: Quantity, order: Order | None) -> bool:
+    """Whether what is asked for is the largest value: an early brake point is many metres before
+    the corner, an early throttle few behind the apex."""
+    if order in ("early", "late"):
+        return (order == "late") == (quantity in _LATE_IF_MORE)
+    return order not in FALLS
+
+
+def end_of(quantity: Quantity, *, high: bool) -> str:
+    """Which end of the values it is: early, late, long, short, high, low."""
+    if quantity in _SIDES:
+        return "late" if high == (quantity in _LATE_IF_MORE) else "early"
+    return (("long", "short") if UNITS[quantity] == "s" else ("high", "low"))[not high]
+
+
+def places_of(drive: Drive, slots: Slots) -> tuple[str | None, ...]:
+    """What is named: straights, those beside corners, corners; else the lap."""
+    if slots.spot in ("straight", "after", "before"):
+        behind = slots.spot != "before"
+        roads = [straight_beside(drive, each, behind=behind) for each in slots.corners]
+        if found := tuple(straight.name for straight in roads if straight):
+            return found
+    return (*slots.straights, *slots.corners) or (None,)
+
+
+def tell_measure(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+    """The quantity at the places that are named; of the whole lap where none is."""
+    quantity = slots.quantity or "time"
+    places, rivals = places_of(drive, slots), list_rivals(scene, slots)
+    if places == (None,) and (quantity in CORNERS_ONLY or slots.spot in CORNER_SPOTS):
+        return tell_rank(scene, slots, drive)
+    told: list[Fact] = []
+    for where in places[: 2 if rivals else 4]:
+        found = spread(drive, quantity, where, slots.spot)
+        if found is None:
+            told.append(tell_nothing(scene, Spread(drive, quantity, where, slots.spot, {})))
+        elif rivals:
+            told += [_against(scene, found, slots, *rival) for rival in rivals[:2]]
+        else:
+            told.append(tell_laps(scene, found, slots))
+    straight = find_straight(drive, places[0])
+    bend = corner_before(drive, straight) if straight and quantity == "speed" and rivals else None
+    if bend and (found := spread(drive, "speed", bend, "exit")):
+        told.append(_against(scene, found, slots, *rivals[0]))
+    return tuple(told)
+
+
+def tell_nothing(scene: Scene, found: Spread) -> Fact:
+    """It was recorded, but there was none of it: no braking, a throttle that never closed."""
+    words = label(found)
+    least = spread(found.drive, "throttle", found.where, None)
+    if found.quantity == "throttle_point" and least is not None:
+        words["least"] = least.values[least.top(high=False)]
+        return fact(scene, "measure-not-closed", words, found.where)
+    return fact(scene, "measure-none", {**words, "count": len(found.drive.counted)}, found.where)
+
+
+def tell_laps(scene: Scene, found: Spread, slots: Slots) -> Fact:
+    """The laps that are named; else a mean, a peak, a sum; else the best lap and the usual one."""
+    drive, quantity, where, _, _ = found
+    laps = [lap for lap in list_laps(drive, slots) if lap in found.values]
+    best = drive.best.number or 0
+    values: dict[str, Cell] = label(found)
+    if slots.order in ("mean", "total"):
+        numbers = [value.number for value in found.of(laps).values()]
+        mean = Value(sum(numbers) / len(numbers), found.unit)
+        side, (mean, usual) = beside(quantity, mean, found.usual)
+        values |= {"mean": mean, "usual": usual, "side": side, "count": len(numbers)}
+        total = slots.order == "total" and quantity in SUMS
+        values["total"] = Value(sum(numbers), found.unit)
+        return fact(scene, "measure-total" if total else "measure-mean", values, where, laps)
+    if laps and laps != [best]:
+        side, shown = beside(quantity, *(found.values[lap] for lap in laps), found.usual)
+        values |= {"laps": tuple(laps), "values": shown[:-1], "count": len(laps)}
+        return fact(
+            scene, "measure-laps", {**values, "usual": shown[-1], "side": side}, where, laps
+        )
+    if not laps and (slots.order in ORDERED or found.peaks):
+        high = is_high(quantity, slots.order)
+        lap = found.top(high=high)
+        side, shown = beside(quantity, found.values[lap], found.usual)
+        spot = peak_place(drive, quantity, lap) if where is None and high else None
+        placed: Cell = "" if spot is None else Corner(spot) if passes_in(drive, spot) else spot
+        values |= {"value": shown[0], "usual": shown[1], "lap": lap, "side": side, "place": placed}
+        values |= {"placed": "yes" if spot else "no"}
+        values |= {"end": Term("end", end_of(quantity, high=high))}
+        return fact(scene, "measure-peak", values, where, (lap,))
+    side, shown = beside(quantity, found.find(best), found.usual)
+    values |= {"best": shown[0], "usual": shown[1], "lap": best, "side": side}
+    return fact(scene, "measure-best", values, where, (best,))
+
+
+def _against(scene: Scene, found: Spread, slots: Slots, name: str, rival: Drive) -> Fact:
+    """Two drivers beside each other: on the best lap or at the peak, and on the usual lap."""
+    drive, quantity, where, spot, _ = found
+    theirs = spread(rival, quantity, where, spot)
+    values: dict[str, Cell] = {**label(found), "driver": scene.driver, "other": name}
+    if theirs is None:
+        return fact(scene, "measure-rival-none", values, where, other=name)
+    high = is_high(quantity, slots.order)
+    laps = [lap for lap in list_laps(drive, slots) if lap in found.values]
+    lap = found.top(high=high) if found.peaks else drive.best.number or 0
+    lap = laps[0] if len(laps) == 1 else lap
+    its = theirs.top(high=high) if found.peaks else rival.best.number or 0
+    four = (found.find(lap), theirs.find(its), found.usual, theirs.usual)
+    side, (own, target, usual, other_usual) = beside(quantity, *four)
+    values |= {"own": own, "theirs": target, "lap": lap, "other_lap": its, "side": side}
+    values |= {"usual": usual, "other_usual": other_usual}
+    values["difference"] = Value(own.number - target.number, UNITS[quantity], signed=True)
+    return fact(scene, "measure-rival", values, where, (lap,), other=name, basis="driver")
+
+
+def tell_rank(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+    """In which corner a quantity is largest or smallest; of a named corner on which lap."""
+    quantity, spot = slots.quantity or "time", slots.spot
+    order = slots.order if slots.order in ORDERED else "most"
+    ranked = replace(slots, order=order, laps=(), all_laps=False, without=())
+    if len(slots.corners) == 1 or slots.straights:
+        return tell_measure(scene, ranked, drive)
+    high = is_high(quantity, order)
+    names = slots.corners or tuple(corner.name for corner in known_corners(drive))
+    laps = list_laps(drive, slots)
+    lap = laps[0] if len(laps) == 1 else 0
+    spreads = [each for name in names if (each := spread(drive, quantity, name, spot))]
+    spreads.sort(key=lambda each: each.find(lap).number, reverse=high)
+    lead: tuple[Fact, ...] = ()
+    whole = None if slots.corners or spot or lap else spread(drive, quantity, None, None)
+    if whole is not None and (high or not whole.peaks):
+        lead = (tell_laps(scene, whole, ranked),)
+    if len(spreads) < 2:
+        nothing = [Spread(drive, quantity, name, spot, {}) for name in names[:1]]
+        return lead or tuple(tell_nothing(scene, each) for each in nothing) or (no_corners(),)
+    first, second, last = spreads[0], spreads[1], spreads[-1]
+    side, shown = beside(quantity, *(each.find(lap) for each in (first, second, last)))
+    values: dict[str, Cell] = {**label(first), "lap": lap, "side": side, "count": len(spreads)}
+    values |= {"second": Corner(second.where or ""), "last": Corner(last.where or "")}
+    values |= {"value": shown[0], "second_value": shown[1], "last_value": shown[2]}
+    values["end"] = Term("end", end_of(quantity, high=high))
+    kind = "rank-level" if shown[0] == shown[-1] else "rank-corners"
+    corner = fact(scene, kind, values, first.where, laps[:1])
+    rivals = list_rivals(scene, slots)
+    others = tuple(_against(scene, first, slots, *rival) for rival in rivals[:1])
+    fastest = quantity == "speed" and high
+    return (*lead, corner, *others) if fastest else (corner, *others, *lead)
+
+
+TELLERS: Final[Tellers] = {
+    "measure": on_drive(tell_measure, default="time"),
+    "measure_rank": on_drive(tell_rank, default="time"),
+}

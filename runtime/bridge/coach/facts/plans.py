@@ -1,0 +1,268 @@
+"""Facts of what to do next: advice for a corner, targets, drills, plans of a run, what-ifs."""
+
+from dataclasses import replace
+from math import ceil
+from typing import Final
+
+import numpy as np
+
+from runtime.bridge.analysis.grading import dangers, zones_at
+from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
+from runtime.bridge.coach.facts.general import corners_of
+from runtime.bridge.coach.facts.knowledge import conditions
+from runtime.bridge.coach.facts.losses import passes_of_lap
+from runtime.bridge.coach.facts.reviews import (
+    PARTS,
+    STEP_M,
+    WORTH_S,
+    Facts,
+    View,
+    advise,
+    cause_fact,
+    compare_widest,
+    corner_fact,
+    first,
+    nothing,
+    part_of,
+    parts_fact,
+    pass_facts,
+    place_of,
+    seconds,
+    strengths,
+    teller,
+    workable,
+)
+from runtime.bridge.coach.facts.view import usual_s
+from runtime.bridge.coach.need import Slots, Spot
+from runtime.bridge.coach.scene import Scene, Tellers
+from runtime.bridge.session.units import KMH
+
+ROW: Final = 3
+"""Laps in a row that show that it worked."""
+DRILL_LAPS: Final = 5
+OPEN_LAPS: Final = 6
+"""Of a run of which nobody says how long it is."""
+LONG_LAPS: Final = 8
+"""From here on a run has two laps to warm up."""
+SHORT_LAPS: Final = 3
+MORE_KMH: Final = 3.0
+"""What a what-if adds where nobody says how much."""
+LINES: Final = 3
+_SPOTS: Final[dict[str, Spot]] = {
+    **dict.fromkeys(("brake_point", "brake_pressure", "brake_release", "brake_rate"), "entry"),
+    **dict.fromkeys(("brake_time", "brake_g", "coasting"), "entry"),
+    **dict.fromkeys(("throttle", "throttle_point", "full_throttle", "accel_g"), "exit"),
+}
+"""Where in a corner a quantity belongs to; of all others nowhere."""
+
+
+def named_in(view: View) -> list[str]:
+    """The corners that are named, in lap order."""
+    return [each.name for each in corners_of(view.scene) if each.name in view.slots.corners]
+
+
+def again(view: View) -> Fact:
+    """What to do where nothing stands out, or nothing can be compared yet."""
+    return view.fact("tips-repeat" if view.losses else "tips-more", count=ROW)
+
+
+def technique(view: View, corner: str, spot: str) -> Fact:
+    """How a part of a corner is driven in general."""
+    danger = "yes" if corner in dangers(view.drive) else "no"
+    concept = {"entry": "trail_brake", "exit": "late_apex"}.get(spot, "look_ahead")
+    values: dict[str, Cell] = {"corner": Corner(corner), "spot": spot, "danger": danger}
+    fact = view.fact("technique", **values)
+    return replace(fact, concept=concept, place=place_of(view.drive, corner))
+
+
+def corner_advice(view: View) -> Facts:
+    """What to do in a corner: for the measured cause, else in general, which is said."""
+    named = named_in(view)
+    if not named:
+        return tips(view)
+    loss = first(view)
+    spot = view.slots.spot or _SPOTS.get(view.slots.quantity or "")
+    if loss is None:
+        return (technique(view, named[0], spot or "exit"), *nothing(view))
+    if loss.seconds >= WORTH_S and (spot not in PARTS or part_of(loss, spot) >= WORTH_S):
+        return (advise(view, loss), *cause_fact(view, loss))
+    general = technique(view, loss.corner, spot if spot in PARTS else "exit")
+    if loss.seconds >= WORTH_S:
+        return (general, parts_fact(view, loss), advise(view, loss))
+    return (general, corner_fact(view, loss), *pass_facts(view, loss)[-1:])
+
+
+def tips(view: View) -> Facts:
+    """The one thing that is worth most."""
+    ranked = workable(view)
+    if ranked:
+        return (advise(view, ranked[0]), *cause_fact(view, ranked[0]))
+    return (*nothing(view), again(view))
+
+
+def target(view: View) -> Facts:
+    """How to see that it worked: the figure to be reached, laps in a row."""
+    ranked = workable(view)
+    if not ranked:
+        return (*nothing(view), again(view))
+    advice = advise(view, ranked[0])
+    return (replace(advice, kind="target", values={**advice.values, "count": ROW}),)
+
+
+def drill(view: View) -> Facts:
+    """One exercise for the largest loss, and how to see that it worked."""
+    ranked = workable(view)
+    if not ranked:
+        return (*nothing(view), again(view))
+    advice = advise(view, ranked[0])
+    now, aim = (advice.values[name] for name in ("now", "aim"))
+    count = DRILL_LAPS
+    if (
+        advice.values["cause"] == "early_brake"
+        and isinstance(now, Value)
+        and isinstance(aim, Value)
+    ):
+        count = max(ROW, ceil((now.number - aim.number) / STEP_M) + 1)
+    exercise = replace(advice, kind="drill", values={**advice.values, "count": count})
+    return (exercise, *target(view))
+
+
+def run_plan(view: View) -> Facts:
+    """How to use the minutes or laps that are left: warm up, focus, cool down."""
+    usual = usual_s(view.drive.counted)
+    time = next((each for each in view.slots.amounts if each.unit in ("s", "min")), None)
+    count = next((round(each.number) for each in view.slots.amounts if not each.unit), OPEN_LAPS)
+    values: dict[str, Cell] = {"usual": Value(usual, "lap_time")}
+    if time is not None:
+        count = int(time.number / usual)
+        values["minutes"] = Value(time.number, "min")
+    warm = 2 if count >= LONG_LAPS else 1
+    values |= {"count": count, "warm": warm, "focus": count - warm - 1, "cool": 1}
+    if count < SHORT_LAPS:
+        return (view.fact("plan-short", count=count),)
+    lead = view.fact("plan-run" if time is not None else "plan-laps", **values)
+    ranked = workable(view)
+    if not ranked:
+        return (lead, again(view))
+    second = ranked[1] if len(ranked) > 1 and count >= LONG_LAPS else ranked[0]
+    both = 1 if second is ranked[0] else 2
+    focus = view.fact("plan-focus", ranked[0], next=Corner(second.corner), both=both)
+    return (lead, focus, advise(view, ranked[0]))
+
+
+def traffic(scene: Scene, _: Slots) -> Facts:
+    """The plan when others are in the way."""
+    lead = Fact("traffic", driver=scene.driver)
+    if scene.outing is None:
+        return (lead,)
+    view = compare_widest(scene)
+    return (lead, *(view.fact("traffic-focus", loss) for loss in workable(view)[:1]))
+
+
+def what_if(view: View) -> Facts:
+    """What more speed, or a later brake point, would bring: an estimate from the best lap."""
+    named = named_in(view)
+    ranked = [loss.corner for loss in workable(view)]
+    if not corners_of(view.scene):
+        return nothing(view)
+    passes = passes_of_lap(view.drive, view.drive.best.number or 0)
+    corner = next((name for name in (*named, *ranked) if name in passes), None)
+    if corner is None:
+        return nothing(view)
+    amount = next(
+        (each for each in view.slots.amounts if each.unit in ("km/h", "m")),
+        Value(MORE_KMH, "km/h"),
+    )
+    own = passes[corner]
+    values: dict[str, Cell] = {
+        "corner": Corner(corner),
+        "amount": amount,
+        "lap": own.lap,
+        "danger": "yes" if corner in dangers(view.drive) else "no",
+    }
+    place = place_of(view.drive, corner)
+    if amount.unit == "m":
+        facts: Facts = (
+            view.fact("what-if-brake", **values, gain=seconds(_later(own, view, amount))),
+        )
+    else:
+        gain = seconds(_faster(own, view, amount))
+        facts = (view.fact("what-if", **values, gain=gain), *grip_facts(view, own, amount))
+    facts += (view.fact("what-if-build", **values),)
+    return tuple(replace(fact, place=place, laps=(own.lap,)) for fact in facts)
+
+
+def grip_facts(view: View, own: Pass, amount: Value) -> Facts:
+    """Whether the lateral g that more speed takes was seen in any corner of the session."""
+    passes = [each for row in passes_of(view.drive).values() for each in row]
+    peaks = [each.max_g_lat for each in passes if each.max_g_lat is not None]
+    if own.max_g_lat is None or not own.apex_speed_kmh:
+        return ()
+    need = own.max_g_lat * (1.0 + amount.number / own.apex_speed_kmh) ** 2
+    room = "yes" if need <= max(peaks) else "no"
+    grip = {"need": Value(need, "g"), "most": Value(max(peaks), "g")}
+    return (view.fact("what-if-grip", corner=Corner(own.corner), room=room, **grip),)
+
+
+def _faster(own: Pass, view: View, amount: Value) -> float:
+    """Seconds that more speed from entry to exit saves."""
+    speed = view.drive.series["speed_ms"][own.frames]
+    known = speed[np.isfinite(speed)]
+    more = amount.number / KMH
+    return (own.t_exit - own.t_entry) * float(np.mean(more / (known + more)))
+
+
+def _later(own: Pass, view: View, amount: Value) -> float:
+    """Seconds that a later brake point saves: its metres at full speed, not at the entry's."""
+    fast = float(np.nanmax(view.drive.series["speed_ms"][own.approach : own.last]))
+    slow = (own.entry_speed_kmh or fast * KMH) / KMH
+    return abs(amount.number) * (1.0 / slow - 1.0 / fast)
+
+
+def voice_script(view: View) -> Facts:
+    """Three short lines to be read out in the car, in lap order."""
+    ranked = workable(view)[:LINES]
+    if not ranked:
+        return nothing(view)
+    order = [corner.name for corner in view.drive.corners]
+    lines = sorted(ranked, key=lambda loss: order.index(loss.corner))
+    return tuple(_line(advise(view, loss)) for loss in lines)
+
+
+def _line(advice: Fact) -> Fact:
+    """Advice as it is called in the car: a brake point only one step later than it was."""
+    now, aim = advice.values["now"], advice.values["aim"]
+    if (
+        advice.values["cause"] == "early_brake"
+        and isinstance(now, Value)
+        and isinstance(aim, Value)
+    ):
+        aim = aim._replace(number=max(aim.number, now.number - STEP_M))
+    return replace(advice, kind="voice-line", values={**advice.values, "aim": aim})
+
+
+def brief(scene: Scene, slots: Slots) -> Facts:
+    """What matters before a session: one focus, the danger zones, the day, a strength."""
+    names = [c.name for c in corners_of(scene) if zones_at(c, scene.track)]
+    zones = tuple(Corner(name) for name in names)
+    danger = (Fact("brief-danger", {"corners": zones}),) if zones else ()
+    day = conditions(scene, slots)[1:2]
+    focus: Facts = ()
+    if scene.outing is not None:
+        view = compare_widest(scene)
+        focus = tuple(advise(view, loss) for loss in workable(view)[:1])
+    return (*focus, *danger, *day, *strengths(scene, 1))[:4]
+
+
+TELLERS: Final[Tellers] = {
+    "corner_advice": teller(corner_advice),
+    "tips": teller(tips),
+    "target": teller(target),
+    "drill": teller(drill),
+    "run_plan": teller(run_plan),
+    "traffic": traffic,
+    "what_if": teller(what_if),
+    "voice_script": teller(voice_script),
+    "brief": brief,
+}

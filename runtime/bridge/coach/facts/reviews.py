@@ -1,0 +1,542 @@
+"""Facts of where time is lost and why, of what was good, and of what to do about a loss."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import ceil
+from typing import Final, NamedTuple, TypeAlias
+
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.grading import dangers
+from runtime.bridge.analysis.passes import difference, passes_of
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
+from runtime.bridge.coach.facts.general import (
+    corners_of,
+    correct_strange,
+    need_outing,
+    no_corners,
+    no_rival,
+)
+from runtime.bridge.coach.facts.losses import (
+    Loss,
+    best_passes,
+    losses_between,
+    passes_of_lap,
+    stretch_times,
+    usual_passes,
+)
+from runtime.bridge.coach.facts.view import CAUSE_UNITS, MOST, pick_lap, spread_s, usual_s
+from runtime.bridge.coach.need import Slots, Strange
+from runtime.bridge.coach.scene import Scene, Session, Teller, Tellers
+from runtime.bridge.session.definitions import find_missing
+from runtime.bridge.session.progress import sector_times
+from runtime.bridge.track.model import inside
+
+Facts: TypeAlias = tuple[Fact, ...]
+WORTH_S: Final = 0.02
+"""A smaller loss is none."""
+LITTLE_S: Final = 0.1
+"""Where no corner costs more than this the own best lap shows too little."""
+STRONG_S: Final = 0.03
+"""From here on somebody is quicker in a corner than somebody else."""
+STEADY_LAPS: Final = 3
+BRAKED_KMH: Final = 8.0
+"""A corner that takes less speed says little about whoever drives it."""
+STEP_M: Final = 5.0
+"""The most that a brake point is moved at once: a car's length, and what 10 Hz can tell."""
+TOP: Final = 3
+PARTS: Final = ("entry", "apex", "exit")
+NO_SLOTS: Final = Slots()
+CALM: Final = frozenset({"late_brake", "coasting"})
+"""Causes whose remedy asks for no more speed: the only ones to mend where mistakes are punished."""
+ACTIONS: Final[Mapping[str, tuple[str, str]]] = {
+    "early_brake": ("brake_later", "brake_end_focus"),
+    "early_slowing": ("hold_speed", "full_commitment"),
+    "long_brake": ("brake_harder", "brake_end_focus"),
+    "late_brake": ("brake_earlier", "brake_end_focus"),
+    "coasting": ("stay_on_pedal", "full_commitment"),
+    "slow_apex": ("more_apex", "trail_brake"),
+    "slow_entry": ("exit_before", "exit_speed"),
+    "late_throttle": ("earlier_throttle", "exit_speed"),
+    "slow_exit": ("open_exit", "late_apex"),
+    "steady": ("keep", "look_ahead"),
+    "match": ("match", "look_ahead"),
+    "none": ("repeat", "look_ahead"),
+}
+"""The action (``action-…``) and the coaching concept for each cause."""
+FIGURES: Final[Mapping[str, tuple[str, Unit]]] = {
+    "early_brake": ("brake_point_m", "m"),
+    "late_brake": ("brake_point_m", "m"),
+    "long_brake": ("peak_brake_bar", "bar"),
+    "coasting": ("coast_seconds", "s"),
+    "slow_apex": ("apex_speed_kmh", "km/h"),
+    "late_throttle": ("exit_speed_kmh", "km/h"),
+    "slow_exit": ("exit_speed_kmh", "km/h"),
+    "slow_entry": ("entry_speed_kmh", "km/h"),
+    "early_slowing": ("entry_speed_kmh", "km/h"),
+}
+"""What of a pass shows that a cause is mended."""
+LESS: Final = ("early_brake", "coasting")
+"""Causes whose figure is to become smaller; all others larger."""
+
+
+class View(NamedTuple):
+    """A session's corners beside a better lap, and the question."""
+
+    scene: Scene
+    slots: Slots
+    drive: Drive
+    losses: tuple[Loss, ...]
+    """Of all corners, the most first; empty where there is nothing to compare with."""
+    basis: Basis = "best_lap"
+    other: str = ""
+    """The driver who is compared with; empty: the same one."""
+    lap: int = 0
+    """The own lap that is looked at; 0: the usual one."""
+
+    @property
+    def session(self) -> Session:
+        """The one that is asked about."""
+        assert self.scene.outing is not None
+        return self.scene.outing.session
+
+    @property
+    def driver(self) -> str:
+        """Whose it is."""
+        return self.scene.driver or self.session.driver or "?"
+
+    @property
+    def asked(self) -> tuple[Loss, ...]:
+        """Those of the corners and sectors that are named, else all."""
+        corners = self.slots.corners
+        spans = [span for at, span in enumerate(self.drive.sectors, 1) if at in self.slots.sectors]
+        lies = {
+            corner.name: [
+                inside(corner.apex.distance_m, span.start_m, span.end_m, self.drive.length_m)
+                for span in spans
+            ]
+            for corner in corners_of(self.scene)
+        }
+        return tuple(
+            loss
+            for loss in self.losses
+            if (not corners or loss.corner in corners) and (not spans or any(lies[loss.corner]))
+        )
+
+    def fact(self, kind: str, loss: Loss | None = None, /, **values: Cell) -> Fact:
+        """A fact of this comparison, about a corner's loss where one is given."""
+        against: dict[str, Cell] = {"basis": self.basis, "other": self.other, "lap": self.lap}
+        laps = (self.lap,) if self.lap else ()
+        place, gain = None, None
+        if loss is not None:
+            against |= {"corner": Corner(loss.corner), "loss": seconds(abs(loss.seconds))}
+            laps = tuple(dict.fromkeys((*laps, *((loss.other.lap,) if not self.other else ()))))
+            gain = loss.seconds if loss.seconds > 0 else None
+            place = place_of(self.drive, loss.corner)
+        return Fact(
+            kind,
+            {**against, **values},
+            place,
+            laps,
+            self.basis,
+            self.driver,
+            self.other,
+            self.session.id,
+            gain_s=gain,
+        )
+
+
+def teller(tell: Callable[[View], Facts]) -> Teller:
+    """Facts of a comparison, behind what is to be put right; why there is none, where there is
+    none."""
+
+    def answer(scene: Scene, slots: Slots) -> Facts:
+        wrong = correct_strange(scene, replace(slots, strange=find_strange(scene, slots)))
+        if scene.outing is None or any(fact.kind != "no-sector" for fact in wrong):
+            return wrong or need_outing(scene)
+        return (*wrong, *tell(compare_widest(scene, slots)))[:MOST]
+
+    return answer
+
+
+def find_strange(scene: Scene, slots: Slots) -> tuple[Strange, ...]:
+    """What the question names and there is not: laps, too, that do not count."""
+    counted = scene.outing.drive.counted if scene.outing is not None else ()
+    absent = [n for n in slots.laps if isinstance(n, int) and pick_lap(counted, n) is None]
+    if not counted or any(strange.kind == "lap" for strange in slots.strange):
+        return slots.strange
+    return (*slots.strange, *(Strange("lap", str(number)) for number in absent))
+
+
+def compare(scene: Scene, slots: Slots = NO_SLOTS) -> View:
+    """The usual lap, or the one that is named, beside the driver's best lap; the best lap beside
+    the best passes; beside a named rival, or where there is one lap only, best lap beside best lap.
+
+    The scene has a session; without corners, and for one lap alone, there are no losses.
+    """
+    assert scene.outing is not None
+    drive = scene.outing.drive
+    if not corners_of(scene):
+        return View(scene, slots, drive, ())
+    best = drive.best.number or 0
+    picked = [pick_lap(drive.counted, lap) for lap in slots.laps if lap != "each"]
+    lap = next((each.number or 0 for each in picked if each is not None), 0)
+    named = next((name for name in slots.drivers if name in scene.rivals), "")
+    alone = len(drive.counted) < 2
+    other = named or (next(iter(scene.rivals), "") if alone else "")
+    if other:
+        rival, lap = scene.rivals[other].drive, lap or best
+        its = passes_of_lap(rival, rival.best.number or 0)
+        losses = losses_between(passes_of_lap(drive, lap), its, drive, rival)
+        return View(scene, slots, drive, losses, "driver", other, lap)
+    if alone:
+        return View(scene, slots, drive, ())
+    own = passes_of_lap(drive, lap) if lap else usual_passes(drive)
+    if lap == best:
+        losses = losses_between(own, best_passes(drive), drive)
+        return View(scene, slots, drive, losses, "best_pass", "", lap)
+    return View(
+        scene, slots, drive, losses_between(own, passes_of_lap(drive, best), drive), lap=lap
+    )
+
+
+def compare_widest(scene: Scene, slots: Slots = NO_SLOTS) -> View:
+    """As `compare`; where that shows little and no driver is named, beside the other driver who
+    shows most: a loss of every lap shows only beside others."""
+    views = [compare(scene, slots)]
+    if not slots.drivers and not (views[0].asked and views[0].asked[0].seconds >= LITTLE_S):
+        views += [compare(scene, replace(slots, drivers=(name,))) for name in scene.rivals]
+    return max(views, key=lambda view: max((x.seconds for x in view.asked), default=0.0))
+
+
+def seconds(number: float) -> Value:
+    """A time or a part of one."""
+    return Value(number, "s")
+
+
+def place_of(drive: Drive, corner: str) -> Place:
+    """A corner's window."""
+    spots = next(each for each in drive.corners if each.name == corner)
+    return Place(corner=corner, start_m=spots.entry.distance_m, end_m=spots.exit.distance_m)
+
+
+def nothing(view: View) -> Facts:
+    """Why no loss is told: one lap and nobody to compare with, or no corner costs anything."""
+    if not corners_of(view.scene):
+        return (no_corners(),)
+    if not view.losses:
+        return (view.fact("loss-one-lap"),)
+    if view.slots.corners and view.asked:
+        return (corner_fact(view, view.asked[0]),)
+    if view.slots.corners:
+        return (view.fact("loss-unmeasured", corner=Corner(view.slots.corners[0])),)
+    return (view.fact("loss-none", sector=sector_of(view)),)
+
+
+def sector_of(view: View) -> int:
+    """The first sector that is named; 0: none."""
+    known = range(1, len(view.drive.sectors) + 1)
+    return next((number for number in view.slots.sectors if number in known), 0)
+
+
+def cause_fact(view: View, loss: Loss) -> Facts:
+    """By what a corner's time is lost, where that was measured."""
+    if loss.seconds < WORTH_S:
+        return ()
+    (key, amount), *more = loss.causes or (("none", 0.0),)
+    also = tuple(Term("cause", other) for other, _ in more)
+    value = Value(abs(amount), CAUSE_UNITS.get(key, "m"))
+    fact = view.fact("loss-cause", loss, cause=key, amount=value, also=also, more=len(also))
+    return (replace(fact, concept=ACTIONS[key][1]),)
+
+
+def corner_fact(view: View, loss: Loss) -> Fact:
+    """What a corner costs, or brings."""
+    kind = "loss-corner" if loss.seconds >= WORTH_S else "loss-even"
+    return view.fact("loss-gain" if loss.seconds <= -WORTH_S else kind, loss)
+
+
+def gap_facts(view: View) -> Facts:
+    """By how much the lap, or the first sector that is named, is slower than another driver's."""
+    if not view.other or view.slots.corners:
+        return ()
+    rival, sector = view.scene.rivals[view.other].drive, sector_of(view)
+    times: list[float | None] = [view.drive.lap(view.lap).duration_s, rival.best.duration_s]
+    if sector:
+        times = [
+            sector_times(drive.laps, drive.progress, lap, drive.sectors)[sector - 1]
+            for drive, lap in ((view.drive, view.drive.lap(view.lap)), (rival, rival.best))
+        ]
+    gap = difference(*times)
+    if gap is None:
+        return ()
+    kind = "loss-gap" if gap > 0 else "loss-ahead"
+    return (view.fact(kind, gap=seconds(abs(gap)), sector=sector, driver=view.driver),)
+
+
+def worth(view: View) -> list[Loss]:
+    """The losses that are asked about and worth a word, the most first."""
+    return [loss for loss in view.asked if loss.seconds >= WORTH_S]
+
+
+def workable(view: View) -> list[Loss]:
+    """The same, those first about which something can be done."""
+    return sorted(worth(view), key=lambda loss: advise(view, loss).values["cause"] == "steady")
+
+
+def loss_rank(view: View) -> Facts:
+    """Where most is lost, by what, and what comes next."""
+    ranked = worth(view)
+    if view.slots.order == "least" and view.asked:
+        return strength(view)
+    if not ranked:
+        return (*gap_facts(view), *nothing(view))
+    spot = view.slots.spot
+    if spot in PARTS:
+        worst = max(ranked, key=lambda loss: part_of(loss, spot))
+        part: dict[str, Cell] = {"spot": Term("spot", spot), "part": seconds(part_of(worst, spot))}
+        if part_of(worst, spot) >= WORTH_S:
+            return (
+                view.fact("loss-spot", worst, **part),
+                *cause_fact(view, worst),
+                advise(view, worst),
+            )
+    facts = [*gap_facts(view), view.fact("loss-most", ranked[0], sector=sector_of(view))]
+    facts += cause_fact(view, ranked[0])
+    if ranked[1:]:
+        second, third = ranked[1], ranked[min(2, len(ranked) - 1)]
+        values: dict[str, Cell] = {"next": Corner(third.corner), "after": seconds(third.seconds)}
+        count = len(ranked[1:TOP])
+        facts.append(view.fact("loss-next", second, count=count, **values))
+    return (*facts[:3], advise(view, ranked[0]))
+
+
+def corner_explain(view: View) -> Facts:
+    """Where the time of a corner goes, and by what."""
+    loss = first(view)
+    if loss is None:
+        return nothing(view)
+    parts = (parts_fact(view, loss),) if abs(loss.seconds) >= WORTH_S else ()
+    facts = (corner_fact(view, loss), *cause_fact(view, loss), *parts)
+    return (*facts, advise(view, loss)) if loss.seconds >= WORTH_S else facts
+
+
+def corner_review(view: View) -> Facts:
+    """How a corner went: its time, its brake point, its speeds, and what costs."""
+    loss = first(view)
+    if loss is None:
+        return (*_pass_alone(view), *nothing(view))
+    if len(view.slots.corners) > 1:
+        several = tuple(corner_fact(view, each) for each in view.asked[:TOP])
+        return (
+            (*several, advise(view, view.asked[0])) if view.asked[0].seconds >= WORTH_S else several
+        )
+    facts = (corner_fact(view, loss), *pass_facts(view, loss))
+    return (*facts, advise(view, loss)) if loss.seconds >= WORTH_S else facts
+
+
+def pass_facts(view: View, loss: Loss) -> Facts:
+    """Brake point and speeds of both sides, as far as they were recorded."""
+    own, other, facts = loss.own, loss.other, []
+    recorded = not find_missing(view.drive.series, ("brake",))
+    if recorded and own.brake_point_m is not None and other.brake_point_m is not None:
+        points = {"own": Value(own.brake_point_m, "m"), "best": Value(other.brake_point_m, "m")}
+        if min(own.brake_point_m, other.brake_point_m) > 0:
+            facts.append(view.fact("pass-brake", loss, **points))
+    speeds = {
+        name: Value(speed, "km/h")
+        for name, speed in (
+            ("low", own.apex_speed_kmh),
+            ("leave", own.exit_speed_kmh),
+            ("best_low", other.apex_speed_kmh),
+            ("best_leave", other.exit_speed_kmh),
+        )
+        if speed is not None
+    }
+    if len(speeds) == 4:
+        facts.append(view.fact("pass-speed", loss, **speeds))
+    return tuple(facts)
+
+
+def _pass_alone(view: View) -> Facts:
+    """The speeds of the best lap's pass, where there is nothing to compare it with."""
+    if view.losses or not corners_of(view.scene):
+        return ()
+    lap = view.drive.best.number or 0
+    own = passes_of_lap(view.drive, lap).get(next(iter(view.slots.corners), ""))
+    if own is None or own.apex_speed_kmh is None or own.exit_speed_kmh is None:
+        return ()
+    low, leave = Value(own.apex_speed_kmh, "km/h"), Value(own.exit_speed_kmh, "km/h")
+    return (view.fact("pass-alone", corner=Corner(own.corner), low=low, leave=leave, number=lap),)
+
+
+def first(view: View) -> Loss | None:
+    """The loss of the first corner that is named, else the largest."""
+    names = view.slots.corners[:1]
+    return next((loss for loss in view.asked if not names or loss.corner in names), None)
+
+
+def part_of(loss: Loss, spot: str) -> float:
+    """What of a loss lies at the entry, the apex or the exit."""
+    return {"entry": loss.entry_s, "apex": loss.apex_s}.get(spot, loss.exit_s)
+
+
+def parts_fact(view: View, loss: Loss) -> Fact:
+    """How a loss is spread over entry, apex and exit."""
+    values: dict[str, Cell] = {
+        part: Value(round(part_of(loss, part), 2), "s", signed=True) for part in PARTS
+    }
+    return view.fact("loss-parts", loss, **values)
+
+
+def choice(view: View) -> Facts:
+    """Whether braking or the exit is worth more: in a corner, or over the lap."""
+    losses = [first(view)] if view.slots.corners else worth(view)
+    chosen = [loss for loss in losses if loss is not None]
+    if not chosen:
+        return nothing(view)
+    entry, leave = sum(x.entry_s for x in chosen), sum(x.exit_s for x in chosen)
+    larger = "entry" if entry >= leave else "exit"
+    side = larger if max(entry, leave) >= WORTH_S else "neither"
+    best = max(chosen, key=lambda x: x.entry_s if larger == "entry" else x.exit_s)
+    where = 1 if view.slots.corners else 0
+    values: dict[str, Cell] = {
+        "entry": Value(round(entry, 2), "s", signed=True),
+        "exit": Value(round(leave, 2), "s", signed=True),
+        "side": side,
+        "where": where,
+    }
+    lead = view.fact("choice", best, **values)
+    if side == "neither":
+        return (lead, corner_fact(view, best))
+    most = () if where else (corner_fact(view, best),)
+    return (lead, *most, *cause_fact(view, best), advise(view, best))
+
+
+def summary(view: View) -> Facts:
+    """How the session went: laps, what was good, what costs most, one thing to do."""
+    counted, best = view.drive.counted, view.drive.best
+    laps = view.fact(
+        "summary-laps",
+        best=Value(best.duration_s, "lap_time"),
+        best_lap=best.number or 0,
+        usual=Value(usual_s(counted), "lap_time"),
+        spread=seconds(spread_s(counted)),
+        count=len(counted),
+    )
+    ranked = worth(view)
+    lost = (view.fact("loss-most", ranked[0], sector=0),) if ranked else nothing(view)
+    plan = tuple(advise(view, loss) for loss in workable(view)[:1])
+    return (replace(laps, laps=(best.number or 0,)), *strengths(view.scene, 1), *lost, *plan)
+
+
+def strength(view: View) -> Facts:
+    """What was good, with its figure; in the corners that are named, if any."""
+    if view.slots.drivers and not view.other:
+        return (no_rival(view.scene),)
+    found = _strong(view.scene, view.slots.corners, view.other)
+    if found:
+        return found[:2]
+    loss = first(view) if view.slots.corners else None
+    return (corner_fact(view, loss),) if loss is not None else (view.fact("strong-none"),)
+
+
+def _strong(scene: Scene, corners: tuple[str, ...], rival: str = "") -> Facts:
+    """True strengths, the most telling first."""
+    if scene.outing is None:
+        return ()
+    drive, found, view = scene.outing.drive, [], compare(scene)
+    for name in [rival] if rival else scene.rivals:
+        beside = compare(scene, Slots(drivers=(name,)))
+        ahead = [x for x in reversed(beside.losses) if not corners or x.corner in corners]
+        if ahead and ahead[0].seconds <= -STRONG_S:
+            found.append(beside.fact("strong-quicker", ahead[0]))
+    worst = {loss.corner for loss in view.losses[:1] if loss.seconds >= WORTH_S}
+    spreads = _spreads(drive) if corners_of(scene) else {}
+    spreads = {name: spread for name, spread in spreads.items() if name not in worst}
+    steady = min(corners or spreads, key=lambda name: spreads.get(name, 9.9), default="")
+    if steady in spreads:
+        width = seconds(ceil(100 * spreads[steady] or 1) / 100)
+        count = len(passes_of(drive)[steady])
+        fact = view.fact("strong-steady", corner=Corner(steady), spread=width, count=count)
+        found.append(replace(fact, place=place_of(drive, steady)))
+    gained = drive.counted[0].duration_s - drive.best.duration_s
+    if gained >= STRONG_S and not corners:
+        lap, start = drive.best.number or 0, drive.counted[0].number or 0
+        values: dict[str, Cell] = {"gained": seconds(gained), "best_lap": lap, "start": start}
+        found.append(replace(view.fact("strong-gained", **values), laps=(start, lap)))
+    return tuple(found)
+
+
+def _spreads(drive: Drive) -> dict[str, float]:
+    """Seconds between the quickest and the slowest pass of the corners that take some speed."""
+    usual = usual_passes(drive)
+    return {
+        name: max(laps.values()) - min(laps.values())
+        for name, laps in stretch_times(drive).items()
+        if len(laps) >= STEADY_LAPS
+        and (difference(usual[name].entry_speed_kmh, usual[name].apex_speed_kmh) or 0) >= BRAKED_KMH
+    }
+
+
+def advise(view: View, loss: Loss) -> Fact:
+    """What to do about a loss: the action, the figure that was reached already, and its worth.
+
+    Where a danger zone lies nobody is asked for more speed: another cause, or the usual pass.
+    """
+    zone = dangers(view.drive).get(loss.corner)
+    causes = [key for key, _ in loss.causes if _figures(loss, key) is not None]
+    cause = "match" if loss.seconds >= WORTH_S else "none"
+    if zone is not None:
+        causes, cause = [key for key in causes if key in CALM], "steady"
+    cause = next(iter(causes), cause)
+    action, concept = ACTIONS[cause]
+    now, aim = _figures(loss, cause) or (Value(0.0, ""), Value(0.0, ""))
+    values: dict[str, Cell] = {
+        "cause": cause,
+        "action": Term("action", action),
+        "now": now,
+        "aim": aim,
+        "step": Value(STEP_M, "m"),
+        "danger": "no" if zone is None else "yes",
+        "reached": loss.other.lap,
+    }
+    return replace(view.fact("advice", loss, **values), concept=concept)
+
+
+def _figures(loss: Loss, cause: str) -> tuple[Value, Value] | None:
+    """What was and what is to be reached; None where a figure is not known or asks for nothing."""
+    name, unit = FIGURES.get(cause, ("", ""))
+    now, aim = (getattr(side, name, None) for side in (loss.own, loss.other))
+    if now is None or aim is None or now == aim or (now > aim) != (cause in LESS):
+        return None
+    return Value(now, unit), Value(aim, unit)
+
+
+def advice_for(scene: Scene, loss: Loss) -> Fact:
+    """What to do about a *loss* of `compare`: see `advise`."""
+    views = (compare(scene, Slots(drivers=(name,))) for name in scene.rivals)
+    view = next((view for view in views if loss in view.losses), compare(scene))
+    return advise(view, loss)
+
+
+def biggest_losses(scene: Scene, n: int) -> Facts:
+    """The *n* largest losses of the usual lap, without those of nothing."""
+    if scene.outing is None:
+        return ()
+    view = compare_widest(scene)
+    return tuple(corner_fact(view, loss) for loss in view.losses[:n] if loss.seconds >= WORTH_S)
+
+
+def strengths(scene: Scene, n: int) -> Facts:
+    """The *n* most telling strengths."""
+    return _strong(scene, ())[:n]
+
+
+TELLERS: Final[Tellers] = {
+    "loss_rank": teller(loss_rank),
+    "corner_explain": teller(corner_explain),
+    "corner_review": teller(corner_review),
+    "strength": teller(strength),
+    "choice": teller(choice),
+    "summary": teller(summary),
+}

@@ -1,0 +1,238 @@
+"""What a question about laps is answered from: whose session, and which of its laps."""
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from typing import Final, NamedTuple, TypeAlias
+
+from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.passes import Pass
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
+from runtime.bridge.coach.facts.general import correct_strange, need_outing
+from runtime.bridge.coach.facts.losses import Loss, losses_between, passes_of_lap, usual_passes
+from runtime.bridge.coach.need import Lap, Slots, Strange
+from runtime.bridge.coach.scene import Outing, Scene, Teller
+from runtime.bridge.session.laps import Segment
+from runtime.bridge.session.stats import deviation
+from runtime.bridge.track.model import inside
+
+Facts: TypeAlias = tuple[Fact, ...]
+MOST: Final = 4
+"""Facts of an answer."""
+LISTED: Final = 30
+"""Laps that are listed at most."""
+LEVEL_S: Final = 0.005
+"""Times closer than this are shown as one."""
+SHOWN_S: Final = 0.02
+"""A corner that costs less is not worth a word."""
+CAUSE_UNITS: Final[Mapping[str, Unit]] = {
+    "long_brake": "bar",
+    "coasting": "s",
+    "slow_apex": "km/h",
+    "slow_entry": "km/h",
+    "slow_exit": "km/h",
+}
+"""In which the size of a cause is measured; of all others metres."""
+
+
+class View(NamedTuple):
+    """The session that is asked about: of the one who asks, or of the other driver named."""
+
+    scene: Scene
+    slots: Slots
+    outing: Outing
+    name: str
+    """Of the other driver; ``own``."""
+
+    @property
+    def drive(self) -> Drive:
+        """The session's."""
+        return self.outing.drive
+
+    @property
+    def counted(self) -> tuple[Segment, ...]:
+        """The complete laps."""
+        return self.drive.counted
+
+    @property
+    def pool(self) -> tuple[Segment, ...]:
+        """The complete laps but for those that are to be left out."""
+        out = [pick_lap(self.counted, lap) for lap in self.slots.without]
+        return tuple(lap for lap in self.counted if lap not in out) or self.counted
+
+    @property
+    def named(self) -> tuple[Segment, ...]:
+        """The laps that are named, each once."""
+        picked = [pick_lap(self.pool, lap) for lap in self.slots.laps if lap != "each"]
+        return tuple(dict.fromkeys(lap for lap in picked if lap is not None))
+
+    @property
+    def asked(self) -> tuple[Segment, ...]:
+        """The laps that are named, else all, in time order."""
+        return tuple(sorted(self.named or self.pool, key=lambda lap: lap.t_start))
+
+    @property
+    def best_passes(self) -> Mapping[str, Pass]:
+        """Of the best lap."""
+        return self.passes(self.drive.best)
+
+    @property
+    def usual_passes(self) -> Mapping[str, Pass]:
+        """The usual pass of each corner; none where the corners are not known."""
+        try:
+            return usual_passes(self.drive)
+        except NoGeometry:
+            return {}
+
+    def passes(self, lap: Segment) -> Mapping[str, Pass]:
+        """The passes of a lap; none where the corners are not known."""
+        try:
+            return passes_of_lap(self.drive, lap.number or 0)
+        except NoGeometry:
+            return {}
+
+    def losses(self, own: Mapping[str, Pass], other: Mapping[str, Pass]) -> list[Loss]:
+        """What is worth a word, the most first, in the places that are named."""
+        found = losses_between(own, other, self.drive) if own and other else ()
+        return [loss for loss in found if loss.seconds >= SHOWN_S and self.covers(loss.corner)]
+
+    def covers(self, corner: str) -> bool:
+        """Whether a corner is named, or in a sector that is; all are where neither is."""
+        corners, sectors = self.slots.corners, self.slots.sectors
+        inner = any(in_sector(self.drive, corner, sector) for sector in sectors)
+        return inner or corner in corners or not (corners or sectors)
+
+    def fact(
+        self,
+        kind: str,
+        values: Mapping[str, Cell],
+        laps: Sequence[Segment | int] = (),
+        *,
+        place: Place | None = None,
+        basis: Basis | None = None,
+        gain_s: float | None = None,
+        other: str = "",
+    ) -> Fact:
+        """A fact of the session about *laps*; *other*: whom the driver is compared with."""
+        numbers = [lap if isinstance(lap, int) else lap.number or 0 for lap in laps]
+        who = self.outing.session
+        return Fact(
+            kind,
+            {"driver": self.name, **values},
+            place=place,
+            laps=tuple(numbers[:LISTED]),
+            basis=basis,
+            driver=who.driver,
+            other=other,
+            session_id=who.id,
+            gain_s=gain_s,
+        )
+
+    def loss(
+        self, kind: str, loss: Loss, lap: Segment, basis: Basis | None = None, other: int = 0
+    ) -> Fact:
+        """What a corner costs on a lap against a usual or best one, or against lap *other*."""
+        values = {**name_loss(loss), "lap": lap.number or 0, "than": basis or "lap", "other": other}
+        place, laps = Place(loss.corner), (lap, other) if other else (lap,)
+        return self.fact(kind, values, laps, place=place, basis=basis, gain_s=loss.seconds)
+
+
+Tell: TypeAlias = Callable[[View], Facts]
+
+
+def teller(tell: Tell, *, own: bool = False) -> Teller:
+    """A teller that first puts right what is not so; a strange lap or driver needs no more.
+
+    With *own* the session is that of the one who asks, whoever else is named.
+    """
+
+    def answer(scene: Scene, slots: Slots) -> Facts:
+        if scene.outing is None:
+            return need_outing(scene)
+        names = () if own else slots.drivers
+        name = next((each for each in names if each in scene.rivals), "own")
+        view = View(scene, slots, scene.rivals.get(name, scene.outing), name)
+        wrong = correct_strange(scene, slots)
+        numbers = [lap for lap in slots.laps if isinstance(lap, int)]
+        absent = [lap for lap in numbers if pick_lap(view.counted, lap) is None]
+        if absent and not any(each.kind == "lap" for each in slots.strange):
+            there = Scene(driver=scene.driver, outing=view.outing, track=scene.track)
+            wrong += correct_strange(there, Slots(strange=(Strange("lap", str(absent[-1])),)))
+        if any(fact.kind != "no-sector" for fact in wrong) and not view.named:
+            return wrong
+        return (*wrong, *tell(view))[:MOST]
+
+    return answer
+
+
+def pick_lap(laps: Sequence[Segment], lap: Lap) -> Segment | None:
+    """The lap of that number, or the one that a word names; None where there is none."""
+    if isinstance(lap, int):
+        return next((each for each in laps if each.number == lap), None)
+    ranked = sorted(laps, key=lambda each: (round(each.duration_s, 6), each.t_start))
+    places = {"best": (ranked, 0), "second": (ranked, 1), "slowest": (ranked, -1)}
+    places |= {"first": (list(laps), 0), "last": (list(laps), -1)}
+    row, at = places.get(lap, (ranked, 0))
+    return row[at] if len(row) > max(at, 0) else None
+
+
+def best_of(laps: Sequence[Segment]) -> Segment:
+    """The fastest of some laps, the earliest of equals."""
+    return min(laps, key=lambda lap: (round(lap.duration_s, 6), lap.t_start))
+
+
+def slowest_of(laps: Sequence[Segment]) -> Segment:
+    """The slowest of some laps."""
+    return max(laps, key=lambda lap: lap.duration_s)
+
+
+def usual_s(laps: Sequence[Segment]) -> float:
+    """The median of lap times."""
+    return median(lap.duration_s for lap in laps)
+
+
+def spread_s(laps: Sequence[Segment]) -> float:
+    """Standard deviation of lap times, of the laps as a whole population."""
+    return deviation([lap.duration_s for lap in laps], sample=False) or 0.0
+
+
+def numbers_of(laps: Sequence[Segment]) -> tuple[int, ...]:
+    """The numbers of laps."""
+    return tuple(lap.number or 0 for lap in laps)
+
+
+def lap_time(seconds: float) -> Value:
+    """As 1:52.203."""
+    return Value(seconds, "lap_time")
+
+
+def span(seconds: float) -> Value:
+    """A time of less than a minute or two."""
+    return Value(round(seconds, 3), "s")
+
+
+def gap(seconds: float) -> Value:
+    """A difference of times, with its sign."""
+    return Value(round(seconds, 3), "s", signed=True)
+
+
+def name_loss(loss: Loss) -> dict[str, Cell]:
+    """Corner, seconds and main cause of a loss; ``caused`` says whether a cause was found."""
+    where: dict[str, Cell] = {"corner": Corner(loss.corner), "seconds": span(loss.seconds)}
+    if not loss.causes:
+        return where | {"caused": "no", "cause": "", "amount": ""}
+    key, amount = loss.causes[0]
+    size = Value(abs(amount), CAUSE_UNITS.get(key, "m"))
+    return where | {"caused": "yes", "cause": Term("cause", key), "amount": size}
+
+
+def in_sector(drive: Drive, corner: str, sector: int) -> bool:
+    """Whether a corner belongs to a sector, numbered from 1: its apex lies in it."""
+    spans = drive.sectors[sector - 1 : sector] if sector > 0 else ()
+    apexes = [each.apex.distance_m for each in drive.corners if each.name == corner]
+    return any(inside(a, s.start_m, s.end_m, drive.length_m) for a in apexes for s in spans)
+
+
+def named_times(slots: Slots, best_s: float) -> list[float]:
+    """Lap times that a question names, seconds: not far from the best one."""
+    amounts = [each.number for each in slots.amounts if each.unit in ("lap_time", "s", "min")]
+    return [each for each in amounts if best_s / 2 < each < 2 * best_s]

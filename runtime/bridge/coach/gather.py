@@ -1,0 +1,197 @@
+"""Gathers what a question may be answered from: stored sessions, circuits, laps, lessons."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from runtime.bridge.analysis import drive as pure
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.driver import DriverSession
+from runtime.bridge.analysis.incidents import ASSISTS, Active, activity
+from runtime.bridge.analysis.reference import ReferenceBook
+from runtime.bridge.coach.lessons import Lessons
+from runtime.bridge.coach.need import Need, NeedKind
+from runtime.bridge.coach.scene import Outing, Scene, Session
+from runtime.bridge.coach.understanding.slots import CornerNames, Names
+from runtime.bridge.errors import NoCompleteLap
+from runtime.bridge.session.definitions import QUANTITIES, find_missing
+from runtime.bridge.storage.derived import Analyses, LapBook, Scope
+from runtime.bridge.storage.errors import NoRows
+from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.track.model import Corner, Track, phase_at
+
+MOST_SESSIONS: Final = 200
+"""The newest, that other drivers and earlier sessions are looked for in."""
+MOST_RIVALS: Final = 8
+RIVAL_NEEDS: Final[frozenset[NeedKind]] = frozenset(
+    {"rival_gap", "rival_where", "rival_how", "rival_car", "rival_spread"}
+)
+"""Needs that other drivers' laps are read for, though none is named."""
+
+
+def local_hour() -> int:
+    """Of the machine's own clock."""
+    return datetime.now().astimezone().hour
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a session before it is known what is asked."""
+
+    scene: Scene
+    names: Names
+    row: SessionRow | None = None
+    others: tuple[SessionRow, ...] = ()
+    """The best session of each other driver on the circuit, the quickest first."""
+
+
+@dataclass(frozen=True)
+class Gathering:
+    """The parts of the bridge that answers come from."""
+
+    store: Store
+    book: LapBook
+    analyses: Analyses
+    references: ReferenceBook
+    active_track: Track | None
+    lessons: Lessons = field(default_factory=Lessons)
+    hour: Callable[[], int] = local_hour
+
+    async def look(self, session_id: str, driver_id: str, hour: int | None = None) -> Known:
+        """The scene without other drivers' laps, and what can be named in a question.
+
+        *hour* is that of the local day, now where it is None.
+        """
+        hour = self.hour() if hour is None else hour
+        row = self.store.session(session_id) if session_id else None
+        drive = await self._drive(row) if row is not None else None
+        track = drive.track if drive is not None else await self._track(row)
+        driver = (row.driver or driver_id if row is not None else driver_id).strip()
+        place = await self.book.place(row) if row is not None else track.id if track else ""
+        near = await self._sessions_at(place)
+        earlier = [one for one in near if row is not None and one.started_at < row.started_at]
+        scene = Scene(
+            driver=driver,
+            outing=Outing(_session(row), drive) if row is not None and drive is not None else None,
+            without_laps=row is not None and drive is None,
+            track=track,
+            earlier=await self._summaries(one for one in earlier if _same(one.driver, driver)),
+            references=self.references.current(),
+            assisted=await self._assisted(row) if drive is not None and row is not None else (),
+            conditions=_notes(hour, track),
+            lessons=self.lessons.titles,
+            now_hour=hour,
+            missing=await self._missing(row) if drive is not None and row is not None else (),
+        )
+        others = await self._others(one for one in near if not _same(one.driver, driver))
+        rivals = tuple(one.driver or "" for one in others)
+        return Known(scene, _names(scene, rivals), row, others)
+
+    async def meet(self, known: Known, needs: Iterable[Need]) -> Scene:
+        """The scene with the laps of the other drivers that the *needs* are about."""
+        needs = tuple(needs)
+        named = {name for need in needs for name in need.slots.drivers}
+        wanted = [one for one in known.others if one.driver in named]
+        if not wanted and any(need.kind in RIVAL_NEEDS for need in needs):
+            wanted = list(known.others)
+        rivals = {}
+        for row in wanted[:MOST_RIVALS]:
+            drive = await self._drive(row)
+            if drive is not None:
+                rivals[row.driver or ""] = Outing(_session(row), drive)
+        return replace(known.scene, rivals=rivals)
+
+    async def _drive(self, row: SessionRow) -> Drive | None:
+        """The session on its circuit; None where it has no complete lap."""
+        try:
+            return await self.analyses.drive(row, Scope())
+        except (NoCompleteLap, NoRows):
+            return None
+
+    async def _track(self, row: SessionRow | None) -> Track | None:
+        return self.active_track if row is None else (await self.book.circuit(row)).track
+
+    async def _missing(self, row: SessionRow) -> tuple[str, ...]:
+        return await self.analyses.of(row, Scope(), find_lacking)
+
+    async def _assisted(self, row: SessionRow) -> tuple[Active, ...]:
+        """When assistance systems worked in a session."""
+        recorded = {signal.name for signal in self.store.registry()}
+        names = [name for name in ASSISTS if name in recorded]
+        return activity(await self.store.read_signals(row.session_id, names)) if names else ()
+
+    async def _sessions_at(self, place: str) -> list[SessionRow]:
+        """The newest sessions with telemetry at a place of the book, by their start."""
+        if not place:
+            return []
+        rows = [row for row in self.store.sessions() if row.n_frames and (row.driver or "").strip()]
+        rows.sort(key=lambda row: (row.started_at, row.session_id))
+        newest = rows[-MOST_SESSIONS:]
+        return [row for row in newest if await self.book.place(row) == place]
+
+    async def _summaries(self, rows: Iterable[SessionRow]) -> tuple[DriverSession, ...]:
+        found = [(row, await self.book.seen(row)) for row in rows]
+        return tuple(
+            DriverSession(row.session_id, row.started_at, summary)
+            for row, summary in found
+            if summary is not None
+        )
+
+    async def _others(self, rows: Iterable[SessionRow]) -> tuple[SessionRow, ...]:
+        """The best session of each driver, the quickest driver first."""
+        best: dict[str, tuple[float, SessionRow]] = {}
+        for row in rows:
+            summary = await self.book.seen(row)
+            if summary is None or summary.best_s is None:
+                continue
+            key = (row.driver or "").strip().casefold()
+            if key not in best or summary.best_s < best[key][0]:
+                best[key] = (summary.best_s, row)
+        return tuple(row for _, row in sorted(best.values(), key=lambda pair: pair[0]))
+
+
+def find_lacking(drive: Drive) -> tuple[str, ...]:
+    """The quantities that a session did not record."""
+    return find_missing(drive.series, tuple(QUANTITIES))
+
+
+def _names(scene: Scene, rivals: tuple[str, ...]) -> Names:
+    """What can be named: the parts of the circuit, the laps, the drivers."""
+    drive = scene.outing.drive if scene.outing is not None else None
+    corners: tuple[Corner, ...] = tuple(scene.track.in_lap_order()) if scene.track else ()
+    sectors = tuple(one.name for one in scene.track.sectors) if scene.track else ()
+    straights = tuple(one.name for one in scene.track.straights) if scene.track else ()
+    if drive is not None:
+        try:
+            corners = drive.corners
+            straights = tuple(one.name for one in drive.straights)
+        except pure.NoGeometry:
+            corners = ()
+        sectors = tuple(one.name for one in drive.sectors)
+    return Names(
+        tuple(CornerNames(one.name, one.number, one.nicknames, one.severity) for one in corners),
+        tuple(lap.number or 0 for lap in drive.counted) if drive is not None else (),
+        sectors,
+        straights,
+        scene.driver,
+        rivals,
+    )
+
+
+def _notes(hour: int, track: Track | None) -> dict[str, float | str]:
+    """What the circuit's file notes of the hour; nothing without one."""
+    if track is None or not track.weather_phases:
+        return {}
+    phase = phase_at(hour, track)
+    return {"phase": phase.id, "surface": phase.surface_state, "note": phase.coaching_note}
+
+
+def _session(row: SessionRow) -> Session:
+    level = row.driver_level or ""
+    return Session(row.session_id, row.driver or "", row.car or "", row.started_at, level)
+
+
+def _same(driver: str | None, other: str) -> bool:
+    return (driver or "").strip().casefold() == other.strip().casefold()

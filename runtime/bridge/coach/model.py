@@ -1,0 +1,506 @@
+"""Asks the language-model server over HTTP, so that whatever it does every call ends soon."""
+
+import asyncio
+import json
+import logging
+import math
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias, TypedDict
+
+import aiohttp
+import numpy as np
+
+from runtime.bridge.session.recording import Numbers
+from runtime.bridge.storage.coaching import ModelCall
+from runtime.web.errors import ApiError
+
+log = logging.getLogger(__name__)
+
+Role: TypeAlias = Literal["brief", "cue", "debrief", "ask", "score"]
+Mode: TypeAlias = Literal["pre_brief", "during_drive", "post_session"]
+Reason: TypeAlias = Literal[
+    "off", "busy", "model_unreachable", "timeout", "bad_reply", "empty", "too_long", "ungrounded"
+]
+
+CONNECT_S: Final = 2.0
+FIRST_BYTE_SHARE: Final = 0.7
+"""Of the whole time: so long may pass between two bytes, the first among them."""
+PROBE_S: Final = 15.0
+EMBED_S: Final = 1.5
+MOST_CHARS: Final = 6000
+"""Of an answer; a model that babbles on is cut off."""
+MOST_TOKENS: Final = 480
+CAPABLE: Final = 1_000_000_000
+"""A model of fewer parameters follows no instruction well enough."""
+WAITING: Final = 4
+"""Calls behind the one at work; further ones are refused."""
+BATCH: Final = 64
+"""Texts of one request for vectors."""
+KEPT: Final = 4096
+"""Vectors kept, by text."""
+BYTES_A_CHAR: Final = 12
+"""JSON may write one character so long."""
+OVERHEAD: Final = 64 * 1024
+LISTED_BYTES: Final = 1 << 20
+VECTOR_BYTES: Final = 8 << 20
+AGENT: Final = "paddock-bridge"
+
+
+class Message(TypedDict):
+    """One message of a chat."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Endpoint(NamedTuple):
+    """An OpenAI-compatible server; an empty *url* is none."""
+
+    url: str
+    model: str = ""
+    """Empty: the first that it lists."""
+    key: str = ""
+    timeout_s: float = 30.0
+
+    @property
+    def base(self) -> str:
+        """The address that paths are put behind."""
+        return self.url.rstrip("/")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Of every request."""
+        key = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        return {"User-Agent": AGENT, "Accept-Encoding": "identity", **key}
+
+
+class ModelState(NamedTuple):
+    """What is known of the model server without asking it."""
+
+    up: bool
+    url: str | None
+    model: str | None
+
+    @property
+    def transport(self) -> Literal["http", "none"]:
+        """How it is reached."""
+        return "http" if self.url else "none"
+
+
+class ModelFailed(Exception):
+    """No text came; *reason* goes into the figures, *detail* says more where there is more."""
+
+    def __init__(self, reason: Reason, detail: str | None = None) -> None:
+        super().__init__(detail or reason)
+        self.reason: Reason = reason
+        self.detail = detail
+
+
+class BadReply(ValueError):
+    """What came is no answer; the text says why."""
+
+
+class LaneFull(Exception):
+    """Too many calls are waiting already, or the wait was too long."""
+
+
+class Lane:
+    """Lets one in at a time; *waiting* more stand behind it in order, and no further one."""
+
+    def __init__(self, waiting: int = WAITING) -> None:
+        self._most = waiting
+        self._lock = asyncio.Lock()
+        self._inside = 0
+        """At work and waiting."""
+
+    @asynccontextmanager
+    async def turn(self, patience_s: float) -> AsyncIterator[None]:
+        """Wait for the turn, *patience_s* at most. Raises `LaneFull`."""
+        if self._inside > self._most:
+            raise LaneFull
+        self._inside += 1
+        try:
+            try:
+                async with asyncio.timeout(patience_s):
+                    await self._lock.acquire()
+            except TimeoutError as late:
+                raise LaneFull from late
+            try:
+                yield
+            finally:
+                self._lock.release()
+        finally:
+            self._inside -= 1
+
+
+class Listed(NamedTuple):
+    """A model that a server offers."""
+
+    id: str
+    params: int | None
+    """How many numbers it is made of; None where the server does not say."""
+    embeds: bool
+    """Whether it makes vectors of texts, and no texts."""
+
+
+Record: TypeAlias = Callable[[ModelCall], Awaitable[None]]
+"""Takes note of a call; what it raises is logged."""
+Schema: TypeAlias = Mapping[str, object]
+
+
+@dataclass
+class Call:
+    """One call, on its way. Leaving the block of `ModelClient.call` takes note of it."""
+
+    client: "ModelClient"
+    messages: Sequence[Message]
+    row: ModelCall
+    timeout_s: float
+    max_tokens: int
+    max_chars: int
+    schema: Schema | None = None
+    deadline: float = math.inf
+    """Of the loop's clock: waiting for the turn counts."""
+
+    async def text(self) -> str:
+        """The whole answer. Raises `ModelFailed`."""
+        self.deadline = asyncio.get_running_loop().time() + self.timeout_s
+        try:
+            async with self.client.lane.turn(self.timeout_s), asyncio.timeout_at(self.deadline):
+                text, truncated = await self.client.fetch(self)
+        except LaneFull as full:
+            raise ModelFailed("busy") from full
+        except BadReply as problem:
+            raise ModelFailed("bad_reply", str(problem)) from problem
+        except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError) as problem:
+            self.client.up = False
+            raise ModelFailed("model_unreachable", type(problem).__name__) from problem
+        except TimeoutError as late:
+            raise ModelFailed("timeout") from late
+        except (aiohttp.ClientError, ValueError, OSError) as problem:
+            raise ModelFailed("bad_reply", type(problem).__name__) from problem
+        self.row = replace(self.row, completion_chars=len(text), truncated=truncated)
+        if len(text) > self.max_chars:
+            raise ModelFailed("too_long")
+        if not text.strip():
+            raise ModelFailed("empty")
+        return text
+
+    def fell_back(self, reason: Reason, detail: str | None = None) -> None:
+        """The caller does without the model's text."""
+        self.row = replace(self.row, fell_back=True, reason=reason, error=detail)
+
+    def felt(self, emotion: str) -> None:
+        """The mood of what the caller took."""
+        self.row = replace(self.row, emotion=emotion)
+
+
+class ModelClient:
+    """Calls to one model server: one at a time, a few waiting, the others refused at once.
+
+    Nothing here raises but `ModelFailed`, and no call lasts longer than its time. *record* takes
+    note of each call, of those too that never left. With *prompt_log* every prompt and answer is
+    written there, a JSON object a line.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        record: Record,
+        *,
+        lane: Lane | None = None,
+        prompt_log: Path | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.lane = lane or Lane()
+        self.up = False
+        """Whether the server answered when it was asked last."""
+        self._record = record
+        self._prompt_log = prompt_log
+        self._listed: tuple[Listed, ...] = ()
+        self._vectors: OrderedDict[str, Numbers] = OrderedDict()
+        self._http: aiohttp.ClientSession | None = None
+        self._probing: asyncio.Task[None] | None = None
+        self._noting: set[asyncio.Task[None]] = set()
+
+    @property
+    def state(self) -> ModelState:
+        """What the last probe or call found; costs nothing."""
+        return ModelState(self.up, self.endpoint.url or None, self._model or None)
+
+    def start(self) -> None:
+        """Begin to look, now and then, whether the server answers."""
+        if self.endpoint.url:
+            self._probing = asyncio.create_task(self._probe_for_ever())
+
+    async def close(self) -> None:
+        """End every connection; what is to be noted is noted."""
+        if self._probing is not None:
+            self._probing.cancel()
+            await asyncio.wait([self._probing])
+        if self._noting:
+            await asyncio.wait(self._noting)
+        if self._http is not None:
+            await self._http.close()
+
+    @asynccontextmanager
+    async def call(
+        self,
+        role: Role,
+        mode: Mode,
+        messages: Sequence[Message],
+        *,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+        max_tokens: int = MOST_TOKENS,
+        max_chars: int = MOST_CHARS,
+        schema: Schema | None = None,
+    ) -> AsyncIterator[Call]:
+        """A call, of which note is taken when the block is left, however that happens.
+
+        With a JSON *schema* the server is asked to answer in that form. A `ModelFailed` that
+        leaves the block goes on; caught inside it must be told to `Call.fell_back`.
+        """
+        row = ModelCall(
+            role=role,
+            mode=mode,
+            ts=int(time.time() * 1000),
+            session_id=session_id,
+            backend="http" if self.endpoint.url else "none",
+            prompt_chars=sum(len(message["content"]) for message in messages),
+        )
+        limit = self.endpoint.timeout_s if timeout_s is None else timeout_s
+        call = Call(self, messages, row, limit, max_tokens, max_chars, schema)
+        began = time.monotonic()
+        try:
+            yield call
+        except ModelFailed as failed:
+            call.fell_back(failed.reason, failed.detail)
+            raise
+        except (asyncio.CancelledError, GeneratorExit):
+            call.row = replace(call.row, error="cancelled")
+            raise
+        finally:
+            passed = (time.monotonic() - began) * 1000
+            await self._note(replace(call.row, latency_ms=round(passed, 3)))
+
+    async def fetch(self, call: Call) -> tuple[str, bool]:
+        """The text of an answer, and whether the server stopped it for its length."""
+        if not self.endpoint.url:
+            raise ModelFailed("off")
+        if not self._model and not await self.probe():
+            raise ModelFailed("model_unreachable")
+        asked: dict[str, object] = {
+            "model": self._model,
+            "messages": list(call.messages),
+            "stream": False,
+            "temperature": 0.0,
+            "max_completion_tokens": call.max_tokens,
+        }
+        if call.schema is not None:
+            form = {"name": "answer", "strict": True, "schema": call.schema}
+            asked["response_format"] = {"type": "json_schema", "json_schema": form}
+        limit = OVERHEAD + BYTES_A_CHAR * call.max_chars
+        body = await self._send("POST", "/chat/completions", limit, asked, call.timeout_s)
+        self.up = True
+        if self._prompt_log is not None:
+            line = _prompt_line(call.row, self._model, call.messages, body)
+            await asyncio.to_thread(_append, self._prompt_log, line)
+        return read_reply(body)
+
+    async def is_capable(self) -> bool:
+        """Whether the model can follow instructions, as far as its server says how large it is."""
+        if not self.endpoint.url or (not self._listed and not await self.probe()):
+            return False
+        params = next((one.params for one in self._listed if one.id == self._model), None)
+        return params is None or params >= CAPABLE
+
+    async def embeddings(self, texts: Sequence[str], timeout_s: float = EMBED_S) -> Numbers | None:
+        """A vector a text, in rows; None where the server has no such model or is too slow.
+
+        Vectors that were once made are kept: those of the example sentences are made once.
+        """
+        lacking = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        try:
+            async with asyncio.timeout(timeout_s):
+                if lacking and not self._embedder and not await self.probe():
+                    return None
+                for at in range(0, len(lacking) if self._embedder else 0, BATCH):
+                    await self._embed(lacking[at : at + BATCH])
+        except (aiohttp.ClientError, TimeoutError, ValueError, OSError, ModelFailed):
+            return None
+        if not texts or any(text not in self._vectors for text in texts):
+            return None
+        for text in dict.fromkeys(texts):
+            self._vectors.move_to_end(text)
+        rows = [self._vectors[text] for text in texts]
+        while len(self._vectors) > max(KEPT, len(rows)):
+            self._vectors.popitem(last=False)
+        return np.stack(rows)
+
+    async def probe(self) -> bool:
+        """Whether the server lists its models, and which; 2 s at most."""
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                self._listed = read_models(await self._send("GET", "/models", LISTED_BYTES))
+            self.up = True
+        except (aiohttp.ClientError, TimeoutError, ValueError, OSError, ModelFailed):
+            self.up = False
+        return self.up
+
+    @property
+    def _model(self) -> str:
+        chats = (one.id for one in self._listed if not one.embeds)
+        return self.endpoint.model or next(chats, "")
+
+    @property
+    def _embedder(self) -> str:
+        return next((one.id for one in self._listed if one.embeds), "")
+
+    async def _embed(self, texts: Sequence[str]) -> None:
+        asked = {"model": self._embedder, "input": list(texts)}
+        vectors = read_vectors(await self._send("POST", "/embeddings", VECTOR_BYTES, asked))
+        if len(vectors) != len(texts):
+            raise BadReply("not one vector a text")
+        self._vectors.update(zip(texts, vectors, strict=True))
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        limit: int,
+        asked: object = None,
+        timeout_s: float = CONNECT_S,
+    ) -> bytes:
+        """The body of an answer. Raises `ModelFailed` where it is no good or over *limit* bytes."""
+        if not self.endpoint.url:
+            raise ModelFailed("off")
+        if self._http is None:
+            # A connection that was cut may not be used again, so none is kept.
+            connector = aiohttp.TCPConnector(force_close=True)
+            self._http = aiohttp.ClientSession(
+                connector=connector, auto_decompress=False, trust_env=False
+            )
+        patience = aiohttp.ClientTimeout(
+            total=None,
+            sock_connect=CONNECT_S,
+            sock_read=max(FIRST_BYTE_SHARE * timeout_s, 0.05),
+        )
+        async with self._http.request(
+            method,
+            f"{self.endpoint.base}{path}",
+            json=asked,
+            headers=self.endpoint.headers,
+            allow_redirects=False,
+            timeout=patience,
+        ) as response:
+            if response.status != 200:
+                raise ModelFailed("bad_reply", f"status {response.status}")
+            parts, total = [], 0
+            async for chunk in response.content.iter_any():
+                total += len(chunk)
+                if total > limit:
+                    raise ModelFailed("too_long")
+                parts.append(chunk)
+        return b"".join(parts)
+
+    async def _probe_for_ever(self) -> None:
+        while True:
+            await self.probe()
+            await asyncio.sleep(PROBE_S)
+
+    async def _note(self, row: ModelCall) -> None:
+        """Take note, even of a call that was cancelled, which must not wait."""
+        task = asyncio.create_task(self._recorded(row))
+        self._noting.add(task)
+        task.add_done_callback(self._noting.discard)
+        if row.error != "cancelled":
+            await asyncio.shield(task)
+
+    async def _recorded(self, row: ModelCall) -> None:
+        try:
+            await self._record(row)
+        except ApiError as problem:  # figures are worth no failed answer
+            log.warning("a call of the model was not noted: %s", problem)
+
+
+def read_reply(body: bytes) -> tuple[str, bool]:
+    """The text of an answer, and whether it was cut for its length. Raises `BadReply`."""
+    choices = _object(body).get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    text = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(choice, dict) or not isinstance(text, str):
+        raise BadReply("the answer has no text")
+    kept = text.encode("utf-8", "ignore").decode()  # without half surrogates
+    clean = "".join(letter for letter in kept if letter.isprintable() or letter in "\n\t")
+    return clean, choice.get("finish_reason") == "length"
+
+
+def read_models(body: bytes) -> tuple[Listed, ...]:
+    """The models that a server lists, in its order. Raises `BadReply`."""
+    listed = []
+    for model in _data(body):
+        meta = model.get("meta")
+        known = meta if isinstance(meta, dict) else {}
+        params = known.get("n_params")
+        if isinstance(model.get("id"), str):
+            size = params if isinstance(params, int) else None
+            listed.append(Listed(str(model["id"]), size, known.get("kind") == "embedding"))
+    return tuple(listed)
+
+
+def read_vectors(body: bytes) -> Numbers:
+    """The vectors of an answer, in the order of its texts. Raises ValueError."""
+    vectors = [one.get("embedding") for one in _data(body)]
+    try:
+        rows = np.asarray(vectors, dtype=np.float64)
+    except TypeError as problem:
+        raise BadReply("the answer has no vectors") from problem
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise BadReply("the answer has no vectors")
+    return rows
+
+
+def _data(body: bytes) -> list[dict[str, object]]:
+    data = _object(body).get("data")
+    if not isinstance(data, list):
+        raise BadReply("the answer has no data")
+    return [one for one in data if isinstance(one, dict)]
+
+
+def _object(body: bytes) -> dict[str, object]:
+    try:
+        whole = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadReply("the answer is no JSON") from error
+    if not isinstance(whole, dict):
+        raise BadReply("the answer is no JSON object")
+    return whole
+
+
+def _prompt_line(row: ModelCall, model: str, messages: Sequence[Message], body: bytes) -> str:
+    """One call as a JSON object on a line, for those who tune prompts."""
+    line = {
+        "ts": round(time.time(), 3),
+        "role": row.role,
+        "session_id": row.session_id,
+        "model": model,
+        "messages": [dict(message) for message in messages],
+        "answer": body.decode("utf-8", "replace"),
+    }
+    return json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def _append(path: Path, line: str) -> None:
+    """Write a line behind the others; one that cannot be written is lost, and the log says so."""
+    try:
+        with path.open("a", encoding="utf-8") as out:
+            out.write(line)
+    except OSError as problem:
+        log.warning("the prompt log cannot be written: %s", problem.strerror)

@@ -1,0 +1,202 @@
+"""What a question asks for: its kind, and the things that it names; pure values."""
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from runtime.bridge.coach.fact import Value
+
+Language: TypeAlias = Literal["en", "de", "fr", "es"]
+Units: TypeAlias = Literal["metric", "imperial"]
+LapWord: TypeAlias = Literal["best", "second", "slowest", "last", "first", "each"]
+Lap: TypeAlias = int | LapWord
+
+NeedKind: TypeAlias = Literal[
+    # laps
+    "best_lap",  # which lap was the best, and its time
+    "lap_time",  # the time of a named lap, of the last, of the slowest
+    "lap_list",  # every lap with its time
+    "lap_count",  # how many laps there are, and which of them count
+    "lap_average",  # mean or median, with laps left out where that is asked
+    "lap_spread",  # how steady the lap times were
+    "lap_luck",  # how far the best lap stands out from the others
+    "lap_compare",  # two laps beside each other
+    "lap_explain",  # what happened on a lap, why it was slow
+    "lap_trend",  # quicker or slower through the session, and why that cannot be parted
+    "ideal_lap",  # the best parts put together
+    "ideal_honest",  # whether that could really be driven
+    "theory",  # what the circuit's file says is possible, and how far off
+    "sector_times",  # times of a sector or of all
+    "sector_rank",  # the best or the worst sector
+    "sector_explain",  # why a sector is slow
+    # corners and channels
+    "measure",  # a quantity at a place: slot `quantity`, `spot`, `order`, laps, corners
+    "measure_rank",  # in which corner (or on which lap) a quantity is largest or smallest
+    "measure_judge",  # whether a quantity is too early, late, high, low against a reference
+    "claim",  # the driver says that something was so; it is checked and corrected
+    "corner_review",  # how a corner went
+    "corner_explain",  # where a corner's time goes
+    "corner_advice",  # what to do in a corner
+    "corner_spread",  # the least, or most, repeatable corner; or of a named one
+    "loss_rank",  # where the most time is lost
+    "strength",  # what was good
+    "trail_brake",  # how the brake is let go
+    "coasting",  # how long, and where
+    "grip",  # how much of the grip was used, and where there is reserve
+    "balance",  # whether it slides, and whether that is the driver or the car
+    "incidents",  # spins, moments off the line
+    "incident_explain",  # what steering, throttle and lateral g did there
+    "choice",  # one of two things to work on: brake later, or the exit
+    "what_if",  # what a change would bring
+    "resolution",  # how fine positions and times can be told apart
+    # other drivers, earlier sessions
+    "rival_gap",  # who is quicker, and by how much
+    "rival_where",  # where the gap lies
+    "rival_how",  # what the other does differently
+    "rival_car",  # whether it is the car
+    "rival_spread",  # who is steadier
+    "progress",  # against the last session, or over the sessions
+    "no_progress",  # what has not got better
+    "improved",  # what got better within or over sessions
+    # what next
+    "tips",  # the one thing that is worth most, with its measure: "any tips?", "what next?"
+    "target",  # how to see that it worked
+    "drill",  # an exercise for it
+    "run_plan",  # how to use the minutes or laps that are left
+    "traffic",  # the plan when others are in the way
+    "lap_goal",  # a lap time to aim for
+    "summary",  # how the session went
+    "brief",  # what matters before the session
+    "voice_script",  # short lines to be read out in the car
+    "mood",  # the driver, or whoever they look after, is down
+    # the circuit and the day
+    "circuit",  # its name, length, corners, direction
+    "danger",  # what is dangerous on it
+    "conditions",  # weather, surface; nothing that is not recorded
+    "wet",  # how to drive in the rain
+    # knowledge
+    "explain",  # what a term means: slot `concept`
+    "lesson",  # which lesson teaches it
+    # what is not recorded, and talk
+    "unrecorded",  # gear, tyre temperature, fuel, heart rate …: slot `quantity` says which
+    "video",  # which lap to show
+    "greeting",
+    "thanks",
+    "who",  # whether this is a person
+    "abilities",  # what can be asked
+    "style",  # shorter please, another language, other units
+    "off_topic",  # what has nothing to do with driving data
+    "speed_of_coach",  # agents, latency, traces
+    "query",  # an SQL statement
+]
+
+Quantity: TypeAlias = Literal[
+    "speed",
+    "brake_point",
+    "brake_pressure",
+    "brake_release",
+    "brake_rate",
+    "brake_time",
+    "brake_g",
+    "throttle",
+    "throttle_point",
+    "full_throttle",
+    "accel_g",
+    "lateral_g",
+    "total_g",
+    "steering",
+    "corrections",
+    "coasting",
+    "rpm",
+    "time",
+    "yaw_rate",
+    # never recorded by these loggers, or not yet: see `facts/unrecorded.py`
+    "gear",
+    "fuel",
+    "heart_rate",
+    "tyre_temperature",
+    "tyre_pressure",
+    "brake_temperature",
+    "pedal_travel",
+    "slip_angle",
+    "oil",
+    "water",
+    "traffic",
+    "track_edge",
+    "stress",
+    "eyes",
+    "ride_height",
+    "tyre_wear",
+]
+Spot: TypeAlias = Literal["entry", "apex", "exit", "straight", "lap", "before", "after"]
+Order: TypeAlias = Literal[
+    "most", "least", "mean", "each", "early", "late", "high", "low", "more", "fewer", "total"
+]
+
+
+class Strange(NamedTuple):
+    """Something named that this circuit or session does not have; the answer puts it right."""
+
+    kind: Literal["corner", "lap", "sector", "straight", "driver"]
+    text: str
+    """As the driver said it."""
+
+
+@dataclass(frozen=True)
+class Slots:
+    """What a question names; names are those of the circuit and the sessions."""
+
+    corners: tuple[str, ...] = ()
+    laps: tuple[Lap, ...] = ()
+    without: tuple[Lap, ...] = ()
+    """Laps to be left out."""
+    sectors: tuple[int, ...] = ()
+    straights: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
+    """Other drivers with a session here, not the one who asks."""
+    strange: tuple[Strange, ...] = ()
+    quantity: Quantity | None = None
+    spot: Spot | None = None
+    order: Order | None = None
+    amounts: tuple[Value, ...] = ()
+    """Numbers with units that are no lap, corner or sector: 3 mph (km/h), 20 minutes (s), 1:50;
+    a count of laps has no unit."""
+    concept: str | None = None
+    """A term of the glossary."""
+    why: bool = False
+    """Whether the reason is asked for."""
+    where: bool = False
+    claims: bool = False
+    """Whether the driver says that it was so: "… wasn't I", "oder?"."""
+    negated: bool = False
+    all_laps: bool = False
+    """"Every lap", "each", "always"."""
+    person: Literal["you", "third"] = "you"
+    """Who is spoken of: the one who asks, or a driver that somebody else asks for."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """One thing that is asked for."""
+
+    kind: NeedKind
+    slots: Slots = field(default_factory=Slots)
+    score: float = 1.0
+    """How sure the understanding is, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was made of a question."""
+
+    text: str
+    language: Language = "en"
+    units: Units | None = None
+    """Where the question asks for them; None: the driver's own."""
+    hazard: str | None = None
+    """A key of `hazards`: it is answered before, and often instead of, everything else."""
+    needs: tuple[Need, ...] = ()
+    """At most two, in the order asked; empty where it was not understood."""
+    suggestions: tuple[Need, ...] = ()
+    """What may have been meant, where it was not understood: two or three."""
+    used: tuple[str, ...] = ()
+    """Where the understanding comes from: ngrams, embeddings, slots, last, intent."""

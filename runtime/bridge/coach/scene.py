@@ -1,0 +1,68 @@
+"""All that the facts of an answer may come from, gathered before: pure functions read it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.driver import DriverSession
+from runtime.bridge.analysis.incidents import Active
+from runtime.bridge.analysis.reference import NONE, References
+from runtime.bridge.coach.fact import Fact
+from runtime.bridge.coach.need import NeedKind, Slots
+from runtime.bridge.track.model import Track
+
+
+class Session(NamedTuple):
+    """A session of somebody."""
+
+    id: str
+    driver: str
+    car: str
+    started_at: int
+    """Unix milliseconds."""
+    level: str = ""
+
+
+@dataclass(frozen=True)
+class Outing:
+    """A session with its drive."""
+
+    session: Session
+    drive: Drive
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is known when a question is asked."""
+
+    driver: str = ""
+    """Who asks, or who is asked about."""
+    outing: Outing | None = None
+    """The session that is asked about; None: none was named, or it has no complete lap."""
+    without_laps: bool = False
+    """Whether a session was named that has no complete lap."""
+    track: Track | None = None
+    """The circuit on file; None: the session's circuit is not on file."""
+    rivals: Mapping[str, Outing] = field(default_factory=dict)
+    """The best session of each other driver on this circuit, by driver."""
+    earlier: tuple[DriverSession, ...] = ()
+    """The driver's sessions on this circuit before this one, oldest first."""
+    references: References = NONE
+    assisted: tuple[Active, ...] = ()
+    """When assistance systems worked."""
+    conditions: Mapping[str, float | str] = field(default_factory=dict)
+    """Weather notes of the session, as far as there are any."""
+    lessons: Mapping[str, str] = field(default_factory=dict)
+    """Titles of the course's lessons by concept."""
+    now_hour: int = 12
+    """Of the local day."""
+    answer_times: tuple[float, ...] = ()
+    """Seconds that the last answers took."""
+    missing: tuple[str, ...] = ()
+    """Quantities (`session.definitions.QUANTITIES`) that the session did not record."""
+
+
+Teller: TypeAlias = Callable[[Scene, Slots], tuple[Fact, ...]]
+"""Gives the facts that a need asks for: the leading one first, at most four."""
+Tellers: TypeAlias = Mapping[NeedKind, Teller]

@@ -1,0 +1,96 @@
+"""What a grader elsewhere is told of a session, and what it answers; pure.
+
+Only sums leave the machine: no position, no name, no time of day.
+"""
+
+import json
+import re
+from typing import Final, NamedTuple, TypeAlias
+
+from runtime.bridge.analysis.corners import consistency
+from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.highlights import highlights
+from runtime.bridge.analysis.laps import ideal_lap, lap_time_table
+from runtime.bridge.analysis.reference import NONE, References
+from runtime.bridge.analysis.stats import stats
+from runtime.bridge.coach.model import Message
+
+LONGEST_WHY: Final = 1000
+MOST_LAPS: Final = 40
+USUAL_FOCUS: Final = "overall pace and consistency"
+_OBJECT: Final = re.compile(r"\{.*\}", re.DOTALL)
+Json: TypeAlias = dict[str, object]
+
+
+class BadGrade(ValueError):
+    """The reply holds no grade."""
+
+
+class Verdict(NamedTuple):
+    """A grade with its reason."""
+
+    score: int
+    """0 to 100."""
+    why: str
+
+
+def add_up(drive: Drive, references: References = NONE) -> Json:
+    """The session in sums; corners have numbers instead of names."""
+    numbers, laps, ideal = stats(drive), lap_time_table(drive), ideal_lap(drive)
+    known: Json = {
+        "laps": numbers.n_laps,
+        "best_lap_s": round(laps.best_lap_s, 3),
+        "lap_times_s": [round(one.lap_time_s, 3) for one in laps.laps][:MOST_LAPS],
+        "top_speed_kmh": _round(numbers.top_speed_kmh, 1),
+        "max_combo_g": _round(numbers.max_combo_g, 2),
+        "max_brake_bar": _round(numbers.max_brake_bar, 1),
+        "ideal_gain_s": _round(ideal.sectors.gain_s, 3),
+        "incidents": sum(one.category == "incident" for one in highlights(drive, references)),
+    }
+    try:
+        card, spread = scorecard(drive, references), consistency(drive)
+    except NoGeometry:
+        return known
+    known["corners"] = [
+        {
+            "corner": at,
+            "grade": one.letter,
+            "score": _round(one.score.total, 3) if one.score else None,
+            "time_lost_s": _round(one.delta_time_s, 3),
+            "causes": [cause.cause for cause in one.causes],
+        }
+        for at, one in enumerate(card.corners, start=1)
+    ]
+    known["lap_time_std_s"] = round(spread.lap_time_std, 3)
+    return known
+
+
+def score_prompt(known: Json, focus: str, level: str) -> list[Message]:
+    """Ask for a grade."""
+    system = (
+        "You grade the driving of a track session from its figures. Answer with one JSON object "
+        'and nothing else: {"score": whole number from 0 to 100, "why": "one or two sentences"}.'
+    )
+    user = json.dumps({"focus": focus, "driver_level": level, "session": known})
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+
+
+def read_grade(text: str) -> Verdict:
+    """The grade in a reply, pulled into 0 to 100. Raises `BadGrade`."""
+    found = _OBJECT.search(text)
+    try:
+        given = json.loads(found.group()) if found else None
+    except (ValueError, RecursionError) as error:
+        raise BadGrade("the grade is no JSON") from error
+    score = given.get("score") if isinstance(given, dict) else None
+    why = given.get("why") if isinstance(given, dict) else None
+    if isinstance(score, bool) or not isinstance(score, int | float) or score != score:
+        raise BadGrade("the reply has no score")
+    if not isinstance(why, str) or not why.strip():
+        raise BadGrade("the reply gives no reason")
+    return Verdict(round(min(max(score, 0), 100)), why.strip()[:LONGEST_WHY])
+
+
+def _round(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)

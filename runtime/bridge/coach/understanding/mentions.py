@@ -1,0 +1,463 @@
+"""Finds what a question names: corners, laps, sectors, straights, drivers, times and amounts.
+
+The words stand in ``words/<language>.yaml``, those that all languages share in ``words/all.yaml``.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from runtime.bridge.coach.fact import Unit, Value
+from runtime.bridge.coach.need import Language, Strange
+from runtime.bridge.coach.understanding.phrases import (
+    CONTRACTED,
+    Pattern,
+    compile_phrases,
+    read_yaml,
+    strip_accents,
+)
+
+FOLDER: Final = Path(__file__).parent / "words"
+LONGEST: Final = 500
+"""Words and marks of a text that are read."""
+ALIKE: Final = 0.82
+"""How alike a misspelt nickname must be to the name, from 0 to 1."""
+RATHER_ALIKE: Final = 0.6
+"""The same for a straight, whose name stands beside the word straight."""
+SEVERITY: Final[Mapping[str, int]] = {"hairpin": 1, "kink": 6}
+FACTORS: Final[Mapping[str, tuple[float, Unit]]] = {
+    "mph": (1.609344, "km/h"),
+    "km/h": (1, "km/h"),
+    "m": (1, "m"),
+    "ft": (0.3048, "m"),
+    "yd": (0.9144, "m"),
+    "bar": (1, "bar"),
+    "psi": (0.0689476, "bar"),
+    "s": (1, "s"),
+    "tenth": (0.1, "s"),
+    "hundredth": (0.01, "s"),
+    "min": (60, "s"),
+    "h": (3600, "s"),
+    "g": (1, "g"),
+    "%": (1, "%"),
+    "deg": (1, "deg"),
+    "rpm": (1, "rpm"),
+}
+"""What a unit is in the unit in which the coach measures."""
+_PIECE: Final = re.compile(
+    r"\d+[:'\u2032]\d{2}(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?|[^\W\d_]+(?:['\u2019](?:t|s|m|re|ve|ll|d)\b)?"
+    r"|[^\s\w'\u2019]"
+)
+_LAP_TIME: Final = re.compile(r"(\d+)[:'\u2032](\d{2}(?:[.,]\d+)?)")
+_END: Final = frozenset(("", *",.?!;:"))
+_DASH: Final = frozenset("-\u2013\u2014")
+
+Kind: TypeAlias = Literal["corner", "lap", "sector", "straight", "driver", "amount", "time"]
+Noun: TypeAlias = Literal["corner", "lap", "sector"]
+
+
+class CornerNames(NamedTuple):
+    """What a corner is called."""
+
+    name: str
+    """As on file: Turn 4, or C4 where the circuit is not on file."""
+    number: int
+    nicknames: tuple[str, ...] = ()
+    severity: int = 0
+    """1, a hairpin, to 6, barely a bend; 0: not known."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What can be named: the circuit's places, the session's laps, the drivers."""
+
+    corners: tuple[CornerNames, ...] = ()
+    laps: tuple[int, ...] = ()
+    """Numbers of the laps, as they are shown."""
+    sectors: tuple[str, ...] = ()
+    """Names of the sectors, in order."""
+    straights: tuple[str, ...] = ()
+    asker: str = ""
+    """Who asks, or who is asked about."""
+    drivers: tuple[str, ...] = ()
+    """Other drivers with a session on this circuit."""
+
+
+class Piece(NamedTuple):
+    """A word, number or mark of the text."""
+
+    word: str
+    """In lower case, without accents and apostrophes."""
+    start: int
+    end: int
+    written: str
+
+
+class Mention(NamedTuple):
+    """Something named, by the pieces from *first* to before *end*."""
+
+    kind: Kind
+    first: int
+    end: int
+    value: str | int | Value | Strange
+    """Name of a corner, straight or driver; number of a lap or sector; an amount."""
+
+
+class Numbered(NamedTuple):
+    """A number that stands for a corner, lap or sector."""
+
+    number: int
+    first: int
+    end: int
+
+
+class Words:
+    """The words of a language, with those that all languages share."""
+
+    def __init__(self, language: Language) -> None:
+        own = read_yaml(FOLDER / f"{language}.yaml")
+        shared = read_yaml(FOLDER / "all.yaml")
+        self.numbers: Mapping[str, float] = own["numbers"]
+        self.sounds_like: Mapping[str, int] = own["sounds_like"]
+        self.ordinals: Mapping[str, int] = own["ordinals"]
+        self.lists = {
+            key: frozenset(word.strip() for word in text.split(","))
+            for key, text in (*shared.items(), *own.items())
+            if isinstance(text, str)
+        }
+        self.units = {
+            word.strip(): unit for unit, text in shared["units"].items() for word in text.split(",")
+        }
+        self.nouns = self.lists["corner"] | self.lists["lap"] | self.lists["sector"]
+        self.tables: Mapping[str, Mapping[str, Pattern]] = {
+            name: {key: compile_phrases(phrases) for key, phrases in table.items()}
+            for name, table in own["phrases"].items()
+        }
+
+
+@cache
+def words_of(language: Language) -> Words:
+    """The words of a language, read once."""
+    return Words(language)
+
+
+def split_pieces(text: str) -> list[Piece]:
+    """The words, numbers and marks of a text."""
+    return [
+        Piece(strip_accents(CONTRACTED.sub("", match[0])), match.start(), match.end(), match[0])
+        for match in islice(_PIECE.finditer(text), LONGEST)
+    ]
+
+
+class Reader:
+    """Reads what a text names, from left to right."""
+
+    def __init__(self, text: str, language: Language, names: Names) -> None:
+        self.text = text
+        self.pieces = split_pieces(text)
+        self.words = words_of(language)
+        self.names = names
+        self.by_number = {corner.number: corner.name for corner in names.corners}
+        self.numbers = {corner.name: corner.number for corner in names.corners}
+        self.nicknames = _list_nicknames(names.corners)
+
+    def mentions(self) -> list[Mention]:
+        """What is named, in order."""
+        readers = (
+            self._time,
+            self._straight,
+            self._sector,
+            self._lap,
+            self._corner,
+            self._driver,
+            self._amount,
+        )
+        found: list[Mention] = []
+        i = 0
+        while i < len(self.pieces):
+            is_mark = not self.pieces[i].word[:1].isalnum()
+            some = [] if is_mark else next((named for read in readers if (named := read(i))), [])
+            found += some
+            i = some[-1].end if some else i + 1
+        return found
+
+    def leaves_out(self, first: int, end: int, since: int = 0) -> bool:
+        """Whether what the pieces from *first* to *end* name is to be left out."""
+        without, near = self.words.lists["without"], range(max(first - 4, since), first)
+        if any(self._match(i, without) > i for i in near):
+            return True
+        return end < len(self.pieces) and self._word(end).endswith("lassen")
+
+    # pieces
+
+    def _word(self, i: int) -> str:
+        return self.pieces[i].word if 0 <= i < len(self.pieces) else ""
+
+    def _match(self, i: int, listed: Collection[str]) -> int:
+        """Behind the longest entry of a list that begins at piece *i*; *i* where none does."""
+        for end in range(min(i + 4, len(self.pieces)), i, -1):
+            if " ".join(piece.word for piece in self.pieces[i:end]) in listed:
+                return end
+        return i
+
+    def _noun(self, i: int, noun: Noun) -> int:
+        return self._match(i, self.words.lists[noun])
+
+    def _touches(self, i: int) -> bool:
+        """Whether no space stands behind a piece."""
+        return i + 1 < len(self.pieces) and self.pieces[i + 1].start == self.pieces[i].end
+
+    def _number(self, i: int) -> tuple[float, int] | None:
+        """A number in figures or words, and what is behind it."""
+        word, numbers = self._word(i), self.words.numbers
+        if word[:1].isdigit() and not _LAP_TIME.fullmatch(word):
+            return float(word.replace(",", ".")), i + 1
+        end = self._match(i, numbers)
+        if end == i:
+            return None
+        value = numbers[" ".join(piece.word for piece in self.pieces[i:end])]
+        behind = end + (self._word(end) in _DASH)
+        if value >= 20 and 0 < numbers.get(self._word(behind), 0) < 10:
+            return value + numbers[self._word(behind)], behind + 1
+        return value, end
+
+    def _count(self, i: int) -> tuple[int, int] | None:
+        """A whole number above zero that no unit follows."""
+        number = self._number(i)
+        if number is None or number[0] < 1 or number[0] % 1 or self._unit(number[1]):
+            return None
+        return int(number[0]), number[1]
+
+    def _ordinal(self, i: int, noun: Noun) -> Numbered | None:
+        """`third corner`, `3. Runde`; -1 is the last."""
+        word, number, end = self._word(i), self.words.ordinals.get(self._word(i)), i + 1
+        suffixed = self._touches(i) and self._word(end) in self.words.lists["suffixes"] | {"."}
+        if number is None and word.isdigit() and suffixed:
+            number, end = int(word), end + 1
+        behind = self._noun(end, noun)
+        return Numbered(number, i, behind) if number is not None and behind > end else None
+
+    def _unit(self, i: int) -> tuple[str, int] | None:
+        """The unit at a piece, and what is behind it."""
+        at = [j for j in range(i, min(i + 6, len(self.pieces))) if self._word(j) not in "/°."]
+        for size in (4, 3, 2, 1):
+            unit = self.words.units.get(" ".join(self._word(j) for j in at[:size]))
+            if unit and len(at) >= size and at[0] <= i + 1:
+                return unit, at[size - 1] + 1
+        return None
+
+    def _list(self, i: int, noun: Noun) -> list[Numbered]:
+        """Numbers behind the noun at a piece: `turn 4`, `laps 2 to 8`."""
+        start = self._noun(i, noun)
+        at = start + (self._word(start) in self.words.lists["number"])
+        number = self._count(at + (self._word(at) in ("°", "."))) if start > i else None
+        return self._go_on(Numbered(number[0], i, number[1]), noun) if number else []
+
+    def _go_on(self, last: Numbered, noun: Noun) -> list[Numbered]:
+        """A number, and those of its list or range: `4 and 5`, `2 to 8`."""
+        lists, found = self.words.lists, [last]
+        while True:
+            at = last.end
+            after = self._match(at, lists["range"])
+            ranges = after > at or self._word(at) in _DASH
+            if after == at:
+                after = self._match(at, lists["list"] | lists["without"] | {*",/&+"} | _DASH)
+            while self._word(after) in lists["list"] | lists["articles"] | lists["without"]:
+                after += 1
+            number = self._count(self._noun(after, noun)) if after > at else None
+            if number is None or self._match(number[1], self.words.nouns) > number[1]:
+                return found
+            between = range(last.number + 1, number[0]) if ranges else ()
+            last = Numbered(number[0], after, number[1])
+            found += (*(last._replace(number=n) for n in between), last)
+
+    def _named(self, i: int, name: str, *, exact: bool = False) -> int:
+        """Behind a name that begins at a piece, perhaps misspelt; *i* where it does not."""
+        wanted = strip_accents(name)
+        end = i + len(wanted.split())
+        said = " ".join(piece.word for piece in self.pieces[i:end])
+        if said in (wanted, f"{wanted}s"):
+            return end
+        exact = exact or end > len(self.pieces) or any(c.isdigit() for c in wanted)
+        near = not exact and min(len(wanted), len(said)) >= 5 and said[0] == wanted[0]
+        alike = near and SequenceMatcher(None, said, wanted).ratio() > ALIKE
+        return end if alike and said not in self.words.nouns else i
+
+    def _place(self, kind: Kind, known: Mapping[int, str | int], place: Numbered) -> Mention:
+        """A numbered place, or the strange thing that it is; without a list all are known."""
+        number = max(known, default=1) if place.number < 0 else place.number
+        said = self.text[self.pieces[place.first].start : self.pieces[place.end - 1].end]
+        strange = Strange(kind, said) if kind not in ("amount", "time") else number  # type: ignore[arg-type]
+        return Mention(kind, place.first, place.end, known.get(number, strange))
+
+    # what is named
+
+    def _time(self, i: int) -> list[Mention]:
+        """A lap time: 1:52.0, or one fifty-two."""
+        match, minutes = _LAP_TIME.fullmatch(self._word(i)), self._number(i)
+        if match:
+            seconds = 60 * int(match[1]) + float(match[2].replace(",", "."))
+            return [Mention("time", i, i + 1, Value(seconds, "lap_time"))]
+        rest = self._number(i + 1)
+        if not minutes or not rest or minutes[0] not in (1, 2) or not 10 <= rest[0] < 60:
+            return []
+        if self._word(i + 1).isdigit() or self._unit(rest[1]):
+            return []
+        return [Mention("time", i, rest[1], Value(60 * minutes[0] + rest[0], "lap_time"))]
+
+    def _amount(self, i: int) -> list[Mention]:
+        """A number with a unit; a count of laps has none."""
+        number = self._number(i)
+        if number is None:
+            return []
+        more = number[1] + (self._word(number[1]) in self.words.lists["more"])
+        if (unit := self._unit(more)) is not None:
+            factor, name = FACTORS[unit[0]]
+            return [Mention("amount", i, unit[1], Value(round(number[0] * factor, 6), name))]
+        behind = self._noun(more, "lap")
+        return [Mention("amount", i, behind, Value(number[0], ""))] if behind > more else []
+
+    def _lap(self, i: int) -> list[Mention]:
+        """Laps by number; `the last 3 laps`; the first and the last lap have words of their own."""
+        laps = self.names.laps
+        ordinal = self._ordinal(i, "lap")
+        if ordinal and (ordinal.number > 1 or self._word(i).isdigit()):
+            found = self._go_on(ordinal, "lap")
+        elif ordinal is None and (end := self.words.ordinals.get(self._word(i))) in (1, -1):
+            count = self._count(i + 1)
+            behind = self._noun(count[1], "lap") if count else 0
+            if count is None or behind == count[1]:
+                return []
+            chosen = laps[-count[0] :] if end == -1 else laps[: count[0]]
+            return [Mention("lap", i, behind, lap) for lap in chosen]
+        else:
+            found = self._list(i, "lap")
+        known = {lap: lap for lap in laps} or {one.number: one.number for one in found}
+        return [self._place("lap", known, one) for one in found]
+
+    def _sector(self, i: int) -> list[Mention]:
+        """Sectors by number, ordinal or name."""
+        noun = self.words.lists["sector"]
+        for number, name in enumerate(self.names.sectors, 1):
+            end = self._named(i, name)
+            beside = self._match(end, noun) > end or self._word(i - 1) in noun
+            if end > i and (beside or all(self._named(i, nick) == i for nick, _ in self.nicknames)):
+                return [Mention("sector", i, self._match(end, noun), number)]
+        ordinal = self._ordinal(i, "sector")
+        found = [ordinal] if ordinal else self._list(i, "sector")
+        if self._word(i) == "s" and self._touches(i) and self._word(i + 1).isdigit():
+            found = self._go_on(Numbered(int(self._word(i + 1)), i, i + 2), "sector")
+        count = len(self.names.sectors)
+        known = {n: n for n in range(1, count + 1)} or {one.number: one.number for one in found}
+        return [self._place("sector", known, one) for one in found]
+
+    def _straight(self, i: int) -> list[Mention]:
+        """A straight by its name, or by a part of it beside the word straight."""
+        for name in sorted(self.names.straights, key=len, reverse=True):
+            if (end := self._named(i, name)) > i:
+                return [Mention("straight", i, end, name)]
+        noun = self.words.lists["straight"]
+        after = i + 1 + (self._word(i + 1) in _DASH)
+        behind = self._match(i, noun)
+        at = behind + (self._word(behind) in ("de", "du", "des"))
+        if (end := self._match(after, noun)) > after and (name := self._like_straight(i)):
+            return [Mention("straight", i, end, name)]
+        if behind > i and (name := self._like_straight(at)):
+            return [Mention("straight", i, at + 1, name)]
+        return []
+
+    def _like_straight(self, i: int) -> str:
+        """The straight whose own word is most like the one at a piece; empty: none is."""
+        word = self._word(i)
+        rates = {
+            name: SequenceMatcher(None, word, own).ratio()
+            for name in self.names.straights
+            for own in strip_accents(name).split()
+            if own not in self.words.lists["straight"] and own[:1] == word[:1]
+        }
+        best = max(rates, key=lambda name: rates[name], default="")
+        common = word in self.words.lists["straight_words"]
+        return best if best and rates[best] >= RATHER_ALIKE and not common else ""
+
+    def _corner(self, i: int) -> list[Mention]:
+        """Corners by number, ordinal, nickname or shape."""
+        lists = self.words.lists
+        shapes = [
+            (end, corner.name)
+            for shape, severity in SEVERITY.items()
+            if (end := self._match(i, lists[shape])) > i
+            for corner in self.names.corners
+            if corner.severity == severity
+        ]
+        nicks = [(end, name) for nick, name in self.nicknames if (end := self._named(i, nick)) > i]
+        ordinal = self._ordinal(i, "corner")
+        number = self._bare(i) or self._homophone(i)
+        if nicks or len(shapes) == 1:
+            end, name = (nicks or shapes)[0]
+            found = self._go_on(Numbered(self.numbers[name], i, end), "corner")
+        elif self.names.corners and (end := self._match(i, lists["strange_corner"])) > i:
+            found = [Numbered(0, i, end)]
+        elif ordinal:
+            found = [ordinal]
+        elif number:
+            found = self._go_on(number, "corner")
+        else:
+            found = self._list(i, "corner")
+        known = self.by_number or {one.number: f"C{one.number}" for one in found}
+        return [self._place("corner", known, one) for one in found]
+
+    def _homophone(self, i: int) -> Numbered | None:
+        """`turn for`, where no other word makes sense of it; `C4`."""
+        word, after = self._word(i + 1), self._word(i + 2)
+        if self._word(i) in ("t", "c") and word.isdigit():
+            near = self._touches(i) or self._word(i) == "t"
+            return Numbered(int(word), i, i + 2) if near else None
+        number = self.words.sounds_like.get(word)
+        noun = self._word(i) in ("turn", "corner") and self._word(i - 1) not in ("i", "to", "you")
+        ends = after in _END | {"on", "in", "at", "and", "or", "by"}
+        return Numbered(number, i, i + 2) if number and noun and ends else None
+
+    def _bare(self, i: int) -> Numbered | None:
+        """A corner by its number alone, behind `into`, `la`, `in der`, `dans le` …"""
+        before, lists = self._word(i - 1), self.words.lists
+        number = self._count(i) if self._word(i).isdigit() else None
+        if number is None or number[0] not in self.by_number:
+            return None
+        after = self._word(number[1])
+        if self._match(number[1], self.words.nouns) > number[1] or after in lists["no_corner"]:
+            return None
+        ends = after in _END | lists["list"] | lists["bare_at_end"] | lists["before_end"]
+        fits = before in lists["bare"] or (before in lists["bare_at_end"] and ends)
+        return Numbered(number[0], i, number[1]) if fits else None
+
+    def _driver(self, i: int) -> list[Mention]:
+        """A driver by name; or somebody whom nobody here knows."""
+        for driver in (*self.names.drivers, self.names.asker):
+            if driver and (end := self._named(i, driver, exact=True)) > i:
+                return [Mention("driver", i, end, driver)]
+        piece, lists = self.pieces[i], self.words.lists
+        known = piece.word in lists["not_names"] | self.words.nouns or piece.word in (
+            self.words.ordinals
+        )
+        if known or not piece.written.istitle() or self._word(i - 1) not in lists["against"]:
+            return []
+        end = i + 1
+        while end < len(self.pieces) and self.pieces[end].written.istitle():
+            end += 1
+        return [self._place("driver", {}, Numbered(0, i, end))]
+
+
+def _list_nicknames(corners: Iterable[CornerNames]) -> list[tuple[str, str]]:
+    """Nicknames of the corners without the article, and the names; the longest first."""
+    pairs: Iterator[tuple[str, str]] = (
+        (strip_accents(nickname).removeprefix("the "), corner.name)
+        for corner in corners
+        for nickname in (corner.name, *corner.nicknames)
+        if not re.fullmatch(r"(?:Turn |T|C)\d+\w?", nickname)
+    )
+    return sorted(pairs, key=lambda pair: -len(pair[0]))

@@ -1,0 +1,93 @@
+"""Phrases that a speaker writes down in YAML, and the patterns that find them in a sentence.
+
+A phrase is words in their order, in lower case and without accents:
+
+    smok*            a word that begins so
+    (soft|very long) one of these
+    <brake>          one of a class of words
+    <very>?          may be there
+    ..               up to five words
+    a + b            both, in any order, up to five words between
+    ^ $              the sentence begins, ends here
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+import yaml
+
+Pattern: TypeAlias = re.Pattern[str]
+Classes: TypeAlias = Mapping[str, Iterable[str]]
+
+CONTRACTED: Final = re.compile(r"['\u2019](?=(?:t|s|m|re|ve|ll|d)\b)")
+_NONE: Final[Classes] = MappingProxyType({})
+_GAP: Final = r"(?:[^ ]+ ){0,5}?"
+_SENTENCE: Final = re.compile(r"[.!?;:\n]+(?!\d)")
+_WORD: Final = re.compile(r"[^\W_]+")
+_TOKEN: Final = re.compile(r"<\w+>|\.\.|[()|^$?]|[^\s()|?]+")
+_SIGNS: Final = {
+    "..": _GAP,
+    "^": r"(?<=\A )",
+    "$": r"\Z",
+    "(": "(?:",
+    "|": "|",
+    ")": ")",
+    "?": "?",
+}
+
+
+def strip_accents(text: str) -> str:
+    """The text in lower case, without accents."""
+    parts = unicodedata.normalize("NFD", text.casefold())
+    return unicodedata.normalize("NFC", "".join(c for c in parts if not unicodedata.combining(c)))
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences as plain words, each with a space on both sides."""
+    plain = CONTRACTED.sub("", strip_accents(text))
+    words = (_WORD.findall(sentence) for sentence in _SENTENCE.split(plain))
+    return [f" {' '.join(sentence)} " for sentence in words if sentence]
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The words or phrases of a file."""
+    read: dict[str, Any] = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
+    return read
+
+
+def read_classes(data: Mapping[str, str]) -> Classes:
+    """Classes of words, written as lists with commas."""
+    return {
+        name: tuple(entry.strip() for entry in entries.split(",")) for name, entries in data.items()
+    }
+
+
+def compile_phrases(phrases: Iterable[str], classes: Classes = _NONE) -> Pattern:
+    """One pattern of all phrases, for the sentences of `split_sentences`."""
+    orders = []
+    for phrase in phrases:
+        first, _, second = phrase.partition(" + ")
+        a, b = _pattern(first, classes), _pattern(second, classes)
+        orders += [f"{a}{_GAP}{b}", f"{b}{_GAP}{a}"] if second else [a]
+    return re.compile("|".join(f"(?:{order})" for order in orders))
+
+
+def _pattern(phrase: str, classes: Classes) -> str:
+    return "(?<= )" + "".join(_piece(token, classes) for token in _TOKEN.findall(phrase))
+
+
+def _piece(token: str, classes: Classes) -> str:
+    """The pattern of a word, of a class ``<brake>``, or of a sign."""
+    if token in _SIGNS:
+        return _SIGNS[token]
+    if token[0] == "<":
+        return f"(?:{'|'.join(_words(entry) for entry in classes[token[1:-1]])})"
+    return f"(?:{_words(token)})"
+
+
+def _words(entry: str) -> str:
+    return "".join(re.escape(word).replace(r"\*", "[^ ]*") + " " for word in entry.split())

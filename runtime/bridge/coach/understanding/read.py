@@ -1,0 +1,376 @@
+"""Makes of a question what it asks for: the whole of understanding."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Final, TypeAlias, get_args
+
+import yaml
+from pydantic import BaseModel
+
+from runtime.bridge.coach.need import Asked, Language, Need, NeedKind, Slots, Units
+from runtime.bridge.coach.understanding.classify import Classifier, fold, load_classifier
+from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard
+from runtime.bridge.coach.understanding.language import find_language
+from runtime.bridge.coach.understanding.slots import Names, find_units, mask_names, read_slots
+from runtime.bridge.session.recording import Numbers
+
+SURE: Final = 0.7
+"""Score from which a kind is taken; measured on questions that are no examples."""
+SURE_TWICE: Final = 0.75
+"""Score that both parts of a question need, for it to be taken as two."""
+SURE_OTHER: Final = 0.9
+"""Score from which a question is taken to be in another language than it looked."""
+CERTAIN: Final = 0.6
+"""Share of `FULL` from which a part or a follow-up stands by itself."""
+FULL: Final = 1.6
+"""Score that counts as certain."""
+SHORT: Final = 6
+"""Words up to which a question can be nothing but a follow-up."""
+
+UNRECORDED: Final = frozenset(
+    "gear fuel heart_rate tyre_temperature tyre_pressure brake_temperature pedal_travel slip_angle"
+    " oil water traffic track_edge stress eyes ride_height tyre_wear".split()
+)
+"""Quantities that no logger here records."""
+USUAL: Final[tuple[NeedKind, ...]] = ("summary", "loss_rank", "tips")
+"""Offered where nothing is likely."""
+INTENTS: Final[Mapping[str, NeedKind]] = {
+    "debrief": "summary",
+    "brief": "brief",
+    "voice_script": "voice_script",
+    "corner": "corner_review",
+    "reference_lap": "theory",
+    "gold_lap": "theory",
+    "weather": "conditions",
+    "session_plan": "run_plan",
+    "incident": "incidents",
+    "race_pace": "lap_trend",
+    "goal": "lap_goal",
+    "mental_map": "corner_spread",
+    "lap_comparison": "lap_compare",
+    "progress": "progress",
+    "setup": "balance",
+    "mindset": "mood",
+    "agent_meta": "speed_of_coach",
+}
+"""The kind that an intent of the request forces; `telemetry` forces none."""
+_INTENT_OF: Final[Mapping[NeedKind, str]] = {
+    **{kind: intent for intent, kind in INTENTS.items() if intent != "gold_lap"},
+    "wet": "weather",
+    "traffic": "session_plan",
+    "incident_explain": "incident",
+    "lap_spread": "mental_map",
+    "rival_spread": "mental_map",
+    "lap_explain": "lap_comparison",
+    "no_progress": "progress",
+    "improved": "progress",
+    "corner_explain": "corner",
+    "corner_advice": "corner",
+}
+
+_TALK: Final[frozenset[NeedKind]] = frozenset(
+    {"greeting", "thanks", "who", "abilities", "style", "off_topic", "speed_of_coach", "mood"}
+)
+_KNOWLEDGE: Final[frozenset[NeedKind]] = frozenset(
+    {"explain", "lesson", "wet", "conditions", "circuit", "traffic"}
+)
+Moves: TypeAlias = Mapping[NeedKind, NeedKind]
+
+
+class SlotMoves(BaseModel, frozen=True, extra="forbid"):
+    """Where the slots show all of these signs, the kinds move."""
+
+    signs: tuple[str, ...]
+    moves: Moves
+
+
+class AfterMoves(BaseModel, frozen=True, extra="forbid"):
+    """After these kinds of the last question, the kinds of a follow-up move."""
+
+    last: tuple[NeedKind, ...]
+    moves: Moves
+
+
+class MoveFile(BaseModel, frozen=True, extra="forbid"):
+    """The file `moves.yaml`."""
+
+    hints: Mapping[str, Mapping[NeedKind, float]]
+    by_slots: tuple[SlotMoves, ...]
+    after: tuple[AfterMoves, ...]
+    cues: Mapping[str, Moves]
+    uses: Mapping[str, frozenset[NeedKind]]
+    cue_words: Mapping[str, frozenset[str]]
+    small_words: frozenset[str]
+
+
+_CLASSES: Final = frozenset("cornerx lapx driverx sectorx straightx".split())
+_PLACES: Final = ("corners", "sectors", "straights")
+_LEADS: Final = re.compile(
+    r"(?:ok |right |well |yeah |yes |so |but |d accord |daccord |bueno |vale |also |ja )*"
+    r"(?:and|so|then|but|go on|what about|how about|und|aber|dann|et|mais|alors|puis|y|pero"
+    r"|entonces)\b"
+)
+_POINTS_BACK: Final = re.compile(
+    r"\b(?:that|it|there|this|those|these|he|she|hes|shes|him|his|her|they|them|done it"
+    r"|das|dies\w*|dort|da|dabei|daran|davon|damit|dazu|er|sie|ihn|ihm|sein\w*|es"
+    r"|ca|cela|la bas|il|elle|lui|l|y|en|eso|esto|ahi|alli|lo|el|ella)\b"
+)
+_PARTS: Final = re.compile(
+    r"[.?!;]\s+|,?\s+(?:and|und|et|y)\s+(?=(?:what|where|how|why|which|who|when|was|wo|wie|warum"
+    r"|welche\w*|wann|wer|où|ou|que|qu|comment|pourquoi|quel\w*|combien|quand|qui|dónde|donde|qué"
+    r"|cómo|como|por qué|cuál|cual|cuánto|cuanto|quién|is|am|are|did|do|ist|bin|hab|est)\b)",
+    re.IGNORECASE,
+)
+_STATEMENT: Final = re.compile(r"\s*(?:select\b.+\bfrom\b|with\s+\w+\s+as\s*\().*", re.I | re.S)
+
+
+def read_question(
+    text: str,
+    names: Names,
+    last: Asked | None,
+    *,
+    units: Units | None = None,
+    intent: str = "",
+    classifier: Classifier | None = None,
+    vector: Numbers | None = None,
+) -> Asked:
+    """What *text* asks for, after the question *last*.
+
+    *vector* is the embedding of `text_to_embed`; an *intent* of `INTENTS` forces a kind.
+    """
+    hazard = find_hazard(text)
+    language = find_language(text, last.language if last else None)
+    asked = Asked(text, language, find_units(text) or units, hazard)
+    if hazard is not None and hazard not in GOES_ON:
+        return asked
+    if _STATEMENT.fullmatch(text):
+        return replace(asked, needs=(Need("query"),), used=("slots",))
+    reader = _Reader(language, names, last, classifier or load_classifier(), hazard)
+    needs = reader.read(text, vector)
+    if needs[0].score * FULL < SURE:
+        for other in get_args(Language):
+            second = _Reader(other, names, last, reader.classifier, hazard)
+            if other != language and second.read(text, None)[0].score * FULL >= SURE_OTHER:
+                reader, needs = second, second.read(text, vector)
+    asked = replace(asked, language=reader.language, used=tuple(sorted(reader.used)))
+    if (forced := INTENTS.get(intent)) and intent_of(replace(asked, needs=needs)) != intent:
+        return replace(
+            asked, needs=(Need(forced, read_slots(text, reader.language, names)),), used=("intent",)
+        )
+    least = SURE if not needs[0].slots.strange else SURE / 2  # the answer puts it right
+    if needs[0].score * FULL >= least:
+        return replace(asked, needs=needs)
+    return replace(asked, suggestions=reader.suggest(text, vector))
+
+
+def text_to_embed(text: str, names: Names, last: Asked | None) -> str:
+    """The text whose embedding helps to understand the question."""
+    return mask_names(text, find_language(text, last.language if last else None), names)
+
+
+def intent_of(asked: Asked) -> str:
+    """The intent of contract 8.5 that a question belongs to; `telemetry`: numbers."""
+    if not asked.needs:
+        return "telemetry"
+    need = asked.needs[0]
+    if need.kind not in _INTENT_OF and need.slots.corners:
+        return "corner"
+    return _INTENT_OF.get(need.kind, "telemetry")
+
+
+class _Reader:
+    """Reads questions of one language after one *last* question; notes what it *used*."""
+
+    def __init__(
+        self,
+        language: Language,
+        names: Names,
+        last: Asked | None,
+        classifier: Classifier,
+        hazard: str | None = None,
+    ) -> None:
+        self.hazard = hazard
+        self.language = language
+        self.names = names
+        self.last = last.needs[-1] if last and last.needs else None
+        self.classifier = classifier
+        self.used: set[str] = set()
+
+    def read(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
+        """The one or two needs of a question."""
+        whole = self._read(text, vector)
+        parts = [part for part in _PARTS.split(text) if len(part.split()) > 2]
+        needs = [self._read(part, None) for part in parts] if len(parts) > 1 else []
+        needs = [need for need in needs if need.kind not in _TALK]
+        if len(parts) == 2 == len(needs) and needs[0].score * FULL >= SURE_TWICE:
+            first, _ = needs
+            after = _Reader(self.language, self.names, Asked(text, needs=(first,)), self.classifier)
+            second = after._read(parts[1], None)
+            names_own = (
+                len(list(_named(read_slots(parts[1], self.language, self.names)))) > 0
+                or second.score >= CERTAIN
+            )
+            if names_own and second.score * FULL >= SURE_TWICE and second != first:
+                return first, second
+        best = max(needs, key=lambda need: need.score, default=whole)
+        return (whole if whole.score * FULL >= SURE and whole.kind not in _TALK else best,)
+
+    def rank(self, text: str, slots: Slots, vector: Numbers | None) -> list[tuple[NeedKind, float]]:
+        """Kinds with their scores, best first, with the hints that the slots give."""
+        ranked = self.classifier.rank(self.mask(text), self.language, vector)
+        signs = {*_signs(slots), self.hazard or ""}
+        if self.last is not None and self.last.slots.drivers:
+            signs.discard("no driver")
+        hints = [read_moves().hints.get(sign, {}) for sign in signs]
+        scores = [
+            (kind, score + sum(hint.get(kind, 0) for hint in hints)) for kind, score in ranked
+        ]
+        return sorted(scores, key=lambda pair: -pair[1])
+
+    def mask(self, text: str) -> str:
+        return mask_names(text, self.language, self.names)
+
+    def suggest(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
+        """The three likeliest needs."""
+        slots = read_slots(text, self.language, self.names)
+        ranked = self.rank(text, slots, vector)[:8]
+        likely = [kind for kind, score in ranked if score > SURE / 2]
+        kinds = dict.fromkeys(move(kind, slots) for kind in (*likely, *USUAL))
+        return tuple(Need(kind, slots, 0.0) for kind in kinds if kind not in _TALK)[:3]
+
+    def _read(self, text: str, vector: Numbers | None) -> Need:
+        slots = read_slots(text, self.language, self.names)
+        folded = fold(self.mask(text))
+        if self.last is not None and (need := self._short(folded.split(), slots, self.last)):
+            self.used.add("last")
+            return need
+        kind, score = self.rank(text, slots, vector)[0]
+        self.used.add("ngrams" if vector is None else "embeddings")
+        if self.last is not None:
+            sure = score >= CERTAIN * FULL
+            kind, slots = self._follow(kind, slots, folded, self.last, sure)
+        moved = move(kind, slots, self.hazard or "")
+        if moved != kind:
+            self.used.add("slots")
+        return Need(moved, slots, min(score / FULL, 1.0))
+
+    def _short(self, words: list[str], slots: Slots, last: Need) -> Need | None:
+        """A follow-up that says nothing but where, why, how, or another name."""
+        moves = read_moves()
+        content = [word for word in words if word not in moves.small_words]
+        cues = [cue for cue, known in moves.cue_words.items() if known.issuperset(content)]
+        leads = _LEADS.match(" ".join(words)) is not None and len(words) < SHORT
+        if content and cues:
+            kind = moves.cues[cues[0]].get(last.kind, last.kind)
+        elif slots.why and not content:
+            kind = moves.cues["why"].get(last.kind, last.kind)
+        elif any(_named(slots)) and not content and (leads or _CLASSES.intersection(words)):
+            kind = last.kind
+        elif find_units(" ".join(words)) and len(words) < SHORT:
+            return last
+        else:
+            return None
+        slots = _inherit(slots, last.slots, kind)
+        return Need(move(kind, slots), slots)
+
+    def _follow(
+        self, kind: NeedKind, slots: Slots, folded: str, last: Need, sure: bool
+    ) -> tuple[NeedKind, Slots]:
+        """Kind and slots of a question that may go on from the *last* one."""
+        words = folded.split()
+        leads = bool(_LEADS.match(folded))
+        back = bool(_POINTS_BACK.search(folded)) and len(words) <= 3 * SHORT
+        if kind in _TALK or not (leads or back or len(words) <= SHORT):
+            return kind, slots
+        for after in read_moves().after:
+            if last.kind in after.last:
+                kind = after.moves.get(kind, kind)
+        cue = "where" if slots.where else "why" if slots.why else ""
+        if cue and not sure:
+            kind = read_moves().cues[cue].get(last.kind, kind)
+        if slots.spot is not None and not sure and last.kind == "measure":
+            kind = "measure"
+        taken = _inherit(slots, last.slots, kind)
+        if taken != slots:
+            self.used.add("last")
+        return kind, taken
+
+
+@cache
+def read_moves() -> MoveFile:
+    """The moves on file."""
+    text = (Path(__file__).parent / "moves.yaml").read_text(encoding="utf-8")
+    return MoveFile.model_validate(yaml.load(text, Loader=yaml.CSafeLoader))
+
+
+def move(kind: NeedKind, slots: Slots, hazard: str = "") -> NeedKind:
+    """The kind as the slots and a hazard correct it."""
+    if slots.quantity in UNRECORDED and kind not in _TALK | _KNOWLEDGE:
+        return "unrecorded"
+    signs = {*_signs(slots), hazard}
+    for each in read_moves().by_slots:
+        if signs.issuperset(each.signs):
+            kind = each.moves.get(kind, kind)
+    return kind
+
+
+def _signs(slots: Slots) -> Iterator[str]:
+    """What the slots show, as `moves.yaml` names it."""
+    strange = {each.kind for each in slots.strange}
+    place = bool(slots.corners or slots.straights or "corner" in strange)
+    sector = bool(slots.sectors or "sector" in strange)
+    laps = bool(slots.laps or "lap" in strange)
+    driver = bool(slots.drivers or "driver" in strange)
+    signs = {
+        "corner": place,
+        "sector": sector,
+        "lap": laps,
+        "no place": not (place or sector),
+        "two laps": sum(lap != "each" for lap in slots.laps) > 1,
+        "each lap": "each" in slots.laps or slots.all_laps,
+        "without": bool(slots.without),
+        "driver": driver,
+        "no driver": not driver,
+        "claim": slots.claims,
+        "no claim": not slots.claims,
+        "why": slots.why,
+        "where": slots.where,
+        "where most": slots.where and bool(slots.quantity) and slots.order in ("most", "least"),
+        "too much or little": slots.order in ("early", "late", "high", "low"),
+        "concept": slots.concept is not None,
+        "concept alone": slots.concept is not None and not (place or laps or sector),
+        "unrecorded": slots.quantity in UNRECORDED,
+        "quantity": slots.quantity is not None and slots.quantity not in UNRECORDED,
+        f"quantity {slots.quantity}": True,
+        "quantity and place": slots.quantity is not None and (place or slots.spot is not None),
+        "named": place or laps or sector or driver or bool(slots.amounts),
+        "time left": any(
+            amount.unit in ("min", "s", "") and amount.number >= 3 for amount in slots.amounts
+        ),
+    }
+    return (sign for sign, shown in signs.items() if shown)
+
+
+def _named(slots: Slots) -> Iterator[str]:
+    """Fields of the slots that a question fills."""
+    empty, uses = Slots(), read_moves().uses
+    for field in fields(Slots):
+        if field.name in uses and getattr(slots, field.name) != getattr(empty, field.name):
+            yield field.name
+
+
+def _inherit(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
+    """The slots with those of the *last* question that the kind uses and the question lacks."""
+    named = set(_named(slots))
+    placed = named.intersection(_PLACES)
+    taken = {
+        name: getattr(last, name)
+        for name in _named(last)
+        if kind in read_moves().uses[name]
+        and name not in named
+        and not (placed and name in _PLACES)
+    }
+    return replace(slots, **taken)

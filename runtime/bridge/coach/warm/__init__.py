@@ -1,1 +1,0 @@
-"""Coaching that takes its time: before a session, behind it, and over several of them."""

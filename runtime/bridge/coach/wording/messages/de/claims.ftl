@@ -1,0 +1,46 @@
+claim-right = Stimmt:{" "}
+claim-wrong = Stimmt nicht:{" "}
+claim-partly = Nicht in jeder Runde:{" "}
+claim-flat = { $verdict }{ $where }, { $lifted ->
+    [none] Vollgas in { $count ->
+        [one] dieser Runde
+       *[other] allen { $count } Runden
+    }, Gas nie unter { $least }
+    [few] gelupft in { $number ->
+        [one] Runde { $laps }
+       *[other] den Runden { $laps }
+    }, bis auf { $least }
+    [all] gelupft in allen { $count } Runden, bis auf { $least }
+   *[many] gelupft in { $number } von { $count } Runden, bis auf { $least } (Runde { $lap })
+}.
+claim-some = { $verdict }{ $where }, { $what }{ $at }: in { $some } von { $count } Runden; übliche Runde { $usual }, am meisten { $value } (Runde { $lap }).
+claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
+    [laps] Runde { $first } { $own }{ $side }, Runde { $other } { $theirs }
+    [best] { $first } { $own }, { $other } { $theirs } (beste Runden)
+   *[usual] { $first } { $own }{ $side }, { $other } { $theirs } (übliche Runden)
+}: { $compared ->
+    [level] gleich
+    [early] { $difference } früher
+    [late] { $difference } später
+    [low] { $difference } weniger
+    [long] { $difference } länger
+    [short] { $difference } kürzer
+   *[high] { $difference } mehr
+}.
+claim-amount = { $verdict }{ $where }, { $what }{ $at }: übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }); so in { $hits } von { $count } Runden.
+claim-lap = { $verdict }{ $where }, { $what }{ $at }: Runde { $lap } { $own }{ $side }{ $same ->
+    [yes] , { $end }
+   *[no] ; { $end } { $best } in Runde { $first }
+}.
+claim-corner = { $verdict }{ $where }: { $what }{ $at } { $own }{ $side } (übliche Runde){ $same ->
+    [yes] , { $end } von allen Kurven
+   *[no] ; { $end } { $best }, { $first }
+}.
+claim-loss = { $verdict }{ $where } { $sign ->
+    [lost] verliert { $loss } je Runde
+    [gained] gewinnt { $loss } je Runde
+   *[level] liegt gleichauf
+} gegen { $against ->
+    [usual_other] die übliche Runde von { $other }
+   *[best_pass] die beste Durchfahrt
+}; Platz { $rank } von { $count } nach Zeitverlust, am meisten in { $worst }: { $worst_loss }.

@@ -1,0 +1,110 @@
+rival-gap = { $which ->
+    [best] Beste Runden
+   *[named] Runde { $lap } gegen die beste von { $other }
+}: { $side ->
+    [behind] { $other } ist { $gap } schneller, { $other_time } gegen { $time }
+    [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }
+   *[level] gleichauf mit { $other }, { $time }
+}.
+rival-usual = Übliche Runden: { $side ->
+    [behind] { $other } ist { $gap } schneller, { $other_time } gegen { $time }
+    [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }
+   *[level] gleichauf mit { $other }, { $time }
+}.
+rival-corner = { $corner }{ $on ->
+    [usual] , übliche Durchfahrten
+   *[laps] { "" }
+}: { $seconds } { $side ->
+    [behind] auf { $other } verloren{ loss-why }
+    [ahead] auf { $other } gewonnen
+   *[level] Unterschied, gleichauf mit { $other }
+}.
+rival-sector = Sektor { $sector }: { $side ->
+    [behind] { $gap } langsamer als { $other }
+    [ahead] { $gap } schneller als { $other }
+   *[level] gleichauf mit { $other }
+}, { $own } gegen { $theirs }.
+rival-sectors = Nach Sektoren gegen { $other } (Plus ist langsamer): Sektor 1 { $s1 }, Sektor 2 { $s2 }, Sektor 3 { $s3 }.
+rival-split = Gegen { $other }: { $entry } bis zu den Scheiteln (Bremsen), { $apex } an ihnen, { $exit } aus den Kurven heraus; { $most ->
+    [entry] das meiste geht beim Bremsen verloren
+    [apex] das meiste geht am Scheitel verloren
+    [exit] das meiste geht am Ausgang verloren
+   *[none] nichts geht verloren
+}.
+rival-brake = { $corner }: { $other } bremst { $apart } { $side ->
+    [less] später
+   *[more] früher
+}, { $theirs } vor dem Eingang statt { $own }.
+rival-slowest = { $corner }: { $other } ist am langsamsten Punkt { $apart } { $side ->
+    [more] schneller
+   *[less] langsamer
+}, { $theirs } statt { $own }.
+rival-coast = { $corner }: { $other } rollt { $apart } { $side ->
+    [less] kürzer
+   *[more] länger
+}, { $theirs } statt { $own }.
+rival-leave = { $corner }: { $other } ist am Ausgang { $apart } { $side ->
+    [more] schneller
+   *[less] langsamer
+}, { $theirs } statt { $own }.
+rival-throttle = { $corner }: { $other } geht { $apart } { $side ->
+    [less] früher
+   *[more] später
+} aufs Gas.
+rival-alike = { $corner }: Bremspunkt, Mindesttempo, Rollzeit und Ausgangstempo sind gleich, soweit aufgezeichnet.
+rival-car = { $same ->
+    [yes] Gleiches Auto: Beide fuhren { $own_car }, für das Auto ist nichts abzuziehen
+    [no] Nicht dasselbe Auto in den Daten: { $own_car }, { $other } { $other_car }; wie viel der Lücke am Auto liegt, lässt sich nicht sagen
+   *[unknown] Nicht für beide ist das Auto aufgezeichnet; wie viel der Lücke am Auto liegt, lässt sich nicht sagen
+}.
+rival-day = Die Bedingungen beider Fahrten können verschieden gewesen sein; sie wurden nicht gemessen.
+rival-laps = { $other }: { $count ->
+    [one] 1 Runde zählt
+   *[other] { $count } Runden zählen
+}, nicht { $said }.
+rival-spread = { $side ->
+    [other] { $other } ist konstanter
+    [own] { $other } ist weniger konstant
+   *[level] So konstant wie { $other }
+}: ±{ $other_spread } über { $other_count } Runden, gegen ±{ $spread } über { $count }.
+rival-one-lap = { $other } hat { $other_count ->
+    [one] 1 gewertete Runde
+   *[other] { $other_count } gewertete Runden
+}, diese Session { $count }: zu wenige, um zu sagen, wer konstanter ist.
+rival-few = So wenige Runden sagen wenig darüber, wer konstanter ist.
+progress-here = Bisher hier: { $count ->
+    [one] 1 Runde
+   *[other] { $count } Runden
+}, beste { $best }.
+progress-last = Gegenüber der Session davor ({ $date }): beste Runde { $side ->
+    [ahead] { $gap } schneller
+    [behind] { $gap } langsamer
+   *[level] gleich
+}, { $now } gegen { $then }; übliche Runde { $usual_side ->
+    [ahead] { $usual_gap } schneller
+    [behind] { $usual_gap } langsamer
+   *[level] gleich
+}.
+progress-series = Über { $count } Sessions seit { $date } ging die beste Runde von { $then } auf { $now }: { $side ->
+    [ahead] { $gap } schneller
+    [behind] { $gap } langsamer
+   *[level] gleich
+}.
+progress-spread = Streuung der Rundenzeiten: diesmal ±{ $now }, beim Mal davor ±{ $then }.
+progress-plateau = Die besten Runden der letzten drei Sessions liegen innerhalb von 0,1 s: ein Plateau.
+progress-corner = Am meisten gewonnen in { $corner }: { $speed } mehr am Scheitel seit der ersten Session.
+progress-limits = Wetter, Reifen und Strecke dieser Tage wurden nicht gemessen, das ist also keine reine Fahrerzahl.
+stuck-sector = Am wenigsten Fortschritt in Sektor { $sector }: jetzt { $now }, { $then } in { $count ->
+    [one] der Session davor
+   *[other] { $count } Sessions davor
+}, { $side ->
+    [ahead] { $gap } schneller
+    [behind] { $gap } langsamer
+   *[level] keine Änderung
+}.
+stuck-corner = In dieser Session wurde { $corner } nicht besser: { $late } über der Bestzeit dort in der zweiten Hälfte, { $early } in der ersten.
+improved-corner = { $corner } wurde in dieser Session um { $gain } besser: { $early } über der Bestzeit dort in der ersten Hälfte, { $late } in der zweiten.
+improved-none = { $count ->
+    [one] Eine Runde zeigt
+   *[other] { $count } Runden zeigen
+} keine Kurve, die von der ersten zur zweiten Hälfte klar besser wurde.

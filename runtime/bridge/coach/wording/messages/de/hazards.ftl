@@ -1,0 +1,34 @@
+# Was zu einer Gefahr gesagt wird, vor allem anderen. Nie „weiter so“; Daten geben kein Auto frei.
+
+hazard-fire = Sofort an sicherer Stelle anhalten, möglichst bei einem Streckenposten; Motor und Strom aus, aussteigen, weg vom Auto. Streckenposten rufen: Das Auto fährt erst wieder, wenn es geprüft ist.
+hazard-fuel_leak = Anhalten: nicht fahren, den Motor nicht starten. Strom aus, aussteigen, Abstand, keine Funken, Feuerlöscher und Streckenposten holen; erst muss ein Mechaniker das Leck finden.
+hazard-crash = Erst anhalten: zuerst die Menschen, dann das Auto. Den Fahrer von den Sanitätern ansehen lassen, auch ohne Schmerzen, und das Auto prüfen lassen, bevor wieder jemand fährt. Daten können das nicht freigeben.
+hazard-injury = Nicht weiterfahren: erst von Sanitätern oder einem Arzt ansehen lassen. Keine Runde ist es wert, dass es schlimmer wird.
+hazard-unwell = Nicht weiterfahren: in den Schatten setzen, Wasser trinken, Bescheid sagen und zu den Sanitätern. Keine weitere Runde, bevor ein Arzt zustimmt.
+hazard-alcohol = Nein: nach Alkohol, Drogen oder Medikamenten, die müde machen, fährt niemand, weder auf der Strecke noch auf der Straße. An einem anderen Tag wiederkommen, nüchtern und ausgeruht.
+hazard-brakes = Stopp: nicht raus, bevor ein Mechaniker die Bremsen geprüft hat: Beläge, Scheiben, Bremsflüssigkeit, Lecks. Auf der Strecke früh mit den Gängen verzögern, Pedal pumpen, neben der Linie hereinkommen. Daten beweisen nicht, dass Bremsen in Ordnung sind.
+hazard-throttle_stuck = Kupplung treten oder Gang raus, geradeaus bremsen, Motor aus, neben der Linie anhalten. Nicht wieder fahren, bevor ein Mechaniker das Gas geprüft hat.
+hazard-wheel_loose = Anhalten: so nicht weiterfahren. Alle Radmuttern, Bolzen und Lager von jemandem mit Fachkenntnis prüfen und nachziehen lassen, bevor das Auto wieder fährt.
+hazard-tyre = Auf diesem Reifen nicht weiterfahren: langsam werden, weg von der Linie und anhalten, oder in der Box bleiben. Alle vier Reifen und Felgen prüfen, Beschädigtes wechseln, erst dann die nächste Runde.
+hazard-steering = Langsam werden und neben der Linie hereinkommen: nicht weiterfahren. Lenkung, Fahrwerk und Räder vor der nächsten Runde von einem Mechaniker prüfen lassen.
+hazard-oil = Neben der Linie anhalten, Motor aus: nicht weiterfahren und nichts auf die Strecke verlieren. Streckenposten informieren; erst muss ein Mechaniker Leck oder Druckverlust finden.
+hazard-overheating = Nicht weiter angreifen: vom Gas, langsam neben der Linie hereinkommen oder mit ausgeschaltetem Motor anhalten. Abkühlen lassen, nie den heißen Deckel öffnen, vor der nächsten Runde prüfen lassen.
+hazard-car = Langsam werden, neben der Linie hereinkommen und anhalten: Das Auto vor der nächsten Runde von einem Mechaniker prüfen lassen. Daten können kein Auto für sicher erklären.
+hazard-flag = Langsam werden, bremsbereit sein, nicht überholen: Flaggen und Streckenposten gehen vor. Bei Rot langsam hereinkommen oder anhalten, wo die Streckenposten es zeigen.
+hazard-others = Vom Gas, bremsbereit, Platz lassen und den freien Weg suchen. Dort nicht überholen, auf Flaggen achten und den Streckenposten melden.
+hazard-track = Langsam werden, diese Linie meiden, bremsbereit sein. Den Streckenposten melden; wer hindurchgefahren ist, kommt herein und lässt die Reifen prüfen.
+hazard-stranded = Angeschnallt und mit Helm sitzen bleiben und auf die Streckenposten warten, außer es brennt. Rollt das Auto noch: weg von der Linie. Nie zu Fuß auf die offene Strecke.
+hazard-wrong_way = Nie gegen die Fahrtrichtung und nie rückwärts auf der Strecke. Neben der Linie sicher anhalten und auf das Zeichen der Streckenposten warten.
+hazard-safety_gear = Anhalten oder in der Box bleiben: keine Runde ohne Gurte, Helm, Sitz und Visier genau so, wie sie sein müssen. Erst richten und prüfen lassen, dann fahren.
+hazard-passenger = Nicht ohne den Veranstalter: Mitfahrer und Kinder nur, wo Reglement, Versicherung, richtiger Sitz, Gurte und Helm es erlauben; dann langsam, mit Reserve, ohne Zeitmessung.
+hazard-phone = Nein: kein Telefon, kein Chat, kein Bildschirm beim Fahren. Augen auf die Strecke; die Daten erst ansehen, wenn das Auto im Fahrerlager steht.
+hazard-tired = Erst ausruhen, jetzt nicht fahren: Schlaf, Wasser, Essen, Schatten; im Zweifel den nächsten Stint auslassen. Wer müde ist, bremst spät und übersieht Flaggen; Rundenzeiten entscheiden das nicht.
+hazard-road_speeding = Nein: Das gilt nur für eine gesperrte Strecke. Auf öffentlichen Straßen gelten die Verkehrsregeln; dort fährt niemand Rennen oder sucht ein Limit.
+hazard-aids_off = Nein: ABS, Traktions- und Stabilitätskontrolle bleiben an. Die Daten zeigen nicht, wovor sie bewahren; nur ein Instruktor im Auto kann sagen, wann sie nicht mehr nötig sind.
+hazard-aggression = Erst hereinkommen und abkühlen. Keine Berührung, keine Rache, kein Ausbremsen: Platz lassen, den Streckenposten melden und nur ruhig wieder fahren.
+hazard-sight = Langsam werden und hereinkommen: nicht ohne klare Sicht fahren. Visier und Scheibe reinigen oder wechseln; bei Nebel, Eis, Hagel, Gewitter oder Dunkelheit wartet die Session.
+hazard-near_miss = Erst eine Pause: durchatmen, trinken, Fahrer, Reifen und Auto ansehen lassen. Dann dort langsamer, früher bremsen und in kleinen Schritten steigern.
+hazard-rain = Erst langsamer: früher, sanfter und geradeaus bremsen, später und weicher ans Gas, weg von Kerbs, Farbe und Pfützen. Über mehrere Runden steigern; mit Slicks oder ohne Sicht hereinkommen.
+hazard-flat_out_dare = Nicht auf einmal: in kleinen Schritten herantasten, Runde für Runde, mit Auslaufzone und Reserve, nie im Nassen oder auf kalten Reifen. Im Zweifel erst mit einem Instruktor; keine Zeit ist einen Unfall wert.
+hazard-fear = Angst ist ein Grund, langsamer zu werden: diese Stelle früher und langsamer anfahren, mit Reserve, bis es ruhig bleibt. Dann in kleinen Schritten, am besten mit Instruktor; niemand muss dort schnell sein.
+hazard-fit_to_go = Nicht nach den Daten: Sie können nicht sagen, dass Fahrer oder Auto bereit sind. Fühlt sich etwas falsch an: nicht raus, erst das Auto prüfen lassen und den Fahrer ausruhen.

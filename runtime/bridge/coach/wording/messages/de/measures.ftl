@@ -1,0 +1,115 @@
+where-lap = Ganze Runde
+measured-speed_corner = Tempo
+measured-speed_straight = Spitzentempo
+measured-speed_lap = Spitzentempo
+measured-time_corner = Kurvenzeit
+measured-time_straight = Zeit
+measured-time_lap = Rundenzeit
+measured-throttle_corner = Gaspedal
+measured-throttle_least = kleinste Gasstellung
+measured-throttle_straight = mittlere Gasstellung
+measured-throttle_lap = mittlere Gasstellung
+measured-brake_point = Bremspunkt
+measured-brake_pressure = Bremsdruck
+measured-brake_release = Bremse gelöst
+measured-brake_rate = Lösegeschwindigkeit der Bremse
+measured-brake_time = Bremszeit
+measured-brake_g = Verzögerung beim Bremsen
+measured-throttle_point = Gasannahme
+measured-full_throttle = Vollgasanteil
+measured-accel_g = Beschleunigung
+measured-lateral_g = Querbeschleunigung
+measured-total_g = kombinierte g
+measured-steering = Lenkwinkel
+measured-corrections = Lenkkorrekturen
+measured-coasting = Rollen ohne Pedal
+measured-rpm = Drehzahl
+measured-yaw_rate = Gierrate
+at-none = {""}
+at-entry = {" "}am Eingang
+at-apex = {" "}am Scheitel
+at-exit = {" "}am Ausgang
+side-none = {""}
+side-before-entry = {" "}vor der Kurve
+side-after-entry = {" "}nach dem Kurveneingang
+side-before-apex = {" "}vor dem Scheitel
+side-after-apex = {" "}nach dem Scheitel
+end-high = am höchsten
+end-low = am niedrigsten
+end-early = am frühesten
+end-late = am spätesten
+end-long = am längsten
+end-short = am kürzesten
+verdict-yes = Ja:{" "}
+verdict-no = Nein:{" "}
+verdict-plain = {""}
+measure-best = { $where }, { $what }{ $at }: { $best }{ $side } in der besten Runde (Runde { $lap }), { $usual } in der üblichen Runde.
+measure-laps = { $where }, { $what }{ $at }, { $count ->
+    [one] Runde { $laps }
+   *[other] Runden { $laps }
+}: { $values }{ $side }; übliche Runde { $usual }.
+measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } im Mittel von { $count ->
+    [one] einer Runde
+   *[other] { $count } Runden
+}; übliche Runde { $usual }.
+measure-total = { $where }, { $what }{ $at }: { $total } insgesamt in { $count ->
+    [one] einer Runde
+   *[other] { $count } Runden
+}, im Mittel { $mean } je Runde.
+measure-peak = { $where }, { $what }{ $at }: { $end } { $value }{ $side }, Runde { $lap }{ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}; übliche Runde { $usual }.
+measure-none = { $where }, { $what }{ $at }: keine Werte in { $count ->
+    [one] der einen Runde
+   *[other] allen { $count } Runden
+}.
+measure-not-closed = { $where }: das Gas wurde nie geschlossen, kleinste Stellung { $least }; deshalb gibt es keinen Punkt der Gasannahme.
+measure-rival = { $where }, { $what }{ $at }: { $driver } { $own }{ $side } (Runde { $lap }), { $other } { $theirs } (Runde { $other_lap }), Unterschied { $difference }; übliche Runden { $usual } und { $other_usual }.
+measure-rival-none = { $where }, { $what }{ $at }: kein Wert von { $other }.
+rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } von { $count } Kurven ({ $lap ->
+    [0] übliche Runde
+   *[other] Runde { $lap }
+}); dann { $second } mit { $second_value }; am anderen Ende { $last } mit { $last_value }.
+rank-level = { $count } Kurven gleich, { $what }{ $at }: { $value }{ $side } ({ $lap ->
+    [0] übliche Runde
+   *[other] Runde { $lap }
+}).
+judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
+    [0] übliche Runde
+   *[other] Runde { $lap }
+}); { $against ->
+    [usual_other] übliche Runde von { $other } { $target }
+    [best_other] beste Durchfahrt von { $other } (Runde { $target_lap }) { $target }
+    [best_pass] beste Durchfahrt (Runde { $target_lap }) { $target }
+    [best_lap] beste Runde (Runde { $target_lap }) { $target }
+   *[plan] Plan der Strecke { $target }
+}: { $compared ->
+    [level] gleich
+    [early] { $difference } früher
+    [late] { $difference } später
+    [low] { $difference } weniger
+    [long] { $difference } länger
+    [short] { $difference } kürzer
+   *[high] { $difference } mehr
+}{ $lost ->
+    [yes] {"; die Kurve kostet"} { $loss } je Runde
+    [no] {"; in der Kurve geht keine Zeit verloren"}
+    [gained] {"; die Kurve bringt"} { $loss } je Runde
+   *[unknown] {""}
+}.
+judge-nowhere = Nein: in keiner von { $count } Kurven, { $what }{ $at } im Vergleich mit den besten Durchfahrten.
+spread-few = { $count ->
+    [one] Nur eine vollständige Runde
+   *[other] Nur { $count } vollständige Runden
+}: zu wenige, um Wiederholbarkeit zu beurteilen.
+spread-corners = { $first ->
+    [steady] Am gleichmäßigsten: { $steady }, { $what }{ $at } streut um { $steady_value }; am ungleichmäßigsten: { $corner }, { $value }
+   *[loose] Am ungleichmäßigsten: { $corner }, { $what }{ $at } streut um { $value }; am gleichmäßigsten: { $steady }, { $steady_value }
+} (Standardabweichung, { $count } Runden).
+spread-driver = { $driver }: am ungleichmäßigsten { $corner }, { $what }{ $at } streut um { $value }; am gleichmäßigsten { $steady }, { $steady_value } (Standardabweichung, { $count } Runden).
+spread-without = Nur Runde { $lap } macht { $corner } so ungleichmäßig: ohne sie dort { $value }; am ungleichmäßigsten ist dann { $next }, { $next_value }.
+spread-corner = { $where }: die Kurvenzeit streut um { $value }{ $told ->
+    [yes] , { $what }{ $at } um { $other_value }
+   *[no] {""}
+} (Standardabweichung, { $count } Runden); Platz { $rank } von { $corners } der ungleichmäßigsten Kurven.

@@ -1,0 +1,34 @@
+# What is said to a danger, before anything else. Never "push on"; data never declares a car safe.
+
+hazard-fire = Stop at once at a safe place, near a marshal post if one is close; engine and electrics off, get out and away. Tell the marshals: nobody drives the car until it has been checked.
+hazard-fuel_leak = Stop: do not drive and do not start the engine. Electrics off, get out and away, keep sparks and cigarettes away, fetch an extinguisher and the marshals; a mechanic finds the leak before the car moves again.
+hazard-crash = Stop first: people, then the car. Let the medics look at the driver even if nothing hurts, and have the car checked before anybody drives it again. The data cannot clear either.
+hazard-injury = Do not drive on: have it looked at by the medics or a doctor first. No lap is worth making it worse.
+hazard-unwell = Stop driving: sit down in the shade, drink water, tell somebody and see the medics. No more laps until a doctor says the driver is fit.
+hazard-alcohol = No: nobody drives after alcohol, drugs or medicine that slows, on a track or on a road. Come back another day, sober and rested.
+hazard-brakes = Stop: do not go out until the brakes are checked by a mechanic: pads, discs, fluid, leaks. If it happens on track, slow early with the gears, pump the pedal and come in off the line. Data cannot prove that brakes are sound.
+hazard-throttle_stuck = Clutch in or neutral, brake straight, engine off, stop off the line. Do not drive again until a mechanic has checked the throttle.
+hazard-wheel_loose = Stop: do not drive another metre at speed. Have every wheel nut, stud and bearing checked and torqued by somebody competent before the car goes out.
+hazard-tyre = Do not drive on that tyre: slow down, keep off the line and stop, or stay in. Have all four tyres and rims checked, and change what is damaged, before the next lap.
+hazard-steering = Slow down and come in off the line: do not drive on. Have steering, suspension and wheels checked by a mechanic before another lap.
+hazard-oil = Stop off the line, engine off: do not drive on and do not lay fluid on the track. Tell the marshals; a mechanic finds the leak or the lost pressure before the engine runs again.
+hazard-overheating = Do not push on: lift, come in slowly off the line, or stop with the engine off. Let it cool, never open a hot cap, and have it checked before another lap.
+hazard-car = Slow down, come in off the line and stop: have the car checked by a mechanic before another lap. Data cannot declare a car safe.
+hazard-flag = Slow down, be ready to stop, no overtaking: flags and marshals come first. On red, come in slowly or stop where the marshals say.
+hazard-others = Lift and be ready to stop, leave room and look for the way that stays clear. No overtaking there; watch the flags and report it to the marshals.
+hazard-track = Slow down, keep off that line and be ready to stop. Report it to the marshals; whoever drove through it comes in and has the tyres checked.
+hazard-stranded = Stay belted in with the helmet on and wait for the marshals, unless the car burns. If it still rolls, get it off the line. Do not walk on a live track.
+hazard-wrong_way = Never drive against the direction of the track, and never reverse on it. Stop at a safe place off the line and wait for the marshals' sign.
+hazard-safety_gear = Stop, or stay in: no lap without belts, helmet, seat and visor exactly as they should be. Have it fixed and checked before driving.
+hazard-passenger = Not without the organiser: passengers and children ride only where the rules, the insurance, a proper seat, belts and helmet allow it; then slowly, with margin and no timed lap.
+hazard-phone = No: no phone, chat or screen while driving. Eyes on the track; look at the data when parked in the paddock.
+hazard-tired = Rest first, do not drive now: sleep, water, food and shade, and skip the next run if in doubt. Tired drivers brake late and miss flags; lap times do not decide this.
+hazard-road_speeding = No: this is for a closed circuit only. On public roads the traffic rules hold; nobody races or looks for a limit there.
+hazard-aids_off = No: leave ABS, traction and stability control on. The data cannot show what they save; only an instructor in the car can say when they are no longer needed.
+hazard-aggression = Come in and cool down first. No contact, no revenge, no brake tests: leave room, report it to the marshals and drive again only when calm.
+hazard-sight = Slow down and come in: do not drive without a clear view. Clean or change visor and screen; in fog, ice, hail, lightning or the dark the session waits.
+hazard-near_miss = Take a break first: breathe, drink, and let somebody check driver, tyres and car. Then go slower there, brake earlier, and build up in small steps.
+hazard-rain = Slow down first: brake earlier and softer in a straight line, later and gentler on the throttle, off kerbs, paint and puddles. Build up over a few laps; come in on slicks or without a clear view.
+hazard-flat_out_dare = Not in one go: build up in small steps, one lap at a time, with run-off and margin, never in the wet or on cold tyres. An instructor first, if in doubt; no lap time is worth an accident.
+hazard-fear = Fear is a reason to slow down: take that place earlier and slower, with margin, until it is calm. Then build up in small steps, best with an instructor; nobody has to be quick there.
+hazard-fit_to_go = Not on the word of the data: it cannot say that a driver or a car is fit. If anything feels wrong, stop; have the car checked and the driver rested first.

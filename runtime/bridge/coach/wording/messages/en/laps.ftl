@@ -1,0 +1,217 @@
+# Parts of other messages: whose session, against what, and why.
+
+lap-who = { $driver ->
+    [own] { "" }
+   *[other] { " " }({ $driver })
+}
+loss-than = { $than ->
+    [usual] the usual lap
+    [best_lap] the best lap
+   *[lap] lap { $other }
+}
+loss-why = { $caused ->
+    [yes] ; cause: { $cause }, by { $amount }
+   *[no] { "" }
+}
+laps-which = { $which ->
+    [all] { $count ->
+        [one] the only lap
+       *[other] all { $count } laps
+    }
+    [without] { $count ->
+        [one] 1 lap
+       *[other] { $count } laps
+    }, without { $out ->
+        [one] lap { $named }
+       *[other] laps { $named }
+    }
+   *[some] { $count ->
+        [one] lap { $named }
+       *[other] laps { $named }
+    }
+}
+sector-called = sector { $sector }{ $name ->
+    [none] { "" }
+   *[other] { " " }({ $name })
+}
+
+# Which laps there are, and their times
+
+lap-best = Best lap{ lap-who }: { $time }, lap { $lap }{ $count ->
+    [one] { "" }
+   *[other] { $some ->
+        [all] , of { $count } that count
+       *[some] , of the { $count } asked about
+    }
+}.
+lap-lead = That is { $gap } ahead of the next best, lap { $other }.
+lap-level = Lap { $other } took the same time.
+lap-time = { $which ->
+    [last] Last complete lap{ lap-who }: lap { $lap }, { $time }
+    [slowest] Slowest lap{ lap-who }: lap { $lap }, { $time }
+    [first] First complete lap{ lap-who }: lap { $lap }, { $time }
+    [second] Second-best lap{ lap-who }: lap { $lap }, { $time }
+   *[named] Lap { $lap }{ lap-who }: { $time }
+}; { $rank ->
+    [1] the best of { $count }
+   *[other] { $gap } off the best, lap { $best }; rank { $rank } of { $count }
+}.
+lap-list = Lap times{ lap-who }, { $count ->
+    [one] lap { $named }
+   *[other] { $how ->
+        [row] laps { $first } to { $last } in order
+       *[some] laps { $named } in this order
+    }
+}: { $times }.
+lap-count = { $count ->
+    [one] 1 lap counts{ lap-who }: it is complete, no out-lap or in-lap.
+   *[other] { $count } laps count{ lap-who }, laps 1 to { $last }: each is complete, none an out-lap or in-lap.
+}
+lap-count-rest = Not counted: { $km } { $which ->
+    [both] before the first and after the last lap (out-lap and in-lap)
+    [out] before the first lap (out-lap)
+    [in] after the last lap (in-lap)
+   *[other] that are no complete lap
+}.
+lap-count-of = { $other }: { $count ->
+    [one] 1 lap
+   *[other] { $count } laps
+}.
+lap-count-limit = { $count } of { $all } laps{ lap-who } took { $side ->
+    [under] less than { $limit }
+   *[over] { $limit } or more
+}{ $listed ->
+    [yes] : { $count ->
+        [one] lap { $named }
+       *[other] laps { $named }
+    }
+   *[no] { "" }
+}.
+
+# Average, spread, luck, trend
+
+lap-average = Average{ lap-who }: { $mean }, over { laps-which }; median { $median }.
+lap-only = Only one lap counts{ lap-who }, { $time }: nothing to compare it with yet.
+spread-steady = steady
+spread-fair = fairly steady
+spread-uneven = uneven
+lap-spread = Lap times{ lap-who } are { $judged }: ±{ $spread } (standard deviation) over { laps-which }; from { $low } to { $high }, a range of { $width }.
+lap-spread-odd = Without lap { $lap } it would be ±{ $spread }.
+lap-luck = Lap { $lap } ({ $time }) stands { $next_gap } ahead of the next best, lap { $next }, and { $usual_gap } ahead of the usual lap.
+lap-luck-corner = It gained most in { $corner }: { $seconds } on the usual lap.
+lap-luck-ideal = { $whole ->
+    [yes] By sectors that lap is as good as the ideal lap: a whole lap that has not been repeated
+   *[no] { $kept ->
+        [0] None of the three best sectors comes
+        [one] One of the three best sectors comes
+       *[other] { $kept } of the three best sectors come
+    } from that lap; the ideal lap is { $gap } quicker
+}; luck itself cannot be measured.
+trend-few = { $count ->
+    [one] 1 lap shows
+   *[other] { $count } laps show
+} no trend yet.
+trend-laps = { $way ->
+    [slower] Lap times rose by { $slope } a lap
+    [faster] Lap times fell by { $slope } a lap
+   *[none] No clear trend in lap times
+} over { $count } laps: the first { $few } around { $early }, the last { $few } around { $late }; best on lap { $best }.
+trend-parted = Driver and track cannot be parted here: lap times alone do not show whose gain it is{ $noted ->
+    [yes] , and weather notes do not measure grip
+   *[no] , and no weather or grip of the surface was recorded
+}.
+
+# Two laps beside each other, and why one was slow
+
+lap-compare = { $level ->
+    [yes] Laps { $lap } and { $other } took the same time: { $time }
+   *[no] Lap { $lap } is { $gap } quicker than lap { $other }: { $time } against { $other_time }
+}.
+lap-loses = Lap { $lap } loses most in { $corner }: { $seconds } to lap { $other }{ loss-why }.
+lap-sectors = By sector, lap { $lap } against lap { $other } (plus is slower): { $s1 }, { $s2 }, { $s3 }.
+lap-explain = { $how ->
+    [slow] Lap { $lap }{ lap-who }: { $time }, { $over } slower than the usual lap ({ $usual }) and { $behind } off the best
+    [quick] Lap { $lap }{ lap-who } was quick: { $time }, { $over } quicker than the usual lap ({ $usual }){ $rank ->
+        [best] { " " }and the best
+       *[inner] { "" }
+    }
+   *[usual] Lap { $lap }{ lap-who } was not slow: { $time } against { $usual } for the usual lap; { $behind } off the best
+}{ $edge ->
+    [first] ; it is a complete lap, no out-lap
+    [last] ; it is a complete lap, no in-lap
+   *[inner] { "" }
+}.
+lap-lost = { $corner } cost { $seconds } against { loss-than }{ loss-why }.
+lap-gained = { $corner } gained { $seconds } on { loss-than }.
+lap-not-there = Nothing was lost in { $corner } on lap { $lap }.
+lap-incident = On lap { $lap }, { $where ->
+    [corner] near { $corner }
+    [metres] { $at } after start/finish
+   *[lap] at an unknown place
+}: { $incident }.
+video-lap = Lap to show: lap { $lap }, { $time }{ $best ->
+    [yes] , the best
+   *[no] , the best one without an incident
+}. Video itself is not recorded here.
+
+# Sectors
+
+sector-unknown = No sector has a time here: the recording paused in each.
+sector-times = Time in { sector-called }{ lap-who }: best { $best } (lap { $best_lap }), usual { $usual }.
+sector-list = Times in { sector-called }{ lap-who }, laps { $first } to { $last }: { $times }; best on lap { $best_lap }.
+sector-lap = Lap { $lap }{ lap-who }, { sector-called }: { $time }{ $first ->
+    [yes] , the best there
+   *[no] , { $gap } off the best there (lap { $best_lap })
+}.
+sector-one-lap = With one lap there is no weakest sector yet; its times:
+sector-on = { $which ->
+    [named] on lap { $lap }
+   *[usual] on the usual lap
+}
+sector-most = Most is lost in { sector-called }{ lap-who }: { $lost } { sector-on }, against the best there, { $best } on lap { $best_lap }.
+sector-next = Then { sector-called }: { $lost }, against { $best } on lap { $best_lap }.
+sector-least = Least is lost in { sector-called }: { $lost }, against { $best } on lap { $best_lap }.
+sector-loss = In { sector-called }{ lap-who } { $lost } are lost { sector-on }, against { $best } on lap { $best_lap }; { $weakest ->
+    [yes] it is the weakest sector
+   *[no] it is not the weakest: sector { $worst } costs { $worst_lost }
+}.
+sector-level = In { sector-called }{ lap-who } nothing is lost { sector-on }: level with { $best }, its best on lap { $best_lap }{ $weakest ->
+    [yes] { "" }
+   *[no] ; sector { $worst } costs { $worst_lost }
+}.
+sector-corner = There { $corner } costs { $seconds } against lap { $lap }{ loss-why }.
+sector-no-corner = No single corner of { sector-called } costs 0.02 s or more.
+
+# The ideal lap, and what is possible
+
+ideal-unknown = No ideal lap: the recording paused in a sector on every lap.
+ideal-lap = Ideal lap from the best sectors{ lap-who }: { $time }, { $same ->
+    [yes] level with the best lap, lap { $best }
+   *[no] { $gain } quicker than the best lap ({ $best_time }, lap { $best })
+}.
+ideal-sectors = Best sectors: { $s1 } (lap { $lap1 }), { $s2 } (lap { $lap2 }), { $s3 } (lap { $lap3 }); the best lap is off by { $gap1 }, { $gap2 }, { $gap3 }.
+ideal-corners = From the best of { $count } corners and straights: { $time }, { $gain } quicker than the best lap.
+ideal-honest = { $count ->
+    [one] By sectors the ideal lap, { $time }, is lap { $named } itself, so it was driven
+   *[other] The ideal lap, { $time }, is put together from laps { $named }: each part was driven, the whole never
+}.
+ideal-guide = The { $gain } of { $count } finer parts is a guide, no promise: one part's exit need not fit the next one's entry.
+ideal-usual = Realistic first: bring the usual lap ({ $usual }) to the best ({ $best }, lap { $lap }), worth { $gain }.
+theory-reference = Reference lap on file: { $time }; the best lap is { $gap } { $side ->
+    [behind] slower
+   *[ahead] quicker
+}.
+theory-speeds = At the corner speeds of the circuit's file the best lap would take about { $time }: { $gap } { $side ->
+    [behind] less
+   *[ahead] more
+}, from { $count } corners, straights as driven.
+theory-corner = Furthest off: { $corner }, { $lost }; { $own } at the apex, the plan has { $file }.
+theory-limits = That plan is a model of line and grip, not of this car, its tyres or the day: a guide, no promise.
+theory-none = The circuit's file has no target speeds, and there is no reference lap, so no theoretical plan.
+goal-named = { $target } is { $reach ->
+    [done] done: the best lap, { $best }, is { $gap } quicker
+    [parts] { $gap } away, and the best parts of the laps driven reach it
+   *[more] { $gap } away from the best lap ({ $best }), more than the best parts of the laps driven give
+}.
+goal-lap = Next goal: { $goal }; best so far { $best }, lap { $lap }.
+goal-corner = Most lies in { $corner }: { $seconds } from the usual to the best lap{ loss-why }.

@@ -1,0 +1,115 @@
+where-lap = Whole lap
+measured-speed_corner = speed
+measured-speed_straight = top speed
+measured-speed_lap = top speed
+measured-time_corner = corner time
+measured-time_straight = time
+measured-time_lap = lap time
+measured-throttle_corner = throttle
+measured-throttle_least = lowest throttle
+measured-throttle_straight = mean throttle
+measured-throttle_lap = mean throttle
+measured-brake_point = brake point
+measured-brake_pressure = brake pressure
+measured-brake_release = brake released
+measured-brake_rate = rate of brake release
+measured-brake_time = time on the brake
+measured-brake_g = braking deceleration
+measured-throttle_point = throttle pick-up
+measured-full_throttle = share of full throttle
+measured-accel_g = acceleration
+measured-lateral_g = lateral g
+measured-total_g = combined g
+measured-steering = steering angle
+measured-corrections = steering corrections
+measured-coasting = coasting
+measured-rpm = engine speed
+measured-yaw_rate = yaw rate
+at-none = {""}
+at-entry = {" "}at the entry
+at-apex = {" "}at the apex
+at-exit = {" "}at the exit
+side-none = {""}
+side-before-entry = {" "}before the corner
+side-after-entry = {" "}after the corner entry
+side-before-apex = {" "}before the apex
+side-after-apex = {" "}after the apex
+end-high = the highest
+end-low = the lowest
+end-early = the earliest
+end-late = the latest
+end-long = the longest
+end-short = the shortest
+verdict-yes = Yes:{" "}
+verdict-no = No:{" "}
+verdict-plain = {""}
+measure-best = { $where }, { $what }{ $at }: { $best }{ $side } on the best lap (lap { $lap }), { $usual } on the usual lap.
+measure-laps = { $where }, { $what }{ $at }, { $count ->
+    [one] lap { $laps }
+   *[other] laps { $laps }
+}: { $values }{ $side }; usual lap { $usual }.
+measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } on average over { $count ->
+    [one] one lap
+   *[other] { $count } laps
+}; usual lap { $usual }.
+measure-total = { $where }, { $what }{ $at }: { $total } in total over { $count ->
+    [one] one lap
+   *[other] { $count } laps
+}, { $mean } a lap on average.
+measure-peak = { $where }, { $what }{ $at }: { $end } { $value }{ $side }, lap { $lap }{ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}; usual lap { $usual }.
+measure-none = { $where }, { $what }{ $at }: none on any of { $count ->
+    [one] one lap
+   *[other] { $count } laps
+}.
+measure-not-closed = { $where }: the throttle was never closed, lowest { $least }; so there is no pick-up point.
+measure-rival = { $where }, { $what }{ $at }: { $driver } { $own }{ $side } (lap { $lap }), { $other } { $theirs } (lap { $other_lap }), difference { $difference }; usual laps { $usual } and { $other_usual }.
+measure-rival-none = { $where }, { $what }{ $at }: no value of { $other }.
+rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } of { $count } corners ({ $lap ->
+    [0] usual lap
+   *[other] lap { $lap }
+}); then { $second } { $second_value }; at the other end { $last } { $last_value }.
+rank-level = { $count } corners alike, { $what }{ $at }: { $value }{ $side } ({ $lap ->
+    [0] usual lap
+   *[other] lap { $lap }
+}).
+judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
+    [0] usual lap
+   *[other] lap { $lap }
+}); { $against ->
+    [usual_other] { $other }’s usual lap { $target }
+    [best_other] { $other }’s best pass (lap { $target_lap }) { $target }
+    [best_pass] best pass (lap { $target_lap }) { $target }
+    [best_lap] best lap (lap { $target_lap }) { $target }
+   *[plan] circuit plan { $target }
+}: { $compared ->
+    [level] level
+    [early] { $difference } earlier
+    [late] { $difference } later
+    [low] { $difference } lower
+    [long] { $difference } longer
+    [short] { $difference } shorter
+   *[high] { $difference } higher
+}{ $lost ->
+    [yes] {"; the corner costs"} { $loss } a lap
+    [no] {"; no time lost in the corner"}
+    [gained] {"; the corner gains"} { $loss } a lap
+   *[unknown] {""}
+}.
+judge-nowhere = No: in none of { $count } corners, { $what }{ $at } compared with the best passes.
+spread-few = { $count ->
+    [one] Only one complete lap
+   *[other] Only { $count } complete laps
+}: too few to tell what is repeatable.
+spread-corners = { $first ->
+    [steady] Most repeatable: { $steady }, { $what }{ $at } within { $steady_value }; least: { $corner }, { $value }
+   *[loose] Least repeatable: { $corner }, { $what }{ $at } varies by { $value }; most repeatable: { $steady }, { $steady_value }
+} (standard deviation, { $count } laps).
+spread-driver = { $driver }: least repeatable { $corner }, { $what }{ $at } varies by { $value }; most repeatable { $steady }, { $steady_value } (standard deviation, { $count } laps).
+spread-without = Lap { $lap } alone makes { $corner } so uneven: without it { $value } there, and the least repeatable is { $next }, { $next_value }.
+spread-corner = { $where }: corner time varies by { $value }{ $told ->
+    [yes] , { $what }{ $at } by { $other_value }
+   *[no] {""}
+} (standard deviation, { $count } laps); place { $rank } of { $corners } among the least repeatable.

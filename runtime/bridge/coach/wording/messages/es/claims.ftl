@@ -1,0 +1,46 @@
+claim-right = Correcto:{" "}
+claim-wrong = No es así:{" "}
+claim-partly = No en todas las vueltas:{" "}
+claim-flat = { $verdict }{ $where }, { $lifted ->
+    [none] a fondo en { $count ->
+        [one] esa vuelta
+       *[other] las { $count } vueltas
+    }, acelerador nunca por debajo de { $least }
+    [few] gas levantado en { $number ->
+        [one] la vuelta { $laps }
+       *[other] las vueltas { $laps }
+    }, hasta { $least }
+    [all] gas levantado en las { $count } vueltas, hasta { $least }
+   *[many] gas levantado en { $number } de { $count } vueltas, hasta { $least } (vuelta { $lap })
+}.
+claim-some = { $verdict }{ $where }, { $what }{ $at }: en { $some } de { $count } vueltas; vuelta habitual { $usual }, máximo { $value } (vuelta { $lap }).
+claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
+    [laps] vuelta { $first } { $own }{ $side }, vuelta { $other } { $theirs }
+    [best] { $first } { $own }, { $other } { $theirs } (mejores vueltas)
+   *[usual] { $first } { $own }{ $side }, { $other } { $theirs } (vueltas habituales)
+}: { $compared ->
+    [level] igual
+    [early] { $difference } antes
+    [late] { $difference } más tarde
+    [low] { $difference } menos
+    [long] { $difference } más
+    [short] { $difference } menos
+   *[high] { $difference } más
+}.
+claim-amount = { $verdict }{ $where }, { $what }{ $at }: vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }); así en { $hits } de { $count } vueltas.
+claim-lap = { $verdict }{ $where }, { $what }{ $at }: vuelta { $lap } { $own }{ $side }{ $same ->
+    [yes] , { $end }
+   *[no] ; { $end }: { $best }, vuelta { $first }
+}.
+claim-corner = { $verdict }{ $where }: { $what }{ $at } { $own }{ $side } (vuelta habitual){ $same ->
+    [yes] , { $end } de las curvas
+   *[no] ; { $end }: { $best }, { $first }
+}.
+claim-loss = { $verdict }{ $where } { $sign ->
+    [lost] pierde { $loss } por vuelta
+    [gained] gana { $loss } por vuelta
+   *[level] está igual
+} frente { $against ->
+    [usual_other] a la vuelta habitual de { $other }
+   *[best_pass] a su mejor paso
+}; puesto { $rank } de { $count } por tiempo perdido, lo más en { $worst }: { $worst_loss }.

@@ -1,0 +1,110 @@
+rival-gap = { $which ->
+    [best] Mejores vueltas
+   *[named] Vuelta { $lap } frente a la mejor de { $other }
+}: { $side ->
+    [behind] { $other } va { $gap } más rápido, { $other_time } frente a { $time }
+    [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }
+   *[level] a la par de { $other }, { $time }
+}.
+rival-usual = Vueltas habituales: { $side ->
+    [behind] { $other } va { $gap } más rápido, { $other_time } frente a { $time }
+    [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }
+   *[level] a la par de { $other }, { $time }
+}.
+rival-corner = { $corner }{ $on ->
+    [usual] , pasos habituales
+   *[laps] { "" }
+}: { $seconds } { $side ->
+    [behind] perdidos con { $other }{ loss-why }
+    [ahead] ganados a { $other }
+   *[level] de diferencia, a la par de { $other }
+}.
+rival-sector = Sector { $sector }: { $side ->
+    [behind] { $gap } más que { $other }
+    [ahead] { $gap } menos que { $other }
+   *[level] a la par de { $other }
+}, { $own } frente a { $theirs }.
+rival-sectors = Por sectores frente a { $other } (más es más lento): sector 1 { $s1 }, sector 2 { $s2 }, sector 3 { $s3 }.
+rival-split = Frente a { $other }: { $entry } hasta los vértices (frenando), { $apex } en ellos, { $exit } en las salidas; { $most ->
+    [entry] lo más se pierde frenando
+    [apex] lo más se pierde en el vértice
+    [exit] lo más se pierde en las salidas
+   *[none] no se pierde nada
+}.
+rival-brake = { $corner }: { $other } frena { $apart } { $side ->
+    [less] más tarde
+   *[more] antes
+}, a { $theirs } de la entrada, no { $own }.
+rival-slowest = { $corner }: { $other } lleva { $apart } { $side ->
+    [more] más
+   *[less] menos
+} en el punto más lento, { $theirs }, no { $own }.
+rival-coast = { $corner }: { $other } rueda sin pedal { $apart } { $side ->
+    [less] menos
+   *[more] más
+}, { $theirs }, no { $own }.
+rival-leave = { $corner }: { $other } sale { $apart } { $side ->
+    [more] más rápido
+   *[less] más lento
+}, { $theirs }, no { $own }.
+rival-throttle = { $corner }: { $other } vuelve al gas { $apart } { $side ->
+    [less] antes
+   *[more] después
+}.
+rival-alike = { $corner }: punto de frenada, velocidad mínima, rodar sin pedal y velocidad de salida iguales, en lo registrado.
+rival-car = { $same ->
+    [yes] Mismo coche: ambos llevaban { $own_car }, así que no hay nada que descontar por el coche
+    [no] No es el mismo coche según los datos: { $own_car }, { $other } { $other_car }; cuánto de la diferencia es del coche no se puede saber
+   *[unknown] No está registrado el coche de ambos; cuánto de la diferencia es del coche no se puede saber
+}.
+rival-day = Las condiciones de las dos tandas pueden haber sido distintas; no se midieron.
+rival-laps = { $other }: { $count ->
+    [one] cuenta 1 vuelta
+   *[other] cuentan { $count } vueltas
+}, no { $said }.
+rival-spread = { $side ->
+    [other] { $other } es más constante
+    [own] { $other } es menos constante
+   *[level] Tan constante como { $other }
+}: ±{ $other_spread } en { $other_count } vueltas, frente a ±{ $spread } en { $count }.
+rival-one-lap = { $other } tiene { $other_count ->
+    [one] 1 vuelta
+   *[other] { $other_count } vueltas
+} que cuentan, esta sesión { $count }: muy pocas para decir quién es más constante.
+rival-few = Tan pocas vueltas dicen poco sobre quién es más constante.
+progress-here = Aquí hasta ahora: { $count ->
+    [one] 1 vuelta
+   *[other] { $count } vueltas
+}, la mejor en { $best }.
+progress-last = Frente a la sesión anterior ({ $date }): mejor vuelta { $side ->
+    [ahead] { $gap } más rápida
+    [behind] { $gap } más lenta
+   *[level] igual
+}, { $now } frente a { $then }; vuelta habitual { $usual_side ->
+    [ahead] { $usual_gap } más rápida
+    [behind] { $usual_gap } más lenta
+   *[level] igual
+}.
+progress-series = En { $count } sesiones desde el { $date } la mejor vuelta pasó de { $then } a { $now }: { $side ->
+    [ahead] { $gap } más rápida
+    [behind] { $gap } más lenta
+   *[level] igual
+}.
+progress-spread = Dispersión de los tiempos por vuelta: ±{ $now } esta vez, ±{ $then } la anterior.
+progress-plateau = Las mejores vueltas de las tres últimas sesiones caben en 0,1 s: un estancamiento.
+progress-corner = Lo que más mejoró: { $corner }, { $speed } más en el vértice desde la primera sesión.
+progress-limits = Tiempo, neumáticos y pista de esos días no se midieron, así que no es una cifra solo del piloto.
+stuck-sector = Donde menos se progresa es el sector { $sector }: { $now } ahora, { $then } en { $count ->
+    [one] la sesión anterior
+   *[other] { $count } sesiones anteriores
+}, { $side ->
+    [ahead] { $gap } más rápido
+    [behind] { $gap } más lento
+   *[level] sin cambios
+}.
+stuck-corner = { $corner }: sin mejora en esta sesión, { $late } más que su mejor paso en la segunda mitad, { $early } en la primera.
+improved-corner = { $corner }: { $gain } mejor en esta sesión, { $early } más que su mejor paso en la primera mitad, { $late } en la segunda.
+improved-none = { $count ->
+    [one] Una vuelta no muestra
+   *[other] { $count } vueltas no muestran
+} ninguna curva claramente mejor en la segunda mitad que en la primera.

@@ -1,0 +1,34 @@
+# Lo que se dice ante un peligro, antes que nada. Nunca se anima a seguir.
+
+hazard-fire = Parar de inmediato en un lugar seguro, si puede ser junto a un puesto de comisarios; motor y corriente apagados, salir y alejarse. Avisar a los comisarios: el coche no rueda hasta que lo revisen.
+hazard-fuel_leak = Parar: no conducir ni arrancar el motor. Corriente fuera, salir, alejarse, sin chispas, extintor y comisarios; un mecánico encuentra la fuga antes de nada.
+hazard-crash = Primero parar: las personas, después el coche. Que los médicos vean al piloto aunque no duela nada, y que revisen el coche antes de volver a rodar. Los datos no pueden dar ese visto bueno.
+hazard-injury = No seguir: que lo vea antes un médico o los sanitarios. Ninguna vuelta vale empeorarlo.
+hazard-unwell = Parar de conducir: sentarse a la sombra, beber agua, avisar a alguien e ir a los sanitarios. Ni una vuelta más hasta que lo diga un médico.
+hazard-alcohol = No: nadie conduce después de alcohol, drogas o medicinas que dan sueño, ni en pista ni en carretera. Volver otro día, sobrio y descansado.
+hazard-brakes = Parar: no salir hasta que un mecánico revise los frenos: pastillas, discos, líquido, fugas. En pista, frenar pronto con las marchas, bombear el pedal y entrar fuera de la trazada. Los datos no prueban que los frenos estén bien.
+hazard-throttle_stuck = Embrague o punto muerto, frenar recto, motor apagado, parar fuera de la trazada. No volver a rodar hasta que un mecánico revise el acelerador.
+hazard-wheel_loose = Parar: no seguir así. Que alguien competente revise y apriete tuercas, espárragos y rodamientos antes de que el coche salga.
+hazard-tyre = No rodar con ese neumático: bajar el ritmo, salir de la trazada y parar, o quedarse en boxes. Revisar los cuatro neumáticos y llantas, y cambiar lo dañado, antes de la próxima vuelta.
+hazard-steering = Bajar el ritmo y entrar fuera de la trazada: no seguir. Que un mecánico revise dirección, suspensión y ruedas antes de otra vuelta.
+hazard-oil = Parar fuera de la trazada, motor apagado: no seguir ni derramar nada en la pista. Avisar a los comisarios; un mecánico encuentra la fuga o la falta de presión antes de arrancar.
+hazard-overheating = No insistir: levantar, entrar despacio fuera de la trazada o parar con el motor apagado. Dejar enfriar, nunca abrir un tapón caliente y revisarlo antes de otra vuelta.
+hazard-car = Bajar el ritmo, entrar fuera de la trazada y parar: que un mecánico revise el coche antes de otra vuelta. Los datos no pueden declarar seguro un coche.
+hazard-flag = Bajar el ritmo, listo para parar, sin adelantar: primero banderas y comisarios. Con roja, entrar despacio o parar donde digan los comisarios.
+hazard-others = Levantar, listo para parar, dejar espacio y buscar el paso libre. Sin adelantar allí; mirar las banderas y avisar a los comisarios.
+hazard-track = Bajar el ritmo, evitar esa trazada y estar listo para parar. Avisar a los comisarios; quien haya pasado por encima entra y revisa los neumáticos.
+hazard-stranded = Seguir atado y con el casco puesto hasta que lleguen los comisarios, salvo fuego. Si el coche aún rueda, salir de la trazada. Nunca caminar por una pista abierta.
+hazard-wrong_way = Nunca en sentido contrario ni marcha atrás en la pista. Parar en un lugar seguro fuera de la trazada y esperar la señal de los comisarios.
+hazard-safety_gear = Parar, o no salir: ni una vuelta sin cinturones, casco, asiento y visera exactamente como deben estar. Arreglarlo y revisarlo antes de rodar.
+hazard-passenger = No sin el organizador: pasajeros y niños solo donde lo permitan reglamento, seguro, asiento, cinturones y casco; y entonces despacio, con margen y sin crono.
+hazard-phone = No: nada de móvil, mensajes ni pantallas al conducir. Los ojos en la pista; los datos se miran parado, en el paddock.
+hazard-tired = Primero descansar, no conducir ahora: dormir, beber, comer, sombra; en la duda, saltarse la próxima tanda. Con cansancio se frena tarde y no se ven las banderas; los tiempos no deciden esto.
+hazard-road_speeding = No: esto es solo para un circuito cerrado. En la vía pública rigen las normas de tráfico; allí nadie corre ni busca el límite.
+hazard-aids_off = No: dejar puestos ABS, control de tracción y de estabilidad. Los datos no muestran de qué salvan; solo un instructor a bordo puede decir cuándo sobran.
+hazard-aggression = Primero entrar y calmarse. Sin contacto, sin venganza, sin frenazos: dejar espacio, avisar a los comisarios y volver solo con calma.
+hazard-sight = Bajar el ritmo y entrar: no conducir sin ver bien. Limpiar o cambiar visera y parabrisas; con niebla, hielo, granizo, tormenta u oscuridad, la sesión espera.
+hazard-near_miss = Primero una pausa: respirar, beber y que alguien revise piloto, neumáticos y coche. Después más despacio allí, frenar antes y subir en pasos pequeños.
+hazard-rain = Primero más despacio: frenar antes, más suave y recto, gas más tarde y suave, lejos de pianos, pintura y charcos. Subir en varias vueltas; entrar con slicks o sin visibilidad.
+hazard-flat_out_dare = No de golpe: en pasos pequeños, vuelta a vuelta, con escapatoria y margen, nunca en mojado ni con neumáticos fríos. En la duda, antes un instructor; ningún tiempo vale un accidente.
+hazard-fear = El miedo es razón para ir más despacio: tomar ese sitio antes y más lento, con margen, hasta sentir calma. Después en pasos pequeños, mejor con instructor; nadie tiene que ir rápido allí.
+hazard-fit_to_go = No por lo que digan los datos: no pueden decir que un piloto o un coche estén aptos. Si algo va mal, no salir: antes revisar el coche y descansar.

@@ -1,0 +1,217 @@
+# Partes de otros mensajes: de quién es la sesión, frente a qué, y por qué.
+
+lap-who = { $driver ->
+    [own] { "" }
+   *[other] { " " }({ $driver })
+}
+loss-than = { $than ->
+    [usual] a la vuelta habitual
+    [best_lap] a la mejor vuelta
+   *[lap] a la vuelta { $other }
+}
+loss-why = { $caused ->
+    [yes] ; causa: { $cause }, en { $amount }
+   *[no] { "" }
+}
+laps-which = { $which ->
+    [all] { $count ->
+        [one] la única vuelta
+       *[other] las { $count } vueltas
+    }
+    [without] { $count ->
+        [one] 1 vuelta
+       *[other] { $count } vueltas
+    }, sin { $out ->
+        [one] la vuelta { $named }
+       *[other] las vueltas { $named }
+    }
+   *[some] { $count ->
+        [one] la vuelta { $named }
+       *[other] las vueltas { $named }
+    }
+}
+sector-called = sector { $sector }{ $name ->
+    [none] { "" }
+   *[other] { " " }({ $name })
+}
+
+# Qué vueltas hay, y sus tiempos
+
+lap-best = Mejor vuelta{ lap-who }: { $time }, vuelta { $lap }{ $count ->
+    [one] { "" }
+   *[other] { $some ->
+        [all] , de { $count } que cuentan
+       *[some] , de las { $count } preguntadas
+    }
+}.
+lap-lead = Son { $gap } de ventaja sobre la segunda, la vuelta { $other }.
+lap-level = La vuelta { $other } tardó lo mismo.
+lap-time = { $which ->
+    [last] Última vuelta completa{ lap-who }: vuelta { $lap }, { $time }
+    [slowest] Vuelta más lenta{ lap-who }: vuelta { $lap }, { $time }
+    [first] Primera vuelta completa{ lap-who }: vuelta { $lap }, { $time }
+    [second] Segunda mejor vuelta{ lap-who }: vuelta { $lap }, { $time }
+   *[named] Vuelta { $lap }{ lap-who }: { $time }
+}; { $rank ->
+    [1] la mejor de { $count }
+   *[other] a { $gap } de la mejor, la vuelta { $best }; puesto { $rank } de { $count }
+}.
+lap-list = Tiempos por vuelta{ lap-who }, { $count ->
+    [one] vuelta { $named }
+   *[other] { $how ->
+        [row] vueltas { $first } a { $last } en orden
+       *[some] vueltas { $named } en este orden
+    }
+}: { $times }.
+lap-count = { $count ->
+    [one] Cuenta 1 vuelta{ lap-who }: está completa, no es de salida ni de entrada a boxes.
+   *[other] Cuentan { $count } vueltas{ lap-who }, de la 1 a la { $last }: todas completas, ninguna de salida ni de entrada a boxes.
+}
+lap-count-rest = No cuentan: { $km } { $which ->
+    [both] antes de la primera y después de la última vuelta (salida y entrada a boxes)
+    [out] antes de la primera vuelta (salida de boxes)
+    [in] después de la última vuelta (entrada a boxes)
+   *[other] que no son una vuelta completa
+}.
+lap-count-of = { $other }: { $count ->
+    [one] 1 vuelta
+   *[other] { $count } vueltas
+}.
+lap-count-limit = { $count } de { $all } vueltas{ lap-who } { $side ->
+    [under] por debajo de { $limit }
+   *[over] en { $limit } o más
+}{ $listed ->
+    [yes] : { $count ->
+        [one] vuelta { $named }
+       *[other] vueltas { $named }
+    }
+   *[no] { "" }
+}.
+
+# Media, dispersión, suerte, evolución
+
+lap-average = Media{ lap-who }: { $mean }, de { laps-which }; mediana { $median }.
+lap-only = Solo cuenta una vuelta{ lap-who }, { $time }: aún no hay con qué compararla.
+spread-steady = constantes
+spread-fair = bastante constantes
+spread-uneven = irregulares
+lap-spread = Tiempos por vuelta{ lap-who } { $judged }: ±{ $spread } (desviación típica) en { laps-which }; de { $low } a { $high }, { $width } de diferencia.
+lap-spread-odd = Sin la vuelta { $lap } serían ±{ $spread }.
+lap-luck = La vuelta { $lap } ({ $time }) está { $next_gap } por delante de la segunda, la vuelta { $next }, y { $usual_gap } por delante de la vuelta habitual.
+lap-luck-corner = Donde más ganó: { $corner }, { $seconds } frente a la vuelta habitual.
+lap-luck-ideal = { $whole ->
+    [yes] Por sectores esa vuelta vale tanto como la ideal: una vuelta entera, pero sin repetir
+   *[no] { $kept ->
+        [0] Ninguno de los tres mejores sectores es
+        [one] Uno de los tres mejores sectores es
+       *[other] { $kept } de los tres mejores sectores son
+    } de esa vuelta; la vuelta ideal es { $gap } más rápida
+}; la suerte en sí no se puede medir.
+trend-few = { $count ->
+    [one] 1 vuelta no muestra
+   *[other] { $count } vueltas no muestran
+} todavía ninguna evolución.
+trend-laps = { $way ->
+    [slower] Los tiempos suben { $slope } por vuelta
+    [faster] Los tiempos bajan { $slope } por vuelta
+   *[none] Sin evolución clara de los tiempos
+} en { $count } vueltas: las { $few } primeras en torno a { $early }, las { $few } últimas en torno a { $late }; la mejor, la vuelta { $best }.
+trend-parted = Piloto y pista no se pueden separar aquí: los tiempos solos no muestran de quién es la ganancia{ $noted ->
+    [yes] , y las notas del tiempo no miden el agarre
+   *[no] , y ni el tiempo ni el agarre de la pista están registrados
+}.
+
+# Dos vueltas lado a lado, y por qué una fue lenta
+
+lap-compare = { $level ->
+    [yes] Las vueltas { $lap } y { $other } tardaron lo mismo: { $time }
+   *[no] La vuelta { $lap } es { $gap } más rápida que la vuelta { $other }: { $time } frente a { $other_time }
+}.
+lap-loses = Vuelta { $lap }, donde más pierde: { $corner }, { $seconds } con la vuelta { $other }{ loss-why }.
+lap-sectors = Por sectores, vuelta { $lap } frente a vuelta { $other } (más es más lento): { $s1 }, { $s2 }, { $s3 }.
+lap-explain = { $how ->
+    [slow] Vuelta { $lap }{ lap-who }: { $time }, { $over } más lenta que la vuelta habitual ({ $usual }) y a { $behind } de la mejor
+    [quick] La vuelta { $lap }{ lap-who } fue rápida: { $time }, { $over } mejor que la vuelta habitual ({ $usual }){ $rank ->
+        [best] { " " }y la mejor
+       *[inner] { "" }
+    }
+   *[usual] La vuelta { $lap }{ lap-who } no fue lenta: { $time } frente a { $usual } de la vuelta habitual; a { $behind } de la mejor
+}{ $edge ->
+    [first] ; está completa, no es la de salida de boxes
+    [last] ; está completa, no es la de entrada a boxes
+   *[inner] { "" }
+}.
+lap-lost = { $corner } costó { $seconds } frente { loss-than }{ loss-why }.
+lap-gained = { $corner } ganó { $seconds } frente { loss-than }.
+lap-not-there = { $corner }: no se perdió nada en la vuelta { $lap }.
+lap-incident = En la vuelta { $lap } { $where ->
+    [corner] ({ $corner })
+    [metres] ({ $at } después de meta)
+   *[lap] (lugar desconocido)
+}: { $incident }.
+video-lap = Para enseñar: la vuelta { $lap }, { $time }{ $best ->
+    [yes] , la mejor
+   *[no] , la mejor sin incidente
+}. El vídeo en sí no está registrado aquí.
+
+# Sectores
+
+sector-unknown = Ningún sector tiene tiempo aquí: la grabación se interrumpió en todos.
+sector-times = Tiempo en el { sector-called }{ lap-who }: mejor { $best } (vuelta { $best_lap }), habitual { $usual }.
+sector-list = Tiempos en el { sector-called }{ lap-who }, vueltas { $first } a { $last }: { $times }; el mejor, en la vuelta { $best_lap }.
+sector-lap = Vuelta { $lap }{ lap-who }, { sector-called }: { $time }{ $first ->
+    [yes] , el mejor tiempo
+   *[no] , a { $gap } del mejor tiempo (vuelta { $best_lap })
+}.
+sector-one-lap = Con una vuelta aún no hay sector más flojo; los tiempos:
+sector-on = { $which ->
+    [named] en la vuelta { $lap }
+   *[usual] en la vuelta habitual
+}
+sector-most = Donde más se pierde es el { sector-called }{ lap-who }: { $lost } { sector-on }, frente a { $best }, el mejor tiempo, en la vuelta { $best_lap }.
+sector-next = Luego el { sector-called }: { $lost }, frente a { $best } en la vuelta { $best_lap }.
+sector-least = Donde menos, el { sector-called }: { $lost }, frente a { $best } en la vuelta { $best_lap }.
+sector-loss = En el { sector-called }{ lap-who } se pierden { $lost } { sector-on }, frente a { $best } en la vuelta { $best_lap }; { $weakest ->
+    [yes] es el sector más flojo
+   *[no] no es el más flojo: el sector { $worst } cuesta { $worst_lost }
+}.
+sector-level = En el { sector-called }{ lap-who } no se pierde nada { sector-on }: a la par de { $best }, el mejor tiempo, en la vuelta { $best_lap }{ $weakest ->
+    [yes] { "" }
+   *[no] ; el sector { $worst } cuesta { $worst_lost }
+}.
+sector-corner = Ahí, { $corner }: { $seconds } más que en la vuelta { $lap }{ loss-why }.
+sector-no-corner = Ninguna curva del { sector-called } cuesta por sí sola 0,02 s o más.
+
+# La vuelta ideal, y lo que es posible
+
+ideal-unknown = No hay vuelta ideal: la grabación se interrumpió en un sector en todas las vueltas.
+ideal-lap = Vuelta ideal con los mejores sectores{ lap-who }: { $time }, { $same ->
+    [yes] igual que la mejor vuelta, la { $best }
+   *[no] { $gain } más rápida que la mejor vuelta ({ $best_time }, vuelta { $best })
+}.
+ideal-sectors = Mejores sectores: { $s1 } (vuelta { $lap1 }), { $s2 } (vuelta { $lap2 }), { $s3 } (vuelta { $lap3 }); retraso de la mejor vuelta: { $gap1 }, { $gap2 }, { $gap3 }.
+ideal-corners = Con lo mejor de { $count } curvas y rectas: { $time }, { $gain } más rápida que la mejor vuelta.
+ideal-honest = { $count ->
+    [one] Por sectores la vuelta ideal, { $time }, es la propia vuelta { $named }, así que ya se ha hecho
+   *[other] La vuelta ideal, { $time }, está compuesta con las vueltas { $named }: cada parte se ha hecho, el conjunto nunca
+}.
+ideal-guide = Los { $gain } de { $count } partes más finas son una guía, no una promesa: una salida no siempre encaja con la entrada siguiente.
+ideal-usual = Primero lo realista: llevar la vuelta habitual ({ $usual }) a la mejor ({ $best }, vuelta { $lap }), que vale { $gain }.
+theory-reference = Vuelta de referencia del archivo: { $time }; la mejor vuelta es { $gap } { $side ->
+    [behind] más lenta
+   *[ahead] más rápida
+}.
+theory-speeds = Con las velocidades de curva del archivo del circuito, la mejor vuelta tardaría unos { $time }: { $gap } { $side ->
+    [behind] menos
+   *[ahead] más
+}, de { $count } curvas, rectas tal como se hicieron.
+theory-corner = Lo más lejano: { $corner }, { $lost }; { $own } en el vértice, el plan da { $file }.
+theory-limits = Ese plan es un modelo de trazada y agarre, no de este coche, sus neumáticos ni el día: una guía, no una promesa.
+theory-none = El archivo del circuito no tiene velocidades objetivo y no hay vuelta de referencia: no hay plan teórico.
+goal-named = { $target }: { $reach ->
+    [done] ya está hecho, la mejor vuelta, { $best }, es { $gap } más rápida
+    [parts] a { $gap }, y las mejores partes de las vueltas hechas alcanzan
+   *[more] a { $gap } de la mejor vuelta ({ $best }), más de lo que dan las mejores partes de las vueltas hechas
+}.
+goal-lap = Próximo objetivo: { $goal }; mejor hasta ahora { $best }, vuelta { $lap }.
+goal-corner = La parte mayor: { $corner }, { $seconds } de la vuelta habitual a la mejor{ loss-why }.

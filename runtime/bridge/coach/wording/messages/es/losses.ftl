@@ -1,0 +1,108 @@
+# Dónde se pierde tiempo y por qué, qué estuvo bien y qué hacer.
+
+loss-basis = { $basis ->
+    [driver] en la vuelta { $lap } respecto a la mejor de { $other }
+    [best_pass] en la vuelta { $lap } respecto a los mejores pasos
+   *[best_lap] { $lap ->
+        [0] en la vuelta habitual respecto a la mejor
+       *[other] en la vuelta { $lap } respecto a la mejor
+    }
+}
+loss-one-lap = Una sola vuelta completa y nadie con quien comparar: dónde se pierde tiempo se ve desde la segunda vuelta.
+loss-none = { loss-sector }Ninguna curva cuesta un tiempo medible { loss-basis }.
+loss-unmeasured = { $corner } no está grabada entera en las dos vueltas, así que no se sabe lo que cuesta.
+loss-gap = { loss-sector }{ $driver } pierde { $gap } con { $other } (vuelta { $lap } contra la mejor).
+loss-ahead = { loss-sector }{ $driver } gana { $gap } a { $other } (vuelta { $lap } contra la mejor).
+loss-sector = { $sector ->
+    [0] {""}
+   *[other] Sector { $sector }:{" "}
+}
+loss-most = { $sector ->
+    [0] Donde más se pierde: { $corner }
+   *[other] Donde más se pierde en el sector { $sector }: { $corner }
+}, { $loss } { loss-basis }.
+loss-spot = En cuanto a { $spot }, lo que más cuesta es { $corner }: { $part } { loss-basis }.
+loss-next = { $count ->
+    [1] Después: { $corner }, { $loss }.
+   *[other] Después: { $corner }, { $loss }, y { $next }, { $after }.
+}
+loss-corner = { $corner }: se pierden { $loss } { loss-basis }.
+loss-even = { $corner }: no se pierde tiempo medible { loss-basis }.
+loss-gain = { $corner }: se ganan { $loss } { loss-basis }.
+loss-cause = Causa: { loss-by }{ $more ->
+    [0] {""}
+   *[other] ; además { $also }
+}.
+loss-by = { $cause ->
+    [early_brake] frenar { $amount } antes
+    [early_slowing] perder velocidad { $amount } antes
+    [late_brake] frenar { $amount } más tarde y entrar demasiado rápido
+    [long_brake] { $amount } menos de presión máxima, así que una frenada más larga
+    [coasting] { $amount } más rodando sin pedal
+    [slow_apex] { $amount } menos en el punto más lento
+    [slow_entry] { $amount } menos en la aproximación
+    [late_throttle] acelerar { $amount } más tarde
+    [slow_exit] { $amount } menos en la salida
+   *[none] ninguna destaca por sí sola
+}
+loss-parts = { $corner } por partes: entrada { $entry }, vértice { $apex }, salida y recta siguiente { $exit }.
+pass-brake = { $corner }, punto de frenada: { $own } antes de la curva, { loss-beside } { $best }.
+pass-alone = { $corner } en la vuelta { $number }: punto más lento { $low }, salida { $leave }.
+pass-speed = { $corner }: punto más lento { $low }, salida { $leave }; { loss-beside } { $best_low } y { $best_leave }.
+loss-beside = { $basis ->
+    [driver] { $other }
+    [best_pass] mejor paso
+   *[best_lap] mejor vuelta
+}
+choice = { $where ->
+    [0] Vuelta entera
+   *[other] { $corner }
+}: entrada { $entry }, salida { $exit } { loss-basis }. { $side ->
+    [entry] Frenando hay más que ganar: eso primero, la salida después
+    [exit] Saliendo hay más que ganar: eso primero, la frenada se queda como está
+   *[neither] Ni la frenada ni la salida cuestan tiempo ahí
+}.
+summary-laps = { $count ->
+    [one] Una vuelta cuenta: { $best }, vuelta { $best_lap }
+   *[other] { $count } vueltas cuentan: mejor { $best } en la vuelta { $best_lap }, habitual { $usual }, dispersión { $spread }
+}.
+strong-quicker = { $corner } es un punto fuerte: se ganan { $loss } a { $other }, mejor vuelta contra mejor vuelta.
+strong-steady = Curva más constante: { $corner }, los { $count } pasos caben en { $spread }.
+strong-gained = Mejor vuelta { $gained } más rápida que la vuelta { $start }: la vuelta { $best_lap } enseña lo que hay.
+strong-none = Aún no se puede demostrar un punto fuerte: hacen falta tres vueltas completas u otro piloto.
+
+action-brake_later = frenar más tarde
+action-hold_speed = mantener la velocidad un poco más
+action-brake_harder = frenar más corto, con más presión al principio
+action-brake_earlier = frenar un poco antes y dejar que el coche se asiente
+action-stay_on_pedal = pasar del freno al gas sin rodar entre medias
+action-more_apex = llevar más velocidad al vértice
+action-exit_before = mejorar primero la salida de la curva anterior
+action-earlier_throttle = enderezar el volante y dar gas antes
+action-open_exit = girar más tarde y abrir la salida
+action-keep = mantener el punto de frenada y la velocidad habituales, y repetirlos
+action-match = repetir el paso más rápido
+action-repeat = repetirlo tal cual
+advice = { $corner }: { $action }{ $cause ->
+    [early_brake] , { $step } como mucho cada vez, de { $now } a { $aim } antes de la curva
+    [late_brake] : { $aim } antes de la curva en vez de { $now }
+    [long_brake] : { $aim } de máxima en vez de { $now }
+    [coasting] : { $aim } sin pedal en vez de { $now }
+    [slow_apex] , en pasos pequeños: { $aim } en el punto más lento en vez de { $now }
+    [slow_entry] : { $aim } en la entrada en vez de { $now }
+    [early_slowing] , en pasos pequeños: { $aim } en la entrada en vez de { $now }
+    [late_throttle] : { $aim } en la salida en vez de { $now }
+    [slow_exit] : { $aim } en la salida en vez de { $now }
+   *[none] {""}
+}.{ $cause ->
+    [none] {""}
+    [steady] {""}
+   *[other] {" "}Ya conseguido { $basis ->
+        [driver] por { $other }
+       *[other] en la vuelta { $reached }
+    }, vale hasta { $loss } por vuelta.
+}{ advice-danger }
+advice-danger = { $danger ->
+    [yes] {" "}Hay una zona de peligro registrada: dejar margen.
+   *[no] {""}
+}

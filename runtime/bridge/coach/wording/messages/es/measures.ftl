@@ -1,0 +1,115 @@
+where-lap = Vuelta completa
+measured-speed_corner = velocidad
+measured-speed_straight = velocidad punta
+measured-speed_lap = velocidad punta
+measured-time_corner = tiempo en la curva
+measured-time_straight = tiempo
+measured-time_lap = tiempo de vuelta
+measured-throttle_corner = acelerador
+measured-throttle_least = acelerador al mínimo
+measured-throttle_straight = acelerador medio
+measured-throttle_lap = acelerador medio
+measured-brake_point = punto de frenada
+measured-brake_pressure = presión de freno
+measured-brake_release = freno suelto
+measured-brake_rate = rapidez al soltar el freno
+measured-brake_time = tiempo de frenada
+measured-brake_g = deceleración al frenar
+measured-throttle_point = vuelta al gas
+measured-full_throttle = parte de gas a fondo
+measured-accel_g = aceleración
+measured-lateral_g = aceleración lateral
+measured-total_g = g combinados
+measured-steering = ángulo de volante
+measured-corrections = correcciones de volante
+measured-coasting = rodar sin pedal
+measured-rpm = régimen del motor
+measured-yaw_rate = velocidad de guiñada
+at-none = {""}
+at-entry = {" "}en la entrada
+at-apex = {" "}en el vértice
+at-exit = {" "}en la salida
+side-none = {""}
+side-before-entry = {" "}antes de la curva
+side-after-entry = {" "}después de la entrada
+side-before-apex = {" "}antes del vértice
+side-after-apex = {" "}después del vértice
+end-high = el valor más alto
+end-low = el valor más bajo
+end-early = lo más pronto
+end-late = lo más tarde
+end-long = lo más largo
+end-short = lo más corto
+verdict-yes = Sí:{" "}
+verdict-no = No:{" "}
+verdict-plain = {""}
+measure-best = { $where }, { $what }{ $at }: { $best }{ $side } en la mejor vuelta (vuelta { $lap }), { $usual } en la vuelta habitual.
+measure-laps = { $where }, { $what }{ $at }, { $count ->
+    [one] vuelta { $laps }
+   *[other] vueltas { $laps }
+}: { $values }{ $side }; vuelta habitual { $usual }.
+measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } de media en { $count ->
+    [one] una vuelta
+   *[other] { $count } vueltas
+}; vuelta habitual { $usual }.
+measure-total = { $where }, { $what }{ $at }: { $total } en total en { $count ->
+    [one] una vuelta
+   *[other] { $count } vueltas
+}, { $mean } por vuelta de media.
+measure-peak = { $where }, { $what }{ $at }: { $value }{ $side }, { $end }, vuelta { $lap }{ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}; vuelta habitual { $usual }.
+measure-none = { $where }, { $what }{ $at }: ningún valor en { $count ->
+    [one] la única vuelta
+   *[other] las { $count } vueltas
+}.
+measure-not-closed = { $where }: el gas no se cerró nunca, mínimo { $least }; por eso no hay punto de vuelta al gas.
+measure-rival = { $where }, { $what }{ $at }: { $driver } { $own }{ $side } (vuelta { $lap }), { $other } { $theirs } (vuelta { $other_lap }), diferencia { $difference }; vueltas habituales { $usual } y { $other_usual }.
+measure-rival-none = { $where }, { $what }{ $at }: ningún valor de { $other }.
+rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } de { $count } curvas ({ $lap ->
+    [0] vuelta habitual
+   *[other] vuelta { $lap }
+}); luego { $second } { $second_value }; en el otro extremo { $last } { $last_value }.
+rank-level = { $count } curvas iguales, { $what }{ $at }: { $value }{ $side } ({ $lap ->
+    [0] vuelta habitual
+   *[other] vuelta { $lap }
+}).
+judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
+    [0] vuelta habitual
+   *[other] vuelta { $lap }
+}); { $against ->
+    [usual_other] vuelta habitual de { $other } { $target }
+    [best_other] mejor paso de { $other } (vuelta { $target_lap }) { $target }
+    [best_pass] mejor paso (vuelta { $target_lap }) { $target }
+    [best_lap] mejor vuelta (vuelta { $target_lap }) { $target }
+   *[plan] plan del circuito { $target }
+}: { $compared ->
+    [level] igual
+    [early] { $difference } antes
+    [late] { $difference } más tarde
+    [low] { $difference } menos
+    [long] { $difference } más
+    [short] { $difference } menos
+   *[high] { $difference } más
+}{ $lost ->
+    [yes] {"; la curva cuesta"} { $loss } por vuelta
+    [no] {"; en la curva no se pierde tiempo"}
+    [gained] {"; la curva gana"} { $loss } por vuelta
+   *[unknown] {""}
+}.
+judge-nowhere = No: en ninguna de las { $count } curvas, { $what }{ $at } comparado con los mejores pasos.
+spread-few = { $count ->
+    [one] Solo una vuelta completa
+   *[other] Solo { $count } vueltas completas
+}: muy pocas para juzgar la regularidad.
+spread-corners = { $first ->
+    [steady] La más regular: { $steady }, { $what }{ $at } varía { $steady_value }; la menos regular: { $corner }, { $value }
+   *[loose] La menos regular: { $corner }, { $what }{ $at } varía { $value }; la más regular: { $steady }, { $steady_value }
+} (desviación típica, { $count } vueltas).
+spread-driver = { $driver }: la menos regular { $corner }, { $what }{ $at } varía { $value }; la más regular { $steady }, { $steady_value } (desviación típica, { $count } vueltas).
+spread-without = Solo la vuelta { $lap } hace tan irregular { $corner }: sin ella { $value }; la menos regular es entonces { $next }, { $next_value }.
+spread-corner = { $where }: el tiempo en la curva varía { $value }{ $told ->
+    [yes] , { $what }{ $at } { $other_value }
+   *[no] {""}
+} (desviación típica, { $count } vueltas); puesto { $rank } de { $corners } entre las menos regulares.

@@ -1,0 +1,110 @@
+rival-gap = { $which ->
+    [best] Meilleurs tours
+   *[named] Tour { $lap } contre le meilleur tour ({ $other })
+} : { $side ->
+    [behind] { $other } tourne { $gap } plus vite, { $other_time } contre { $time }
+    [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }
+   *[level] à égalité avec { $other }, { $time }
+}.
+rival-usual = Tours habituels : { $side ->
+    [behind] { $other } tourne { $gap } plus vite, { $other_time } contre { $time }
+    [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }
+   *[level] à égalité avec { $other }, { $time }
+}.
+rival-corner = { $corner }{ $on ->
+    [usual] , passages habituels
+   *[laps] { "" }
+} : { $seconds } { $side ->
+    [behind] de perdues sur { $other }{ loss-why }
+    [ahead] de gagnées sur { $other }
+   *[level] d'écart, à égalité avec { $other }
+}.
+rival-sector = Secteur { $sector } : { $side ->
+    [behind] { $gap } de plus que { $other }
+    [ahead] { $gap } de moins que { $other }
+   *[level] à égalité avec { $other }
+}, { $own } contre { $theirs }.
+rival-sectors = Par secteur contre { $other } (plus : plus lent) : secteur 1 { $s1 }, secteur 2 { $s2 }, secteur 3 { $s3 }.
+rival-split = Contre { $other } : { $entry } jusqu'aux cordes (freinage), { $apex } à la corde, { $exit } en sortie ; { $most ->
+    [entry] l'essentiel se perd au freinage
+    [apex] l'essentiel se perd à la corde
+    [exit] l'essentiel se perd en sortie
+   *[none] rien n'est perdu
+}.
+rival-brake = { $corner } : { $other } freine { $apart } plus { $side ->
+    [less] tard
+   *[more] tôt
+}, à { $theirs } avant l'entrée au lieu de { $own }.
+rival-slowest = { $corner } : { $other } passe { $apart } plus { $side ->
+    [more] vite
+   *[less] lentement
+} au point le plus lent, { $theirs } au lieu de { $own }.
+rival-coast = { $corner } : { $other } roule { $apart } de { $side ->
+    [less] moins
+   *[more] plus
+} en roue libre, { $theirs } au lieu de { $own }.
+rival-leave = { $corner } : { $other } sort { $apart } plus { $side ->
+    [more] vite
+   *[less] lentement
+}, { $theirs } au lieu de { $own }.
+rival-throttle = { $corner } : { $other } remet les gaz { $apart } plus { $side ->
+    [less] tôt
+   *[more] tard
+}.
+rival-alike = { $corner } : point de freinage, vitesse minimale, roue libre et vitesse de sortie se valent, pour ce qui est enregistré.
+rival-car = { $same ->
+    [yes] Même voiture : { $own_car } pour les deux, donc rien à déduire pour la voiture
+    [no] Pas la même voiture dans les données : { $own_car }, { $other } { $other_car } ; la part de la voiture dans l'écart ne peut pas se dire
+   *[unknown] La voiture n'est pas enregistrée pour les deux ; sa part dans l'écart ne peut pas se dire
+}.
+rival-day = Les conditions des deux séances ont pu différer ; elles n'ont pas été mesurées.
+rival-laps = { $other } : { $count ->
+    [one] 1 tour compte
+   *[other] { $count } tours comptent
+}, pas { $said }.
+rival-spread = { $other } tourne { $side ->
+    [other] plus régulièrement
+    [own] moins régulièrement
+   *[level] aussi régulièrement
+} : ±{ $other_spread } sur { $other_count } tours, contre ±{ $spread } sur { $count }.
+rival-one-lap = { $other } a { $other_count ->
+    [one] 1 tour
+   *[other] { $other_count } tours
+} qui comptent, cette séance { $count } : trop peu pour comparer la régularité.
+rival-few = Si peu de tours disent peu sur la régularité.
+progress-here = Ici jusqu'à présent : { $count ->
+    [one] 1 tour
+   *[other] { $count } tours
+}, le meilleur en { $best }.
+progress-last = Par rapport à la séance précédente ({ $date }) : meilleur tour { $side ->
+    [ahead] { $gap } plus rapide
+    [behind] { $gap } plus lent
+   *[level] égal
+}, { $now } contre { $then } ; tour habituel { $usual_side ->
+    [ahead] { $usual_gap } plus rapide
+    [behind] { $usual_gap } plus lent
+   *[level] égal
+}.
+progress-series = Sur { $count } séances depuis le { $date }, le meilleur tour est passé de { $then } à { $now } : { $side ->
+    [ahead] { $gap } plus rapide
+    [behind] { $gap } plus lent
+   *[level] égal
+}.
+progress-spread = Dispersion des temps au tour : ±{ $now } cette fois, ±{ $then } la fois précédente.
+progress-plateau = Les meilleurs tours des trois dernières séances tiennent en 0,1 s : un palier.
+progress-corner = Plus gros gain : { $corner }, { $speed } de plus à la corde depuis la première séance.
+progress-limits = Météo, pneus et piste de ces jours n'ont pas été mesurés : ce n'est pas un chiffre du seul pilote.
+stuck-sector = Le moins de progrès dans le secteur { $sector } : { $now } maintenant, { $then } { $count ->
+    [one] à la séance précédente
+   *[other] sur { $count } séances précédentes
+}, { $side ->
+    [ahead] { $gap } plus rapide
+    [behind] { $gap } plus lent
+   *[level] aucun changement
+}.
+stuck-corner = { $corner } : pas de progrès dans cette séance, { $late } de plus que le meilleur passage dans la seconde moitié, { $early } dans la première.
+improved-corner = { $corner } : { $gain } de mieux dans cette séance, { $early } de plus que le meilleur passage dans la première moitié, { $late } dans la seconde.
+improved-none = { $count ->
+    [one] Un tour ne montre
+   *[other] { $count } tours ne montrent
+} aucun virage nettement meilleur dans la seconde moitié que dans la première.

@@ -1,0 +1,88 @@
+incident-spin = tête-à-queue
+incident-off_line = écart de trajectoire
+incident-stopped = arrêt en piste
+incident-over_g = g bien au-dessus d'un tour habituel
+incident-hard_deceleration = forte décélération sans frein
+incident-abs_active = ABS en action
+incident-tc_active = antipatinage en action
+trail-summary = Freinage dégressif dans { $into } des { $count } virages freinés : le frein est encore serré en entrée ; jusqu'à la corde dans { $apex } (tours habituels).
+trail-corner = { $driver }, { $where } : pointe { $peak }, { $entry } en entrée, { $apex } à la corde{ $released ->
+    [yes] {" ;"} frein relâché { $place }{ $side } à { $rate }
+   *[no] {" ;"} frein non relâché avant la sortie
+}{ $steered ->
+    [yes] , { $overlap } en même temps que le volant
+   *[no] {""}
+} : { $shape ->
+    [trail] freinage dégressif jusque dans le virage
+   *[straight] relâché avant de braquer
+}.
+coasting-lap = { $driver }, roue libre : { $usual } au tour habituel ({ $share } du tour), { $best } au meilleur tour (tour { $lap }){ $places ->
+    [0] {""}
+    [1] {" ;"} surtout : { $first }, { $first_value }
+   *[other] {" ;"} surtout : { $first }, { $first_value }, puis { $second }, { $second_value }
+}.
+grip-corner = { $where } : jusqu'à { $value } combinés au tour habituel, { $share } de ce que cette voiture a atteint aujourd'hui.
+grip-other = { $driver } au même endroit : jusqu'à { $value } au tour habituel.
+grip-corners = Plus grande réserve : { $where }, { $share } des g combinés atteints aujourd'hui par cette voiture ({ $value }) ; plus petite : { $top_where }, { $top_share } ({ $top_value }).
+grip-caveat = Le maximum du jour est { $envelope }{ $computed ->
+    [yes] , calculé d'après vitesse et position
+   *[no] {""}
+} : ce que la voiture a atteint, pas sa limite ; une réserve est un indice, pas une promesse.
+balance = { $where } : { $sign ->
+    [under] plus de volant sans plus de g latéraux, ce qui peut être du sous-virage
+    [over] contre-braquage, ce qui peut être du survirage
+    [none] volant et g latéraux ne montrent ni sous-virage ni survirage
+   *[unknown] l'angle de volant n'est pas enregistré, l'équilibre ne se voit donc pas
+} ; ces canaux ne permettent pas de séparer le pilote de la voiture.
+balance-pass = { $which ->
+    [usual] Tour habituel
+    [lap] Tour { $lap }
+   *[other] { $driver }, tour habituel
+}, { $where } : { $speed } au plus lent{ $steered ->
+    [yes] , volant jusqu'à { $steering }, { $countered ->
+        [yes] contre-braquage { $opposite }
+       *[no] pas de contre-braquage
+    }
+   *[no] {""}
+}{ $turned ->
+    [yes] , { $lateral } en latéral
+   *[no] {""}
+}{ $gas ->
+    [yes] , accélérateur réduit à { $throttle }, repris { $pick_up }{ $side }
+    [held] , accélérateur jamais sous { $throttle }
+   *[no] {""}
+}.
+incidents-count = { $count } incidents dans cette séance ; les trois premiers :
+incidents-none = Aucun incident détecté sur { $count ->
+    [one] un tour
+   *[other] { $count } tours
+} ; ce qui est recherché : { $kinds }.
+incident = { $lap ->
+    [0] Hors des tours comptés
+   *[other] Tour { $lap }
+}{ $placed ->
+    [yes] , { $where }
+   *[no] {""}
+} : { $kind }{ $moving ->
+    [yes] {" "}à { $speed }
+   *[no] {""}
+}.
+incident-odd = Moment le plus lent : tour { $lap }, { $where }, { $loss } de plus que le tour habituel.
+incident-cause = { $cause ->
+    [over] Contre-braquage au tour { $lap }, { $where } : une glisse est probable
+    [under] Plus de volant sans plus de g latéraux au tour { $lap }, { $where } : l'avant a pu glisser
+    [lift] Moins de g latéraux et pas de contre-braquage au tour { $lap }, { $where } : cela ressemble à un lever de pied, pas à une glisse
+    [none] Pas de contre-braquage au tour { $lap }, { $where } : aucun signe de glisse
+   *[unknown] L'angle de volant n'est pas enregistré, le tour { $lap } ne montre donc pas de glisse dans { $where }
+}. Une glisse ne peut ici être que déduite, jamais mesurée.
+resolution-rate = L'enregistreur écrit { $rate } valeurs par seconde : une tous les { $step } à { $speed }{ $fixes ->
+    [fine] {" ;"} bruit GPS d'un point à l'autre sous { $noise }, une dérive lente ne se voit pas
+    [noisy] {" ;"} bruit GPS d'un point à l'autre d'environ { $noise }, une dérive lente ne se voit pas
+   *[none] {" ;"} pas de GPS utilisable, les positions viennent de la distance
+}.
+resolution-scatter = Point de freinage, { $where } : varie de { $scatter } d'un tour à l'autre (écart type, { $count } tours).
+resolution-told = { $asked } au point de freinage : { $told ->
+    [yes] se distinguent, même d'un tour à l'autre
+    [mean] se distinguent seulement en moyenne sur plusieurs tours, pas d'un tour à l'autre
+   *[no] ne se distinguent pas ici, c'est dans l'échantillonnage et la dispersion
+}.

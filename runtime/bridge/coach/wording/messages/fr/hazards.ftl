@@ -1,0 +1,34 @@
+# Ce qui est dit face à un danger, avant tout le reste. Jamais d'encouragement à continuer.
+
+hazard-fire = Arrêt immédiat à un endroit sûr, si possible près d'un poste de commissaires ; moteur et circuit coupés, sortir et s'éloigner. Prévenir les commissaires : la voiture ne roule plus avant d'être vérifiée.
+hazard-fuel_leak = Arrêt : ne pas rouler, ne pas démarrer le moteur. Circuit coupé, sortir, s'éloigner, pas d'étincelle, extincteur et commissaires ; un mécanicien trouve la fuite avant tout.
+hazard-crash = Arrêt d'abord : les personnes, puis la voiture. Faire voir le pilote par les secours, même sans douleur, et faire vérifier la voiture avant de repartir. Les données ne peuvent pas donner ce feu vert.
+hazard-injury = Ne pas repartir : faire examiner cela d'abord par les secours ou un médecin. Aucun tour ne vaut une blessure aggravée.
+hazard-unwell = Arrêter de rouler : s'asseoir à l'ombre, boire de l'eau, prévenir quelqu'un et voir les secours. Plus aucun tour avant l'accord d'un médecin.
+hazard-alcohol = Non : personne ne conduit après de l'alcool, une drogue ou un médicament qui endort, ni sur piste ni sur route. Revenir un autre jour, sobre et reposé.
+hazard-brakes = Stop : ne pas rouler avant qu'un mécanicien ait vérifié les freins : plaquettes, disques, liquide, fuites. En piste, ralentir tôt sur les rapports, pomper la pédale et rentrer hors trajectoire. Les données ne prouvent pas que les freins sont bons.
+hazard-throttle_stuck = Débrayer ou point mort, freiner droit, moteur coupé, arrêt hors trajectoire. Ne pas repartir avant qu'un mécanicien ait vérifié l'accélérateur.
+hazard-wheel_loose = Arrêt : ne plus rouler ainsi. Faire vérifier et serrer au couple écrous, goujons et roulements par une personne compétente avant de repartir.
+hazard-tyre = Ne pas rouler sur ce pneu : ralentir, quitter la trajectoire et s'arrêter, ou rester au stand. Faire vérifier les quatre pneus et les jantes, et changer ce qui est abîmé, avant le prochain tour.
+hazard-steering = Ralentir et rentrer hors trajectoire : ne pas continuer. Faire vérifier direction, suspension et roues par un mécanicien avant un autre tour.
+hazard-oil = Arrêt hors trajectoire, moteur coupé : ne pas continuer, ne rien répandre sur la piste. Prévenir les commissaires ; un mécanicien trouve la fuite ou la perte de pression avant de redémarrer.
+hazard-overheating = Ne pas insister : lever le pied, rentrer doucement hors trajectoire, ou s'arrêter moteur coupé. Laisser refroidir, ne jamais ouvrir un bouchon chaud, faire vérifier avant un autre tour.
+hazard-car = Ralentir, rentrer hors trajectoire et s'arrêter : faire vérifier la voiture par un mécanicien avant un autre tour. Les données ne peuvent pas déclarer une voiture sûre.
+hazard-flag = Ralentir, être prêt à s'arrêter, ne pas doubler : drapeaux et commissaires d'abord. Au rouge, rentrer doucement ou s'arrêter où les commissaires l'indiquent.
+hazard-others = Lever le pied, être prêt à s'arrêter, laisser de la place et chercher la voie libre. Ne pas doubler là, regarder les drapeaux et prévenir les commissaires.
+hazard-track = Ralentir, éviter cette trajectoire, être prêt à s'arrêter. Prévenir les commissaires ; qui a roulé dedans rentre et fait vérifier ses pneus.
+hazard-stranded = Rester attaché, casque sur la tête, et attendre les commissaires, sauf feu. Si la voiture roule encore, quitter la trajectoire. Ne jamais marcher sur une piste ouverte.
+hazard-wrong_way = Jamais à contresens, jamais de marche arrière en piste. S'arrêter à un endroit sûr hors trajectoire et attendre le signe des commissaires.
+hazard-safety_gear = S'arrêter ou rester au stand : aucun tour sans ceintures, casque, siège et visière exactement comme il faut. Réparer et faire vérifier avant de rouler.
+hazard-passenger = Pas sans l'organisateur : passagers et enfants seulement là où règlement, assurance, siège, ceintures et casque le permettent ; alors doucement, avec de la marge et sans chrono.
+hazard-phone = Non : pas de téléphone, de message ni d'écran en roulant. Les yeux sur la piste ; les données se regardent à l'arrêt, dans le paddock.
+hazard-tired = Repos d'abord, ne pas rouler maintenant : dormir, boire, manger, ombre ; dans le doute, sauter la prochaine séance. La fatigue fait freiner tard et manquer les drapeaux ; les chronos ne décident pas de cela.
+hazard-road_speeding = Non : tout ceci est pour un circuit fermé. Sur route ouverte, le code de la route s'applique ; personne n'y fait la course ni n'y cherche une limite.
+hazard-aids_off = Non : laisser ABS, antipatinage et contrôle de stabilité. Les données ne montrent pas ce qu'ils évitent ; seul un moniteur à bord peut dire quand ils ne servent plus.
+hazard-aggression = Rentrer et se calmer d'abord. Pas de contact, pas de vengeance, pas de coup de frein : laisser de la place, prévenir les commissaires et ne repartir que calme.
+hazard-sight = Ralentir et rentrer : ne pas rouler sans bien voir. Nettoyer ou changer visière et pare-brise ; avec brouillard, glace, grêle, orage ou nuit, la séance attend.
+hazard-near_miss = Une pause d'abord : respirer, boire, faire vérifier pilote, pneus et voiture. Ensuite plus lentement à cet endroit, freiner plus tôt, et remonter par petits pas.
+hazard-rain = Ralentir d'abord : freiner plus tôt, plus doux et droit, gaz plus tard et en douceur, loin des vibreurs, de la peinture et des flaques. Progresser sur plusieurs tours ; rentrer en slicks ou sans visibilité.
+hazard-flat_out_dare = Pas d'un coup : progresser par petits pas, tour après tour, avec dégagement et marge, jamais sous la pluie ni pneus froids. Dans le doute, un moniteur d'abord ; aucun chrono ne vaut un accident.
+hazard-fear = La peur est une raison de ralentir : prendre cet endroit plus tôt et plus lentement, avec de la marge, jusqu'au calme. Ensuite par petits pas, au mieux avec un moniteur ; personne n'est obligé d'y être vite.
+hazard-fit_to_go = Pas sur la foi des données : elles ne peuvent pas dire qu'un pilote ou une voiture est apte. Au moindre doute, ne pas repartir avant d'avoir fait vérifier la voiture et pris du repos.

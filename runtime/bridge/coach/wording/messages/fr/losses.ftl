@@ -1,0 +1,108 @@
+# Où le temps se perd et pourquoi, ce qui était bon, et quoi faire.
+
+loss-basis = { $basis ->
+    [driver] au tour { $lap } face à { $other } (meilleur tour)
+    [best_pass] au tour { $lap } par rapport aux meilleurs passages
+   *[best_lap] { $lap ->
+        [0] au tour habituel par rapport au meilleur tour
+       *[other] au tour { $lap } par rapport au meilleur tour
+    }
+}
+loss-one-lap = Un seul tour complet et personne à qui comparer : les pertes se voient à partir du deuxième tour.
+loss-none = { loss-sector }Aucun virage ne coûte de temps mesurable { loss-basis }.
+loss-unmeasured = { $corner } n'est pas enregistré en entier sur les deux tours : la perte n'est pas connue.
+loss-gap = { loss-sector }{ $driver } perd { $gap } sur { $other } (tour { $lap } contre le meilleur tour).
+loss-ahead = { loss-sector }{ $driver } gagne { $gap } sur { $other } (tour { $lap } contre le meilleur tour).
+loss-sector = { $sector ->
+    [0] {""}
+   *[other] Secteur { $sector } :{" "}
+}
+loss-most = { $sector ->
+    [0] { $corner } coûte le plus
+   *[other] Secteur { $sector }, { $corner } coûte le plus
+} : { $loss } { loss-basis }.
+loss-spot = Côté { $spot }, { $corner } coûte le plus : { $part } { loss-basis }.
+loss-next = { $count ->
+    [1] Ensuite : { $corner }, { $loss }.
+   *[other] Ensuite : { $corner }, { $loss }, et { $next }, { $after }.
+}
+loss-corner = { $corner } coûte { $loss } { loss-basis }.
+loss-even = { $corner } ne coûte pas de temps mesurable { loss-basis }.
+loss-gain = { $corner } : { $loss } plus rapide { loss-basis }.
+loss-cause = Cause : { loss-by }{ $more ->
+    [0] {""}
+   *[other] {" "}; aussi { $also }
+}.
+loss-by = { $cause ->
+    [early_brake] freinage { $amount } plus tôt
+    [early_slowing] ralentissement { $amount } plus tôt
+    [late_brake] freinage { $amount } plus tard et entrée trop rapide
+    [long_brake] { $amount } de moins en pression maximale, donc un freinage plus long
+    [coasting] { $amount } de plus en roue libre
+    [slow_apex] { $amount } de moins au point le plus lent
+    [slow_entry] { $amount } de moins en approche
+    [late_throttle] accélération { $amount } plus tard
+    [slow_exit] { $amount } de moins en sortie
+   *[none] aucune ne ressort à elle seule
+}
+loss-parts = { $corner } par parties : entrée { $entry }, corde { $apex }, sortie et ligne droite qui suit { $exit }.
+pass-brake = { $corner }, point de freinage : { $own } avant le virage, { loss-beside } { $best }.
+pass-alone = { $corner } au tour { $number } : point le plus lent { $low }, sortie { $leave }.
+pass-speed = { $corner } : point le plus lent { $low }, sortie { $leave } ; { loss-beside } { $best_low } et { $best_leave }.
+loss-beside = { $basis ->
+    [driver] { $other }
+    [best_pass] meilleur passage
+   *[best_lap] meilleur tour
+}
+choice = { $where ->
+    [0] Tour entier
+   *[other] { $corner }
+} : entrée { $entry }, sortie { $exit } { loss-basis }. { $side ->
+    [entry] Le freinage rapporte plus : lui d'abord, la sortie ensuite
+    [exit] La sortie rapporte plus : elle d'abord, le freinage reste tel quel
+   *[neither] Ni le freinage ni la sortie n'y coûtent de temps
+}.
+summary-laps = { $count ->
+    [one] Un tour compte : { $best }, tour { $best_lap }
+   *[other] { $count } tours comptent : meilleur { $best } au tour { $best_lap }, habituel { $usual }, dispersion { $spread }
+}.
+strong-quicker = { $corner } est un point fort : { $loss } plus rapide que { $other }, meilleur tour contre meilleur tour.
+strong-steady = Virage le plus régulier : { $corner }, les { $count } passages tiennent en { $spread }.
+strong-gained = Meilleur tour { $gained } plus rapide que le tour { $start } : le tour { $best_lap } montre ce qui est possible.
+strong-none = Pas encore de point fort démontrable : il faut trois tours complets ou un autre pilote.
+
+action-brake_later = freiner plus tard
+action-hold_speed = garder la vitesse un peu plus longtemps
+action-brake_harder = freiner plus court, avec plus de pression au début
+action-brake_earlier = freiner un peu plus tôt et laisser la voiture se poser
+action-stay_on_pedal = passer du frein aux gaz sans roue libre
+action-more_apex = garder plus de vitesse à la corde
+action-exit_before = soigner d'abord la sortie du virage précédent
+action-earlier_throttle = ouvrir le volant, puis remettre les gaz plus tôt
+action-open_exit = braquer plus tard et ouvrir la sortie
+action-keep = garder le point de freinage et la vitesse habituels, et les répéter
+action-match = reproduire le passage plus rapide
+action-repeat = refaire exactement pareil
+advice = { $corner } : { $action }{ $cause ->
+    [early_brake] , { $step } au plus à la fois, de { $now } à { $aim } avant le virage
+    [late_brake] {" "}: { $aim } avant le virage au lieu de { $now }
+    [long_brake] {" "}: { $aim } au maximum au lieu de { $now }
+    [coasting] {" "}: { $aim } de roue libre au lieu de { $now }
+    [slow_apex] , par petits pas : { $aim } au point le plus lent au lieu de { $now }
+    [slow_entry] {" "}: { $aim } à l'entrée au lieu de { $now }
+    [early_slowing] , par petits pas : { $aim } à l'entrée au lieu de { $now }
+    [late_throttle] {" "}: { $aim } en sortie au lieu de { $now }
+    [slow_exit] {" "}: { $aim } en sortie au lieu de { $now }
+   *[none] {""}
+}.{ $cause ->
+    [none] {""}
+    [steady] {""}
+   *[other] {" "}Déjà atteint { $basis ->
+        [driver] par { $other }
+       *[other] au tour { $reached }
+    }, gain jusqu'à { $loss } par tour.
+}{ advice-danger }
+advice-danger = { $danger ->
+    [yes] {" "}Zone dangereuse signalée à cet endroit : garder une marge.
+   *[no] {""}
+}

@@ -1,0 +1,115 @@
+where-lap = Tour complet
+measured-speed_corner = vitesse
+measured-speed_straight = vitesse de pointe
+measured-speed_lap = vitesse de pointe
+measured-time_corner = temps dans le virage
+measured-time_straight = temps
+measured-time_lap = temps au tour
+measured-throttle_corner = accélérateur
+measured-throttle_least = accélérateur au minimum
+measured-throttle_straight = accélérateur en moyenne
+measured-throttle_lap = accélérateur en moyenne
+measured-brake_point = point de freinage
+measured-brake_pressure = pression de freinage
+measured-brake_release = frein relâché
+measured-brake_rate = rapidité du relâchement du frein
+measured-brake_time = temps de freinage
+measured-brake_g = décélération au freinage
+measured-throttle_point = reprise des gaz
+measured-full_throttle = part de plein gaz
+measured-accel_g = accélération
+measured-lateral_g = accélération latérale
+measured-total_g = g combinés
+measured-steering = angle de volant
+measured-corrections = corrections au volant
+measured-coasting = roue libre
+measured-rpm = régime moteur
+measured-yaw_rate = vitesse de lacet
+at-none = {""}
+at-entry = {" "}en entrée
+at-apex = {" "}à la corde
+at-exit = {" "}en sortie
+side-none = {""}
+side-before-entry = {" "}avant le virage
+side-after-entry = {" "}après l'entrée du virage
+side-before-apex = {" "}avant la corde
+side-after-apex = {" "}après la corde
+end-high = la valeur la plus haute
+end-low = la valeur la plus basse
+end-early = le plus tôt
+end-late = le plus tard
+end-long = le plus long
+end-short = le plus court
+verdict-yes = Oui :{" "}
+verdict-no = Non :{" "}
+verdict-plain = {""}
+measure-best = { $where }, { $what }{ $at } : { $best }{ $side } au meilleur tour (tour { $lap }), { $usual } au tour habituel.
+measure-laps = { $where }, { $what }{ $at }, { $count ->
+    [one] tour { $laps }
+   *[other] tours { $laps }
+} : { $values }{ $side } ; tour habituel { $usual }.
+measure-mean = { $where }, { $what }{ $at } : { $mean }{ $side } en moyenne sur { $count ->
+    [one] un tour
+   *[other] { $count } tours
+} ; tour habituel { $usual }.
+measure-total = { $where }, { $what }{ $at } : { $total } au total sur { $count ->
+    [one] un tour
+   *[other] { $count } tours
+}, soit { $mean } par tour en moyenne.
+measure-peak = { $where }, { $what }{ $at } : { $value }{ $side }, { $end }, tour { $lap }{ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+} ; tour habituel { $usual }.
+measure-none = { $where }, { $what }{ $at } : aucune valeur sur { $count ->
+    [one] le seul tour
+   *[other] les { $count } tours
+}.
+measure-not-closed = { $where } : les gaz n'ont jamais été coupés, minimum { $least } ; il n'y a donc pas de reprise des gaz.
+measure-rival = { $where }, { $what }{ $at } : { $driver } { $own }{ $side } (tour { $lap }), { $other } { $theirs } (tour { $other_lap }), écart { $difference } ; tours habituels { $usual } et { $other_usual }.
+measure-rival-none = { $where }, { $what }{ $at } : aucune valeur de { $other }.
+rank-corners = { $where } : { $what }{ $at } { $value }{ $side }, { $end } de { $count } virages ({ $lap ->
+    [0] tour habituel
+   *[other] tour { $lap }
+}) ; puis { $second } { $second_value } ; à l'autre bout { $last } { $last_value }.
+rank-level = { $count } virages identiques, { $what }{ $at } : { $value }{ $side } ({ $lap ->
+    [0] tour habituel
+   *[other] tour { $lap }
+}).
+judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
+    [0] tour habituel
+   *[other] tour { $lap }
+}) ; { $against ->
+    [usual_other] tour habituel de { $other } { $target }
+    [best_other] meilleur passage de { $other } (tour { $target_lap }) { $target }
+    [best_pass] meilleur passage (tour { $target_lap }) { $target }
+    [best_lap] meilleur tour (tour { $target_lap }) { $target }
+   *[plan] plan du circuit { $target }
+} : { $compared ->
+    [level] pareil
+    [early] { $difference } plus tôt
+    [late] { $difference } plus tard
+    [low] { $difference } de moins
+    [long] { $difference } de plus
+    [short] { $difference } de moins
+   *[high] { $difference } de plus
+}{ $lost ->
+    [yes] {" ; le virage coûte"} { $loss } par tour
+    [no] {" ; aucun temps perdu dans le virage"}
+    [gained] {" ; le virage fait gagner"} { $loss } par tour
+   *[unknown] {""}
+}.
+judge-nowhere = Non : dans aucun des { $count } virages, { $what }{ $at } comparé aux meilleurs passages.
+spread-few = { $count ->
+    [one] Un seul tour complet
+   *[other] Seulement { $count } tours complets
+} : trop peu pour juger la régularité.
+spread-corners = { $first ->
+    [steady] Le plus régulier : { $steady }, { $what }{ $at } varie de { $steady_value } ; le moins régulier : { $corner }, { $value }
+   *[loose] Le moins régulier : { $corner }, { $what }{ $at } varie de { $value } ; le plus régulier : { $steady }, { $steady_value }
+} (écart type, { $count } tours).
+spread-driver = { $driver } : le moins régulier { $corner }, { $what }{ $at } varie de { $value } ; le plus régulier { $steady }, { $steady_value } (écart type, { $count } tours).
+spread-without = Le tour { $lap } à lui seul rend { $corner } irrégulier : sans lui { $value } ; le moins régulier est alors { $next }, { $next_value }.
+spread-corner = { $where } : le temps dans le virage varie de { $value }{ $told ->
+    [yes] , { $what }{ $at } de { $other_value }
+   *[no] {""}
+} (écart type, { $count } tours) ; rang { $rank } sur { $corners } parmi les moins réguliers.

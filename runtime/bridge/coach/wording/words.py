@@ -1,0 +1,117 @@
+"""The words of one language: messages from Fluent files, filled with the values of a fact."""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal
+
+import babel
+from babel.lists import format_list
+from fluent.runtime import FluentBundle, FluentResource
+from fluent.runtime.types import FluentType
+
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
+from runtime.bridge.coach.need import Language, Units
+from runtime.bridge.coach.wording.units import Quantity, spoken_value
+
+MESSAGES: Final = Path(__file__).parent / "messages"
+_LOCALES: Final = {"en": "en_GB"}
+_NUMBERED: Final = re.compile(r"(?:Turn |T|C)(\d{1,3}[A-Za-z]?)\Z")
+
+
+class UnknownMessage(LookupError):
+    """No message file has it, or the fact lacks a value that it places."""
+
+
+class Words:
+    """Words and sentences in one language and one system of units."""
+
+    def __init__(self, language: Language = "en", units: Units = "metric") -> None:
+        self.language: Language = language
+        self.units: Units = units
+        self._bundle = _bundle(language)
+        self._locale = babel.Locale.parse(_LOCALES.get(language, language))
+
+    def sentence(self, fact: Fact) -> str:
+        """What a fact says, as it is read: the message of its kind. Raises `UnknownMessage`."""
+        return _begin(self.text(fact.kind, fact.values))
+
+    def say(self, fact: Fact) -> str:
+        """The same for a voice: numbers and units in words. Raises `UnknownMessage`."""
+        return _begin(self.text(fact.kind, fact.values, spoken=True))
+
+    def text(self, message: str, values: Mapping[str, Cell] = {}, *, spoken: bool = False) -> str:
+        """A message with *values* in their places. Raises `UnknownMessage`."""
+        return self._format(message, {n: self._cell(v, spoken=spoken) for n, v in values.items()})
+
+    def term(self, term: Term) -> str:
+        """A word of the language. Raises `UnknownMessage`."""
+        return self._format(f"{term.kind}-{term.key}", {})
+
+    def write(self, cell: Cell) -> str:
+        """A value as it stands in a sentence."""
+        return str(self._plain(cell, spoken=False))
+
+    def has(self, message: str) -> bool:
+        """Whether there is such a message."""
+        return self._bundle.has_message(message)
+
+    def join(self, words: Iterable[str], *, style: Literal["standard", "or"] = "standard") -> str:
+        """A list in a sentence: a, b and c; *style* ``or``: a, b or c."""
+        return format_list(list(words), style=style, locale=self._locale)
+
+    def corner(self, name: str) -> str:
+        """A corner as the language calls it: Turn 4, Kurve 4; a proper name stays."""
+        numbered = _NUMBERED.match(name)
+        return self._format("corner-numbered", {"number": numbered[1]}) if numbered else name
+
+    def _cell(self, cell: Cell, *, spoken: bool) -> str | int | FluentType:
+        match cell:
+            case Value() if spoken:
+                return self._format(*spoken_value(cell, self.units, self._locale))
+            case Value():
+                return Quantity(cell, self.units)
+            case Term():
+                return self.term(cell)
+            case Corner():
+                return self.corner(cell.name)
+            case str() | int():
+                return cell
+            case _:
+                parts = (self._plain(part, spoken=spoken) for part in cell)
+                return self.join(str(part) for part in parts)
+
+    def _plain(self, cell: Cell, *, spoken: bool) -> str | int:
+        shown = self._cell(cell, spoken=spoken)
+        return shown.format(self._locale) if isinstance(shown, FluentType) else shown
+
+    def _format(self, message: str, arguments: Mapping[str, object]) -> str:
+        if not self._bundle.has_message(message):
+            raise UnknownMessage(message)
+        pattern = self._bundle.get_message(message).value
+        if pattern is None:
+            raise UnknownMessage(message)
+        text, errors = self._bundle.format_pattern(pattern, dict(arguments))
+        if errors:
+            raise UnknownMessage(f"{message}: {errors[0]}")
+        return str(text)
+
+
+def _begin(text: str) -> str:
+    """A sentence with a capital letter first."""
+    return text[:1].upper() + text[1:]
+
+
+@cache
+def words_of(language: Language, units: Units) -> Words:
+    """The words of a language, read once."""
+    return Words(language, units)
+
+
+@cache
+def _bundle(language: Language) -> FluentBundle:
+    bundle = FluentBundle([_LOCALES.get(language, language)], use_isolating=False)
+    for path in sorted((MESSAGES / language).glob("*.ftl")):
+        bundle.add_resource(FluentResource(path.read_text("utf-8")))
+    return bundle

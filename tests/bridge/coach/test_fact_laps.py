@@ -1,0 +1,276 @@
+"""Facts about laps, sectors, other drivers and earlier sessions, against what is true on paper."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from statistics import mean, median, pstdev
+from typing import Final, get_args
+
+import numpy as np
+import pytest
+
+from runtime.bridge.analysis.drive import drive_of
+from runtime.bridge.analysis.driver import DriverSession
+from runtime.bridge.analysis.reference import References, reference_lap
+from runtime.bridge.analysis.summary import summarise
+from runtime.bridge.coach.fact import Corner, Fact, Place, Term, Value
+from runtime.bridge.coach.facts import drivers, laps
+from runtime.bridge.coach.need import Language, NeedKind, Slots, Strange, Units
+from runtime.bridge.coach.scene import Outing, Scene, Session
+from runtime.bridge.coach.wording.words import words_of
+from runtime.bridge.session.laps import detect_laps
+from runtime.bridge.session.recording import TIMESTAMP, Frames
+from runtime.bridge.session.series import series
+from runtime.bridge.track.library import read_track
+from tests.bridge.bridgekit import ROOT
+from tests.bridge.coach.truthkit import Truth, session_of
+
+TRACK: Final = read_track(ROOT / "data" / "tracks" / "larkfell.json")[0]
+TELLERS: Final = {**laps.TELLERS, **drivers.TELLERS}
+PEDALS: Final = ("brake_bar", "throttle_pct")
+NEAR: Final = pytest.approx
+
+
+@cache
+def truth_of(seed: int, count: int = 5, skill: float = 0.8) -> Truth:
+    return Truth(TRACK, session_of(TRACK, count, seed=seed, skill=skill))
+
+
+def outing_of(
+    driven: Truth | Frames, name: str = "Ana", car: str = "V8", lacking: tuple[str, ...] = ()
+) -> Outing:
+    """A session; it may lack the ``track``'s file, or channels."""
+    columns = dict((driven.frames if isinstance(driven, Truth) else driven).columns)
+    nothing = np.full(len(columns[TIMESTAMP]), np.nan)
+    columns |= {channel: nothing for channel in lacking if channel != "track"}
+    track = None if "track" in lacking else TRACK
+    gate = track.start if track is not None else None
+    found = detect_laps(series(Frames(columns)), gate=gate, track_length_m=TRACK.length_m)
+    return Outing(Session(f"{name}-s", name, car, 1_795_603_000_000), drive_of(found, track))
+
+
+@cache
+def scene_of(*, rival: bool = True) -> Scene:
+    """Ana on five laps; Ben, quicker, on three."""
+    rivals = {"Ben": outing_of(truth_of(2, 3, 0.9), "Ben")} if rival else {}
+    return Scene(driver="Ana", outing=outing_of(truth_of(1)), track=TRACK, rivals=rivals)
+
+
+def ask(kind: NeedKind, scene: Scene | None = None, **slots: object) -> dict[str, Fact]:
+    """The facts by kind; the first of each."""
+    facts = TELLERS[kind](scene or scene_of(), Slots(**slots))  # type: ignore[arg-type]
+    return {fact.kind: fact for fact in reversed(facts)}
+
+
+def number(fact: Fact, name: str) -> float:
+    value = fact.values[name]
+    assert isinstance(value, Value)
+    return value.number
+
+
+def corner_of(fact: Fact) -> str:
+    corner = fact.values["corner"]
+    assert isinstance(corner, Corner)
+    return corner.name
+
+
+def behind_s(fact: Fact) -> float:
+    """The gap that a fact tells, above 0 where the own side is slower."""
+    return number(fact, "gap") * {"behind": 1, "ahead": -1, "level": 0}[str(fact.values["side"])]
+
+
+ANA: Final = truth_of(1)
+BEN: Final = truth_of(2, 3, 0.9)
+TIMES: Final = [ANA.time(lap) for lap in ANA.laps]
+
+
+def test_the_best_lap_and_its_lead_are_true_with_it_or_without_it() -> None:
+    ranked = sorted(TIMES)
+    for out, at in (((), 0), (("best",), 1)):
+        facts = ask("best_lap", without=out)
+        best = facts["lap-best"]
+        assert best.laps == (TIMES.index(ranked[at]) + 1,)
+        assert number(best, "time") == NEAR(ranked[at], abs=0.01)
+        assert number(facts["lap-lead"], "gap") == NEAR(ranked[at + 1] - ranked[at], abs=0.02)
+
+
+def test_a_lap_is_found_by_word_and_number() -> None:
+    for lap, expected in (("slowest", ANA.slowest), ("last", 5), ("first", 1), (3, 3)):
+        facts = ask("lap_time", laps=(lap,))
+        fact = facts.get("lap-time") or facts["lap-best"]
+        assert fact.values["lap"] == expected
+        assert number(fact, "time") == NEAR(ANA.time(expected), abs=0.01)
+
+
+def test_average_and_spread_honour_the_laps_left_out() -> None:
+    rest = TIMES[:-1]
+    average = ask("lap_average", without=("last",))["lap-average"]
+    assert number(average, "mean") == NEAR(mean(rest), abs=0.01)
+    assert number(average, "median") == NEAR(median(rest), abs=0.01)
+    assert average.values["named"] == (5,)
+    spread = ask("lap_spread", without=(5,))["lap-spread"]
+    assert number(spread, "spread") == NEAR(pstdev(rest), abs=0.01)
+
+
+def test_laps_are_counted_without_out_lap_and_in_lap_and_under_a_limit() -> None:
+    facts = ask("lap_count")
+    assert facts["lap-count"].values["count"] == 5
+    assert facts["lap-count-rest"].values["which"] == "both"
+    limit = sorted(TIMES)[2] + 0.02
+    named = ask("lap_count", amounts=(Value(limit, "lap_time"),))["lap-count-limit"]
+    assert named.values["count"] == 3
+
+
+def test_a_lap_that_there_is_not_is_put_right() -> None:
+    for slots in ({"laps": (30,)}, {"strange": (Strange("lap", "30"),)}):
+        assert set(ask("lap_explain", **slots)) == {"no-lap"}
+    assert ask("lap_count", laps=(4,), drivers=("Ben",))["no-lap"].values["count"] == 3
+
+
+def test_a_slow_lap_is_explained_by_a_corner_that_cost_most() -> None:
+    facts = ask("lap_explain", laps=("slowest",))
+    assert number(facts["lap-explain"], "behind") == NEAR(max(TIMES) - min(TIMES), abs=0.02)
+    lost = facts["lap-lost"]
+    over = {
+        corner.name: ANA.corner_time(corner.number, ANA.slowest)
+        - median(ANA.corner_time(corner.number, lap) for lap in ANA.laps)
+        for corner in TRACK.corners
+    }
+    assert over[corner_of(lost)] >= sorted(over.values())[-3] - 0.02
+    assert lost.place == Place(corner_of(lost))
+    assert lost.basis == "usual"
+
+
+def test_an_incident_is_told_of_its_lap_which_is_not_the_one_to_show() -> None:
+    columns = {name: values.copy() for name, values in ANA.frames.columns.items()}
+    begin = ANA.passed(ANA.best, 1600.0)
+    there = (columns[TIMESTAMP] > begin) & (columns[TIMESTAMP] < begin + 2.0)
+    columns["lat"][there] += 0.0002  # 22 m beside the line
+    scene = Scene("Ana", outing_of(Frames(columns)), track=TRACK)
+    told = ask("lap_explain", scene, laps=(ANA.best,))["lap-incident"]
+    assert told.values["incident"] == Term("incident", "off_line")
+    assert told.place is not None
+    assert told.place.start_m == NEAR(1650.0, abs=80.0)
+    second = sorted(ANA.laps, key=ANA.time)[1]
+    facts = ask("video", scene)
+    assert facts["video-lap"].values["lap"] == second
+    assert facts["lap-incident"].values["lap"] == ANA.best
+
+
+def test_two_laps_are_compared_and_the_quicker_one_is_named() -> None:
+    fact = ask("lap_compare", laps=(2, 4))["lap-compare"]
+    assert fact.values["lap"] == min(2, 4, key=ANA.time)
+    assert number(fact, "gap") == NEAR(abs(ANA.time(2) - ANA.time(4)), abs=0.02)
+
+
+def test_sectors_and_the_ideal_lap_are_those_on_paper() -> None:
+    best = {s: min(ANA.sector_time(s, lap) for lap in ANA.laps) for s in (1, 2, 3)}
+    loss = {s: ANA.sector_loss(s) for s in best}
+    second = ask("sector_times", sectors=(2,))["sector-times"]
+    assert number(second, "best") == NEAR(best[2], abs=0.03)
+    worst = ask("sector_rank")["sector-most"]
+    assert loss[int(str(worst.values["sector"]))] == NEAR(max(loss.values()), abs=0.03)
+    ideal = ask("ideal_lap")["ideal-lap"]
+    assert number(ideal, "time") == NEAR(sum(best.values()), abs=0.05)
+    told = ask("sector_explain", sectors=(2,))
+    fact = told.get("sector-loss") or told["sector-level"]
+    assert number(fact, "lost") == NEAR(loss[2], abs=0.03)
+    assert fact.values["weakest"] == ("yes" if loss[2] == max(loss.values()) else "no")
+
+
+def test_the_gap_to_a_rival_and_the_corner_where_it_lies_are_true() -> None:
+    fact = ask("rival_gap", drivers=("Ben",))["rival-gap"]
+    assert behind_s(fact) == NEAR(min(TIMES) - BEN.time(BEN.best), abs=0.02)
+    assert (fact.basis, fact.other) == ("driver", "Ben")
+    gaps = {}
+    for corner in TRACK.corners:
+        begin = corner.entry.distance_m - ANA.approach_m(corner.number)
+        own, other = (t.spent(t.best, begin, corner.exit.distance_m) for t in (ANA, BEN))
+        gaps[corner.name] = own - other
+    assert gaps[corner_of(ask("rival_where")["rival-corner"])] >= sorted(gaps.values())[-3] - 0.02
+
+
+def test_what_is_wrong_about_a_rival_is_put_right() -> None:
+    assert set(ask("rival_gap", strange=(Strange("driver", "Tom"),))) == {"no-driver"}
+    assert set(ask("rival_gap", scene_of(rival=False))) == {"no-rival"}
+    for car, same in (("V8", "yes"), ("V6", "no"), ("", "unknown")):
+        ben = replace(scene_of(), rivals={"Ben": outing_of(BEN, "Ben", car)})
+        assert ask("rival_car", ben)["rival-car"].values["same"] == same
+    facts = ask("rival_spread", drivers=("Ben",), amounts=(Value(9.0, ""),))
+    assert facts["rival-laps"].values["count"] == 3
+    assert number(facts["rival-spread"], "spread") == NEAR(pstdev(TIMES), abs=0.01)
+
+
+def test_a_sector_beside_a_rival_says_who_is_quicker() -> None:
+    gap = ANA.sector_time(2, ANA.best) - BEN.sector_time(2, BEN.best)
+    for kind in ("sector_explain", "rival_how", "rival_where"):
+        fact = ask(kind, sectors=(2,), drivers=("Ben",))["rival-sector"]
+        assert behind_s(fact) == NEAR(gap, abs=0.03)
+    facts = ask("rival_where", strange=(Strange("sector", "4"),), drivers=("Ben",))
+    assert {"no-sector", "rival-sectors"} <= set(facts)
+
+
+def earlier_of(*seeds: int) -> tuple[DriverSession, ...]:
+    """Sessions a week apart before that of the scene."""
+    week = 7 * 86_400_000
+    return tuple(
+        DriverSession(f"e{at}", 1_795_603_000_000 - at * week, summarise(drive.laps, drive.track))
+        for at, seed in reversed(list(enumerate(seeds, 1)))
+        for drive in [outing_of(truth_of(seed)).drive]
+    )
+
+
+def test_progress_is_that_to_the_session_before() -> None:
+    before = truth_of(3)
+    fact = ask("progress", replace(scene_of(), earlier=earlier_of(3)))["progress-last"]
+    assert behind_s(fact) == NEAR(min(TIMES) - before.time(before.best), abs=0.02)
+    assert fact.values["date"] == "2026-11-18"
+    for kind in ("progress", "no_progress"):
+        assert "no-earlier" in ask(kind)
+
+
+def test_a_reference_lap_on_file_is_the_first_plan() -> None:
+    reference = replace(reference_lap(outing_of(BEN).drive), track=TRACK.id)
+    scene = replace(scene_of(), references=References({TRACK.id: reference}))
+    fact = ask("theory", scene)["theory-reference"]
+    assert number(fact, "time") == NEAR(BEN.time(BEN.best), abs=0.01)
+    assert "theory-speeds" in ask("theory")
+
+
+LACKING: Final[Mapping[str, Callable[[], Scene]]] = {
+    "nothing": lambda: replace(scene_of(), earlier=earlier_of(3, 4)),
+    "rival": lambda: scene_of(rival=False),
+    "second lap": lambda: replace(scene_of(), outing=outing_of(truth_of(5, 1))),
+    "pedals": lambda: replace(scene_of(), outing=outing_of(truth_of(6, 2), lacking=PEDALS)),
+    "circuit": lambda: Scene("Ana", outing_of(ANA, lacking=("track",))),
+    "positions": lambda: Scene("Ana", outing_of(ANA, lacking=("track", "lat", "lon"))),
+    "session": lambda: Scene("Ana"),
+}
+ASKED: Final = (
+    Slots(),
+    Slots(drivers=("Ben",), corners=("Turn 4",), spot="exit"),
+    Slots(drivers=("Ben",), sectors=(2,), laps=(1,), amounts=(Value(9.0, ""),)),
+    Slots(laps=("last", "best"), sectors=(1, 3), all_laps=True, corners=("Turn 1",)),
+    Slots(laps=(1, 2), without=("slowest",), amounts=(Value(118.0, "lap_time"),)),
+    Slots(laps=("second",), strange=(Strange("sector", "4"),), straights=("Machair Straight",)),
+)
+
+
+@pytest.mark.parametrize("lacking", LACKING)
+def test_every_question_has_an_answer_in_every_language(lacking: str) -> None:
+    scene = LACKING[lacking]()
+    words = [words_of(one, units) for one in get_args(Language) for units in get_args(Units)]
+    worded: set[object] = set()
+    for kind, tell in TELLERS.items():
+        for slots in ASKED:
+            facts = tell(scene, slots)
+            assert 0 < len(facts) <= 4, (kind, slots)
+            for fact in facts:
+                form = (fact.kind, *(v for v in fact.values.values() if isinstance(v, str | int)))
+                if form not in worded:
+                    worded.add(form)
+                    for one in words:
+                        assert one.say(fact)
+                        text = one.sentence(fact)
+                        assert not re.search(r"\bnan\b|  ", text, re.IGNORECASE), text

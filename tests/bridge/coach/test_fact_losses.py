@@ -1,0 +1,313 @@
+"""What is lost where, and by what: faults planted in a driven lap are found, sized and worded."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pytest
+
+from runtime.bridge.analysis.drive import Drive, drive_of
+from runtime.bridge.coach.fact import Corner as CornerCell
+from runtime.bridge.coach.fact import Fact, Value
+from runtime.bridge.coach.facts import plans, reviews
+from runtime.bridge.coach.facts.losses import (
+    Loss,
+    losses_between,
+    passes_of_lap,
+    usual_passes,
+)
+from runtime.bridge.coach.need import NeedKind, Slots, Strange
+from runtime.bridge.coach.scene import Outing, Scene, Session
+from runtime.bridge.coach.wording.units import languages_known
+from runtime.bridge.coach.wording.words import words_of
+from runtime.bridge.session.laps import detect_laps
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers
+from runtime.bridge.session.series import series
+from runtime.bridge.track.library import read_track
+from runtime.bridge.track.model import Corner, Track
+from tools.drive import drive
+
+TRACK: Final = read_track(Path(__file__).parents[3] / "data/tracks/larkfell.json")[0]
+LENGTH: Final = round(TRACK.length_m)
+TELLERS: Final = {**reviews.TELLERS, **plans.TELLERS}
+SCENES: Final = (
+    *("usual", "rival", "no pedals", "no throttle", "unnamed", "one lap", "one lap, rival"),
+    *("no positions", "nothing"),
+)
+CORNER_KINDS: Final[tuple[NeedKind, ...]] = tuple(
+    kind for kind in TELLERS if kind not in ("traffic", "brief", "summary", "run_plan")
+)
+
+
+@dataclass(frozen=True)
+class Lap:
+    """A lap at every metre of the circuit; speed in m/s."""
+
+    speed: Numbers
+    brake: Numbers
+    throttle: Numbers
+
+    @property
+    def time_s(self) -> float:
+        return float(np.sum(1.0 / self.speed))
+
+
+@cache
+def clean() -> Lap:
+    """The lap that all others are bent from."""
+    driven = drive(TRACK, 2, skill=1.0)
+    frames = driven.frames
+    t = frames.columns[TIMESTAMP]
+    speed = frames.columns["speed_ms"]
+    way = np.concatenate([[0.0], np.cumsum(np.diff(t) * (speed[1:] + speed[:-1]) / 2)])
+    begin, end = np.interp(driven.crossings_s[1:3], t, way)
+    places = begin + (end - begin) * np.arange(LENGTH) / LENGTH
+    columns = [np.interp(places, way, frames.columns[n]) for n in ("brake_bar", "throttle_pct")]
+    return Lap(np.interp(places, way, speed), *columns)
+
+
+def corner(name: str) -> Corner:
+    return next(each for each in TRACK.corners if each.name == name)
+
+
+def brake_early(lap: Lap, name: str, metres: int) -> Lap:
+    """Brakes so many metres earlier, and rolls to where the clean lap is as slow."""
+    apex = round(corner(name).apex.distance_m)
+    begin = apex - 200
+    slowest = begin + int(np.argmin(lap.speed[begin : apex + 40]))
+    window = np.arange(begin, slowest - metres)
+    speed, brake, throttle = lap.speed.copy(), lap.brake.copy(), lap.throttle.copy()
+    speed[window] = np.minimum(lap.speed[window], lap.speed[window + metres])
+    brake[window], throttle[window] = lap.brake[window + metres], lap.throttle[window + metres]
+    rolling = slice(slowest - metres, slowest)
+    speed[rolling], brake[rolling], throttle[rolling] = lap.speed[slowest], 0.0, 0.0
+    return Lap(speed, brake, throttle)
+
+
+def slow_apex(lap: Lap, name: str, share: float) -> Lap:
+    """Is slower by a share of its speed at the apex, and by less and less around it."""
+    apex = corner(name).apex.distance_m
+    near = np.clip(1.0 - np.abs(np.arange(LENGTH) - apex) / 40.0, 0.0, None)
+    return replace(lap, speed=lap.speed * (1.0 - share * near))
+
+
+def late_throttle(lap: Lap, name: str, metres: int, reach: int = 200) -> Lap:
+    """Accelerates so many metres later; *reach* metres behind the apex it is as quick again."""
+    apex = round(corner(name).apex.distance_m)
+    slowest = apex - 30 + int(np.argmin(lap.speed[apex - 30 : apex + 40]))
+    window = np.arange(slowest, slowest + reach)
+    lag = metres * np.clip((reach - np.arange(reach)) / reach, 0.0, 1.0)
+    speed, throttle = lap.speed.copy(), lap.throttle.copy()
+    behind = np.maximum(window - lag, slowest)
+    speed[window] = np.minimum(lap.speed[window], np.interp(behind, np.arange(LENGTH), lap.speed))
+    throttle[window] = np.interp(behind, np.arange(LENGTH), lap.throttle)
+    throttle[slowest : slowest + metres] = 15.0
+    return replace(lap, speed=speed, throttle=throttle)
+
+
+def record(laps: list[Lap], track: Track | None = TRACK, without: tuple[str, ...] = ()) -> Drive:
+    """A session of these laps at 10 Hz, from 150 m before the line to 300 m behind it."""
+    parts = [(laps[0], slice(-150, None)), *((lap, slice(None)) for lap in laps)]
+    parts.append((laps[-1], slice(300)))
+    joined = {
+        name: np.concatenate([getattr(lap, name)[part] for lap, part in parts])
+        for name in ("speed", "brake", "throttle")
+    }
+    t = np.concatenate([[0.0], np.cumsum(1.0 / joined["speed"])[:-1]])
+    moments = np.arange(0.0, t[-1], 0.1)
+    way = np.interp(moments, t, np.arange(len(t)) - 150.0)
+    line = TRACK.line
+    assert line is not None
+    lat, lon = line.plane.latlon(*line.ring.at(way % LENGTH * TRACK.length_m / LENGTH))
+    columns = {name: np.full(len(moments), np.nan) for name in WIDE}
+    columns |= {TIMESTAMP: moments + 1e9, "lat": lat, "lon": lon}
+    for name, channel in zip(joined, ("speed_ms", "brake_bar", "throttle_pct"), strict=True):
+        columns[channel] = np.interp(moments, t, joined[name])
+    columns |= {name: np.full(len(moments), np.nan) for name in without}
+    frames = series(Frames(columns))
+    return drive_of(detect_laps(frames, gate=TRACK.start, track_length_m=TRACK.length_m), track)
+
+
+def scene_of(own: Drive, rival: Drive | None = None, track: Track | None = TRACK) -> Scene:
+    """Ana's session, and Ben's."""
+    rivals = {"Ben": Outing(Session("b", "Ben", "car", 0), rival)} if rival else {}
+    return Scene("Ana", Outing(Session("a", "Ana", "car", 0), own), track=track, rivals=rivals)
+
+
+def number(fact: Fact, name: str) -> float:
+    value = fact.values[name]
+    assert isinstance(value, Value)
+    return value.number
+
+
+def lost(laps: list[Lap]) -> tuple[Loss, ...]:
+    """What the usual lap of a session loses against its best."""
+    own = record(laps)
+    return losses_between(usual_passes(own), passes_of_lap(own, own.best.number or 0), own)
+
+
+@cache
+def faulty() -> Lap:
+    """Three faults of different size."""
+    lap = brake_early(clean(), "Turn 1", 25)
+    return late_throttle(slow_apex(lap, "Turn 5", 0.1), "Turn 8", 20)
+
+
+@cache
+def usual_session() -> Drive:
+    return record([faulty(), faulty(), clean(), faulty()])
+
+
+@pytest.mark.parametrize(
+    ("name", "bent", "cause", "amount", "slack"),
+    [
+        ("Turn 1", brake_early(clean(), "Turn 1", 25), "early_brake", 25.0, 6.0),
+        ("Turn 11", brake_early(clean(), "Turn 11", 15), "early_brake", 15.0, 6.0),
+        ("Turn 5", slow_apex(clean(), "Turn 5", 0.1), "slow_apex", 7.0, 1.5),
+        ("Turn 8", late_throttle(clean(), "Turn 8", 20), "late_throttle", 20.0, 8.0),
+    ],
+)
+def test_a_planted_fault_is_found_with_its_size_and_its_cause(
+    name: str, bent: Lap, cause: str, amount: float, slack: float
+) -> None:
+    loss = lost([bent, bent, clean(), bent])[0]
+    planted = bent.time_s - clean().time_s
+    assert loss.corner == name
+    assert loss.seconds == pytest.approx(planted, abs=max(0.03, 0.1 * planted))
+    assert loss.causes[0][0] == cause
+    assert loss.causes[0][1] == pytest.approx(amount, abs=slack)
+
+
+def test_what_a_bad_exit_costs_on_the_straight_counts_for_its_corner() -> None:
+    bent = late_throttle(clean(), "Turn 8", 20)
+    loss = next(each for each in lost([bent, bent, clean()]) if each.corner == "Turn 8")
+    planted = bent.time_s - clean().time_s
+    assert loss.exit_s == pytest.approx(planted, abs=0.03)
+    assert loss.own.corner_time_s - loss.other.corner_time_s < 0.8 * planted
+
+
+def test_the_corners_of_two_laps_add_up_to_the_difference_of_the_laps() -> None:
+    own = usual_session()
+    slow, best = own.lap(1), own.best
+    losses = losses_between(passes_of_lap(own, 1), passes_of_lap(own, best.number or 0), own)
+    assert len(losses) == len(TRACK.corners)
+    total = slow.duration_s - best.duration_s
+    assert sum(loss.seconds for loss in losses) == pytest.approx(total, abs=0.002)
+    for loss in losses:
+        assert loss.entry_s + loss.apex_s + loss.exit_s == pytest.approx(loss.seconds, abs=1e-6)
+
+
+def test_a_fault_of_every_lap_shows_beside_another_driver() -> None:
+    scene = scene_of(record([faulty()] * 3), record([clean()] * 2))
+    alone = reviews.compare(scene)
+    assert max(abs(loss.seconds) for loss in alone.losses) < reviews.WORTH_S
+    fact = TELLERS["loss_rank"](scene, Slots())
+    assert next(each.place.corner for each in fact if each.place) == "Turn 1"
+    assert {each.other for each in fact} == {"Ben"}
+    quicker = scene_of(record([clean()] * 3), record([faulty()] * 2))
+    strong = TELLERS["strength"](quicker, Slots(drivers=("Ben",)))[0]
+    assert (strong.kind, strong.values["corner"]) == ("strong-quicker", CornerCell("Turn 1"))
+
+
+def test_the_largest_loss_is_told_first_with_its_cause_and_what_to_do() -> None:
+    facts = TELLERS["loss_rank"](scene_of(usual_session()), Slots())
+    assert [fact.kind for fact in facts] == ["loss-most", "loss-cause", "loss-next", "advice"]
+    planted = brake_early(clean(), "Turn 1", 25).time_s - clean().time_s
+    assert facts[3].gain_s == number(facts[0], "loss") == pytest.approx(planted, rel=0.1)
+    assert (facts[1].values["cause"], facts[3].concept) == ("early_brake", "brake_end_focus")
+
+
+def test_a_named_corner_or_sector_is_kept_to() -> None:
+    scene = scene_of(usual_session())
+    sector = TELLERS["loss_rank"](scene, Slots(sectors=(2,)))[0]
+    assert sector.values["corner"] in (CornerCell("Turn 5"), CornerCell("Turn 8"))
+    corner = TELLERS["loss_rank"](scene, Slots(corners=("Turn 3",)))
+    assert [fact.kind for fact in corner] == ["loss-even"]
+    strange = Slots(strange=(Strange("corner", "Turn 14"),))
+    assert TELLERS["corner_advice"](scene, strange)[0].kind == "no-corner"
+    assert TELLERS["loss_rank"](scene, Slots(laps=(17,)))[0].kind == "no-lap"
+
+
+@pytest.mark.parametrize("name", ["Turn 2", "Turn 4", "Turn 7"])
+def test_nobody_is_asked_for_more_speed_where_mistakes_are_punished(name: str) -> None:
+    bent = slow_apex(brake_early(clean(), name, 12), name, 0.08)
+    scene = scene_of(record([bent, bent, clean(), bent]))
+    for kind in ("corner_advice", "tips", "voice_script", "target", "drill"):
+        for fact in TELLERS[kind](scene, Slots(corners=(name,))):
+            calm = {*reviews.CALM, "steady", "none", None}
+            assert fact.values.get("cause") in calm or fact.kind == "loss-cause"
+            assert fact.values.get("danger", "yes") == "yes"
+
+
+def test_a_later_brake_point_is_reached_in_steps() -> None:
+    scene = scene_of(usual_session())
+    advice = TELLERS["tips"](scene, Slots())[0]
+    line = TELLERS["voice_script"](scene, Slots())[0]
+    now = number(advice, "now")
+    assert now - number(advice, "aim") == pytest.approx(25.0, abs=6.0)
+    assert now - number(line, "aim") == pytest.approx(reviews.STEP_M)
+
+
+@pytest.mark.parametrize(
+    ("amount", "kind", "focus"),
+    [(Value(1200.0, "s"), "plan-run", 7), (Value(6, ""), "plan-laps", 4), (None, "plan-laps", 4)],
+)
+def test_a_plan_fits_the_time(amount: Value | None, kind: str, focus: int) -> None:
+    amounts = (amount,) if amount else ()
+    lead, *others = TELLERS["run_plan"](scene_of(usual_session()), Slots(amounts=amounts))
+    assert (lead.kind, lead.values["focus"]) == (kind, focus)
+    assert [fact.kind for fact in others] == ["plan-focus", "advice"]
+
+
+@cache
+def scenes() -> Mapping[str, Scene]:
+    """Sessions of every kind."""
+    pedals = ("brake_bar", "throttle_pct")
+    laps = [faulty(), clean(), faulty()]
+    made = (
+        scene_of(usual_session()),
+        scene_of(usual_session(), record([clean()] * 2)),
+        scene_of(record(laps, without=pedals)),
+        scene_of(record(laps, without=("throttle_pct",))),
+        scene_of(record(laps, track=None), track=None),
+        scene_of(record([faulty()])),
+        scene_of(record([faulty()]), record([clean()] * 2)),
+        scene_of(record(laps, track=None, without=("lat", "lon")), track=None),
+        Scene("Ana"),
+    )
+    return dict(zip(SCENES, made, strict=True))
+
+
+def questions(scene: Scene) -> list[Fact]:
+    """Every teller asked in several ways."""
+    drive = scene.outing.drive if scene.outing else None
+    named = [each.name for each in drive.corners][:3] if drive and drive.geometry else []
+    ways = [Slots(), Slots(laps=("best",)), Slots(drivers=tuple(scene.rivals)), Slots(sectors=(2,))]
+    ways += [Slots(amounts=(Value(180.0, "s"),)), Slots(spot="exit")]
+    facts = [fact for tell in TELLERS.values() for way in ways for fact in tell(scene, way)]
+    for name in named:
+        for kind in CORNER_KINDS:
+            slots = Slots(corners=(name,), spot="exit", amounts=(Value(5.0, "m"),))
+            facts += TELLERS[kind](scene, slots)
+    return list({(fact.kind, str(fact.values)): fact for fact in facts}.values())
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_every_fact_is_worded_and_names_no_cause_that_was_not_recorded(name: str) -> None:
+    facts = questions(scenes()[name])
+    assert facts
+    for language in languages_known():
+        for units in ("metric", "imperial"):
+            words = words_of(language, units)
+            for fact in facts:
+                assert not re.search(r"\bnan\b", words.sentence(fact) + words.say(fact))
+    causes = {fact.values.get("cause") for fact in facts}
+    if name == "no pedals":
+        assert "early_slowing" in causes
+        assert not causes & {"early_brake", "long_brake", "late_brake"}
+    if name in ("no pedals", "no throttle"):
+        assert not causes & {"coasting", "late_throttle"}

@@ -1,0 +1,287 @@
+"""Quantities, claims and the handling of the car are told as the drive on paper has them."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import numpy as np
+import pytest
+
+from runtime.bridge.analysis.drive import Drive, drive_of
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
+from runtime.bridge.coach.facts import claims, handling, judgements, measures
+from runtime.bridge.coach.facts.measures import UNITS, measure
+from runtime.bridge.coach.need import NeedKind, Order, Quantity, Slots, Strange
+from runtime.bridge.coach.scene import Outing, Scene, Session, Teller
+from runtime.bridge.coach.wording.units import languages_known
+from runtime.bridge.coach.wording.words import words_of
+from runtime.bridge.session.laps import detect_laps
+from runtime.bridge.session.recording import TIMESTAMP, Frames
+from runtime.bridge.session.series import series
+from runtime.bridge.session.units import KMH
+from runtime.bridge.track.library import read_track
+from runtime.bridge.track.model import Track
+from tests.bridge.coach.truthkit import Spot, Truth, session_of
+
+TRACK: Final = read_track(Path(__file__).parents[3] / "data/tracks/larkfell.json")[0]
+OWN: Final = Truth(TRACK, session_of(TRACK, 5, seed=3, skill=0.9))
+OTHER: Final = Truth(TRACK, session_of(TRACK, 4, seed=8, skill=0.96))
+TELLERS: Final[Mapping[NeedKind, Teller]] = {
+    **measures.TELLERS,
+    **judgements.TELLERS,
+    **claims.TELLERS,
+    **handling.TELLERS,
+}
+NAMES: Final = (
+    *("whole", "alone", "no pedals", "rival without pedals", "speed and place", "unnamed"),
+    *("no positions", "one lap", "nothing"),
+)
+WORDED: Final[set[tuple[str, ...]]] = set()
+"""Kinds of facts, with what their messages choose by, that another session had already."""
+PEDALS: Final = ("brake_bar", "throttle_pct")
+
+
+def record(truth: Truth, track: Track | None = TRACK, without: tuple[str, ...] = ()) -> Drive:
+    """The drive as a session that did not record some channels."""
+    columns = {name: values.copy() for name, values in truth.frames.columns.items()}
+    columns |= {name: np.full(len(columns[TIMESTAMP]), np.nan) for name in without}
+    gate = TRACK.start if track else None
+    length = TRACK.length_m if track or "lat" in without else None
+    laps = detect_laps(series(Frames(columns)), gate=gate, track_length_m=length)
+    return drive_of(laps, track)
+
+
+def scene_of(own: Drive, rival: Drive | None = None, track: Track | None = TRACK) -> Scene:
+    rivals = {"Ben": Outing(Session("b", "Ben", "car", 0), rival)} if rival else {}
+    return Scene("Ana", Outing(Session("a", "Ana", "car", 0), own), track=track, rivals=rivals)
+
+
+@cache
+def scene() -> Scene:
+    """Both drivers, everything recorded."""
+    return scene_of(record(OWN), record(OTHER))
+
+
+@cache
+def scenes() -> Mapping[str, Scene]:
+    """Sessions that lack something."""
+    one = OWN.column(TIMESTAMP) < OWN.driven.crossings_s[1] + 20
+    short = Frames({name: values[one] for name, values in OWN.frames.columns.items()})
+    laps = detect_laps(series(short), gate=TRACK.start, track_length_m=TRACK.length_m)
+    controls = (*PEDALS, "steering_deg", "rpm")
+    accelerations = ("g_lat", "g_long", "combo_g")
+    made = (
+        scene(),
+        scene_of(record(OWN)),
+        scene_of(record(OWN, without=PEDALS), record(OTHER)),
+        scene_of(record(OWN), record(OTHER, without=controls)),
+        scene_of(record(OWN, without=(*controls, *accelerations))),
+        scene_of(record(OWN, None), track=None),
+        scene_of(record(OWN, None, ("lat", "lon")), track=None),
+        scene_of(drive_of(laps, TRACK)),
+        Scene("Ana"),
+    )
+    return dict(zip(NAMES, made, strict=True))
+
+
+def tell(kind: NeedKind, slots: Slots, told: Scene | None = None) -> tuple[Fact, ...]:
+    return TELLERS[kind](told or scene(), slots)
+
+
+def number(cell: Cell) -> float:
+    assert isinstance(cell, Value)
+    return cell.number
+
+
+def drive_in(told: Scene) -> Drive:
+    assert told.outing is not None
+    return told.outing.drive
+
+
+@pytest.mark.parametrize("turn", [1, 4, 8])
+@pytest.mark.parametrize("spot", ["entry", "apex", "exit"])
+def test_speeds_in_a_corner_are_those_driven(turn: int, spot: Spot) -> None:
+    found = measure(drive_in(scene()), "speed", f"Turn {turn}", spot)
+    assert list(found) == list(OWN.laps)
+    for lap in OWN.laps:
+        assert found[lap].number == pytest.approx(OWN.speed_at(turn, spot, lap), abs=0.6)
+
+
+@pytest.mark.parametrize("turn", [1, 4, 8])
+def test_brake_points_are_metres_before_the_corner(turn: int) -> None:
+    found = measure(drive_in(scene()), "brake_point", f"Turn {turn}")
+    for lap in OWN.laps:
+        assert found[lap].number == pytest.approx(OWN.brake_point(turn, lap), abs=3.0)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "channel"),
+    [("speed", "speed_ms"), ("brake_pressure", "brake_bar"), ("lateral_g", "g_lat")],
+)
+def test_a_lap_has_the_largest_of_what_was_recorded(quantity: Quantity, channel: str) -> None:
+    found = measure(drive_in(scene()), quantity)
+    for lap in OWN.laps:
+        top = float(np.abs(OWN.on_lap(lap, channel)).max()) * (KMH if channel == "speed_ms" else 1)
+        assert found[lap].number == pytest.approx(top, rel=0.01)
+
+
+def test_the_throttle_is_picked_up_where_it_opens_for_good() -> None:
+    found = measure(drive_in(scene()), "throttle_point", "Turn 4")
+    apex = OWN.corner(4).apex.distance_m
+    for lap in OWN.laps:
+        slowest = OWN.passed(lap, apex - 30.0)
+        t, throttle = OWN.column(TIMESTAMP), OWN.column("throttle_pct")
+        opened = t[(t > slowest) & (throttle >= 20.0)][0]
+        assert OWN.passed(lap, apex + found[lap].number) == pytest.approx(opened, abs=0.25)
+
+
+def test_without_a_lap_best_and_usual_are_told_apart() -> None:
+    (fact,) = tell("measure", Slots(corners=("Turn 4",), quantity="speed", spot="apex"))
+    assert fact.kind == "measure-best"
+    assert fact.values["lap"] == OWN.best
+    assert number(fact.values["best"]) == pytest.approx(OWN.speed_at(4, "apex", OWN.best), abs=0.6)
+    speeds = [OWN.speed_at(4, "apex", lap) for lap in OWN.laps]
+    assert number(fact.values["usual"]) == pytest.approx(median(speeds), abs=0.6)
+
+
+def test_each_lap_is_listed_and_a_lap_can_be_left_out() -> None:
+    slots = Slots(corners=("Turn 4",), quantity="brake_pressure", order="each")
+    assert tell("measure", slots)[0].values["laps"] == tuple(OWN.laps)
+    slots = Slots(corners=("Turn 4",), quantity="speed", laps=(2, "slowest"))
+    assert tell("measure", slots)[0].values["laps"] == (2, OWN.slowest)
+    mean = tell("measure", Slots(quantity="speed", corners=("Turn 4",), order="mean", without=(1,)))
+    assert mean[0].values["count"] == len(OWN.laps) - 1
+
+
+def test_two_drivers_stand_beside_each_other_with_what_leads_onto_a_straight() -> None:
+    slots = Slots(straights=("Machair Straight",), quantity="speed", drivers=("Ben",))
+    top, bend = tell("measure", slots)
+    tops = [number(top.values[key]) for key in ("own", "theirs", "difference")]
+    assert tops[0] - tops[1] == pytest.approx(tops[2])
+    assert bend.values["where"] == Corner("Turn 3")
+    assert bend.values["at"] == Term("at", "exit")
+
+
+def test_ranks_name_the_corner_and_the_lap() -> None:
+    slowest = tell("measure_rank", Slots(quantity="speed", order="least"))[0]
+    speeds = {turn: OWN.speed_at(turn, "apex", OWN.best) for turn in range(1, 12)}
+    assert slowest.values["where"] == Corner(f"Turn {min(speeds, key=lambda turn: speeds[turn])}")
+    latest = Slots(quantity="brake_point", order="late", corners=("Turn 1",))
+    points = {lap: OWN.brake_point(1, lap) for lap in OWN.laps}
+    told = tell("measure_rank", latest)[0]
+    assert number(told.values["value"]) == pytest.approx(min(points.values()), abs=3.0)
+
+
+@pytest.mark.parametrize("order", ["early", "late"])
+def test_judgements_follow_the_rival_who_is_named(order: Order) -> None:
+    slots = Slots(corners=("Turn 1",), quantity="brake_point", order=order, drivers=("Ben",))
+    fact = tell("measure_judge", slots)[0]
+    drives = drive_in(scene()), scene().rivals["Ben"].drive
+    own, theirs = (
+        median(value.number for value in measure(drive, "brake_point", "Turn 1").values())
+        for drive in drives
+    )
+    assert number(fact.values["difference"]) == pytest.approx(abs(own - theirs))
+    so = abs(own - theirs) >= 3.0 and (own > theirs) == (order == "early")
+    assert (fact.values["verdict"] == Term("verdict", "no")) == (not so)
+
+
+def test_the_least_repeatable_corner_has_the_largest_deviation() -> None:
+    fact = tell("corner_spread", Slots())[0]
+    drive = drive_in(scene())
+    spreads = {
+        corner.name: float(np.std([v.number for v in measure(drive, "time", corner.name).values()]))
+        for corner in drive.corners
+    }
+    assert fact.values["corner"] == Corner(max(spreads, key=lambda name: spreads[name]))
+
+
+@pytest.mark.parametrize(
+    ("slots", "right"),
+    [
+        (Slots(corners=("Turn 4",), quantity="full_throttle", all_laps=True), False),
+        (Slots(corners=("Turn 4",), quantity="full_throttle", negated=True), True),
+        (Slots(corners=("Turn 4",), quantity="brake_point"), True),
+        (Slots(corners=("Turn 4",), quantity="brake_point", negated=True), False),
+        (Slots(quantity="speed", order="high", amounts=(Value(20.0, "km/h"),)), True),
+        (Slots(quantity="speed", order="high", amounts=(Value(900.0, "km/h"),)), False),
+        (Slots(laps=(OWN.best,), order="least"), True),
+        (Slots(laps=(OWN.slowest,), order="least"), False),
+        (Slots(laps=(OWN.best, OWN.slowest), order="least"), True),
+        (Slots(quantity="speed", corners=("Turn 4",), order="least"), True),
+        (Slots(quantity="speed", corners=("Turn 7",), order="least"), False),
+    ],
+)
+def test_claims_are_checked(slots: Slots, *, right: bool) -> None:
+    verdict = tell("claim", slots)[0].values["verdict"]
+    assert verdict == Term("claim", "right" if right else "wrong")
+
+
+def test_a_lift_on_one_lap_alone_is_named() -> None:
+    t, throttle = OWN.column(TIMESTAMP), OWN.column("throttle_pct").copy()
+    for lap in OWN.laps:
+        begin, end = (OWN.passed(lap, place) for place in (1700.0, 1810.0))
+        throttle[(t >= begin) & (t <= end)] = 40.0 if lap == 3 else 100.0
+    columns = {**OWN.frames.columns, "throttle_pct": throttle}
+    truth = Truth(TRACK, OWN.driven._replace(frames=Frames(columns)))
+    slots = Slots(corners=("Turn 7",), quantity="full_throttle", all_laps=True)
+    (fact,) = tell("claim", slots, scene_of(record(truth)))
+    assert fact.values["verdict"] == Term("claim", "partly")
+    assert fact.values["laps"] == (3,)
+    said = words_of("en", "metric").sentence(fact)
+    assert said == "Not on every lap: Turn 7, throttle lifted on lap 3, to 40% at the lowest."
+
+
+def test_grip_is_a_share_of_what_the_car_reached_here() -> None:
+    corners, caveat = tell("grip", Slots())
+    assert 0 < number(corners.values["share"]) <= number(corners.values["top_share"]) <= 100
+    top = max(v.number for v in measure(drive_in(scene()), "total_g").values())
+    assert number(caveat.values["envelope"]) <= top + 0.01
+    lead = tell("grip", Slots(quantity="slip_angle"))[0]
+    assert lead.kind == "not-recorded"
+
+
+def test_what_was_not_recorded_is_said_and_never_a_zero() -> None:
+    bare = scenes()["no pedals"]
+    for quantity in ("brake_point", "brake_pressure", "throttle_point", "coasting"):
+        (fact,) = tell("measure", Slots(corners=("Turn 1",), quantity=quantity), bare)
+        assert (fact.kind, fact.values["quantity"]) == ("not-recorded", Term("quantity", quantity))
+    assert tell("coasting", Slots(), bare)[0].kind == "not-recorded"
+    assert tell("measure", Slots(quantity="gear"))[0].kind == "not-recorded"
+
+
+def test_a_place_or_lap_that_does_not_exist_is_put_right_first() -> None:
+    strange = Slots(strange=(Strange("corner", "Turn 14"),), quantity="speed")
+    assert tell("measure", strange)[0].kind == "no-corner"
+    assert tell("measure", Slots(laps=(44,), quantity="speed"))[0].kind == "no-lap"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_fact_of_every_session_is_worded(name: str) -> None:
+    told = scenes()[name]
+    corners = ("C1",) if name == "unnamed" else ("Turn 4",)
+    places = [Slots(), Slots(corners=corners), Slots(laps=(1,)), Slots(order="each")]
+    places += [Slots(corners=corners, drivers=("Ben",)), Slots(order="late", drivers=("Ben",))]
+    places += [Slots(spot="exit", order="low"), Slots(order="total"), Slots(negated=True)]
+    facts = [f for kind in TELLERS for slots in places for f in tell(kind, slots, told)]
+    for quantity in UNITS:
+        for kind in ("measure", "measure_rank", "measure_judge", "claim", "corner_spread"):
+            for base in places[:2] + places[4:5]:
+                slots = Slots(base.corners, drivers=base.drivers, quantity=quantity, order="most")
+                answer = tell(kind, slots, told)
+                assert 0 < len(answer) <= 4
+                facts += answer
+    variants = {  # by what the message chooses its words by
+        (f.kind, *(f"{n}={v}" for n, v in f.values.items() if isinstance(v, str | Term))): f
+        for f in facts
+    }
+    fresh = {variant: fact for variant, fact in variants.items() if variant not in WORDED}
+    WORDED.update(fresh)
+    for language in languages_known():
+        for fact in fresh.values():
+            shown = words_of(language, "metric").sentence(fact)
+            assert "nan" not in shown.lower().split()
+            assert words_of(language, "imperial").sentence(fact)
+            assert words_of(language, "imperial").say(fact)

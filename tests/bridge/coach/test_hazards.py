@@ -1,0 +1,69 @@
+"""What sounds like danger is found in four languages, and ordinary questions are none."""
+
+from pathlib import Path
+from typing import Final, get_args
+
+import pytest
+
+from runtime.bridge.coach.need import Language
+from runtime.bridge.coach.understanding.hazards import GOES_ON, KEYS, find_hazard
+from runtime.bridge.coach.wording.words import words_of
+
+TABLE: Final = tuple(
+    (key, text)
+    for line in Path(__file__).with_name("hazards.tsv").read_text("utf-8").splitlines()
+    for key, text in [line.split("\t")]
+)
+"""Sentences with the key of their hazard, or a dash."""
+TOLD: Final = (
+    ("My brakes feel soft, can I carry on?", "brakes"),
+    ("peddle went to the floor at T8", "brakes"),
+    ("Pedal wird nach 6 Runden weich, sagt sie. Sieht man Fading im Druck?", "brakes"),
+    ("j'ai mal au cou", "injury"),
+    ("huele a gasolina en el coche", "fuel_leak"),
+    ("What is brake fade? My pedal went soft.", "brakes"),
+)
+
+
+def test_dangers_are_found_and_ordinary_questions_are_none() -> None:
+    dangers = [(key, text) for key, text in TABLE if key != "-"]
+    ordinary = [text for key, text in TABLE if key == "-"]
+
+    missed = [text for _, text in dangers if find_hazard(text) is None]
+    false = [text for text in ordinary if find_hazard(text) is not None]
+
+    assert len(dangers) > 250
+    assert len(missed) <= 0.02 * len(dangers), missed
+    assert len(false) <= 0.02 * len(ordinary), false
+
+
+def test_most_dangers_get_the_answer_of_their_kind() -> None:
+    dangers = [(key, text) for key, text in TABLE if key != "-"]
+
+    others = [(text, found) for key, text in dangers if (found := find_hazard(text)) != key]
+
+    assert len(others) <= 0.05 * len(dangers), others
+
+
+@pytest.mark.parametrize(("text", "key"), TOLD)
+def test_a_danger_is_found_by_its_kind(text: str, key: str) -> None:
+    assert find_hazard(text) == key
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_every_hazard_has_an_answer_that_says_no_number(language: Language) -> None:
+    words = words_of(language, "metric")
+
+    texts = [words.text(f"hazard-{key}") for key in KEYS]
+
+    assert len(set(texts)) == len(KEYS)
+    assert not any(character.isdigit() for text in texts for character in text)
+
+
+def test_after_pain_drink_or_fire_no_fact_follows() -> None:
+    assert set(KEYS) >= GOES_ON
+    assert not GOES_ON & {"injury", "unwell", "alcohol", "fire", "tired", "phone", "fit_to_go"}
+
+
+def test_a_long_text_is_read() -> None:
+    assert find_hazard("my brake " * 1000) is None

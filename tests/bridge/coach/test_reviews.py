@@ -1,0 +1,267 @@
+"""What a driver's history, briefs, debriefs, insights and a grader's reply come to."""
+
+import json
+import math
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.bridge.analysis.drive import drive_of
+from runtime.bridge.coach.grades import grades
+from runtime.bridge.coach.insights import Driving, Piece, driving, insights, of_burst
+from runtime.bridge.coach.lessons import Lessons, lessons_of, parse_catalog
+from runtime.bridge.coach.need import Language, Units
+from runtime.bridge.coach.scene import Outing, Scene, Session
+from runtime.bridge.coach.score import BadGrade, add_up, read_grade
+from runtime.bridge.coach.stories import Plan, shorten, tell_brief, tell_debrief, write_story
+from runtime.bridge.coach.wording.words import words_of
+from runtime.bridge.cues.concepts import CONCEPTS
+from runtime.bridge.cues.model import Burst
+from runtime.bridge.session.laps import detect_laps
+from runtime.bridge.session.series import series
+from runtime.bridge.storage.coaching import EventRow
+from tests.bridge.bridgekit import ROOT
+from tests.bridge.coach.modelkit import LARKFELL
+from tools.drive import USUAL, drive
+
+EVERYBODY = [(language, units) for language in get_args(Language) for units in get_args(Units)]
+
+
+def scene_of(laps: int = 4, *, partial: bool = False, bare: bool = False) -> Scene:
+    """A session of Mia; *bare*: without the circuit's file."""
+    frames = drive(LARKFELL, laps, hz=10.0, seed=7, skill=0.8, noise=USUAL).frames
+    if partial:
+        frames = type(frames)({name: values[:300] for name, values in frames.columns.items()})
+    found = detect_laps(series(frames), gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
+    track = None if bare else LARKFELL
+    driven = drive_of(found, track, partial=partial)
+    return Scene(driver="Mia", outing=Outing(Session("s", "Mia", "", 0), driven), track=track)
+
+
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    return scene_of()
+
+
+def graded(*scores: tuple[str, float]) -> list[EventRow]:
+    """Grades of corners in the order in which they were given."""
+    return [
+        EventRow(at, f"s{at}", corner, "grade", score, "B")
+        for at, (corner, score) in enumerate(scores, start=1)
+    ]
+
+
+def test_a_debrief_begins_with_something_good_and_has_one_thing_to_do(scene: Scene) -> None:
+    story = tell_debrief(scene, None)
+    text = write_story(story, words_of("en", "metric"))
+
+    assert scene.outing is not None
+    best = scene.outing.drive.best
+    assert story.facts[0].kind == "lap-best"
+    assert story.facts[0].laps == (best.number,)
+    assert 1 <= len(story.problems) <= 2
+    assert story.next_focus == story.problems[0].place.corner  # type: ignore[union-attr]
+    assert story.problems[0].gain_s == max(fact.gain_s or 0.0 for fact in story.problems)
+    assert sum(fact.kind == "advice" for fact in story.facts) == 1
+    assert text.count("\n\n") >= 3
+
+
+def test_a_best_lap_here_is_told_as_one(scene: Scene) -> None:
+    assert scene.outing is not None
+    best = scene.outing.drive.best.duration_s
+
+    assert tell_debrief(scene, best + 0.5).facts[0].kind == "debrief-record"
+    assert tell_debrief(scene, best + 0.5).emotion == "proud"
+    assert tell_debrief(scene, best - 0.5).facts[0].kind == "lap-best"
+
+
+@pytest.mark.parametrize(("language", "units"), EVERYBODY)
+def test_every_story_is_told_in_every_language(
+    scene: Scene, language: Language, units: Units
+) -> None:
+    words = words_of(language, units)
+    assert scene.outing is not None
+    no_pedals = scene_of(bare=True)
+    damp = {"surface": "cool damp", "note": "Mind the fog."}
+    plans = (Plan(), Plan(best_s=90.0, weakest="Turn 3", improved=("Turn 4", 12.0)))
+    stories = [
+        tell_debrief(scene, None),
+        tell_debrief(no_pedals, 1000.0),
+        tell_debrief(scene_of(partial=True), None),
+        *(
+            tell_brief(replace(one, conditions=damp), plan)
+            for one in (scene, Scene(), Scene(track=LARKFELL))
+            for plan in plans
+        ),
+    ]
+    for story in stories:
+        text = write_story(story, words, words.text("read-lesson", {"title": "Exits"}))
+        assert "{" not in text
+        assert len(story.items(words)) <= 3
+    for kind in ("coast_excess", "grip_headroom", "trail_absent", "braking_late", "nothing_time"):
+        assert words.text(f"insight-{kind}-title")
+        assert words.text(f"insight-{kind}-metric")
+
+
+def test_on_a_damp_surface_nobody_is_sent_to_brake_later_at_once(scene: Scene) -> None:
+    damp = replace(scene, conditions={"surface": "cool damp", "note": ""})
+
+    kinds = [fact.kind for fact in tell_brief(damp, Plan()).facts]
+
+    assert kinds.index("brief-slippery") < kinds.index("advice")
+    assert "brief-slippery" not in [fact.kind for fact in tell_brief(scene, Plan()).facts]
+
+
+def test_what_a_driver_asks_for_is_the_focus() -> None:
+    asked = shorten([" vision ", "vision", "", "x" * 99, "calm", "more"])
+
+    assert tell_brief(Scene(track=LARKFELL), Plan(asked=asked)).focus == asked
+    assert asked == ("vision", "x" * 80, "calm")
+
+
+def test_the_weakest_corner_is_that_of_the_last_five_grades() -> None:
+    found = grades(graded(*[("A", 0.1)] * 3, *[("A", 0.9)] * 5, *[("B", 0.8)] * 2))
+    assert found.weakest == "B"
+    assert found.weakest_score == pytest.approx(0.8)
+    assert found.improved == "A"
+    assert found.recent == 10
+
+
+@pytest.mark.parametrize(
+    ("scores", "weakest"),
+    [
+        ((("A", 1.0), ("B", 1.0), ("C", 1.0)), None),
+        ((("A", 0.85), ("B", 0.85)), None),
+        ((("A", 1.0),), None),
+        ((("A", 0.85),), "A"),
+        ((("A", 0.9), ("B", 0.85)), "B"),
+    ],
+)
+def test_of_corners_that_are_all_alike_or_full_none_is_the_weakest(
+    scores: tuple[tuple[str, float], ...], weakest: str | None
+) -> None:
+    found = grades(graded(*scores))
+    assert found.weakest == weakest
+    assert (found.weakest_score is None) == (weakest is None)
+
+
+def test_only_the_newest_fifty_grades_count_and_only_grades() -> None:
+    old = graded(*[("A", 0.0)] * 10, *[("B", 0.9)] * 50)
+    found = grades([*old, EventRow(99, "s", "C", "mistake", 0.0, "spin")])
+    assert (found.weakest, found.recent, len(found.corners["A"])) == ("B", 50, 10)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ABC"), st.floats(0.0, 1.0)), max_size=80))
+def test_a_history_says_nothing_impossible(scores: list[tuple[str, float]]) -> None:
+    found = grades(graded(*scores))
+    assert found.weakest_score is None or 0.0 <= found.weakest_score <= 1.0
+    assert found.improvement is None or 0.0 < found.improvement <= 1.0
+    assert sum(len(known) for known in found.corners.values()) == len(scores)
+
+
+def test_every_concept_has_a_lesson_and_a_built_course_gives_it_an_address() -> None:
+    lesson = {"id": "exits", "title": "Out of corners", "url": "lessons/exits/"}
+    catalog = {
+        "concepts": [{"id": "exit_speed", "lessonIds": ["gone", "exits"]}],
+        "phases": [{"id": "p", "lessons": [lesson]}],
+    }
+    built = parse_catalog(json.dumps(catalog), "http://course/")
+
+    assert all(Lessons().find(concept.id) for concept in CONCEPTS)
+    assert built.find("exit_speed") == ("exits", "Out of corners", "http://course/lessons/exits/")
+    assert built.find("exits") == built.find("exit_speed")
+    other = built.find("late_apex")
+    assert other is not None
+    assert other.url is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"concepts": 3, "phases": []}', "[" * 9999])
+def test_what_is_no_catalog_is_told_so(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_catalog(text)
+
+
+async def test_a_course_that_is_not_there_leaves_lessons_without_addresses() -> None:
+    for course in (str(ROOT / "nowhere"), "http://127.0.0.1:9"):
+        lesson = (await lessons_of(course)).find("exit_speed")
+        assert lesson is not None
+        assert lesson.url is None
+
+
+def test_a_grade_is_read_out_of_talk_and_kept_in_its_bounds() -> None:
+    assert read_grade('Well: {"score": 61.6, "why": " even "} ok') == (62, "even")
+    assert read_grade('{"score": -5, "why": "x"}').score == 0
+    for reply in ("", "7", '{"score": true, "why": "x"}', '{"score": NaN, "why": "x"}', "{" * 9999):
+        with pytest.raises(BadGrade):
+            read_grade(reply)
+
+
+def test_a_grader_is_told_no_name_and_no_place(scene: Scene) -> None:
+    assert scene.outing is not None
+    told = json.dumps(add_up(scene.outing.drive))
+    for secret in ("Turn", "Mia", "Larkfell", '"lat"', "Gannet"):
+        assert secret not in told
+
+
+def piece(corner: str, *, coasting: int = 0, speed_kmh: float = 90.0, grip: float = 0.9) -> Piece:
+    return Piece((corner,), True, 100, coasting, 5, speed_kmh, grip)
+
+
+def test_habits_are_found_where_they_are() -> None:
+    lazy = Driving(
+        (piece("T1", coasting=40, grip=0.5), piece("T2", coasting=40, grip=0.55)),
+        tuple(("T1", 0.5) for _ in range(3)),
+        gain_s=0.5,
+        best_s=90.0,
+        laps=3,
+        told=1000,
+        coasting=400,
+        envelope_g=1.1,
+    )
+    found = insights([lazy], [])
+    assert len(found) == 3
+    assert [one.effort for one in found] == sorted(one.effort for one in found)
+    assert {"coast_excess", "grip_headroom", "nothing_time"} == {one.id for one in found}
+    quick = Driving((piece("T1", speed_kmh=120.0),), (), 0.1, 80.0, 3, 1000, 10)
+    assert insights([quick], []) == ()
+    assert insights([], []) == ()
+
+
+def test_grip_in_hand_is_what_this_car_reached_here_and_none_in_danger_zones() -> None:
+    pieces = (piece("T1", grip=0.5), piece("T2", grip=0.4), piece("T3", grip=0.6))
+    calm = Driving(pieces, (), 0.1, 80.0, 3, 1000, 0, envelope_g=1.1)
+
+    (found,) = insights([calm], [])
+    (spared,) = insights([calm._replace(spared=frozenset({"T2", "T3"}))], [])
+
+    assert (found.id, found.corners) == ("grip_headroom", ("T2", "T1", "T3"))
+    assert found.gain_s == pytest.approx(0.4 * 1.1 * 0.5)
+    assert spared.corners == ("T1",)
+    assert insights([calm._replace(spared=frozenset({"T1", "T2", "T3"}))], []) == ()
+
+
+def test_a_slow_surface_is_no_grip_in_hand() -> None:
+    frames = drive(LARKFELL, 3, seed=4, skill=0.99).frames
+    found = detect_laps(series(frames), gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
+    seen = driving(drive_of(found, LARKFELL))
+
+    assert seen.envelope_g is not None
+    assert "grip_headroom" not in {one.id for one in insights([seen], [])}
+
+
+def test_bursts_without_accelerations_say_nothing_of_grip() -> None:
+    known = Burst(
+        corners_visited=("T1", "T2"),
+        in_corner=True,
+        frame_count=10,
+        max_combo_g=0.3,
+        avg_speed_kmh=90.0,
+        trail_brake_frames=1,
+    )
+    unknown = known._replace(max_combo_g=math.nan)
+    assert insights([], [of_burst(unknown)] * 3) == ()
+    (found,) = insights([], [of_burst(known), of_burst(unknown)])
+    assert (found.id, found.corners) == ("grip_headroom", ("T1", "T2"))
