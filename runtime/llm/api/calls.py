@@ -27,7 +27,7 @@ from runtime.llm.errors import (
     SysmodelUnavailable,
     SysmodelUnknown,
 )
-from runtime.llm.identity import caching_client, client_id, header_safe
+from runtime.llm.identity import addressed_client, client_id, header_safe
 from runtime.llm.replies import (
     Content,
     Event,
@@ -209,7 +209,7 @@ async def answer(
     service = request.app[SERVICE]
     ticket.stream = stream
     if service.settings.prefix_cache:
-        client = caching_client(request.headers, request.remote)
+        client = addressed_client(request.headers, request.remote)
         calls = [replace(call, client=client) for call in calls]
     try:
         async with service.awake.hold():
