@@ -195,7 +195,7 @@ class LlmSettings(Settings):
     )
     embedding_queue: Annotated[int, Clamp(1, 10_000)] = Field(
         32,
-        description="embedding requests that may wait, of one client half; one more gets 429",
+        description="embedding requests of a client that may wait, of all twice as many; then 429",
     )
     max_chunks: Annotated[int, Clamp(1, 1 << 40)] = Field(
         1_000_000, description="chunks in the document store, of all tenants together"

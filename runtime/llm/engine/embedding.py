@@ -127,9 +127,8 @@ class _Lease:
 
 
 class Embedder:
-    """Embeds with the encoders of *pool*; at most *waiting* requests wait beside the one in work.
-
-    A client that is named has half of these places at most, so that another one always finds some.
+    """Embeds with the encoders of *pool*; at most *waiting* requests of a client wait beside one in
+    work, and twice as many of all clients, so that one cannot take all places.
     One slice is computed at a time over all encoders, for they share the processor. A request
     whose task is cancelled gives up its turn; a slice of it that is under way is let finish and
     thrown away, and the others wait no longer for it than for any slice.
@@ -231,8 +230,8 @@ class Embedder:
     @contextlib.contextmanager
     def _admission(self, client: str) -> Iterator[None]:
         """Let a request in and count it; raises `EmbedBusy`."""
-        full = self._admitted.total() > self._most_waiting
-        if full or (client and self._admitted[client] > self._most_waiting // 2):
+        full = self._admitted.total() > 2 * self._most_waiting
+        if full or self._admitted[client] > self._most_waiting:
             self.totals.refused += 1
             raise EmbedBusy
         self._admitted[client] += 1
