@@ -39,14 +39,18 @@ class LookUp(Embedder):
         del entry
         return int(self._rows.shape[1])
 
-    async def embed(self, entry: Entry, texts: Sequence[str], purpose: object = None) -> Vectors:
+    async def embed(
+        self, entry: Entry, texts: Sequence[str], purpose: object = None, *, client: str = ""
+    ) -> Vectors:
         """The row of the number that each text is."""
-        del entry, purpose
+        del entry, purpose, client
         return self._look_up([int(text) for text in texts])
 
-    async def passages(self, entry: Entry, text: str, heading: str = "") -> Passages:
+    async def passages(
+        self, entry: Entry, text: str, heading: str = "", *, client: str = ""
+    ) -> Passages:
         """As many chunks as the text says."""
-        del entry, heading
+        del entry, heading, client
         first, count = map(int, text.split())
         numbers = range(first, first + count)
         texts = tuple(f"passage {number} of a text about corners" for number in numbers)

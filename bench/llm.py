@@ -162,7 +162,6 @@ def best_of(rounds: int, sides: Sequence[Side], works: Sequence[Work]) -> list[d
             for side, kept in zip(sides, best, strict=True):
                 for what, value in work(side).items():
                     kept[what] = max(kept.get(what, value), value)
-        sys.stderr.write(f"{best}\n")  # for whoever waits
     return best
 
 
@@ -206,8 +205,9 @@ def compare(load: Load, peer: Path | None, threads: int, rounds: int, flags: lis
         beside = ""
         if theirs:
             other = theirs[0][what]
-            ratio = value / other if value > 0 else other / value
-            beside = f"llama.cpp's server {abs(other):,.1f} ({ratio:.2f})"
+            over, under = (value, other) if value > 0 else (other, value)
+            ratio = f" ({over / under:.2f})" if under else ""
+            beside = f"llama.cpp's server {abs(other):,.1f}{ratio}"
         rows.append(Figure(what, f"{abs(value):,.1f}", beside))
     how = f"both with {threads} thread{'s'[: threads > 1]}" if threads else "as installed"
     show(", ".join([load.title, how, *([" ".join(flags)] if flags else [])]), rows)

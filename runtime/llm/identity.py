@@ -38,8 +38,9 @@ def tenant_id(x_client_id: str | None, user_agent: str | None) -> str:
     return named_tenant(x_client_id or "") or named_tenant(user_agent or "") or ANONYMOUS
 
 
-def caching_client(headers: Mapping[str, str], remote: str | None) -> str:
-    """Whose prompts may share a cached beginning: a tenant at one network address.
+def addressed_client(headers: Mapping[str, str], remote: str | None) -> str:
+    """A tenant at one network address: whose prompts may share a cached beginning, and who has a
+    share of the encoders.
 
     How soon a reply begins tells whether a prompt was cached. What a client says of itself is not
     enough to let it learn that of another machine's prompts.

@@ -194,7 +194,8 @@ class LlmSettings(Settings):
         0, description="threads of an embedding model; 0: the physical cores, four at most"
     )
     embedding_queue: Annotated[int, Clamp(1, 10_000)] = Field(
-        32, description="embedding requests that may wait; one more gets 429"
+        32,
+        description="embedding requests of a client that may wait, of all twice as many; then 429",
     )
     max_chunks: Annotated[int, Clamp(1, 1 << 40)] = Field(
         1_000_000, description="chunks in the document store, of all tenants together"

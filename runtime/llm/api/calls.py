@@ -27,7 +27,7 @@ from runtime.llm.errors import (
     SysmodelUnavailable,
     SysmodelUnknown,
 )
-from runtime.llm.identity import caching_client, client_id, header_safe
+from runtime.llm.identity import addressed_client, client_id, header_safe
 from runtime.llm.replies import (
     Content,
     Event,
@@ -111,6 +111,8 @@ class Reply:
         self.news: list[Event] = []
         """What the last piece, or the end, has added."""
         self._pieces: list[Piece] = []
+        self.chars = 0
+        """Length of the text so far."""
         self.events: list[Event] = []
         """What all of its pieces have added."""
         self._parser: ReplyParser | None = None
@@ -148,6 +150,7 @@ class Reply:
     def add(self, piece: Piece, form: ReplyFormat) -> None:
         """Take the next piece of the model's text, which is written in that form."""
         self._pieces.append(piece)
+        self.chars += len(piece.text)
         self._parser = self._parser or ReplyParser(form)
         self._note(self._parser.feed(piece.text))
 
@@ -206,7 +209,7 @@ async def answer(
     service = request.app[SERVICE]
     ticket.stream = stream
     if service.settings.prefix_cache:
-        client = caching_client(request.headers, request.remote)
+        client = addressed_client(request.headers, request.remote)
         calls = [replace(call, client=client) for call in calls]
     try:
         async with service.awake.hold():

@@ -32,13 +32,14 @@ from runtime.llm.api.wire import (
     Delta,
     Frames,
     FunctionDelta,
+    Logprobs,
     ReplyMessage,
     Timings,
     check_length,
     check_turns,
+    chosen_of,
     error_frame,
     finish_of,
-    logprobs_of,
     usage_of,
 )
 from runtime.llm.chats import Ticket, fingerprint
@@ -106,7 +107,7 @@ class ChatForm:
             return b"".join(self._frames.delta(reply.number, delta) for delta in deltas)
         *others, last = deltas or [Delta(content="")]
         frames = [self._frames.delta(reply.number, delta) for delta in others]
-        logprobs = logprobs_of(piece.tokens)
+        logprobs = Logprobs(content=chosen_of(piece.tokens))
         return b"".join([*frames, self._frames.delta(reply.number, last, logprobs=logprobs)])
 
     def end(self, reply: Reply) -> bytes:
@@ -154,7 +155,7 @@ class ChatForm:
         return Choice(
             index=reply.number,
             message=message,
-            logprobs=logprobs_of(reply.tokens) if reply.tokens else None,
+            logprobs=Logprobs(content=chosen_of(reply.tokens)) if reply.tokens else None,
             finish_reason=finish,
             truncated=True if truncated else None,
         )

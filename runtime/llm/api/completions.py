@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import Field, StrictBool, StrictInt, StrictStr, field_validator
+from pydantic import Field, StrictBool, StrictStr, field_validator
 
 from runtime.llm.api.calls import (
     ERRORS,
@@ -19,9 +19,10 @@ from runtime.llm.api.calls import (
     total_of,
     usual_sampling,
 )
-from runtime.llm.api.effects import NoEffect, Under, watch_effects
+from runtime.llm.api.effects import NoEffect, watch_effects
 from runtime.llm.api.wire import (
     DONE,
+    Alternatives,
     ModelName,
     SamplingFields,
     StreamOptions,
@@ -61,7 +62,7 @@ class CompletionRequest(SamplingFields):
     stream_options: StreamOptions | None = None
     echo: StrictBool | None = Field(None, description="begin each text with its prompt")
     suffix: StrictStr | None = Field(None, description="refused: nothing is put into a text")
-    logprobs: Annotated[Annotated[StrictInt, Field(ge=0, le=20)] | None, Under("sampling")] = Field(
+    logprobs: Alternatives = Field(
         None, description="tell how likely each token was, and so many others at its place"
     )
     best_of: NoEffect = None
@@ -201,7 +202,7 @@ class TextForm:
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
         """A frame with text."""
-        offset = len(self._prompt(reply)) + len(reply.text) - len(piece.text)
+        offset = len(self._prompt(reply)) + reply.chars - len(piece.text)
         logprobs = logprobs_of(piece.tokens, offset)
         return self._add(TextChoice(index=reply.number, text=piece.text, logprobs=logprobs))
 

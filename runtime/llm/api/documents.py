@@ -36,7 +36,7 @@ from runtime.llm.documents.values import (
     metadata_text,
 )
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
-from runtime.llm.identity import plain_text
+from runtime.llm.identity import addressed_client, plain_text
 from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE, Service, body_cap
 from runtime.web.errors import BadField, BadRequest, TooLarge
@@ -205,7 +205,8 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
     heading = heading_of(body.metadata)
     entry = await _model(service, body.model)
     async with service.awake.hold():
-        passages = await service.embedder.passages(entry, body.text, heading)
+        client = addressed_client(request.headers, request.remote)
+        passages = await service.embedder.passages(entry, body.text, heading, client=client)
         written = await service.documents.for_tenant(tenant).replace(
             NewDocument(
                 id=name,
@@ -288,7 +289,8 @@ async def search(request: web.Request, *, body: SearchRequest) -> SearchAnswer:
         raise TooLarge(f"the query has more than {limit} characters", param="query")
     entry = await _model(service, body.model)
     async with service.awake.hold():
-        vectors = await service.embedder.embed(entry, [body.query], "query")
+        client = addressed_client(request.headers, request.remote)
+        vectors = await service.embedder.embed(entry, [body.query], "query", client=client)
         hits = await _own(request).search(
             vectors.row(0),
             entry.id,

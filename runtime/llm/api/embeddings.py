@@ -10,6 +10,7 @@ from runtime.llm.api.models import embedding_model
 from runtime.llm.api.tenants import touch
 from runtime.llm.engine.embedding import Vectors
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
+from runtime.llm.identity import addressed_client
 from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE, body_cap
 from runtime.web.errors import BadField, TooLarge
@@ -98,7 +99,8 @@ async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) ->
     async with service.awake.hold():
         width = await service.embedder.width(entry) if body.dimensions is not None else 0
         wanted = _dimensions(body.dimensions, width, entry)
-        vectors = await service.embedder.embed(entry, texts)
+        client = addressed_client(request.headers, request.remote)
+        vectors = await service.embedder.embed(entry, texts, client=client)
     if wanted is not None and wanted < vectors.width:
         vectors = vectors.shortened(wanted)
     return _answer(body, vectors)

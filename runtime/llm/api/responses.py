@@ -5,7 +5,15 @@ from dataclasses import replace
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import Discriminator, Field, StrictBool, StrictStr, Tag, field_validator
+from pydantic import (
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictStr,
+    Tag,
+    ValidationInfo,
+    field_validator,
+)
 
 from runtime.llm.api.calls import (
     ERRORS,
@@ -17,13 +25,15 @@ from runtime.llm.api.calls import (
     usual_sampling,
 )
 from runtime.llm.api.completions import begin
-from runtime.llm.api.effects import NoEffect, Under, watch_effects
+from runtime.llm.api.effects import Effects, NoEffect, Under, watch_effects
 from runtime.llm.api.formats import TextOutput, grammar_of
 from runtime.llm.api.wire import (
     DONE,
     MAX_MESSAGES,
     MAX_NAME,
     MAX_TOOLS,
+    Alternatives,
+    ChosenToken,
     Content,
     Message,
     ModelName,
@@ -31,6 +41,7 @@ from runtime.llm.api.wire import (
     SamplingFields,
     Tokens,
     check_turns,
+    chosen_of,
     error_frame,
     pick_tools,
 )
@@ -38,13 +49,14 @@ from runtime.llm.chats import Ticket
 from runtime.llm.replies import Content as Said
 from runtime.llm.replies import Event, Reasoning, ToolArguments, ToolStart
 from runtime.llm.service import SERVICE, body_cap
-from runtime.llm.values import ChatCall, Outcome, Piece, Tool, ToolCall, Turn
+from runtime.llm.values import ChatCall, Outcome, Piece, TokenLogprob, Tool, ToolCall, Turn
 from runtime.web.errors import ApiError, NotFound
 from runtime.web.routes import Routes
 from runtime.web.sse import frame
 from runtime.web.wire import Wire, absent
 
 PATH: Final = "/v1/responses"
+LOGPROBS: Final = "message.output_text.logprobs"
 routes = Routes("responses")
 Name = Annotated[StrictStr, Field(min_length=1, max_length=MAX_NAME)]
 Status = Literal["in_progress", "completed", "incomplete"]
@@ -173,7 +185,9 @@ class ResponseRequest(SamplingFields):
     )
     conversation: object = Field(None, description="refused, as previous_response_id")
     background: NoEffect = None
-    include: NoEffect = None
+    include: Annotated[list[StrictStr] | None, Under("sampling", usual=[])] = Field(
+        None, description=f"`{LOGPROBS}` tells how likely each token was; others have no effect"
+    )
     max_tool_calls: NoEffect = None
     metadata: NoEffect = None
     prompt: NoEffect = None
@@ -182,7 +196,7 @@ class ResponseRequest(SamplingFields):
     safety_identifier: NoEffect = None
     service_tier: Annotated[object, Under(None, usual="auto")] = None
     store: NoEffect = None
-    top_logprobs: NoEffect = None
+    top_logprobs: Alternatives = Field(None, description="and so many other tokens at its place")
     truncation: Annotated[object, Under(None, usual="disabled")] = None
     user: NoEffect = None
 
@@ -192,6 +206,18 @@ class ResponseRequest(SamplingFields):
         if value is not None:
             raise ValueError("responses are not kept here; send the whole conversation as input")
         return value
+
+    @field_validator("include")
+    @classmethod
+    def _others_are_ignored(cls, names: list[str] | None, info: ValidationInfo) -> list[str] | None:
+        effects: Effects | None = info.context
+        if effects is not None and set(names or ()) - {LOGPROBS}:
+            effects.ignore("include")
+        return names
+
+    def alternatives(self) -> int | None:
+        """Likely tokens to tell of at each place; None: no probabilities."""
+        return (self.top_logprobs or 0) if LOGPROBS in (self.include or ()) else None
 
     def turns(self) -> list[Turn]:
         """The conversation as turns."""
@@ -231,7 +257,7 @@ class OutputText(Wire):
     type: Literal["output_text", "reasoning_text"]
     text: str = ""
     annotations: list[str] | None = absent("always empty")
-    logprobs: list[str] | None = absent("always empty")
+    logprobs: list[ChosenToken] | None = absent("of a message")
 
 
 class OutputItem(Wire):
@@ -318,7 +344,7 @@ class ResponseEvent(Wire):
     text: str | None = absent()
     arguments: str | None = absent()
     name: str | None = absent()
-    logprobs: list[str] | None = absent()
+    logprobs: list[ChosenToken] | None = absent()
 
 
 _BLANK: Final = ResponseEvent(type="", sequence_number=0)
@@ -350,7 +376,9 @@ async def respond(
     call = ChatCall(
         model=(body.model or "").strip() or settings.selected_model_id,
         turns=turns,
-        sampling=replace(body.sampling(usual_sampling(settings)), grammar=grammar),
+        sampling=replace(
+            body.sampling(usual_sampling(settings)), grammar=grammar, logprobs=body.alternatives()
+        ),
         max_completion_tokens=body.max_output_tokens,
         stop=body.stops(),
         tools=tools,
@@ -369,11 +397,18 @@ class Output:
         self.items: list[OutputItem] = []
         self._number = number
 
-    def take(self, event: Event) -> Iterator[ResponseEvent]:
-        """Add an event; fields of the frames that tell of it."""
+    def take(
+        self, events: Sequence[Event], tokens: Sequence[TokenLogprob]
+    ) -> Iterator[ResponseEvent]:
+        """Add events; the frames that tell of them. The last text has the *tokens* of them all."""
+        last = max((at for at, event in enumerate(events) if isinstance(event, Said)), default=-1)
+        for at, event in enumerate(events):
+            yield from self._take(event, chosen_of(tokens) if at == last else [])
+
+    def _take(self, event: Event, tokens: list[ChosenToken]) -> Iterator[ResponseEvent]:
         match event:
             case Said(text):
-                yield from self._add_text("message", text)
+                yield from self._add_text("message", text, tokens)
             case Reasoning(text):
                 yield from self._add_text("reasoning", text)
             case ToolStart(_, call_id, name):
@@ -404,17 +439,21 @@ class Output:
         )
 
     def _add_text(
-        self, kind: Literal["message", "reasoning"], text: str
+        self,
+        kind: Literal["message", "reasoning"],
+        text: str,
+        tokens: list[ChosenToken] | None = None,
     ) -> Iterator[ResponseEvent]:
         is_open = self.items and self.items[-1].status == "in_progress"
         if not is_open or self.items[-1].type != kind:
             yield from self.close()
             yield from self._open_text(kind)
         [old] = self.items[-1].content or [OutputText(type="output_text")]
-        part = old.model_copy(update={"text": old.text + text})
+        known = None if tokens is None else [*(old.logprobs or ()), *tokens]
+        part = old.model_copy(update={"text": old.text + text, "logprobs": known})
         self._update(content=[part])
         yield self._told(
-            f"response.{part.type}.delta", content_index=0, delta=text, logprobs=part.logprobs
+            f"response.{part.type}.delta", content_index=0, delta=text, logprobs=tokens
         )
 
     def _open_text(self, kind: Literal["message", "reasoning"]) -> Iterator[ResponseEvent]:
@@ -477,7 +516,7 @@ class ResponseForm:
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
         """A frame for each thing that the piece adds."""
-        return self._frames(told for event in reply.news for told in self._output.take(event))
+        return self._frames(self._output.take(reply.news, piece.tokens))
 
     def end(self, reply: Reply) -> bytes:
         """The last things, and that the last item is complete."""
@@ -495,8 +534,7 @@ class ResponseForm:
     def whole(self, replies: Sequence[Reply]) -> ResponseObject:
         """The response."""
         (reply,) = replies
-        for event in reply.events:
-            list(self._output.take(event))
+        list(self._output.take(reply.events, reply.tokens))
         list(self._output.close(_status(reply)))
         return self._response(replies)
 

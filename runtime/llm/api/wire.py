@@ -87,6 +87,14 @@ class Part(Wire):
             raise ValueError("a part of type text needs this field")
         return text
 
+    @field_validator("type")
+    @classmethod
+    def _others_are_ignored(cls, kind: str, info: ValidationInfo) -> str:
+        effects: Effects | None = info.context
+        if kind not in TEXTS and effects is not None:
+            effects.ignore("messages.content")
+        return kind
+
 
 def _branch(content: object) -> str | None:
     """The kind of a message's content, so that errors name only what is wrong with that kind."""
@@ -250,6 +258,8 @@ class StreamOptions(Wire):
 Number = StrictFloat | StrictInt
 Penalty = Annotated[Number, Field(ge=-2, le=2)]
 Tokens = Annotated[StrictInt, Field(ge=1, le=1 << 31)]
+Alternatives = Annotated[Annotated[StrictInt, Field(ge=0, le=20)] | None, Under("sampling")]
+"""How many likely tokens to tell of at each place."""
 
 
 class SamplingFields(Wire):
@@ -345,8 +355,8 @@ class ChatRequest(SamplingFields):
     logprobs: Annotated[StrictBool | None, Under("sampling")] = Field(
         None, description="tell how likely each token of the reply was"
     )
-    top_logprobs: Annotated[Annotated[StrictInt, Field(ge=0, le=20)] | None, Under("sampling")] = (
-        Field(None, description="and the likeliest tokens at its place, so many; needs logprobs")
+    top_logprobs: Alternatives = Field(
+        None, description="and the likeliest tokens at its place, so many; needs logprobs"
     )
     response_format: Annotated[ResponseFormat | None, Under("format", usual={"type": "text"})] = (
         Field(None, description="what the text must look like; setting honor_format")
@@ -456,19 +466,18 @@ class Logprobs(Wire):
     content: list[ChosenToken]
 
 
-def logprobs_of(tokens: Sequence[TokenLogprob]) -> Logprobs:
-    """The probabilities as a chat shows them."""
+def chosen_of(tokens: Sequence[TokenLogprob]) -> list[ChosenToken]:
+    """The probabilities as chats and responses show them."""
 
     def likely(token: TokenLogprob) -> dict[str, object]:
         return {"token": token.token, "logprob": token.logprob, "bytes": list(token.data)}
 
-    chosen = [
+    return [
         ChosenToken.model_validate(
             {**likely(token), "top_logprobs": [likely(other) for other in token.top]}
         )
         for token in tokens
     ]
-    return Logprobs(content=chosen)
 
 
 class ReplyMessage(Wire):

@@ -5,6 +5,7 @@ import contextlib
 import math
 import struct
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -126,8 +127,8 @@ class _Lease:
 
 
 class Embedder:
-    """Embeds with the encoders of *pool*; at most *waiting* requests wait beside the one in work.
-
+    """Embeds with the encoders of *pool*; at most *waiting* requests of a client wait beside one in
+    work, and twice as many of all clients, so that one cannot take all places.
     One slice is computed at a time over all encoders, for they share the processor. A request
     whose task is cancelled gives up its turn; a slice of it that is under way is let finish and
     thrown away, and the others wait no longer for it than for any slice.
@@ -146,7 +147,8 @@ class Embedder:
         self._most_waiting = waiting
         self._answer_s = answer_s
         self._clock = clock
-        self._admitted = 0
+        self._admitted: Counter[str] = Counter()
+        """Requests in work or waiting, by their client."""
         self._draining = False
         self._closed = False
         self._turn = asyncio.Lock()  # wakes those who wait in order of arrival
@@ -155,30 +157,38 @@ class Embedder:
     @property
     def running(self) -> int:
         """Requests in work: 0 or 1."""
-        return min(1, self._admitted)
+        return min(1, self._admitted.total())
 
     @property
     def waiting(self) -> int:
         """Requests that wait beside the one in work, for their turn or their model."""
-        return self._admitted - self.running
+        return self._admitted.total() - self.running
 
     async def embed(
-        self, entry: Entry, texts: Sequence[str], purpose: Purpose | None = None
+        self,
+        entry: Entry,
+        texts: Sequence[str],
+        purpose: Purpose | None = None,
+        *,
+        client: str = "",
     ) -> Vectors:
         """A vector of each text, in order, with the model's declared prefix for *purpose*.
 
-        Raises `EmbedBusy` when too many wait, `EmbedFailed`, `BadText` and `ShuttingDown`.
+        Raises `EmbedBusy` when too many wait, or too many of that *client*, `EmbedFailed`,
+        `BadText` and `ShuttingDown`.
         """
-        with self._admission():
+        with self._admission(client):
             async with self._lease(entry) as lease:
                 return await self._vectors(lease, texts, _prefix(entry, purpose))
 
-    async def passages(self, entry: Entry, text: str, heading: str = "") -> Passages:
+    async def passages(
+        self, entry: Entry, text: str, heading: str = "", *, client: str = ""
+    ) -> Passages:
         """The chunks of a document and their vectors; none for a blank text. Raises as `embed`.
 
         Each vector is that of the *heading*, a line break and the chunk.
         """
-        with self._admission():
+        with self._admission(client):
             async with self._lease(entry) as lease:
                 prefix = _prefix(entry, "document") + _headed(heading, lease.max_tokens)
                 chunks = (await self._in_turn(lease, Split(text), Chunks)).texts
@@ -218,12 +228,13 @@ class Embedder:
     # --- inside
 
     @contextlib.contextmanager
-    def _admission(self) -> Iterator[None]:
+    def _admission(self, client: str) -> Iterator[None]:
         """Let a request in and count it; raises `EmbedBusy`."""
-        if self._admitted > self._most_waiting:
+        full = self._admitted.total() > 2 * self._most_waiting
+        if full or self._admitted[client] > self._most_waiting:
             self.totals.refused += 1
             raise EmbedBusy
-        self._admitted += 1
+        self._admitted[client] += 1
         self.totals.requests += 1
         try:
             yield
@@ -231,7 +242,8 @@ class Embedder:
             self.totals.errors += 1
             raise
         finally:
-            self._admitted -= 1
+            self._admitted[client] -= 1
+            self._admitted += Counter()  # drops those that have none
 
     @contextlib.asynccontextmanager
     async def _lease(self, entry: Entry) -> AsyncIterator[_Lease]:

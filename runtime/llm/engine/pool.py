@@ -32,7 +32,7 @@ from runtime.llm.engine.protocol import (
     Prepared,
     Warm,
 )
-from runtime.llm.engine.sessions import Sessions, conversation_name
+from runtime.llm.engine.sessions import OTHERS, Sessions, conversation_name
 from runtime.llm.errors import (
     EmbedBusy,
     EmbedFailed,
@@ -638,7 +638,7 @@ class Pool:
         if not isinstance(model.loaded, ChatLoaded):
             return
         session_bytes = self._settings.session_bytes if spec.shelf == "chat" else 0
-        loaded, kept = model.loaded, self._settings.session_cache_size + 1
+        loaded, kept = model.loaded, self._settings.session_cache_size + OTHERS
         cells = cells_for(spec.budget, loaded.kv_bytes_per_token, session_bytes, loaded.parallel)
         try:
             await model.worker.ask(Open(context, spec.budget, cells, kept), Ok, COMPUTE_S)

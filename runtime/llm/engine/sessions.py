@@ -1,18 +1,19 @@
 """Which conversations are cached, over all engines, and which one goes when there are too many.
 
 Sessions, which clients named, and conversations without a session, whose beginning serves the next
-prompt that begins alike, share the limit. A session only goes for another session. The others take
-what places the sessions leave, and one more, so that there is always one.
+prompt that begins alike, have places of their own: neither goes for the other.
 """
 
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from runtime.llm.engine.protocol import Ended
 
 SEPARATOR = "\x1f"
+OTHERS: Final = 8
+"""Conversations without a session that are kept: as many as clients that are expected at a time."""
 
 
 def conversation_name(owner: str, session_id: str, engine_key: str) -> str:
@@ -57,9 +58,8 @@ class Sessions:
         self._cached[name] = _Cached(engine, self._clock(), is_session)
         self._cached.move_to_end(name)
         sessions, others = self._names(is_session=True), self._names(is_session=False)
-        places = self._limit + 1 - min(len(sessions), self._limit)
         gone = (
-            sessions[: max(0, len(sessions) - self._limit)] + others[: max(0, len(others) - places)]
+            sessions[: max(0, len(sessions) - self._limit)] + others[: max(0, len(others) - OTHERS)]
         )
         found = [(self._cached[name].engine, name) for name in gone]
         self.evict(gone)

@@ -111,3 +111,11 @@ async def test_an_unknown_architecture_is_named(start: Start, tmp_path: Path) ->
         answer = await server.ask("new")
         assert answer.status == 503
         assert "zebra" in answer.error["message"]
+
+
+async def test_an_image_beside_a_text_is_named_as_ignored(server: Server) -> None:
+    parts = [{"type": "text", "text": "<red>"}, {"type": "image_url", "image_url": {"url": "a:,"}}]
+    message: Json = {"role": "user", "content": parts}
+    answer = await server.request("POST", CHAT, json={"model": "recall", "messages": [message]})
+    assert answer.status == 200
+    assert answer.headers[HEADER] == "messages.content"

@@ -56,6 +56,14 @@ async def test_ten_turns_are_nine_hits(server: Server) -> None:
     assert await counters(server) == {"hits_total": 9, "misses_total": 1}
 
 
+async def test_eight_clients_at_a_time_each_go_on_from_their_own_turn(server: Server) -> None:
+    clients = [{"User-Agent": f"client {number}"} for number in range(8)]
+    for known in (False, True):
+        for headers in clients:
+            answer = await server.ask("recall", "<gold>", headers=headers)
+            assert (answer.cached > 0) is known, headers
+
+
 async def test_a_cached_turn_answers_as_a_stateless_one_where_the_margin_is_wide(
     server: Server,
 ) -> None:

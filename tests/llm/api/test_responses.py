@@ -183,3 +183,24 @@ async def test_a_failure_after_the_begin_is_an_error_frame(compat: Server) -> No
     *_, error, last, _ = answer.body.decode().split("\n\n")
     assert json.loads(error.removeprefix("data: "))["error"]["code"] == 408
     assert last == f"data: {DONE}"
+
+
+async def test_a_response_tells_how_likely_its_tokens_were(compat: Server) -> None:
+    asked: Json = {"include": ["message.output_text.logprobs"], "top_logprobs": 2}
+    answer = await respond(compat, **asked)
+    tokens = answer.json["output"][0]["content"][0]["logprobs"]
+    assert "".join(token["token"] for token in tokens) == SAID
+    assert all(len(token["top_logprobs"]) == 2 for token in tokens)
+    assert "X-Ignored-Fields" not in answer.headers
+    told = await events(compat, **asked)
+    deltas = [event for event in told if event["type"] == "response.output_text.delta"]
+    streamed = [token["token"] for event in deltas for token in event["logprobs"]]
+    assert streamed == [token["token"] for token in tokens]
+    (done,) = [event for event in told if event["type"] == "response.output_text.done"]
+    assert [token["token"] for token in done["logprobs"]] == streamed
+
+
+async def test_what_else_a_response_could_include_is_named_as_ignored(compat: Server) -> None:
+    answer = await respond(compat, include=["reasoning.encrypted_content"])
+    assert answer.headers["X-Ignored-Fields"] == "include"
+    assert answer.json["output"][0]["content"][0]["logprobs"] == []

@@ -156,6 +156,23 @@ async def test_one_slice_is_computed_at_a_time_over_all_models() -> None:
     assert rig.at_work == 0
 
 
+async def test_a_client_leaves_places_to_others(rig: Rig) -> None:
+    rig.gate.clear()
+    embed = rig.embedder.embed
+    tasks = [asyncio.create_task(embed(entry(), ["x"], client="ann")) for _ in range(33)]
+    await settle()
+    assert (rig.embedder.running, rig.embedder.waiting) == (1, 32)
+    assert isinstance(await failure(embed(entry(), ["x"], client="ann")), EmbedBusy)
+    tasks += [asyncio.create_task(embed(entry(), ["x"], client="bob")) for _ in range(32)]
+    await settle()
+    assert rig.embedder.waiting == 64
+
+    rig.gate.set()
+    await asyncio.gather(*tasks)
+    await embed(entry(), ["x"], client="ann")
+    assert rig.embedder.totals.refused == 1
+
+
 async def test_thirty_two_wait_beside_the_one_in_work_and_the_next_is_refused(rig: Rig) -> None:
     rig.gate.clear()
     tasks = [rig.embed("x") for _ in range(33)]

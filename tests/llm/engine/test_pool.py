@@ -19,7 +19,7 @@ from runtime.llm.engine.pool import (
 )
 from runtime.llm.engine.process import ANSWER_S, Answer, ShortOfMemory, Worker, WorkerFailed
 from runtime.llm.engine.protocol import ChatLoaded, Close, Command, LoadChat, Ok, Open, Warm
-from runtime.llm.engine.sessions import Sessions, conversation_name
+from runtime.llm.engine.sessions import OTHERS, Sessions, conversation_name
 from runtime.llm.errors import LocalInitFailed
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.catalogfile import Declaration
@@ -458,14 +458,12 @@ def test_the_least_recently_used_of_five_goes() -> None:
     assert (len(sessions), sessions.evictions) == (4, 1)
 
 
-def test_conversations_without_a_session_take_the_places_that_are_left_and_one_more() -> None:
+def test_sessions_and_conversations_without_one_never_go_for_each_other() -> None:
     sessions = Sessions(limit=2)
-    gone = [sessions.touch(name, "e", is_session=False) for name in "vwxy"]
-    assert gone == [[], [], [], [("e", "v")]]
-    assert sessions.touch("a", "e") == [("e", "w")]
-    assert sessions.touch("b", "e") == [("e", "x")]
-    assert sessions.touch("z", "e", is_session=False) == [("e", "y")]
-    assert sessions.touch("c", "e") == [("e", "a")]
+    gone = [sessions.touch(str(n), "e", is_session=False) for n in range(OTHERS + 1)]
+    assert gone == [[]] * OTHERS + [[("e", "0")]]
+    assert [sessions.touch(name, "e") for name in "abc"] == [[], [], [("e", "a")]]
+    assert sessions.touch("z", "e", is_session=False) == [("e", "1")]
     assert (len(sessions), sessions.evictions) == (2, 1)
 
 

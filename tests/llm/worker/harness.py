@@ -1,6 +1,5 @@
 """Drives a real worker process over a socket pair, the way the server does."""
 
-import os
 import struct
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from runtime.llm.engine.handover import Handover
-from runtime.llm.engine.process import COMMAND
+from runtime.llm.engine.process import COMMAND, environment
 from runtime.llm.engine.protocol import (
     FLAG_BYTES,
     FLAG_SLOTS,
@@ -74,7 +73,7 @@ class Worker:
                 [*command, *given.arguments],
                 pass_fds=given.inherited,
                 cwd=ROOT,
-                env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONPATH": str(ROOT)},
+                env={**environment(), "PYTHONPATH": str(ROOT)},
                 stderr=subprocess.PIPE,
             )
         self.flag = given.flag

@@ -3,8 +3,9 @@
 import contextlib
 import mmap
 import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from runtime.llm.engine.protocol import (
     ChatLoaded,
@@ -49,6 +50,8 @@ from runtime.llm.values import Sampling
 
 if TYPE_CHECKING:  # loaded with the first grammar
     from runtime.llm.engine.worker.constraint import Grammars
+
+T = TypeVar("T")
 
 MARKERS: Final = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "</s>")
 """End-of-turn texts that a model may spell out in ordinary tokens."""
@@ -98,8 +101,8 @@ class ChatModel:
         self._stops = [marker for marker in MARKERS if marker in (source or CHATML)]
         if kind == "none":
             self._stops.append(Transcript.stop)
-        self._threads = self._choose_threads(command.threads)
-        self._parallel = command.parallel or self._choose_parallel()
+        self._threads = _run_apart(lambda: self._choose_threads(command.threads))
+        self._parallel = command.parallel or _run_apart(self._choose_parallel)
         self._engines: dict[str, Engine] = {}
         self._busy: list[Engine] = []
         self._table = threading.Lock()
@@ -185,6 +188,9 @@ class ChatModel:
 
     def warm(self) -> None:
         """Compute one token."""
+        _run_apart(self._compute_token)
+
+    def _compute_token(self) -> None:
         try:
             context = native.Context(self._model, _WARM_CELLS, self._threads)
             sampler = native.Sampler(GREEDY, self._model)
@@ -290,6 +296,16 @@ class ChatModel:
                 self._busy.remove(engine)
                 if engine not in self._engines.values():
                     engine.close()
+
+
+def _run_apart(work: Callable[[], T]) -> T:
+    """The result of *work*, done by a thread that ends with it.
+
+    OpenMP keeps a team of threads for each thread that has computed. As soon as there are more of
+    them than cores, those of libgomp never spin for each other.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()
 
 
 class _Trial:

@@ -1,4 +1,7 @@
-"""How likely each token is before anything but the model has a say."""
+"""How likely each token is before anything but the model has a say.
+
+Apart, since NumPy is loaded only when somebody asks for it.
+"""
 
 from typing import Final
 
