@@ -67,7 +67,7 @@ FROZEN_S: Final = 3.0
 MOVING_MS: Final = 5.0
 """A car that is faster is somewhere else within `FROZEN_S`."""
 USABLE_SHARE: Final = 0.8
-USABLE_EXTENT_M: Final = 200.0
+USABLE_EXTENT_M: Final = 50.0
 NULL_ISLAND_DEG: Final = 1e-6
 IMPOSSIBLE: Final = 1e12
 """Beyond it a reading is a fault, and sums of squares of it would overflow."""

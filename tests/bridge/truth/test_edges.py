@@ -9,7 +9,7 @@ import pytest
 
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.truth.asking import DEFAULT_CIRCUIT, bring, look, send
-from tests.bridge.truth.circuits import Numbers
+from tests.bridge.truth.circuits import KART, Bend, Numbers, lay_out
 from tests.bridge.truth.drives import PLANS, Drive, Plan, degrees, drive
 from tests.bridge.truth.loggers import write_vbo
 from tests.bridge.truth.test_drives import LAP_S, Seen
@@ -137,6 +137,20 @@ async def test_the_same_without_positions_has_no_laps_and_no_rank(shared_bridge:
     assert view.laps == []
     assert view.said["board"] == []
     assert view.full["distance_m"] == pytest.approx(FROM_LINE.distance_m, rel=0.005)
+
+
+async def test_a_kart_track_that_fits_into_a_car_park_has_its_laps(shared_bridge: Bridge) -> None:
+    bends = [(180, 9), (-180, 9), (180, 9), (90, 12), (90, 12)]
+    folded = lay_out([60, 55, 55, 70, 20], [Bend(*bend) for bend in bends])
+    made = drive(Plan("folded", folded, KART, 6, 10.0, begin_m=-30.0, end_m=40.0, seed=53))
+    await send(shared_bridge, "folded", made.columns)
+
+    seen = Seen(made, await look(shared_bridge, "folded"))
+
+    assert np.hypot(np.ptp(folded.x), np.ptp(folded.y)) < 150.0
+    assert len(seen.view.laps) == len(seen.lap_times) >= made.plan.laps
+    assert np.abs(np.array(seen.view.times) - seen.lap_times).max() <= LAP_S
+    assert abs(len(seen.view.said["corners"]["corners"]) - len(made.corners)) <= 1
 
 
 async def test_frozen_positions_far_away_leave_a_good_distance_its_laps(
