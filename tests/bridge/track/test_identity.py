@@ -248,8 +248,9 @@ def test_of_many_circuits_around_one_place_each_drive_finds_its_own_and_no_other
 
 def resetting(length_m: float, laps: float) -> Frames:
     """A drive without positions whose distance begins anew each lap."""
-    t = np.arange(0.0, laps * length_m / 40.0, 0.1)
-    return frames(t, distance_m=(40.0 * t + length_m / 2) % length_m, speed_ms=40.0)
+    way = np.arange(length_m / 2, (laps + 0.5) * length_m, 4.0)
+    speed = 40.0 + 10.0 * np.sin(2 * np.pi * way / length_m)
+    return frames(np.cumsum(4.0 / speed), distance_m=way % length_m, speed_ms=speed)
 
 
 @pytest.mark.parametrize(
