@@ -153,6 +153,30 @@ async def test_a_kart_track_that_fits_into_a_car_park_has_its_laps(shared_bridge
     assert abs(len(seen.view.said["corners"]["corners"]) - len(made.corners)) <= 1
 
 
+async def test_a_lap_in_which_the_clock_was_put_forward_has_no_time(shared_bridge: Bridge) -> None:
+    made = FROM_LINE
+    t = made.columns["timestamp"].copy()
+    t[len(t) // 2 :] += 3.0
+    await send(shared_bridge, "forward", without(made, timestamp=t))
+
+    view = await look(shared_bridge, "forward")
+
+    table = [lap["lap_time_s"] for lap in view.said["lap_time_table"]["laps"]]
+    assert len(table) == made.plan.laps - 1
+    assert max(table) < max(line_times(made)) + LAP_S
+
+
+async def test_frames_out_of_order_add_no_way(shared_bridge: Bridge) -> None:
+    order = np.arange(len(FROM_LINE.columns["timestamp"]))
+    for place in range(20, len(order) - 20, 20):
+        order[place : place + 2] = order[place : place + 2][::-1]
+    await send(shared_bridge, "shuffled", {k: v[order] for k, v in FROM_LINE.columns.items()})
+
+    view = await look(shared_bridge, "shuffled")
+
+    assert view.full["distance_m"] == pytest.approx(FROM_LINE.distance_m, rel=0.005)
+
+
 async def test_frozen_positions_far_away_leave_a_good_distance_its_laps(
     shared_bridge: Bridge,
 ) -> None:
