@@ -324,7 +324,8 @@ def rolled(length_m: float, begin_m: float, end_m: float, vary_ms: float) -> Num
     """Metres driven, ten times a second, at 24 m/s and so much more or less around a lap."""
     places = np.arange(begin_m, end_m, 0.1)
     took = np.cumsum(0.1 / (24.0 + vary_ms * np.sin(2 * np.pi * places / length_m)))
-    return np.interp(np.arange(0.0, took[-1], 0.1), took, places)
+    metres: Numbers = np.interp(np.arange(0.0, took[-1], 0.1), took, places)
+    return metres
 
 
 @pytest.mark.parametrize("length", [None, 900.0])
