@@ -214,7 +214,8 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
         PRESSURE,
         "brake_pressure brake_pressure_front brakepress brake_bar brake_press brake_press_bar "
         "brake_press_front front_brake_pressure brake_pres_front brake_pres brake_prs "
-        "f_brake_press front_brake_press front_brake brake_pressure_f brake_p frontbrake "
+        "f_brake_press front_brake_press front_brake brake_pressure_f f_brake_pressure brake_p "
+        "frontbrake "
         "brk_press_f brk_press brake_press_f brakepress_f brake_circuit_pressure p_brake_f "
         "pbrake_f p_brake_front brake_line_pressure brake_line_press lf_brake_line_press "
         "brake_pressure_fl brake_press_fl master_cylinder_pressure brake_master_cylinder_pressure "
@@ -225,7 +226,8 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
     "throttle_pct": _signal(
         PERCENT,
         "throttle_position throttle tps accelerator_pedal_position throttle_pedal accelerator_pos "
-        "throttle_pos throttle_pct accelerator_pedal accelerator_position accel_pedal_position "
+        "throttle_pos throttle_pct throttle_position_1 tps_1 tps1 accelerator_pedal "
+        "accelerator_position accel_pedal_position "
         "accel_pedal_pos accel_pedal accel_pos gas_pedal_position gas_pedal_pos gas_pedal "
         "pedal_position pedal_pos throttle_pedal_position throttle_pedal_pos pps app aps "
         "accelerator pedal_gas di_accel_pedal_pos obd_abs_pedal_pos accelerator_pedal_position_d "
@@ -245,7 +247,7 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
     "rpm": _signal(
         ROTATION,
         "engine_speed rpm engine_rpm eng_speed eng_spd eng_rpm engine_revs revs rpms nmot "
-        "motor_rpm engine_rev n_engine mo_drehzahl_01",
+        "motor_rpm engine_rev n_engine n_mot mo_drehzahl_01",
         "rpm",
         25_000.0,
     ),

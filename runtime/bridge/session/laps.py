@@ -43,6 +43,8 @@ REST_S: Final = 30.0
 STINT_S: Final = 20.0
 MISSED_LAPS: Final = 2.5
 """Who has driven so much further without closing a lap is elsewhere."""
+COUNTED_S: Final = 1.0
+"""A counter of laps rises so soon before or after a distance begins anew."""
 RATE_S: Final = 2.0
 """A distance tells the speed over so long."""
 TIE_S: Final = 1e-6
@@ -283,7 +285,8 @@ class _Cut(NamedTuple):
             return []
         reached = _length_of(values, resets)
         length = self.length_m or reached
-        if length is None or self._measured_length(reached or length) is None:
+        is_known = self.length_m is not None or self._is_counted(known[resets])
+        if length is None or self._measured_length(reached or length, is_known) is None:
             return []
         before, after = known[resets - 1], known[resets]
         missing = np.maximum(length - recorded[before], 0.0)
@@ -297,7 +300,7 @@ class _Cut(NamedTuple):
         length, offset = self.length_m, self._offset()
         if not length or len(self.series) < 2 or self.way[-1] + offset <= CUMULATIVE_LAPS * length:
             return []
-        length = self._measured_length(length)
+        length = self._measured_length(length, is_known=True)
         if length is None:
             return []
         total = self.way + offset
@@ -309,7 +312,7 @@ class _Cut(NamedTuple):
         cut = self._replace(length_m=length)
         return cut.with_edges(cut.between("distance", moments), float(total[0] % length))
 
-    def _measured_length(self, length_m: float) -> float | None:
+    def _measured_length(self, length_m: float, is_known: bool) -> float | None:
         """See `measure_lap`; without a recorded speed it is that of the distance."""
         speed = self.series["speed_ms"]
         if 2 * np.isnan(speed).sum() > len(speed):
@@ -318,7 +321,15 @@ class _Cut(NamedTuple):
                 begin, self.series.t, self.way
             )
             speed = speed / RATE_S
-        return measure_lap(self.way, speed, length_m)
+        return measure_lap(self.way, speed, length_m, is_known=is_known)
+
+    def _is_counted(self, resets: Indices) -> bool:
+        """Whether a counter of laps rises by one where a distance begins anew."""
+        t, number = self.series.t, self.series.signal(LAP_NUMBER)
+        moments = t[resets]
+        after = np.searchsorted(t, moments + COUNTED_S).clip(max=len(t) - 1)
+        before = np.searchsorted(t, moments - COUNTED_S)
+        return bool((number[after] - number[before] == 1).all())
 
     def by_counter(self) -> list[Segment]:
         """Laps from a counter, from one moment at which it rises by one to the next.
@@ -389,11 +400,12 @@ class _Cut(NamedTuple):
 def _length_of(values: Numbers, resets: Indices) -> float | None:
     """Metres after which a distance begins anew; None where it does not do so again and again.
 
-    Between the last frame of a lap and the first of the next it goes on as in the step before.
+    Between the last frame of a lap and the first of the next it goes on as in the steps beside.
     """
     last, first = values[resets - 1], values[resets]
-    step = np.maximum(last - values[np.maximum(resets - 2, 0)], first)
-    reached = last + step - first
+    before = last - values[np.maximum(resets - 2, 0)]
+    after = values[np.minimum(resets + 1, len(values) - 1)] - first
+    reached = last + np.maximum((before + after) / 2, first) - first
     length = float(np.median(reached))
     agree = np.abs(reached - length) <= LENGTH_SHARE * length
     return length if length > 0 and agree.sum() >= 2 else None

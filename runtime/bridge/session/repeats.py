@@ -31,14 +31,16 @@ the true one."""
 BESIDE: Final = 0.15
 
 
-def measure_lap(way: Numbers, speed: Numbers, stated_m: float) -> float | None:
+def measure_lap(
+    way: Numbers, speed: Numbers, stated_m: float, *, is_known: bool = True
+) -> float | None:
     """The length near a stated one at which a speed repeats; None where it does not.
 
     Laps of one circuit are fast and slow at the same places: the speed (m/s, at metres driven) is
     compared with itself at all lengths. It must be alike at one within 5 % of the stated, and not
     much more so at any other; where it is not the stated one itself, no more so at a shorter one,
-    of which it may be two laps. The stated one where the speed hardly varies, or too little was
-    driven to say.
+    of which it may be two laps. The stated one where too little was driven to say, or where it is
+    that of a known circuit and the speed hardly varies: any other must show in the speed.
     """
     known = np.isfinite(speed) & np.append(True, np.diff(way) > 0)
     way, speed, lap, step = way[known], speed[known], PLACES, stated_m / PLACES
@@ -49,7 +51,8 @@ def measure_lap(way: Numbers, speed: Numbers, stated_m: float) -> float | None:
     lags = lags[len(even) - lags >= OVERLAP * np.maximum(lags, lap)]
     away = np.abs(lags - lap)
     near = away <= REACH * lap + 1
-    if not near.any() or not _varies(even[: len(even) // PLACES * PLACES].reshape(-1, PLACES)):
+    laps = even[: len(even) // PLACES * PLACES].reshape(-1, PLACES)
+    if not near.any() or (is_known and not _varies(laps)):
         return stated_m
     alike = _correlate(even, int(lags[-1]))[lags]
     best = int(np.flatnonzero(near)[alike[near].argmax()])

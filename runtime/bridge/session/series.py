@@ -66,8 +66,10 @@ FROZEN_S: Final = 3.0
 """A receiver repeats its last position for a second or two until it has the next."""
 MOVING_MS: Final = 5.0
 """A car that is faster is somewhere else within `FROZEN_S`."""
+STOPPING_MS2: Final = 20.0
+"""Hardly a car stops, or speeds up, harder than this."""
 USABLE_SHARE: Final = 0.8
-USABLE_EXTENT_M: Final = 200.0
+USABLE_EXTENT_M: Final = 50.0
 NULL_ISLAND_DEG: Final = 1e-6
 IMPOSSIBLE: Final = 1e12
 """Beyond it a reading is a fault, and sums of squares of it would overflow."""
@@ -261,7 +263,8 @@ def fill_distance(
     The trapezoidal rule continues from *last*; the first frame of a session starts at 0 m. A frame
     with neither a distance nor a speed that a car can have after the frame before (`is_possible`)
     keeps its null, and the next one continues from the frame before it. Time that runs backwards
-    adds nothing. How a session is cut into calls does not change a single bit of the result.
+    adds nothing, and a frame that came up to a second late is passed over by the next. How a
+    session is cut into calls does not change a single bit of the result.
     """
     if not len(t):
         return distance_m, last
@@ -277,6 +280,9 @@ def fill_distance(
                 continue
             stated = 0.0
             if reached == reached:
+                if 0.0 < at - now <= LONGEST_STEP_S:
+                    filled.append(reached)
+                    continue
                 step = min(max(now - at, 0.0), LONGEST_STEP_S)
                 before = speed if is_possible(speed) else fast
                 stated = reached + (before + fast) / 2.0 * step
@@ -583,7 +589,26 @@ class Series:
     def is_timed(self, begin: float, end: float) -> bool:
         """Whether the clock ran on between two moments, so that they tell how long it took."""
         first, last = np.searchsorted(self.t, begin, side="right") - 1, np.searchsorted(self.t, end)
-        return not self.put_back[max(first, 0) : last].any()
+        between = slice(max(first, 0), last)
+        return not (self.put_back[between].any() or self._put_forward[between].any())
+
+    @cached_property
+    def _put_forward(self) -> Flags:
+        """Whether the clock was put forward after each frame but the last: a car that drives before
+        a pause and after it came less far than it needs to stop and to drive on."""
+        moved = np.zeros(len(self.gap), dtype=np.bool_)
+        before = np.flatnonzero(self.gap & self.fixed[:-1] & self.fixed[1:])
+        if not len(before):
+            return moved
+        after, speed = before + 1, self["speed_ms"]
+        least = (speed[before] ** 2 + speed[after] ** 2) / (2 * STOPPING_MS2)
+        least = np.minimum(least, (speed[before] + speed[after]) / 2 * self.dt[before])
+        lat, lon = self["lat"], self["lon"]
+        x, y = Plane(float(lat[before[0]]), float(lon[before[0]])).xy(lat, lon)
+        way = np.hypot(x[after] - x[before], y[after] - y[before])
+        driving = np.minimum(speed[before], speed[after]) > MOVING_MS  # False for NaN
+        moved[before] = driving & (way < least / 2)
+        return moved
 
     @cached_property
     def _pauses(self) -> tuple[Numbers, Numbers]:

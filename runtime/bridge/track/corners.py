@@ -25,9 +25,8 @@ BEND: Final = CORNER / 2
 HALF: Final = 0.5
 LEAST_DEG: Final = 12.0
 """A corner turns at least so far."""
-MERGED_S: Final = 0.6
-"""Bends of one direction that are less apart, once smoothed, are one corner: of a second between
-them the window leaves so much, and nobody uses it."""
+MERGED_S: Final = 1.0
+"""Bends of one direction that are less apart are one corner: nobody uses what lies between."""
 PLATEAU: Final = 0.85
 SEVERITIES: Final = (3.0, 2.0, 1.2, 0.7, 0.4)
 CORNER_PREFIX: Final = "C"
@@ -133,9 +132,10 @@ def detect_corners(path: Ring, speed: Numbers | None = None) -> list[DetectedCor
 
     A corner is a bend of one direction that asks for 40 % or more of the car's grip at its peak,
     and turns by 12 degrees or more; its window is where it asks for half as much as at its peak.
-    Bends of one direction less than about a second apart are one. *speed* is driven, in m/s at each
-    point, and the grip is the 98th percentile of the lateral acceleration that follows; without it
-    a typical car is assumed. A line that bends everywhere has no corners.
+    Bends of one direction are one corner where they are less than a second apart, or where the car
+    never asks for less than half of the smaller peak between them. *speed* is driven, in m/s at
+    each point, and the grip is the 98th percentile of the lateral acceleration that follows;
+    without it a typical car is assumed. A line that bends everywhere alike has no corners.
     """
     motion = move_along(path, typical_speed(path) if speed is None else speed)
     lateral = motion.lateral
@@ -143,12 +143,10 @@ def detect_corners(path: Ring, speed: Numbers | None = None) -> list[DetectedCor
     corners: list[DetectedCorner] = []
     for sign in (1, -1):
         used = sign * lateral / max(grip, 1e-9)
-        if (used >= BEND).all():
-            return []
-        for first, last in _merged(_runs(used >= BEND), used, motion.step_s):
+        for first, last in _bends(used, motion.step_s):
             inside = np.arange(first, last + 1) % len(used)
             turned = math.degrees(abs(motion.turning[inside].sum()) * motion.step_s)
-            if used[inside].max() >= CORNER and turned >= LEAST_DEG:
+            if turned >= LEAST_DEG:
                 corners.append(_corner(motion, first, last, used, path.length_m))
     return sorted(corners, key=lambda corner: corner.apex_m)
 
@@ -170,23 +168,53 @@ def _runs(flags: Flags) -> list[tuple[int, int]]:
     return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
 
-def _merged(runs: list[tuple[int, int]], used: Numbers, step_s: float) -> list[tuple[int, int]]:
+def _bends(used: Numbers, step_s: float) -> list[tuple[int, int]]:
+    """First and last point of each bend of one direction that asks for a corner's share of grip.
+
+    It goes on for as long as the car bends, to the least point between it and the next at most.
+    """
+    cores = _joined(_runs(used >= CORNER), used, step_s)
+    count = len(used)
+    bends = []
+    for i, (first, last) in enumerate(cores):
+        before = cores[i - 1][1] - (count if i == 0 else 0)
+        after = cores[(i + 1) % len(cores)][0] + (count if i + 1 == len(cores) else 0)
+        bends.append((_end_of_bend(used, first, before), _end_of_bend(used, last, after)))
+    return bends
+
+
+def _end_of_bend(used: Numbers, core: int, other: int) -> int:
+    """The last point on the way from the edge of a core to another one that still bends."""
+    way = np.arange(core, other, 1 if other > core else -1)
+    asked = used[way % len(used)]
+    straight = np.flatnonzero(asked < BEND)
+    ends = int(straight[0]) if len(straight) else int(asked.argmin())
+    return int(way[max(ends - 1, 0)])
+
+
+def _joined(runs: list[tuple[int, int]], used: Numbers, step_s: float) -> list[tuple[int, int]]:
     """Runs of one direction, those joined between which the car hardly drives straight."""
     count = len(used)
 
-    def is_one(end: int, begin: int) -> bool:
-        between = np.arange(end + 1, begin) % count
-        return (begin - end) * step_s < MERGED_S and bool((used[between] > -BEND).all())
+    def peak(run: tuple[int, int]) -> float:
+        return float(used[np.arange(run[0], run[1] + 1) % count].max())
+
+    def is_one(run: tuple[int, int], after: tuple[int, int]) -> bool:
+        between = used[np.arange(run[1] + 1, after[0]) % count]
+        soon = (after[0] - run[1]) * step_s < MERGED_S and (between > -BEND).all()
+        return bool(soon or between.min() >= HALF * min(peak(run), peak(after)))
 
     joined: list[tuple[int, int]] = []
-    for first, last in runs:
-        if joined and is_one(joined[-1][1], first):
-            joined[-1] = (joined[-1][0], last)
+    for run in runs:
+        if joined and is_one(joined[-1], run):
+            joined[-1] = joined[-1][0], run[1]
         else:
-            joined.append((first, last))
-    if len(joined) > 1 and is_one(joined[-1][1], joined[0][0] + count):
-        first, last = joined.pop(0)
-        joined[-1] = (joined[-1][0], last + count)
+            joined.append(run)
+    if len(joined) > 1:
+        first, last = joined[0]
+        if is_one(joined[-1], (first + count, last + count)):
+            del joined[0]
+            joined[-1] = joined[-1][0], last + count
     return joined
 
 

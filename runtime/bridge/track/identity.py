@@ -9,7 +9,7 @@ from runtime.bridge.session.geometry import Indices, Line, Plane, metres_between
 from runtime.bridge.session.laps import LENGTH_SHARE, Laps, detect_laps
 from runtime.bridge.session.progress import ON_LINE_M
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import Flags, Series
+from runtime.bridge.session.series import USABLE_EXTENT_M, Flags, Series
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 
@@ -21,8 +21,9 @@ LONGEST_STEP_S: Final = 3.0
 LEAST_STEP_M: Final = 5.0
 """A smaller step within a second is noise of a car that stands, or walking pace."""
 LEAST_STEPS: Final = 10
-"""So many steps on the map, and `LEAST_WAY_M`, are needed before positions say anything."""
+"""So many steps on the map are needed before positions say anything."""
 LEAST_WAY_M: Final = 200.0
+"""So long a way along a line is needed before they say that it is this circuit's."""
 AROUND_M: Final = 500.0
 """What is driven further from a line than this has nothing to do with its circuit."""
 ALONG_SHARE: Final = 0.8
@@ -206,7 +207,7 @@ def driven_way(series: Series) -> Way | None:
     x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
     clear = np.hypot(np.diff(x), np.diff(y)) >= LEAST_STEP_M
     clear &= np.diff(series.t[fixes]) <= LONGEST_STEP_S
-    far = max(np.ptp(x), np.ptp(y)) >= LEAST_WAY_M
+    far = np.hypot(np.ptp(x), np.ptp(y)) >= USABLE_EXTENT_M
     if clear.sum() < LEAST_STEPS or not far:
         return None
     return Way(lat[:-1], lon[:-1], lat[1:], lon[1:], clear)

@@ -57,6 +57,19 @@ def test_neighbours_of_one_direction_merge_below_a_second(apart: float, count: i
     assert len(detect_corners(path(once + once))) == count
 
 
+@pytest.mark.parametrize(("radius", "count"), [(200, 4), (90, 2)])
+def test_a_bend_eases_into_another_corner_where_less_than_half_is_asked_for(
+    radius: float, count: int
+) -> None:
+    once: list[Part] = [400.0, Bend(100, 50), Bend(40, radius), Bend(40, 55)]
+    shape = path(once + once)
+
+    found = detect_corners(shape, np.full(len(shape), 30.0))
+
+    assert len(found) == count
+    assert all((c.exit_m - c.entry_m) % shape.length_m < 250 for c in found)
+
+
 def test_a_line_that_bends_everywhere_alike_has_no_corners() -> None:
     assert detect_corners(path([Bend(360, 150)])) == []
 

@@ -87,6 +87,17 @@ def test_a_drive_beside_the_line_is_not_on_the_circuit(laps: Frames, east_m: flo
     assert identify(moved(laps, east_m)) == Identity()
 
 
+def test_a_small_circuit_is_known_by_its_positions() -> None:
+    x, y = np.array([0.0, 0.0, 40.0, 40.0, 80.0, 80.0]), np.array([0.0, 90, 90, 40, 40, 0])
+    small = circuit_of("Kart hall", x, y)
+    assert small.line is not None
+    t = np.arange(0.0, 3 * small.length_m / 10.0, 0.2)
+    lat, lon = small.line.plane.latlon(*small.line.ring.at(t * 10.0))
+    recorded = frames(t, speed_ms=10.0, lat=lat, lon=lon)
+
+    assert identify(recorded, library=Library({small.id: small})).track is small
+
+
 @pytest.mark.parametrize("east_m", [2400.0, 30_000.0])
 def test_positions_elsewhere_win_over_what_the_driver_said(laps: Frames, east_m: float) -> None:
     assert identify(moved(laps, east_m), "Larkfell") == Identity()
@@ -237,8 +248,9 @@ def test_of_many_circuits_around_one_place_each_drive_finds_its_own_and_no_other
 
 def resetting(length_m: float, laps: float) -> Frames:
     """A drive without positions whose distance begins anew each lap."""
-    t = np.arange(0.0, laps * length_m / 40.0, 0.1)
-    return frames(t, distance_m=(40.0 * t + length_m / 2) % length_m, speed_ms=40.0)
+    way = np.arange(length_m / 2, (laps + 0.5) * length_m, 4.0)
+    speed = 40.0 + 10.0 * np.sin(2 * np.pi * way / length_m)
+    return frames(np.cumsum(4.0 / speed), distance_m=way % length_m, speed_ms=speed)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.truth.asking import DEFAULT_CIRCUIT, bring, look, send
-from tests.bridge.truth.circuits import Numbers
+from tests.bridge.truth.circuits import KART, Bend, Numbers, lay_out
 from tests.bridge.truth.drives import PLANS, Drive, Plan, degrees, drive
 from tests.bridge.truth.loggers import write_vbo
 from tests.bridge.truth.test_drives import LAP_S, Seen
@@ -136,6 +136,44 @@ async def test_the_same_without_positions_has_no_laps_and_no_rank(shared_bridge:
     assert not view.is_default_circuit
     assert view.laps == []
     assert view.said["board"] == []
+    assert view.full["distance_m"] == pytest.approx(FROM_LINE.distance_m, rel=0.005)
+
+
+async def test_a_kart_track_that_fits_into_a_car_park_has_its_laps(shared_bridge: Bridge) -> None:
+    bends = [(180, 9), (-180, 9), (180, 9), (90, 12), (90, 12)]
+    folded = lay_out([60, 55, 55, 70, 20], [Bend(*bend) for bend in bends])
+    made = drive(Plan("folded", folded, KART, 6, 10.0, begin_m=-30.0, end_m=40.0, seed=53))
+    await send(shared_bridge, "folded", made.columns)
+
+    seen = Seen(made, await look(shared_bridge, "folded"))
+
+    assert np.hypot(np.ptp(folded.x), np.ptp(folded.y)) < 150.0
+    assert len(seen.view.laps) == len(seen.lap_times) >= made.plan.laps
+    assert np.abs(np.array(seen.view.times) - seen.lap_times).max() <= LAP_S
+    assert abs(len(seen.view.said["corners"]["corners"]) - len(made.corners)) <= 1
+
+
+async def test_a_lap_in_which_the_clock_was_put_forward_has_no_time(shared_bridge: Bridge) -> None:
+    made = FROM_LINE
+    t = made.columns["timestamp"].copy()
+    t[len(t) // 2 :] += 3.0
+    await send(shared_bridge, "forward", without(made, timestamp=t))
+
+    view = await look(shared_bridge, "forward")
+
+    table = [lap["lap_time_s"] for lap in view.said["lap_time_table"]["laps"]]
+    assert len(table) == made.plan.laps - 1
+    assert max(table) < max(line_times(made)) + LAP_S
+
+
+async def test_frames_out_of_order_add_no_way(shared_bridge: Bridge) -> None:
+    order = np.arange(len(FROM_LINE.columns["timestamp"]))
+    for place in range(20, len(order) - 20, 20):
+        order[place : place + 2] = order[place : place + 2][::-1]
+    await send(shared_bridge, "shuffled", {k: v[order] for k, v in FROM_LINE.columns.items()})
+
+    view = await look(shared_bridge, "shuffled")
+
     assert view.full["distance_m"] == pytest.approx(FROM_LINE.distance_m, rel=0.005)
 
 
