@@ -63,12 +63,12 @@ PARTS: Final = (
 SINGLE: Final = "single_pass_no_reference"
 
 
-def zones_at(corner: Corner, track: Track | None) -> list[DangerZone]:
-    """The danger zones at a corner, the gravest first."""
+def zones_at(corner: Corner, track: Track | None, before_m: float = AROUND_M) -> list[DangerZone]:
+    """The danger zones at a corner, from so many metres before it on, the gravest first."""
     if track is None:
         return []
     length = track.length_m
-    begin = corner.entry.distance_m - AROUND_M
+    begin = corner.entry.distance_m - before_m
     reach = (corner.exit.distance_m + AROUND_M - begin) % length
     found = [
         zone

@@ -53,6 +53,11 @@ SLOWER_KMH: Final = 1.0
 APART_S: Final = 0.5
 RISE_S: Final = 0.1
 """The throttle's rate is taken over so long, or a period where that is longer."""
+HALF_PCT: Final = 50.0
+OPENING_PCT_S: Final = 10.0
+"""A throttle that opens no faster is held."""
+BEHIND_S: Final = 3.0
+"""So long behind the exit a throttle may open that belongs to the corner."""
 HELD_S: Final = 0.3
 """A throttle that is open for a shorter time was only brushed."""
 HARD_BAR: Final = 25.0
@@ -181,22 +186,45 @@ def hustle_map(drive: Drive) -> tuple[HustleStretch, ...]:
     )
 
 
+def _rising(series: Series, first: int) -> int:
+    """The frame in which a throttle that opens in frame *first* rises to half: that one, but where
+    it is held below for a while."""
+    throttle = series["throttle_pct"][first:]
+    at = first + int(np.argmax(throttle >= HALF_PCT))
+    steps = np.diff(throttle[: at - first + 1]) / np.diff(series.t[first : at + 1])
+    still = np.flatnonzero(steps <= OPENING_PCT_S)
+    rise = first + int(still[-1]) + 1 if len(still) else first
+    return rise if series.t[rise] - series.t[first] >= HELD_S else first
+
+
 def opening_m(drive: Drive, passage: Pass) -> float | None:
     """Where the throttle opens in a pass, metres behind the apex, negative before it: behind the
-    last braking it goes to 20 % or more and stays there for 0.3 s, or to the exit. None where it
-    does not. Raises `NoGeometry`."""
+    last braking it goes to 20 % or more and stays there for 0.3 s, or to the exit, and rises to
+    50 % before it closes again; where it is held below that, where it rises from there. Where it
+    does not rise so far until 3 s behind the exit, the first part counts. None where it does not
+    open. Raises `NoGeometry`."""
     series = drive.series
-    braked = np.flatnonzero(is_on_brake(series)[passage.approach : passage.last])
+    throttle, braking = series["throttle_pct"], is_on_brake(series)
+    braked = np.flatnonzero(braking[passage.approach : passage.last])
     begin = passage.approach + int(braked[-1]) if len(braked) else passage.first
-    opened = series["throttle_pct"][begin : passage.last] >= POWER_PCT
-    for first, last in runs(opened):
-        end = begin + last + 1
-        if end == passage.last or series.t[end] - series.t[begin + first] >= HELD_S:
-            break
-    else:
+    stop = int(np.searchsorted(series.t, passage.t_exit + BEHIND_S))
+    again = np.flatnonzero(braking[passage.last : stop])
+    stop = passage.last + int(again[0]) if len(again) else max(stop, passage.last)
+    found = [
+        (begin + first, begin + last + 1) for first, last in runs(throttle[begin:stop] >= POWER_PCT)
+    ]
+    held = [
+        (first, end)
+        for first, end in found
+        if first < passage.last <= end
+        or series.t[min(end, len(series) - 1)] - series.t[first] >= HELD_S
+    ]
+    at = next((_rising(series, a) for a, b in held if throttle[a:b].max() >= HALF_PCT), None)
+    at = at if at is not None else next((a for a, _ in held if a < passage.last), None)
+    if at is None:
         return None
     corner = next(each for each in drive.corners if each.name == passage.corner)
-    away = float(drive.progress.p[begin + first]) - corner.apex.distance_m
+    away = float(drive.progress.p[at]) - corner.apex.distance_m
     half = drive.length_m / 2
     return (away + half) % drive.length_m - half
 

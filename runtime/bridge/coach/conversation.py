@@ -29,7 +29,7 @@ from runtime.bridge.coach.lessons import Lesson
 from runtime.bridge.coach.memory import Memory, Turn, key_of
 from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.coach.narration import Narration, narrate
-from runtime.bridge.coach.need import Asked, Need, NeedKind
+from runtime.bridge.coach.need import Asked, Need, NeedKind, Slots
 from runtime.bridge.coach.queries import Queries
 from runtime.bridge.coach.roles import OF_INTENT, emotion_of
 from runtime.bridge.coach.scene import Scene
@@ -63,6 +63,7 @@ AFTER_HAZARD: Final[frozenset[NeedKind]] = frozenset(
     }
 )
 """Needs that may be met behind a word of safety: what the data show, and nothing to do next."""
+FADING: Final = (Need("lap_trend", Slots(quantity="brake_pressure")),)
 PLAIN: Final = frozenset({"thanks", "greeting", "who", "style", "off_topic", "query", "unrecorded"})
 """Needs to whose answer a model adds nothing."""
 _SAVE: Final = re.compile(r"\b(?:save|keep|store|speicher\w*|enregistr\w+|guarda\w*)\b", re.I)
@@ -274,7 +275,9 @@ class _Answering:
         hazard = asked.hazard or self._still(asked)
         if hazard is not None:
             facts.append(Fact(f"hazard-{hazard}"))
-        for need in asked.needs:
+        # whoever goes on about the brakes asks whether the data show it
+        needs = FADING if hazard == "brakes" and not (asked.hazard or asked.needs) else asked.needs
+        for need in needs:
             if hazard is not None and need.kind not in AFTER_HAZARD:
                 continue
             self._trace.add("tool_start", need.kind)
@@ -287,14 +290,16 @@ class _Answering:
                 if fact not in facts and not (hazard and fact.kind.endswith("-do")):
                     facts.append(fact)
         offers = asked.needs and asked.needs[0].kind in ("abilities", "greeting")
-        if facts and not offers:
+        told_of = any(fact.kind != "hazard-unsure" for fact in facts)
+        if told_of and not offers:
             return tuple(facts[:MOST_FACTS]), ()
         wanted = asked.suggestions or tuple(Need(kind) for kind in SUGGESTED)
         texts = tuple(dict.fromkeys(_suggest(words, known.scene, need) for need in wanted))
-        if facts:
+        if told_of:
             return tuple(facts), texts
-        choices = words.join([f"“{text}”" for text in texts], style="or")
-        return (Fact("not-understood"), Fact("did-you-mean", {"choices": choices})), texts
+        choices = words.join([words.text("quoted", {"text": text}) for text in texts], style="or")
+        lead = facts or [Fact("not-understood")]
+        return (*lead, Fact("did-you-mean", {"choices": choices})), texts
 
     def _still(self, asked: Asked) -> str | None:
         """The danger that the question before spoke of, where this one may go on about it."""

@@ -129,7 +129,18 @@ Quantity: TypeAlias = Literal[
 ]
 Spot: TypeAlias = Literal["entry", "apex", "exit", "straight", "lap", "before", "after"]
 Order: TypeAlias = Literal[
-    "most", "least", "mean", "each", "early", "late", "high", "low", "more", "fewer", "total"
+    "most",
+    "least",
+    "worst",
+    "mean",
+    "each",
+    "early",
+    "late",
+    "high",
+    "low",
+    "more",
+    "fewer",
+    "total",
 ]
 
 

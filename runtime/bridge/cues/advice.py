@@ -5,7 +5,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from runtime.bridge.cues.circuit import AHEAD_M, NOWHERE_M, Circuit, Place
 from runtime.bridge.cues.concepts import Concept, Inputs
-from runtime.bridge.cues.model import ADVICE, MOST_WORDS, SAFETY, WARNING, Burst
+from runtime.bridge.cues.model import ADVICE, SAFETY, WARNING, Burst
 from runtime.bridge.cues.phrases import DOING, TOLD_LATER, Occasion
 from runtime.bridge.session.units import KMH
 
@@ -23,12 +23,6 @@ WINDOW_S: Final = 6.0
 A burst is up to 1 s old, chain and driver take 1.3 s, and ten words 3.5 s.
 """
 STRAIGHT_G: Final = 0.3
-CHAIN_S: Final = 0.3
-WORD_S: Final = 0.35
-ACTION_S: Final = 1.0
-"""What lies between a cue and a foot: the chain, each word, the driver."""
-MOVING_KMH: Final = 30.0
-"""A slower car is not being driven round the track."""
 
 
 class Message(NamedTuple, Generic[T]):
@@ -164,12 +158,3 @@ def refresh(occasion: Occasion, inputs: Inputs, place: Place | None) -> Occasion
     if place.next is not occasion.corner or inputs.in_corner:
         return None
     return occasion._replace(inputs=inputs, place=place)
-
-
-def words_that_fit(inputs: Inputs) -> int:
-    """How many words can be said before the foot must move for the next corner."""
-    speed = inputs.v / KMH
-    if not speed > 1.0:
-        return MOST_WORDS
-    room = (inputs.to_entry - inputs.bz) / speed - CHAIN_S - ACTION_S
-    return min(max(math.floor(room / WORD_S), 0), MOST_WORDS)

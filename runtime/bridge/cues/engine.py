@@ -36,10 +36,10 @@ from runtime.bridge.cues.model import (
     level_of,
 )
 from runtime.bridge.cues.phrases import (
-    EMOTIONS,
     Note,
     Occasion,
     grip_note,
+    note_of,
     phrase,
     rule_phrase,
     speaking_ms,
@@ -186,8 +186,10 @@ class SessionMemory:
                 t += DAY_S
             elif back <= RESTART_S:
                 return None
-            else:  # what was said is of another drive
+            else:  # what was said and learned is of another drive, or of this one played again
                 self.voice = Voice()
+                if self.habits is not None:
+                    self.habits = Habits(self.habits.circuit)
         if not 0 < t - self._t <= GAP_S:
             self._interrupted()
         self._t = t
@@ -358,9 +360,7 @@ class CueEngine:
             return None
         occasion = refresh(said.body, inputs, place) or said.body
         text = phrase(occasion, level)
-        concept = occasion.concept.id
-        emotion = EMOTIONS.get(concept, "neutral")
-        return Note(text, said.priority, concept, said.corner, f"{concept}-{level}", emotion)
+        return note_of(text, said.priority, occasion.concept.id, said.corner, level)
 
     def _level(self, session: SessionMemory, told: str | None = None) -> Level:
         own = self._level_of(session.id) if self._level_of and session.id else None

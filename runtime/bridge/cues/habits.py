@@ -3,12 +3,12 @@
 import math
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.cues.burst import Reading
-from runtime.bridge.cues.circuit import Circuit, Place, braking_m
+from runtime.bridge.cues.circuit import STOP, Circuit, Place, braking_m
 from runtime.bridge.session.definitions import (
     BRAKING_BAR,
     CLOSED_PCT,
@@ -34,15 +34,30 @@ LEAST_SPEED: Final = 0.025
 FIRM_PCT: Final = 50.0
 """A driver who only balances the car holds less throttle than this."""
 LEAST_COAST_S: Final = 0.3
-MUCH_COAST_S: Final = 1.1
-"""Between the pedals of one corner; more is a habit, whatever the best pass was."""
+MUCH_COAST_S: Final = 0.8
+"""With grip to spare in one corner; more is a habit, whatever the best pass was."""
 COASTING_COSTS: Final = 0.35
 """Seconds lost for each second of coasting: the car rolls at about two thirds of its pace."""
-KNOWN_CORNERS: Final = 4
-"""From fewer corners nobody can say what is usual for this car and driver."""
+FEW_CORNERS: Final = 3
+"""From fewer other corners what is usual is known half as well."""
+LATE_M: Final = 10.0
+"""So much further than in the other corners, half the throttle comes late."""
+LATE_COSTS: Final = 0.4
+"""Seconds lost for each second that the throttle is late."""
+ROOM_M: Final = 60.0
+"""From an exit to the next brake point; with less there is no use for the throttle."""
+LOADED: Final = 0.7
+"""Share of the lateral grip that this car has shown; with more of it in use, a car in a bend must
+wait."""
+SLOWER: Final = 1.025
+"""Most corners take longer than they did: rain, worn tyres or traffic, and no habit."""
+LEAST_SHARE: Final = 0.85
+"""Of the references' speed at the apex; with less nobody knows how much grip there is."""
 APPROACH_M: Final = 100.0
 """A stretch begins so far before an entry, or where a good lap brakes, if that is earlier."""
 MARGIN_M: Final = 40.0
+LONGEST_STEP_S: Final = 1.1
+"""What a driver did in a longer gap is not known: that pass does not count."""
 LONGEST_STEP: Final = 0.02
 """A car that moved by a larger share of the lap between two frames was not followed there."""
 
@@ -59,6 +74,11 @@ class Passage(NamedTuple):
     """Metres after the apex where half the throttle was open and stayed so; NaN: unknown."""
     coast_s: float
     """NaN: a pedal was not recorded."""
+    rolled_s: float
+    """Coasting with grip to spare."""
+    idle_m: float
+    """Metres after the apex with grip to spare, off the brake and with less than half throttle;
+    NaN: a pedal was not recorded."""
 
 
 class Focus(NamedTuple):
@@ -89,8 +109,12 @@ class _Stretch:
         self.braking = False
         self.apex_ms = math.inf
         self.throttle_m = math.nan
-        self.coast_s = 0.0
+        self.coast_s = self.rolled_s = self.idle_m = 0.0
+        self.firm = False
+        """Half the throttle was open after the apex."""
         self.pedals = False
+        self.loads: list[float] = []
+        """Lateral acceleration in the middle of the corner."""
 
 
 class Habits:
@@ -104,7 +128,9 @@ class Habits:
         for before, corner in zip([corners[-1], *corners[:-1]], corners, strict=True):
             reach = max(braking_m(corner), APPROACH_M) + MARGIN_M
             room = (corner.entry.distance_m - before.exit.distance_m) % length
-            start = corner.entry.distance_m - min(reach, room)
+            # Where the road between is short, most of its middle is still the last corner's exit.
+            own = max(braking_m(corner) + MARGIN_M, 0.6 * room)
+            start = corner.entry.distance_m - min(reach, own, room)
             self._starts.append((start % length, corner))
         self._starts.sort(key=lambda one: one[0])
         self._begins = [start for start, _ in self._starts]
@@ -113,6 +139,8 @@ class Habits:
         }
         self._best: dict[str, Passage] = {}
         self._count: dict[str, int] = {}
+        self._grip_g = math.inf
+        """The most lateral acceleration that the car has held through a corner."""
         self.focuses: list[Focus] = []
         """Every repeated loss, the largest first."""
         self._stretch: _Stretch | None = None
@@ -143,6 +171,8 @@ class Habits:
         if not -1.0 <= way <= LONGEST_STEP * length:
             self._corner, self._stretch = corner, _Stretch(t, whole=False)
             return
+        if t - before[0] > LONGEST_STEP_S and self._stretch is not None:
+            self._stretch.whole = False
         if corner is not self._corner:
             start = next(start for start, one in self._starts if one is corner)
             back = min(max((p - start) % length, 0.0), max(way, 0.0))
@@ -153,9 +183,18 @@ class Habits:
             self._measure(self._stretch, corner, place, t - before[0], reading)
 
     def _rank(self) -> list[Focus]:
-        usual = self._usual()
+        own = {
+            corner.name: _better(passes)
+            for _, corner in self._starts
+            if len(passes := self._at_pace(corner)) >= REPEATED
+        }
+        pace = [passage.seconds / self._best[name].seconds for name, passage in own.items()]
+        if not own or median(pace) > SLOWER:
+            return []
         found = [
-            focus for _, corner in self._starts if (focus := self._focus(corner, usual)) is not None
+            focus
+            for _, corner in self._starts
+            if corner.name in own and (focus := self._focus(corner, own)) is not None
         ]
         return sorted(found, key=lambda focus: -focus.loss_s)
 
@@ -167,8 +206,8 @@ class Habits:
     def _measure(
         self, stretch: _Stretch, corner: Corner, place: Place, dt: float, reading: Reading
     ) -> None:
-        length = self.circuit.length_m
-        to_entry = (corner.entry.distance_m - place.progress_m + length / 2) % length - length / 2
+        to_entry = self._ahead(corner.entry.distance_m, place.progress_m)
+        beyond = -self._ahead(corner.apex.distance_m, place.progress_m)
         brake, throttle, speed = reading.brake_bar, reading.throttle_pct, reading.speed_ms
         if brake >= BRAKING_BAR and not stretch.braking:
             stretch.braking = True
@@ -178,27 +217,53 @@ class Habits:
             stretch.braking = False
         if place.corner is corner:
             stretch.apex_ms = min(stretch.apex_ms, speed)
+            if abs(beyond) < self._half_m(corner) and not math.isnan(reading.g_lat):
+                stretch.loads.append(abs(reading.g_lat))
         if throttle < FIRM_PCT:
             stretch.throttle_m = math.nan
         elif math.isnan(stretch.throttle_m):
-            apex = corner.apex.distance_m
-            stretch.throttle_m = (place.progress_m - apex + length / 2) % length - length / 2
-        if not math.isnan(brake + throttle):
-            stretch.pedals = True
-            if throttle < CLOSED_PCT and brake < RELEASED_BAR and speed > COASTING_MS:
-                stretch.coast_s += dt
+            stretch.throttle_m = beyond
+        if math.isnan(brake + throttle):
+            return
+        stretch.pedals = True
+        load = abs(reading.g_lat)
+        bent = place.corner is not None if math.isnan(load) else load >= LOADED * self._grip_g
+        to_spare = not bent and speed > COASTING_MS
+        if throttle < CLOSED_PCT and brake < RELEASED_BAR and speed > COASTING_MS:
+            stretch.coast_s += dt
+            stretch.rolled_s += dt if to_spare else 0.0
+        stretch.firm = beyond > 0.0 and (stretch.firm or throttle >= FIRM_PCT)
+        if beyond > 0.0 and not stretch.firm and brake < RELEASED_BAR and to_spare:
+            stretch.idle_m += speed * dt
+
+    def _ahead(self, there_m: float, here_m: float) -> float:
+        """Metres from one place of the lap to another, by the shorter way; negative: behind."""
+        length = self.circuit.length_m
+        return (there_m - here_m + length / 2) % length - length / 2
+
+    def _half_m(self, corner: Corner) -> float:
+        """Half of the shorter way from the apex to an end of the corner."""
+        apex = corner.apex.distance_m
+        ends = (corner.entry.distance_m, corner.exit.distance_m)
+        return min(abs(self._ahead(end, apex)) for end in ends) / 2.0
 
     def _close(self, t: float) -> None:
         stretch, corner = self._stretch, self._corner
         if stretch is None or corner is None or not stretch.whole:
             return
+        unknown = 0.0 if stretch.pedals else math.nan
         passage = Passage(
             t - stretch.began,
             stretch.brake_m,
             stretch.apex_ms if math.isfinite(stretch.apex_ms) else math.nan,
             stretch.throttle_m,
-            stretch.coast_s if stretch.pedals else math.nan,
+            stretch.coast_s + unknown,
+            stretch.rolled_s + unknown,
+            stretch.idle_m + unknown,
         )
+        if stretch.loads:
+            load = median(stretch.loads)
+            self._grip_g = load if math.isinf(self._grip_g) else max(load, self._grip_g)
         name = corner.name
         self._passes[name].append(passage)
         self._count[name] = self._count.get(name, 0) + 1
@@ -213,13 +278,11 @@ class Habits:
         passes = self._passes[corner.name]
         return [one for one in passes if best and one.seconds <= AT_PACE * best.seconds]
 
-    def _focus(self, corner: Corner, usual: "_Usual") -> Focus | None:
+    def _focus(self, corner: Corner, passages: Mapping[str, Passage]) -> Focus | None:
         """The habit with the largest loss: against the driver's best pass, or beside what this
         driver does in the other corners."""
-        passes = self._at_pace(corner)
-        if len(passes) < REPEATED:
-            return None
-        own, best = _better(passes), self._best[corner.name]
+        own, best = passages[corner.name], self._best[corner.name]
+        usual = self._usual(corner, passages)
         found = self._beside_others(corner, own, usual)
         lost = own.seconds - best.seconds
         if lost >= LEAST_LOSS_S:
@@ -230,11 +293,11 @@ class Habits:
         if loss < LEAST_LOSS_S:
             return None
         brake = own.brake_m if own.brake_m > 0 else 0.0
-        earlier = _known(
-            (own.brake_m - best.brake_m, own.brake_m - braking_m(corner) - usual.earlier_m)
-        )
+        earlier = [own.brake_m - best.brake_m]
+        if usual.share >= LEAST_SHARE:
+            earlier.append(own.brake_m - braking_m(corner) - usual.earlier_m)
         return Focus(
-            corner, name, loss, amount, max(0.0, *earlier, 0.0), brake, self.passes(corner)
+            corner, name, loss, amount, max(0.0, *_known(earlier), 0.0), brake, self.passes(corner)
         )
 
     def _beside_others(
@@ -243,47 +306,67 @@ class Habits:
         """Losses of a corner that is worse than this driver's other corners; no comparison with
         what is not known holds."""
         found: list[tuple[float, Habit, float]] = []
-        if own.coast_s >= MUCH_COAST_S:
-            found.append((COASTING_COSTS * own.coast_s, "coasting", own.coast_s))
+        if own.rolled_s >= MUCH_COAST_S:
+            found.append((COASTING_COSTS * own.rolled_s, "coasting", own.coast_s))
+        late = own.idle_m - usual.idle_m
+        if late >= LATE_M * usual.doubt and self._room_after(corner) >= ROOM_M:
+            found.append((LATE_COSTS * late / own.apex_ms, "late_throttle", late))
         speeds = corner.speeds
-        if speeds is None:
+        if speeds is None or not usual.share >= LEAST_SHARE:
             return found
         earlier = own.brake_m - braking_m(corner) - usual.earlier_m
-        if earlier >= 1.5 * LEAST_M:
-            fast = max(speeds.entry, own.apex_ms + 1.0)
-            found.append((earlier * (1.0 / own.apex_ms - 1.0 / fast), "early_brake", earlier))
+        if earlier >= 1.5 * LEAST_M * usual.doubt:
+            # Half of what a car loses that brakes as hard and then rolls the rest of the way.
+            fast = math.sqrt(speeds.entry**2 + STOP * braking_m(corner))
+            loss = earlier * (1.0 / own.apex_ms - 1.0 / max(fast, own.apex_ms)) / 2.0
+            found.append((loss, "early_brake", earlier))
         due = speeds.apex * usual.share
-        if own.apex_ms < (1.0 - 1.6 * LEAST_SPEED) * due:
+        if own.apex_ms < (1.0 - 1.6 * LEAST_SPEED * usual.doubt) * due:
             inside = (corner.exit.distance_m - corner.entry.distance_m) % self.circuit.length_m
             loss = 1.5 * inside * (1.0 / own.apex_ms - 1.0 / due)
             found.append((loss, "slow_apex", due - own.apex_ms))
         return found
 
-    def _usual(self) -> "_Usual":
-        earlier, share = [], []
-        for _, corner in self._starts:
-            passes = self._at_pace(corner)
-            if len(passes) < REPEATED or corner.speeds is None:
+    def _room_after(self, corner: Corner) -> float:
+        """Metres from the exit of a corner to where a good lap brakes for the next one."""
+        corners = [one for _, one in self._starts]
+        after = corners[(corners.index(corner) + 1) % len(corners)]
+        way = (after.entry.distance_m - corner.exit.distance_m) % self.circuit.length_m
+        return way - braking_m(after)
+
+    def _usual(self, corner: Corner, passages: Mapping[str, Passage]) -> "_Usual":
+        """What the driver does in the other corners."""
+        earlier, share, idle = [], [], []
+        for _, other in self._starts:
+            passage = passages.get(other.name)
+            if other is corner or passage is None:
                 continue
-            own = _better(passes)
-            if braking_m(corner) > 0:
-                earlier.append(own.brake_m - braking_m(corner))
-            share.append(own.apex_ms / corner.speeds.apex)
-        return _Usual(*(_usual_of(values) for values in (earlier, share)))
+            idle.append(passage.idle_m)
+            if other.speeds is not None:
+                share.append(passage.apex_ms / other.speeds.apex)
+                if braking_m(other) > 0:
+                    earlier.append(passage.brake_m - braking_m(other))
+        doubt = 1.0 if len(_known(idle) or _known(share)) >= FEW_CORNERS else 1.7
+        return _Usual(_middle(earlier), _middle(share), _middle(idle), doubt)
 
 
 class _Usual(NamedTuple):
-    """What is usual for this driver and car, in the middle of the corners; NaN: nobody can say."""
+    """What is usual for this driver and car, in the middle of the other corners; NaN: nobody can
+    say."""
 
     earlier_m: float
     """By how much earlier than the circuit's references the driver brakes."""
     share: float
     """Of the references' speed at the apex that is reached."""
+    idle_m: float
+    """As in a `Passage`."""
+    doubt: float
+    """By how much more a corner must differ where few others are known."""
 
 
-def _usual_of(values: Iterable[float]) -> float:
+def _middle(values: Iterable[float]) -> float:
     known = _known(values)
-    return median(known) if len(known) >= KNOWN_CORNERS else math.nan
+    return median(known) if known else math.nan
 
 
 def _better(passes: Sequence[Passage]) -> Passage:

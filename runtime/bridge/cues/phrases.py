@@ -206,16 +206,11 @@ def grip_note(level: Level) -> "Note":
 
 def zone_note(zone: Zone, speed_ms: float, level: Level) -> "Note":
     """Said where a danger zone is entered too fast."""
-    text = too_fast(zone, min(speed_ms, 999.0), level)
-    return Note(text, SAFETY, phrase_id=f"danger-{zone.zone.id}-{level}", emotion="intense")
-
-
-def too_fast(zone: Zone, speed_ms: float, level: Level) -> str:
-    """Said where a danger zone begins."""
-    now, usual = round(speed_ms * KMH), round(zone.reference_ms * KMH)
+    now, usual = round(min(speed_ms, 999.0) * KMH), round(zone.reference_ms * KMH)
+    text = f"Slow down: {now} km/h where {usual} is usual."
     if level == "pro":
-        return f"{now}, usual {usual}. Brake."
-    return f"Slow down: {now} km/h where {usual} is usual."
+        text = f"{now}, usual {usual}. Brake."
+    return Note(text, SAFETY, phrase_id=f"danger-{zone.zone.id}-{level}", emotion="intense")
 
 
 def speaking_ms(text: str) -> int:
@@ -387,6 +382,12 @@ class Note(NamedTuple):
     corner: str | None = None
     phrase_id: str | None = None
     emotion: Emotion = "neutral"
+
+
+def note_of(text: str, priority: int, concept: str, corner: str | None, level: Level) -> Note:
+    """A text about a concept, with the face that goes with it."""
+    emotion = EMOTIONS.get(concept, "neutral")
+    return Note(text, priority, concept, corner, f"{concept}-{level}", emotion)
 
 
 GRIP: Final = Note(

@@ -5,31 +5,24 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from runtime.bridge.cues.advice import (
-    ACTION_S,
-    CHAIN_S,
-    MOVING_KMH,
-    STRAIGHT_G,
-    WORD_S,
-    make_occasion,
-    words_that_fit,
-)
+from runtime.bridge.cues.advice import STRAIGHT_G, make_occasion
 from runtime.bridge.cues.burst import Reading
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, braking_m
-from runtime.bridge.cues.concepts import CONCEPTS, Inputs, choose_concept
+from runtime.bridge.cues.concepts import Inputs, choose_concept
 from runtime.bridge.cues.habits import Focus, Habits
 from runtime.bridge.cues.model import ADVICE, MOST_WORDS, WARNING, CueLimits, Level
 from runtime.bridge.cues.phrases import (
     ANYWHERE,
-    EMOTIONS,
     Note,
     focus_words,
     grip_note,
+    note_of,
     phrase,
     zone_note,
 )
 from runtime.bridge.cues.tones import Watch
 from runtime.bridge.session.definitions import CLOSED_PCT, RELEASED_BAR
+from runtime.bridge.session.motion import STANDARD_GRAVITY
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner, inside
 
@@ -48,13 +41,21 @@ EARLY_S: Final = 4.0
 COASTING_S: Final = 1.0
 """Coasting of a car whose place nobody knows is spoken of after so long."""
 REPEAT_S: Final = 30.0
+GAIN_G: Final = 0.2
+"""A car may begin to gain so much speed while it is being spoken to."""
+CHAIN_S: Final = 0.3
+WORD_S: Final = 0.35
+ACTION_S: Final = 1.0
+"""What lies between a cue and a foot: the chain, each word, the driver."""
+MOVING_KMH: Final = 30.0
+"""A slower car is not being driven round the track."""
+COASTING: Final = "full_commitment"
 CONCEPT_OF: Final = {
     "early_brake": "brake_end_focus",
-    "coasting": "full_commitment",
+    "coasting": COASTING,
     "slow_apex": "early_brake_release",
     "late_throttle": "exit_speed",
 }
-_COASTING: Final = next(one for one in CONCEPTS if one.id == "full_commitment")
 
 
 class Voice:
@@ -127,15 +128,8 @@ class Voice:
         if late or t - self._spoke < QUIET_S:
             return None
         self._spoke = self._coasting_told = t
-        text = ANYWHERE["full_commitment"][level].format(v=f"{reading.speed_ms * KMH:.0f}")
-        return Note(
-            f"{text}.",
-            ADVICE,
-            _COASTING.id,
-            None,
-            f"{_COASTING.id}-{level}",
-            EMOTIONS.get(_COASTING.id, "neutral"),
-        )
+        text = ANYWHERE[COASTING][level].format(v=f"{reading.speed_ms * KMH:.0f}")
+        return note_of(f"{text}.", ADVICE, COASTING, None, level)
 
     def _of_a_loss(
         self, reading: Reading, place: Place, habits: Habits, level: Level
@@ -146,11 +140,7 @@ class Voice:
             if self._is_moment(reading, place, habits.circuit, focus, text):
                 count, _ = self._told.get(focus.corner.name, (0, 0))
                 self._told[focus.corner.name] = (count + 1, focus.passes)
-                concept = CONCEPT_OF[focus.habit]
-                mood = EMOTIONS.get(concept, "neutral")
-                return Note(
-                    text, WARNING, concept, focus.corner.name, f"{focus.habit}-{level}", mood
-                )
+                return note_of(text, WARNING, CONCEPT_OF[focus.habit], focus.corner.name, level)
         return None
 
     def _due(self, habits: Habits) -> list[Focus]:
@@ -169,20 +159,19 @@ class Voice:
 
         Where the way from the last corner is too short for that, it is said before that one.
         """
-        speed = reading.speed_ms
-        needed = _seconds_for(text)
+        needed = _seconds_of(len(text.split()))
         brake = max(focus.brake_m, braking_m(focus.corner))
-        left = (_way_to(circuit, place, focus.corner) - brake) / speed
+        left = _seconds_to(_way_to(circuit, place, focus.corner) - brake, reading)
         if left < needed:
             return False
         if place.next is focus.corner:
             return left <= needed + EARLY_S
         before = _before(circuit, focus.corner)
         room = (focus.corner.entry.distance_m - before.exit.distance_m) % circuit.length_m
-        crowded = (room - brake) / speed < needed
+        crowded = _seconds_to(room - brake, reading) < needed + ACTION_S
         if not crowded or place.next is not before:
             return False
-        return (place.to_entry - braking_m(before)) / speed <= needed + EARLY_S
+        return _seconds_to(place.to_entry - braking_m(before), reading) <= needed + EARLY_S
 
     def _waits_for_a_loss(self, reading: Reading, place: Place, habits: Habits) -> bool:
         """Whether a word now would stand in the way of one about a repeated loss."""
@@ -210,22 +199,26 @@ class Voice:
             bz=place.bz,
             dz=place.dz,
         )
-        most = min(words_that_fit(inputs), MOST_WORDS)
         if place.to_entry >= NOWHERE_M or inputs.brake >= RELEASED_BAR:
             return None
-        if (place.to_entry - place.bz) / reading.speed_ms > _seconds_of(most) + EARLY_S:
+        left = _seconds_to(place.to_entry - place.bz, reading)
+        most = min(max(math.floor((left - CHAIN_S - ACTION_S) / WORD_S), 0), MOST_WORDS)
+        if left > _seconds_of(most) + EARLY_S:
             return None
         occasion = make_occasion(choose_concept(inputs), inputs, habits.circuit, place)
         text = phrase(occasion, level, most)
         if not text:
             return None
-        concept = occasion.concept.id
-        mood = EMOTIONS.get(concept, "neutral")
-        return Note(text, ADVICE, concept, coming.name, f"{concept}-{level}", mood)
+        return note_of(text, ADVICE, occasion.concept.id, coming.name, level)
 
 
-def _seconds_for(text: str) -> float:
-    return _seconds_of(len(text.split()))
+def _seconds_to(way_m: float, reading: Reading) -> float:
+    """Until a car is so far on that goes on to accelerate as it does."""
+    speed = reading.speed_ms
+    if way_m <= 0.0:
+        return way_m / speed
+    gain = STANDARD_GRAVITY * max(GAIN_G, reading.g_long)  # also where nobody measures it
+    return (math.sqrt(speed**2 + 2.0 * gain * way_m) - speed) / gain
 
 
 def _seconds_of(words: int) -> float:

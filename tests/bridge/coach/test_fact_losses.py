@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 import numpy as np
@@ -13,13 +14,14 @@ import pytest
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.coach.fact import Corner as CornerCell
 from runtime.bridge.coach.fact import Fact, Value
-from runtime.bridge.coach.facts import plans, reviews
+from runtime.bridge.coach.facts import laps, plans, reviews, sectors
 from runtime.bridge.coach.facts.losses import (
     Loss,
     losses_between,
     passes_of_lap,
     usual_passes,
 )
+from runtime.bridge.coach.facts.measures import measure
 from runtime.bridge.coach.need import NeedKind, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.coach.wording.units import languages_known
@@ -241,6 +243,38 @@ def test_nobody_is_asked_for_more_speed_where_mistakes_are_punished(name: str) -
             calm = {*reviews.CALM, "steady", "none", None}
             assert fact.values.get("cause") in calm or fact.kind == "loss-cause"
             assert fact.values.get("danger", "yes") == "yes"
+
+
+def test_an_earlier_throttle_is_asked_for_behind_a_danger_only() -> None:
+    causes = {}
+    for name in ("Turn 2", "Turn 4"):
+        bent = late_throttle(clean(), name, 20)
+        slots = Slots(corners=(name,))
+        fact = TELLERS["corner_advice"](scene_of(record([bent, bent, clean(), bent])), slots)[0]
+        causes[name] = fact.values["cause"]
+        assert fact.values["danger"] == "yes"
+    assert causes == {"Turn 2": "steady", "Turn 4": "late_throttle"}
+
+
+def test_a_throttle_that_is_held_is_not_picked_up_yet() -> None:
+    bent = late_throttle(clean(), "Turn 8", 30)
+    held = replace(bent, throttle=np.where(bent.throttle == 15.0, 25.0, bent.throttle))
+    own = record([held, held, clean(), held])
+    points = measure(own, "throttle_point", "Turn 8")
+    late = median(points[lap].number for lap in (1, 2, 4)) - points[3].number
+    assert late == pytest.approx(30.0, abs=12.0)
+
+
+def test_two_laps_have_no_usual_one_and_a_moment_is_no_habit() -> None:
+    bent = slow_apex(clean(), "Turn 8", 0.7)
+    scene = scene_of(record([clean(), bent]))
+    lead, *_, advice = TELLERS["loss_rank"](scene, Slots())
+    planted = bent.time_s - clean().time_s
+    assert (lead.kind, lead.values["lap"]) == ("loss-most", 2)
+    assert number(lead, "loss") == pytest.approx(planted, rel=0.1)
+    assert advice.values["cause"] == "match"
+    assert laps.TELLERS["lap_explain"](scene, Slots())[0].kind == "lap-compare"
+    assert [fact.kind for fact in sectors.TELLERS["lap_goal"](scene, Slots())] == ["goal-lap"]
 
 
 def test_a_later_brake_point_is_reached_in_steps() -> None:

@@ -12,7 +12,7 @@ import pytest
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts import claims, handling, judgements, measures
-from runtime.bridge.coach.facts.measures import UNITS, measure
+from runtime.bridge.coach.facts.measures import UNITS, beside, measure
 from runtime.bridge.coach.need import NeedKind, Order, Quantity, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session, Teller
 from runtime.bridge.coach.wording.units import languages_known
@@ -207,16 +207,40 @@ def test_the_least_repeatable_corner_has_the_largest_deviation() -> None:
         (Slots(corners=("Turn 4",), quantity="brake_point", negated=True), False),
         (Slots(quantity="speed", order="high", amounts=(Value(20.0, "km/h"),)), True),
         (Slots(quantity="speed", order="high", amounts=(Value(900.0, "km/h"),)), False),
-        (Slots(laps=(OWN.best,), order="least"), True),
-        (Slots(laps=(OWN.slowest,), order="least"), False),
-        (Slots(laps=(OWN.best, OWN.slowest), order="least"), True),
+        (Slots(laps=(OWN.best,), order="most"), True),
+        (Slots(laps=(OWN.slowest,), order="most"), False),
+        (Slots(laps=(OWN.best, OWN.slowest), order="most"), True),
         (Slots(quantity="speed", corners=("Turn 4",), order="least"), True),
         (Slots(quantity="speed", corners=("Turn 7",), order="least"), False),
+        (Slots(laps=(OWN.slowest,), order="worst"), True),
+        (Slots(laps=(OWN.best, OWN.slowest), order="more"), True),
     ],
 )
 def test_claims_are_checked(slots: Slots, *, right: bool) -> None:
     verdict = tell("claim", slots)[0].values["verdict"]
     assert verdict == Term("claim", "right" if right else "wrong")
+
+
+def test_the_same_place_on_every_lap_is_checked_by_its_range() -> None:
+    slots = Slots(corners=("Turn 1",), quantity="brake_point", order="each", all_laps=True)
+    fact = tell("claim", slots)[0]
+    points = [OWN.brake_point(1, lap) for lap in OWN.laps]
+    width = max(points) - min(points)
+    assert number(fact.values["width"]) == pytest.approx(width, abs=4.0)
+    right = number(fact.values["width"]) < 6.0
+    assert fact.values["verdict"] == Term("claim", "right" if right else "wrong")
+
+
+def test_places_on_both_sides_of_the_entry_are_told_apart() -> None:
+    side, values = beside("brake_point", Value(3.0, "m"), Value(-2.0, "m"))
+    assert (side.key, [value.number for value in values]) == ("before-entry-mixed", [3.0, -2.0])
+    assert beside("brake_point", Value(-3.0, "m"), Value(-2.0, "m"))[0].key == "after-entry"
+
+
+def test_the_slowest_corner_is_that_of_the_lowest_speed_and_time_means_what_is_lost() -> None:
+    slowest = tell("measure_rank", Slots(order="least"))[0]
+    assert slowest.values["where"] == Corner("Turn 4")
+    assert tell("measure_rank", Slots(quantity="time", order="most"))[0].kind == "loss-most"
 
 
 def test_a_lift_on_one_lap_alone_is_named() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from runtime.bridge.coach.need import Language
 from runtime.bridge.coach.understanding.hazards import GOES_ON, KEYS, find_hazard
+from runtime.bridge.coach.understanding.signs import load_signs
 from runtime.bridge.coach.wording.words import words_of
 
 TABLE: Final = tuple(
@@ -14,7 +15,7 @@ TABLE: Final = tuple(
     for line in Path(__file__).with_name("hazards.tsv").read_text("utf-8").splitlines()
     for key, text in [line.split("\t")]
 )
-"""Sentences with the key of their hazard, or a dash."""
+"""Sentences with the key of their hazard, a plus for any hazard, or a dash."""
 TOLD: Final = (
     ("My brakes feel soft, can I carry on?", "brakes"),
     ("peddle went to the floor at T8", "brakes"),
@@ -38,11 +39,23 @@ def test_dangers_are_found_and_ordinary_questions_are_none() -> None:
 
 
 def test_most_dangers_get_the_answer_of_their_kind() -> None:
-    dangers = [(key, text) for key, text in TABLE if key != "-"]
+    dangers = [(key, text) for key, text in TABLE if key not in "+-"]
 
     others = [(text, found) for key, text in dangers if (found := find_hazard(text)) != key]
 
     assert len(others) <= 0.05 * len(dangers), others
+
+
+def test_a_word_of_danger_is_known_with_a_letter_wrong() -> None:
+    assert find_hazard("im pergnant, a few laps") == find_hazard("im pregnant, a few laps")
+    assert find_hazard("im pergnant, a few laps") == "unwell"
+
+
+def test_a_remark_in_unknown_words_is_strange_and_a_question_is_not() -> None:
+    signs = load_signs("en")
+
+    assert signs.is_strange("gizzards wobbling underneath")
+    assert not signs.is_strange("where do i lose the most time")
 
 
 @pytest.mark.parametrize(("text", "key"), TOLD)

@@ -6,7 +6,8 @@ import pytest
 
 from runtime.bridge.coach.need import Asked, Language, NeedKind
 from runtime.bridge.coach.understanding.read import INTENTS, intent_of, read_question
-from runtime.bridge.coach.understanding.slots import CornerNames, Names
+from runtime.bridge.coach.understanding.slots import CornerNames, Names, read_slots
+from runtime.bridge.coach.understanding.tidy import tidy
 
 NAMES: Final = Names(
     corners=tuple(
@@ -291,3 +292,42 @@ def test_an_answer_names_the_intent_of_its_question() -> None:
     assert intent_of(ask("apex speed in turn 4")) == "corner"
     assert intent_of(ask("what was my top speed")) == "telemetry"
     assert intent_of(ask("asdf qwer")) == "telemetry"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Vmin T4 L3?", "apex speed T4 lap 3?"),
+        ("wher do i brake to early", "where do i brake too early"),
+        ("what the hell is going on in turn 4", "what is going on in turn 4"),
+        ("when am I off the loud pedal", "when am I off the throttle"),
+        ("please", "please"),
+    ],
+)
+def test_slang_fillers_and_misspellings_give_way_to_plain_words(text: str, plain: str) -> None:
+    assert tidy(text, "en") == plain
+
+
+def test_a_slip_of_the_keys_is_understood() -> None:
+    assert ask("what is my consistancy like").needs[0].kind == "lap_spread"
+
+
+def test_the_second_part_of_a_question_is_about_the_same_corner_and_lap() -> None:
+    first, second = ask("turn 5 entry speed best lap and what was my speed at the exit").needs
+    assert (second.slots.corners, second.slots.laps) == (first.slots.corners, first.slots.laps)
+    assert (first.slots.spot, second.slots.spot) == ("entry", "exit")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["I never lift in turn 7, do I", "lap 2 wasn't slow was it", "he swears he was"],
+)
+def test_what_a_driver_asserts_is_a_claim(question: str) -> None:
+    assert read_slots(question, "en", NAMES).claims
+
+
+@pytest.mark.parametrize(
+    "question", ["how do I boil an egg", "who won the football", "what time does the bar open"]
+)
+def test_what_is_not_about_driving_gets_no_fact(question: str) -> None:
+    assert [need.kind for need in ask(question).needs] in ([], ["off_topic"])

@@ -61,12 +61,6 @@ def test_a_missing_channel_fires_no_concept_that_names_it(missing: str, concept:
     assert concept.holds(inputs) is not named
 
 
-def test_ids_and_other_names_are_unique() -> None:
-    names = [name for concept in CONCEPTS for name in (concept.id, *concept.aliases)]
-
-    assert len(names) == len(set(names)) == 9 + 5
-
-
 def test_the_course_has_the_same_concepts_in_the_same_order(root: Path) -> None:
     taught = yaml.safe_load((root / "content" / "concepts.yaml").read_text(encoding="utf-8"))
 

@@ -85,16 +85,6 @@ def test_over_the_grip_is_said_at_once_and_restarts_the_cooldown() -> None:
     assert (early.pace_note != "", late.pace_note != "") == (False, True)
 
 
-def test_a_held_word_about_a_corner_that_was_reached_is_forgotten() -> None:
-    engine = engine_of(small())
-    engine.analyze(FAST._replace(distance_m=300.0), 0.0)
-    held = engine.analyze(FAST._replace(distance_m=450.0), 2.0)
-
-    later = engine.analyze(FAST._replace(distance_m=800.0), 4.0)
-
-    assert (held.pace_note, later.pace_note) == ("", "")
-
-
 def test_a_held_word_is_said_with_the_distance_of_its_moment() -> None:
     slow = FAST._replace(avg_speed_kmh=40.0)
     engine = engine_of(track(corner(1, 500, 540, 600, bz=None)))
@@ -152,20 +142,6 @@ def test_sessions_do_not_hear_each_other() -> None:
     ]
 
     assert [note != "" for note in notes] == [True, True, False, False]
-
-
-def test_what_is_forgotten_may_be_said_again() -> None:
-    engine = engine_of(small())
-    burst = FAST._replace(distance_m=300.0)
-
-    def said() -> bool:
-        return engine.analyze(burst, 0.0).spoken
-
-    assert (said(), said()) == (True, False)
-    engine.forget("s")
-    assert (said(), said()) == (True, False)
-    engine.reset()
-    assert said()
 
 
 def test_only_so_many_sessions_are_remembered() -> None:

@@ -8,13 +8,15 @@ import pytest
 
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Cue
-from runtime.bridge.session.recording import TIMESTAMP, WIDE, LiveFrame
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, LiveFrame, Numbers
 from runtime.bridge.track.model import Corner, DangerZone, Track
 from tests.bridge.cues.coachkit import larkfell
 from tools.drive import Drive, drive
 
-Fault = Literal["rolls", "brakes_early", "crawls"]
+Fault = Literal["rolls", "brakes_early", "crawls", "waits"]
 LAPS = 4
+BOX_M = 0.04 * larkfell().length_m
+"""The car leaves its box so far before start/finish."""
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +26,9 @@ def clean() -> Drive:
 
 def plant(driven: Drive, corner: Corner, fault: Fault) -> list[LiveFrame]:
     """The drive with one fault in one corner on every lap: the same way, driven more slowly."""
-    columns = {name: np.array(driven.frames.columns[name]) for name in WIDE}
+    columns = columns_of(driven)
     length = larkfell().length_m
-    way = columns["distance_m"] + 0.04 * length  # counts from the box
+    way = columns["distance_m"] + BOX_M
     ahead = (corner.entry.distance_m - way + length / 2) % length - length / 2
     inside = (corner.exit.distance_m - corner.entry.distance_m) % length
     bz = corner.brake.before_entry_m if corner.brake else 0.0
@@ -40,13 +42,31 @@ def plant(driven: Drive, corner: Corner, fault: Fault) -> list[LiveFrame]:
     elif fault == "brakes_early":
         columns["throttle_pct"][early], columns["brake_bar"][early] = 0.0, 20.0
         factor[early | slow & (ahead > 0.0)] = 0.75
+    elif fault == "waits":
+        beyond = (corner.apex.distance_m - way + length / 2) % length - length / 2
+        late = (beyond < -10.0) & (beyond > -60.0)
+        columns["throttle_pct"][late] = 25.0
+        factor[late] = 0.95
     else:
         factor[slow & (ahead < 10.0)] = 0.8
+    return slowed(columns, factor)
+
+
+def slowed(columns: dict[str, Numbers], factor: Numbers) -> list[LiveFrame]:
+    """The same way at a share of the speed, as a car sends it that counts its metres."""
     columns["speed_ms"] = columns["speed_ms"] * factor
     steps = np.diff(columns[TIMESTAMP], prepend=columns[TIMESTAMP][0]) / factor
     columns[TIMESTAMP] = np.cumsum(steps)
+    columns["g_lat"] = columns["g_lat"] * factor**2
+    columns["distance_m"] = columns["distance_m"] + BOX_M
+    columns["lat"] = columns["lon"] = np.full(len(factor), np.nan)
     rows = zip(*(columns[name].tolist() for name in WIDE), strict=True)
-    return [LiveFrame("s", "can", dict(zip(WIDE, row, strict=True))) for row in rows]
+    wide = [dict(zip(WIDE, row, strict=True)) for row in rows]
+    return [LiveFrame("s", "ingest", one, device_distance_m=one["distance_m"]) for one in wide]
+
+
+def columns_of(driven: Drive) -> dict[str, Numbers]:
+    return {name: np.array(driven.frames.columns[name]) for name in WIDE}
 
 
 def listen(track: Track, frames: list[LiveFrame]) -> list[tuple[float, Cue]]:
@@ -54,7 +74,7 @@ def listen(track: Track, frames: list[LiveFrame]) -> list[tuple[float, Cue]]:
     engine = CueEngine(lambda _: track)
     heard = []
     for frame in frames:
-        lap = (frame.wide["distance_m"] + 0.04 * track.length_m) / track.length_m
+        lap = frame.wide["distance_m"] / track.length_m
         heard += [(lap, cue) for cue in engine.feed(frame)]
     return heard
 
@@ -66,6 +86,7 @@ def listen(track: Track, frames: list[LiveFrame]) -> list[tuple[float, Cue]]:
         ("rolls", {"full_commitment"}),
         ("brakes_early", {"brake_end_focus", "early_brake_release"}),
         ("crawls", {"early_brake_release"}),
+        ("waits", {"exit_speed"}),
     ],
 )
 def test_a_repeated_fault_is_spoken_of_within_three_laps_before_its_corner(
@@ -91,10 +112,28 @@ def test_a_repeated_fault_is_spoken_of_within_three_laps_before_its_corner(
 
 
 def test_a_driver_without_faults_hears_of_none(clean: Drive) -> None:
-    rows = zip(*(clean.frames.columns[name].tolist() for name in WIDE), strict=True)
-    frames = [LiveFrame("s", "can", dict(zip(WIDE, row, strict=True))) for row in rows]
+    frames = slowed(columns_of(clean), np.ones(len(clean.frames)))
 
     assert [cue.text for _, cue in listen(larkfell(), frames) if cue.priority == 2] == []
+
+
+def test_rain_is_no_habit(clean: Drive) -> None:
+    columns = columns_of(clean)
+    wet = columns["distance_m"] > 2.0 * larkfell().length_m
+    frames = slowed(columns, np.where(wet, 0.9, 1.0))
+
+    assert [cue.text for _, cue in listen(larkfell(), frames) if cue.priority == 2] == []
+
+
+def test_a_recording_that_is_played_again_is_coached_in_the_same_words(clean: Drive) -> None:
+    frames = plant(clean, larkfell().corners[0], "rolls")
+
+    heard = listen(larkfell(), [*frames, *frames])
+
+    half = len(heard) // 2
+    assert [(lap, cue.text) for lap, cue in heard[:half]] == [
+        (lap, cue.text) for lap, cue in heard[half:]
+    ]
 
 
 def test_in_a_danger_zone_nobody_is_told_to_brake_later(clean: Drive) -> None:

@@ -1,12 +1,9 @@
 """The layers of tones, each at its edges."""
 
-import math
-
 import pytest
 
 from runtime.bridge.cues.model import Burst, CueLimits, Tone
 from runtime.bridge.cues.tones import Ahead, Estimate, LapClock, tones
-from tests.bridge.cues.coachkit import NAN
 
 LIMITS = CueLimits()
 NOTHING = Ahead(999.0, 0)
@@ -71,19 +68,6 @@ def test_a_layer_sounds_as_it_should(
 @pytest.mark.parametrize("was", [None, False])
 def test_the_throttle_is_missed_from_the_second_burst_past_the_apex(was: bool | None) -> None:
     assert tones(AFTER, NOTHING, LIMITS, was_past_apex=was) == ()
-
-
-@pytest.mark.parametrize("burst", [SILENT, TRAIL, AFTER, COAST, SILENT._replace(max_combo_g=9.0)])
-@pytest.mark.parametrize(
-    "missing",
-    ["max_combo_g", "max_lateral_g", "max_brake_bar", "avg_throttle_pct", "avg_speed_kmh"],
-)
-def test_what_was_not_measured_sounds_nowhere(burst: Burst, missing: str) -> None:
-    found = tones(Burst(**{**burst._asdict(), missing: NAN}), NEAR, LIMITS, was_past_apex=True)
-
-    assert all(math.isfinite(tone.frequency) for tone in found)
-    usual = {tone.layer for tone in tones(burst, NEAR, LIMITS, was_past_apex=True)}
-    assert {tone.layer for tone in found} <= usual
 
 
 @pytest.mark.parametrize(

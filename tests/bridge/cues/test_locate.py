@@ -64,12 +64,6 @@ def test_where_two_corners_overlap_the_later_one_counts() -> None:
     assert [double.place(p).corner for p in (239.0, 241.0)] == list(double.track.corners)
 
 
-def test_a_lone_corner_comes_again_a_lap_later() -> None:
-    lone = Circuit(track(corner(1, 100, 150, 160), length=300.0))
-
-    assert lone.place(161.0).to_entry == pytest.approx(239.0)
-
-
 def test_a_track_without_corners_has_places_too() -> None:
     place = Circuit(track()).place(100.0)
 
@@ -133,11 +127,6 @@ def test_without_a_fix_the_counter_goes_on_from_the_last_one() -> None:
     assert without_fix(locator, 90.0, counter=9000.0) == pytest.approx(986.56, abs=0.1)
 
 
-def test_without_any_fix_the_counter_counts_from_the_line() -> None:
-    assert without_fix(Locator(larkfell()), 0.0, counter=3700.0) == pytest.approx(86.56)
-    assert Locator(small()).locate(0.0, Report(44.2, -31.5, 2100.0), NAN) == pytest.approx(100.0)
-
-
 def test_a_distance_that_was_reckoned_makes_no_place() -> None:
     locator = Locator(larkfell())
 
@@ -156,13 +145,6 @@ def test_a_distance_that_was_reckoned_goes_on_for_a_short_way(by: str) -> None:
     assert without_fix(locator, 0.2, reckoned=520.0) == pytest.approx(6.56, abs=0.1)
     assert without_fix(locator, 0.3, reckoned=500.0 + RECKONED_M + 1.0) is None
     assert without_fix(locator, 0.4, reckoned=400.0) is None
-
-
-def test_after_a_pause_a_reckoned_distance_tells_nothing() -> None:
-    locator = Locator(larkfell())
-    place_of(locator, 0.0, 100.0, reckoned=500.0)
-
-    assert without_fix(locator, 5.0, reckoned=505.0) is None
 
 
 @pytest.mark.parametrize(
@@ -272,13 +254,6 @@ def test_a_counter_may_begin_within_a_few_laps_and_count_on(first: float) -> Non
         assert off(locator.locate(i / 10, Report(NAN, NAN, counter), NAN), counter) < 0.1
 
 
-def test_a_counter_that_was_not_heard_for_a_while_is_still_believed() -> None:
-    locator = Locator(larkfell())
-    locator.locate(0.0, Report(NAN, NAN, 100.0), NAN)
-
-    assert off(locator.locate(900.0, Report(NAN, NAN, 45_000.0), NAN), 45_000.0) < 0.1
-
-
 def test_an_odometer_goes_on_from_a_fix() -> None:
     locator = Locator(larkfell())
     assert locator.locate(0.0, Report(NAN, NAN, ODOMETER), NAN) is None
@@ -329,15 +304,6 @@ def test_a_fix_that_is_repeated_while_the_car_moves_is_none() -> None:
     assert off(locator.locate(20.1, Report(*fix(1504.0)), 804.0), 1504.0) < 0.1
 
 
-def test_a_counter_goes_on_from_a_fix_that_is_repeated() -> None:
-    locator = Locator(larkfell())
-    held = fix(700.0)
-
-    for t, way, _ in driven(0.1, 30.0):
-        place = locator.locate(t, Report(*held, ODOMETER + way, SPEED), NAN)
-        assert off(place, 700.0 + way) < 0.5
-
-
 @pytest.mark.parametrize(("speed", "known"), [(0.0, True), (NAN, True), (SPEED, False)])
 def test_without_any_distance_a_repeated_fix_counts_while_the_car_may_stand(
     speed: float, *, known: bool
@@ -348,16 +314,6 @@ def test_without_any_distance_a_repeated_fix_counts_while_the_car_may_stand(
 
     assert off(places[int(FROZEN_S * 10) - 1], 700.0) < 0.1
     assert (places[-1] is not None) is known
-
-
-def test_a_fix_off_the_line_that_is_repeated_makes_no_place() -> None:
-    locator = Locator(larkfell())
-    locator.locate(0.0, Report(*fix(700.0)), 500.0)
-    beside = fix(704.0, 90.0)
-
-    places = [locator.locate(i / 10, Report(*beside), 500.0 + 4.0 * i) for i in range(1, 30)]
-
-    assert places == [None] * 29
 
 
 def test_a_car_whose_receiver_is_frozen_is_lost_and_one_with_an_odometer_alone_too() -> None:

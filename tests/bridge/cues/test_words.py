@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.cues.advice import make_occasion, read_inputs, words_that_fit
+from runtime.bridge.cues.advice import make_occasion, read_inputs
 from runtime.bridge.cues.circuit import Circuit
 from runtime.bridge.cues.concepts import CONCEPTS, Inputs
 from runtime.bridge.cues.model import Burst, Level
@@ -16,7 +16,7 @@ from runtime.bridge.cues.phrases import (
     grip_note,
     phrase,
     rule_phrase,
-    too_fast,
+    zone_note,
 )
 from runtime.bridge.track.model import Marker
 from tests.bridge.cues.coachkit import NAN, QUIET, circuit, corner, larkfell, track
@@ -187,24 +187,6 @@ def test_what_matters_most_is_said_where_time_is_short(most: int, expected: str)
     assert phrase(told, "intermediate", most) == expected
 
 
-@pytest.mark.parametrize(
-    ("v", "to_entry", "bz", "expected"),
-    [
-        (160.0, 120.0, 0.0, 4),  # 44.4 m/s: four words need 120 m
-        (160.0, 240.0, 120.0, 4),
-        (160.0, 118.0, 0.0, 3),
-        (190.0, 100.0, 130.0, 0),
-        (50.0, 250.0, 0.0, 20),
-        (0.0, 10.0, 50.0, 20),
-        (NAN, 10.0, 50.0, 20),
-    ],
-)
-def test_words_fit_into_the_time_that_is_left(
-    v: float, to_entry: float, bz: float, expected: int
-) -> None:
-    assert words_that_fit(QUIET._replace(v=v, to_entry=to_entry, bz=bz)) == expected
-
-
 def test_a_landmark_is_called_as_it_is_written_only_where_it_bears_a_name() -> None:
     marks = [
         Marker("a", "brake_ref", "Pine Cone", 420.0, "Pine"),
@@ -292,7 +274,7 @@ def test_warnings_are_short(level: Level) -> None:
     (zone,) = circuit().zones
 
     texts = [
-        too_fast(zone, 62.0, level),
+        zone_note(zone, 62.0, level).text,
         grip_note(level).text,
         *(one.text for one in TONES.values()),
     ]

@@ -1,17 +1,19 @@
 """Whether something was so that the driver says: right, or put right with the numbers."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.quantities import known_corners, passes_in
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
-from runtime.bridge.coach.facts.judgements import SMALL_S
+from runtime.bridge.coach.facts import reviews
+from runtime.bridge.coach.facts.judgements import SMALL_S, tell_judge
 from runtime.bridge.coach.facts.losses import best_passes, losses_between, usual_passes
 from runtime.bridge.coach.facts.measures import (
     APART,
-    FALLS,
     ORDERED,
+    RISES,
     UNITS,
     Spread,
     beside,
@@ -25,13 +27,17 @@ from runtime.bridge.coach.facts.measures import (
     spread,
     tell_measure,
 )
-from runtime.bridge.coach.need import Slots
+from runtime.bridge.coach.need import Lap, Order, Slots
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.definitions import FULL_PCT
 
 _NONE: Final[Mapping[str, float]] = {"coasting": 0.3, "corrections": 0.5, "brake_time": 0.05}
 """Up to so much counts as none, over a lap or in a corner."""
 _BRAKING: Final = ("brake_point", "brake_pressure", "brake_time")
+_PLACES: Final = ("brake_point", "brake_release", "throttle_point", "speed")
+"""What is meant to be the same on every lap."""
+_LAPS: Final[Mapping[Lap, Order]] = {"best": "least", "slowest": "most"}
+"""Which end of the lap times a lap has that is named so."""
 _FEW: Final = 4
 """More laps than that are counted, not named."""
 
@@ -44,6 +50,9 @@ def tell_claim(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
     if quantity == "time" and where and passes_in(drive, where) and not laps:
         return _check_loss(scene, slots, drive, where)
     plain = not (ordered or slots.amounts or rivals)
+    if plain and slots.order == "each" and quantity in _PLACES:
+        same = spread(drive, quantity, where, slots.spot)
+        return (_check_same(scene, slots, same),) if same else tell_measure(scene, slots, drive)
     if plain and quantity in ("throttle", "full_throttle") and passes_in(drive, where):
         quantity = "throttle"
     elif plain and quantity in _BRAKING:
@@ -60,14 +69,37 @@ def tell_claim(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
         own, other = (s.find(s.top(high=False)) if best else s.usual for s in (found, theirs))
         pair = {"pair": "best" if best else "usual", "first": scene.driver, "other": rivals[0][0]}
         return (_compare(scene, slots, found, (own, other), pair),)
+    ranks = [_LAPS[lap] for lap in slots.laps if lap in _LAPS]
+    if quantity == "time" and where is None and ranks and (numbers := _numbers_in(slots)):
+        return (_check_rank(scene, replace(slots, order=ranks[0]), found, numbers),)
     if len(laps) == 2 and ordered:
         pair = {"pair": "laps", "first": str(laps[0]), "other": str(laps[1])}
         return (_compare(scene, slots, found, (found.find(laps[0]), found.find(laps[1])), pair),)
     if any(amount.unit == found.unit for amount in slots.amounts):
+        if found.corner and slots.order in ("early", "late"):  # so much too early, not so far off
+            return tell_judge(scene, replace(slots, quantity=quantity), drive)
         return (_check_amount(scene, slots, found, laps),)
     if ordered and (laps or found.corner):
         return (_check_rank(scene, slots, found, laps),)
     return tell_measure(scene, slots, drive)
+
+
+def _numbers_in(slots: Slots) -> list[int]:
+    """The laps that are named by number."""
+    return [lap for lap in slots.laps if isinstance(lap, int)]
+
+
+def _check_same(scene: Scene, slots: Slots, found: Spread) -> Fact:
+    """Whether a place or a speed was the same on every lap, as far as that can be told."""
+    top, bottom = found.top(), found.top(high=False)
+    most, least = found.values[top], found.values[bottom]
+    width = most.number - least.number
+    side, (usual, most, least) = beside(found.quantity, found.usual, most, least)
+    told: dict[str, Cell] = {**label(found), "side": side, "usual": usual}
+    told |= {"verdict": _verdict(slots, right=width < 2 * APART[found.unit])}
+    told |= {"most": most, "lap": top, "least": least, "other_lap": bottom}
+    told |= {"width": Value(width, UNITS[found.quantity]), "count": len(found.values)}
+    return fact(scene, "claim-same", told, found.where, (top, bottom))
 
 
 def _verdict(slots: Slots, *, right: bool) -> Term:
@@ -168,8 +200,10 @@ def _check_loss(scene: Scene, slots: Slots, drive: Drive, where: str) -> tuple[F
         return tell_measure(scene, slots, drive)
     loss = losses[ranked.index(where)].seconds
     so = loss < -SMALL_S if name else loss <= losses[-1].seconds + SMALL_S
-    if slots.order in FALLS:
+    if slots.order in RISES:  # more time
         so = loss > SMALL_S if name else ranked[0] == where
+    elif slots.order not in ORDERED:
+        so = loss > SMALL_S
     sign = "lost" if loss > SMALL_S else "gained" if loss < -SMALL_S else "level"
     told: dict[str, Cell] = {"verdict": _verdict(slots, right=so), "where": Corner(where)}
     told |= {"loss": Value(abs(loss), "s"), "sign": sign, "other": name}
@@ -180,4 +214,17 @@ def _check_loss(scene: Scene, slots: Slots, drive: Drive, where: str) -> tuple[F
     return (fact(scene, "claim-loss", told, where, other=name, gain_s=gain),)
 
 
-TELLERS: Final[Tellers] = {"claim": on_drive(tell_claim, default="time")}
+_CHECKED: Final = on_drive(tell_claim, default="time")
+
+
+def _check(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
+    """Where neither a quantity nor an order is named, that a corner was good; of what is denied or
+    said of every lap without a quantity nothing is known but how the corner went."""
+    if slots.quantity is None and slots.order is None and slots.corners:
+        if slots.negated or slots.all_laps:
+            return reviews.TELLERS["corner_review"](scene, slots)
+        slots = replace(slots, order="most")
+    return _CHECKED(scene, slots)
+
+
+TELLERS: Final[Tellers] = {"claim": _check}

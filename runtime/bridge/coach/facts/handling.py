@@ -21,7 +21,12 @@ from runtime.bridge.analysis.quantities import (
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
 from runtime.bridge.coach.facts.general import no_corners, not_recorded
 from runtime.bridge.coach.facts.judgements import FEW_LAPS
-from runtime.bridge.coach.facts.losses import losses_between, passes_of_lap, usual_passes
+from runtime.bridge.coach.facts.losses import (
+    USUAL_LAPS,
+    losses_between,
+    passes_of_lap,
+    usual_passes,
+)
 from runtime.bridge.coach.facts.measures import (
     APART,
     UNITS,
@@ -35,7 +40,7 @@ from runtime.bridge.coach.facts.measures import (
 )
 from runtime.bridge.coach.need import Slots
 from runtime.bridge.coach.scene import Scene, Tellers
-from runtime.bridge.session.definitions import BRAKING_BAR, is_on_brake, is_recorded
+from runtime.bridge.session.definitions import BRAKING_BAR, CLOSED_PCT, is_on_brake, is_recorded
 from runtime.bridge.session.stats import deviation
 from runtime.bridge.session.units import KMH
 
@@ -193,8 +198,11 @@ class _Moment(NamedTuple):
 
 
 def _read(drive: Drive, one: Pass) -> _Moment:
+    usual = len(drive.counted) >= USUAL_LAPS and one == _usual(drive)[one.corner]
     steering, lateral_g, speed, throttle, pick_up = (
-        found.values[one.lap].number if found and one.lap in found.values else None
+        (found.usual if usual else found.values[one.lap]).number
+        if found and (usual or one.lap in found.values)
+        else None
         for found in (
             spread(drive, "steering", one.corner, None),
             spread(drive, "lateral_g", one.corner, None),
@@ -233,7 +241,9 @@ def _shows(scene: Scene, drive: Drive, one: Pass, which: str, driver: str = "") 
     values |= _values("deg", steering=seen.steering, opposite=seen.opposite)
     values |= {**_values("g", lateral=seen.lateral_g), **_values("km/h", speed=seen.speed)}
     values |= _values("%", throttle=seen.throttle)
-    values["gas"] = "no" if seen.throttle is None else "held" if seen.pick_up is None else "yes"
+    values["gas"] = "no" if seen.throttle is None else "yes"
+    if seen.pick_up is None and seen.throttle is not None:
+        values["gas"] = "held" if seen.throttle > CLOSED_PCT else "down"
     return fact(scene, "balance-pass", values, one.corner, (one.lap,), other=driver)
 
 

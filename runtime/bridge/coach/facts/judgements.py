@@ -12,6 +12,7 @@ from runtime.bridge.coach.facts.losses import (
     best_passes,
     losses_between,
     passes_of_lap,
+    stand_in,
     usual_passes,
 )
 from runtime.bridge.coach.facts.measures import (
@@ -65,7 +66,7 @@ def tell_judge(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
     """Whether a quantity is so at the places named; else in which corners."""
     quantity, places = slots.quantity or "speed", places_of(drive, slots)
     laps = list_laps(drive, slots)
-    lap = laps[0] if laps else 0
+    lap = laps[0] if laps else stand_in(drive)
     everywhere = places == (None,) and (quantity in CORNERS_ONLY or slots.spot not in (None, "lap"))
     if everywhere:
         places = tuple(corner.name for corner in known_corners(drive))
@@ -246,5 +247,5 @@ def _varies(scene: Scene, corner: str, slots: Slots, drive: Drive) -> Fact:
 
 TELLERS: Final[Tellers] = {
     "measure_judge": on_drive(tell_judge, default="speed"),
-    "corner_spread": on_drive(tell_spread, default="time"),
+    "corner_spread": on_drive(tell_spread, default="time", best=False),
 }

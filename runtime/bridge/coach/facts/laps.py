@@ -9,6 +9,9 @@ from runtime.bridge.analysis.laps import ideal_lap, sector_table
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Value
 from runtime.bridge.coach.facts import sectors
 from runtime.bridge.coach.facts.drivers import compare_with, duel
+from runtime.bridge.coach.facts.general import not_recorded
+from runtime.bridge.coach.facts.losses import USUAL_LAPS
+from runtime.bridge.coach.facts.measures import label, spread
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
     LISTED,
@@ -28,7 +31,7 @@ from runtime.bridge.coach.facts.view import (
     teller,
     usual_s,
 )
-from runtime.bridge.coach.need import LapWord, NeedKind
+from runtime.bridge.coach.need import LapWord, NeedKind, Quantity
 from runtime.bridge.coach.scene import Tellers
 from runtime.bridge.session.laps import Segment
 
@@ -206,8 +209,30 @@ def _tell_luck(view: View) -> Facts:
     return tuple(facts)
 
 
+def _tell_change(view: View, quantity: Quantity) -> Facts:
+    """How a quantity changed from the first laps to the last; of the brakes the deceleration,
+    too."""
+    wanted: tuple[Quantity, ...] = (quantity,)
+    wanted += ("brake_g",) if quantity == "brake_pressure" else ()
+    where, facts = next(iter(view.slots.corners), None), []
+    for each in wanted:
+        found = spread(view.drive, each, where, None)
+        if found is None or len(found.values) < ENOUGH:
+            continue
+        third, numbers = max(len(found.values) // 3, 2), sorted(found.values)
+        pairs = (numbers[:third], numbers[-third:])
+        early, late = (
+            Value(median(found.values[n].number for n in some), found.unit) for some in pairs
+        )
+        values = {**label(found), "early": early, "late": late, "number": third}
+        facts.append(view.fact("trend-quantity", values, numbers))
+    return tuple(facts) or (not_recorded(quantity),)
+
+
 def _tell_trend(view: View) -> Facts:
-    pool = view.asked
+    pool, quantity = view.asked, view.slots.quantity
+    if quantity is not None and quantity != "time" and len(pool) >= ENOUGH:
+        return _tell_change(view, quantity)
     if len(pool) < ENOUGH:
         return (view.fact("trend-few", {"count": len(pool)}, pool), *_tell_list(view)[:1])
     numbers, times = [float(n) for n in numbers_of(pool)], [lap.duration_s for lap in pool]
@@ -256,8 +281,8 @@ def _tell_compare(view: View) -> Facts:
 
 
 def _tell_explain(view: View) -> Facts:
-    if len(view.counted) < 2:
-        return _only_lap(view)
+    if len(view.counted) < USUAL_LAPS:
+        return _tell_compare(view)
     laps = view.named[:2] or (slowest_of(view.pool),)
     return tuple(fact for lap in laps for fact in _explain(view, lap, 3 - len(laps)))
 

@@ -13,6 +13,8 @@ from runtime.bridge.session.definitions import find_missing, is_coasting
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH
 
+USUAL_LAPS: Final = 3
+"""From so many on one of them is usual."""
 STEP_M: Final = 1.0
 EXIT_M: Final = 50.0
 """So far behind the other's apex zone the own smallest speed is looked for."""
@@ -85,9 +87,17 @@ def usual_passes(drive: Drive) -> dict[str, Pass]:
     return {name: _usual(ranked) for name, ranked in _ranked(drive).items()}
 
 
+def stand_in(drive: Drive) -> int:
+    """The lap that is looked at where fewer than three make no usual one: the slower of two, the
+    only one; 0 where there is a usual one."""
+    if len(drive.counted) >= USUAL_LAPS:
+        return 0
+    return max(drive.counted, key=lambda lap: (lap is not drive.best, lap.duration_s)).number or 0
+
+
 def _usual(ranked: Sequence[Pass]) -> Pass:
     usual = ranked[len(ranked) // 2]
-    if len(ranked) < 3:
+    if len(ranked) < USUAL_LAPS:
         return usual
     columns = {name: [getattr(each, name) for each in ranked] for name in FIGURES}
     known = {name: [v for v in row if v is not None] for name, row in columns.items()}

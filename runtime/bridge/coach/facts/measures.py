@@ -21,12 +21,14 @@ from runtime.bridge.analysis.quantities import (
     straight_beside,
 )
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
+from runtime.bridge.coach.facts import reviews
 from runtime.bridge.coach.facts.general import (
     correct_strange,
     need_outing,
     no_corners,
     not_recorded,
 )
+from runtime.bridge.coach.facts.losses import USUAL_LAPS, stand_in
 from runtime.bridge.coach.facts.view import pick_lap
 from runtime.bridge.coach.need import Order, Quantity, Slots, Spot, Strange
 from runtime.bridge.coach.scene import Scene, Teller, Tellers
@@ -79,6 +81,16 @@ RISES: Final[tuple[Order, ...]] = ("most", "high", "more")
 FALLS: Final[tuple[Order, ...]] = ("least", "low", "fewer")
 ORDERED: Final[tuple[Order, ...]] = (*RISES, *FALLS, "early", "late")
 """With these one end of the values is asked for."""
+_OTHER_END: Final[Mapping[Order, Order]] = {
+    "most": "least",
+    "high": "low",
+    "more": "fewer",
+    "least": "most",
+    "low": "high",
+    "fewer": "more",
+    "worst": "most",
+}
+_GOOD_IF_MORE: Final = ("speed", "throttle", "full_throttle", "accel_g", "lateral_g", "total_g")
 CORNER_SPOTS: Final = ("entry", "apex", "exit")
 Tell: TypeAlias = Callable[[Scene, Slots, Drive], tuple[Fact, ...]]
 
@@ -143,22 +155,37 @@ def spread(drive: Drive, quantity: Quantity, where: str | None, spot: Spot | Non
     return Spread(drive, quantity, where, spot, values) if values else None
 
 
-def on_drive(tell: Tell, *needed: Quantity, default: Quantity | None = None) -> Teller:
+def on_drive(
+    tell: Tell, *needed: Quantity, default: Quantity | None = None, best: bool = True
+) -> Teller:
     """A teller that first says what was not recorded, and what is named and does not exist.
 
     What is asked for without a quantity is the *default*, at a spot the speed; *needed* are the
-    quantities of the domain.
+    quantities of the domain. *best*: whether "most" may mean the best of what is not named.
     """
 
     def answer(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
-        usual = default if slots.spot in (None, "lap") else "speed"
-        asked = replace(slots, quantity=slots.quantity or usual) if default else slots
+        asked = complete(slots, default, best=best) if default else slots
         quantities = (*needed, asked.quantity) if default and asked.quantity else needed
         if (facts := check(scene, asked, quantities)) or scene.outing is None:
             return facts
         return tell(scene, asked, scene.outing.drive)[:4]
 
     return answer
+
+
+def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
+    """With a quantity, and an end of its values for "worst"; where none is named the best time is
+    the shortest."""
+    order, quantity = slots.order, slots.quantity
+    if quantity is None:
+        quantity = default if slots.spot in (None, "lap") else "speed"
+        if best and quantity == "time" and order is not None:
+            order = _OTHER_END.get(order, order)
+    if order == "worst":
+        order = "least" if quantity in _GOOD_IF_MORE else "most"
+    peak = quantity == "brake_pressure" and order == "most"  # which is before the entry
+    return replace(slots, quantity=quantity, order=order, spot=None if peak else slots.spot)
 
 
 def check(scene: Scene, slots: Slots, quantities: Sequence[Quantity]) -> tuple[Fact, ...]:
@@ -216,7 +243,7 @@ def fact(
 
 
 def label(found: Spread) -> dict[str, Cell]:
-    """The words for what is measured: ``where``, ``what`` and ``at``."""
+    """The words for what is measured: ``where``, ``what`` and ``at``; ``few``: no usual lap."""
     _, quantity, where, spot, _ = found
     corner, what = found.corner, str(quantity)
     at = spot if corner and spot in CORNER_SPOTS and quantity in AT_SPOTS else None
@@ -225,16 +252,20 @@ def label(found: Spread) -> dict[str, Cell]:
         what = "throttle_least" if what == "throttle_corner" and not at else what
         at = "apex" if what == "speed_corner" and not at else at
     place: Cell = Corner(where or "") if corner else where or Term("where", "lap")
-    return {"where": place, "what": Term("measured", what), "at": Term("at", at or "none")}
+    few = "yes" if len(found.drive.counted) < USUAL_LAPS else "no"
+    told: dict[str, Cell] = {"what": Term("measured", what), "at": Term("at", at or "none")}
+    return {"where": place, **told, "few": few}
 
 
 def beside(quantity: str, *values: Value) -> tuple[Term, tuple[Value, ...]]:
-    """On which side of the entry or the apex metres lie, by the first, and all as seen from it."""
+    """On which side of the entry or the apex metres lie, by the first, and all as seen from it:
+    on the other side they are less than nothing, which is said."""
     if quantity not in _SIDES:
         return Term("side", "none"), values
     behind = values[0].number < 0
     turned = tuple(Value(-v.number if behind else v.number, v.unit) for v in values)
-    return Term("side", _SIDES[quantity][behind]), turned
+    mixed = "-mixed" if any(v.number < 0 for v in turned) else ""
+    return Term("side", _SIDES[quantity][behind] + mixed), turned
 
 
 def is_high(quantity: Quantity, order: Order | None) -> bool:
@@ -277,6 +308,10 @@ def tell_measure(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
             told += [_against(scene, found, slots, *rival) for rival in rivals[:2]]
         else:
             told.append(tell_laps(scene, found, slots))
+    if quantity == "time" and len(slots.corners) == 1 and places == slots.corners:
+        view = reviews.compare(scene, slots)
+        lost = [loss for loss in view.asked if loss.seconds >= reviews.WORTH_S]
+        told += [view.fact("loss-with-straight", loss) for loss in lost]
     straight = find_straight(drive, places[0])
     bend = corner_before(drive, straight) if straight and quantity == "speed" and rivals else None
     if bend and (found := spread(drive, "speed", bend, "exit")):
@@ -356,10 +391,14 @@ def tell_rank(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
     ranked = replace(slots, order=order, laps=(), all_laps=False, without=())
     if len(slots.corners) == 1 or slots.straights:
         return tell_measure(scene, ranked, drive)
+    if spot in ("straight", "lap") and not slots.corners and quantity not in CORNERS_ONLY:
+        return tell_measure(scene, ranked, drive)
+    if quantity == "time" and not slots.corners and known_corners(drive):
+        return reviews.TELLERS["loss_rank"](scene, slots)  # not which corner is the longest
     high = is_high(quantity, order)
     names = slots.corners or tuple(corner.name for corner in known_corners(drive))
     laps = list_laps(drive, slots)
-    lap = laps[0] if len(laps) == 1 else 0
+    lap = laps[0] if len(laps) == 1 else (stand_in(drive) and drive.best.number) or 0
     spreads = [each for name in names if (each := spread(drive, quantity, name, spot))]
     spreads.sort(key=lambda each: each.find(lap).number, reverse=high)
     lead: tuple[Fact, ...] = ()
@@ -385,5 +424,5 @@ def tell_rank(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
 
 TELLERS: Final[Tellers] = {
     "measure": on_drive(tell_measure, default="time"),
-    "measure_rank": on_drive(tell_rank, default="time"),
+    "measure_rank": on_drive(tell_rank, default="speed"),
 }

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import dangers
+from runtime.bridge.analysis.grading import dangers, zones_at
 from runtime.bridge.analysis.passes import difference, passes_of
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
 from runtime.bridge.coach.facts.general import (
@@ -21,6 +21,7 @@ from runtime.bridge.coach.facts.losses import (
     best_passes,
     losses_between,
     passes_of_lap,
+    stand_in,
     stretch_times,
     usual_passes,
 )
@@ -46,6 +47,10 @@ STEP_M: Final = 5.0
 TOP: Final = 3
 PARTS: Final = ("entry", "apex", "exit")
 NO_SLOTS: Final = Slots()
+MOMENT: Final = 1.4
+"""Who lacks more of the other's speed had a moment there: no habit that is mended by speed."""
+LEAVING: Final = frozenset({"late_throttle", "slow_exit"})
+"""Causes whose remedy asks for more speed behind the apex only."""
 CALM: Final = frozenset({"late_brake", "coasting"})
 """Causes whose remedy asks for no more speed: the only ones to mend where mistakes are punished."""
 ACTIONS: Final[Mapping[str, tuple[str, str]]] = {
@@ -179,12 +184,12 @@ def compare(scene: Scene, slots: Slots = NO_SLOTS) -> View:
         return View(scene, slots, drive, ())
     best = drive.best.number or 0
     picked = [pick_lap(drive.counted, lap) for lap in slots.laps if lap != "each"]
-    lap = next((each.number or 0 for each in picked if each is not None), 0)
+    lap = next((each.number or 0 for each in picked if each is not None), stand_in(drive))
     named = next((name for name in slots.drivers if name in scene.rivals), "")
     alone = len(drive.counted) < 2
     other = named or (next(iter(scene.rivals), "") if alone else "")
     if other:
-        rival, lap = scene.rivals[other].drive, lap or best
+        rival, lap = scene.rivals[other].drive, lap if picked else best
         its = passes_of_lap(rival, rival.best.number or 0)
         losses = losses_between(passes_of_lap(drive, lap), its, drive, rival)
         return View(scene, slots, drive, losses, "driver", other, lap)
@@ -481,13 +486,16 @@ def _spreads(drive: Drive) -> dict[str, float]:
 def advise(view: View, loss: Loss) -> Fact:
     """What to do about a loss: the action, the figure that was reached already, and its worth.
 
-    Where a danger zone lies nobody is asked for more speed: another cause, or the usual pass.
+    Where a danger zone lies nobody is asked for more speed: another cause, or the usual pass; for
+    an earlier throttle only where all of the zone is passed before the apex.
     """
     zone = dangers(view.drive).get(loss.corner)
     causes = [key for key, _ in loss.causes if _figures(loss, key) is not None]
     cause = "match" if loss.seconds >= WORTH_S else "none"
     if zone is not None:
-        causes, cause = [key for key in causes if key in CALM], "steady"
+        safe = is_free(view.drive, loss.corner)
+        causes = [key for key in causes if key in CALM or (safe and key in LEAVING)]
+        cause = "steady"
     cause = next(iter(causes), cause)
     action, concept = ACTIONS[cause]
     now, aim = _figures(loss, cause) or (Value(0.0, ""), Value(0.0, ""))
@@ -503,11 +511,19 @@ def advise(view: View, loss: Loss) -> Fact:
     return replace(view.fact("advice", loss, **values), concept=concept)
 
 
+def is_free(drive: Drive, corner: str) -> bool:
+    """Whether no danger zone lies from the apex of a corner on."""
+    spots = next(each for each in drive.corners if each.name == corner)
+    return not zones_at(replace(spots, entry=spots.apex), drive.track, before_m=0.0)
+
+
 def _figures(loss: Loss, cause: str) -> tuple[Value, Value] | None:
     """What was and what is to be reached; None where a figure is not known or asks for nothing."""
     name, unit = FIGURES.get(cause, ("", ""))
     now, aim = (getattr(side, name, None) for side in (loss.own, loss.other))
     if now is None or aim is None or now == aim or (now > aim) != (cause in LESS):
+        return None
+    if unit == "km/h" and aim > MOMENT * now:
         return None
     return Value(now, unit), Value(aim, unit)
 

@@ -9,6 +9,8 @@ from runtime.bridge.analysis.laps import ideal_lap, sector_table
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
 from runtime.bridge.coach.facts.general import no_circuit
+from runtime.bridge.coach.facts.losses import USUAL_LAPS
+from runtime.bridge.coach.facts.measures import FALLS, RISES
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
     SHOWN_S,
@@ -136,7 +138,9 @@ def _tell_rank(view: View) -> Facts:
         facts.append(fact)
     if not facts:
         return (view.fact("sector-unknown", {}),)
-    return tuple(facts[::-1] if view.slots.order in ("least", "low", "fewer") else facts)
+    order, losing = view.slots.order, view.slots.quantity == "time"
+    strongest = order in (FALLS if losing else RISES)  # the best one, or where least is lost
+    return tuple(facts[::-1] if strongest else facts)
 
 
 def _tell_explain(view: View) -> Facts:
@@ -293,6 +297,8 @@ def _tell_goal(view: View) -> Facts:
     if not targets or targets[0] >= best.duration_s:
         goal = lap_time(best.duration_s - max((found.sectors.gain_s or 0.0) / 2, STEP_S))
         facts.append(view.fact("goal-lap", {**values, "goal": goal}, [best]))
+    if len(view.counted) < USUAL_LAPS:
+        return tuple(facts)
     facts += _usual_to_best(view)
     losses = view.losses(view.usual_passes, view.best_passes)[:1]
     return (*facts, *(view.loss("goal-corner", each, best, "best_lap") for each in losses))

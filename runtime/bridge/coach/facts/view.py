@@ -207,7 +207,7 @@ def lap_time(seconds: float) -> Value:
 
 def span(seconds: float) -> Value:
     """A time of less than a minute or two."""
-    return Value(round(seconds, 3), "s")
+    return Value(seconds, "s")
 
 
 def gap(seconds: float) -> Value:

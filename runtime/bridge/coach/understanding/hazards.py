@@ -5,20 +5,19 @@ where it has one of the phrases of ``says`` and none of ``unless``. What is said
 message ``hazard-<key>``.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from runtime.bridge.coach.need import Language
 from runtime.bridge.coach.understanding.language import WORDS, weigh_languages
 from runtime.bridge.coach.understanding.phrases import (
-    Pattern,
-    compile_phrases,
+    PhraseBook,
     read_classes,
     read_yaml,
     split_sentences,
 )
+from runtime.bridge.coach.understanding.signs import load_signs
 
 FOLDER: Final = Path(__file__).parent / "hazards"
 KEYS: Final = (
@@ -54,51 +53,45 @@ KEYS: Final = (
     "flat_out_dare",
     "fear",
     "fit_to_go",
+    "unsure",
 )
 """The gravest first: where a question speaks of two, the first is answered."""
-GOES_ON: Final = frozenset({"brakes", "near_miss", "rain", "flat_out_dare", "fear"})
+UNLESS: Final = "unless"
+GOES_ON: Final = frozenset({"crash", "brakes", "near_miss", "rain", "flat_out_dare", "fear"})
 """Hazards after which a fact may follow."""
-
-
-class Rule(NamedTuple):
-    """When a language speaks of a danger."""
-
-    says: Pattern
-    unless: Pattern | None
-
-    def fits(self, sentence: str) -> bool:
-        """Whether a sentence speaks of it."""
-        spoken = self.says.search(sentence) is not None
-        return spoken and (self.unless is None or self.unless.search(sentence) is None)
 
 
 def find_hazard(text: str) -> str | None:
     """The key of the danger that a question speaks of, in any language; None: none."""
     sentences, weights = split_sentences(text), weigh_languages(text)
     likely = max(weights.values()) - 1  # where few words tell it, more languages are looked at
-    rules = [_read_rules(language) for language in WORDS if weights[language] >= likely]
-    return next(
-        (
-            key
-            for key in KEYS
-            for of_language in rules
-            if any(of_language[key].fits(sentence) for sentence in sentences)
-        ),
-        None,
-    )
+    languages = [language for language in WORDS if weights[language] >= likely]
+    for find in (_find_by_rules, _find_by_signs):
+        found = {
+            key for each in languages for sentence in sentences for key in find(each, sentence)
+        }
+        if found:
+            return min(found, key=KEYS.index)
+    return None
+
+
+def _find_by_rules(language: Language, sentence: str) -> set[str]:
+    found = _read_rules(language).find(sentence)
+    return {key for key in KEYS if key in found and f"{key} {UNLESS}" not in found}
+
+
+def _find_by_signs(language: Language, sentence: str) -> set[str]:
+    return load_signs(language).find(sentence)
 
 
 @cache
-def _read_rules(language: Language) -> Mapping[str, Rule]:
-    """The rules of a language, read once; every language has every hazard."""
+def _read_rules(language: Language) -> PhraseBook:
+    """The rules of a language, read once; every language has every hazard but the last."""
     data = read_yaml(FOLDER / f"{language}.yaml")
-    classes, written = read_classes(data["words"]), data["hazards"]
-    if written.keys() != set(KEYS):
+    book, written = PhraseBook(read_classes(data["words"])), data["hazards"]
+    if written.keys() != {*KEYS} - {"unsure"}:
         raise ValueError(f"{language}: missing or unknown: {written.keys() ^ set(KEYS)}")
-    return {
-        key: Rule(
-            compile_phrases(rule["says"], classes),
-            compile_phrases(rule["unless"], classes) if "unless" in rule else None,
-        )
-        for key, rule in written.items()
-    }
+    for key, rule in written.items():
+        book.add(key, rule["says"])
+        book.add(f"{key} {UNLESS}", rule.get("unless", ()))
+    return book

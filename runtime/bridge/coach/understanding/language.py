@@ -1,10 +1,14 @@
-"""The language of a question, by its small words."""
+"""The language of a question, by its words and by the letters in them."""
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from math import log
 from typing import Final
 
 from runtime.bridge.coach.need import Language
+from runtime.bridge.coach.understanding.classify import fold, read_examples
 
 WORDS: Final[Mapping[Language, frozenset[str]]] = {
     "en": frozenset(
@@ -20,7 +24,8 @@ WORDS: Final[Mapping[Language, frozenset[str]]] = {
         " warum wieso wann wer welche welcher welchen welches wieviel mit von vom zu zum zur im"
         " am auf aus bei für vor nach über noch mal so auch schon man mein meine meiner meinen"
         " kann soll muss darf da doch denn runde runden kurve kurven bitte heute gegen schneller"
-        " langsamer bremse gas rundenzeit haarnadel beste schnellste letzte".split()
+        " langsamer bremse gas rundenzeit haarnadel beste schnellste letzte"
+        " vielmal vielmals danke".split()
     ),
     "fr": frozenset(
         "le la les l un une des du de d au aux je j tu il elle on nous vous ils est sont était"
@@ -38,19 +43,34 @@ WORDS: Final[Mapping[Language, frozenset[str]]] = {
     ),
 }
 """Small words, and the words of the track that tell a language; some are of two."""
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_APOSTROPHES: Final = "'\u2019"
+_WORD: Final = re.compile(rf"[^\W\d_][{_APOSTROPHES}](?=[^\W\d_])|[^\W\d_]+")
 _CONTRACTED: Final = re.compile(r"['\u2019](?=(?:t|s|m|re|ve|ll)\b)")
 _LETTERS: Final[Mapping[Language, str]] = {"de": "äöüß", "fr": "àâçèêëîïôœù", "es": "ñ¿¡íóúá"}
+SHARED: Final = frozenset(
+    "lap laps turn best fastest top topspeed speed vmax min max apex delta trail braking coasting"
+    " coast exit entry grip stint setup feedback ok okay coach out in gap pace racing brake point"
+    " t c b g km h kmh kph bar gps abs rpm sql debrief briefing".split()
+)
+"""Words of the track, and letters, that drivers of all languages say: they tell none."""
+_MASK: Final = re.compile(r"\b(?:corner|lap|time|driver|sector|straight|amount)x\b")
+SURE: Final = 2.0
+"""By how much a language must be likelier than that of the last question (or English), as the
+logarithm of a ratio, to be taken."""
+WORD_WEIGHT: Final = 1.5
+SMALL_WORDS: Final = 4
+"""As how many times in the examples a small word counts."""
+MOST: Final = 3.0
+"""The most that a word, or part of one, can say for a language."""
 
 
 def find_language(text: str, last: Language | None) -> Language:
     """The language of *text*; where its words do not tell, that of *last*, else English."""
-    scores = weigh_languages(text)
-    best = max(scores, key=lambda language: (scores[language], language == last))
-    rest = max(score for language, score in scores.items() if language != best)
-    least = 1 if last is None else 2
-    sure = scores[best] >= least and scores[best] > rest
-    return best if sure else last or "en"
+    usual = last or "en"
+    scores = _measure(text)
+    best = max(scores, key=lambda language: (scores[language], language == usual))
+    least = SURE if last is None else SURE * 2.5
+    return best if scores[best] > scores[usual] + least else usual
 
 
 def weigh_languages(text: str) -> dict[Language, int]:
@@ -62,3 +82,55 @@ def weigh_languages(text: str) -> dict[Language, int]:
         + sum(letter in plain for letter in _LETTERS.get(language, ""))
         for language, known in WORDS.items()
     }
+
+
+def _measure(text: str) -> dict[Language, float]:
+    """How much the words of *text*, and their parts, speak for each language."""
+    known = _read_parts()
+    scores = dict.fromkeys(WORDS, 0.0)
+    for part in _parts(text):
+        weight = WORD_WEIGHT if part[0] == "=" else 0.5
+        for language, said in known.get(part, {}).items():
+            scores[language] += weight * said
+    return scores
+
+
+@cache
+def _read_parts() -> Mapping[str, Mapping[Language, float]]:
+    """What each part of a word says for the languages: logarithms, of all languages about 0."""
+    counts: dict[Language, Counter[str]] = {language: Counter() for language in WORDS}
+    for example in read_examples():
+        counts[example.language].update(_parts(_MASK.sub(" ", example.text)))
+    for language, words in WORDS.items():
+        for word in words:
+            counts[language].update(list(_parts(word)) * SMALL_WORDS)
+    totals = {language: sum(count.values()) / 1e5 for language, count in counts.items()}
+    known: dict[str, Mapping[Language, float]] = {}
+    for part in set().union(*counts.values()):
+        logs = {
+            language: log(count[part] / totals[language] + 1) for language, count in counts.items()
+        }
+        middle = sum(logs.values()) / len(logs)
+        known[part] = {
+            language: max(-MOST, min(MOST, value - middle)) for language, value in logs.items()
+        }
+    return known
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Words, with and without accents, and their runs of three letters."""
+    for word in _WORD.findall(_CONTRACTED.sub("", text.casefold())):
+        yield from _parts_of_word(word)
+
+
+@lru_cache(8192)
+def _parts_of_word(word: str) -> tuple[str, ...]:
+    bare = fold(word)
+    if word[-1] in _APOSTROPHES:
+        return (f"={bare}'",)
+    if bare in SHARED:
+        return ()
+    padded = f" {bare} "
+    runs = [padded[at : at + 3] for at in range(len(padded) - 2)]
+    accents = [f"={word}", *(letter for letter in word if letter not in bare)]
+    return (f"={bare}", *runs, *(accents if word != bare else ()))

@@ -255,7 +255,8 @@ class Reader:
         """Numbers behind the noun at a piece: `turn 4`, `laps 2 to 8`."""
         start = self._noun(i, noun)
         at = start + (self._word(start) in self.words.lists["number"])
-        number = self._count(at + (self._word(at) in ("°", "."))) if start > i else None
+        at += self._word(at) in ("°", ".")
+        number = self._count(at) if start > i and self._word(at) not in ("a", "an") else None
         return self._go_on(Numbered(number[0], i, number[1]), noun) if number else []
 
     def _go_on(self, last: Numbered, noun: Noun) -> list[Numbered]:
@@ -319,7 +320,7 @@ class Reader:
         if (unit := self._unit(more)) is not None:
             factor, name = FACTORS[unit[0]]
             return [Mention("amount", i, unit[1], Value(round(number[0] * factor, 6), name))]
-        behind = self._noun(more, "lap")
+        behind = self._noun(more, "lap") if self._word(i) not in ("a", "an") else more
         return [Mention("amount", i, behind, Value(number[0], ""))] if behind > more else []
 
     def _lap(self, i: int) -> list[Mention]:

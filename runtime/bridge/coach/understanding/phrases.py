@@ -13,6 +13,7 @@ A phrase is words in their order, in lower case and without accents:
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -74,6 +75,73 @@ def compile_phrases(phrases: Iterable[str], classes: Classes = _NONE) -> Pattern
         a, b = _pattern(first, classes), _pattern(second, classes)
         orders += [f"{a}{_GAP}{b}", f"{b}{_GAP}{a}"] if second else [a]
     return re.compile("|".join(f"(?:{order})" for order in orders))
+
+
+class PhraseBook:
+    """Phrases by name, each compiled only when a sentence has its first word.
+
+    1,500 phrases with classes of 50 words take seconds to compile, and a question needs a few.
+    """
+
+    def __init__(self, classes: Classes) -> None:
+        self._classes = classes
+        self._phrases: list[tuple[str, str]] = []
+        self._whole: dict[str, set[int]] = defaultdict(set)
+        self._stems: dict[str, set[int]] = defaultdict(set)
+        self._patterns: dict[int, Pattern] = {}
+
+    def add(self, name: str, phrases: Iterable[str]) -> None:
+        """Phrases that are found under a name."""
+        for phrase in phrases:
+            for part in phrase.split(" + "):
+                for word in _first_words(_TOKEN.findall(part), self._classes):
+                    words = self._stems if word[-1] == "*" else self._whole
+                    words[word.rstrip("*")].add(len(self._phrases))
+            self._phrases.append((name, phrase))
+
+    def find(self, sentence: str) -> set[str]:
+        """The names of which a phrase is in a sentence of `split_sentences`."""
+        found: set[str] = set()
+        for index in sorted(self._likely(sentence.split())):
+            name, phrase = self._phrases[index]
+            if name in found:
+                continue
+            if index not in self._patterns:
+                self._patterns[index] = compile_phrases([phrase], self._classes)
+            if self._patterns[index].search(sentence):
+                found.add(name)
+        return found
+
+    def _likely(self, words: Iterable[str]) -> set[int]:
+        likely: set[int] = set()
+        for word in words:
+            likely |= self._whole.get(word, set())
+            likely.update(*(self._stems.get(word[:end], ()) for end in range(len(word) + 1)))
+        return likely
+
+
+def _first_words(tokens: list[str], classes: Classes) -> set[str]:
+    """The words that a phrase may begin with, stems with an asterisk."""
+    first: set[str] = set()
+    begins = [True]  # of the phrase, and of each group that is open here
+    for at, sign in enumerate(tokens):
+        if sign == "(":
+            begins.append(begins[-1])
+        elif sign == "|":
+            begins[-1] = begins[-2]
+        elif sign == ")":
+            begins.pop()
+            if tokens[at + 1 : at + 2] != ["?"]:
+                begins[-1] = False
+        elif sign not in _SIGNS:
+            if begins[-1]:
+                entries = classes[sign[1:-1]] if sign[0] == "<" else (sign,)
+                first.update(entry.split()[0] for entry in entries)
+            if tokens[at + 1 : at + 2] != ["?"]:
+                begins[-1] = False
+        if len(begins) == 1 and not begins[0]:
+            break
+    return first
 
 
 def _pattern(phrase: str, classes: Classes) -> str:

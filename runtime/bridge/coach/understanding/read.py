@@ -11,10 +11,12 @@ import yaml
 from pydantic import BaseModel
 
 from runtime.bridge.coach.need import Asked, Language, Need, NeedKind, Slots, Units
-from runtime.bridge.coach.understanding.classify import Classifier, fold, load_classifier
+from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
 from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard
 from runtime.bridge.coach.understanding.language import find_language
+from runtime.bridge.coach.understanding.signs import load_signs
 from runtime.bridge.coach.understanding.slots import Names, find_units, mask_names, read_slots
+from runtime.bridge.coach.understanding.tidy import fold, spell, tidy
 from runtime.bridge.session.recording import Numbers
 
 SURE: Final = 0.7
@@ -108,6 +110,10 @@ class MoveFile(BaseModel, frozen=True, extra="forbid"):
 
 _CLASSES: Final = frozenset("cornerx lapx driverx sectorx straightx".split())
 _PLACES: Final = ("corners", "sectors", "straights")
+_RANKS: Final[frozenset[NeedKind]] = frozenset(
+    {"measure_rank", "corner_spread", "loss_rank", "sector_rank", "coasting", "grip"}
+)
+"""Kinds that, where a place is asked for, are not about the place of the last question."""
 _LEADS: Final = re.compile(
     r"(?:ok |right |well |yeah |yes |so |but |d accord |daccord |bueno |vale |also |ja )*"
     r"(?:and|so|then|but|go on|what about|how about|und|aber|dann|et|mais|alors|puis|y|pero"
@@ -115,8 +121,8 @@ _LEADS: Final = re.compile(
 )
 _POINTS_BACK: Final = re.compile(
     r"\b(?:that|it|there|this|those|these|he|she|hes|shes|him|his|her|they|them|done it"
-    r"|das|dies\w*|dort|da|dabei|daran|davon|damit|dazu|er|sie|ihn|ihm|sein\w*|es"
-    r"|ca|cela|la bas|il|elle|lui|l|y|en|eso|esto|ahi|alli|lo|el|ella)\b"
+    r"|das|dies\w*|dort|da|dabei|daran|davon|damit|dazu|er|sie|ihn|ihm|sein\w*"
+    r"|ca|cela|la bas|il|elle|lui|eso|esto|ahi|alli|lo|ella)\b"
 )
 _PARTS: Final = re.compile(
     r"[.?!;]\s+|,?\s+(?:and|und|et|y)\s+(?=(?:what|where|how|why|which|who|when|was|wo|wie|warum"
@@ -124,6 +130,8 @@ _PARTS: Final = re.compile(
     r"|cómo|como|por qué|cuál|cual|cuánto|cuanto|quién|is|am|are|did|do|ist|bin|hab|est)\b)",
     re.IGNORECASE,
 )
+LONGEST: Final = 1000
+"""Characters; what a question asks for stands before."""
 _STATEMENT: Final = re.compile(r"\s*(?:select\b.+\bfrom\b|with\s+\w+\s+as\s*\().*", re.I | re.S)
 
 
@@ -142,7 +150,9 @@ def read_question(
     *vector* is the embedding of `text_to_embed`; an *intent* of `INTENTS` forces a kind.
     """
     hazard = find_hazard(text)
-    language = find_language(text, last.language if last else None)
+    if not _STATEMENT.fullmatch(text):
+        text = text[:LONGEST]
+    language = find_language(tidy(text, "en"), last.language if last else None)
     asked = Asked(text, language, find_units(text) or units, hazard)
     if hazard is not None and hazard not in GOES_ON:
         return asked
@@ -158,17 +168,23 @@ def read_question(
     asked = replace(asked, language=reader.language, used=tuple(sorted(reader.used)))
     if (forced := INTENTS.get(intent)) and intent_of(replace(asked, needs=needs)) != intent:
         return replace(
-            asked, needs=(Need(forced, read_slots(text, reader.language, names)),), used=("intent",)
+            asked,
+            needs=(Need(forced, read_slots(reader.plain(text), reader.language, names)),),
+            used=("intent",),
         )
     least = SURE if not needs[0].slots.strange else SURE / 2  # the answer puts it right
     if needs[0].score * FULL >= least:
         return replace(asked, needs=needs)
+    masked = mask_names(text, reader.language, names)
+    if hazard is None and load_signs(reader.language).is_strange(masked):
+        asked = replace(asked, hazard="unsure")
     return replace(asked, suggestions=reader.suggest(text, vector))
 
 
 def text_to_embed(text: str, names: Names, last: Asked | None) -> str:
     """The text whose embedding helps to understand the question."""
-    return mask_names(text, find_language(text, last.language if last else None), names)
+    language = find_language(tidy(text, "en"), last.language if last else None)
+    return mask_names(tidy(text, language), language, names)
 
 
 def intent_of(asked: Asked) -> str:
@@ -201,6 +217,7 @@ class _Reader:
 
     def read(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
         """The one or two needs of a question."""
+        text = self.plain(text)
         whole = self._read(text, vector)
         parts = [part for part in _PARTS.split(text) if len(part.split()) > 2]
         needs = [self._read(part, None) for part in parts] if len(parts) > 1 else []
@@ -209,6 +226,8 @@ class _Reader:
             first, _ = needs
             after = _Reader(self.language, self.names, Asked(text, needs=(first,)), self.classifier)
             second = after._read(parts[1], None)
+            if second.slots.spot in ("entry", "apex", "exit"):
+                second = replace(second, slots=_inherit(second.slots, first.slots, second.kind))
             names_own = (
                 len(list(_named(read_slots(parts[1], self.language, self.names)))) > 0
                 or second.score >= CERTAIN
@@ -230,11 +249,17 @@ class _Reader:
         ]
         return sorted(scores, key=lambda pair: -pair[1])
 
+    def plain(self, text: str) -> str:
+        """The text without slang and misspellings."""
+        known = self.classifier.words(self.language)
+        return spell(tidy(text, self.language), known, self.names)
+
     def mask(self, text: str) -> str:
         return mask_names(text, self.language, self.names)
 
     def suggest(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
         """The three likeliest needs."""
+        text = self.plain(text)
         slots = read_slots(text, self.language, self.names)
         ranked = self.rank(text, slots, vector)[:8]
         likely = [kind for kind, score in ranked if score > SURE / 2]
@@ -244,10 +269,14 @@ class _Reader:
     def _read(self, text: str, vector: Numbers | None) -> Need:
         slots = read_slots(text, self.language, self.names)
         folded = fold(self.mask(text))
-        if self.last is not None and (need := self._short(folded.split(), slots, self.last)):
+        talked = self.last is not None and self.last.kind in _TALK
+        if self.last and not talked and (need := self._short(folded.split(), slots, self.last)):
             self.used.add("last")
             return need
         kind, score = self.rank(text, slots, vector)[0]
+        says_something = any(_named(slots)) or set(folded.split()) - read_moves().small_words
+        if not says_something and score < CERTAIN * FULL:
+            score = 0.0
         self.used.add("ngrams" if vector is None else "embeddings")
         if self.last is not None:
             sure = score >= CERTAIN * FULL
@@ -365,7 +394,9 @@ def _named(slots: Slots) -> Iterator[str]:
 def _inherit(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
     """The slots with those of the *last* question that the kind uses and the question lacks."""
     named = set(_named(slots))
-    placed = named.intersection(_PLACES)
+    placed = named.intersection(_PLACES) or (slots.where and kind in _RANKS)
+    if placed and "quantity" in named:
+        named |= {"spot", "order"}
     taken = {
         name: getattr(last, name)
         for name in _named(last)

@@ -5,25 +5,29 @@ helmet fell on concrete yesterday" has a word for the kit and one for what is wr
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from runtime.bridge.coach.need import Language
 from runtime.bridge.coach.understanding.classify import fold, read_examples
 from runtime.bridge.coach.understanding.phrases import read_classes, read_yaml
 
 _FILE: Final = Path(__file__).parent / "hazards" / "signs.yaml"
+_STRANGE: Final = 2
+"""Words unknown to ordinary questions that make a remark strange; a question needs one more."""
+_LONGEST: Final = 24
+"""Letters; what is longer is no word."""
 _LONG: Final = 6
 """Letters of a word that is known with one letter wrong."""
 
 
 class Signs:
-    """The words of a language by their classes; a class in capitals is a hazard by itself."""
+    """The words of a language by their classes; ``!key`` is a class of hazard words."""
 
     def __init__(self, language: Language) -> None:
-        data = _read()
+        data, self._language = _read(), language
         written = dict(data[language])
         alone = read_classes(written.pop("alone"))
         self._pairs = {
@@ -32,9 +36,8 @@ class Signs:
         self._whole: dict[str, set[str]] = defaultdict(set)
         self._stems: dict[str, set[str]] = defaultdict(set)
         self._typos: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        for name, entries in ({f"!{key}": each for key, each in alone.items()}).items():
-            self._add(name, entries)
-        for name, entries in read_classes(written).items():
+        classes = {f"!{key}": entries for key, entries in alone.items()}
+        for name, entries in {**classes, **read_classes(written)}.items():
             self._add(name, entries)
 
     def find(self, sentence: str) -> set[str]:
@@ -45,7 +48,9 @@ class Signs:
             return set()
         if "asks" not in classes:
             found.update(
-                key for key, pairs in self._pairs.items() if any(classes.issuperset(p) for p in pairs)
+                key
+                for key, pairs in self._pairs.items()
+                if any(classes.issuperset(p) for p in pairs)
             )
         return found
 
@@ -54,21 +59,35 @@ class Signs:
         found: set[str] = set()
         for start in range(len(words)):
             for length in (1, 2, 3, 4):
-                run = " ".join(words[start : start + length])
+                run = " ".join(words[start : start + length])[: 4 * _LONGEST]
                 found |= self._whole.get(run, set())
                 found.update(*(self._stems.get(run[:end], ()) for end in range(3, len(run) + 1)))
-            if len(words[start]) >= _LONG and words[start] not in _known_words():
+            if _LONG <= len(words[start]) <= _LONGEST:
                 found |= self._mistyped(words[start])
         return found
 
+    def is_strange(self, text: str) -> bool:
+        """Whether a text that was not understood speaks of something else; its names are masked.
+
+        It is then likelier a danger in words that nobody foresaw than a question about laps.
+        """
+        words = fold(text).split()
+        known = _known_words(self._language)
+        unknown = [word for word in words if len(word) > 2 and word.isalpha() and word not in known]
+        asks = "opens" in self.classes_of(words[:2])
+        return len(unknown) >= _STRANGE + asks
+
     def _mistyped(self, word: str) -> set[str]:
         """The classes of words of which *word* has a letter more, less, changed or swapped."""
-        near = {entry for each in _shorten(word) for entry in self._typos.get(each, ())}
-        return {
-            name
-            for entry, name in near
-            if len(entry) != len(word) or sum(a != b for a, b in zip(entry, word, strict=True)) <= 2
-        }
+        found: set[str] = set()
+        for end in range(_LONG, len(word) + 1):  # of a stem, the beginning counts
+            near = (entry for each in _shorten(word[:end]) for entry in self._typos.get(each, ()))
+            found.update(
+                name
+                for entry, name in near
+                if (end == len(word) or entry in self._stems) and _is_near(entry, word[:end])
+            )
+        return found if found and word not in _known_words(self._language) else set()
 
     def _add(self, name: str, entries: Iterable[str]) -> None:
         for entry in entries:
@@ -86,14 +105,15 @@ def load_signs(language: Language) -> Signs:
 
 
 @cache
-def _read() -> Mapping[str, Mapping[str, str]]:
+def _read() -> dict[str, Any]:
     return read_yaml(_FILE)
 
 
 @cache
-def _known_words() -> frozenset[str]:
+def _known_words(language: Language) -> frozenset[str]:
     """Words of ordinary questions: none is a typing error for a danger."""
-    return frozenset(word for example in read_examples() for word in fold(example.text).split())
+    texts = (example.text for example in read_examples() if example.language == language)
+    return frozenset(word for text in texts for word in fold(text).split())
 
 
 def _shorten(word: str) -> Iterator[str]:
@@ -101,3 +121,12 @@ def _shorten(word: str) -> Iterator[str]:
     yield word
     for at in range(len(word)):
         yield word[:at] + word[at + 1 :]
+
+
+def _is_near(entry: str, word: str) -> bool:
+    """Whether words of which one letter was dropped differ by no more; an ending is no error."""
+    if len(entry) != len(word):
+        return True
+    wrong = sum(a != b for a, b in zip(entry, word, strict=True))
+    swapped = wrong == 2
+    return entry[-1] == word[-1] and (swapped or (wrong == 1 and len(word) > _LONG + 1))

@@ -36,6 +36,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     quantity, spot = _find_first("quantities", plain, language), _find_earliest(tables, plain)
     if spot in ("before", "after") and (quantity or "").startswith(("brake", "throttle")):
         spot = None
+    if spot == "entry" and (quantity or "").startswith("brake"):
+        spot = None  # "braking into turn 1": they have one value a corner
     flags = {
         name: pattern.search(spoken) is not None or pattern.search(accented) is not None
         for name, pattern in tables["flags"].items()
@@ -44,6 +46,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if without or words_without:
         denied = _remove_words(denied, words_of(language).lists["without"])
     self_spoken = tables["person"]["self"].search(tables["person"]["asking"].sub("", spoken))
+    asserts = flags.get("asserts", False)
     third = flags.pop("third") or names.asker in _values(mentions, "driver")
     return Slots(
         corners=cast(tuple[str, ...], _values(mentions, "corner")),
@@ -64,7 +67,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         concept=_find_first("concepts", plain, language),
         why=flags["why"],
         where=flags["where"],
-        claims=flags["claims"],
+        claims=flags["claims"] or asserts,
         negated=tables["flags"]["negated"].search(denied) is not None,
         all_laps=flags["all_laps"],
         person="third" if third and not self_spoken else "you",

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import babel
 from babel.lists import format_list
@@ -111,7 +111,24 @@ def words_of(language: Language, units: Units) -> Words:
 
 @cache
 def _bundle(language: Language) -> FluentBundle:
-    bundle = FluentBundle([_LOCALES.get(language, language)], use_isolating=False)
+    functions: dict[str, Any] = {
+        form.upper(): partial(_place, language, form) for form in ("the", "at", "of")
+    }
+    bundle = FluentBundle([_LOCALES.get(language, language)], functions, use_isolating=False)
     for path in sorted((MESSAGES / language).glob("*.ftl")):
         bundle.add_resource(FluentResource(path.read_text("utf-8")))
     return bundle
+
+
+def _place(language: Language, form: str, places: str) -> str:
+    """Corners in a sentence, with an article and what stands before: the, at the, of the.
+
+    The messages ``corner-the``, ``corner-at``, ``corner-of`` have the form of a corner with a
+    number, ``place-at`` and ``place-of`` that of a name.
+    """
+    words = words_of(language, "metric")
+    bare = words.text("corner-numbered", {"number": r"(\d{1,3}[A-Za-z]?)\b"})
+    numbered = re.sub(bare, words.text(f"corner-{form}", {"number": r"\1"}), places)
+    if numbered == places and words.has(f"place-{form}"):
+        return words.text(f"place-{form}", {"name": places})
+    return numbered

@@ -28,6 +28,7 @@ claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
    *[high] { $difference } mehr
 }.
 claim-amount = { $verdict }{ $where }, { $what }{ $at }: übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }); so in { $hits } von { $count } Runden.
+claim-same = { $verdict }{ $where }, { $what }{ $at }: von { $least } (Runde { $other_lap }) bis { $most }{ $side } (Runde { $lap }), eine Spanne von { $width } über { $count } Runden.
 claim-lap = { $verdict }{ $where }, { $what }{ $at }: Runde { $lap } { $own }{ $side }{ $same ->
     [yes] , { $end }
    *[no] ; { $end } { $best } in Runde { $first }
@@ -36,11 +37,11 @@ claim-corner = { $verdict }{ $where }: { $what }{ $at } { $own }{ $side } (übli
     [yes] , { $end } von allen Kurven
    *[no] ; { $end } { $best }, { $first }
 }.
-claim-loss = { $verdict }{ $where } { $sign ->
-    [lost] verliert { $loss } je Runde
-    [gained] gewinnt { $loss } je Runde
-   *[level] liegt gleichauf
-} gegen { $against ->
-    [usual_other] die übliche Runde von { $other }
-   *[best_pass] die beste Durchfahrt
-}; Platz { $rank } von { $count } nach Zeitverlust, am meisten in { $worst }: { $worst_loss }.
+claim-loss = { $verdict }{ $where }, { $sign ->
+    [lost] { $loss } je Runde verloren
+    [gained] { $loss } je Runde gewonnen
+   *[level] kein Unterschied
+} gegenüber { $against ->
+    [usual_other] der üblichen Runde von { $other }
+   *[best_pass] der besten Durchfahrt
+}; Platz { $rank } von { $count } nach Zeitverlust, am meisten kostet { $worst }: { $worst_loss }.

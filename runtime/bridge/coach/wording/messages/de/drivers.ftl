@@ -13,7 +13,7 @@ rival-usual = Übliche Runden: { $side ->
 }.
 rival-corner = { $corner }{ $on ->
     [usual] , übliche Durchfahrten
-   *[laps] { "" }
+   *[laps] , beste Runden
 }: { $seconds } { $side ->
     [behind] auf { $other } verloren{ loss-why }
     [ahead] auf { $other } gewonnen
@@ -25,7 +25,7 @@ rival-sector = Sektor { $sector }: { $side ->
    *[level] gleichauf mit { $other }
 }, { $own } gegen { $theirs }.
 rival-sectors = Nach Sektoren gegen { $other } (Plus ist langsamer): Sektor 1 { $s1 }, Sektor 2 { $s2 }, Sektor 3 { $s3 }.
-rival-split = Gegen { $other }: { $entry } bis zu den Scheiteln (Bremsen), { $apex } an ihnen, { $exit } aus den Kurven heraus; { $most ->
+rival-split = Gegen { $other }: { $entry } bis zum Scheitel (Bremsen), { $apex } am Scheitel, { $exit } am Ausgang; { $most ->
     [entry] das meiste geht beim Bremsen verloren
     [apex] das meiste geht am Scheitel verloren
     [exit] das meiste geht am Ausgang verloren
@@ -54,8 +54,8 @@ rival-throttle = { $corner }: { $other } geht { $apart } { $side ->
 rival-alike = { $corner }: Bremspunkt, Mindesttempo, Rollzeit und Ausgangstempo sind gleich, soweit aufgezeichnet.
 rival-car = { $same ->
     [yes] Gleiches Auto: Beide fuhren { $own_car }, für das Auto ist nichts abzuziehen
-    [no] Nicht dasselbe Auto in den Daten: { $own_car }, { $other } { $other_car }; wie viel der Lücke am Auto liegt, lässt sich nicht sagen
-   *[unknown] Nicht für beide ist das Auto aufgezeichnet; wie viel der Lücke am Auto liegt, lässt sich nicht sagen
+    [no] Nicht dasselbe Auto in den Daten: { $own_car }, { $other } { $other_car }; wie viel vom Abstand am Auto liegt, lässt sich nicht sagen
+   *[unknown] Nicht für beide ist das Auto aufgezeichnet; wie viel vom Abstand am Auto liegt, lässt sich nicht sagen
 }.
 rival-day = Die Bedingungen beider Fahrten können verschieden gewesen sein; sie wurden nicht gemessen.
 rival-laps = { $other }: { $count ->
@@ -71,11 +71,11 @@ rival-one-lap = { $other } hat { $other_count ->
     [one] 1 gewertete Runde
    *[other] { $other_count } gewertete Runden
 }, diese Session { $count }: zu wenige, um zu sagen, wer konstanter ist.
-rival-few = So wenige Runden sagen wenig darüber, wer konstanter ist.
+rival-few = So wenige Runden sagen nicht viel darüber, wer konstanter ist.
 progress-here = Bisher hier: { $count ->
     [one] 1 Runde
    *[other] { $count } Runden
-}, beste { $best }.
+}, die beste { $best }.
 progress-last = Gegenüber der Session davor ({ $date }): beste Runde { $side ->
     [ahead] { $gap } schneller
     [behind] { $gap } langsamer
@@ -93,7 +93,7 @@ progress-series = Über { $count } Sessions seit { $date } ging die beste Runde 
 progress-spread = Streuung der Rundenzeiten: diesmal ±{ $now }, beim Mal davor ±{ $then }.
 progress-plateau = Die besten Runden der letzten drei Sessions liegen innerhalb von 0,1 s: ein Plateau.
 progress-corner = Am meisten gewonnen in { $corner }: { $speed } mehr am Scheitel seit der ersten Session.
-progress-limits = Wetter, Reifen und Strecke dieser Tage wurden nicht gemessen, das ist also keine reine Fahrerzahl.
+progress-limits = Wetter, Reifen und Strecke dieser Tage wurden nicht gemessen: Die Zahl liegt also nicht allein am Fahrer.
 stuck-sector = Am wenigsten Fortschritt in Sektor { $sector }: jetzt { $now }, { $then } in { $count ->
     [one] der Session davor
    *[other] { $count } Sessions davor
@@ -102,8 +102,8 @@ stuck-sector = Am wenigsten Fortschritt in Sektor { $sector }: jetzt { $now }, {
     [behind] { $gap } langsamer
    *[level] keine Änderung
 }.
-stuck-corner = In dieser Session wurde { $corner } nicht besser: { $late } über der Bestzeit dort in der zweiten Hälfte, { $early } in der ersten.
-improved-corner = { $corner } wurde in dieser Session um { $gain } besser: { $early } über der Bestzeit dort in der ersten Hälfte, { $late } in der zweiten.
+stuck-corner = In dieser Session wurde { $corner } nicht besser: { $late } über der besten Zeit dort in der zweiten Hälfte, { $early } in der ersten.
+improved-corner = { $corner } wurde in dieser Session um { $gain } besser: { $early } über der besten Zeit dort in der ersten Hälfte, { $late } in der zweiten.
 improved-none = { $count ->
     [one] Eine Runde zeigt
    *[other] { $count } Runden zeigen

@@ -2,11 +2,11 @@ not-recorded = Nicht aufgezeichnet, daher nicht bekannt: { $quantity }.
 no-session = Keine Session ausgewählt, es gibt noch nichts zu messen.
 no-complete-lap = Keine vollständige Runde in dieser Session, also keine Rundenzeiten und keine Kurven zum Vergleichen.
 no-circuit = Zu dieser Strecke gibt es keine Datei: Kurvennamen, Gefahrenstellen und Plan sind nicht bekannt.
-no-corners = Ohne Streckendatei oder Positionen ist nicht bekannt, wo die Kurven liegen.
+no-corners = Wo die Kurven dieser Strecke liegen, ist nicht bekannt.
 no-rival = Auf dieser Strecke gibt es keine Session eines anderen Fahrers, also niemanden zum Vergleichen.
 no-earlier = Keine frühere Session auf dieser Strecke, es gibt noch nichts zu vergleichen.
 no-corner = „{ $said }“ gibt es { $named ->
-    [yes] am { $circuit }
+    [yes] auf { $circuit }
    *[no] auf dieser Strecke
 } nicht; die Strecke { $count ->
     [one] hat eine Kurve, { $first }

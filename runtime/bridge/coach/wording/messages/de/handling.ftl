@@ -5,7 +5,7 @@ incident-over_g = g-Kräfte weit über einer üblichen Runde
 incident-hard_deceleration = starke Verzögerung ohne Bremse
 incident-abs_active = ABS im Eingriff
 incident-tc_active = Traktionskontrolle im Eingriff
-trail-summary = In { $into } von { $count } angebremsten Kurven wird in die Kurve hineingebremst: am Eingang liegt noch Druck an; bis zum Scheitel in { $apex } (übliche Runden).
+trail-summary = In { $into } von { $count } angebremsten Kurven wird in die Kurve hineingebremst: Am Eingang liegt noch Druck an; bis zum Scheitel in { $apex } davon (übliche Runden).
 trail-corner = { $driver }, { $where }: Spitze { $peak }, { $entry } am Eingang, { $apex } am Scheitel{ $released ->
     [yes] ; gelöst { $place }{ $side } mit { $rate }
    *[no] ; vor dem Ausgang nicht gelöst
@@ -24,15 +24,15 @@ coasting-lap = { $driver }, Rollen ohne Pedal: { $usual } in der üblichen Runde
 grip-corner = { $where }: bis { $value } kombiniert in der üblichen Runde, { $share } dessen, was dieses Auto heute erreicht hat.
 grip-other = { $driver } dort: bis { $value } in der üblichen Runde.
 grip-corners = Größte Reserve: { $where }, { $share } der kombinierten g, die dieses Auto heute erreicht hat ({ $value }); kleinste: { $top_where }, { $top_share } ({ $top_value }).
-grip-caveat = Das Maximum von heute sind { $envelope }{ $computed ->
+grip-caveat = Das heutige Maximum ist { $envelope }{ $computed ->
     [yes] , aus Tempo und Position berechnet
    *[no] {""}
-}: erreicht, aber nicht die Grenze des Autos; eine Reserve ist ein Hinweis, kein Versprechen.
+}: Das hat das Auto erreicht, seine Grenze ist es nicht; eine Reserve ist ein Hinweis, kein Versprechen.
 balance = { $where }: { $sign ->
     [under] mehr Lenkwinkel ohne mehr Querbeschleunigung, das kann Untersteuern sein
     [over] Gegenlenken, das kann Übersteuern sein
     [none] Lenkwinkel und Querbeschleunigung zeigen kein Unter- oder Übersteuern
-   *[unknown] der Lenkwinkel ist nicht aufgezeichnet, die Balance zeigt sich deshalb nicht
+   *[unknown] der Lenkwinkel ist nicht aufgezeichnet, die Balance ist deshalb nicht zu sehen
 }; ob es am Fahrer oder am Auto liegt, lässt sich mit diesen Kanälen nicht trennen.
 balance-pass = { $which ->
     [usual] Übliche Runde
@@ -48,7 +48,8 @@ balance-pass = { $which ->
     [yes] , quer { $lateral }
    *[no] {""}
 }{ $gas ->
-    [yes] , Gas bis { $throttle } zurück, wieder ab { $pick_up }{ $side }
+    [yes] , Gas bis auf { $throttle } zurückgenommen, wieder am Gas { $pick_up }{ $side }
+    [down] , Gas bis auf { $throttle } zurückgenommen
     [held] , Gas nie unter { $throttle }
    *[no] {""}
 }.
@@ -73,12 +74,12 @@ incident-cause = { $cause ->
     [under] Mehr Lenkwinkel ohne mehr Querbeschleunigung in Runde { $lap }, { $where }: die Vorderachse kann gerutscht sein
     [lift] Weniger Querbeschleunigung und kein Gegenlenken in Runde { $lap }, { $where }: das sieht nach Lupfen aus, nicht nach einem Rutscher
     [none] Kein Gegenlenken in Runde { $lap }, { $where }: kein Zeichen für einen Rutscher
-   *[unknown] Der Lenkwinkel ist nicht aufgezeichnet, Runde { $lap } zeigt in { $where } deshalb keinen Rutscher
+   *[unknown] Der Lenkwinkel ist nicht aufgezeichnet, Runde { $lap } zeigt in { $where } deshalb nicht, ob es ein Rutscher war
 }. Ein Rutscher lässt sich hier nur erschließen, nicht messen.
 resolution-rate = Der Logger schreibt { $rate } Werte je Sekunde: einen alle { $step } bei { $speed }{ $fixes ->
     [fine] ; GPS-Rauschen von Punkt zu Punkt unter { $noise }, langsame Drift zeigt sich nicht
     [noisy] ; GPS-Rauschen von Punkt zu Punkt etwa { $noise }, langsame Drift zeigt sich nicht
-   *[none] ; kein brauchbares GPS, die Orte kommen aus der Strecke
+   *[none] ; kein brauchbares GPS, die Positionen folgen aus dem zurückgelegten Weg
 }.
 resolution-scatter = Der Bremspunkt von { $where } streut von Runde zu Runde um { $scatter } (Standardabweichung, { $count } Runden).
 resolution-told = { $asked } beim Bremspunkt: { $told ->

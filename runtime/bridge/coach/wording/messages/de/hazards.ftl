@@ -32,3 +32,4 @@ hazard-rain = Erst langsamer: früher, sanfter und geradeaus bremsen, später un
 hazard-flat_out_dare = Nicht auf einmal: in kleinen Schritten herantasten, Runde für Runde, mit Auslaufzone und Reserve, nie im Nassen oder auf kalten Reifen. Im Zweifel erst mit einem Instruktor; keine Zeit ist einen Unfall wert.
 hazard-fear = Angst ist ein Grund, langsamer zu werden: diese Stelle früher und langsamer anfahren, mit Reserve, bis es ruhig bleibt. Dann in kleinen Schritten, am besten mit Instruktor; niemand muss dort schnell sein.
 hazard-fit_to_go = Nicht nach den Daten: Sie können nicht sagen, dass Fahrer oder Auto bereit sind. Fühlt sich etwas falsch an: nicht raus, erst das Auto prüfen lassen und den Fahrer ausruhen.
+hazard-unsure = Falls an Fahrer, Auto oder Strecke etwas nicht sicher ist: anhalten, prüfen lassen, dann erst fahren. Falls nicht: anders fragen, mit Kurve, Runde oder Fahrer.

@@ -30,7 +30,7 @@ danger = Gefahr { $severity } bei { $corner }, { $start } bis { $end } nach der 
 danger-none = Keine Gefahrenstelle hinterlegt { $count ->
     [0] für diese Strecke
    *[other] bei { $corners }
-}; sicher ist sie deshalb nicht.
+}; das heißt nicht, dass es dort sicher ist.
 danger-do = Dort Reserve lassen: Tempo in kleinen Schritten steigern, die Stelle vorher zu Fuß oder mit Instruktor ansehen.
 surface-cool_damp = kühl und feucht
 surface-rising_grip = mit steigendem Grip
@@ -60,8 +60,8 @@ glossary-hairpin = Haarnadel: eine enge Kurve, die das Auto fast ganz herumführ
 glossary-kerb = Randstein: die erhöhte Kante der Strecke; er verbreitert die Linie, entlastet aber kurz einen Reifen.
 glossary-trail_brake = Trail Braking: die Bremse mit zunehmendem Lenken lösen, damit die Vorderreifen bis in die Kurve belastet bleiben.
 glossary-early_brake_release = Zu frühes Lösen: Die Bremse ist vor dem Einlenken offen, und die Vorderreifen verlieren Last, wenn sie lenken sollen.
-glossary-load_transfer = Lastwechsel: Bremsen belastet die Vorderreifen, Gas die hinteren, Kurven die äußeren; ein belasteter Reifen hat mehr Grip.
-glossary-threshold_braking = Schwellenbremsen: so hart, wie die Reifen halten, kurz bevor ein Rad blockiert.
+glossary-load_transfer = Lastverlagerung: Bremsen belastet die Vorderreifen, Gas die hinteren, Kurven die äußeren; ein belasteter Reifen hat mehr Grip.
+glossary-threshold_braking = Bremsen an der Blockiergrenze: so hart, wie die Reifen halten, kurz bevor ein Rad blockiert.
 glossary-lock_up = Blockieren: Ein gebremstes Rad steht und rutscht; es lenkt und bremst dann schlecht.
 glossary-abs = ABS: Es löst die Bremse eines Rades für Momente, bevor es blockiert, damit das Auto lenkbar bleibt.
 glossary-brake_point = Bremspunkt: die Stelle, an der das Bremsen für eine Kurve beginnt, am besten an etwas Sichtbarem festgemacht.
@@ -71,7 +71,7 @@ glossary-uphill_braking = Bremsen bergauf: Die Steigung verkürzt den Bremsweg, 
 glossary-brake_fade = Fading: Überhitzte Bremsen verzögern bei gleichem Pedal weniger, oder das Pedal wird lang; hereinkommen und prüfen lassen.
 glossary-brake_bias = Bremsbalance: der Anteil der Bremsleistung an den Vorderrädern.
 glossary-left_foot_braking = Linksbremsen: Der linke Fuß bremst, der rechte muss das Pedal nicht wechseln.
-glossary-heel_and_toe = Spitze-Hacke: Der rechte Fuß bremst und gibt zugleich Zwischengas, damit die Drehzahl zum kleineren Gang passt.
+glossary-heel_and_toe = Hacke-Spitze: Der rechte Fuß bremst und gibt zugleich Zwischengas, damit die Drehzahl zum kleineren Gang passt.
 glossary-rev_matching = Zwischengas: ein kurzer Gasstoß beim Herunterschalten, damit der Motor schon so schnell dreht wie im kleineren Gang.
 glossary-throttle_pick_up = Gaspunkt: die Stelle, an der in oder nach der Kurve wieder Gas gegeben wird.
 glossary-coasting = Rollen: kein Pedal betätigt; hier Bremse unter 2 bar, Gas unter 5 %, schneller als 36 km/h.
@@ -89,7 +89,7 @@ glossary-downforce = Abtrieb: Luft, die das Auto auf die Straße drückt, mehr m
 glossary-camber = Sturz: wie weit sich ein Rad neigt; bei der Straße die Querneigung.
 glossary-slipstream = Windschatten: die dünnere Luft hinter einem Auto, weniger Widerstand auf der Geraden, weniger Abtrieb in der Kurve.
 glossary-delta = Delta: wie weit eine Runde an derselben Stelle hinter einer anderen liegt.
-glossary-ideal_lap = Ideale Runde: die besten Sektoren zusammengesetzt; ein Anhalt, kein Versprechen.
+glossary-ideal_lap = Idealrunde: die besten Sektoren zusammengesetzt; ein Anhaltspunkt, kein Versprechen.
 glossary-sector = Sektor: ein Teil der Runde mit eigener Zeit.
 glossary-reference_lap = Referenzrunde: die Runde, an der die anderen gemessen werden.
 glossary-out_lap = Outlap: die Runde, die in der Box beginnt; ihre Zeit wird nicht verglichen.

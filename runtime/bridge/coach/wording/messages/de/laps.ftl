@@ -10,7 +10,7 @@ loss-than = { $than ->
    *[lap] Runde { $other }
 }
 loss-why = { $caused ->
-    [yes] ; Ursache: { $cause }, um { $amount }
+    [yes] ; Ursache: { $cause } ({ $amount })
    *[no] { "" }
 }
 laps-which = { $which ->
@@ -94,11 +94,11 @@ lap-average = Mittelwert{ lap-who }: { $mean }, über { laps-which }; Median { $
 lap-only = Nur eine Runde zählt{ lap-who }, { $time }: noch nichts zum Vergleichen.
 spread-steady = konstant
 spread-fair = recht konstant
-spread-uneven = unruhig
+spread-uneven = ungleichmäßig
 lap-spread = Rundenzeiten{ lap-who } { $judged }: ±{ $spread } (Standardabweichung) über { laps-which }; von { $low } bis { $high }, Spanne { $width }.
 lap-spread-odd = Ohne Runde { $lap } wären es ±{ $spread }.
 lap-luck = Runde { $lap } ({ $time }) liegt { $next_gap } vor der nächstbesten, Runde { $next }, und { $usual_gap } vor der üblichen Runde.
-lap-luck-corner = Am meisten gewann sie in { $corner }: { $seconds } gegenüber der üblichen Runde.
+lap-luck-corner = Am meisten gewonnen in { $corner }: { $seconds } gegenüber der üblichen Runde.
 lap-luck-ideal = { $whole ->
     [yes] Nach Sektoren ist diese Runde so gut wie die Idealrunde: am Stück gefahren, aber nicht wiederholt
    *[no] { $kept ->
@@ -116,7 +116,8 @@ trend-laps = { $way ->
     [faster] Die Rundenzeiten fielen um { $slope } je Runde
    *[none] Kein klarer Verlauf der Rundenzeiten
 } über { $count } Runden: die ersten { $few } um { $early }, die letzten { $few } um { $late }; die beste war Runde { $best }.
-trend-parted = Fahrer und Strecke lassen sich hier nicht trennen: Rundenzeiten allein zeigen nicht, wessen Gewinn es ist{ $noted ->
+trend-quantity = { $where }, { $what }: { $early } in den ersten { $number } Runden, { $late } in den letzten { $number } (Mediane).
+trend-parted = Fahrer und Strecke lassen sich hier nicht trennen: Rundenzeiten allein zeigen nicht, woher der Gewinn kommt{ $noted ->
     [yes] , und Wetternotizen messen keinen Grip
    *[no] , und Wetter und Grip der Strecke sind nicht aufgezeichnet
 }.
@@ -143,8 +144,8 @@ lap-explain = { $how ->
 }.
 lap-lost = { $corner } kostete { $seconds } gegenüber { loss-than }{ loss-why }.
 lap-gained = { $corner } brachte { $seconds } gegenüber { loss-than }.
-lap-not-there = In { $corner } ging auf Runde { $lap } nichts verloren.
-lap-incident = Auf Runde { $lap }, { $where ->
+lap-not-there = In { $corner } ging in Runde { $lap } nichts verloren.
+lap-incident = In Runde { $lap }, { $where ->
     [corner] bei { $corner }
     [metres] { $at } nach Start/Ziel
    *[lap] Ort unbekannt
@@ -163,14 +164,14 @@ sector-lap = Runde { $lap }{ lap-who }, { sector-called }: { $time }{ $first ->
     [yes] , die beste Zeit dort
    *[no] , { $gap } über der besten dort (Runde { $best_lap })
 }.
-sector-one-lap = Mit einer Runde gibt es noch keinen schwächsten Sektor; seine Zeiten:
+sector-one-lap = Mit einer Runde gibt es noch keinen schwächsten Sektor; die Zeiten:
 sector-on = { $which ->
-    [named] auf Runde { $lap }
-   *[usual] auf der üblichen Runde
+    [named] in Runde { $lap }
+   *[usual] in der üblichen Runde
 }
 sector-most = Am meisten geht in { sector-called }{ lap-who } verloren: { $lost } { sector-on }, gegen die beste Zeit dort, { $best } in Runde { $best_lap }.
 sector-next = Dann { sector-called }: { $lost }, gegen { $best } in Runde { $best_lap }.
-sector-least = Am wenigsten in { sector-called }: { $lost }, gegen { $best } in Runde { $best_lap }.
+sector-least = Am wenigsten geht verloren in { sector-called }: { $lost }, gegen { $best } in Runde { $best_lap }.
 sector-loss = In { sector-called }{ lap-who } gehen { sector-on } { $lost } verloren, gegen { $best } in Runde { $best_lap }; { $weakest ->
     [yes] es ist der schwächste Sektor
    *[no] der schwächste ist das nicht: Sektor { $worst } kostet { $worst_lost }
@@ -184,7 +185,7 @@ sector-no-corner = Keine einzelne Kurve in { sector-called } kostet 0,02 s oder 
 
 # Die Idealrunde, und was möglich ist
 
-ideal-unknown = Keine Idealrunde: In einem Sektor setzte die Aufzeichnung auf jeder Runde aus.
+ideal-unknown = Keine Idealrunde: In jeder Runde setzte die Aufzeichnung in einem Sektor aus.
 ideal-lap = Idealrunde aus den besten Sektoren{ lap-who }: { $time }, { $same ->
     [yes] gleichauf mit der besten Runde, Runde { $best }
    *[no] { $gain } schneller als die beste Runde ({ $best_time }, Runde { $best })
@@ -195,18 +196,18 @@ ideal-honest = { $count ->
     [one] Nach Sektoren ist die Idealrunde, { $time }, Runde { $named } selbst, also schon gefahren
    *[other] Die Idealrunde, { $time }, ist aus den Runden { $named } zusammengesetzt: Jeder Teil ist gefahren, das Ganze nie
 }.
-ideal-guide = Die { $gain } aus { $count } feineren Teilen sind ein Anhalt, kein Versprechen: Ausgang und nächster Eingang passen nicht immer zusammen.
+ideal-guide = Die { $gain } aus { $count } feineren Teilen sind ein Anhaltspunkt, kein Versprechen: Ausgang und nächster Eingang passen nicht immer zusammen.
 ideal-usual = Realistisch zuerst: die übliche Runde ({ $usual }) an die beste heranbringen ({ $best }, Runde { $lap }), das bringt { $gain }.
 theory-reference = Referenzrunde in der Datei: { $time }; die beste Runde ist { $gap } { $side ->
     [behind] langsamer
    *[ahead] schneller
 }.
-theory-speeds = Mit dem Kurventempo der Streckendatei dauerte die beste Runde etwa { $time }: { $gap } { $side ->
+theory-speeds = Mit dem Kurventempo der Streckendatei läge die beste Runde bei etwa { $time }: { $gap } { $side ->
     [behind] weniger
    *[ahead] mehr
 }, aus { $count } Kurven, Geraden wie gefahren.
-theory-corner = Am weitesten weg: { $corner }, { $lost }; { $own } am Scheitel, der Plan hat { $file }.
-theory-limits = Der Plan ist ein Modell aus Linie und Grip, nicht aus diesem Auto, seinen Reifen oder dem Tag: ein Anhalt, kein Versprechen.
+theory-corner = Größter Abstand: { $corner }, { $lost }; { $own } am Scheitel, im Plan { $file }.
+theory-limits = Der Plan ist ein Modell aus Linie und Grip, nicht aus diesem Auto, seinen Reifen oder dem Tag: ein Anhaltspunkt, kein Versprechen.
 theory-none = Die Streckendatei hat keine Zieltempi, eine Referenzrunde fehlt: also kein theoretischer Plan.
 goal-named = { $target } ist { $reach ->
     [done] geschafft: Die beste Runde, { $best }, ist { $gap } schneller

@@ -24,9 +24,10 @@ loss-most = { $sector ->
 loss-spot = Am { $spot } kostet { $corner } am meisten: { $part } { loss-basis }.
 loss-next = { $count ->
     [1] Danach: { $corner }, { $loss }.
-   *[other] Danach: { $corner }, { $loss }, und { $next }, { $after }.
+   *[other] Danach: { $corner }, { $loss }, dann { $next }, { $after }.
 }
 loss-corner = { $corner } kostet { $loss } { loss-basis }.
+loss-with-straight = Mit der Geraden danach kostet { $corner } { $loss } { loss-basis }.
 loss-even = { $corner } kostet { loss-basis } messbar keine Zeit.
 loss-gain = { $corner } ist { $loss } schneller, { loss-basis }.
 loss-cause = Ursache: { loss-by }{ $more ->
@@ -37,7 +38,7 @@ loss-by = { $cause ->
     [early_brake] { $amount } früher gebremst
     [early_slowing] { $amount } früher langsamer geworden
     [late_brake] { $amount } später gebremst und zu schnell hineingefahren
-    [long_brake] { $amount } weniger Spitzendruck auf der Bremse, daher ein längerer Bremsweg
+    [long_brake] { $amount } weniger Spitzendruck auf der Bremse, daher länger auf der Bremse
     [coasting] { $amount } länger ohne Pedal gerollt
     [slow_apex] { $amount } langsamer am langsamsten Punkt
     [slow_entry] { $amount } langsamer in der Anfahrt
@@ -64,11 +65,11 @@ choice = { $where ->
 }.
 summary-laps = { $count ->
     [one] Eine Runde zählt: { $best }, Runde { $best_lap }
-   *[other] { $count } Runden zählen: beste { $best } in Runde { $best_lap }, übliche { $usual }, Streuung { $spread }
+   *[other] { $count } Runden zählen: die beste { $best } (Runde { $best_lap }), die übliche { $usual }, Streuung { $spread }
 }.
 strong-quicker = { $corner } ist eine Stärke: { $loss } schneller als { $other }, beste Runde gegen beste Runde.
 strong-steady = Gleichmäßigste Kurve: { $corner }, alle { $count } Durchfahrten innerhalb von { $spread }.
-strong-gained = Beste Runde { $gained } schneller als Runde { $start }: Runde { $best_lap } zeigt, was möglich ist.
+strong-gained = Die beste Runde ist { $gained } schneller als Runde { $start }: Runde { $best_lap } zeigt, was möglich ist.
 strong-none = Noch lässt sich keine Stärke zeigen: Dazu braucht es drei vollständige Runden oder einen anderen Fahrer.
 
 action-brake_later = später bremsen
@@ -78,8 +79,8 @@ action-brake_earlier = etwas früher bremsen und das Auto zur Ruhe kommen lassen
 action-stay_on_pedal = von der Bremse aufs Gas wechseln, ohne dazwischen zu rollen
 action-more_apex = mehr Tempo zum Scheitel mitnehmen
 action-exit_before = zuerst den Ausgang der Kurve davor verbessern
-action-earlier_throttle = Lenkung öffnen, dann früher ans Gas gehen
-action-open_exit = später einlenken und den Ausgang öffnen
+action-earlier_throttle = Lenkung aufmachen, dann früher ans Gas gehen
+action-open_exit = später einlenken und den Ausgang weiter aufmachen
 action-keep = den üblichen Bremspunkt und das übliche Tempo halten und wiederholen
 action-match = die schnellere Durchfahrt nachfahren
 action-repeat = genau so wiederholen
@@ -100,7 +101,7 @@ advice = { $corner }: { $action }{ $cause ->
    *[other] {" "}Schon erreicht { $basis ->
         [driver] von { $other }
        *[other] in Runde { $reached }
-    }, bis zu { $loss } je Runde wert.
+    }; bringt bis zu { $loss } je Runde.
 }{ advice-danger }
 advice-danger = { $danger ->
     [yes] {" "}Dort ist eine Gefahrenzone hinterlegt: Reserve lassen.

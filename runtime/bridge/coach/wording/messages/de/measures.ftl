@@ -15,7 +15,7 @@ measured-brake_release = Bremse gelöst
 measured-brake_rate = Lösegeschwindigkeit der Bremse
 measured-brake_time = Bremszeit
 measured-brake_g = Verzögerung beim Bremsen
-measured-throttle_point = Gasannahme
+measured-throttle_point = Gaseinsatz
 measured-full_throttle = Vollgasanteil
 measured-accel_g = Beschleunigung
 measured-lateral_g = Querbeschleunigung
@@ -31,9 +31,13 @@ at-apex = {" "}am Scheitel
 at-exit = {" "}am Ausgang
 side-none = {""}
 side-before-entry = {" "}vor der Kurve
+side-before-entry-mixed = {" "}vor der Kurve (Minus: nach dem Eingang)
 side-after-entry = {" "}nach dem Kurveneingang
+side-after-entry-mixed = {" "}nach dem Kurveneingang (Minus: vor dem Eingang)
 side-before-apex = {" "}vor dem Scheitel
+side-before-apex-mixed = {" "}vor dem Scheitel (Minus: nach dem Scheitel)
 side-after-apex = {" "}nach dem Scheitel
+side-after-apex-mixed = {" "}nach dem Scheitel (Minus: vor dem Scheitel)
 end-high = am höchsten
 end-low = am niedrigsten
 end-early = am frühesten
@@ -43,11 +47,17 @@ end-short = am kürzesten
 verdict-yes = Ja:{" "}
 verdict-no = Nein:{" "}
 verdict-plain = {""}
-measure-best = { $where }, { $what }{ $at }: { $best }{ $side } in der besten Runde (Runde { $lap }), { $usual } in der üblichen Runde.
+measure-best = { $where }, { $what }{ $at }: { $best }{ $side } in der besten Runde (Runde { $lap }){ $few ->
+    [yes] {""}
+   *[no] , { $usual } in der üblichen Runde
+}.
 measure-laps = { $where }, { $what }{ $at }, { $count ->
     [one] Runde { $laps }
    *[other] Runden { $laps }
-}: { $values }{ $side }; übliche Runde { $usual }.
+}: { $values }{ $side }{ $few ->
+    [yes] {""}
+   *[no] {"; "}übliche Runde { $usual }
+}.
 measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } im Mittel von { $count ->
     [one] einer Runde
    *[other] { $count } Runden
@@ -59,18 +69,24 @@ measure-total = { $where }, { $what }{ $at }: { $total } insgesamt in { $count -
 measure-peak = { $where }, { $what }{ $at }: { $end } { $value }{ $side }, Runde { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
-}; übliche Runde { $usual }.
+}{ $few ->
+    [yes] {""}
+   *[no] {"; "}übliche Runde { $usual }
+}.
 measure-none = { $where }, { $what }{ $at }: keine Werte in { $count ->
     [one] der einen Runde
    *[other] allen { $count } Runden
 }.
-measure-not-closed = { $where }: das Gas wurde nie geschlossen, kleinste Stellung { $least }; deshalb gibt es keinen Punkt der Gasannahme.
+measure-not-closed = { $where }: das Gas wurde nie ganz weggenommen, kleinste Stellung { $least }; deshalb gibt es keinen Gaseinsatz.
 measure-rival = { $where }, { $what }{ $at }: { $driver } { $own }{ $side } (Runde { $lap }), { $other } { $theirs } (Runde { $other_lap }), Unterschied { $difference }; übliche Runden { $usual } und { $other_usual }.
 measure-rival-none = { $where }, { $what }{ $at }: kein Wert von { $other }.
 rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } von { $count } Kurven ({ $lap ->
     [0] übliche Runde
    *[other] Runde { $lap }
-}); dann { $second } mit { $second_value }; am anderen Ende { $last } mit { $last_value }.
+}){ $count ->
+    [2] {""}
+   *[other] {"; "}dann { $second } mit { $second_value }
+}; am anderen Ende { $last } mit { $last_value }.
 rank-level = { $count } Kurven gleich, { $what }{ $at }: { $value }{ $side } ({ $lap ->
     [0] übliche Runde
    *[other] Runde { $lap }
@@ -98,16 +114,16 @@ judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
     [gained] {"; die Kurve bringt"} { $loss } je Runde
    *[unknown] {""}
 }.
-judge-nowhere = Nein: in keiner von { $count } Kurven, { $what }{ $at } im Vergleich mit den besten Durchfahrten.
+judge-nowhere = Nein, in keiner der { $count } Kurven: { $what }{ $at } im Vergleich mit den besten Durchfahrten.
 spread-few = { $count ->
     [one] Nur eine vollständige Runde
    *[other] Nur { $count } vollständige Runden
 }: zu wenige, um Wiederholbarkeit zu beurteilen.
 spread-corners = { $first ->
-    [steady] Am gleichmäßigsten: { $steady }, { $what }{ $at } streut um { $steady_value }; am ungleichmäßigsten: { $corner }, { $value }
-   *[loose] Am ungleichmäßigsten: { $corner }, { $what }{ $at } streut um { $value }; am gleichmäßigsten: { $steady }, { $steady_value }
-} (Standardabweichung, { $count } Runden).
-spread-driver = { $driver }: am ungleichmäßigsten { $corner }, { $what }{ $at } streut um { $value }; am gleichmäßigsten { $steady }, { $steady_value } (Standardabweichung, { $count } Runden).
+    [steady] Am gleichmäßigsten: { $steady }, { $steady_value }; am ungleichmäßigsten: { $corner }, { $value }
+   *[loose] Am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value }
+} ({ $what }{ $at }, Standardabweichung, { $count } Runden).
+spread-driver = { $driver }, am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
 spread-without = Nur Runde { $lap } macht { $corner } so ungleichmäßig: ohne sie dort { $value }; am ungleichmäßigsten ist dann { $next }, { $next_value }.
 spread-corner = { $where }: die Kurvenzeit streut um { $value }{ $told ->
     [yes] , { $what }{ $at } um { $other_value }

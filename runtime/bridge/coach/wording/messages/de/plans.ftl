@@ -3,7 +3,7 @@
 technique = { $corner }, Technik allgemein: { $spot ->
     [entry] fest und gerade bremsen, dann die Bremse lösen, während der Lenkwinkel wächst
     [apex] langsam hinein, vor dem Scheitel schon zum Ausgang schauen, eine einzige ruhige Lenkbewegung
-   *[exit] später einlenken für einen späten Scheitel, mit dem Gas warten, bis die Lenkung öffnet, dann gefühlvoll steigern
+   *[exit] später einlenken für einen späten Scheitel, mit dem Gas warten, bis die Lenkung aufgeht, dann gefühlvoll steigern
 }.{ advice-danger }
 tips-repeat = Als Nächstes: die beste Runde { $count }-mal hintereinander wiederholen, dann neu vergleichen.
 tips-more = Als Nächstes: { $count } Runden hintereinander, so gleich wie möglich, damit es etwas zu vergleichen gibt.
@@ -28,7 +28,7 @@ drill = Übung für { $corner }, { $count } Runden: { $cause ->
     [slow_apex] jede Runde etwas mehr Tempo zum Scheitel mitnehmen; einen Schritt zurück, wenn das Auto weit geht
     [slow_entry] nur an den Ausgang der Kurve davor denken, alles andere lassen
     [early_slowing] einen Punkt neben der Strecke wählen und das Tempo bis dorthin halten; den Punkt jede Runde etwas später
-    [late_throttle] erst die Lenkung öffnen, dann das Gas; jede Runde etwas früher, zurück, wenn die Lenkung wieder zu muss
+    [late_throttle] erst die Lenkung aufmachen, dann ans Gas; jede Runde etwas früher, zurück, wenn die Lenkung wieder zu muss
     [slow_exit] jede Runde etwas später einlenken und den Scheitel später berühren
     [match] die schnellere Durchfahrt wiederholen, mit deren Bremspunkt und Tempo
    *[none] gleicher Bremspunkt, gleiches Tempo, jede Runde

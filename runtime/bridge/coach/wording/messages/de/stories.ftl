@@ -1,4 +1,4 @@
-debrief-partial = Noch keine ganze Runde: { $distance } in { $time }, um daraus zu lernen.
+debrief-partial = Noch keine ganze Runde: { $distance } in { $time } aufgezeichnet.
 debrief-two-laps = Als Nächstes: zwei ganze Runden, damit sie sich vergleichen lassen.
 debrief-record = Neue Bestzeit hier: { $best } in Runde { $lap }, { $gained } schneller als zuvor.
 focus-item = { $corner }: { $action }

@@ -11,6 +11,7 @@ coach-speed = Übliche Antwortzeit: { $usual }, längste { $slowest }, über die
 }.
 coach-speed-none = Noch keine Antwort gemessen.
 not-understood = Nicht klar, was gemeint ist.
+quoted = „{ $text }“
 did-you-mean = Gemeint war vielleicht: { $choices }?
 more-in-lesson = Lektion: „{ $title }“.
 coach-model = Coach-Modell: { $text }

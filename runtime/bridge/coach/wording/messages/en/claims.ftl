@@ -28,6 +28,7 @@ claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
    *[high] { $difference } higher
 }.
 claim-amount = { $verdict }{ $where }, { $what }{ $at }: usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }); so on { $hits } of { $count } laps.
+claim-same = { $verdict }{ $where }, { $what }{ $at }: from { $least } (lap { $other_lap }) to { $most }{ $side } (lap { $lap }), a range of { $width } over { $count } laps.
 claim-lap = { $verdict }{ $where }, { $what }{ $at }: lap { $lap } { $own }{ $side }{ $same ->
     [yes] , { $end }
    *[no] ; { $end } is { $best }, lap { $first }

@@ -13,7 +13,7 @@ rival-usual = Usual laps: { $side ->
 }.
 rival-corner = { $corner }{ $on ->
     [usual] , usual passes
-   *[laps] { "" }
+   *[laps] , best laps
 }: { $seconds } { $side ->
     [behind] lost to { $other }{ loss-why }
     [ahead] gained on { $other }

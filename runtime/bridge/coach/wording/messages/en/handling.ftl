@@ -49,6 +49,7 @@ balance-pass = { $which ->
    *[no] {""}
 }{ $gas ->
     [yes] , throttle down to { $throttle }, picked up { $pick_up }{ $side }
+    [down] , throttle down to { $throttle }
     [held] , throttle never under { $throttle }
    *[no] {""}
 }.

@@ -116,6 +116,7 @@ trend-laps = { $way ->
     [faster] Lap times fell by { $slope } a lap
    *[none] No clear trend in lap times
 } over { $count } laps: the first { $few } around { $early }, the last { $few } around { $late }; best on lap { $best }.
+trend-quantity = { $where }, { $what }: { $early } over the first { $number } laps, { $late } over the last { $number } (medians).
 trend-parted = Driver and track cannot be parted here: lap times alone do not show whose gain it is{ $noted ->
     [yes] , and weather notes do not measure grip
    *[no] , and no weather or grip of the surface was recorded

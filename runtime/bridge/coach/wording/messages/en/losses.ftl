@@ -28,6 +28,7 @@ loss-next = { $count ->
    *[other] Next: { $corner }, { $loss }, and { $next }, { $after }.
 }
 loss-corner = { $corner } costs { $loss } { loss-basis }.
+loss-with-straight = With the straight after it { $corner } costs { $loss } { loss-basis }.
 loss-even = { $corner } costs no measurable time { loss-basis }.
 loss-gain = { $corner } is { $loss } quicker { loss-basis }.
 loss-cause = Cause: { loss-by }{ $more ->

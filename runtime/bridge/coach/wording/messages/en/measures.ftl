@@ -31,9 +31,13 @@ at-apex = {" "}at the apex
 at-exit = {" "}at the exit
 side-none = {""}
 side-before-entry = {" "}before the corner
+side-before-entry-mixed = {" "}before the corner (minus: after the entry)
 side-after-entry = {" "}after the corner entry
+side-after-entry-mixed = {" "}after the corner entry (minus: before the entry)
 side-before-apex = {" "}before the apex
+side-before-apex-mixed = {" "}before the apex (minus: after the apex)
 side-after-apex = {" "}after the apex
+side-after-apex-mixed = {" "}after the apex (minus: before the apex)
 end-high = the highest
 end-low = the lowest
 end-early = the earliest
@@ -43,11 +47,17 @@ end-short = the shortest
 verdict-yes = Yes:{" "}
 verdict-no = No:{" "}
 verdict-plain = {""}
-measure-best = { $where }, { $what }{ $at }: { $best }{ $side } on the best lap (lap { $lap }), { $usual } on the usual lap.
+measure-best = { $where }, { $what }{ $at }: { $best }{ $side } on the best lap (lap { $lap }){ $few ->
+    [yes] {""}
+   *[no] , { $usual } on the usual lap
+}.
 measure-laps = { $where }, { $what }{ $at }, { $count ->
     [one] lap { $laps }
    *[other] laps { $laps }
-}: { $values }{ $side }; usual lap { $usual }.
+}: { $values }{ $side }{ $few ->
+    [yes] {""}
+   *[no] {"; "}usual lap { $usual }
+}.
 measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } on average over { $count ->
     [one] one lap
    *[other] { $count } laps
@@ -59,7 +69,10 @@ measure-total = { $where }, { $what }{ $at }: { $total } in total over { $count 
 measure-peak = { $where }, { $what }{ $at }: { $end } { $value }{ $side }, lap { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
-}; usual lap { $usual }.
+}{ $few ->
+    [yes] {""}
+   *[no] {"; "}usual lap { $usual }
+}.
 measure-none = { $where }, { $what }{ $at }: none on any of { $count ->
     [one] one lap
    *[other] { $count } laps
@@ -70,7 +83,10 @@ measure-rival-none = { $where }, { $what }{ $at }: no value of { $other }.
 rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } of { $count } corners ({ $lap ->
     [0] usual lap
    *[other] lap { $lap }
-}); then { $second } { $second_value }; at the other end { $last } { $last_value }.
+}){ $count ->
+    [2] {""}
+   *[other] {"; "}then { $second } { $second_value }
+}; at the other end { $last } { $last_value }.
 rank-level = { $count } corners alike, { $what }{ $at }: { $value }{ $side } ({ $lap ->
     [0] usual lap
    *[other] lap { $lap }

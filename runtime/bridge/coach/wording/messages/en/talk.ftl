@@ -11,6 +11,7 @@ coach-speed = Usual time for an answer: { $usual }, slowest { $slowest }, over t
 }.
 coach-speed-none = No answer has been timed yet.
 not-understood = Not sure what is meant.
+quoted = “{ $text }”
 did-you-mean = Did you mean: { $choices }?
 more-in-lesson = Lesson: “{ $title }”.
 coach-model = Coach model: { $text }

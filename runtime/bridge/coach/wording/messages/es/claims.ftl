@@ -5,13 +5,13 @@ claim-flat = { $verdict }{ $where }, { $lifted ->
     [none] a fondo en { $count ->
         [one] esa vuelta
        *[other] las { $count } vueltas
-    }, acelerador nunca por debajo de { $least }
-    [few] gas levantado en { $number ->
+    }, acelerador nunca por debajo del { $least }
+    [few] se levantó el pie en { $number ->
         [one] la vuelta { $laps }
        *[other] las vueltas { $laps }
-    }, hasta { $least }
-    [all] gas levantado en las { $count } vueltas, hasta { $least }
-   *[many] gas levantado en { $number } de { $count } vueltas, hasta { $least } (vuelta { $lap })
+    }, hasta el { $least }
+    [all] se levantó el pie en las { $count } vueltas, hasta el { $least }
+   *[many] se levantó el pie en { $number } de { $count } vueltas, hasta el { $least } (vuelta { $lap })
 }.
 claim-some = { $verdict }{ $where }, { $what }{ $at }: en { $some } de { $count } vueltas; vuelta habitual { $usual }, máximo { $value } (vuelta { $lap }).
 claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
@@ -28,6 +28,7 @@ claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
    *[high] { $difference } más
 }.
 claim-amount = { $verdict }{ $where }, { $what }{ $at }: vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }); así en { $hits } de { $count } vueltas.
+claim-same = { $verdict }{ $where }, { $what }{ $at }: de { $least } (vuelta { $other_lap }) a { $most }{ $side } (vuelta { $lap }), una diferencia de { $width } en { $count } vueltas.
 claim-lap = { $verdict }{ $where }, { $what }{ $at }: vuelta { $lap } { $own }{ $side }{ $same ->
     [yes] , { $end }
    *[no] ; { $end }: { $best }, vuelta { $first }
@@ -36,11 +37,11 @@ claim-corner = { $verdict }{ $where }: { $what }{ $at } { $own }{ $side } (vuelt
     [yes] , { $end } de las curvas
    *[no] ; { $end }: { $best }, { $first }
 }.
-claim-loss = { $verdict }{ $where } { $sign ->
-    [lost] pierde { $loss } por vuelta
-    [gained] gana { $loss } por vuelta
-   *[level] está igual
+claim-loss = { $verdict }en { THE($where) } { $sign ->
+    [lost] se pierden { $loss } por vuelta
+    [gained] se ganan { $loss } por vuelta
+   *[level] no hay diferencia
 } frente { $against ->
     [usual_other] a la vuelta habitual de { $other }
-   *[best_pass] a su mejor paso
-}; puesto { $rank } de { $count } por tiempo perdido, lo más en { $worst }: { $worst_loss }.
+   *[best_pass] al mejor paso
+}; puesto { $rank } de { $count } por tiempo perdido; donde más se pierde: { $worst }, { $worst_loss }.

@@ -13,7 +13,7 @@ rival-usual = Vueltas habituales: { $side ->
 }.
 rival-corner = { $corner }{ $on ->
     [usual] , pasos habituales
-   *[laps] { "" }
+   *[laps] , mejores vueltas
 }: { $seconds } { $side ->
     [behind] perdidos con { $other }{ loss-why }
     [ahead] ganados a { $other }
@@ -26,36 +26,36 @@ rival-sector = Sector { $sector }: { $side ->
 }, { $own } frente a { $theirs }.
 rival-sectors = Por sectores frente a { $other } (más es más lento): sector 1 { $s1 }, sector 2 { $s2 }, sector 3 { $s3 }.
 rival-split = Frente a { $other }: { $entry } hasta los vértices (frenando), { $apex } en ellos, { $exit } en las salidas; { $most ->
-    [entry] lo más se pierde frenando
-    [apex] lo más se pierde en el vértice
-    [exit] lo más se pierde en las salidas
+    [entry] donde más se pierde es en la frenada
+    [apex] donde más se pierde es en el vértice
+    [exit] donde más se pierde es en las salidas
    *[none] no se pierde nada
 }.
 rival-brake = { $corner }: { $other } frena { $apart } { $side ->
     [less] más tarde
    *[more] antes
-}, a { $theirs } de la entrada, no { $own }.
+}, a { $theirs } de la entrada, no a { $own }.
 rival-slowest = { $corner }: { $other } lleva { $apart } { $side ->
     [more] más
    *[less] menos
-} en el punto más lento, { $theirs }, no { $own }.
+} en el punto más lento: { $theirs } en vez de { $own }.
 rival-coast = { $corner }: { $other } rueda sin pedal { $apart } { $side ->
     [less] menos
    *[more] más
-}, { $theirs }, no { $own }.
+}: { $theirs } en vez de { $own }.
 rival-leave = { $corner }: { $other } sale { $apart } { $side ->
     [more] más rápido
    *[less] más lento
-}, { $theirs }, no { $own }.
+}: { $theirs } en vez de { $own }.
 rival-throttle = { $corner }: { $other } vuelve al gas { $apart } { $side ->
     [less] antes
    *[more] después
 }.
-rival-alike = { $corner }: punto de frenada, velocidad mínima, rodar sin pedal y velocidad de salida iguales, en lo registrado.
+rival-alike = { $corner }: según lo registrado, punto de frenada, velocidad mínima, tiempo sin pedal y velocidad de salida son iguales.
 rival-car = { $same ->
-    [yes] Mismo coche: ambos llevaban { $own_car }, así que no hay nada que descontar por el coche
-    [no] No es el mismo coche según los datos: { $own_car }, { $other } { $other_car }; cuánto de la diferencia es del coche no se puede saber
-   *[unknown] No está registrado el coche de ambos; cuánto de la diferencia es del coche no se puede saber
+    [yes] Mismo coche: ambos llevaban { $own_car }, así que no hay nada que atribuir al modelo
+    [no] No es el mismo coche según los datos: { $own_car }, { $other } { $other_car }; no se puede saber cuánto de la diferencia se debe al coche
+   *[unknown] No está registrado el coche de ambos; no se puede saber cuánto de la diferencia se debe al coche
 }.
 rival-day = Las condiciones de las dos tandas pueden haber sido distintas; no se midieron.
 rival-laps = { $other }: { $count ->
@@ -70,7 +70,7 @@ rival-spread = { $side ->
 rival-one-lap = { $other } tiene { $other_count ->
     [one] 1 vuelta
    *[other] { $other_count } vueltas
-} que cuentan, esta sesión { $count }: muy pocas para decir quién es más constante.
+} que cuentan, esta sesión { $count }: demasiado pocas para decir quién es más constante.
 rival-few = Tan pocas vueltas dicen poco sobre quién es más constante.
 progress-here = Aquí hasta ahora: { $count ->
     [one] 1 vuelta
@@ -93,7 +93,7 @@ progress-series = En { $count } sesiones desde el { $date } la mejor vuelta pas�
 progress-spread = Dispersión de los tiempos por vuelta: ±{ $now } esta vez, ±{ $then } la anterior.
 progress-plateau = Las mejores vueltas de las tres últimas sesiones caben en 0,1 s: un estancamiento.
 progress-corner = Lo que más mejoró: { $corner }, { $speed } más en el vértice desde la primera sesión.
-progress-limits = Tiempo, neumáticos y pista de esos días no se midieron, así que no es una cifra solo del piloto.
+progress-limits = La meteo, los neumáticos y la pista de esos días no se midieron, así que la cifra no es solo mérito del piloto.
 stuck-sector = Donde menos se progresa es el sector { $sector }: { $now } ahora, { $then } en { $count ->
     [one] la sesión anterior
    *[other] { $count } sesiones anteriores
@@ -102,8 +102,8 @@ stuck-sector = Donde menos se progresa es el sector { $sector }: { $now } ahora,
     [behind] { $gap } más lento
    *[level] sin cambios
 }.
-stuck-corner = { $corner }: sin mejora en esta sesión, { $late } más que su mejor paso en la segunda mitad, { $early } en la primera.
-improved-corner = { $corner }: { $gain } mejor en esta sesión, { $early } más que su mejor paso en la primera mitad, { $late } en la segunda.
+stuck-corner = { $corner }: sin mejora en esta sesión, { $late } más que el mejor paso en la segunda mitad, { $early } en la primera.
+improved-corner = { $corner }: { $gain } de mejora en esta sesión, { $early } más que el mejor paso en la primera mitad, { $late } en la segunda.
 improved-none = { $count ->
     [one] Una vuelta no muestra
    *[other] { $count } vueltas no muestran

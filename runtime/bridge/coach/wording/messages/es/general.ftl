@@ -2,16 +2,16 @@ not-recorded = No registrado, así que no se sabe: { $quantity }.
 no-session = No hay ninguna sesión abierta, todavía no hay nada que medir.
 no-complete-lap = Ninguna vuelta completa en esta sesión, así que no hay tiempos por vuelta ni curvas que comparar.
 no-circuit = No hay archivo de este circuito: no se conocen los nombres de las curvas, los peligros ni el plan.
-no-corners = Sin archivo del circuito ni posiciones no se sabe dónde están las curvas.
+no-corners = No se sabe dónde están las curvas de este circuito.
 no-rival = Ningún otro piloto tiene una sesión en este circuito: no hay con quién comparar.
 no-earlier = No hay ninguna sesión anterior en este circuito, todavía no hay nada que comparar.
 no-corner = No hay «{ $said }» { $named ->
     [yes] en { $circuit }
    *[no] en este circuito
 }; { $count ->
-    [one] tiene una sola curva, { $first }
-   *[other] tiene { $count } curvas, de { $first } a { $last }
-}. ¿Cuál es?
+    [one] tiene una sola curva, { THE($first) }
+   *[other] tiene { $count } curvas, de { THE($first) } a { THE($last) }
+}. ¿Cuál?
 no-corner-known = No hay «{ $said }» aquí: no se conocen las curvas de este circuito.
 no-lap = No hay «{ $said }» entre las que cuentan; { $count ->
     [one] solo cuenta la vuelta { $first }

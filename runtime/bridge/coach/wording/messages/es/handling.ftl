@@ -5,7 +5,7 @@ incident-over_g = g muy por encima de una vuelta habitual
 incident-hard_deceleration = fuerte deceleración sin freno
 incident-abs_active = ABS en acción
 incident-tc_active = control de tracción en acción
-trail-summary = Frenada arrastrada en { $into } de { $count } curvas con frenada: el freno sigue pisado en la entrada; hasta el vértice en { $apex } (vueltas habituales).
+trail-summary = Frenada regresiva en { $into } de { $count } curvas con frenada: el freno sigue pisado en la entrada; hasta el vértice en { $apex } de ellas (vueltas habituales).
 trail-corner = { $driver }, { $where }: pico { $peak }, { $entry } en la entrada, { $apex } en el vértice{ $released ->
     [yes] ; freno suelto { $place }{ $side } a { $rate }
    *[no] ; freno sin soltar antes de la salida
@@ -13,17 +13,17 @@ trail-corner = { $driver }, { $where }: pico { $peak }, { $entry } en la entrada
     [yes] , { $overlap } a la vez que el volante
    *[no] {""}
 }: { $shape ->
-    [trail] frenada arrastrada dentro de la curva
+    [trail] frenada regresiva dentro de la curva
    *[straight] suelto antes de girar
 }.
-coasting-lap = { $driver }, rodar sin pedal: { $usual } en la vuelta habitual ({ $share } de ella), { $best } en la mejor vuelta (vuelta { $lap }){ $places ->
+coasting-lap = { $driver }, rodar sin pedal: { $usual } en la vuelta habitual (el { $share } de ella), { $best } en la mejor vuelta (vuelta { $lap }){ $places ->
     [0] {""}
-    [1] ; lo más en { $first }, { $first_value }
-   *[other] ; lo más en { $first }, { $first_value }, luego { $second }, { $second_value }
+    [1] ; sobre todo en { THE($first) }, { $first_value }
+   *[other] ; sobre todo en { THE($first) }, { $first_value }, luego { $second }, { $second_value }
 }.
-grip-corner = { $where }: hasta { $value } combinados en la vuelta habitual, { $share } de lo que este coche alcanzó hoy.
+grip-corner = { $where }: hasta { $value } combinados en la vuelta habitual, el { $share } de lo que este coche ha alcanzado hoy.
 grip-other = { $driver } en el mismo sitio: hasta { $value } en la vuelta habitual.
-grip-corners = Mayor reserva: { $where }, { $share } de los g combinados que este coche alcanzó hoy ({ $value }); menor: { $top_where }, { $top_share } ({ $top_value }).
+grip-corners = Mayor reserva: { $where }, el { $share } de los g combinados que este coche alcanzó hoy ({ $value }); menor: { $top_where }, el { $top_share } ({ $top_value }).
 grip-caveat = El máximo de hoy es { $envelope }{ $computed ->
     [yes] , calculado con velocidad y posición
    *[no] {""}
@@ -38,7 +38,7 @@ balance-pass = { $which ->
     [usual] Vuelta habitual
     [lap] Vuelta { $lap }
    *[other] { $driver }, vuelta habitual
-}, { $where }: { $speed } en lo más lento{ $steered ->
+}, { $where }: { $speed } en el punto más lento{ $steered ->
     [yes] , volante hasta { $steering }, { $countered ->
         [yes] contravolante { $opposite }
        *[no] sin contravolante
@@ -48,8 +48,9 @@ balance-pass = { $which ->
     [yes] , { $lateral } laterales
    *[no] {""}
 }{ $gas ->
-    [yes] , acelerador hasta { $throttle }, de nuevo { $pick_up }{ $side }
-    [held] , acelerador nunca por debajo de { $throttle }
+    [yes] , acelerador hasta el { $throttle }, gas de nuevo a { $pick_up }{ $side }
+    [down] , acelerador hasta el { $throttle }
+    [held] , acelerador nunca por debajo del { $throttle }
    *[no] {""}
 }.
 incidents-count = { $count } incidentes en esta sesión; los tres primeros:
@@ -71,18 +72,18 @@ incident-odd = Momento más lento: vuelta { $lap }, { $where }, { $loss } más q
 incident-cause = { $cause ->
     [over] Contravolante en la vuelta { $lap }, { $where }: es probable un deslizamiento
     [under] Más volante sin más g laterales en la vuelta { $lap }, { $where }: el tren delantero pudo deslizar
-    [lift] Menos g laterales y sin contravolante en la vuelta { $lap }, { $where }: parece un levantón de pie, no un deslizamiento
+    [lift] Menos g laterales y sin contravolante en la vuelta { $lap }, { $where }: parece que se levantó el pie, no que deslizara
     [none] Sin contravolante en la vuelta { $lap }, { $where }: ninguna señal de deslizamiento
-   *[unknown] El ángulo de volante no se ha registrado, así que la vuelta { $lap } no muestra deslizamiento en { $where }
+   *[unknown] El ángulo de volante no se ha registrado, así que la vuelta { $lap } no muestra si hubo deslizamiento ({ $where })
 }. Un deslizamiento aquí solo se puede deducir, nunca medir.
 resolution-rate = El registrador escribe { $rate } valores por segundo: uno cada { $step } a { $speed }{ $fixes ->
     [fine] ; ruido del GPS de punto a punto inferior a { $noise }, una deriva lenta no se ve
     [noisy] ; ruido del GPS de punto a punto de unos { $noise }, una deriva lenta no se ve
    *[none] ; sin GPS utilizable, los lugares salen de la distancia
 }.
-resolution-scatter = El punto de frenada de { $where } varía { $scatter } de vuelta a vuelta (desviación típica, { $count } vueltas).
+resolution-scatter = El punto de frenada de { THE($where) } varía { $scatter } de vuelta a vuelta (desviación típica, { $count } vueltas).
 resolution-told = { $asked } en el punto de frenada: { $told ->
-    [yes] se distinguen, incluso de una vuelta a otra
-    [mean] solo se distinguen en la media de varias vueltas, no de una vuelta a otra
-   *[no] aquí no se distinguen, quedan dentro del muestreo y la dispersión
+    [yes] se distingue, incluso de una vuelta a otra
+    [mean] solo se distingue en la media de varias vueltas, no de una vuelta a otra
+   *[no] aquí no se distingue, queda dentro del muestreo y la dispersión
 }.

@@ -26,11 +26,11 @@ severity-6 = quiebro
 danger-high = alto
 danger-medium = medio
 danger-low = bajo
-danger = Peligro { $severity } en { $corner }, de { $start } a { $end } después de la línea de salida: «{ $note }»
+danger = Peligro { $severity } en { THE($corner) }, de { $start } a { $end } después de la línea de salida: «{ $note }»
 danger-none = No hay zona de peligro registrada { $count ->
     [0] para este circuito
-   *[other] en { $corners }
-}; eso no lo hace seguro.
+   *[other] en { THE($corners) }
+}; eso no significa que sea seguro.
 danger-do = Guardar margen ahí: subir la velocidad a pasos pequeños y ver antes el sitio a pie o con un instructor.
 surface-cool_damp = fría y húmeda
 surface-rising_grip = con agarre en aumento

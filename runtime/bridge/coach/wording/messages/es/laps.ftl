@@ -10,7 +10,7 @@ loss-than = { $than ->
    *[lap] a la vuelta { $other }
 }
 loss-why = { $caused ->
-    [yes] ; causa: { $cause }, en { $amount }
+    [yes] ; causa: { $cause } ({ $amount })
    *[no] { "" }
 }
 laps-which = { $which ->
@@ -41,7 +41,7 @@ lap-best = Mejor vuelta{ lap-who }: { $time }, vuelta { $lap }{ $count ->
     [one] { "" }
    *[other] { $some ->
         [all] , de { $count } que cuentan
-       *[some] , de las { $count } preguntadas
+       *[some] , de las { $count } pedidas
     }
 }.
 lap-lead = Son { $gap } de ventaja sobre la segunda, la vuelta { $other }.
@@ -98,7 +98,7 @@ spread-uneven = irregulares
 lap-spread = Tiempos por vuelta{ lap-who } { $judged }: ±{ $spread } (desviación típica) en { laps-which }; de { $low } a { $high }, { $width } de diferencia.
 lap-spread-odd = Sin la vuelta { $lap } serían ±{ $spread }.
 lap-luck = La vuelta { $lap } ({ $time }) está { $next_gap } por delante de la segunda, la vuelta { $next }, y { $usual_gap } por delante de la vuelta habitual.
-lap-luck-corner = Donde más ganó: { $corner }, { $seconds } frente a la vuelta habitual.
+lap-luck-corner = Donde más se ganó: { $corner }, { $seconds } frente a la vuelta habitual.
 lap-luck-ideal = { $whole ->
     [yes] Por sectores esa vuelta vale tanto como la ideal: una vuelta entera, pero sin repetir
    *[no] { $kept ->
@@ -116,9 +116,10 @@ trend-laps = { $way ->
     [faster] Los tiempos bajan { $slope } por vuelta
    *[none] Sin evolución clara de los tiempos
 } en { $count } vueltas: las { $few } primeras en torno a { $early }, las { $few } últimas en torno a { $late }; la mejor, la vuelta { $best }.
-trend-parted = Piloto y pista no se pueden separar aquí: los tiempos solos no muestran de quién es la ganancia{ $noted ->
-    [yes] , y las notas del tiempo no miden el agarre
-   *[no] , y ni el tiempo ni el agarre de la pista están registrados
+trend-quantity = { $where }, { $what }: { $early } en las { $number } primeras vueltas, { $late } en las { $number } últimas (medianas).
+trend-parted = Piloto y pista no se pueden separar aquí: los tiempos por sí solos no muestran a qué se debe la ganancia{ $noted ->
+    [yes] , y las notas de la meteo no miden el agarre
+   *[no] , y ni la meteo ni el agarre de la pista están registrados
 }.
 
 # Dos vueltas lado a lado, y por qué una fue lenta
@@ -127,7 +128,7 @@ lap-compare = { $level ->
     [yes] Las vueltas { $lap } y { $other } tardaron lo mismo: { $time }
    *[no] La vuelta { $lap } es { $gap } más rápida que la vuelta { $other }: { $time } frente a { $other_time }
 }.
-lap-loses = Vuelta { $lap }, donde más pierde: { $corner }, { $seconds } con la vuelta { $other }{ loss-why }.
+lap-loses = Vuelta { $lap }, donde más pierde: { $corner }, { $seconds } respecto a la vuelta { $other }{ loss-why }.
 lap-sectors = Por sectores, vuelta { $lap } frente a vuelta { $other } (más es más lento): { $s1 }, { $s2 }, { $s3 }.
 lap-explain = { $how ->
     [slow] Vuelta { $lap }{ lap-who }: { $time }, { $over } más lenta que la vuelta habitual ({ $usual }) y a { $behind } de la mejor
@@ -141,8 +142,8 @@ lap-explain = { $how ->
     [last] ; está completa, no es la de entrada a boxes
    *[inner] { "" }
 }.
-lap-lost = { $corner } costó { $seconds } frente { loss-than }{ loss-why }.
-lap-gained = { $corner } ganó { $seconds } frente { loss-than }.
+lap-lost = { THE($corner) } costó { $seconds } frente { loss-than }{ loss-why }.
+lap-gained = En { THE($corner) } se ganaron { $seconds } frente { loss-than }.
 lap-not-there = { $corner }: no se perdió nada en la vuelta { $lap }.
 lap-incident = En la vuelta { $lap } { $where ->
     [corner] ({ $corner })
@@ -170,7 +171,7 @@ sector-on = { $which ->
 }
 sector-most = Donde más se pierde es el { sector-called }{ lap-who }: { $lost } { sector-on }, frente a { $best }, el mejor tiempo, en la vuelta { $best_lap }.
 sector-next = Luego el { sector-called }: { $lost }, frente a { $best } en la vuelta { $best_lap }.
-sector-least = Donde menos, el { sector-called }: { $lost }, frente a { $best } en la vuelta { $best_lap }.
+sector-least = Donde menos se pierde: el { sector-called }: { $lost }, frente a { $best } en la vuelta { $best_lap }.
 sector-loss = En el { sector-called }{ lap-who } se pierden { $lost } { sector-on }, frente a { $best } en la vuelta { $best_lap }; { $weakest ->
     [yes] es el sector más flojo
    *[no] no es el más flojo: el sector { $worst } cuesta { $worst_lost }
@@ -179,7 +180,7 @@ sector-level = En el { sector-called }{ lap-who } no se pierde nada { sector-on 
     [yes] { "" }
    *[no] ; el sector { $worst } cuesta { $worst_lost }
 }.
-sector-corner = Ahí, { $corner }: { $seconds } más que en la vuelta { $lap }{ loss-why }.
+sector-corner = En ese sector, { $corner }: { $seconds } más que en la vuelta { $lap }{ loss-why }.
 sector-no-corner = Ninguna curva del { sector-called } cuesta por sí sola 0,02 s o más.
 
 # La vuelta ideal, y lo que es posible
@@ -192,11 +193,11 @@ ideal-lap = Vuelta ideal con los mejores sectores{ lap-who }: { $time }, { $same
 ideal-sectors = Mejores sectores: { $s1 } (vuelta { $lap1 }), { $s2 } (vuelta { $lap2 }), { $s3 } (vuelta { $lap3 }); retraso de la mejor vuelta: { $gap1 }, { $gap2 }, { $gap3 }.
 ideal-corners = Con lo mejor de { $count } curvas y rectas: { $time }, { $gain } más rápida que la mejor vuelta.
 ideal-honest = { $count ->
-    [one] Por sectores la vuelta ideal, { $time }, es la propia vuelta { $named }, así que ya se ha hecho
+    [one] Por sectores la vuelta ideal, { $time }, es la propia vuelta { $named }, así que ya se ha dado
    *[other] La vuelta ideal, { $time }, está compuesta con las vueltas { $named }: cada parte se ha hecho, el conjunto nunca
 }.
 ideal-guide = Los { $gain } de { $count } partes más finas son una guía, no una promesa: una salida no siempre encaja con la entrada siguiente.
-ideal-usual = Primero lo realista: llevar la vuelta habitual ({ $usual }) a la mejor ({ $best }, vuelta { $lap }), que vale { $gain }.
+ideal-usual = Primero lo realista: llevar la vuelta habitual ({ $usual }) al nivel de la mejor ({ $best }, vuelta { $lap }): son { $gain }.
 theory-reference = Vuelta de referencia del archivo: { $time }; la mejor vuelta es { $gap } { $side ->
     [behind] más lenta
    *[ahead] más rápida
@@ -205,13 +206,13 @@ theory-speeds = Con las velocidades de curva del archivo del circuito, la mejor 
     [behind] menos
    *[ahead] más
 }, de { $count } curvas, rectas tal como se hicieron.
-theory-corner = Lo más lejano: { $corner }, { $lost }; { $own } en el vértice, el plan da { $file }.
+theory-corner = La mayor diferencia: { $corner }, { $lost }; { $own } en el vértice, frente a { $file } en el plan.
 theory-limits = Ese plan es un modelo de trazada y agarre, no de este coche, sus neumáticos ni el día: una guía, no una promesa.
 theory-none = El archivo del circuito no tiene velocidades objetivo y no hay vuelta de referencia: no hay plan teórico.
 goal-named = { $target }: { $reach ->
     [done] ya está hecho, la mejor vuelta, { $best }, es { $gap } más rápida
-    [parts] a { $gap }, y las mejores partes de las vueltas hechas alcanzan
-   *[more] a { $gap } de la mejor vuelta ({ $best }), más de lo que dan las mejores partes de las vueltas hechas
+    [parts] a { $gap }, y las mejores partes de las vueltas dadas bastan
+   *[more] a { $gap } de la mejor vuelta ({ $best }), más de lo que dan las mejores partes de las vueltas dadas
 }.
 goal-lap = Próximo objetivo: { $goal }; mejor hasta ahora { $best }, vuelta { $lap }.
-goal-corner = La parte mayor: { $corner }, { $seconds } de la vuelta habitual a la mejor{ loss-why }.
+goal-corner = Donde más hay que ganar: { $corner }, { $seconds } de la vuelta habitual a la mejor{ loss-why }.

@@ -10,7 +10,7 @@ loss-basis = { $basis ->
 }
 loss-one-lap = Una sola vuelta completa y nadie con quien comparar: dónde se pierde tiempo se ve desde la segunda vuelta.
 loss-none = { loss-sector }Ninguna curva cuesta un tiempo medible { loss-basis }.
-loss-unmeasured = { $corner } no está grabada entera en las dos vueltas, así que no se sabe lo que cuesta.
+loss-unmeasured = { THE($corner) } no está grabada entera en las dos vueltas, así que no se sabe lo que cuesta.
 loss-gap = { loss-sector }{ $driver } pierde { $gap } con { $other } (vuelta { $lap } contra la mejor).
 loss-ahead = { loss-sector }{ $driver } gana { $gap } a { $other } (vuelta { $lap } contra la mejor).
 loss-sector = { $sector ->
@@ -21,12 +21,13 @@ loss-most = { $sector ->
     [0] Donde más se pierde: { $corner }
    *[other] Donde más se pierde en el sector { $sector }: { $corner }
 }, { $loss } { loss-basis }.
-loss-spot = En cuanto a { $spot }, lo que más cuesta es { $corner }: { $part } { loss-basis }.
+loss-spot = Lo que más cuesta en { $spot }: { THE($corner) }, { $part } { loss-basis }.
 loss-next = { $count ->
     [1] Después: { $corner }, { $loss }.
-   *[other] Después: { $corner }, { $loss }, y { $next }, { $after }.
+   *[other] Después: { $corner }, { $loss }, y luego { $next }, { $after }.
 }
 loss-corner = { $corner }: se pierden { $loss } { loss-basis }.
+loss-with-straight = Con la recta siguiente, { THE($corner) } cuesta { $loss } { loss-basis }.
 loss-even = { $corner }: no se pierde tiempo medible { loss-basis }.
 loss-gain = { $corner }: se ganan { $loss } { loss-basis }.
 loss-cause = Causa: { loss-by }{ $more ->
@@ -37,8 +38,8 @@ loss-by = { $cause ->
     [early_brake] frenar { $amount } antes
     [early_slowing] perder velocidad { $amount } antes
     [late_brake] frenar { $amount } más tarde y entrar demasiado rápido
-    [long_brake] { $amount } menos de presión máxima, así que una frenada más larga
-    [coasting] { $amount } más rodando sin pedal
+    [long_brake] { $amount } menos de presión máxima, y por eso una frenada más larga
+    [coasting] { $amount } más sin pisar ningún pedal
     [slow_apex] { $amount } menos en el punto más lento
     [slow_entry] { $amount } menos en la aproximación
     [late_throttle] acelerar { $amount } más tarde
@@ -58,24 +59,24 @@ choice = { $where ->
     [0] Vuelta entera
    *[other] { $corner }
 }: entrada { $entry }, salida { $exit } { loss-basis }. { $side ->
-    [entry] Frenando hay más que ganar: eso primero, la salida después
-    [exit] Saliendo hay más que ganar: eso primero, la frenada se queda como está
+    [entry] En la frenada hay más que ganar: eso primero, la salida después
+    [exit] En la salida hay más que ganar: eso primero, la frenada se queda como está
    *[neither] Ni la frenada ni la salida cuestan tiempo ahí
 }.
 summary-laps = { $count ->
-    [one] Una vuelta cuenta: { $best }, vuelta { $best_lap }
-   *[other] { $count } vueltas cuentan: mejor { $best } en la vuelta { $best_lap }, habitual { $usual }, dispersión { $spread }
+    [one] Cuenta una vuelta: { $best }, vuelta { $best_lap }
+   *[other] Cuentan { $count } vueltas: la mejor { $best } (vuelta { $best_lap }), la habitual { $usual }, dispersión { $spread }
 }.
-strong-quicker = { $corner } es un punto fuerte: se ganan { $loss } a { $other }, mejor vuelta contra mejor vuelta.
+strong-quicker = { THE($corner) } es un punto fuerte: se ganan { $loss } a { $other }, mejor vuelta contra mejor vuelta.
 strong-steady = Curva más constante: { $corner }, los { $count } pasos caben en { $spread }.
-strong-gained = Mejor vuelta { $gained } más rápida que la vuelta { $start }: la vuelta { $best_lap } enseña lo que hay.
+strong-gained = La mejor vuelta es { $gained } más rápida que la vuelta { $start }: la vuelta { $best_lap } muestra lo que es posible.
 strong-none = Aún no se puede demostrar un punto fuerte: hacen falta tres vueltas completas u otro piloto.
 
 action-brake_later = frenar más tarde
 action-hold_speed = mantener la velocidad un poco más
 action-brake_harder = frenar más corto, con más presión al principio
 action-brake_earlier = frenar un poco antes y dejar que el coche se asiente
-action-stay_on_pedal = pasar del freno al gas sin rodar entre medias
+action-stay_on_pedal = pasar del freno al gas sin pausa
 action-more_apex = llevar más velocidad al vértice
 action-exit_before = mejorar primero la salida de la curva anterior
 action-earlier_throttle = enderezar el volante y dar gas antes

@@ -31,23 +31,33 @@ at-apex = {" "}en el vértice
 at-exit = {" "}en la salida
 side-none = {""}
 side-before-entry = {" "}antes de la curva
+side-before-entry-mixed = {" "}antes de la curva (menos: tras la entrada)
 side-after-entry = {" "}después de la entrada
+side-after-entry-mixed = {" "}después de la entrada (menos: antes de la entrada)
 side-before-apex = {" "}antes del vértice
+side-before-apex-mixed = {" "}antes del vértice (menos: tras el vértice)
 side-after-apex = {" "}después del vértice
+side-after-apex-mixed = {" "}después del vértice (menos: antes del vértice)
 end-high = el valor más alto
 end-low = el valor más bajo
-end-early = lo más pronto
+end-early = lo más temprano
 end-late = lo más tarde
 end-long = lo más largo
 end-short = lo más corto
 verdict-yes = Sí:{" "}
 verdict-no = No:{" "}
 verdict-plain = {""}
-measure-best = { $where }, { $what }{ $at }: { $best }{ $side } en la mejor vuelta (vuelta { $lap }), { $usual } en la vuelta habitual.
+measure-best = { $where }, { $what }{ $at }: { $best }{ $side } en la mejor vuelta (vuelta { $lap }){ $few ->
+    [yes] {""}
+   *[no] , { $usual } en la vuelta habitual
+}.
 measure-laps = { $where }, { $what }{ $at }, { $count ->
     [one] vuelta { $laps }
    *[other] vueltas { $laps }
-}: { $values }{ $side }; vuelta habitual { $usual }.
+}: { $values }{ $side }{ $few ->
+    [yes] {""}
+   *[no] {"; "}vuelta habitual { $usual }
+}.
 measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } de media en { $count ->
     [one] una vuelta
    *[other] { $count } vueltas
@@ -59,7 +69,10 @@ measure-total = { $where }, { $what }{ $at }: { $total } en total en { $count ->
 measure-peak = { $where }, { $what }{ $at }: { $value }{ $side }, { $end }, vuelta { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
-}; vuelta habitual { $usual }.
+}{ $few ->
+    [yes] {""}
+   *[no] {"; "}vuelta habitual { $usual }
+}.
 measure-none = { $where }, { $what }{ $at }: ningún valor en { $count ->
     [one] la única vuelta
    *[other] las { $count } vueltas
@@ -70,7 +83,10 @@ measure-rival-none = { $where }, { $what }{ $at }: ningún valor de { $other }.
 rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } de { $count } curvas ({ $lap ->
     [0] vuelta habitual
    *[other] vuelta { $lap }
-}); luego { $second } { $second_value }; en el otro extremo { $last } { $last_value }.
+}){ $count ->
+    [2] {""}
+   *[other] {"; "}luego { $second } ({ $second_value })
+}; en el otro extremo { $last } ({ $last_value }).
 rank-level = { $count } curvas iguales, { $what }{ $at }: { $value }{ $side } ({ $lap ->
     [0] vuelta habitual
    *[other] vuelta { $lap }
@@ -95,20 +111,20 @@ judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
 }{ $lost ->
     [yes] {"; la curva cuesta"} { $loss } por vuelta
     [no] {"; en la curva no se pierde tiempo"}
-    [gained] {"; la curva gana"} { $loss } por vuelta
+    [gained] {"; en la curva se ganan"} { $loss } por vuelta
    *[unknown] {""}
 }.
-judge-nowhere = No: en ninguna de las { $count } curvas, { $what }{ $at } comparado con los mejores pasos.
+judge-nowhere = No, en ninguna de las { $count } curvas: { $what }{ $at }, comparado con los mejores pasos.
 spread-few = { $count ->
     [one] Solo una vuelta completa
    *[other] Solo { $count } vueltas completas
 }: muy pocas para juzgar la regularidad.
 spread-corners = { $first ->
-    [steady] La más regular: { $steady }, { $what }{ $at } varía { $steady_value }; la menos regular: { $corner }, { $value }
-   *[loose] La menos regular: { $corner }, { $what }{ $at } varía { $value }; la más regular: { $steady }, { $steady_value }
-} (desviación típica, { $count } vueltas).
-spread-driver = { $driver }: la menos regular { $corner }, { $what }{ $at } varía { $value }; la más regular { $steady }, { $steady_value } (desviación típica, { $count } vueltas).
-spread-without = Solo la vuelta { $lap } hace tan irregular { $corner }: sin ella { $value }; la menos regular es entonces { $next }, { $next_value }.
+    [steady] La más regular: { $steady }, { $steady_value }; la menos regular: { $corner }, { $value }
+   *[loose] La menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value }
+} ({ $what }{ $at }, desviación típica, { $count } vueltas).
+spread-driver = { $driver }, la menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value } ({ $what }{ $at }, desviación típica, { $count } vueltas).
+spread-without = Solo la vuelta { $lap } hace tan irregular { THE($corner) }: sin ella { $value }; la menos regular es entonces { $next }, { $next_value }.
 spread-corner = { $where }: el tiempo en la curva varía { $value }{ $told ->
     [yes] , { $what }{ $at } { $other_value }
    *[no] {""}

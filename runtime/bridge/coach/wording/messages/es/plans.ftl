@@ -33,21 +33,21 @@ drill = Ejercicio, { $corner }, { $count } vueltas: { $cause ->
     [match] repetir el paso más rápido, con su punto de frenada y su velocidad
    *[none] mismo punto de frenada, misma velocidad, cada vuelta
 }.{ advice-danger }
-plan-laps = Plan para { $count } vueltas: { $warm } para calentar, { $focus } de trabajo, { $cool } para enfriar antes del box.
-plan-run = { $minutes } son unas { $count } vueltas a { $usual }: { $warm } para calentar, { $focus } de trabajo, { $cool } para enfriar antes del box.
+plan-laps = Plan para { $count } vueltas: { $warm } para calentar, { $focus } de trabajo, { $cool } para enfriar antes de entrar a boxes.
+plan-run = { $minutes } son unas { $count } vueltas a { $usual }: { $warm } para calentar, { $focus } de trabajo, { $cool } para enfriar antes de entrar a boxes.
 plan-short = Tiempo para { $count ->
     [one] una vuelta
    *[other] { $count } vueltas
 } como mucho: calentar, rodar tranquilo, entrar; no cabe ninguna vuelta de trabajo.
 plan-focus = Vueltas de trabajo: { $both ->
-    [1] solo { $corner }
-   *[other] primera mitad { $corner }, segunda mitad { $next }
+    [1] solo { THE($corner) }
+   *[other] primera mitad, { $corner }; segunda mitad, { $next }
 }.
 traffic = Con tráfico: levantar hasta tener hueco, dejar espacio, dejar pasar a los más rápidos; esas vueltas no cuentan y no se persigue ningún tiempo.
-traffic-focus = El plan sigue: { $corner } solo con la pista libre.
+traffic-focus = El plan sigue: trabajar { THE($corner) } solo con la pista libre.
 what-if = { $corner }: { $amount } más darían unos { $gain } en la curva, una estimación de la vuelta { $lap }, no una promesa.
 what-if-brake = { $corner }: frenar { $amount } más tarde daría unos { $gain }, una estimación de la vuelta { $lap }, si la curva sigue saliendo.
-what-if-grip = Harían falta unos { $need } laterales; lo máximo en una curva hasta ahora son { $most }, así que { $room ->
+what-if-grip = Harían falta unos { $need } laterales; el máximo en una curva hasta ahora es { $most }, así que { $room ->
     [yes] parece que hay margen
    *[no] esta sesión aún no ha mostrado margen para ello
 }.

@@ -11,7 +11,8 @@ coach-speed = Tiempo habitual de respuesta: { $usual }, el más largo { $slowest
 }.
 coach-speed-none = Todavía no se ha medido ninguna respuesta.
 not-understood = No queda claro qué se pregunta.
-did-you-mean = Quizá se trata de: { $choices }?
+quoted = «{ $text }»
+did-you-mean = ¿Se trata de esto? { $choices }
 more-in-lesson = Lección: «{ $title }».
 coach-model = Modelo del coach: { $text }
 took-too-long = El cálculo tardó demasiado; hay que preguntar de nuevo.

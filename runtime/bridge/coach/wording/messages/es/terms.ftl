@@ -1,4 +1,5 @@
 corner-numbered = curva { $number }
+corner-the = la curva { $number }
 quantity-speed = velocidad
 quantity-brake_point = punto de frenada
 quantity-brake_pressure = presión máxima de freno

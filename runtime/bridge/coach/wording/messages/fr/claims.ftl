@@ -28,6 +28,7 @@ claim-compared = { $verdict }{ $where }, { $what }{ $at } : { $pair ->
    *[high] { $difference } de plus
 }.
 claim-amount = { $verdict }{ $where }, { $what }{ $at } : tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }) ; c'est le cas sur { $hits } des { $count } tours.
+claim-same = { $verdict }{ $where }, { $what }{ $at } : de { $least } (tour { $other_lap }) à { $most }{ $side } (tour { $lap }), un écart de { $width } sur { $count } tours.
 claim-lap = { $verdict }{ $where }, { $what }{ $at } : tour { $lap } { $own }{ $side }{ $same ->
     [yes] , { $end }
    *[no] {" ;"} { $end } : { $best }, tour { $first }
@@ -36,11 +37,11 @@ claim-corner = { $verdict }{ $where } : { $what }{ $at } { $own }{ $side } (tour
     [yes] , { $end } des virages
    *[no] {" ;"} { $end } : { $best }, { $first }
 }.
-claim-loss = { $verdict }{ $where } { $sign ->
-    [lost] perd { $loss } par tour
-    [gained] gagne { $loss } par tour
-   *[level] est à égalité
-} par rapport { $against ->
-    [usual_other] au tour habituel de { $other }
-   *[best_pass] au meilleur passage
+claim-loss = { $verdict }{ THE($where) } { $sign ->
+    [lost] perd { $loss } par tour sur
+    [gained] gagne { $loss } par tour sur
+   *[level] est à égalité avec
+} { $against ->
+    [usual_other] le tour habituel de { $other }
+   *[best_pass] le meilleur passage
 } ; rang { $rank } sur { $count } en temps perdu ; plus grosse perte : { $worst }, { $worst_loss }.

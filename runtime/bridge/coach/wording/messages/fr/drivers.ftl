@@ -13,10 +13,10 @@ rival-usual = Tours habituels : { $side ->
 }.
 rival-corner = { $corner }{ $on ->
     [usual] , passages habituels
-   *[laps] { "" }
+   *[laps] , meilleurs tours
 } : { $seconds } { $side ->
-    [behind] de perdues sur { $other }{ loss-why }
-    [ahead] de gagnées sur { $other }
+    [behind] perdues sur { $other }{ loss-why }
+    [ahead] gagnées sur { $other }
    *[level] d'écart, à égalité avec { $other }
 }.
 rival-sector = Secteur { $sector } : { $side ->
@@ -25,7 +25,7 @@ rival-sector = Secteur { $sector } : { $side ->
    *[level] à égalité avec { $other }
 }, { $own } contre { $theirs }.
 rival-sectors = Par secteur contre { $other } (plus : plus lent) : secteur 1 { $s1 }, secteur 2 { $s2 }, secteur 3 { $s3 }.
-rival-split = Contre { $other } : { $entry } jusqu'aux cordes (freinage), { $apex } à la corde, { $exit } en sortie ; { $most ->
+rival-split = Contre { $other } : { $entry } jusqu'à la corde (freinage), { $apex } à la corde, { $exit } en sortie ; { $most ->
     [entry] l'essentiel se perd au freinage
     [apex] l'essentiel se perd à la corde
     [exit] l'essentiel se perd en sortie
@@ -51,17 +51,17 @@ rival-throttle = { $corner } : { $other } remet les gaz { $apart } plus { $side 
     [less] tôt
    *[more] tard
 }.
-rival-alike = { $corner } : point de freinage, vitesse minimale, roue libre et vitesse de sortie se valent, pour ce qui est enregistré.
+rival-alike = { $corner } : d'après l'enregistrement, point de freinage, vitesse minimale, roue libre et vitesse de sortie se valent.
 rival-car = { $same ->
     [yes] Même voiture : { $own_car } pour les deux, donc rien à déduire pour la voiture
-    [no] Pas la même voiture dans les données : { $own_car }, { $other } { $other_car } ; la part de la voiture dans l'écart ne peut pas se dire
-   *[unknown] La voiture n'est pas enregistrée pour les deux ; sa part dans l'écart ne peut pas se dire
+    [no] Pas la même voiture dans les données : { $own_car }, { $other } { $other_car } ; la part de la voiture dans l'écart reste inconnue
+   *[unknown] La voiture n'est pas enregistrée pour les deux ; sa part dans l'écart reste inconnue
 }.
 rival-day = Les conditions des deux séances ont pu différer ; elles n'ont pas été mesurées.
 rival-laps = { $other } : { $count ->
     [one] 1 tour compte
    *[other] { $count } tours comptent
-}, pas { $said }.
+}, et non { $said }.
 rival-spread = { $other } tourne { $side ->
     [other] plus régulièrement
     [own] moins régulièrement
@@ -71,7 +71,7 @@ rival-one-lap = { $other } a { $other_count ->
     [one] 1 tour
    *[other] { $other_count } tours
 } qui comptent, cette séance { $count } : trop peu pour comparer la régularité.
-rival-few = Si peu de tours disent peu sur la régularité.
+rival-few = Si peu de tours ne disent pas grand-chose de la régularité.
 progress-here = Ici jusqu'à présent : { $count ->
     [one] 1 tour
    *[other] { $count } tours
@@ -93,7 +93,7 @@ progress-series = Sur { $count } séances depuis le { $date }, le meilleur tour 
 progress-spread = Dispersion des temps au tour : ±{ $now } cette fois, ±{ $then } la fois précédente.
 progress-plateau = Les meilleurs tours des trois dernières séances tiennent en 0,1 s : un palier.
 progress-corner = Plus gros gain : { $corner }, { $speed } de plus à la corde depuis la première séance.
-progress-limits = Météo, pneus et piste de ces jours n'ont pas été mesurés : ce n'est pas un chiffre du seul pilote.
+progress-limits = La météo, les pneus et la piste de ces jours-là n'ont pas été mesurés : ce chiffre ne tient pas au seul pilote.
 stuck-sector = Le moins de progrès dans le secteur { $sector } : { $now } maintenant, { $then } { $count ->
     [one] à la séance précédente
    *[other] sur { $count } séances précédentes

@@ -2,7 +2,7 @@ not-recorded = Non enregistré, donc inconnu : { $quantity }.
 no-session = Aucune séance ouverte, il n'y a encore rien à mesurer.
 no-complete-lap = Aucun tour complet dans cette séance, donc ni temps au tour ni virage à comparer.
 no-circuit = Aucun fichier pour ce circuit : noms des virages, dangers et plan ne sont pas connus.
-no-corners = Sans fichier du circuit ni positions, l'emplacement des virages n'est pas connu.
+no-corners = L'emplacement des virages de ce circuit n'est pas connu.
 no-rival = Aucun autre pilote n'a de séance sur ce circuit : personne à qui se comparer.
 no-earlier = Aucune séance antérieure sur ce circuit, rien à comparer pour l'instant.
 no-corner = Pas de « { $said } » { $named ->
@@ -10,7 +10,7 @@ no-corner = Pas de « { $said } » { $named ->
    *[no] sur ce circuit
 } ; { $count ->
     [one] il a un seul virage, { $first }
-   *[other] il a { $count } virages, de { $first } à { $last }
+   *[other] il a { $count } virages, { OF($first) } { AT($last) }
 }. Lequel ?
 no-corner-known = Pas de « { $said } » ici : les virages de ce circuit ne sont pas connus.
 no-lap = Pas de « { $said } » parmi les tours comptés ; { $count ->

@@ -5,12 +5,12 @@ incident-over_g = g bien au-dessus d'un tour habituel
 incident-hard_deceleration = forte décélération sans frein
 incident-abs_active = ABS en action
 incident-tc_active = antipatinage en action
-trail-summary = Freinage dégressif dans { $into } des { $count } virages freinés : le frein est encore serré en entrée ; jusqu'à la corde dans { $apex } (tours habituels).
+trail-summary = Freinage dégressif dans { $into } des { $count } virages freinés, frein encore serré en entrée ; jusqu'à la corde dans { $apex } d'entre eux (tours habituels).
 trail-corner = { $driver }, { $where } : pointe { $peak }, { $entry } en entrée, { $apex } à la corde{ $released ->
     [yes] {" ;"} frein relâché { $place }{ $side } à { $rate }
    *[no] {" ;"} frein non relâché avant la sortie
 }{ $steered ->
-    [yes] , { $overlap } en même temps que le volant
+    [yes] , { $overlap } avec du volant en même temps
    *[no] {""}
 } : { $shape ->
     [trail] freinage dégressif jusque dans le virage
@@ -49,14 +49,15 @@ balance-pass = { $which ->
    *[no] {""}
 }{ $gas ->
     [yes] , accélérateur réduit à { $throttle }, repris { $pick_up }{ $side }
+    [down] , accélérateur réduit à { $throttle }
     [held] , accélérateur jamais sous { $throttle }
    *[no] {""}
 }.
-incidents-count = { $count } incidents dans cette séance ; les trois premiers :
+incidents-count = { $count } incidents dans cette séance, dont les trois premiers :
 incidents-none = Aucun incident détecté sur { $count ->
     [one] un tour
    *[other] { $count } tours
-} ; ce qui est recherché : { $kinds }.
+} ; recherchés : { $kinds }.
 incident = { $lap ->
     [0] Hors des tours comptés
    *[other] Tour { $lap }
@@ -73,7 +74,7 @@ incident-cause = { $cause ->
     [under] Plus de volant sans plus de g latéraux au tour { $lap }, { $where } : l'avant a pu glisser
     [lift] Moins de g latéraux et pas de contre-braquage au tour { $lap }, { $where } : cela ressemble à un lever de pied, pas à une glisse
     [none] Pas de contre-braquage au tour { $lap }, { $where } : aucun signe de glisse
-   *[unknown] L'angle de volant n'est pas enregistré, le tour { $lap } ne montre donc pas de glisse dans { $where }
+   *[unknown] L'angle de volant n'est pas enregistré, le tour { $lap } ne montre donc pas de glisse ({ $where })
 }. Une glisse ne peut ici être que déduite, jamais mesurée.
 resolution-rate = L'enregistreur écrit { $rate } valeurs par seconde : une tous les { $step } à { $speed }{ $fixes ->
     [fine] {" ;"} bruit GPS d'un point à l'autre sous { $noise }, une dérive lente ne se voit pas
@@ -82,7 +83,7 @@ resolution-rate = L'enregistreur écrit { $rate } valeurs par seconde : une tous
 }.
 resolution-scatter = Point de freinage, { $where } : varie de { $scatter } d'un tour à l'autre (écart type, { $count } tours).
 resolution-told = { $asked } au point de freinage : { $told ->
-    [yes] se distinguent, même d'un tour à l'autre
-    [mean] se distinguent seulement en moyenne sur plusieurs tours, pas d'un tour à l'autre
-   *[no] ne se distinguent pas ici, c'est dans l'échantillonnage et la dispersion
+    [yes] cela se distingue, même d'un tour à l'autre
+    [mean] cela ne se distingue qu'en moyenne sur plusieurs tours, pas d'un tour à l'autre
+   *[no] trop peu pour se distinguer ici : l'échantillonnage et la dispersion sont du même ordre
 }.

@@ -26,11 +26,11 @@ severity-6 = cassure
 danger-high = élevé
 danger-medium = moyen
 danger-low = faible
-danger = Danger { $severity } à { $corner }, de { $start } à { $end } après la ligne de départ : « { $note } »
+danger = Danger { $severity } { AT($corner) }, de { $start } à { $end } après la ligne de départ : « { $note } »
 danger-none = Aucune zone de danger enregistrée { $count ->
     [0] pour ce circuit
-   *[other] à { $corners }
-} ; cela ne le rend pas sûr.
+   *[other] { AT($corners) }
+} ; cela ne veut pas dire sans danger.
 danger-do = Y garder de la marge : monter en vitesse par petits pas et voir l'endroit d'abord à pied ou avec un instructeur.
 surface-cool_damp = fraîche et humide
 surface-rising_grip = avec une adhérence en hausse

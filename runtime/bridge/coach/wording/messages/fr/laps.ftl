@@ -10,7 +10,7 @@ loss-than = { $than ->
    *[lap] au tour { $other }
 }
 loss-why = { $caused ->
-    [yes] { " " }; cause : { $cause }, de { $amount }
+    [yes] { " " }; cause : { $cause } ({ $amount })
    *[no] { "" }
 }
 laps-which = { $which ->
@@ -116,6 +116,7 @@ trend-laps = { $way ->
     [faster] Les temps baissent de { $slope } par tour
    *[none] Pas d'évolution nette des temps
 } sur { $count } tours : les { $few } premiers vers { $early }, les { $few } derniers vers { $late } ; le meilleur est le tour { $best }.
+trend-quantity = { $where }, { $what } : { $early } sur les { $number } premiers tours, { $late } sur les { $number } derniers (médianes).
 trend-parted = Pilote et piste ne se séparent pas ici : les temps seuls ne montrent pas à qui revient le gain{ $noted ->
     [yes] , et des notes météo ne mesurent pas le grip
    *[no] , et ni la météo ni le grip de la piste ne sont enregistrés
@@ -141,9 +142,9 @@ lap-explain = { $how ->
     [last] { " " }; il est complet, ce n'est pas un tour de rentrée
    *[inner] { "" }
 }.
-lap-lost = { $corner } a coûté { $seconds } par rapport { loss-than }{ loss-why }.
-lap-gained = { $corner } a rapporté { $seconds } par rapport { loss-than }.
-lap-not-there = { $corner } : rien de perdu au tour { $lap }.
+lap-lost = { THE($corner) } a coûté { $seconds } par rapport { loss-than }{ loss-why }.
+lap-gained = { THE($corner) } a rapporté { $seconds } par rapport { loss-than }.
+lap-not-there = { $corner } : aucun temps perdu au tour { $lap }.
 lap-incident = Au tour { $lap } { $where ->
     [corner] ({ $corner })
     [metres] ({ $at } après la ligne)
@@ -170,16 +171,16 @@ sector-on = { $which ->
 }
 sector-most = La plus grosse perte est dans le { sector-called }{ lap-who } : { $lost } { sector-on }, contre { $best }, le meilleur temps, au tour { $best_lap }.
 sector-next = Puis le { sector-called } : { $lost }, contre { $best } au tour { $best_lap }.
-sector-least = La plus petite dans le { sector-called } : { $lost }, contre { $best } au tour { $best_lap }.
-sector-loss = Dans le { sector-called }{ lap-who }, { $lost } de perdues { sector-on }, contre { $best } au tour { $best_lap } ; { $weakest ->
+sector-least = La plus petite perte est dans le { sector-called } : { $lost }, contre { $best } au tour { $best_lap }.
+sector-loss = Dans le { sector-called }{ lap-who }, { $lost } perdues { sector-on }, contre { $best } au tour { $best_lap } ; { $weakest ->
     [yes] c'est le secteur le plus faible
    *[no] ce n'est pas le plus faible : le secteur { $worst } coûte { $worst_lost }
 }.
-sector-level = Dans le { sector-called }{ lap-who }, rien de perdu { sector-on } : à égalité avec { $best }, le meilleur temps, au tour { $best_lap }{ $weakest ->
+sector-level = Dans le { sector-called }{ lap-who }, aucun temps perdu { sector-on } : à égalité avec { $best }, le meilleur temps, au tour { $best_lap }{ $weakest ->
     [yes] { "" }
    *[no] { " " }; le secteur { $worst } coûte { $worst_lost }
 }.
-sector-corner = Là, { $corner } : { $seconds } de plus qu'au tour { $lap }{ loss-why }.
+sector-corner = Dans ce secteur, { $corner } : { $seconds } de plus qu'au tour { $lap }{ loss-why }.
 sector-no-corner = Aucun virage du { sector-called } ne coûte à lui seul 0,02 s ou plus.
 
 # Le tour idéal, et ce qui est possible
@@ -205,7 +206,7 @@ theory-speeds = Aux vitesses de virage du fichier du circuit, le meilleur tour p
     [behind] de moins
    *[ahead] de plus
 }, sur { $count } virages, lignes droites comme roulées.
-theory-corner = Le plus loin : { $corner }, { $lost } ; { $own } à la corde, le plan donne { $file }.
+theory-corner = Le plus grand écart : { $corner }, { $lost } ; { $own } à la corde, contre { $file } dans le plan.
 theory-limits = Ce plan est un modèle de trajectoire et de grip, pas de cette voiture, de ses pneus ni du jour : un repère, pas une promesse.
 theory-none = Le fichier du circuit n'a pas de vitesses cibles et il n'y a pas de tour de référence : donc pas de plan théorique.
 goal-named = { $target } : { $reach ->
@@ -214,4 +215,4 @@ goal-named = { $target } : { $reach ->
    *[more] à { $gap } du meilleur tour ({ $best }), plus que ce que donnent les meilleures parties des tours roulés
 }.
 goal-lap = Prochain objectif : { $goal } ; meilleur tour jusqu'ici { $best }, tour { $lap }.
-goal-corner = La plus grosse part : { $corner }, { $seconds } entre le tour habituel et le meilleur{ loss-why }.
+goal-corner = Le plus gros potentiel : { $corner }, { $seconds } entre le tour habituel et le meilleur{ loss-why }.

@@ -10,7 +10,7 @@ loss-basis = { $basis ->
 }
 loss-one-lap = Un seul tour complet et personne à qui comparer : les pertes se voient à partir du deuxième tour.
 loss-none = { loss-sector }Aucun virage ne coûte de temps mesurable { loss-basis }.
-loss-unmeasured = { $corner } n'est pas enregistré en entier sur les deux tours : la perte n'est pas connue.
+loss-unmeasured = { THE($corner) } n'est pas enregistré en entier sur les deux tours : la perte n'est pas connue.
 loss-gap = { loss-sector }{ $driver } perd { $gap } sur { $other } (tour { $lap } contre le meilleur tour).
 loss-ahead = { loss-sector }{ $driver } gagne { $gap } sur { $other } (tour { $lap } contre le meilleur tour).
 loss-sector = { $sector ->
@@ -18,16 +18,17 @@ loss-sector = { $sector ->
    *[other] Secteur { $sector } :{" "}
 }
 loss-most = { $sector ->
-    [0] { $corner } coûte le plus
-   *[other] Secteur { $sector }, { $corner } coûte le plus
+    [0] { THE($corner) } coûte le plus
+   *[other] dans le secteur { $sector }, { THE($corner) } coûte le plus
 } : { $loss } { loss-basis }.
-loss-spot = Côté { $spot }, { $corner } coûte le plus : { $part } { loss-basis }.
+loss-spot = Côté { $spot }, { THE($corner) } coûte le plus : { $part } { loss-basis }.
 loss-next = { $count ->
     [1] Ensuite : { $corner }, { $loss }.
-   *[other] Ensuite : { $corner }, { $loss }, et { $next }, { $after }.
+   *[other] Ensuite : { $corner }, { $loss }, puis { $next }, { $after }.
 }
-loss-corner = { $corner } coûte { $loss } { loss-basis }.
-loss-even = { $corner } ne coûte pas de temps mesurable { loss-basis }.
+loss-corner = { THE($corner) } coûte { $loss } { loss-basis }.
+loss-with-straight = Avec la ligne droite qui suit, { THE($corner) } coûte { $loss } { loss-basis }.
+loss-even = { THE($corner) } ne coûte pas de temps mesurable { loss-basis }.
 loss-gain = { $corner } : { $loss } plus rapide { loss-basis }.
 loss-cause = Cause : { loss-by }{ $more ->
     [0] {""}
@@ -37,13 +38,13 @@ loss-by = { $cause ->
     [early_brake] freinage { $amount } plus tôt
     [early_slowing] ralentissement { $amount } plus tôt
     [late_brake] freinage { $amount } plus tard et entrée trop rapide
-    [long_brake] { $amount } de moins en pression maximale, donc un freinage plus long
-    [coasting] { $amount } de plus en roue libre
+    [long_brake] { $amount } de pression maximale en moins, donc un freinage plus long
+    [coasting] { $amount } de roue libre en plus
     [slow_apex] { $amount } de moins au point le plus lent
     [slow_entry] { $amount } de moins en approche
     [late_throttle] accélération { $amount } plus tard
     [slow_exit] { $amount } de moins en sortie
-   *[none] aucune ne ressort à elle seule
+   *[none] aucune ne ressort nettement
 }
 loss-parts = { $corner } par parties : entrée { $entry }, corde { $apex }, sortie et ligne droite qui suit { $exit }.
 pass-brake = { $corner }, point de freinage : { $own } avant le virage, { loss-beside } { $best }.
@@ -64,11 +65,11 @@ choice = { $where ->
 }.
 summary-laps = { $count ->
     [one] Un tour compte : { $best }, tour { $best_lap }
-   *[other] { $count } tours comptent : meilleur { $best } au tour { $best_lap }, habituel { $usual }, dispersion { $spread }
+   *[other] { $count } tours comptent : le meilleur en { $best } (tour { $best_lap }), tour habituel { $usual }, dispersion { $spread }
 }.
-strong-quicker = { $corner } est un point fort : { $loss } plus rapide que { $other }, meilleur tour contre meilleur tour.
+strong-quicker = { THE($corner) } est un point fort : { $loss } plus rapide que { $other }, meilleur tour contre meilleur tour.
 strong-steady = Virage le plus régulier : { $corner }, les { $count } passages tiennent en { $spread }.
-strong-gained = Meilleur tour { $gained } plus rapide que le tour { $start } : le tour { $best_lap } montre ce qui est possible.
+strong-gained = Le meilleur tour est { $gained } plus rapide que le tour { $start } : le tour { $best_lap } montre ce qui est possible.
 strong-none = Pas encore de point fort démontrable : il faut trois tours complets ou un autre pilote.
 
 action-brake_later = freiner plus tard
@@ -79,7 +80,7 @@ action-stay_on_pedal = passer du frein aux gaz sans roue libre
 action-more_apex = garder plus de vitesse à la corde
 action-exit_before = soigner d'abord la sortie du virage précédent
 action-earlier_throttle = ouvrir le volant, puis remettre les gaz plus tôt
-action-open_exit = braquer plus tard et ouvrir la sortie
+action-open_exit = braquer plus tard et élargir en sortie
 action-keep = garder le point de freinage et la vitesse habituels, et les répéter
 action-match = reproduire le passage plus rapide
 action-repeat = refaire exactement pareil
@@ -100,7 +101,7 @@ advice = { $corner } : { $action }{ $cause ->
    *[other] {" "}Déjà atteint { $basis ->
         [driver] par { $other }
        *[other] au tour { $reached }
-    }, gain jusqu'à { $loss } par tour.
+    } ; gain possible : jusqu'à { $loss } par tour.
 }{ advice-danger }
 advice-danger = { $danger ->
     [yes] {" "}Zone dangereuse signalée à cet endroit : garder une marge.

@@ -31,9 +31,13 @@ at-apex = {" "}à la corde
 at-exit = {" "}en sortie
 side-none = {""}
 side-before-entry = {" "}avant le virage
+side-before-entry-mixed = {" "}avant le virage (moins : après l'entrée)
 side-after-entry = {" "}après l'entrée du virage
+side-after-entry-mixed = {" "}après l'entrée du virage (moins : avant l'entrée)
 side-before-apex = {" "}avant la corde
+side-before-apex-mixed = {" "}avant la corde (moins : après la corde)
 side-after-apex = {" "}après la corde
+side-after-apex-mixed = {" "}après la corde (moins : avant la corde)
 end-high = la valeur la plus haute
 end-low = la valeur la plus basse
 end-early = le plus tôt
@@ -43,11 +47,17 @@ end-short = le plus court
 verdict-yes = Oui :{" "}
 verdict-no = Non :{" "}
 verdict-plain = {""}
-measure-best = { $where }, { $what }{ $at } : { $best }{ $side } au meilleur tour (tour { $lap }), { $usual } au tour habituel.
+measure-best = { $where }, { $what }{ $at } : { $best }{ $side } au meilleur tour (tour { $lap }){ $few ->
+    [yes] {""}
+   *[no] , { $usual } au tour habituel
+}.
 measure-laps = { $where }, { $what }{ $at }, { $count ->
     [one] tour { $laps }
    *[other] tours { $laps }
-} : { $values }{ $side } ; tour habituel { $usual }.
+} : { $values }{ $side }{ $few ->
+    [yes] {""}
+   *[no] {" ; "}tour habituel { $usual }
+}.
 measure-mean = { $where }, { $what }{ $at } : { $mean }{ $side } en moyenne sur { $count ->
     [one] un tour
    *[other] { $count } tours
@@ -59,7 +69,10 @@ measure-total = { $where }, { $what }{ $at } : { $total } au total sur { $count 
 measure-peak = { $where }, { $what }{ $at } : { $value }{ $side }, { $end }, tour { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
-} ; tour habituel { $usual }.
+}{ $few ->
+    [yes] {""}
+   *[no] {" ; "}tour habituel { $usual }
+}.
 measure-none = { $where }, { $what }{ $at } : aucune valeur sur { $count ->
     [one] le seul tour
    *[other] les { $count } tours
@@ -70,8 +83,11 @@ measure-rival-none = { $where }, { $what }{ $at } : aucune valeur de { $other }.
 rank-corners = { $where } : { $what }{ $at } { $value }{ $side }, { $end } de { $count } virages ({ $lap ->
     [0] tour habituel
    *[other] tour { $lap }
-}) ; puis { $second } { $second_value } ; à l'autre bout { $last } { $last_value }.
-rank-level = { $count } virages identiques, { $what }{ $at } : { $value }{ $side } ({ $lap ->
+}){ $count ->
+    [2] {""}
+   *[other] {" ; "}puis { $second } ({ $second_value })
+} ; à l'autre bout { $last } ({ $last_value }).
+rank-level = { $count } virages à égalité, { $what }{ $at } : { $value }{ $side } ({ $lap ->
     [0] tour habituel
    *[other] tour { $lap }
 }).
@@ -98,17 +114,17 @@ judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
     [gained] {" ; le virage fait gagner"} { $loss } par tour
    *[unknown] {""}
 }.
-judge-nowhere = Non : dans aucun des { $count } virages, { $what }{ $at } comparé aux meilleurs passages.
+judge-nowhere = Non, dans aucun des { $count } virages : { $what }{ $at }, comparé aux meilleurs passages.
 spread-few = { $count ->
     [one] Un seul tour complet
    *[other] Seulement { $count } tours complets
 } : trop peu pour juger la régularité.
 spread-corners = { $first ->
-    [steady] Le plus régulier : { $steady }, { $what }{ $at } varie de { $steady_value } ; le moins régulier : { $corner }, { $value }
-   *[loose] Le moins régulier : { $corner }, { $what }{ $at } varie de { $value } ; le plus régulier : { $steady }, { $steady_value }
-} (écart type, { $count } tours).
-spread-driver = { $driver } : le moins régulier { $corner }, { $what }{ $at } varie de { $value } ; le plus régulier { $steady }, { $steady_value } (écart type, { $count } tours).
-spread-without = Le tour { $lap } à lui seul rend { $corner } irrégulier : sans lui { $value } ; le moins régulier est alors { $next }, { $next_value }.
+    [steady] Le plus régulier : { $steady }, { $steady_value } ; le moins régulier : { $corner }, { $value }
+   *[loose] Le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value }
+} ({ $what }{ $at }, écart type, { $count } tours).
+spread-driver = { $driver }, le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value } ({ $what }{ $at }, écart type, { $count } tours).
+spread-without = Le tour { $lap } à lui seul rend { THE($corner) } irrégulier : sans lui { $value } ; le moins régulier est alors { $next }, { $next_value }.
 spread-corner = { $where } : le temps dans le virage varie de { $value }{ $told ->
     [yes] , { $what }{ $at } de { $other_value }
    *[no] {""}

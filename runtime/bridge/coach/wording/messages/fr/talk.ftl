@@ -11,6 +11,7 @@ coach-speed = Temps de réponse habituel : { $usual }, le plus long { $slowest }
 }.
 coach-speed-none = Aucune réponse chronométrée pour l'instant.
 not-understood = Le sens de la question n'est pas clair.
+quoted = « { $text } »
 did-you-mean = S'agit-il de : { $choices } ?
 more-in-lesson = Leçon : « { $title } ».
 coach-model = Modèle du coach : { $text }

@@ -1,4 +1,9 @@
 corner-numbered = virage { $number }
+corner-the = le virage { $number }
+corner-at = au virage { $number }
+corner-of = du virage { $number }
+place-at = à { $name }
+place-of = de { $name }
 quantity-speed = vitesse
 quantity-brake_point = point de freinage
 quantity-brake_pressure = pression de freinage maximale
