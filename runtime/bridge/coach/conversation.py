@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
@@ -36,6 +37,7 @@ from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.traces import Trace
 from runtime.bridge.coach.understanding.classify import load_classifier, read_examples
 from runtime.bridge.coach.understanding.read import intent_of, read_question, text_to_embed
+from runtime.bridge.coach.vectors import read_vectors, write_vectors
 from runtime.bridge.coach.wording.words import Words, words_of
 from runtime.bridge.storage.coaching import TurnRow
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
@@ -80,12 +82,15 @@ class Conversations:
         model: ModelClient,
         queries: Queries,
         *,
+        vectors: Path,
         timeout_s: float = 45.0,
         char_budget: int = 60_000,
     ) -> None:
         self.gathering = gathering
         self.model = model
         self.queries = queries
+        self.vectors = vectors
+        """Where the vectors of the example sentences are kept."""
         self.memory = Memory(char_budget)
         self.timeout_s = timeout_s
         self.classifier = load_classifier()
@@ -186,17 +191,23 @@ class Conversations:
             await self.sweep()
 
     async def _embed_examples(self) -> None:
-        """Ask for the vectors until there are some: the model's server may start later."""
+        """Learn the vectors as they were kept, else ask for them until there are some: the model's
+        server may start later."""
         if not self.model.endpoint.url:
             return
         texts = [example.text for example in await asyncio.to_thread(read_examples)]
         while not self.embeds:
-            vectors = await self.model.embeddings(texts, EXAMPLES_S)
-            if vectors is None:
-                await asyncio.sleep(AGAIN_S)
-                continue
-            self.classifier = await asyncio.to_thread(self.classifier.with_vectors, vectors)
-            self.embeds = True
+            if await self.model.probe() and (name := self.model.embedder):
+                vectors = await asyncio.to_thread(read_vectors, self.vectors, name, texts)
+                if vectors is None:
+                    vectors = await self.model.embeddings(texts, EXAMPLES_S)
+                    if vectors is not None:
+                        await asyncio.to_thread(write_vectors, self.vectors, name, texts, vectors)
+                if vectors is not None:
+                    self.classifier = await asyncio.to_thread(self.classifier.with_vectors, vectors)
+                    self.embeds = True
+                    return
+            await asyncio.sleep(AGAIN_S)
 
 
 class _Answering:

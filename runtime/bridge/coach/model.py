@@ -328,9 +328,9 @@ class ModelClient:
         lacking = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         try:
             async with asyncio.timeout(timeout_s):
-                if lacking and not self._embedder and not await self.probe():
+                if lacking and not self.embedder and not await self.probe():
                     return None
-                for at in range(0, len(lacking) if self._embedder else 0, BATCH):
+                for at in range(0, len(lacking) if self.embedder else 0, BATCH):
                     await self._embed(lacking[at : at + BATCH])
         except (aiohttp.ClientError, TimeoutError, ValueError, OSError, ModelFailed):
             return None
@@ -359,11 +359,12 @@ class ModelClient:
         return self.endpoint.model or next(chats, "")
 
     @property
-    def _embedder(self) -> str:
+    def embedder(self) -> str:
+        """The model that makes vectors; empty: the server lists none."""
         return next((one.id for one in self._listed if one.embeds), "")
 
     async def _embed(self, texts: Sequence[str]) -> None:
-        asked = {"model": self._embedder, "input": list(texts)}
+        asked = {"model": self.embedder, "input": list(texts)}
         vectors = read_vectors(await self._send("POST", "/embeddings", VECTOR_BYTES, asked))
         if len(vectors) != len(texts):
             raise BadReply("not one vector a text")

@@ -93,11 +93,13 @@ def open_coach(
     # Only now: what these load need not be installed.
     from runtime.bridge.coach.conversation import Conversations
     from runtime.bridge.coach.queries import Queries
+    from runtime.bridge.coach.vectors import vectors_file
 
     coach = Conversations(
         gathering,
         model,
         Queries(gathering),
+        vectors=vectors_file(settings.database),
         timeout_s=settings.agent_timeout_s,
         char_budget=settings.agent_char_budget,
     )

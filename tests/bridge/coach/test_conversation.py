@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pytest
 from aiohttp import web
 
 from runtime.bridge.coach import asking
 from runtime.bridge.coach.conversation import MOST_AT_ONCE, Conversations
 from runtime.bridge.coach.memory import MOST, Memory, Talk, Turn, key_of
+from runtime.bridge.coach.vectors import read_vectors, vectors_file, write_vectors
 from runtime.bridge.session.recording import Frames
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.coach.modelkit import (
@@ -387,3 +389,20 @@ def test_memory_has_a_budget_and_what_leaves_it_is_handed_out() -> None:
     for number in range(MOST + 1):
         memory.add(Talk(str(number), ""), Turn("q", "a", "neutral", 1, 2), 0.0)
     assert len(memory.known()) == MOST
+
+
+def test_vectors_are_kept_for_the_same_model_and_examples_only(tmp_path: Path) -> None:
+    path = vectors_file(tmp_path / "b.db")
+    made = np.random.default_rng(1).normal(size=(2, 8))
+    write_vectors(path, "bert", ["a", "b"], made)
+
+    kept = read_vectors(path, "bert", ["a", "b"])
+
+    assert kept is not None
+    assert kept == pytest.approx(made, abs=0.01)
+    assert path.stat().st_mode & 0o077 == 0
+    assert read_vectors(path, "other", ["a", "b"]) is None
+    assert read_vectors(path, "bert", ["a", "c"]) is None
+    path.write_bytes(b"damaged")
+    assert read_vectors(path, "bert", ["a", "b"]) is None
+    assert read_vectors(tmp_path / "nowhere", "bert", ["a"]) is None
