@@ -236,10 +236,10 @@ class _Answering:
         try:
             words = words_of(asked.language, asked.units or "metric")
             facts, suggestions = await self._look_up(known, asked, words)
-            yield self._next(_sentence(words, facts[0]))
+            yield self._next(words.sentence(facts[0]))
             narration = await self._narrate(known, asked, facts, words)
             for link, at in zip(narration.links, narration.order, strict=True):
-                sentence = _sentence(words, facts[at])
+                sentence = words.sentence(facts[at])
                 yield self._next(
                     words.text(f"link-{link}", {"text": sentence}) if link else sentence
                 )
@@ -347,7 +347,7 @@ class _Answering:
         store = self._owner.gathering.store
         try:
             for fact in facts:
-                text = _sentence(words, fact)
+                text = words.sentence(fact)
                 await store.add_note(NoteRow(session_id, text, unix_ms(), source="voice_script"))
         except STORE_ERRORS:
             return (Fact("script-not-kept"), *facts)
@@ -398,7 +398,7 @@ class _Answering:
         told = tuple(
             Told(
                 fact,
-                _sentence(words, fact),
+                words.sentence(fact),
                 {name: words.write(cell) for name, cell in fact.values.items()},
             )
             for fact in facts
@@ -457,12 +457,6 @@ def tell(scene: Scene, need: Need) -> tuple[Fact, ...]:
         return (*corrections, no_corners())
     except UnknownLap:
         return (*corrections, no_complete_lap())
-
-
-def _sentence(words: Words, fact: Fact) -> str:
-    """What a fact says, with a capital at its beginning."""
-    text = words.sentence(fact)
-    return text[:1].upper() + text[1:]
 
 
 def _suggest(words: Words, scene: Scene, need: Need) -> str:

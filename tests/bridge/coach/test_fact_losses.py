@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 import pytest
@@ -22,9 +22,8 @@ from runtime.bridge.coach.facts.losses import (
     usual_passes,
 )
 from runtime.bridge.coach.facts.measures import measure
-from runtime.bridge.coach.need import NeedKind, Slots, Strange
+from runtime.bridge.coach.need import Language, NeedKind, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session
-from runtime.bridge.coach.wording.units import languages_known
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers
@@ -334,7 +333,7 @@ def questions(scene: Scene) -> list[Fact]:
 def test_every_fact_is_worded_and_names_no_cause_that_was_not_recorded(name: str) -> None:
     facts = questions(scenes()[name])
     assert facts
-    for language in languages_known():
+    for language in get_args(Language):
         for units in ("metric", "imperial"):
             words = words_of(language, units)
             for fact in facts:

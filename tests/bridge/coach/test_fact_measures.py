@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 import pytest
@@ -13,9 +13,8 @@ from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts import claims, handling, judgements, measures
 from runtime.bridge.coach.facts.measures import UNITS, beside, measure
-from runtime.bridge.coach.need import NeedKind, Order, Quantity, Slots, Strange
+from runtime.bridge.coach.need import Language, NeedKind, Order, Quantity, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session, Teller
-from runtime.bridge.coach.wording.units import languages_known
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames
@@ -303,7 +302,7 @@ def test_every_fact_of_every_session_is_worded(name: str) -> None:
     }
     fresh = {variant: fact for variant, fact in variants.items() if variant not in WORDED}
     WORDED.update(fresh)
-    for language in languages_known():
+    for language in get_args(Language):
         for fact in fresh.values():
             shown = words_of(language, "metric").sentence(fact)
             assert "nan" not in shown.lower().split()

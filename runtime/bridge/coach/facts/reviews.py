@@ -528,21 +528,6 @@ def _figures(loss: Loss, cause: str) -> tuple[Value, Value] | None:
     return Value(now, unit), Value(aim, unit)
 
 
-def advice_for(scene: Scene, loss: Loss) -> Fact:
-    """What to do about a *loss* of `compare`: see `advise`."""
-    views = (compare(scene, Slots(drivers=(name,))) for name in scene.rivals)
-    view = next((view for view in views if loss in view.losses), compare(scene))
-    return advise(view, loss)
-
-
-def biggest_losses(scene: Scene, n: int) -> Facts:
-    """The *n* largest losses of the usual lap, without those of nothing."""
-    if scene.outing is None:
-        return ()
-    view = compare_widest(scene)
-    return tuple(corner_fact(view, loss) for loss in view.losses[:n] if loss.seconds >= WORTH_S)
-
-
 def strengths(scene: Scene, n: int) -> Facts:
     """The *n* most telling strengths."""
     return _strong(scene, ())[:n]

@@ -6,7 +6,7 @@ import babel.numbers
 from fluent.runtime.types import FluentType
 
 from runtime.bridge.coach.fact import Unit, Value
-from runtime.bridge.coach.need import Language, Units
+from runtime.bridge.coach.need import Units
 
 THIN: Final = "\u00a0"
 """Keeps a number and its unit on one line."""
@@ -119,8 +119,3 @@ def _write_lap_time(seconds: float, locale: babel.Locale) -> str:
     minus = "-" if seconds < 0 else ""
     whole, part = divmod(rest, 1000)
     return f"{minus}{minutes}:{whole:02d}{point}{part:03d}"
-
-
-def languages_known() -> tuple[Language, ...]:
-    """The languages that there are messages in."""
-    return ("en", "de", "fr", "es")
