@@ -132,7 +132,10 @@ class NoGeometry(SessionError):
     """Nobody knows where the corners are."""
 
     status, code = 422, "no_geometry"
-    text = "neither a track file nor usable positions tell where the corners are"
+    text = (
+        "nothing tells where the corners are: there is no track file, there are no usable"
+        " positions, or the speed does not show where on the circuit the laps begin"
+    )
 
 
 class NoCircuit(SessionError):

@@ -38,7 +38,8 @@ class UnknownLap(ValueError):
 
 
 class NoGeometry(ValueError):
-    """Neither a track file nor usable positions tell where the corners are."""
+    """Neither a track file nor usable positions tell where the corners are, or nothing tells where
+    on the circuit the laps begin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class Drive:
     driven: DrivenLine | None = None
     """The line that the session drives, where no track file has one."""
     words: str = ""
-    """What the driver called a place of which there is no track file."""
+    """What the place is called where there is no track."""
     partial: bool = False
     """Whether the whole session counts as one lap."""
     chosen: int | None = None
@@ -184,11 +185,18 @@ def drive_of(
         complete = (laps.full._replace(kind="lap", number=1, valid=True, best=True),)
     if not complete:
         raise NoCompleteLap
+    words = track.name if track is not None else words
+    track = known_track(laps, track)
     progress, driven = place_laps(laps, track)
     drive = Drive(
         laps, complete, progress or _along(laps), track, driven, words=words, partial=whole
     )
     return drive if lap is None else restrict_to_lap(drive, lap)
+
+
+def known_track(laps: Laps, track: Track | None) -> Track | None:
+    """*track*, as far as it is known where on it the laps begin; else its corners mean nothing."""
+    return track if laps.start != "unknown" else None
 
 
 def place_laps(laps: Laps, track: Track | None) -> tuple[Progress | None, DrivenLine | None]:

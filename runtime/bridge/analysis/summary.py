@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from runtime.bridge.analysis.drive import Drive, place_laps, sectors_of
+from runtime.bridge.analysis.drive import Drive, known_track, place_laps, sectors_of
 from runtime.bridge.analysis.reference import aims
 from runtime.bridge.session.definitions import is_coasting, is_coasting_told, share_of_time
 from runtime.bridge.session.laps import Laps, Segment
@@ -76,6 +76,7 @@ class Summary:
 
 def summarise(laps: Laps, track: Track | None = None) -> Summary:
     """The summary of detected laps on *track*, where it is given."""
+    track = known_track(laps, track)
     progress, _ = place_laps(laps, track)
     spans = sectors_of(laps, progress, track) if progress is not None else ()
     counted = []

@@ -31,6 +31,7 @@ from runtime.bridge.session.stats import box_plot
 
 Method: TypeAlias = Literal["all", "gps", "distance", "stint"]
 Kind: TypeAlias = Literal["all", "lap", "out", "in", "partial", "stint"]
+Start: TypeAlias = Literal["line", "assumed", "unknown"]
 LENGTH_SHARE: Final = 0.15
 MEDIAN_SHARE: Final = 0.20
 GAP_SHARE: Final = 0.10
@@ -109,6 +110,9 @@ class Laps:
     """Of a lap: as given, else the median of the complete ones."""
     chosen: ChosenGate | None = None
     """The same gate, where nobody gave it."""
+    start: Start = "line"
+    """Whether laps begin at start/finish: *assumed* where a distance that adds up is only taken to
+    begin there."""
 
     @property
     def method(self) -> Method | None:
@@ -139,6 +143,7 @@ def detect_laps(
     gate: Gate | None = None,
     splits: tuple[Gate, ...] = (),
     track_length_m: float | None = None,
+    begins_m: float | None = None,
     kept: ChosenGate | None = None,
 ) -> Laps:
     """The laps of a session, by the first method that finds a complete one.
@@ -148,8 +153,9 @@ def detect_laps(
     them: on laps of one circuit it repeats (`measure_lap`). A gate that is more than 5 km from the
     middle of the fixes belongs to another circuit, and so does the length: neither is used, and a
     gate is set where most laps agree, or stays the one that was *kept* from before, as long as laps
-    close through that. Without any complete lap those that close through the gate
-    are given, though too much of them is missing, else the stints.
+    close through that. *begins_m* is where on the lap the first frame is, in metres, for who knows
+    it: a distance that adds up is else taken to begin at the line. Without any complete lap those
+    that close through the gate are given, though too much of them is missing, else the stints.
     """
     if gate and series.gps_usable and not _belongs(series, gate):
         gate, splits, track_length_m = None, (), None
@@ -158,14 +164,18 @@ def detect_laps(
     cut = _Cut(series, way, length)
     chosen = ChosenGate(gate) if gate else kept
     found: Sequence[Segment] = ()
+    start: Start = "line"
     if series.gps_usable:
         found = cut.through(chosen) if chosen else ()
         if not gate and not (chosen and cut.is_served(found)):
             chosen = choose_gate(series, way)
             found = cut.through(chosen) if chosen else ()
     if not _any_complete(found):
-        ways = cut.by_resets, cut.by_counter, cut.by_lengths
-        others = next((laps for by in ways if _any_complete(laps := by())), ())
+        others = next(
+            (laps for by in (cut.by_resets, cut.by_counter) if _any_complete(laps := by())), ()
+        )
+        if not others and _any_complete(laps := cut.by_lengths(begins_m)):
+            others, start = laps, "assumed" if begins_m is None else "line"
         # Laps of which too much is missing are shown as what they are, unless there are better.
         if others or all(segment.kind != "lap" for segment in found):
             chosen, splits, found = None, (), others or cut.stints()
@@ -174,7 +184,8 @@ def detect_laps(
     median = float(np.median(done)) if done else None
     used = chosen.gate if chosen else None
     own = chosen if not gate else None
-    return Laps(series, way, full, _judged(found), used, splits, length or median, own)
+    length = length or median
+    return Laps(series, way, full, _judged(found), used, splits, length, own, start)
 
 
 def _ends(series: Series) -> tuple[float, float]:
@@ -295,9 +306,12 @@ class _Cut(NamedTuple):
         cut = self._replace(length_m=length)
         return cut.with_edges(cut.between("distance", moments), float(values[0]))
 
-    def by_lengths(self) -> list[Segment]:
-        """Laps from a distance that adds up over the session, cut at whole lengths."""
-        length, offset = self.length_m, self._offset()
+    def by_lengths(self, begins_m: float | None) -> list[Segment]:
+        """Laps from a distance that adds up over the session, cut at whole lengths.
+
+        *begins_m* is what it should say at the first frame; None: it is right.
+        """
+        length, offset = self.length_m, self._offset() if begins_m is None else begins_m
         if not length or len(self.series) < 2 or self.way[-1] + offset <= CUMULATIVE_LAPS * length:
             return []
         length = self._measured_length(length, is_known=True)
@@ -310,7 +324,8 @@ class _Cut(NamedTuple):
         missing, since = boundary - total[before], total[before + 1] - boundary
         moments = self._moments(before, before + 1, missing, since)
         cut = self._replace(length_m=length)
-        return cut.with_edges(cut.between("distance", moments), float(total[0] % length))
+        laps = cut.between("distance", moments)
+        return laps if begins_m is not None else cut.with_edges(laps, float(total[0] % length))
 
     def _measured_length(self, length_m: float, is_known: bool) -> float | None:
         """See `measure_lap`; without a recorded speed it is that of the distance."""

@@ -24,6 +24,7 @@ from runtime.bridge.session.series import SIGNALS, series
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import BUSES, SessionRow, recording_from_meta
+from runtime.bridge.track.alignment import align_laps
 from runtime.bridge.track.build import BuiltTrack, from_laps
 from runtime.bridge.track.identity import Ground, Identity, Site, identify_circuit, site_of
 from runtime.bridge.track.library import Library
@@ -45,7 +46,7 @@ BEHIND_S: Final = 10.0
 SURE_LAPS: Final = 2
 """From so many laps on a session that goes on keeps the gate that was chosen for it."""
 OPEN: Final = 256
-METHOD: Final = 12
+METHOD: Final = 13
 """Raised whenever the same frames give other laps than before: what was kept is found anew."""
 
 
@@ -224,7 +225,8 @@ class LapBook:
         where = identify_circuit(whole, row.track or "", self._library)
         if where.track is not None:
             start, length = where.track.start, where.track.length_m
-            return detect_laps(whole, gate=start, track_length_m=length), where
+            laps = detect_laps(whole, gate=start, track_length_m=length)
+            return align_laps(laps, where.track), where
         file = recording_from_meta(row.meta)
         kept = self._gates.pop(row.session_id, None) if row.ended_at is None else None
         laps = detect_laps(whole, gate=file.start, splits=file.splits, kept=kept)
