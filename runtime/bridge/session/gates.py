@@ -353,16 +353,21 @@ def _try(trace: _Trace, place: int, begin: float, end: float) -> _Choice | None:
     lively &= (passes.t >= begin) & (passes.t <= end)
     reach = np.abs(passes.beside[~on_course]).min(initial=math.inf)
     chosen: tuple[tuple[float, int, int], _Choice] | None = None
+    judged: set[int] = set()
     for rank, half_width in enumerate(WIDTHS_M):
         inside = np.flatnonzero(np.abs(passes.beside) <= half_width)
+        if half_width > reach or len(inside) in judged:  # the same passes, by a wider gate
+            continue
         starts = inside[_apart(passes.t[inside], passes.way[inside])]
         laps = _agreeing_laps(passes.only(starts), lively[starts], passes.way[lane])
-        if not len(laps) or half_width > reach:
+        if not len(laps):
+            judged.add(len(inside))
             continue
         counted = passes.only(starts[np.union1d(laps, laps + 1)])
         clear = half_width - np.abs(counted.beside).max()
         if half_width < WIDTHS_M[0] and clear < CLEAR_M:
             continue
+        judged.add(len(inside))
         metres = np.diff(passes.way[starts])[laps]
         scatter = 1.0 + counted.beside.std() + 2 * BESIDE_M * counted.turned.std()
         choice = _Choice(
