@@ -151,14 +151,3 @@ def list_brakings(series: Series) -> Brakings:
     if braking is None:
         return Brakings(np.zeros(0, np.intp), np.zeros(0, np.intp))
     return find_brakings(braking.flags, _released(braking))
-
-
-def find_lifts(series: Series, frames: slice | None = None) -> Indices:
-    """The frames in which the throttle was lifted: under 5 %, behind 20 % or more."""
-    throttle = series["throttle_pct"]
-    if frames is not None:
-        throttle = throttle[frames]
-    open_, closed = throttle >= POWER_PCT, throttle < CLOSED_PCT
-    told: Indices = np.flatnonzero(open_ | closed)
-    lifted: Indices = told[1:][open_[told[:-1]] & closed[told[1:]]]
-    return lifted
