@@ -191,7 +191,8 @@ def main() -> int:
         return serve(sys.argv[2:])
     options = arguments("documents", __doc__).parse_args()
     TOOLS.mkdir(parents=True, exist_ok=True)
-    # The server loads NumPy with one thread for its products; that of this script is loaded before.
+    # The document store loads NumPy with one BLAS thread. In the server of this script NumPy is
+    # loaded before the store, with a thread for each core.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     rows = list(figures(10_000, 500) if options.quick else figures(100_000, 2000))
     show("documents over HTTP, the encoder left out", rows)

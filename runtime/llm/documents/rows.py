@@ -308,7 +308,8 @@ def commit_alone(
         return work(connection)
 
 
-# A statement gives other threads a turn, which cost more than the statement. So a write has few.
+# Every statement releases the interpreter lock, and to get it back may cost more than the
+# statement: a write is as few statements as possible.
 
 
 def replace(
