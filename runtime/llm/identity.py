@@ -76,6 +76,8 @@ def plain_text(text: str) -> bool:
 
 def _clean(text: str) -> str:
     """Without control characters and line breaks; bytes that were no UTF-8 stay apart."""
+    if text.isprintable():  # as almost every name
+        return text
     return "".join(
         _undecodable(c) if unicodedata.category(c) == "Cs" else c
         for c in text

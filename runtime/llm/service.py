@@ -1,5 +1,6 @@
 """Everything that the handlers of the language-model server share, put together in one place."""
 
+import asyncio
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from runtime.llm.documents.store import DocumentStore
 from runtime.llm.engine.embedding import Embedder
 from runtime.llm.engine.pool import Pool
 from runtime.llm.hostinfo import HostInfo
-from runtime.llm.models.catalog import Catalog
+from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.system.benchmark import Benchmark
 from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.ratelimit import RateLimiter
@@ -75,6 +76,10 @@ class Service:
     rejects: dict[str, int] = field(default_factory=lambda: {"queue": 0, "rate": 0})
     first_token: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
     queue_wait: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
+    looking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the look for an embedding model that is under way."""
+    looks: dict[str, asyncio.Task[Entry]] = field(default_factory=dict)
+    """Looks that have not begun, by the model that is looked for."""
 
     @property
     def documents(self) -> DocumentStore:

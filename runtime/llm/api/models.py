@@ -1,6 +1,7 @@
 """The list of models, and the embedding model that a request names."""
 
 import asyncio
+from contextvars import Context
 from pathlib import Path
 from typing import Final, Literal
 
@@ -134,7 +135,18 @@ async def embedding_model(service: Service, model: str) -> Entry:
     wanted = model.strip()
     if not wanted:
         raise BadField("model: must not be blank", param="model")
-    return await asyncio.to_thread(_find, service, wanted)
+    look = service.looks.get(wanted)
+    if look is None:  # of no request, whose id its log lines would have
+        look = asyncio.create_task(_look(service, wanted), context=Context())
+        service.looks[wanted] = look
+    return await asyncio.shield(look)
+
+
+async def _look(service: Service, wanted: str) -> Entry:
+    """Find a model on the disk, after the look under way; who asks before it begins shares it."""
+    async with service.looking:
+        del service.looks[wanted]
+        return await asyncio.to_thread(_find, service, wanted)
 
 
 def _find(service: Service, wanted: str) -> Entry:

@@ -285,7 +285,8 @@ def commit_together(
 ) -> list[Commit | ApiError] | None:
     """What became of each piece of work, in one transaction; None: there is no room for it.
 
-    A piece that is refused changes nothing; any other failure takes all of them back.
+    A piece that raises `ApiError` must not have changed anything; any other failure takes all of
+    them back.
     """
     if not has_room(connection):
         return None
@@ -307,61 +308,77 @@ def commit_alone(
         return work(connection)
 
 
+# Every statement releases the interpreter lock, and to get it back may cost more than the
+# statement: a write is as few statements as possible.
+
+
 def replace(
     connection: sqlite3.Connection, tenant: str, new: NewDocument, limits: Limits, now: int
 ) -> Commit:
-    """Store a document in place of the one that has its id. Raises `StoreLimit`.
+    """Store a document in place of the one that has its id; within a transaction.
 
-    *now* is the time of the write in Unix seconds.
+    *now* is the time of the write in Unix seconds. Raises `StoreLimit` before it changes anything.
     """
-    with transaction(connection):
-        owner = _tenant(connection, tenant, make=True)
-        old = _document(connection, owner, new.id)
-        target = _collection(connection, owner, new.model)
-        _check_limits(connection, limits, len(new.texts) - (old.chunks if old else 0))
-        removed = _remove(connection, old) if old else ()
-        added = _insert(connection, owner, target, new, now)
-        changes = {target: Change(target, 0, added=added)}
-        if old:
-            base = changes.get(old.collection, Change(old.collection, 0))
-            changes[old.collection] = base._replace(removed=removed)
-        return _finish(connection, owner, tuple(changes.values()))
+    before, owner, target, old = _find(connection, tenant, new.model, new.id)
+    more = len(new.texts) - (old.chunks if old else 0)
+    new_tenants = int(owner is None)
+    _check_limits(before, limits, chunks=more, tenants=new_tenants)
+    if owner is None:
+        owner = _insert(connection, "INSERT INTO tenants (name) VALUES (?)", tenant)
+    if target is None:
+        target = _insert(
+            connection, "INSERT INTO collections (tenant, model) VALUES (?, ?)", owner, new.model
+        )
+    removed = _remove(connection, old) if old else ()
+    added = _insert_document(connection, owner, target, new, now)
+    documents = 0 if old else 1
+    if old and old.collection != target:
+        changes = [
+            _change(connection, target, documents=1, added=added),
+            _change(connection, old.collection, documents=-1, removed=removed),
+        ]
+    else:
+        changes = [_change(connection, target, documents, removed, added)]
+    after = _count(connection, tenants=new_tenants, documents=documents, chunks=more)
+    return Commit(after, tuple(changes), len(removed))
 
 
 def delete(connection: sqlite3.Connection, tenant: str, document: str) -> Commit:
-    """Remove a document of a tenant; an unknown one changes nothing."""
-    with transaction(connection):
-        owner = _tenant(connection, tenant)
-        old = _document(connection, owner, document)
-        if old is None:
-            return Commit(totals(connection))
-        removed = _remove(connection, old)
-        return _finish(connection, owner, (Change(old.collection, 0, removed),))
+    """Remove a document of a tenant, within a transaction; an unknown one changes nothing."""
+    before, owner, _, old = _find(connection, tenant, None, document)
+    if old is None:
+        return Commit(before)
+    removed = _remove(connection, old)
+    change = _change(connection, old.collection, documents=-1, removed=removed)
+    tenants = 0
+    if change.gone:
+        tenants -= connection.execute(
+            "DELETE FROM tenants WHERE id = ?"
+            " AND NOT EXISTS (SELECT 1 FROM collections WHERE tenant = tenants.id)",
+            (owner,),
+        ).rowcount
+    after = _count(connection, tenants=tenants, documents=-1, chunks=-len(removed))
+    return Commit(after, (change,), len(removed))
 
 
 def delete_tenant(connection: sqlite3.Connection, tenant: str) -> Commit:
-    """Remove all that a tenant has."""
-    with transaction(connection):
-        owner = _tenant(connection, tenant)
-        rows = connection.execute(
-            "SELECT id, generation, documents, chunks FROM collections WHERE tenant = ?", (owner,)
-        ).fetchall()
-        if not rows:
-            return Commit(totals(connection))
-        for statement in (
-            "DELETE FROM documents WHERE tenant = ?",
-            "DELETE FROM collections WHERE tenant = ?",
-            "DELETE FROM tenants WHERE id = ?",
-        ):
-            connection.execute(statement, (owner,))
-        chunks = sum(row[3] for row in rows)
-        connection.execute(
-            "UPDATE totals SET tenants = tenants - 1, documents = documents - ?,"
-            " chunks = chunks - ?",
-            (sum(row[2] for row in rows), chunks),
-        )
-        changes = tuple(Change(row[0], row[1] + 1, gone=True) for row in rows)
-        return Commit(totals(connection), changes, chunks)
+    """Remove all that a tenant has; within a transaction."""
+    before, owner, _, _ = _find(connection, tenant, None, None)
+    if owner is None:
+        return Commit(before)
+    rows = connection.execute(
+        "SELECT id, generation, documents, chunks FROM collections WHERE tenant = ?", (owner,)
+    ).fetchall()
+    for statement in (
+        "DELETE FROM documents WHERE tenant = ?",
+        "DELETE FROM collections WHERE tenant = ?",
+        "DELETE FROM tenants WHERE id = ?",
+    ):
+        connection.execute(statement, (owner,))
+    documents, chunks = sum(row[2] for row in rows), sum(row[3] for row in rows)
+    changes = tuple(Change(row[0], row[1] + 1, gone=True) for row in rows)
+    after = _count(connection, tenants=-1, documents=-documents, chunks=-chunks)
+    return Commit(after, changes, chunks)
 
 
 def record_file(
@@ -394,38 +411,35 @@ def scrub(connection: sqlite3.Connection) -> bool:
     return not busy
 
 
-def _tenant(connection: sqlite3.Connection, name: str, make: bool = False) -> int:
-    """The tenant's key; 0, which is nobody's, where there is none."""
-    row = connection.execute("SELECT id FROM tenants WHERE name = ?", (name,)).fetchone()
-    if row is None and make:
-        row = (connection.execute("INSERT INTO tenants (name) VALUES (?)", (name,)).lastrowid,)
-        connection.execute("UPDATE totals SET tenants = tenants + 1")
-    return row[0] if row else 0
+class _Found(NamedTuple):
+    """What a write finds; None: it is not there."""
+
+    totals: Totals
+    tenant: int | None
+    collection: int | None
+    """Of the model that was asked for."""
+    document: _Old | None
 
 
-def _document(connection: sqlite3.Connection, tenant: int, name: str) -> _Old | None:
+def _find(
+    connection: sqlite3.Connection, tenant: str, model: str | None, document: str | None
+) -> _Found:
     row = connection.execute(
-        "SELECT id, collection, chunks FROM documents WHERE tenant = ? AND name = ?", (tenant, name)
+        "SELECT totals.tenants, totals.documents, totals.chunks, tenants.id, collections.id,"
+        " documents.id, documents.collection, documents.chunks"
+        " FROM totals LEFT JOIN tenants ON tenants.name = ?"
+        " LEFT JOIN collections ON collections.tenant = tenants.id AND model = ?"
+        " LEFT JOIN documents ON documents.tenant = tenants.id AND documents.name = ?",
+        (tenant, model, document),
     ).fetchone()
-    return _Old(*row) if row else None
+    old = None if row[5] is None else _Old(*row[5:])
+    return _Found(Totals(*row[:3]), row[3], row[4], old)
 
 
-def _collection(connection: sqlite3.Connection, tenant: int, model: str) -> int:
-    connection.execute(
-        "INSERT OR IGNORE INTO collections (tenant, model) VALUES (?, ?)", (tenant, model)
-    )
-    row = connection.execute(
-        "SELECT id FROM collections WHERE tenant = ? AND model = ?", (tenant, model)
-    ).fetchone()
-    number: int = row[0]
-    return number
-
-
-def _check_limits(connection: sqlite3.Connection, limits: Limits, more: int) -> None:
-    now = totals(connection)
-    if more > 0 and now.chunks + more > limits.chunks:
+def _check_limits(before: Totals, limits: Limits, *, chunks: int, tenants: int) -> None:
+    if chunks > 0 and before.chunks + chunks > limits.chunks:
         raise StoreLimit(f"the document store holds at most {limits.chunks} chunks")
-    if now.tenants > limits.tenants:
+    if before.tenants + tenants > limits.tenants:
         raise StoreLimit(f"the document store holds at most {limits.tenants} tenants")
 
 
@@ -433,69 +447,68 @@ def _remove(connection: sqlite3.Connection, old: _Old) -> tuple[int, ...]:
     rows = connection.execute("SELECT id FROM chunks WHERE document = ?", (old.id,))
     ids = tuple(id_ for (id_,) in rows)
     connection.execute("DELETE FROM documents WHERE id = ?", (old.id,))
-    _add_to_counts(connection, old.collection, documents=-1, chunks=-old.chunks)
     return ids
 
 
-def _insert(
+def _insert(connection: sqlite3.Connection, statement: str, *values: object) -> int:
+    """The id of the new row."""
+    id_ = connection.execute(statement, values).lastrowid
+    assert id_ is not None
+    return id_
+
+
+def _insert_document(
     connection: sqlite3.Connection, tenant: int, collection: int, new: NewDocument, now: int
 ) -> tuple[int, ...]:
+    """The ids of its chunks."""
     count = len(new.texts)
-    document = connection.execute(
+    document = _insert(
+        connection,
         "INSERT INTO documents (tenant, collection, name, chunks, chars, digest, created)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (tenant, collection, new.id, count, new.chars, new.digest, now),
-    ).lastrowid
-    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").fetchone()
-    first = 1 + (row[0] if row else 0)
+        *(tenant, collection, new.id, count, new.chars, new.digest, now),
+    )
     data = memoryview(new.vectors)
+    vectors = (data[at : at + VECTOR_BYTES] for at in range(0, len(data), VECTOR_BYTES))
+    chunks = (
+        (collection, document, number, vector, text, None if number else new.metadata)
+        for number, (vector, text) in enumerate(zip(vectors, new.texts, strict=True))
+    )
+    statement = (
+        "INSERT INTO chunks (collection, document, number, vector, text, metadata, id)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)"
+    )
+    first = _insert(connection, statement, *next(chunks), None)
+    ids = tuple(range(first, first + count))
     connection.executemany(
-        "INSERT INTO chunks (id, collection, document, number, vector, text, metadata)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                first + number,
-                collection,
-                document,
-                number,
-                data[number * VECTOR_BYTES : (number + 1) * VECTOR_BYTES],
-                text,
-                None if number else new.metadata,
-            )
-            for number, text in enumerate(new.texts)
-        ),
+        statement, ((*chunk, id_) for chunk, id_ in zip(chunks, ids[1:], strict=True))
     )
-    _add_to_counts(connection, collection, documents=1, chunks=count)
-    return tuple(range(first, first + count))
+    return ids
 
 
-def _add_to_counts(
-    connection: sqlite3.Connection, collection: int, *, documents: int, chunks: int
-) -> None:
-    connection.execute(
-        "UPDATE collections SET documents = documents + ?, chunks = chunks + ? WHERE id = ?",
-        (documents, chunks, collection),
-    )
-    connection.execute(
-        "UPDATE totals SET documents = documents + ?, chunks = chunks + ?", (documents, chunks)
-    )
+def _change(
+    connection: sqlite3.Connection,
+    collection: int,
+    documents: int,
+    removed: tuple[int, ...] = (),
+    added: tuple[int, ...] = (),
+) -> Change:
+    """Count what changed in a collection, give it its new generation, drop it if it is empty."""
+    ((generation, chunks),) = connection.execute(
+        "UPDATE collections SET generation = generation + 1, documents = documents + ?,"
+        " chunks = chunks + ? WHERE id = ? RETURNING generation, chunks",
+        (documents, len(added) - len(removed), collection),
+    ).fetchall()
+    if chunks == 0:
+        connection.execute("DELETE FROM collections WHERE id = ?", (collection,))
+    return Change(collection, generation, removed, added, gone=chunks == 0)
 
 
-def _finish(connection: sqlite3.Connection, tenant: int, changes: tuple[Change, ...]) -> Commit:
-    """Give each changed collection its new generation, and drop what is empty."""
-    numbered: list[Change] = []
-    for change in changes:
-        ((generation, count),) = connection.execute(
-            "UPDATE collections SET generation = generation + 1 WHERE id = ?"
-            " RETURNING generation, chunks",
-            (change.collection,),
-        ).fetchall()
-        numbered.append(change._replace(generation=generation, gone=count == 0))
-        if count == 0:
-            connection.execute("DELETE FROM collections WHERE id = ?", (change.collection,))
-    left = connection.execute("SELECT 1 FROM collections WHERE tenant = ?", (tenant,)).fetchone()
-    if left is None:
-        connection.execute("DELETE FROM tenants WHERE id = ?", (tenant,))
-        connection.execute("UPDATE totals SET tenants = tenants - 1")
-    removed = sum(len(change.removed) for change in numbered)
-    return Commit(totals(connection), tuple(numbered), removed)
+def _count(connection: sqlite3.Connection, *, tenants: int, documents: int, chunks: int) -> Totals:
+    """The totals after so many more."""
+    (row,) = connection.execute(
+        "UPDATE totals SET tenants = tenants + ?, documents = documents + ?, chunks = chunks + ?"
+        " RETURNING tenants, documents, chunks",
+        (tenants, documents, chunks),
+    ).fetchall()
+    return Totals(*row)

@@ -116,19 +116,15 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing: commits at the end, and takes everything back after any exception.
-
-    Within another transaction only its own part is taken back, and the other one commits.
-    """
-    within = connection.in_transaction
-    connection.execute("SAVEPOINT part" if within else "BEGIN IMMEDIATE")
+    """All or nothing: commits at the end, and takes everything back after any exception."""
+    connection.execute("BEGIN IMMEDIATE")
     try:
         yield
-        connection.execute("RELEASE part" if within else "COMMIT")
+        connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):  # a full disk may have rolled back already
-                connection.execute("ROLLBACK TO part" if within else "ROLLBACK")
+                connection.execute("ROLLBACK")
         raise
 
 

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Concatenate, Final, ParamSpec, TypeVar
+from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -64,6 +64,14 @@ class Stopped(Exception):
 
 class Unanswerable(Exception):
     """The index cannot tell the best chunks now; the rows can."""
+
+
+class IndexFailed(Exception):
+    """The index of a collection failed; the cause says how."""
+
+    def __init__(self, collection: int) -> None:
+        super().__init__(collection)
+        self.collection = collection
 
 
 class LiveIndex:
@@ -147,16 +155,14 @@ class LiveIndex:
             return self.generation, digest
 
     def search(
-        self, connection: sqlite3.Connection, query: Matrix, k: int
+        self, connection: sqlite3.Connection, now: rows.Collection, query: Matrix, k: int
     ) -> list[tuple[int, float]] | None:
         """Chunks and their scores, the *k* best and their equals among them.
 
-        *connection* must be in a snapshot. None: a commit that is in it has not been noted yet, or
-        one that is not in it has been applied. Raises `Unanswerable`.
+        *connection* must be in a snapshot, in which the collection is as in *now*. None: a commit
+        that is in it has not been noted yet, or one that is not in it has been applied. Raises
+        `Unanswerable`.
         """
-        now = rows.collection(connection, self.collection)
-        if now is None:
-            return []
         if not self._lock.acquire(timeout=PATIENCE_S):
             raise Unanswerable
         try:
@@ -227,6 +233,17 @@ class LiveIndex:
             del self._pending[: len(pending)]
 
 
+class Answer(NamedTuple):
+    """What a search of an index found."""
+
+    hits: list[Hit] | None
+    """None: no index can tell."""
+    searched: LiveIndex | None = None
+    """The one that was searched."""
+    unindexed: rows.Collection | None = None
+    """The collection, where it has no index."""
+
+
 class Search:
     """Searches of all collections, and at most *max_bytes* of indexes or a single larger one."""
 
@@ -283,15 +300,16 @@ class Search:
         self, tenant: str, model: str, query: bytes, k: int, where: Where
     ) -> list[Hit]:
         """The *k* best eligible chunks, best first; ties by document, then chunk."""
+        if k < 1:
+            return []
+        target = matrix(query)[0]
         async with self._database.translating_errors():
-            collection = await self._database.read(rows.find_collection, tenant, model)
-            if collection is None or k < 1:
-                return []
-            target = matrix(query)[0]
-            hits = None if where.narrows else await self._by_index(collection, target, k)
+            hits = None
+            if not where.narrows and time.monotonic() >= self._rest_until:
+                hits = await self._by_index(tenant, model, target, k)
             if hits is None:
                 try:
-                    hits = await self._run(scan, collection.id, target, k, where)
+                    hits = await self._run(scan, tenant, model, target, k, where)
                 finally:
                     self._database.tidy()
         lowest = where.min_score
@@ -312,29 +330,52 @@ class Search:
         await self._threads.close()
         await self._builder.close()
 
-    async def _by_index(
-        self, collection: rows.Collection, query: Matrix, k: int
-    ) -> list[Hit] | None:
+    async def _by_index(self, tenant: str, model: str, query: Matrix, k: int) -> list[Hit] | None:
         """None: no index can answer yet or at all."""
-        number = collection.id
-        index = self._indexes.get(number)
-        if index is None:
-            if time.monotonic() < self._rest_until:
-                return None
-            if collection.chunks > self._exact_max:
-                self._rebuild(number)
-                return None
-            index = self._indexes[number] = LiveIndex(number, self._exact_max)
-        self._indexes.move_to_end(number)
         try:
-            return await self._run(_search_index, index, query, k)
-        except _FAILURES:
-            log.exception("an index failed; searches read the database")
+            answer = await self._run(self._search_index, tenant, model, query, k)
+            if answer.unindexed and self._begin(answer.unindexed):
+                answer = await self._run(self._search_index, tenant, model, query, k)
+        except IndexFailed as failed:
+            log.error("an index failed; searches read the database", exc_info=failed.__cause__)
             self._rest_until = time.monotonic() + REST_S
-            self._drop(number)
+            self._drop(failed.collection)
             return None
-        finally:
-            self._maintain(index)
+        if answer.searched is not None:
+            self._maintain(answer.searched)
+        return answer.hits
+
+    def _begin(self, collection: rows.Collection) -> bool:
+        """Begin the index of a collection that has none; whether it can be searched at once."""
+        if collection.chunks > self._exact_max:
+            self._rebuild(collection.id)
+            return False
+        self._indexes.setdefault(collection.id, LiveIndex(collection.id, self._exact_max))
+        return True
+
+    def _search_index(
+        self, connection: sqlite3.Connection, tenant: str, model: str, query: Matrix, k: int
+    ) -> Answer:
+        """Search the index of a tenant and a model, in a thread. Raises `IndexFailed`."""
+        index = None
+        for _ in range(TRIES):
+            with snapshot(connection):
+                now = rows.find_collection(connection, tenant, model)
+                if now is None:
+                    return Answer([])
+                index = self._indexes.get(now.id)
+                if index is None:
+                    return Answer(None, unindexed=now)
+                try:
+                    pairs = index.search(connection, now, query, k)
+                except Unanswerable:
+                    break
+                except _FAILURES as error:
+                    raise IndexFailed(now.id) from error
+                if pairs is not None:
+                    return Answer(_hits(connection, pairs, k), index)
+            time.sleep(NOTE_S)
+        return Answer(None, index)
 
     async def _run(
         self,
@@ -354,6 +395,7 @@ class Search:
         """After a use: account for its memory, begin what it needs."""
         if self._indexes.get(index.collection) is not index:
             return
+        self._indexes.move_to_end(index.collection)
         self._weigh(index)
         if index.outgrown:
             self._rebuild(index.collection)
@@ -439,30 +481,17 @@ def neighbours(k: int) -> int:
 
 
 def scan(
-    connection: sqlite3.Connection, collection: int, query: Matrix, k: int, where: Where
+    connection: sqlite3.Connection, tenant: str, model: str, query: Matrix, k: int, where: Where
 ) -> list[Hit]:
     """Compare all eligible chunks with the query, block by block, on a snapshot."""
     with snapshot(connection):
+        collection = rows.find_collection(connection, tenant, model)
+        if collection is None:
+            return []
         best = Best(query, k)
-        for block in rows.eligible_vectors(connection, collection, where):
+        for block in rows.eligible_vectors(connection, collection.id, where):
             best.push(np.asarray(block.ids, np.int64), matrix(block.vectors))
         return _hits(connection, list(zip(best.ids.tolist(), best.scores.tolist(), strict=True)), k)
-
-
-def _search_index(
-    connection: sqlite3.Connection, index: LiveIndex, query: Matrix, k: int
-) -> list[Hit] | None:
-    """None: the index cannot answer, or writes have been too fast for it."""
-    for _ in range(TRIES):
-        with snapshot(connection):
-            try:
-                pairs = index.search(connection, query, k)
-            except Unanswerable:
-                return None
-            if pairs is not None:
-                return _hits(connection, pairs, k)
-        time.sleep(NOTE_S)
-    return None
 
 
 def _rescore(
@@ -504,12 +533,13 @@ def _eligible(near: Near, k: int) -> list[tuple[int, ...]]:
 
 def _hits(connection: sqlite3.Connection, pairs: list[tuple[int, float]], k: int) -> list[Hit]:
     """The *k* best of the chunks with their texts, best first; ties by document, then chunk."""
-    last = -2.0
-    if len(pairs) > k:
-        last = sorted((score for _, score in pairs), reverse=True)[k - 1]
     score_of = dict(pairs)
-    above = [id_ for id_, score in pairs if score > last]
-    tied = [id_ for id_, score in pairs if score == last]
-    chosen = rows.chunks(connection, above, k) + rows.chunks(connection, tied, k - len(above))
+    if len(pairs) <= k:
+        chosen = rows.chunks(connection, score_of, k)
+    else:
+        last = sorted(score_of.values(), reverse=True)[k - 1]
+        above = [id_ for id_, score in pairs if score > last]
+        tied = [id_ for id_, score in pairs if score == last]
+        chosen = rows.chunks(connection, above, k) + rows.chunks(connection, tied, k - len(above))
     hits = [Hit(c.document, c.number, c.text, score_of[c.id], c.metadata) for c in chosen]
     return sorted(hits, key=lambda hit: (-hit.score, hit.document_id, hit.chunk_index))

@@ -51,8 +51,9 @@ def check_vectors(data: bytes, count: int) -> None:
     rows = matrix(data)
     if len(rows) != count:
         raise ValueError(f"{count} vectors were expected")
-    lengths = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-    if not np.all(lengths <= MAX_LENGTH):  # false for NaN, too
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.vecdot(rows, rows)
+    if not (lengths <= MAX_LENGTH).all():  # false for NaN, too
         raise ValueError("a vector must have unit length")
 
 

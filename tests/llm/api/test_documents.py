@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 from pydantic import SecretStr
 from yarl import URL
 
+from runtime.llm.api.models import embedding_model
+from runtime.llm.models.catalog import Entry
 from tests.llm.conftest import Start
 from tests.llm.engine.onnxkit import write_tiny
-from tests.llm.serverkit import Answer, Json, Server
+from tests.llm.serverkit import Answer, Json, Server, until
 
 TINY = "tiny-embed"
 PIT = {"X-Client-Id": "pit"}
@@ -394,3 +397,27 @@ async def test_many_at_once_are_stored_whole(store: Server) -> None:
     answers = await asyncio.gather(*(add(store, f"d{n}", f"lap {n}") for n in range(24)))
     assert {answer.status for answer in answers} == {200}
     assert len(await listed(store)) == 24
+
+
+async def test_who_asks_during_a_look_for_the_model_shares_the_next_one(
+    store: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, looks, go_on = store.service, list[str](), threading.Event()
+    find_on_disk = service.catalog.find
+
+    def wait_and_find(model: str) -> Entry | None:
+        looks.append(model)
+        go_on.wait(30)
+        return find_on_disk(model)
+
+    monkeypatch.setattr(service.catalog, "find", wait_and_find)
+    first = asyncio.create_task(embedding_model(service, TINY))
+    await until(lambda: bool(looks))
+    later = [asyncio.create_task(embedding_model(service, TINY)) for _ in range(9)]
+    go_on.set()
+
+    entries = await asyncio.gather(first, *later)
+    assert looks == [TINY, TINY]
+    await embedding_model(service, TINY)
+    assert looks == [TINY] * 3
+    assert {entry.id for entry in entries} == {TINY}
