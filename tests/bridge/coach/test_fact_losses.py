@@ -205,7 +205,7 @@ def test_the_corners_of_two_laps_add_up_to_the_difference_of_the_laps() -> None:
 def test_a_fault_of_every_lap_shows_beside_another_driver() -> None:
     scene = scene_of(record([faulty()] * 3), record([clean()] * 2))
     alone = reviews.compare(scene)
-    assert max(abs(loss.seconds) for loss in alone.losses) < reviews.WORTH_S
+    assert max(abs(loss.seconds) for loss in alone.lost) < reviews.WORTH_S
     fact = TELLERS["loss_rank"](scene, Slots())
     assert next(each.place.corner for each in fact if each.place) == "Turn 1"
     assert {each.other for each in fact} == {"Ben"}

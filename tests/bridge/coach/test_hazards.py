@@ -15,7 +15,7 @@ TABLE: Final = tuple(
     for line in Path(__file__).with_name("hazards.tsv").read_text("utf-8").splitlines()
     for key, text in [line.split("\t")]
 )
-"""Sentences that are no examples, with the key of their hazard, a plus for any hazard, or a dash."""
+"""Sentences that are no examples: the key of their hazard, a plus for any hazard, or a dash."""
 TOLD: Final = (
     ("My brakes feel soft, can I carry on?", "brakes"),
     ("peddle went to the floor at T8", "brakes"),
