@@ -35,6 +35,11 @@ ADVICE: Final = 1
 WARNING: Final = 2
 SAFETY: Final = 3
 MOST_WORDS: Final = 20
+TTS_WORD_MS: Final = 150
+"""A word of the fastest voice: the estimate that the interface promises as `expected_tts_ms`."""
+WORD_S: Final = 0.35
+"""A word as a driver hears and understands it: what cues are timed by, so that the slowest voice is
+still in time."""
 USUAL_LEVEL: Final[Level] = "intermediate"
 LEVELS: Final[dict[str, Level]] = {
     "beginner": "beginner",

@@ -1,8 +1,13 @@
 """Words for a concept: by the driver's level, with numbers of the moment, few enough to be said."""
 
 import math
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Formatter
+from typing import Final, NamedTuple, TypeAlias
+
+import yaml
+from pydantic import BaseModel
 
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, Zone, braking_m
 from runtime.bridge.cues.concepts import Concept, Inputs
@@ -12,6 +17,7 @@ from runtime.bridge.cues.model import (
     BACKGROUND,
     MOST_WORDS,
     SAFETY,
+    TTS_WORD_MS,
     Burst,
     Emotion,
     Level,
@@ -26,74 +32,29 @@ SLOPES: Final = frozenset({"downhill_braking", "uphill_braking"})
 AT_M: Final = 10.0
 NEAR_M: Final = 25.0
 """A landmark further from the brake point does not tell where it is."""
+SHORTEST_MS: Final = 800
+"""Nothing is said in less."""
 LONGEST_LABEL: Final = 5
 """Words."""
-SEVERITY: Final = {
-    1: "{} hairpin",
-    2: "tight {}",
-    3: "medium {}",
-    4: "open {}",
-    5: "fast {}",
-    6: "{} kink",
-}
-HINTS: Final[dict[str, dict[Level, str]]] = {
-    "late_apex": {
-        "beginner": "Turn in late",
-        "intermediate": "Late apex",
-        "pro": "Late apex",
-    },
-    "brake_end_focus": {
-        "beginner": "Look where braking ends",
-        "intermediate": "Eyes on the end of braking",
-        "pro": "Eyes on release",
-    },
-    "downhill_braking": {
-        "beginner": "Road falls, brake early",
-        "intermediate": "Longer stop",
-        "pro": "Longer stop",
-    },
-    "uphill_braking": {
-        "beginner": "Road climbs, it slows you",
-        "intermediate": "Shorter stop",
-        "pro": "Shorter stop",
-    },
-    "look_ahead": {
-        "beginner": "Look far ahead",
-        "intermediate": "Look far ahead",
-        "pro": "Eyes up",
-    },
-}
-DOING: Final[dict[str, dict[Level, str]]] = {
-    "trail_brake": {
-        "beginner": "Ease the brake off as you turn",
-        "intermediate": "{brake} bar at {glat} g: bleed the brake off as the steering builds",
-        "pro": "{brake} bar, {glat} g: bleed it off",
-    },
-    "early_brake_release": {
-        "beginner": "Keep a little brake on until the car has turned",
-        "intermediate": "Brake off too early, {glat} g: keep a little pressure past turn-in",
-        "pro": "{brake} bar at {glat} g. Trail it longer",
-    },
-    "exit_speed": {
-        "beginner": "Past the apex, squeeze the throttle",
-        "intermediate": "{thr} % throttle past the apex: open it",
-        "pro": "{thr} % past apex. Power",
-    },
-    "full_commitment": {
-        "beginner": "You are coasting: stay on the throttle until you brake",
-        "intermediate": "Coasting at {v} km/h: full throttle until the brake point",
-        "pro": "Coasting at {v}. Throttle",
-    },
-}
-"""What is said about what the driver does, rather than about the corner to come."""
-ANYWHERE: Final[dict[str, dict[Level, str]]] = {
-    "full_commitment": {
-        "beginner": "You are coasting: choose, throttle or brake",
-        "intermediate": "Coasting at {v} km/h: be on the throttle or on the brake",
-        "pro": "Coasting at {v}. Throttle or brake",
-    },
-}
-"""The same, where nobody knows what comes next."""
+_Table: TypeAlias = Mapping[str, Mapping[Level, str]]
+
+
+class PhraseFile(BaseModel, frozen=True, extra="forbid"):
+    """The file `phrases.yaml`."""
+
+    hints: _Table
+    doing: _Table
+    anywhere: _Table
+    focus: _Table
+    severity: Mapping[int, str]
+    parts: Mapping[Level, Mapping[str, int]]
+
+
+PHRASES: Final = PhraseFile.model_validate(
+    yaml.load(Path(__file__).with_suffix(".yaml").read_text("utf-8"), Loader=yaml.CSafeLoader)
+)
+DOING: Final = PHRASES.doing
+ANYWHERE: Final = PHRASES.anywhere
 TOLD_LATER: Final = frozenset({"early_brake_release"})
 """Said when the corner lies behind, so that it must be named."""
 EMOTIONS: Final[dict[str, Emotion]] = {
@@ -131,52 +92,15 @@ def phrase(occasion: Occasion, level: Level, most: int = MOST_WORDS) -> str:
             name = _name(occasion.corner, level)
             return _said([_Part(f"{name}:", 1), _Part(f"{_low(text)}.", 0)], most)
         return _said([_Part(f"{text}.", 0)], most)
-    if level == "beginner":
-        return _said(_one_action(occasion), most)
-    if level == "pro":
-        return _said(_terse(occasion), most)
-    return _said(_described(occasion), most)
+    known = _values(occasion, level)
+    parts = [
+        _Part(text.format(**known), rank)
+        for text, rank in PHRASES.parts[level].items()
+        if known.keys() >= {name for _, name, _, _ in Formatter().parse(text) if name}
+    ]
+    return _said(parts, most)
 
 
-FOCUS: Final[dict[str, dict[Level, str]]] = {
-    "early_brake": {
-        "beginner": "{name}: brake a little later, step by step.",
-        "intermediate": "{name}: you brake early. {step} m later, step by step.",
-        "pro": "{name}: brake {step} later.",
-    },
-    "early_brake_danger": {
-        "beginner": "{name}: look at the place where braking ends.",
-        "intermediate": "{name}: you brake early. Eyes on where braking ends.",
-        "pro": "{name}: early. Eyes on release.",
-    },
-    "rolling": {
-        "beginner": "{name}: brake a little later, and do not roll.",
-        "intermediate": "{name}: rolling {coast} s. Brake {step} m later, then throttle.",
-        "pro": "{name}: coast {coast}. Brake {step} later.",
-    },
-    "coasting": {
-        "beginner": "{name}: from the brake straight to the throttle.",
-        "intermediate": "{name}: {coast} s of rolling. From the brake straight to the throttle.",
-        "pro": "{name}: coast {coast}. Brake to throttle.",
-    },
-    "slow_apex": {
-        "beginner": "{name}: let it roll in a little faster, step by step.",
-        "intermediate": "{name}: {speed} km/h slow at the apex. Ease off the brake sooner.",
-        "pro": "{name}: apex {speed} down.",
-    },
-    "slow_apex_danger": {
-        "beginner": "{name}: ease the brake off as you turn in.",
-        "intermediate": "{name}: {speed} km/h slow at the apex. Ease the brake off as you turn in.",
-        "pro": "{name}: apex {speed} down. Release smoothly.",
-    },
-    "late_throttle": {
-        "beginner": "{name}: squeeze the throttle as you unwind the wheel.",
-        "intermediate": "{name}: throttle {late} m late. Squeeze as the wheel unwinds.",
-        "pro": "{name}: throttle {late} late.",
-    },
-}
-"""What is said of a repeated loss; *rolling* is coasting after a brake that came too early. In a
-danger zone nobody is told to brake later or to carry more speed."""
 LARGEST_STEP_M: Final = 15.0
 """Nobody is told to brake later by more at a time."""
 WORTH_M: Final = 8.0
@@ -189,7 +113,7 @@ def focus_words(focus: Focus, level: Level, *, dangerous: bool) -> str:
         habit = f"{habit}_danger"
     elif habit == "coasting" and focus.earlier_m >= WORTH_M and not dangerous:
         habit = "rolling"
-    return FOCUS[habit][level].format(
+    return PHRASES.focus[habit][level].format(
         name=_name(focus.corner, level),
         step=5 * max(1, math.floor(min(focus.earlier_m, LARGEST_STEP_M) / 5)),
         coast=f"{focus.amount:.1f}",
@@ -214,67 +138,32 @@ def zone_note(zone: Zone, speed_ms: float, level: Level) -> "Note":
 
 
 def speaking_ms(text: str) -> int:
-    """How long saying it takes."""
-    return max(800, 150 * len(text.split())) if text.strip() else 0
+    """How long saying it takes at least, as it is published."""
+    return max(SHORTEST_MS, TTS_WORD_MS * len(text.split())) if text.strip() else 0
 
 
-def _one_action(occasion: Occasion) -> list[_Part]:
-    """A beginner hears one thing to do, with something to see."""
-    hint = HINTS[occasion.concept.id]["beginner"]
-    corner = occasion.corner
+def _values(occasion: Occasion, level: Level) -> dict[str, str | int]:
+    """What is known of the corner to come, for the parts of `phrases.yaml`."""
+    concept, corner, learns = occasion.concept.id, occasion.corner, level == "beginner"
+    hint = PHRASES.hints[concept][level]
+    known: dict[str, str | int] = {"hint": _low(hint) if learns else hint}
     if corner is None:
-        return [_Part("Corner ahead:", 1), _Part(f"{_low(hint)}.", 0)]
-    name = _Part(f"{_name(corner, 'beginner')}:", 0)
-    spot = _brake_spot(occasion, corner)
-    if spot:
-        parts = [name, _Part(f"brake {spot}.", 0)]
-        return [*parts, _Part(f"{slope}.", 1)] if (slope := _slope(occasion)) else parts
-    turn_in = _nearest(occasion, corner, ("turn_in_ref",), 0.0)
-    action = f"turn in at {turn_in[0]}" if turn_in else _low(hint)
-    return [name, _Part(f"{action}.", 0)]
-
-
-def _described(occasion: Occasion) -> list[_Part]:
-    """Distance, direction, severity, brake reference, and a hint."""
-    corner = occasion.corner
-    if corner is None:
-        parts = [_Part(f"Corner in {_far(occasion)} m.", 1)] if _has_corner(occasion) else []
-        return [*parts, *_hint(occasion, "intermediate", 0)]
-    parts = [
-        _Part(f"{_name(corner, 'intermediate')} in {_far(occasion)} m,", 2),
-        _Part(f"{_severity(corner)}.", 0),
-    ]
+        there = {"somewhere": _far(occasion)} if _has_corner(occasion) else {}
+        return known | there | {"ahead": "ahead"}
+    brake = braking_m(corner)
+    known |= {"name": _name(corner, level), "far": _far(occasion), "grade": corner.severity}
+    known |= {"direction": corner.direction, "dz": abs(round(occasion.inputs.dz))}
+    known["severity"] = PHRASES.severity.get(corner.severity, "{}").format(corner.direction)
     if spot := _brake_spot(occasion, corner):
-        parts.append(_Part(f"Brake {spot}.", 1))
-    if slope := _slope(occasion):
-        parts.append(_Part(f"{slope}.", 3))
-    return [*parts, *_hint(occasion, "intermediate", 4)]
-
-
-def _terse(occasion: Occasion) -> list[_Part]:
-    """Numbers for somebody who knows what they mean."""
-    corner = occasion.corner
-    if corner is None:
-        parts = [_Part(f"{_far(occasion)}.", 1)] if _has_corner(occasion) else []
-        return [*parts, *_hint(occasion, "pro", 0)]
-    parts = [
-        _Part(_name(corner, "pro"), 0),
-        _Part(f"{corner.direction} {corner.severity}.", 0),
-        _Part(f"In {_far(occasion)}.", 2),
-    ]
-    if bz := braking_m(corner):
-        parts.append(_Part(f"Brake {round(bz)}.", 1))
-    if slope := _slope(occasion):
-        parts.append(_Part(f"{slope} {abs(round(occasion.inputs.dz))}.", 3))
-    return [*parts, *_hint(occasion, "pro", 4)]
-
-
-def _hint(occasion: Occasion, level: Level, rank: int) -> list[_Part]:
-    """A word about the concept; none about a stop where nobody stops."""
-    concept, corner = occasion.concept.id, occasion.corner
-    if concept in SLOPES and corner is not None and braking_m(corner) <= 0:
-        return []
-    return [_Part(f"{HINTS[concept][level]}.", rank)]
+        known |= {"spot": spot, "brake": round(brake)}
+    if (slope := _slope(occasion)) and (spot or not learns):
+        known["slope"] = slope
+    turn_in = _nearest(occasion, corner, ("turn_in_ref",), 0.0) if learns and not spot else None
+    if turn_in is not None:
+        known["turn_in"] = turn_in[0]
+    if (concept in SLOPES and brake <= 0 and not learns) or (learns and (spot or turn_in)):
+        del known["hint"]
+    return known
 
 
 def _said(parts: Sequence[_Part], most: int) -> str:
@@ -312,10 +201,6 @@ def _name(corner: Corner, level: Level) -> str:
         return f"T{corner.number}"
     fits = corner.name.strip() and len(corner.name.split()) <= LONGEST_LABEL
     return corner.name.strip() if fits else f"Turn {corner.number}"
-
-
-def _severity(corner: Corner) -> str:
-    return SEVERITY.get(corner.severity, "{}").format(corner.direction)
 
 
 def _slope(occasion: Occasion) -> str:

@@ -10,7 +10,7 @@ from runtime.bridge.cues.burst import Reading
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, braking_m
 from runtime.bridge.cues.concepts import Inputs, choose_concept
 from runtime.bridge.cues.habits import Focus, Habits
-from runtime.bridge.cues.model import ADVICE, MOST_WORDS, WARNING, CueLimits, Level
+from runtime.bridge.cues.model import ADVICE, MOST_WORDS, WARNING, WORD_S, CueLimits, Level
 from runtime.bridge.cues.phrases import (
     ANYWHERE,
     Note,
@@ -44,9 +44,8 @@ REPEAT_S: Final = 30.0
 GAIN_G: Final = 0.2
 """A car may begin to gain so much speed while it is being spoken to."""
 CHAIN_S: Final = 0.3
-WORD_S: Final = 0.35
 ACTION_S: Final = 1.0
-"""What lies between a cue and a foot: the chain, each word, the driver."""
+"""What lies between a cue and a foot, beside its words: the chain, the driver."""
 MOVING_KMH: Final = 30.0
 """A slower car is not being driven round the track."""
 COASTING: Final = "full_commitment"

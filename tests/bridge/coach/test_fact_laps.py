@@ -1,11 +1,9 @@
 """Facts about laps, sectors, other drivers and earlier sessions, against what is true on paper."""
 
-import re
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from statistics import mean, median, pstdev
-from typing import Final, get_args
+from typing import Final
 
 import numpy as np
 import pytest
@@ -16,9 +14,8 @@ from runtime.bridge.analysis.reference import References, reference_lap
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Corner, Fact, Place, Term, Value
 from runtime.bridge.coach.facts import drivers, laps
-from runtime.bridge.coach.need import Language, NeedKind, Slots, Strange, Units
+from runtime.bridge.coach.need import NeedKind, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session
-from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames
 from runtime.bridge.session.series import series
@@ -236,41 +233,3 @@ def test_a_reference_lap_on_file_is_the_first_plan() -> None:
     fact = ask("theory", scene)["theory-reference"]
     assert number(fact, "time") == NEAR(BEN.time(BEN.best), abs=0.01)
     assert "theory-speeds" in ask("theory")
-
-
-LACKING: Final[Mapping[str, Callable[[], Scene]]] = {
-    "nothing": lambda: replace(scene_of(), earlier=earlier_of(3, 4)),
-    "rival": lambda: scene_of(rival=False),
-    "second lap": lambda: replace(scene_of(), outing=outing_of(truth_of(5, 1))),
-    "pedals": lambda: replace(scene_of(), outing=outing_of(truth_of(6, 2), lacking=PEDALS)),
-    "circuit": lambda: Scene("Ana", outing_of(ANA, lacking=("track",))),
-    "positions": lambda: Scene("Ana", outing_of(ANA, lacking=("track", "lat", "lon"))),
-    "session": lambda: Scene("Ana"),
-}
-ASKED: Final = (
-    Slots(),
-    Slots(drivers=("Ben",), corners=("Turn 4",), spot="exit"),
-    Slots(drivers=("Ben",), sectors=(2,), laps=(1,), amounts=(Value(9.0, ""),)),
-    Slots(laps=("last", "best"), sectors=(1, 3), all_laps=True, corners=("Turn 1",)),
-    Slots(laps=(1, 2), without=("slowest",), amounts=(Value(118.0, "lap_time"),)),
-    Slots(laps=("second",), strange=(Strange("sector", "4"),), straights=("Machair Straight",)),
-)
-
-
-@pytest.mark.parametrize("lacking", LACKING)
-def test_every_question_has_an_answer_in_every_language(lacking: str) -> None:
-    scene = LACKING[lacking]()
-    words = [words_of(one, units) for one in get_args(Language) for units in get_args(Units)]
-    worded: set[object] = set()
-    for kind, tell in TELLERS.items():
-        for slots in ASKED:
-            facts = tell(scene, slots)
-            assert 0 < len(facts) <= 4, (kind, slots)
-            for fact in facts:
-                form = (fact.kind, *(v for v in fact.values.values() if isinstance(v, str | int)))
-                if form not in worded:
-                    worded.add(form)
-                    for one in words:
-                        assert one.say(fact)
-                        text = one.sentence(fact)
-                        assert not re.search(r"\bnan\b|  ", text, re.IGNORECASE), text

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Final, get_args
+from typing import Final
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ import pytest
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts import claims, handling, judgements, measures
-from runtime.bridge.coach.facts.measures import UNITS, beside, measure
-from runtime.bridge.coach.need import Language, NeedKind, Order, Quantity, Slots, Strange
+from runtime.bridge.coach.facts.measures import beside, measure
+from runtime.bridge.coach.need import NeedKind, Order, Quantity, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session, Teller
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.session.laps import detect_laps
@@ -33,12 +33,6 @@ TELLERS: Final[Mapping[NeedKind, Teller]] = {
     **claims.TELLERS,
     **handling.TELLERS,
 }
-NAMES: Final = (
-    *("whole", "alone", "no pedals", "rival without pedals", "speed and place", "unnamed"),
-    *("no positions", "one lap", "nothing"),
-)
-WORDED: Final[set[tuple[str, ...]]] = set()
-"""Kinds of facts, with what their messages choose by, that another session had already."""
 PEDALS: Final = ("brake_bar", "throttle_pct")
 
 
@@ -61,28 +55,6 @@ def scene_of(own: Drive, rival: Drive | None = None, track: Track | None = TRACK
 def scene() -> Scene:
     """Both drivers, everything recorded."""
     return scene_of(record(OWN), record(OTHER))
-
-
-@cache
-def scenes() -> Mapping[str, Scene]:
-    """Sessions that lack something."""
-    one = OWN.column(TIMESTAMP) < OWN.driven.crossings_s[1] + 20
-    short = Frames({name: values[one] for name, values in OWN.frames.columns.items()})
-    laps = detect_laps(series(short), gate=TRACK.start, track_length_m=TRACK.length_m)
-    controls = (*PEDALS, "steering_deg", "rpm")
-    accelerations = ("g_lat", "g_long", "combo_g")
-    made = (
-        scene(),
-        scene_of(record(OWN)),
-        scene_of(record(OWN, without=PEDALS), record(OTHER)),
-        scene_of(record(OWN), record(OTHER, without=controls)),
-        scene_of(record(OWN, without=(*controls, *accelerations))),
-        scene_of(record(OWN, None), track=None),
-        scene_of(record(OWN, None, ("lat", "lon")), track=None),
-        scene_of(drive_of(laps, TRACK)),
-        Scene("Ana"),
-    )
-    return dict(zip(NAMES, made, strict=True))
 
 
 def tell(kind: NeedKind, slots: Slots, told: Scene | None = None) -> tuple[Fact, ...]:
@@ -267,7 +239,7 @@ def test_grip_is_a_share_of_what_the_car_reached_here() -> None:
 
 
 def test_what_was_not_recorded_is_said_and_never_a_zero() -> None:
-    bare = scenes()["no pedals"]
+    bare = scene_of(record(OWN, without=PEDALS))
     for quantity in ("brake_point", "brake_pressure", "throttle_point", "coasting"):
         (fact,) = tell("measure", Slots(corners=("Turn 1",), quantity=quantity), bare)
         assert (fact.kind, fact.values["quantity"]) == ("not-recorded", Term("quantity", quantity))
@@ -279,32 +251,3 @@ def test_a_place_or_lap_that_does_not_exist_is_put_right_first() -> None:
     strange = Slots(strange=(Strange("corner", "Turn 14"),), quantity="speed")
     assert tell("measure", strange)[0].kind == "no-corner"
     assert tell("measure", Slots(laps=(44,), quantity="speed"))[0].kind == "no-lap"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_fact_of_every_session_is_worded(name: str) -> None:
-    told = scenes()[name]
-    corners = ("C1",) if name == "unnamed" else ("Turn 4",)
-    places = [Slots(), Slots(corners=corners), Slots(laps=(1,)), Slots(order="each")]
-    places += [Slots(corners=corners, drivers=("Ben",)), Slots(order="late", drivers=("Ben",))]
-    places += [Slots(spot="exit", order="low"), Slots(order="total"), Slots(negated=True)]
-    facts = [f for kind in TELLERS for slots in places for f in tell(kind, slots, told)]
-    for quantity in UNITS:
-        for kind in ("measure", "measure_rank", "measure_judge", "claim", "corner_spread"):
-            for base in places[:2] + places[4:5]:
-                slots = Slots(base.corners, drivers=base.drivers, quantity=quantity, order="most")
-                answer = tell(kind, slots, told)
-                assert 0 < len(answer) <= 4
-                facts += answer
-    variants = {  # by what the message chooses its words by
-        (f.kind, *(f"{n}={v}" for n, v in f.values.items() if isinstance(v, str | Term))): f
-        for f in facts
-    }
-    fresh = {variant: fact for variant, fact in variants.items() if variant not in WORDED}
-    WORDED.update(fresh)
-    for language in get_args(Language):
-        for fact in fresh.values():
-            shown = words_of(language, "metric").sentence(fact)
-            assert "nan" not in shown.lower().split()
-            assert words_of(language, "imperial").sentence(fact)
-            assert words_of(language, "imperial").say(fact)

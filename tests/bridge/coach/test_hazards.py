@@ -15,7 +15,7 @@ TABLE: Final = tuple(
     for line in Path(__file__).with_name("hazards.tsv").read_text("utf-8").splitlines()
     for key, text in [line.split("\t")]
 )
-"""Sentences with the key of their hazard, a plus for any hazard, or a dash."""
+"""Sentences that are no examples: the key of their hazard, a plus for any hazard, or a dash."""
 TOLD: Final = (
     ("My brakes feel soft, can I carry on?", "brakes"),
     ("peddle went to the floor at T8", "brakes"),
@@ -56,6 +56,13 @@ def test_a_remark_in_unknown_words_is_strange_and_a_question_is_not() -> None:
 
     assert signs.is_strange("gizzards wobbling underneath")
     assert not signs.is_strange("where do i lose the most time")
+
+
+@pytest.mark.parametrize(
+    "text", ["I spun in turn 3", "Dreher in Kurve 3", "tête-à-queue au virage 3", "trompo en la 3"]
+)
+def test_a_spin_is_an_event_of_the_drive_and_no_emergency(text: str) -> None:
+    assert find_hazard(text) is None
 
 
 @pytest.mark.parametrize(("text", "key"), TOLD)

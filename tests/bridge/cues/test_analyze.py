@@ -233,32 +233,29 @@ SENT: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("channels", SENT)
-@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize(
+    ("channels", "each"), [*((name, False) for name in SENT), ("a distance", True)]
+)
 async def test_corners_are_spoken_of_only_where_the_car_tells_its_place(
-    bridge: Bridge,
-    told: list[Cue],
-    monkeypatch: pytest.MonkeyPatch,
-    channels: str,
-    *,
-    each: bool,
+    start: Start, told: list[Cue], monkeypatch: pytest.MonkeyPatch, channels: str, *, each: bool
 ) -> None:
     monkeypatch.setattr("runtime.bridge.live.live.UploadGuard.is_upload", lambda *_: False)
-    start = {"session_id": "s", "track": larkfell().name}
-    await bridge.ok("POST", "/session/start", start)
     names = SENT[channels]
     rows = list(zip(*(DRIVEN.columns[name].tolist() for name in names), strict=True))[:1600]
     frames = [dict(zip(names, row, strict=True)) for row in rows]
 
-    if each:
-        for one in frames[::8]:
-            await bridge.ok("POST", "/session/s/frame", one)
-    else:
-        for at in range(0, len(frames), BATCH):
-            await bridge.ok("POST", "/session/s/frames", {"frames": frames[at : at + BATCH]})
-    await asyncio.sleep(0)
+    async with start() as bridge:
+        started = {"session_id": "s", "track": larkfell().name}
+        await bridge.ok("POST", "/session/start", started)
+        if each:
+            for one in frames[::8]:
+                await bridge.ok("POST", "/session/s/frame", one)
+        else:
+            for at in range(0, len(frames), BATCH):
+                await bridge.ok("POST", "/session/s/frames", {"frames": frames[at : at + BATCH]})
+        await asyncio.sleep(0)
+        stored = await bridge.service.db.read_frames("s")
 
     corners = {cue.corner for cue in told} - {None}
-    stored = await bridge.service.db.read_frames("s")
     assert stored.columns["distance_m"][-1] > 500.0, "the distance is reckoned all the same"
     assert bool(corners) is (channels in ("a distance", "positions"))

@@ -310,8 +310,8 @@ def tell_measure(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
             told.append(tell_laps(scene, found, slots))
     if quantity == "time" and len(slots.corners) == 1 and places == slots.corners:
         view = reviews.compare(scene, slots)
-        lost = [loss for loss in view.asked if loss.seconds >= reviews.WORTH_S]
-        told += [view.fact("loss-with-straight", loss) for loss in lost]
+        lost = [loss for loss in view.lost_here if loss.seconds >= reviews.WORTH_S]
+        told += [view.told("loss-with-straight", loss) for loss in lost]
     straight = find_straight(drive, places[0])
     bend = corner_before(drive, straight) if straight and quantity == "speed" and rivals else None
     if bend and (found := spread(drive, "speed", bend, "exit")):

@@ -16,8 +16,6 @@ from runtime.bridge.coach.facts.reviews import (
     PARTS,
     STEP_M,
     WORTH_S,
-    Facts,
-    View,
     advise,
     cause_fact,
     compare_widest,
@@ -27,13 +25,11 @@ from runtime.bridge.coach.facts.reviews import (
     part_of,
     parts_fact,
     pass_facts,
-    place_of,
-    seconds,
     strengths,
     teller,
     workable,
 )
-from runtime.bridge.coach.facts.view import usual_s
+from runtime.bridge.coach.facts.view import Facts, View, place_of, span, usual_s
 from runtime.bridge.coach.need import Slots, Spot
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.units import KMH
@@ -64,7 +60,7 @@ def named_in(view: View) -> list[str]:
 
 def again(view: View) -> Fact:
     """What to do where nothing stands out, or nothing can be compared yet."""
-    return view.fact("tips-repeat" if view.losses else "tips-more", count=ROW)
+    return view.told("tips-repeat" if view.lost else "tips-more", count=ROW)
 
 
 def technique(view: View, corner: str, spot: str) -> Fact:
@@ -72,7 +68,7 @@ def technique(view: View, corner: str, spot: str) -> Fact:
     danger = "yes" if corner in dangers(view.drive) else "no"
     concept = {"entry": "trail_brake", "exit": "late_apex"}.get(spot, "look_ahead")
     values: dict[str, Cell] = {"corner": Corner(corner), "spot": spot, "danger": danger}
-    fact = view.fact("technique", **values)
+    fact = view.told("technique", **values)
     return replace(fact, concept=concept, place=place_of(view.drive, corner))
 
 
@@ -140,14 +136,14 @@ def run_plan(view: View) -> Facts:
     warm = 2 if count >= LONG_LAPS else 1
     values |= {"count": count, "warm": warm, "focus": count - warm - 1, "cool": 1}
     if count < SHORT_LAPS:
-        return (view.fact("plan-short", count=count),)
-    lead = view.fact("plan-run" if time is not None else "plan-laps", **values)
+        return (view.told("plan-short", count=count),)
+    lead = view.told("plan-run" if time is not None else "plan-laps", **values)
     ranked = workable(view)
     if not ranked:
         return (lead, again(view))
     second = ranked[1] if len(ranked) > 1 and count >= LONG_LAPS else ranked[0]
     both = 1 if second is ranked[0] else 2
-    focus = view.fact("plan-focus", ranked[0], next=Corner(second.corner), both=both)
+    focus = view.told("plan-focus", ranked[0], next=Corner(second.corner), both=both)
     return (lead, focus, advise(view, ranked[0]))
 
 
@@ -157,7 +153,7 @@ def traffic(scene: Scene, _: Slots) -> Facts:
     if scene.outing is None:
         return (lead,)
     view = compare_widest(scene)
-    return (lead, *(view.fact("traffic-focus", loss) for loss in workable(view)[:1]))
+    return (lead, *(view.told("traffic-focus", loss) for loss in workable(view)[:1]))
 
 
 def what_if(view: View) -> Facts:
@@ -183,13 +179,11 @@ def what_if(view: View) -> Facts:
     }
     place = place_of(view.drive, corner)
     if amount.unit == "m":
-        facts: Facts = (
-            view.fact("what-if-brake", **values, gain=seconds(_later(own, view, amount))),
-        )
+        facts: Facts = (view.told("what-if-brake", **values, gain=span(_later(own, view, amount))),)
     else:
-        gain = seconds(_faster(own, view, amount))
-        facts = (view.fact("what-if", **values, gain=gain), *grip_facts(view, own, amount))
-    facts += (view.fact("what-if-build", **values),)
+        gain = span(_faster(own, view, amount))
+        facts = (view.told("what-if", **values, gain=gain), *grip_facts(view, own, amount))
+    facts += (view.told("what-if-build", **values),)
     return tuple(replace(fact, place=place, laps=(own.lap,)) for fact in facts)
 
 
@@ -202,7 +196,7 @@ def grip_facts(view: View, own: Pass, amount: Value) -> Facts:
     need = own.max_g_lat * (1.0 + amount.number / own.apex_speed_kmh) ** 2
     room = "yes" if need <= max(peaks) else "no"
     grip = {"need": Value(need, "g"), "most": Value(max(peaks), "g")}
-    return (view.fact("what-if-grip", corner=Corner(own.corner), room=room, **grip),)
+    return (view.told("what-if-grip", corner=Corner(own.corner), room=room, **grip),)
 
 
 def _faster(own: Pass, view: View, amount: Value) -> float:

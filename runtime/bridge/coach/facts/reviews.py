@@ -3,16 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import ceil
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import dangers, zones_at
 from runtime.bridge.analysis.passes import difference, passes_of
-from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
 from runtime.bridge.coach.facts.general import (
     corners_of,
-    correct_strange,
-    need_outing,
     no_corners,
     no_rival,
 )
@@ -25,14 +23,22 @@ from runtime.bridge.coach.facts.losses import (
     stretch_times,
     usual_passes,
 )
-from runtime.bridge.coach.facts.view import CAUSE_UNITS, MOST, pick_lap, spread_s, usual_s
-from runtime.bridge.coach.need import Slots, Strange
-from runtime.bridge.coach.scene import Scene, Session, Teller, Tellers
+from runtime.bridge.coach.facts.view import (
+    CAUSE_UNITS,
+    Facts,
+    View,
+    pick_lap,
+    place_of,
+    span,
+    spread_s,
+    usual_s,
+)
+from runtime.bridge.coach.facts.view import teller as tell_session
+from runtime.bridge.coach.need import Slots
+from runtime.bridge.coach.scene import Scene, Teller, Tellers
 from runtime.bridge.session.definitions import find_missing
 from runtime.bridge.session.progress import sector_times
-from runtime.bridge.track.model import inside
 
-Facts: TypeAlias = tuple[Fact, ...]
 WORTH_S: Final = 0.02
 """A smaller loss is none."""
 LITTLE_S: Final = 0.1
@@ -84,92 +90,9 @@ LESS: Final = ("early_brake", "coasting")
 """Causes whose figure is to become smaller; all others larger."""
 
 
-class View(NamedTuple):
-    """A session's corners beside a better lap, and the question."""
-
-    scene: Scene
-    slots: Slots
-    drive: Drive
-    losses: tuple[Loss, ...]
-    """Of all corners, the most first; empty where there is nothing to compare with."""
-    basis: Basis = "best_lap"
-    other: str = ""
-    """The driver who is compared with; empty: the same one."""
-    lap: int = 0
-    """The own lap that is looked at; 0: the usual one."""
-
-    @property
-    def session(self) -> Session:
-        """The one that is asked about."""
-        assert self.scene.outing is not None
-        return self.scene.outing.session
-
-    @property
-    def driver(self) -> str:
-        """Whose it is."""
-        return self.scene.driver or self.session.driver or "?"
-
-    @property
-    def asked(self) -> tuple[Loss, ...]:
-        """Those of the corners and sectors that are named, else all."""
-        corners = self.slots.corners
-        spans = [span for at, span in enumerate(self.drive.sectors, 1) if at in self.slots.sectors]
-        lies = {
-            corner.name: [
-                inside(corner.apex.distance_m, span.start_m, span.end_m, self.drive.length_m)
-                for span in spans
-            ]
-            for corner in corners_of(self.scene)
-        }
-        return tuple(
-            loss
-            for loss in self.losses
-            if (not corners or loss.corner in corners) and (not spans or any(lies[loss.corner]))
-        )
-
-    def fact(self, kind: str, loss: Loss | None = None, /, **values: Cell) -> Fact:
-        """A fact of this comparison, about a corner's loss where one is given."""
-        against: dict[str, Cell] = {"basis": self.basis, "other": self.other, "lap": self.lap}
-        laps = (self.lap,) if self.lap else ()
-        place, gain = None, None
-        if loss is not None:
-            against |= {"corner": Corner(loss.corner), "loss": seconds(abs(loss.seconds))}
-            laps = tuple(dict.fromkeys((*laps, *((loss.other.lap,) if not self.other else ()))))
-            gain = loss.seconds if loss.seconds > 0 else None
-            place = place_of(self.drive, loss.corner)
-        return Fact(
-            kind,
-            {**against, **values},
-            place,
-            laps,
-            self.basis,
-            self.driver,
-            self.other,
-            self.session.id,
-            gain_s=gain,
-        )
-
-
 def teller(tell: Callable[[View], Facts]) -> Teller:
-    """Facts of a comparison, behind what is to be put right; why there is none, where there is
-    none."""
-
-    def answer(scene: Scene, slots: Slots) -> Facts:
-        wrong = correct_strange(scene, replace(slots, strange=find_strange(scene, slots)))
-        if scene.outing is None or any(fact.kind != "no-sector" for fact in wrong):
-            return wrong or need_outing(scene)
-        return (*wrong, *tell(compare_widest(scene, slots)))[:MOST]
-
-    return answer
-
-
-def find_strange(scene: Scene, slots: Slots) -> tuple[Strange, ...]:
-    """What the question names and there is not: laps, too, that do not count."""
-    counted = scene.outing.drive.counted if scene.outing is not None else ()
-    absent = [n for n in slots.laps if isinstance(n, int) and pick_lap(counted, n) is None]
-    if not counted or any(strange.kind == "lap" for strange in slots.strange):
-        return slots.strange
-    return (*slots.strange, *(Strange("lap", str(number)) for number in absent))
+    """Facts of the asking driver's session beside a better lap."""
+    return tell_session(lambda view: tell(compare_widest(view.scene, view.slots)), own=True)
 
 
 def compare(scene: Scene, slots: Slots = NO_SLOTS) -> View:
@@ -179,9 +102,9 @@ def compare(scene: Scene, slots: Slots = NO_SLOTS) -> View:
     The scene has a session; without corners, and for one lap alone, there are no losses.
     """
     assert scene.outing is not None
-    drive = scene.outing.drive
+    view, drive = View(scene, slots, scene.outing, "own"), scene.outing.drive
     if not corners_of(scene):
-        return View(scene, slots, drive, ())
+        return view
     best = drive.best.number or 0
     picked = [pick_lap(drive.counted, lap) for lap in slots.laps if lap != "each"]
     lap = next((each.number or 0 for each in picked if each is not None), stand_in(drive))
@@ -191,50 +114,37 @@ def compare(scene: Scene, slots: Slots = NO_SLOTS) -> View:
     if other:
         rival, lap = scene.rivals[other].drive, lap if picked else best
         its = passes_of_lap(rival, rival.best.number or 0)
-        losses = losses_between(passes_of_lap(drive, lap), its, drive, rival)
-        return View(scene, slots, drive, losses, "driver", other, lap)
+        lost = losses_between(passes_of_lap(drive, lap), its, drive, rival)
+        return view._replace(lost=lost, basis="driver", other=other, lap=lap)
     if alone:
-        return View(scene, slots, drive, ())
+        return view
     own = passes_of_lap(drive, lap) if lap else usual_passes(drive)
     if lap == best:
-        losses = losses_between(own, best_passes(drive), drive)
-        return View(scene, slots, drive, losses, "best_pass", "", lap)
-    return View(
-        scene, slots, drive, losses_between(own, passes_of_lap(drive, best), drive), lap=lap
-    )
+        lost = losses_between(own, best_passes(drive), drive)
+        return view._replace(lost=lost, basis="best_pass", lap=lap)
+    return view._replace(lost=losses_between(own, passes_of_lap(drive, best), drive), lap=lap)
 
 
 def compare_widest(scene: Scene, slots: Slots = NO_SLOTS) -> View:
     """As `compare`; where that shows little and no driver is named, beside the other driver who
     shows most: a loss of every lap shows only beside others."""
     views = [compare(scene, slots)]
-    if not slots.drivers and not (views[0].asked and views[0].asked[0].seconds >= LITTLE_S):
+    if not slots.drivers and not (views[0].lost_here and views[0].lost_here[0].seconds >= LITTLE_S):
         views += [compare(scene, replace(slots, drivers=(name,))) for name in scene.rivals]
-    return max(views, key=lambda view: max((x.seconds for x in view.asked), default=0.0))
-
-
-def seconds(number: float) -> Value:
-    """A time or a part of one."""
-    return Value(number, "s")
-
-
-def place_of(drive: Drive, corner: str) -> Place:
-    """A corner's window."""
-    spots = next(each for each in drive.corners if each.name == corner)
-    return Place(corner=corner, start_m=spots.entry.distance_m, end_m=spots.exit.distance_m)
+    return max(views, key=lambda view: max((x.seconds for x in view.lost_here), default=0.0))
 
 
 def nothing(view: View) -> Facts:
     """Why no loss is told: one lap and nobody to compare with, or no corner costs anything."""
     if not corners_of(view.scene):
         return (no_corners(),)
-    if not view.losses:
-        return (view.fact("loss-one-lap"),)
-    if view.slots.corners and view.asked:
-        return (corner_fact(view, view.asked[0]),)
+    if not view.lost:
+        return (view.told("loss-one-lap"),)
+    if view.slots.corners and view.lost_here:
+        return (corner_fact(view, view.lost_here[0]),)
     if view.slots.corners:
-        return (view.fact("loss-unmeasured", corner=Corner(view.slots.corners[0])),)
-    return (view.fact("loss-none", sector=sector_of(view)),)
+        return (view.told("loss-unmeasured", corner=Corner(view.slots.corners[0])),)
+    return (view.told("loss-none", sector=sector_of(view)),)
 
 
 def sector_of(view: View) -> int:
@@ -250,14 +160,14 @@ def cause_fact(view: View, loss: Loss) -> Facts:
     (key, amount), *more = loss.causes or (("none", 0.0),)
     also = tuple(Term("cause", other) for other, _ in more)
     value = Value(abs(amount), CAUSE_UNITS.get(key, "m"))
-    fact = view.fact("loss-cause", loss, cause=key, amount=value, also=also, more=len(also))
+    fact = view.told("loss-cause", loss, cause=key, amount=value, also=also, more=len(also))
     return (replace(fact, concept=ACTIONS[key][1]),)
 
 
 def corner_fact(view: View, loss: Loss) -> Fact:
     """What a corner costs, or brings."""
     kind = "loss-corner" if loss.seconds >= WORTH_S else "loss-even"
-    return view.fact("loss-gain" if loss.seconds <= -WORTH_S else kind, loss)
+    return view.told("loss-gain" if loss.seconds <= -WORTH_S else kind, loss)
 
 
 def gap_facts(view: View) -> Facts:
@@ -275,12 +185,12 @@ def gap_facts(view: View) -> Facts:
     if gap is None:
         return ()
     kind = "loss-gap" if gap > 0 else "loss-ahead"
-    return (view.fact(kind, gap=seconds(abs(gap)), sector=sector, driver=view.driver),)
+    return (view.told(kind, gap=span(abs(gap)), sector=sector, driver=view.driver),)
 
 
 def worth(view: View) -> list[Loss]:
     """The losses that are asked about and worth a word, the most first."""
-    return [loss for loss in view.asked if loss.seconds >= WORTH_S]
+    return [loss for loss in view.lost_here if loss.seconds >= WORTH_S]
 
 
 def workable(view: View) -> list[Loss]:
@@ -291,27 +201,27 @@ def workable(view: View) -> list[Loss]:
 def loss_rank(view: View) -> Facts:
     """Where most is lost, by what, and what comes next."""
     ranked = worth(view)
-    if view.slots.order == "least" and view.asked:
+    if view.slots.order == "least" and view.lost_here:
         return strength(view)
     if not ranked:
         return (*gap_facts(view), *nothing(view))
     spot = view.slots.spot
     if spot in PARTS:
         worst = max(ranked, key=lambda loss: part_of(loss, spot))
-        part: dict[str, Cell] = {"spot": Term("spot", spot), "part": seconds(part_of(worst, spot))}
+        part: dict[str, Cell] = {"spot": Term("spot", spot), "part": span(part_of(worst, spot))}
         if part_of(worst, spot) >= WORTH_S:
             return (
-                view.fact("loss-spot", worst, **part),
+                view.told("loss-spot", worst, **part),
                 *cause_fact(view, worst),
                 advise(view, worst),
             )
-    facts = [*gap_facts(view), view.fact("loss-most", ranked[0], sector=sector_of(view))]
+    facts = [*gap_facts(view), view.told("loss-most", ranked[0], sector=sector_of(view))]
     facts += cause_fact(view, ranked[0])
     if ranked[1:]:
         second, third = ranked[1], ranked[min(2, len(ranked) - 1)]
-        values: dict[str, Cell] = {"next": Corner(third.corner), "after": seconds(third.seconds)}
+        values: dict[str, Cell] = {"next": Corner(third.corner), "after": span(third.seconds)}
         count = len(ranked[1:TOP])
-        facts.append(view.fact("loss-next", second, count=count, **values))
+        facts.append(view.told("loss-next", second, count=count, **values))
     return (*facts[:3], advise(view, ranked[0]))
 
 
@@ -331,10 +241,9 @@ def corner_review(view: View) -> Facts:
     if loss is None:
         return (*_pass_alone(view), *nothing(view))
     if len(view.slots.corners) > 1:
-        several = tuple(corner_fact(view, each) for each in view.asked[:TOP])
-        return (
-            (*several, advise(view, view.asked[0])) if view.asked[0].seconds >= WORTH_S else several
-        )
+        here = view.lost_here[:TOP]
+        several = tuple(corner_fact(view, each) for each in here)
+        return (*several, advise(view, here[0])) if here[0].seconds >= WORTH_S else several
     facts = (corner_fact(view, loss), *pass_facts(view, loss))
     return (*facts, advise(view, loss)) if loss.seconds >= WORTH_S else facts
 
@@ -346,7 +255,7 @@ def pass_facts(view: View, loss: Loss) -> Facts:
     if recorded and own.brake_point_m is not None and other.brake_point_m is not None:
         points = {"own": Value(own.brake_point_m, "m"), "best": Value(other.brake_point_m, "m")}
         if min(own.brake_point_m, other.brake_point_m) > 0:
-            facts.append(view.fact("pass-brake", loss, **points))
+            facts.append(view.told("pass-brake", loss, **points))
     speeds = {
         name: Value(speed, "km/h")
         for name, speed in (
@@ -358,26 +267,26 @@ def pass_facts(view: View, loss: Loss) -> Facts:
         if speed is not None
     }
     if len(speeds) == 4:
-        facts.append(view.fact("pass-speed", loss, **speeds))
+        facts.append(view.told("pass-speed", loss, **speeds))
     return tuple(facts)
 
 
 def _pass_alone(view: View) -> Facts:
     """The speeds of the best lap's pass, where there is nothing to compare it with."""
-    if view.losses or not corners_of(view.scene):
+    if view.lost or not corners_of(view.scene):
         return ()
     lap = view.drive.best.number or 0
     own = passes_of_lap(view.drive, lap).get(next(iter(view.slots.corners), ""))
     if own is None or own.apex_speed_kmh is None or own.exit_speed_kmh is None:
         return ()
     low, leave = Value(own.apex_speed_kmh, "km/h"), Value(own.exit_speed_kmh, "km/h")
-    return (view.fact("pass-alone", corner=Corner(own.corner), low=low, leave=leave, number=lap),)
+    return (view.told("pass-alone", corner=Corner(own.corner), low=low, leave=leave, number=lap),)
 
 
 def first(view: View) -> Loss | None:
     """The loss of the first corner that is named, else the largest."""
     names = view.slots.corners[:1]
-    return next((loss for loss in view.asked if not names or loss.corner in names), None)
+    return next((loss for loss in view.lost_here if not names or loss.corner in names), None)
 
 
 def part_of(loss: Loss, spot: str) -> float:
@@ -390,7 +299,7 @@ def parts_fact(view: View, loss: Loss) -> Fact:
     values: dict[str, Cell] = {
         part: Value(round(part_of(loss, part), 2), "s", signed=True) for part in PARTS
     }
-    return view.fact("loss-parts", loss, **values)
+    return view.told("loss-parts", loss, **values)
 
 
 def choice(view: View) -> Facts:
@@ -410,7 +319,7 @@ def choice(view: View) -> Facts:
         "side": side,
         "where": where,
     }
-    lead = view.fact("choice", best, **values)
+    lead = view.told("choice", best, **values)
     if side == "neither":
         return (lead, corner_fact(view, best))
     most = () if where else (corner_fact(view, best),)
@@ -420,16 +329,16 @@ def choice(view: View) -> Facts:
 def summary(view: View) -> Facts:
     """How the session went: laps, what was good, what costs most, one thing to do."""
     counted, best = view.drive.counted, view.drive.best
-    laps = view.fact(
+    laps = view.told(
         "summary-laps",
         best=Value(best.duration_s, "lap_time"),
         best_lap=best.number or 0,
         usual=Value(usual_s(counted), "lap_time"),
-        spread=seconds(spread_s(counted)),
+        spread=span(spread_s(counted)),
         count=len(counted),
     )
     ranked = worth(view)
-    lost = (view.fact("loss-most", ranked[0], sector=0),) if ranked else nothing(view)
+    lost = (view.told("loss-most", ranked[0], sector=0),) if ranked else nothing(view)
     plan = tuple(advise(view, loss) for loss in workable(view)[:1])
     return (replace(laps, laps=(best.number or 0,)), *strengths(view.scene, 1), *lost, *plan)
 
@@ -442,7 +351,7 @@ def strength(view: View) -> Facts:
     if found:
         return found[:2]
     loss = first(view) if view.slots.corners else None
-    return (corner_fact(view, loss),) if loss is not None else (view.fact("strong-none"),)
+    return (corner_fact(view, loss),) if loss is not None else (view.told("strong-none"),)
 
 
 def _strong(scene: Scene, corners: tuple[str, ...], rival: str = "") -> Facts:
@@ -452,23 +361,23 @@ def _strong(scene: Scene, corners: tuple[str, ...], rival: str = "") -> Facts:
     drive, found, view = scene.outing.drive, [], compare(scene)
     for name in [rival] if rival else scene.rivals:
         beside = compare(scene, Slots(drivers=(name,)))
-        ahead = [x for x in reversed(beside.losses) if not corners or x.corner in corners]
+        ahead = [x for x in reversed(beside.lost) if not corners or x.corner in corners]
         if ahead and ahead[0].seconds <= -STRONG_S:
-            found.append(beside.fact("strong-quicker", ahead[0]))
-    worst = {loss.corner for loss in view.losses[:1] if loss.seconds >= WORTH_S}
+            found.append(beside.told("strong-quicker", ahead[0]))
+    worst = {loss.corner for loss in view.lost[:1] if loss.seconds >= WORTH_S}
     spreads = _spreads(drive) if corners_of(scene) else {}
     spreads = {name: spread for name, spread in spreads.items() if name not in worst}
     steady = min(corners or spreads, key=lambda name: spreads.get(name, 9.9), default="")
     if steady in spreads:
-        width = seconds(ceil(100 * spreads[steady] or 1) / 100)
+        width = span(ceil(100 * spreads[steady] or 1) / 100)
         count = len(passes_of(drive)[steady])
-        fact = view.fact("strong-steady", corner=Corner(steady), spread=width, count=count)
+        fact = view.told("strong-steady", corner=Corner(steady), spread=width, count=count)
         found.append(replace(fact, place=place_of(drive, steady)))
     gained = drive.counted[0].duration_s - drive.best.duration_s
     if gained >= STRONG_S and not corners:
         lap, start = drive.best.number or 0, drive.counted[0].number or 0
-        values: dict[str, Cell] = {"gained": seconds(gained), "best_lap": lap, "start": start}
-        found.append(replace(view.fact("strong-gained", **values), laps=(start, lap)))
+        values: dict[str, Cell] = {"gained": span(gained), "best_lap": lap, "start": start}
+        found.append(replace(view.told("strong-gained", **values), laps=(start, lap)))
     return tuple(found)
 
 
@@ -508,7 +417,7 @@ def advise(view: View, loss: Loss) -> Fact:
         "danger": "no" if zone is None else "yes",
         "reached": loss.other.lap,
     }
-    return replace(view.fact("advice", loss, **values), concept=concept)
+    return replace(view.told("advice", loss, **values), concept=concept)
 
 
 def is_free(drive: Drive, corner: str) -> bool:

@@ -35,13 +35,22 @@ CAUSE_UNITS: Final[Mapping[str, Unit]] = {
 
 
 class View(NamedTuple):
-    """The session that is asked about: of the one who asks, or of the other driver named."""
+    """The session that is asked about, of the one who asks or of the other driver named; where its
+    corners are compared, beside a better lap.
+    """
 
     scene: Scene
     slots: Slots
     outing: Outing
     name: str
     """Of the other driver; ``own``."""
+    lost: tuple[Loss, ...] = ()
+    """Of all corners beside the better lap, the most first; empty: nothing to compare with."""
+    basis: Basis = "best_lap"
+    other: str = ""
+    """The driver who is compared with; empty: the same one."""
+    lap: int = 0
+    """The own lap that is compared; 0: the usual one."""
 
     @property
     def drive(self) -> Drive:
@@ -95,6 +104,16 @@ class View(NamedTuple):
         found = losses_between(own, other, self.drive) if own and other else ()
         return [loss for loss in found if loss.seconds >= SHOWN_S and self.covers(loss.corner)]
 
+    @property
+    def lost_here(self) -> tuple[Loss, ...]:
+        """Of the corners and sectors that are named, else of all."""
+        return tuple(loss for loss in self.lost if self.covers(loss.corner))
+
+    @property
+    def driver(self) -> str:
+        """Whose session is compared."""
+        return self.scene.driver or self.outing.session.driver or "?"
+
     def covers(self, corner: str) -> bool:
         """Whether a corner is named, or in a sector that is; all are where neither is."""
         corners, sectors = self.slots.corners, self.slots.sectors
@@ -124,6 +143,28 @@ class View(NamedTuple):
             driver=who.driver,
             other=other,
             session_id=who.id,
+            gain_s=gain_s,
+        )
+
+    def told(self, kind: str, loss: Loss | None = None, /, **values: Cell) -> Fact:
+        """A fact of the comparison, about a corner's loss where one is given."""
+        against: dict[str, Cell] = {"basis": self.basis, "other": self.other, "lap": self.lap}
+        laps = (self.lap,) if self.lap else ()
+        place, gain_s = None, None
+        if loss is not None:
+            against |= {"corner": Corner(loss.corner), "loss": span(abs(loss.seconds))}
+            laps = tuple(dict.fromkeys((*laps, *((loss.other.lap,) if not self.other else ()))))
+            gain_s = loss.seconds if loss.seconds > 0 else None
+            place = place_of(self.drive, loss.corner)
+        return Fact(
+            kind,
+            {**against, **values},
+            place,
+            laps,
+            self.basis,
+            self.driver,
+            self.other,
+            self.outing.session.id,
             gain_s=gain_s,
         )
 
@@ -223,6 +264,12 @@ def name_loss(loss: Loss) -> dict[str, Cell]:
     key, amount = loss.causes[0]
     size = Value(abs(amount), CAUSE_UNITS.get(key, "m"))
     return where | {"caused": "yes", "cause": Term("cause", key), "amount": size}
+
+
+def place_of(drive: Drive, corner: str) -> Place:
+    """A corner's window."""
+    spots = next(each for each in drive.corners if each.name == corner)
+    return Place(corner=corner, start_m=spots.entry.distance_m, end_m=spots.exit.distance_m)
 
 
 def in_sector(drive: Drive, corner: str, sector: int) -> bool:

@@ -1,4 +1,4 @@
-"""Ranks the kinds of need for a question by example sentences."""
+"""Ranks the kinds of need, and of danger, for a question by example sentences."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,17 +32,23 @@ STEPS: Final = 3
 RIDGE_WEIGHT: Final = 1.5
 VECTOR_WEIGHT: Final = 0.6
 """Share of the sentence encoder in the similarity, where there is one."""
-KINDS: Final[tuple[NeedKind, ...]] = get_args(NeedKind)
-_FOLDER: Final = Path(__file__).parent / "examples"
+FAR: Final = 9.0
+KINDS: Final = frozenset(get_args(NeedKind))
+DANGER: Final = "danger "
+"""Begins the kinds of dangers."""
+ORDINARY: Final = f"{DANGER}none"
+"""Racing talk that only sounds dangerous."""
+_FOLDER: Final = Path(__file__).parent
 _FILE: Final = TypeAdapter(dict[NeedKind, list[str]])
+_DANGERS: Final = TypeAdapter(dict[str, list[str]])
 
 
 class Example(NamedTuple):
-    """A question whose need is known; names are masked in its text."""
+    """A question whose need or danger is known; names are masked in its text."""
 
     text: str
     language: Language
-    kind: NeedKind
+    kind: str
 
 
 def count_grams(text: str) -> tuple[Buckets, Single]:
@@ -76,13 +82,17 @@ def _bucket(gram: str) -> int:
 
 @cache
 def read_examples() -> tuple[Example, ...]:
-    """The examples of all languages."""
+    """The examples of all languages, of needs and of dangers."""
     rows: list[Example] = []
-    for path in sorted(_FOLDER.glob("*.yaml")):
-        language = cast("Language", path.stem)
+    for path in sorted(_FOLDER.glob("*/*.yaml")):
+        if path.parent.name not in ("examples", "dangers"):
+            continue
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-        for kind, texts in _FILE.validate_python(content).items():
-            rows += [Example(text, language, kind) for text in texts]
+        of_danger = path.parent.name == "dangers"
+        told = _DANGERS.validate_python(content) if of_danger else _FILE.validate_python(content)
+        for kind, texts in told.items():
+            name = f"{DANGER}{kind}" if of_danger else kind
+            rows += [Example(text, cast("Language", path.stem), name) for text in texts]
     return tuple(rows)
 
 
@@ -98,19 +108,25 @@ class _Fit:
         self.rarity: Single = np.sqrt(np.log((1 + len(counts)) / (1 + seen))).astype(np.float32)
         values = values * self.rarity[filled]
         length = np.sqrt(np.bincount(text, values * values, len(counts)))
-        self.grams = np.zeros((BUCKETS, len(counts)), np.float32)
-        self.grams[filled, text] = values / np.maximum(length, 1e-9)[text]
+        values = values / np.maximum(length, 1e-9)[text]
+        order = np.argsort(filled, kind="stable")
+        self._starts = np.concatenate([[0], np.cumsum(seen)])
+        self._texts, self._values = text[order].astype(np.int32), values[order].astype(np.float32)
         self.vectors = vectors
-        kinds = np.array([KINDS.index(example.kind) for example in examples])
-        self.members = [np.flatnonzero(kinds == kind) for kind in range(len(KINDS))]
-        self._targets = np.eye(len(KINDS), dtype=np.float32)[kinds]
+        self.kinds = tuple(dict.fromkeys(example.kind for example in examples))
+        kinds = np.array([self.kinds.index(example.kind) for example in examples])
+        self._of_kind = kinds
+        ends = np.cumsum(np.bincount(kinds))
+        firsts = np.concatenate([[0], ends[:-1]])
+        self._nearest = np.maximum(ends[:, None] - [1, 2, 3], firsts[:, None])
+        self._targets = np.eye(len(self.kinds), dtype=np.float32)[kinds]
         self._weights: dict[bool, tuple[Single, Single]] = {}
 
     def compare(self, text: str, vector: Single | None) -> tuple[Single, Single]:
         """Similarities of a text to the examples, at most 1, and what is learnt of its kinds."""
         filled, values = count_grams(text)
         weighed = _unit((values * self.rarity[filled])[None])[0]
-        alike = weighed @ self.grams[filled]
+        alike = self._compare_grams(filled, weighed)
         of_grams, of_vectors = self._learn(vector is not None)
         learnt = weighed @ of_grams[filled]
         if vector is None or self.vectors is None:
@@ -120,12 +136,31 @@ class _Fit:
             (1 - VECTOR_WEIGHT) ** 0.5 * learnt + VECTOR_WEIGHT**0.5 * (vector @ of_vectors),
         )
 
+    def near_kinds(self, alike: Single) -> Single:
+        """How near the examples of each kind are: the nearest counts most, then the next two."""
+        best = alike[np.lexsort((alike, self._of_kind))][self._nearest]
+        return cast("Single", 0.6 * best[:, 0] + 0.4 * best.mean(axis=1))
+
+    def _compare_grams(self, filled: Buckets, weighed: Single) -> Single:
+        """Similarity of grams to each example: the examples are looked up by their buckets."""
+        runs = [slice(self._starts[b], self._starts[b + 1]) for b in filled]
+        texts = np.concatenate([self._texts[run] for run in runs] or [self._texts[:0]])
+        parts = [self._values[run] * weight for run, weight in zip(runs, weighed, strict=True)]
+        values = np.concatenate(parts or [self._values[:0]])
+        return np.bincount(texts, values, len(self._targets)).astype(np.float32)
+
+    def _spread(self) -> Single:
+        """The grams of all examples in a table, buckets x examples; only to learn from."""
+        rows = np.zeros((BUCKETS, len(self._targets)), np.float32)
+        rows[np.repeat(np.arange(BUCKETS), np.diff(self._starts)), self._texts] = self._values
+        return rows
+
     def _learn(self, with_vectors: bool) -> tuple[Single, Single]:
         """Weights of the grams and of the embedding (rows) for the kinds: ridge regression by a
         few steps of conjugate gradients, which is enough and linear in the examples.
         """
         if with_vectors not in self._weights:
-            rows = self.grams
+            rows = self._spread()
             if with_vectors and self.vectors is not None:
                 shares = (1 - VECTOR_WEIGHT) ** 0.5, VECTOR_WEIGHT**0.5
                 rows = np.concatenate([shares[0] * rows, shares[1] * self.vectors.T])
@@ -161,28 +196,38 @@ class Classifier:
     def rank(
         self, masked_text: str, language: Language, vector: Numbers | None = None
     ) -> list[tuple[NeedKind, float]]:
-        """Kinds with their scores, best first; about 1.5: certain, under 0.6: a guess."""
+        """Kinds of need with their scores, best first; about 1.5: certain, under 0.6: a guess."""
+        scores = self._score(masked_text, language, vector)
+        ranked = sorted(scores.items(), key=lambda pair: -pair[1])
+        return [(cast("NeedKind", kind), score) for kind, score in ranked if kind in KINDS]
+
+    def weigh_danger(self, text: str, language: Language) -> tuple[str, float]:
+        """The likeliest danger, and by how much it is likelier than an ordinary question."""
+        scores = self._score(tidy(text, language), language, None)
+        dangers = {kind for kind in scores if kind.startswith(DANGER)} - {ORDINARY}
+        if not dangers:
+            return "", -FAR
+        first = max(dangers, key=lambda kind: scores[kind])
+        ordinary = max(score for kind, score in scores.items() if kind not in dangers)
+        return first.removeprefix(DANGER), scores[first] - ordinary
+
+    def _score(self, text: str, language: Language, vector: Numbers | None) -> dict[str, float]:
         fit = self._fit(language)
         embedded = None
         if vector is not None and fit.vectors is not None:
             embedded = _unit(vector[None].astype(np.float32))[0]
-        alike, learnt = fit.compare(masked_text, embedded)
-        scores = []
-        for kind, members in enumerate(fit.members):
-            if len(members):
-                best = np.sort(alike[members])[-3:]
-                scores.append(
-                    (
-                        KINDS[kind],
-                        float(0.6 * best[-1] + 0.4 * best.mean() + RIDGE_WEIGHT * learnt[kind]),
-                    )
-                )
-        return sorted(scores, key=lambda pair: -pair[1])
+        alike, learnt = fit.compare(text, embedded)
+        scores = fit.near_kinds(alike) + RIDGE_WEIGHT * learnt
+        return dict(zip(fit.kinds, map(float, scores), strict=True))
 
     def words(self, language: Language) -> Counter[str]:
         """How often the examples of a language use each word."""
         if language not in self._words:
-            texts = [each.text for each in self.examples if each.language == language]
+            texts = [
+                each.text
+                for each in self.examples
+                if each.language == language and not each.kind.startswith(DANGER)
+            ]
             self._words[language] = Counter(word for text in texts for word in fold(text).split())
         return self._words[language]
 

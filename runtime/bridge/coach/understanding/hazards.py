@@ -1,8 +1,10 @@
-"""Hazard rules: what sounds like danger is answered with safety first, in any language.
+"""Finds what sounds like danger in a question: it is answered with safety first, in any language.
 
-The rules are phrases (see `phrases`) in ``hazards/<language>.yaml``: a sentence speaks of a hazard
-where it has one of the phrases of ``says`` and none of ``unless``. What is said to it is the
-message ``hazard-<key>``.
+Example sentences decide (``dangers/<language>.yaml``): the classifier of the needs says how much
+likelier the nearest danger is than ordinary racing talk. Where a phrase of
+``hazards/<language>.yaml`` speaks of a hazard (it has one of ``says`` and none of ``unless``), or
+words of ``hazards/signs.yaml`` do, the examples only have to leave it possible. What is said to it
+is the message ``hazard-<key>``.
 """
 
 from functools import cache
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from runtime.bridge.coach.need import Language
+from runtime.bridge.coach.understanding.classify import load_classifier
 from runtime.bridge.coach.understanding.language import WORDS, weigh_languages
 from runtime.bridge.coach.understanding.phrases import (
     PhraseBook,
@@ -56,6 +59,14 @@ KEYS: Final = (
     "unsure",
 )
 """The gravest first: where a question speaks of two, the first is answered."""
+LONGEST: Final = 500
+"""Characters of which examples say what they speak of."""
+LIKELY: Final = 0.03
+"""By how much a danger has to be likelier than ordinary talk, told by examples alone."""
+RULED: Final = -0.7
+"""The same where a phrase tells of one: only what is certainly ordinary is none."""
+SIGNED: Final = -0.45
+"""The same where its words do."""
 UNLESS: Final = "unless"
 GOES_ON: Final = frozenset({"crash", "brakes", "near_miss", "rain", "flat_out_dare", "fear"})
 """Hazards after which a fact may follow."""
@@ -64,15 +75,17 @@ GOES_ON: Final = frozenset({"crash", "brakes", "near_miss", "rain", "flat_out_da
 def find_hazard(text: str) -> str | None:
     """The key of the danger that a question speaks of, in any language; None: none."""
     sentences, weights = split_sentences(text), weigh_languages(text)
-    likely = max(weights.values()) - 1  # where few words tell it, more languages are looked at
-    languages = [language for language in WORDS if weights[language] >= likely]
-    for find in (_find_by_rules, _find_by_signs):
+    most = max(weights, key=lambda language: weights[language])
+    near, margin = load_classifier().weigh_danger(text[:LONGEST], most)
+    # where few words tell the language, more of them are looked at
+    languages = [language for language in WORDS if weights[language] >= weights[most] - 1]
+    for find, least in ((_find_by_rules, RULED), (_find_by_signs, SIGNED)):
         found = {
             key for each in languages for sentence in sentences for key in find(each, sentence)
         }
         if found:
-            return min(found, key=KEYS.index)
-    return None
+            return min(found, key=KEYS.index) if margin > least else None
+    return near if margin > LIKELY else None
 
 
 def _find_by_rules(language: Language, sentence: str) -> set[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from runtime.bridge.coach.need import Language
-from runtime.bridge.coach.understanding.classify import fold, read_examples
+from runtime.bridge.coach.understanding.classify import DANGER, fold, read_examples
 from runtime.bridge.coach.understanding.phrases import read_classes, read_yaml
 
 _FILE: Final = Path(__file__).parent / "hazards" / "signs.yaml"
@@ -112,7 +112,11 @@ def _read() -> dict[str, Any]:
 @cache
 def _known_words(language: Language) -> frozenset[str]:
     """Words of ordinary questions: none is a typing error for a danger."""
-    texts = (example.text for example in read_examples() if example.language == language)
+    texts = (
+        example.text
+        for example in read_examples()
+        if example.language == language and not example.kind.startswith(DANGER)
+    )
     return frozenset(word for text in texts for word in fold(text).split())
 
 
