@@ -152,7 +152,7 @@ def resample(
     """
     wide = series(frames)
     wanted = dict.fromkeys((*query.names, query.axis))
-    sampled = {name: _samples(name, wide, signals) for name in wanted}
+    sampled = {name: samples_in_time(name, wide, signals) for name in wanted}
     query = _bounded(query, wide, [sampled[name] for name in query.names])
     axis = _axis(query, wide, sampled)
     if discrete is None:
@@ -191,7 +191,7 @@ def linear(t: Numbers, samples: Samples) -> Numbers:
     return between
 
 
-def _samples(name: str, wide: Series, signals: Mapping[str, Samples]) -> Samples:
+def samples_in_time(name: str, wide: Series, signals: Mapping[str, Samples]) -> Samples:
     """The samples of one signal in time, as recorded; empty where there is none."""
     if name in WIDE_SIGNALS:
         values = wide.recorded(name)
