@@ -1,4 +1,4 @@
-"""Static pages of a server: a folder that is read once, and a policy that lets nothing else in."""
+"""Static pages of a server: folders that are read once, and a policy that lets nothing else in."""
 
 import hashlib
 import mimetypes
@@ -13,9 +13,12 @@ from runtime.web.wire import Wire
 
 FILES: Final = "/ui"
 """Below this path lie the files that pages load."""
+ASSETS: Final = Path(__file__).parent / "assets"
+"""Style sheets and scripts that the pages of all servers share."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
 _SAFE: Final = {
     "Content-Security-Policy": POLICY,
@@ -23,7 +26,11 @@ _SAFE: Final = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_TYPES: Final = {".js": "text/javascript", ".css": "text/css"}
+_TYPES: Final = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".webmanifest": "application/manifest+json",
+}
 """Not left to the system's own table, where Windows may have ``text/plain`` for scripts."""
 _HTML: Final = "text/html"
 _ELSE: Final = ("application/json", "text/plain")
@@ -37,15 +44,19 @@ class FilePath(Wire):
 
 
 class Pages:
-    """The files of *folder* in memory: pages (``.html``), and what they load.
+    """The files of *folders* in memory, as if they lay in one: pages (``.html``), and their files.
 
     A page writes ``{files}`` for the address of the others. That holds a digest of all of them, so
     that browsers keep them for good and modules find each other by relative names.
     """
 
-    def __init__(self, folder: Path) -> None:
-        found = sorted(path for path in folder.rglob("*") if path.is_file())
-        contents = {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    def __init__(self, *folders: Path) -> None:
+        contents = {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for folder in folders
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
         whole = b"".join(b"%s %d\n%s" % (n.encode(), len(b), b) for n, b in contents.items())
         self.version = _digest(whole)
         address = f"{FILES}/{self.version}".encode()

@@ -8,11 +8,11 @@ from aiohttp import web
 from runtime.llm.service import SERVICE
 from runtime.web.errors import Unauthorized
 from runtime.web.middleware import DOOR
-from runtime.web.pages import Pages, asks_for_html
+from runtime.web.pages import ASSETS, Pages, asks_for_html
 from runtime.web.routes import Routes
 
 PATH: Final = "/"
-PAGES: Final = Pages(Path(__file__).parents[1] / "pages")
+PAGES: Final = Pages(ASSETS, Path(__file__).parents[1] / "pages")
 routes = Routes("pages")
 files = PAGES.routes()
 
