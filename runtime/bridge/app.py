@@ -17,6 +17,7 @@ from runtime.bridge.api import (
     drivers,
     ingest,
     overlay,
+    pages,
     pictures,
     questions,
     recordings,
@@ -52,6 +53,8 @@ from runtime.web.serve import Ending
 log = logging.getLogger(__name__)
 
 GROUPS: Final = (
+    pages.routes,
+    pages.files,
     status.core,
     status.diagnostics,
     sessions.routes,
@@ -108,7 +111,7 @@ def make_app(service: Service) -> web.Application:
             settings.host,
             allowed_hosts=settings.allowed_hosts,
             origins=settings.cors_origins,
-            pages=spectators.PAGES,
+            pages=(*pages.PATHS, *spectators.PAGES),
         ),
         exposed_headers=EXPOSED,
         admit=spectators.check_token,
