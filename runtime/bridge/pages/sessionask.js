@@ -1,0 +1,110 @@
+// Questions to the coach about a session: the answer as it comes, and what it says of places.
+
+import { Failure, send } from "./api.js";
+import { byId, el, problem, replace } from "./dom.js";
+import { events } from "./stream.js";
+
+/** Let the coach be asked about *session*. *onFact* hears a fact whose place is to be shown. */
+export function startAsking(session, chips, onFact) {
+  const form = byId("ask"), field = byId("question"), log = byId("answers");
+  let running = null;
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (running) running.abort();
+    else ask(field.value);
+  });
+  offer(chips);
+
+  async function ask(text) {
+    const question = text.trim();
+    if (!question || running) return;
+    running = new AbortController();
+    field.value = "";
+    byId("send").textContent = "Stop";
+    const said = el("p", { className: "said" });
+    const turn = el("li", { className: "turn", "data-state": "running" },
+      el("p", { className: "asked", textContent: question }), said);
+    log.append(turn);
+    byId("coach-status").textContent = "The coach is answering.";
+    try {
+      await answer(question, turn, said, running.signal);
+    } catch (error) {
+      if (error.name === "AbortError") turn.append(el("p", { className: "fine", textContent: "You stopped this answer." }));
+      else turn.append(problem(error, el("button", { type: "button", className: "plain", textContent: "Ask again",
+        onclick: () => { turn.remove(); ask(question); } })));
+    } finally {
+      running = null;
+      turn.dataset.state = "ended";
+      byId("send").textContent = "Ask";
+    }
+  }
+
+  async function answer(question, turn, said, signal) {
+    const body = { question, session_id: session.session_id, driver_id: session.driver };
+    const response = await send("/coach/ask/stream", { method: "POST", body, signal });
+    for await (const { name, data } of events(response)) {
+      const event = JSON.parse(data);
+      if (name === "error") throw new Failure(event.error);
+      if (event.delta) said.append(event.delta);
+      if (!event.done) continue;
+      if (event.error) throw new Failure(event.error);
+      finish(event, turn, said);
+      return;
+    }
+    throw new Failure("The connection ended before the answer did.");
+  }
+
+  function finish(event, turn, said) {
+    const placed = event.facts.filter(({ place }) => place && Number.isFinite(place.start_m));
+    replace(said, ...withFacts(event.answer, placed, onFact));
+    for (const lesson of event.lessons.filter(({ url }) => url)) turn.append(lessonLine(lesson));
+    const note = whyPlain(event.reason);
+    if (note) turn.append(el("p", { className: "fine", textContent: note }));
+    byId("coach-status").textContent = event.answer;
+    offer(event.suggestions.length ? event.suggestions : followUps(event.facts, chips));
+    if (placed.length) onFact(placed[0]);
+  }
+
+  /** Questions that one click asks. */
+  function offer(questions) {
+    replace(byId("chips"), ...questions.map((text) => el("button", {
+      type: "button", className: "chip", textContent: text, onclick: () => ask(text) })));
+  }
+}
+
+/** The answer in pieces: a sentence about a place of the lap is a button that shows it. */
+function withFacts(answer, facts, onFact) {
+  const pieces = [];
+  let from = 0;
+  for (const fact of facts) {
+    const at = answer.indexOf(fact.text, from);
+    if (at < 0) continue;
+    pieces.push(answer.slice(from, at), el("button", {
+      type: "button", className: "fact", textContent: fact.text, onclick: () => onFact(fact) }));
+    from = at + fact.text.length;
+  }
+  pieces.push(answer.slice(from));
+  return pieces;
+}
+
+/** A lesson, as a link where the course is known; its address may only be one of the web. */
+export function lessonLine({ title, url }) {
+  const line = el("p", { className: "lesson" }, "Lesson: ");
+  if (url && /^(https?:\/\/|\/(?!\/))/.test(url)) line.append(el("a", { href: url, textContent: title }));
+  else line.append(title);
+  return line;
+}
+
+/** What one may ask next: about the first corner that the answer names, or again from the start. */
+function followUps(facts, chips) {
+  const corner = facts.find(({ place }) => place?.corner)?.place.corner;
+  return corner ? ["Why?", `How do I drive ${corner}?`, ...chips.slice(0, 1)] : chips;
+}
+
+const REASONS = {
+  busy: "The language model was busy; the coach answered from the data alone.",
+  timeout: "The language model took too long; the coach answered from the data alone.",
+};
+
+const whyPlain = (reason) => REASONS[reason] ?? "";
