@@ -13,6 +13,8 @@ from runtime.web.wire import Wire
 
 FILES: Final = "/ui"
 """Below this path lie the files that pages load."""
+FILE: Final = f"{FILES}/{{version}}/{{name:.+}}"
+"""The path of one of them, as a pattern."""
 ASSETS: Final = Path(__file__).parent / "assets"
 """Style sheets and scripts that the pages of all servers share."""
 POLICY: Final = (
@@ -59,13 +61,17 @@ class Pages:
         }
         whole = b"".join(b"%s %d\n%s" % (n.encode(), len(b), b) for n, b in contents.items())
         self.version = _digest(whole)
-        address = f"{FILES}/{self.version}".encode()
+        address = self.address("").rstrip("/").encode()
         self._pages, self._files = dict[str, bytes](), dict[str, tuple[str, bytes]]()
         for name, body in contents.items():
             if name.endswith(".html"):
                 self._pages[name] = body.replace(b"{files}", address)
             else:
                 self._files[name] = _type_of(name), body
+
+    def address(self, name: str) -> str:
+        """The path of the file *name*."""
+        return f"{FILES}/{self.version}/{name}"
 
     def page(self, request: web.Request, name: str) -> web.Response:
         """The page *name*, or 304 for a browser that has it."""
@@ -84,7 +90,7 @@ class Pages:
         """The route of the files that pages load; open, since they hold no data."""
         routes = Routes("pages")
 
-        @routes.get(f"{FILES}/{{version}}/{{name:.+}}", gated=False, quiet=True, text="*/*")
+        @routes.get(FILE, gated=False, quiet=True, text="*/*")
         async def page_file(_request: web.Request, *, path: FilePath) -> web.Response:
             """A script, style or picture of a page."""
             kind, body = self._files.get(path.name, ("", None))

@@ -9,17 +9,17 @@ import { watch } from "./ticker.js";
 const MOST = 200;
 const LOOK_S = 5;
 const DETAILS = { driver: "Driver", car: "Car", track: "Track", note: "Note" };
-let shown = "";
+let shown = "", sessions = [];
 
 async function look() {
   const health = await call("/health");
-  showNow(health);
   await list();
+  showNow(health);
 }
 
 /** The sessions, drawn anew only where something has changed: a focus must not get lost. */
 async function list() {
-  const { sessions } = await call(`/sessions?limit=${MOST}`);
+  ({ sessions } = await call(`/sessions?limit=${MOST}`));
   const state = JSON.stringify(sessions);
   if (state === shown || document.querySelector("dialog[open]")) return;
   shown = state;
@@ -105,7 +105,8 @@ const pathOf = (session) => `/session/${encodeURIComponent(session.session_id)}`
 function showNow({ active_session_id: active, can, simulator, replay }) {
   const source = replay.running ? "Replay" : simulator.running ? "Simulator" : can.connected ? "Car" : active ? "Session" : "";
   byId("now").hidden = !source;
-  byId("now-name").textContent = active || "";
+  const session = sessions.find(({ session_id: id }) => id === active);
+  byId("now-name").textContent = [session?.track, session?.driver].filter(Boolean).join(" · ") || active;
   byId("now-state").textContent = source === "Replay" ? "Replay runs" : `Live now: ${source.toLowerCase()}`;
 }
 
