@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from runtime.bridge.coach.conversation import Conversations
 
 log = logging.getLogger(__name__)
+MOST_UPLOADS: Final = 3
 
 
 @dataclass
@@ -82,6 +83,8 @@ class Service:
     """Answers questions; None without a database, and where `asking.why_off` says why."""
     bursts: dict[str, deque[object]] = field(default_factory=dict)
     """What drivers' devices summed up, by session, in memory only."""
+    uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_UPLOADS))
+    """Of files that are being sent, and imported, at one time."""
     started: float = field(default_factory=time.monotonic)
     _background: set[asyncio.Task[object]] = field(default_factory=set)
 

@@ -46,6 +46,9 @@ class BridgeSettings(Settings):
     import_roots: list[Path] = Field(
         [], description="folders that session files may be imported from; empty: any"
     )
+    upload_max_mib: Annotated[int, Clamp(1, 512)] = Field(
+        256, description="MiB of a session file that is sent to be imported, at most"
+    )
     track: str = Field(DEFAULT_TRACK, description="active track: path or id of a track file")
 
     live_cues: bool = Field(True, description="let the coach speak to live frames")

@@ -49,6 +49,7 @@ from runtime.bridge.api.analysis import (
     scorecard_record,
 )
 from runtime.bridge.api.drivers import driver_name
+from runtime.bridge.api.imports import ImportRequest, import_session
 from runtime.bridge.api.reviews import (
     Narrative,
     Review,
@@ -62,7 +63,6 @@ from runtime.bridge.api.reviews import (
     prepare,
     strip_moods,
 )
-from runtime.bridge.api.sessions import ImportRequest, import_session
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
     WRITE_ERRORS,

@@ -1,12 +1,10 @@
-"""Sessions: begin, import, list, show, end."""
+"""Sessions: begin, list, show, end."""
 
-import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import Field, StrictStr
+from pydantic import Field
 
 from runtime.bridge.analysis.summary import LapSummary, Summary
 from runtime.bridge.api.shapes import (
@@ -27,39 +25,13 @@ from runtime.bridge.api.shapes import (
     rounded,
 )
 from runtime.bridge.cues.model import USUAL_LEVEL
-from runtime.bridge.formats.channelmaps import (
-    KeptMapsUnreadable,
-    keep_map,
-    kept_mappings,
-    maps_file,
-)
-from runtime.bridge.formats.files import NotImportable, open_inside
-from runtime.bridge.formats.formats import (
-    MAX_BYTES,
-    SUFFIXES,
-    VBO_SUFFIXES,
-    read_recording,
-)
-from runtime.bridge.formats.naming import car_file_name, name_session
-from runtime.bridge.formats.options import (
-    BadChannelMap,
-    BusChoice,
-    BusNotFound,
-    FormatNotInstalled,
-    Options,
-    UnparsableVbo,
-    UnreadableRecording,
-)
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.channels import NONE
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
-from runtime.bridge.session.recording import ReadWarning, Recording
-from runtime.bridge.session.units import Decimals, Metres, Seconds
-from runtime.bridge.storage.errors import BadFrames, SessionExists, StoreDamaged, UnknownSession
+from runtime.bridge.session.units import Metres, Seconds
+from runtime.bridge.storage.errors import StoreDamaged, UnknownSession
 from runtime.bridge.storage.values import LapRow, SessionMeta, SessionRow, unix_ms
 from runtime.bridge.track.identity import Ground
-from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
@@ -211,178 +183,6 @@ class ResetAnswer(Wire):
     status: Literal["ok"] = "ok"
 
 
-class ImportRequest(Wire):
-    """A recorded file on this machine."""
-
-    vbo_path: StrictStr | None = Field(None, description="absolute path of a VBO file")
-    path: StrictStr | None = Field(
-        None,
-        description="absolute path of a file of any known format: VBO, RaceChrono CSV, candump "
-        "(.log), .asc, .blf, .trc, and with their extras .mf4, .xrk, .xrz",
-    )
-    session_id: NewSessionId | None = None
-    driver: Short | None = None
-    driver_level: DriverLevel | None = None
-    track: Short | None = Field(
-        None, description="absent: as the file says, else as its positions tell"
-    )
-    car: Short | None = Field(
-        None, description="of a CAN log also the id, or path in the data folder, of its car file"
-    )
-    dbc: Annotated[list[Short], Field(max_length=16)] | Short = Field(
-        [], description="of a CAN log: ids, or paths in the data folder; absent: as set up"
-    )
-    channel: Short | None = Field(
-        None, description="of a CAN log: the channel as the log names it; absent: all as one bus"
-    )
-    note: Note | None = None
-    coordinate_encoding: Literal["minutes", "degrees", "ddmm"] | None = None
-    time_encoding: Literal["hhmmss", "seconds"] | None = None
-    mapping: Annotated[dict[Short, Short | None], Field(max_length=128)] | None = Field(
-        None,
-        description="channels of the file by signal, as channel, channel:unit or none; the others "
-        "are found by their names; kept for files of the same logger; {}: forget what was kept; "
-        "absent: as kept",
-    )
-
-    def choices(self) -> dict[str, str] | None:
-        """The mapping as texts."""
-        if self.mapping is None:
-            return None
-        return {signal: channel or NONE for signal, channel in self.mapping.items()}
-
-
-class Warned(Values):
-    """Something that the reader noticed."""
-
-    code: str
-    detail: str
-    count: int = Field(validation_alias="times")
-
-
-class MappedChannel(Values):
-    """The channel of the file that a signal was taken from."""
-
-    channel: str | None = Field(description="as the file names it; null: none")
-    unit: str = Field(description="in which it was read; empty: in that of the signal")
-    assumed: bool = Field(description="whether the file states no unit")
-    why: Literal["name", "purpose", "given", "kept", "car", "none"] = Field(
-        description="its name, or what the logger says that it is for; given with this import, or "
-        "kept from one before; made by the car file; none: no channel is that signal"
-    )
-    others: tuple[str, ...] = Field(description="channels that might have been it, best first")
-    constant: tuple[str, ...] = Field(description="channels of that name that never change")
-
-
-class ImportPreview(Values):
-    """What an import would take."""
-
-    format: str = Field(description="in which the file was read")
-    logger: str = Field(description="the same for files of one format with the same channels")
-    n_frames: int
-    mapping: dict[str, MappedChannel] = Field(description="by signal")
-    channels: list[str] = Field(description="of the file, as a mapping may name them")
-    warnings: tuple[Warned, ...]
-    facts: dict[str, str] = Field(description="what was found out or guessed while reading")
-
-
-class ImportAnswer(Values):
-    """What was imported."""
-
-    session_id: str
-    n_frames: int
-    duration_s: Annotated[float, Decimals(2)]
-    distance_m: Metres
-    vbo_source: str
-    capabilities_count: int
-    track: Text
-    n_laps: int
-    best_lap_s: Seconds | None
-    coordinate_encoding: str | None
-    time_encoding: str | None
-    warnings: tuple[Warned, ...]
-    unmapped_columns: tuple[str, ...] = Field(validation_alias="unmapped")
-    n_signals: int
-    format: str = Field(description="in which the file was read")
-    facts: dict[str, str] = Field(description="what was found out or guessed while reading")
-    logger: str = Field(description="the same for files of one format with the same channels")
-    mapping: dict[str, MappedChannel] = Field(
-        description="by signal, the channel that it was taken from"
-    )
-
-
-_FILE_ERRORS: Final = (
-    NotImportable,
-    BadField,
-    UnparsableVbo,
-    UnreadableRecording,
-    FormatNotInstalled,
-    BusNotFound,
-    BadChannelMap,
-    KeptMapsUnreadable,
-)
-
-
-@routes.post("/session/import/preview", errors=_FILE_ERRORS)
-async def preview_import(request: web.Request, *, body: ImportRequest) -> ImportPreview:
-    """Show what an import of the file would take; nothing is stored or kept."""
-    recording, _ = await asyncio.to_thread(_read, request.app[SERVICE], body)
-    return ImportPreview.of(
-        recording,
-        format=recording.facts.get("format", "vbo"),
-        n_frames=len(recording.frames),
-        channels=recording.channels,
-        warnings=recording.doubts,
-        facts=dict(recording.facts),
-    )
-
-
-@routes.post(
-    "/session/import",
-    alone=True,
-    errors=(*WRITE_ERRORS, *_FILE_ERRORS, SessionExists, BadFrames),
-)
-async def import_session(request: web.Request, *, body: ImportRequest) -> ImportAnswer:
-    """Import a recorded file as a session, whole or not at all."""
-    service = request.app[SERVICE]
-    store = service.db
-    recording, name = await asyncio.to_thread(_read, service, body)
-    asked = SessionMeta(
-        driver=body.driver,
-        driver_level=body.driver_level or USUAL_LEVEL,
-        track=body.track,
-        car=body.car,
-        note=body.note,
-        source=name,
-    )
-    session_id, meta = name_session(recording, asked, body.session_id, service.library)
-    done = await store.import_recording(session_id, recording, meta)
-    unkept: list[ReadWarning] = []
-    if (given := body.choices()) is not None:
-        path = maps_file(service.settings.database)
-        unkept = await asyncio.to_thread(keep_map, path, recording.logger, given, name)
-    row = service.session(session_id)
-    summary = await service.book.summary(row)
-    facts = dict(recording.facts)
-    return ImportAnswer.of(
-        row,
-        recording,
-        track=(await service.book.circuit(row)).name,
-        duration_s=_duration_s(row, summary),
-        distance_m=_distance_m(row, summary) or 0.0,
-        vbo_source=name,
-        capabilities_count=done.capabilities_count,
-        n_laps=len(summary.laps) if summary else 0,
-        best_lap_s=summary.best_s if summary else None,
-        coordinate_encoding=facts.get("coordinate_encoding"),
-        time_encoding=facts.get("time_encoding"),
-        warnings=(*recording.doubts, *done.doubts, *unkept),
-        n_signals=done.n_signals,
-        format=facts.get("format", "vbo"),
-        facts=facts,
-    )
-
-
 @routes.post("/session/start", alone=True, errors=WRITE_ERRORS)
 async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
     """Begin a session, or go on with one; it becomes the active one."""
@@ -467,8 +267,8 @@ async def one_session(request: web.Request, *, path: SessionPath) -> SessionDeta
         laps=laps,
         derived=() if summary is None else summary.derived,
         notes=[NoteRecord.of(note) for note in notes],
-        duration_s=_duration_s(row, summary),
-        distance_m=_distance_m(row, summary),
+        duration_s=measure_duration_s(row, summary),
+        distance_m=measure_distance_m(row, summary),
         silent=(await service.circuits.look(row.session_id)).silent if not row.ended_at else None,
     )
 
@@ -519,7 +319,7 @@ def _derived(row: SessionRow, lap: LapSummary) -> SessionLap:
     )
 
 
-def _duration_s(row: SessionRow, summary: Summary | None) -> float:
+def measure_duration_s(row: SessionRow, summary: Summary | None) -> float:
     """Seconds between the first and the last frame; without any, of what else was recorded."""
     if summary is not None:
         return round(summary.full.duration_s, 3)
@@ -528,7 +328,7 @@ def _duration_s(row: SessionRow, summary: Summary | None) -> float:
     return round(row.t_end - row.t_start, 3)
 
 
-def _distance_m(row: SessionRow, summary: Summary | None) -> float | None:
+def measure_distance_m(row: SessionRow, summary: Summary | None) -> float | None:
     """Metres driven in the session, all laps together; None where nothing tells."""
     return summary.full.distance_m if summary and summary.full.distance_m else row.distance_m
 
@@ -545,40 +345,4 @@ async def _look(service: Service, row: SessionRow, *, tell: bool) -> None:
         said += f", the best in {time_text(best)}"
     await service.inbox.post(
         "session-saved", row.driver or "", "Session saved", said, row.session_id, lap_count=laps
-    )
-
-
-def _read(service: Service, body: ImportRequest) -> tuple[Recording, str]:
-    """Open and read the file; blocks."""
-    if (body.vbo_path is None) == (body.path is None):
-        raise BadField("give vbo_path, or path", param="vbo_path")
-    given = body.vbo_path if body.vbo_path is not None else body.path or ""
-    suffixes = VBO_SUFFIXES if body.vbo_path is not None else SUFFIXES
-    roots = service.settings.import_roots or None
-    name = Path(given).name
-    with open_inside(given, roots, suffixes=suffixes, max_bytes=MAX_BYTES) as stream:
-        options = Options(
-            body.coordinate_encoding,
-            body.time_encoding,
-            _bus(service, body),
-            body.choices(),
-            kept_mappings(maps_file(service.settings.database)),
-        )
-        recording = read_recording(stream, name, options)
-    return recording, name
-
-
-def _bus(service: Service, body: ImportRequest) -> BusChoice:
-    """What a CAN log is decoded with: as asked, else as the bridge is set up."""
-    settings = service.settings
-    asked = [body.dbc] if isinstance(body.dbc, str) and body.dbc else list(body.dbc)
-    car = car_file_name(settings.cars_dir, body.car)
-    usual_car = None if settings.can_no_car_config else settings.can_car_config
-    return BusChoice(
-        settings.data_dir,
-        tuple(asked or settings.can_dbc),
-        car if car is not None else usual_car,
-        body.channel or None,
-        dbc_anywhere=not asked,
-        car_anywhere=car is None,
     )
