@@ -225,6 +225,7 @@ class FocusAnswer(Values):
     """What to work on, the greatest gain first."""
 
     session_id: str
+    track: str | None = Field(description="name of the circuit; null: not known")
     focus: tuple[PedagogyRecord, ...] = Field(description="three at most")
 
 
@@ -561,8 +562,10 @@ async def focus(request: web.Request, *, path: SessionPath, query: FocusQuery) -
     if not row.n_frames:
         raise NothingRecorded(row.session_id)
     words = words_of(query.language, query.units)
-    review = await look_back(Subject(service, row, Scope()), (row.driver or "").strip(), words)
-    return FocusAnswer.of(session_id=row.session_id, focus=review.taught)
+    subject = Subject(service, row, Scope())
+    review = await look_back(subject, (row.driver or "").strip(), words)
+    place = (await subject.drive()).place
+    return FocusAnswer.of(session_id=row.session_id, track=place, focus=review.taught)
 
 
 @routes.get("/coach/concepts")

@@ -127,6 +127,7 @@ export class LapCharts {
   #paintCorners(plot, named) {
     const pen = plot.ctx, scale = uPlot.pxRatio, { left, top, width, height } = plot.bbox;
     pen.save();
+    let written = left; // up to here there are names already
     for (const { name, entry_m: entry, apex_m: apex, end_m: end } of this.#comparison.corners) {
       for (const [from, to] of entry <= end ? [[entry, end]] : [[entry, Infinity], [-Infinity, end]]) {
         const start = Math.max(left, plot.valToPos(from, "x", true));
@@ -137,9 +138,12 @@ export class LapCharts {
         pen.globalAlpha = 1;
       }
       const at = plot.valToPos(apex, "x", true);
-      if (!named || at < left || at > left + width) continue;
-      pen.fillStyle = colour("--soft");
+      if (!named || at > left + width) continue;
       pen.font = `600 ${12 * scale}px system-ui, sans-serif`;
+      const half = pen.measureText(shortName(name)).width / 2;
+      if (at - half < written) continue;
+      written = at + half + 4 * scale;
+      pen.fillStyle = colour("--soft");
       pen.textAlign = "center";
       pen.textBaseline = "alphabetic";
       pen.fillText(shortName(name), at, top - 5 * scale);

@@ -56,7 +56,6 @@ async function start() {
   byId("things").hidden = false;
   await show();
   // The rest may come later: the charts do not wait for it.
-  loadName();
   loadFocus();
   loadIdeal();
   loadOthers();
@@ -68,9 +67,9 @@ async function newest() {
   return sessions[0].session_id;
 }
 
-/** A session without a complete lap has no table of laps; anything else is a failure. */
+/** A session without a complete lap, or without telemetry, has no table of laps. */
 function withoutLaps(error) {
-  if (error.status !== 409 && error.status !== 422 && error.status !== 404) throw error;
+  if (!error.status || error.status >= 500) throw error;
   return { laps: [], trouble: error };
 }
 
@@ -94,9 +93,7 @@ const nameOf = (session) => [session.driver || "Unknown driver", date(Date.parse
 // The title and what to fix
 
 function drawTitle(session, table) {
-  const name = session.track || "Unknown circuit";
-  document.title = `${name} · Paddock`;
-  byId("title").textContent = name;
+  nameCircuit(session.track || "Unknown circuit");
   byId("about").textContent = [session.driver, session.car, date(Date.parse(session.started_at)),
     table.laps.length ? `${table.laps.length} ${table.laps.length === 1 ? "lap" : "laps"}` : "", session.note]
     .filter(Boolean).join(" · ");
@@ -104,11 +101,7 @@ function drawTitle(session, table) {
   drawBests(table, null);
 }
 
-/** The circuit's own name, where the session has only the id of its file. */
-async function loadName() {
-  const { tracks } = await call("/tracks").catch(() => ({ tracks: [] }));
-  const name = tracks.find(({ id }) => id === page.session.track_id)?.name;
-  if (!name) return;
+function nameCircuit(name) {
   document.title = `${name} · Paddock`;
   byId("title").textContent = name;
 }
@@ -119,11 +112,13 @@ function drawBests(table, ideal) {
     el("dd", {}, value, el("span", { className: "fine", textContent: about })));
   const whole = ideal?.mini_sectors.lap_s ?? ideal?.ideal_lap_s;
   replace(byId("bests"), best("Best lap", lapTime(table.best_lap_s), ` lap ${table.best_lap_number}`),
-    whole ? best("Ideal lap", lapTime(whole), ` ${signed(whole - table.best_lap_s, 3)} s`) : null);
+    whole < table.best_lap_s ? best("Ideal lap", lapTime(whole), ` ${signed(whole - table.best_lap_s, 3)} s`) : null);
 }
 
 async function loadFocus() {
-  const { focus } = await call(`/session/${encodeURIComponent(page.session.session_id)}/focus`).catch(() => ({ focus: [] }));
+  const path = `/session/${encodeURIComponent(page.session.session_id)}/focus`;
+  const { focus, track } = await call(path).catch(() => ({ focus: [] }));
+  if (track) nameCircuit(track); // until here it may have been the id of its file
   byId("things").hidden = !focus.length;
   byId("things").removeAttribute("aria-busy");
   byId("things-title").textContent = ["", "One thing to fix", "Two things to fix", "Three things to fix"][focus.length];
@@ -212,6 +207,7 @@ function drawFocus() {
     return { name, lat, lon };
   });
   byId("map").hidden = !placed;
+  byId("map-title").textContent = focus === first ? "Map" : "Where the time goes";
   byId("map-about").textContent = !placed ? "No map: the session did not record positions."
     : focus === first ? "" : `${focus.name} against ${first.name.toLowerCase()}: red loses, green gains.`;
   map.setOutline(points, { corners, values: laps.losses(focus, first) });
