@@ -124,7 +124,7 @@ def make_app(service: Service) -> web.Application:
             settings.host,
             allowed_hosts=settings.allowed_hosts,
             origins=origins if settings.allow_cors else (),
-            pages=(pages.PATH,),
+            pages=(pages.PATH, pages.DOCS),
         ),
         auth=Bearer(settings.api_key.get_secret_value()),
         gated_prefixes=("/v1",),

@@ -13,7 +13,7 @@ START: Final = "/"
 PAGES: Final = Pages(ASSETS, Path(__file__).parents[1] / "pages")
 routes = Routes("pages")
 files = PAGES.routes()
-PATHS: Final = (START, "/ui/live", "/ui/session")
+PATHS: Final = (START, "/ui/live", "/ui/session", "/docs")
 """Of pages that links on other sites may open."""
 
 
@@ -39,3 +39,9 @@ async def live(request: web.Request) -> web.Response:
 async def session(request: web.Request) -> web.Response:
     """A stored session: laps over each other, losses, the coach."""
     return PAGES.page(request, "session.html")
+
+
+@routes.get("/docs", text="text/html")
+async def docs(request: web.Request) -> web.Response:
+    """The reference of this API, as a page."""
+    return PAGES.page(request, "docs.html")

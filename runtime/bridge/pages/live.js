@@ -27,7 +27,7 @@ const GAUGES = [
   ["tire_temp_rl_c", "Tyre RL", "°C", 0], ["tire_temp_rr_c", "Tyre RR", "°C", 0],
   ["battery_v", "Battery", "V", 1], ["fuel_level_l", "Fuel", "l", 1], ["rpm", "Engine", "rpm", 0],
 ];
-const SIGNALS = ["speed_ms", "throttle_pct", "brake_bar", "g_lat", "g_long", "lat", "lon", "distance_m", "gear_position",
+const SIGNALS = ["replay_id", "speed_ms", "throttle_pct", "brake_bar", "g_lat", "g_long", "lat", "lon", "distance_m", "gear_position",
   "lap", "lap_time_s", "lap_distance_m", "delta_s", "predicted_s", ...GAUGES.map(([name]) => name)];
 
 const asked = new URLSearchParams(location.search);
@@ -50,7 +50,7 @@ let grips = false;
 const stream = follow({ query: query(), onLink: link, on: {
   hello({ known, silent }) {
     showSilent(silent);
-    if (known === false) blank("This session is not known here. It may begin any moment.");
+    if (known === false && chosen !== ACTIVE) blank("This session is not known here. It may begin any moment.");
   },
   telemetry: take,
   lap(event) { timing.lap(event); showLaps(event.mean5_s); showMap(); },

@@ -1,0 +1,111 @@
+"""The list of sessions: adding, changing and deleting a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.bridge.formats.vbo.vbokit import drive, write_vbo
+from tests.browser.bridgepages import HOSTILE, faults, got, post, served
+from tests.browser.window import Window
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A bridge that has recorded nothing; the first test that adds to it comes last."""
+    with served(tmp_path_factory.mktemp("sessions-page")) as address:
+        yield address
+
+
+@pytest.fixture
+def bridge(empty: str) -> str:
+    """Its address with a session whose names should do harm, driving no more."""
+    here = {"session_id": "hostile", "driver": HOSTILE, "car": HOSTILE, "track": HOSTILE}
+    post(empty, "/session/start", {**here, "note": HOSTILE})
+    post(empty, "/session/hostile/end", {})
+    return empty
+
+
+def names(address: str) -> set[str]:
+    return {row["session_id"] for row in got(address, "/sessions")["sessions"]}
+
+
+def opened(window: Window, address: str) -> Window:
+    window.open(f"{address}/")
+    window.until(lambda: window.all(".day li, .none"))
+    return window
+
+
+def row(session: str) -> str:
+    return f"[data-session='{session}']"
+
+
+def test_without_a_session_the_page_says_what_to_do(window: Window, empty: str) -> None:
+    opened(window, empty)
+    assert "Nothing recorded yet" in window.one(".none").text
+    assert not window.one("#now").is_displayed()
+    assert faults(window, empty) == []
+
+
+def test_a_file_is_added_and_its_session_opened(
+    window: Window, bridge: str, tmp_path: Path
+) -> None:
+    opened(window, bridge)
+    write_vbo(tmp_path / "run.vbo", drive(laps=2.4))
+    window.one("#files").send_keys(str(tmp_path / "run.vbo"))
+    window.until(lambda: window.all(".log a"))
+    assert "2 laps" in window.one(".log li").text
+    (tmp_path / "notes.txt").write_text("no recording")
+    window.one("#files").send_keys(str(tmp_path / "notes.txt"))
+    window.until(lambda: window.all(".log .problem"))
+    assert "notes.txt" in window.one(".log .problem").text
+    added = names(bridge) - {"hostile"}
+    assert len(added) == 1
+    window.until(lambda: len(window.all(".day li")) == 2)
+    window.one(".log a").click()
+    assert window.driver.current_url.endswith(f"/ui/session?session={added.pop()}")
+
+
+def test_names_are_text_and_can_be_changed(window: Window, bridge: str) -> None:
+    opened(window, bridge)
+    assert HOSTILE in window.one(f"{row('hostile')} .open strong").text
+    assert window.one(f"{row('hostile')} .about").text.count(HOSTILE) == 3
+    assert faults(window, bridge) == []
+    window.one(f"{row('hostile')} .acts button").click()
+    for field, value in {"driver": "Ana", "track": "larkfell"}.items():
+        box = window.one(f"dialog [name={field}]")
+        box.clear()
+        box.send_keys(value)
+    assert faults(window, bridge) == []
+    window.one("dialog [name=note]").send_keys(Keys.ENTER)
+    window.until(lambda: "Ana" in window.one(".day .about").text)
+    session = got(bridge, "/session/hostile")["session"]
+    assert (session["driver"], session["car"], session["note"]) == ("Ana", HOSTILE, HOSTILE)
+    assert window.js("return window.hacked") is None
+
+
+def test_a_session_is_deleted_after_a_question_only(window: Window, bridge: str) -> None:
+    opened(window, bridge)
+    window.one(f"{row('hostile')} .acts button:last-child").click()
+    window.until(lambda: window.all("#confirm-ok"))
+    window.keys(Keys.ESCAPE)
+    assert "hostile" in names(bridge)
+    window.one(f"{row('hostile')} .acts button:last-child").click()
+    window.one("#confirm-ok").click()
+    window.until(lambda: not window.all(row("hostile")))
+    assert "hostile" not in names(bridge)
+
+
+def test_what_drives_now_leads_to_the_pit_wall(window: Window, bridge: str) -> None:
+    post(bridge, "/session/start", {"session_id": "now", "driver": "Ben", "track": "larkfell"})
+    opened(window, bridge)
+    window.until(lambda: window.one("#now").is_displayed())
+    assert "Ben" in window.one("#now").text
+    window.one("#now").click()
+    window.until(lambda: window.all("#map"))
+    assert window.driver.current_url.endswith("/ui/live")
