@@ -92,7 +92,7 @@ class Service:
         self.circuits = LiveCircuits(
             self.library,
             rows=lambda session_id: self.store.session(session_id) if self.store else None,
-            find=lambda row: find_coaching(self.book, row),
+            find=lambda row: find_coaching(self.db, self.book, row),
             aside=self.aside,
             tell=lambda session_id, now: self.hub.publish_silence(session_id, now.silent),
         )
