@@ -9,7 +9,7 @@ from functools import partial
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import AfterValidator, ConfigDict, Field, RootModel, StrictBool, StrictStr
+from pydantic import AfterValidator, ConfigDict, Field, RootModel, StrictBool, StrictInt, StrictStr
 
 from runtime.bridge.api.shapes import READ_ERRORS, Flag, Short, Values, session_id
 from runtime.bridge.api.spectators import TokenScope
@@ -25,11 +25,12 @@ from runtime.bridge.live.hub import (
     TooManyListeners,
     hello,
 )
-from runtime.bridge.live.replay import ReplayRunning, Replays, ReplayUnavailable
+from runtime.bridge.live.replay import NoReplay, ReplayRunning, Replays, ReplayUnavailable
 from runtime.bridge.live.spectators import GRANT, MOST_VIEWS
 from runtime.bridge.service import SERVICE
 from runtime.bridge.session.units import Seconds
 from runtime.bridge.storage.errors import NoRows, UnknownSession
+from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream
 from runtime.web.wire import Wire, absent
@@ -245,6 +246,21 @@ class ReplayRequest(Wire):
     loop: StrictBool = Field(False, description="begin again after the last frame")
 
 
+class ReplayPause(Wire):
+    """Whether to hold the replay or to let it go on."""
+
+    paused: StrictBool = True
+
+
+class ReplaySeek(Wire):
+    """Where to go on: one of both."""
+
+    t_s: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="seconds of a pass at speed 1, up to duration_s of the status"
+    )
+    frame_idx: Annotated[StrictInt, Field(ge=0)] | None = None
+
+
 class ReplayStarted(Values):
     """The replay that has begun."""
 
@@ -270,6 +286,9 @@ class ReplayStatus(Values):
     source_session_id: str | None = absent()
     speed: float | None = absent()
     loop: bool | None = absent()
+    paused: bool | None = absent()
+    t_s: Seconds | None = absent("where in a pass the last frame lies, at speed 1")
+    duration_s: Seconds | None = absent("of a pass at speed 1, its long pauses shortened")
     frame_idx: int | None = absent("of the last frame that went out, -1 before the first")
     total_frames: int | None = absent()
     elapsed_s: Seconds | None = absent()
@@ -389,6 +408,22 @@ async def start_replay(request: web.Request, *, body: ReplayRequest) -> ReplaySt
 async def stop_replay(request: web.Request) -> ReplayStopped:
     """End the replay; answers once its last frame is out."""
     return ReplayStopped.of(await _replays(request).stop())
+
+
+@replay_routes.post("/session/replay/pause", errors=(NoReplay, ReplayUnavailable))
+async def pause_replay(request: web.Request, *, body: ReplayPause) -> ReplayStatus:
+    """Hold the replay, or let it go on; the bus stays put aside meanwhile."""
+    now = await _replays(request).pause(paused=body.paused)
+    return ReplayStatus.of(now, running=True)
+
+
+@replay_routes.post("/session/replay/seek", errors=(NoReplay, ReplayUnavailable))
+async def seek_replay(request: web.Request, *, body: ReplaySeek) -> ReplayStatus:
+    """Go on from another place; a replay that is paused shows the frame there."""
+    if (body.t_s is None) == (body.frame_idx is None):
+        raise BadField("t_s, frame_idx: one of both is needed", param="t_s")
+    now = await _replays(request).seek(t_s=body.t_s, frame_idx=body.frame_idx or 0)
+    return ReplayStatus.of(now, running=True)
 
 
 @replay_routes.get("/session/replay/status", errors=(ReplayUnavailable,))
