@@ -12,6 +12,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
+from runtime.bridge.session.recording import Frames
 from tests.bridge.bridgekit import ROOT
 from tests.browser.window import LAPTOP, PHONE, Window
 
@@ -51,6 +54,17 @@ def post(address: str, path: str, body: Any) -> Any:
     request = urllib.request.Request(address + path, data, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)
+
+
+def record(address: str, session: dict[str, str], frames: Frames) -> None:
+    """Store a session with these frames and end it."""
+    columns = {
+        name: [None if np.isnan(value) else value for value in values.tolist()]
+        for name, values in frames.columns.items()
+    }
+    post(address, "/session/start", session)
+    post(address, f"/session/{session['session_id']}/frames", {"columns": columns})
+    post(address, f"/session/{session['session_id']}/end", {})
 
 
 def got(address: str, path: str) -> Any:

@@ -139,6 +139,21 @@ def test_the_pit_wall_has_no_barrier_is_quiet_and_fits_the_screen(
     assert faults(page, bridge) == []
 
 
+def test_the_car_page_shows_messages_signals_and_what_they_allow(
+    window: Window, bridge: str
+) -> None:
+    window.open(f"{bridge}/ui/car")
+    window.until(lambda: len(window.all("#signals tbody tr")) > 50)
+    window.until(lambda: "DASH_ENGINE" in text(window, "messages"))
+    assert "frames a second" in text(window, "bus")
+    window.until(lambda: window.all("#abilities li"))
+    window.one("#find").send_keys("oil temp")
+    window.until(lambda: len(window.all("#signals tbody tr")) < 10)
+    assert "oil_temp_c" in text(window, "signals")
+    different(window, "messages")
+    assert faults(window, bridge) == []
+
+
 def test_a_link_lets_others_watch_and_only_that(page: Window, bridge: str) -> None:
     page.one("#share").click()
     page.until(lambda: page.all("dialog .code"))

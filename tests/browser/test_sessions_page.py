@@ -1,4 +1,4 @@
-"""The list of sessions: adding, changing and deleting a recording."""
+"""The list of sessions, the page of a driver, and the reference of the API."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
 
+from tests.bridge.coach.modelkit import laps
 from tests.bridge.formats.vbo.vbokit import drive, write_vbo
-from tests.browser.bridgepages import HOSTILE, faults, got, post, served
+from tests.browser.bridgepages import HOSTILE, faults, got, post, record, served
 from tests.browser.window import Window
 
 pytestmark = pytest.mark.browser
@@ -109,3 +111,38 @@ def test_what_drives_now_leads_to_the_pit_wall(window: Window, bridge: str) -> N
     window.one("#now").click()
     window.until(lambda: window.all("#map"))
     assert window.driver.current_url.endswith("/ui/live")
+
+
+def test_a_driver_sees_the_trend_what_to_work_on_and_the_board(window: Window, bridge: str) -> None:
+    here = {"car": "vesper", "track": "larkfell"}
+    for number, (name, skill) in enumerate((("Cleo", 0.3), ("Cleo", 0.7), ("Dan", 0.5))):
+        session = {"session_id": f"driven-{number}", "driver": name, **here}
+        record(bridge, session, laps(3, skill=skill, seed=number))
+    window.open(f"{bridge}/ui/driver?driver=Cleo&track=larkfell")
+    window.until(lambda: len(window.all("#steps tbody tr")) == 2)
+    assert window.one("#gained").text.startswith("\N{MINUS SIGN}")
+    assert window.all("#chart canvas")
+    assert [row.text.split()[1] for row in window.all("#board tbody tr")] == ["Cleo", "Dan"]
+    assert "Cleo" in window.one("#board .mine").text
+    assert window.all("#focus li")
+    assert faults(window, bridge) == []
+    Select(window.one("#driver")).select_by_value("Dan")
+    window.until(lambda: window.one("h1").text == "Dan")
+    window.until(lambda: len(window.all("#steps tbody tr")) == 1)
+
+
+def test_the_reference_has_every_route_and_the_fields_of_its_answers(
+    window: Window, bridge: str
+) -> None:
+    routes = sum(len(methods) for methods in got(bridge, "/openapi.json")["paths"].values())
+    window.open(f"{bridge}/docs")
+    window.until(lambda: window.one("#count").text == f"{routes} routes")
+    window.one("#find").send_keys("get /sessions")
+    window.until(lambda: window.one("#count").text == "1 route")
+    window.one(".route:not([hidden]) summary").click()
+    window.until(lambda: "active_only" in window.one(".route[open]").text)
+    window.one(".route[open] .shape summary").click()
+    assert "best_lap_s" in window.one(".route[open]").text
+    assert faults(window, bridge) == []
+    window.open(window.driver.current_url)
+    window.until(lambda: "active_only" in window.one(".route[open]").text)

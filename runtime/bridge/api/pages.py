@@ -13,7 +13,7 @@ START: Final = "/"
 PAGES: Final = Pages(ASSETS, Path(__file__).parents[1] / "pages")
 routes = Routes("pages")
 files = PAGES.routes()
-PATHS: Final = (START, "/ui/live", "/ui/session", "/docs")
+PATHS: Final = (START, "/ui/live", "/ui/session", "/ui/driver", "/ui/car", "/docs")
 """Of pages that links on other sites may open."""
 
 
@@ -39,6 +39,18 @@ async def live(request: web.Request) -> web.Response:
 async def session(request: web.Request) -> web.Response:
     """A stored session: laps over each other, losses, the coach."""
     return PAGES.page(request, "session.html")
+
+
+@routes.get("/ui/driver", text="text/html")
+async def driver(request: web.Request) -> web.Response:
+    """A driver: best laps over time, what to work on, the leaderboard."""
+    return PAGES.page(request, "driver.html")
+
+
+@routes.get("/ui/car", text="text/html")
+async def car(request: web.Request) -> web.Response:
+    """The bus, its messages, and the signals with their last values."""
+    return PAGES.page(request, "car.html")
 
 
 @routes.get("/docs", text="text/html")

@@ -2,7 +2,13 @@
 
 import { byId, el } from "./dom.js";
 
-const PAGES = { sessions: ["/", "Sessions"], live: ["/ui/live", "Live"], docs: ["/docs", "API"] };
+const PAGES = {
+  sessions: ["/", "Sessions"],
+  live: ["/ui/live", "Live"],
+  driver: ["/ui/driver", "Drivers"],
+  car: ["/ui/car", "Car"],
+  docs: ["/docs", "API"],
+};
 const MARK = "M1 4h9l4 13 5-9h12";
 const SVG = "http://www.w3.org/2000/svg";
 

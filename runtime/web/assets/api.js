@@ -1,5 +1,6 @@
 // Requests to the server this page came from, and errors in its words.
 
+const EMPTY = 204;
 const TOKEN = new URLSearchParams(location.search).get("token");
 
 /** What the server, or the way to it, said was wrong. */
@@ -32,9 +33,10 @@ export async function send(path, { method = "GET", body, raw, signal, headers = 
   throw failureOf(error, response.status);
 }
 
-/** Send a request and give the JSON of its answer. */
+/** Send a request and give the JSON of its answer; null where it is empty. */
 export async function call(path, options) {
-  return (await send(path, options)).json();
+  const response = await send(path, options);
+  return response.status === EMPTY ? null : response.json();
 }
 
 /** An error of a server, whose words stand in ``error``: an object, or the words themselves. */
