@@ -357,3 +357,4 @@ addEventListener("keydown", (event) => {
 bridgeHead("session");
 await start().catch(showTrouble);
 byId("main").dataset.state = "ready";
+performance.mark("ready");
