@@ -44,7 +44,10 @@ async function start() {
   ]);
   page.session = session;
   drawTitle(session, table);
-  startAsking(session, QUESTIONS, showFact);
+  startAsking(session, QUESTIONS, {
+    onFact: showFact,
+    onClick: async (fact) => { await showFact(fact); bringIntoView(); },
+  });
   byId("data").hidden = false;
   if (table.trouble) {
     byId("data").classList.add("no-laps");
@@ -97,6 +100,7 @@ function drawTitle(session, table) {
   byId("about").textContent = [session.driver, session.car, date(Date.parse(session.started_at)),
     table.laps.length ? `${table.laps.length} ${table.laps.length === 1 ? "lap" : "laps"}` : "", session.note]
     .filter(Boolean).join(" · ");
+  byId("export").hidden = false;
   byId("export").href = `/session/${encodeURIComponent(session.session_id)}/export.parquet`;
   drawBests(table, null);
 }
@@ -123,7 +127,7 @@ async function loadFocus() {
   byId("things").removeAttribute("aria-busy");
   byId("things-title").textContent = ["", "One thing to fix", "Two things to fix", "Three things to fix"][focus.length];
   replace(byId("focus"), ...focus.map((thing) => el("li", {},
-    el("button", { type: "button", className: "thing", onclick: () => showPlace(thing) },
+    el("button", { type: "button", className: "thing", onclick: () => { showPlace(thing); bringIntoView(); } },
       el("span", { className: "seconds", textContent: thing.gain_s === null ? "" : `${number(thing.gain_s, 2)} s` }),
       el("span", { className: "what", textContent: thing.corner })),
     el("p", { textContent: withoutName(thing.tip, thing.corner) }), lessonLine(thing.lesson))));
@@ -192,8 +196,9 @@ function drawLegend() {
     el("button", { type: "button", className: "lap", "aria-pressed": String(lap === page.focus),
       disabled: i === 0, onclick: () => { page.focus = lap; drawFocus(); moveTo(page.index); } },
     swatch(lap), el("b", { textContent: lap.name }),
-    el("span", { textContent: i === 0 ? `${lapTime(lap.lap_time_s)} reference`
-      : `${lapTime(lap.lap_time_s)} ${signed(lap.lap_time_s - page.comparison.laps[0].lap_time_s, 3)}` })))));
+    el("span", { className: "time", textContent: lapTime(lap.lap_time_s) }),
+    el("span", { textContent: i === 0 ? "reference"
+      : signed(lap.lap_time_s - page.comparison.laps[0].lap_time_s, 3) })))));
 }
 
 /** The map, the corners and the legend for the lap in focus. */
@@ -212,7 +217,8 @@ function drawFocus() {
     : focus === first ? "" : `${focus.name} against ${first.name.toLowerCase()}: red loses, green gains.`;
   map.setOutline(points, { corners, values: laps.losses(focus, first) });
   byId("by-corner").hidden = focus === first || !comparison.corners.length;
-  if (focus !== first) drawCorners(byId("corners"), laps.lossesByCorner(comparison, focus), showCorner);
+  if (focus !== first) drawCorners(byId("corners"), laps.lossesByCorner(comparison, focus),
+    (corner) => { showCorner(corner); bringIntoView(); });
 }
 
 function drawLapTable() {
@@ -310,6 +316,12 @@ function zoom(range) {
   if (byId("numbers").open) drawTable();
 }
 
+/** Scroll to the charts where their upper end is not on the screen. */
+function bringIntoView() {
+  const { top } = byId("charts").getBoundingClientRect();
+  if (top < 0 || top > innerHeight / 2) byId("over-distance").scrollIntoView();
+}
+
 function showCorner(corner) {
   const [from, to] = corner.start_m <= corner.end_m ? [corner.start_m, corner.end_m] : [corner.start_m, page.comparison.length_m];
   zoom([from - AROUND / 3, to + AROUND]);
@@ -328,6 +340,7 @@ function showPlace({ corner, start_m: start, end_m: end }) {
 
 /** A fact of an answer: its place, and its laps where they are not on the charts. */
 async function showFact({ place, laps: numbers }) {
+  if (!page.comparison) return;
   const refs = numbers.map((lap) => `${page.session.session_id}:${lap}`).filter((ref) => !page.refs.includes(ref));
   if (refs.length && page.refs.length + refs.length <= laps.MOST_LAPS) await change([...page.refs, ...refs]);
   showPlace(place);

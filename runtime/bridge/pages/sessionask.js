@@ -4,8 +4,9 @@ import { Failure, send } from "./api.js";
 import { byId, el, problem, replace } from "./dom.js";
 import { events } from "./stream.js";
 
-/** Let the coach be asked about *session*. *onFact* hears a fact whose place is to be shown. */
-export function startAsking(session, chips, onFact) {
+/** Let the coach be asked about *session*. *onFact* hears the first fact of an answer that has a
+ *  place, *onClick* the one that was clicked. */
+export function startAsking(session, chips, { onFact, onClick }) {
   const form = byId("ask"), field = byId("question"), log = byId("answers");
   let running = null;
 
@@ -57,7 +58,7 @@ export function startAsking(session, chips, onFact) {
 
   function finish(event, turn, said) {
     const placed = event.facts.filter(({ place }) => place && Number.isFinite(place.start_m));
-    replace(said, ...withFacts(event.answer, placed, onFact));
+    replace(said, ...withFacts(event.answer, placed, onClick));
     for (const lesson of event.lessons.filter(({ url }) => url)) turn.append(lessonLine(lesson));
     const note = whyPlain(event.reason);
     if (note) turn.append(el("p", { className: "fine", textContent: note }));
@@ -74,14 +75,14 @@ export function startAsking(session, chips, onFact) {
 }
 
 /** The answer in pieces: a sentence about a place of the lap is a button that shows it. */
-function withFacts(answer, facts, onFact) {
+function withFacts(answer, facts, onClick) {
   const pieces = [];
   let from = 0;
   for (const fact of facts) {
     const at = answer.indexOf(fact.text, from);
     if (at < 0) continue;
     pieces.push(answer.slice(from, at), el("button", {
-      type: "button", className: "fact", textContent: fact.text, onclick: () => onFact(fact) }));
+      type: "button", className: "fact", textContent: fact.text, onclick: () => onClick(fact) }));
     from = at + fact.text.length;
   }
   pieces.push(answer.slice(from));
