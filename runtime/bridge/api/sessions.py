@@ -1,7 +1,7 @@
-"""Sessions: begin, list, show, end."""
+"""Sessions: begin, list, show, correct, end, delete."""
 
 from collections.abc import Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, cast
 
 from aiohttp import web
 from pydantic import Field
@@ -29,9 +29,10 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.units import Metres, Seconds
-from runtime.bridge.storage.errors import StoreDamaged, UnknownSession
-from runtime.bridge.storage.values import LapRow, SessionMeta, SessionRow, unix_ms
+from runtime.bridge.storage.errors import SessionInUse, StoreDamaged, UnknownSession
+from runtime.bridge.storage.values import LapRow, SessionChange, SessionMeta, SessionRow, unix_ms
 from runtime.bridge.track.identity import Ground
+from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
@@ -170,6 +171,22 @@ class SessionDetail(Values):
     )
 
 
+class ChangeRequest(Wire):
+    """What a session shall say; a field that is absent stays, null or an empty text clears."""
+
+    driver: Short | None = None
+    car: Short | None = None
+    track: Short | None = Field(None, description="name or id")
+    note: Note | None = None
+
+
+class DeleteAnswer(Wire):
+    """The session is gone."""
+
+    deleted: Literal[True] = True
+    session_id: str
+
+
 class ResetRequest(Wire):
     """Which session's bursts to clear; absent: all."""
 
@@ -251,8 +268,63 @@ async def list_sessions(request: web.Request, *, query: SessionsQuery) -> Sessio
 @routes.get("/session/{sid}", errors=(UnknownSession, *READ_ERRORS))
 async def one_session(request: web.Request, *, path: SessionPath) -> SessionDetail:
     """Show a session with its laps and the coach's last notes."""
+    return await _detail(request.app[SERVICE], path.sid)
+
+
+@routes.patch("/session/{sid}", errors=(UnknownSession, BadField, *WRITE_ERRORS))
+async def change_session(
+    request: web.Request, *, path: SessionPath, body: ChangeRequest
+) -> SessionDetail:
+    """Correct what a session says of its driver, car, track and note; laps follow the track."""
     service = request.app[SERVICE]
-    row = service.session(path.sid)
+    change = cast(SessionChange, body.model_dump(exclude_unset=True))
+    if not change:
+        raise BadField("give driver, car, track or note")
+    await service.db.change_session(path.sid, change)
+    service.circuits.forget(path.sid)
+    return await _detail(service, path.sid)
+
+
+@routes.delete("/session/{sid}", errors=(UnknownSession, SessionInUse, *WRITE_ERRORS))
+async def delete_session(request: web.Request, *, path: SessionPath) -> DeleteAnswer:
+    """Delete a session with everything that was recorded and written about it.
+
+    Not the active one, nor one that is being replayed or filled by a bus.
+    """
+    service = request.app[SERVICE]
+    _check_unused(service, service.session(path.sid).session_id)
+    await service.db.delete_session(path.sid)
+    _forget(service, path.sid)
+    return DeleteAnswer(session_id=path.sid)
+
+
+def _check_unused(service: Service, session_id: str) -> None:
+    replay = service.replays.status() if service.replays is not None else None
+    if replay is not None and replay.source.session_id == session_id:
+        raise SessionInUse("the session is being replayed: stop that first", session_id=session_id)
+    connected = service.bus is not None and service.bus.connected
+    if connected and service.bus_session() == session_id:
+        raise SessionInUse("a bus fills the session: disconnect it first", session_id=session_id)
+
+
+def _forget(service: Service, session_id: str) -> None:
+    """Drop what is kept in memory of a session that was deleted."""
+    service.bursts.pop(session_id, None)
+    for keeper in (
+        service.cues,
+        service.circuits,
+        service.spectators,
+        service.inbox,
+        service.book,
+        service.analytics,
+    ):
+        keeper.forget(session_id)
+    if service.questions is not None:
+        service.questions.memory.forget(session_id)
+
+
+async def _detail(service: Service, session_id: str) -> SessionDetail:
+    row = service.session(session_id)
     posted = await service.db.laps(row.session_id)
     notes = await service.db.notes(row.session_id, NOTES)
     summary = await service.book.summary(row)

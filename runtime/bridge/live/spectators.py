@@ -136,6 +136,11 @@ class Spectators:
         await store.write(lambda tx: tx.run(sql, (self._now_ms(), grant.digest)))
         return True
 
+    def forget(self, session_id: str) -> None:
+        """Withdraw the tokens for a session that was deleted with what is stored of them."""
+        for grant in [one for one in self._grants.values() if one.session_id == session_id]:
+            self._withdraw(grant.digest)
+
     def grant(self, token: str) -> Grant | None:
         """What *token* allows; None for one that was never good, has expired or was revoked."""
         grant = self._grants.get(_digest(token))
