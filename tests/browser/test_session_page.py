@@ -230,6 +230,16 @@ def test_an_unknown_session_is_an_error_in_words(window: Window, bridge: str) ->
     assert all("404" in line for line in window.console())
 
 
+def test_an_address_with_laps_that_there_are_not_shows_the_usual_ones(
+    window: Window, bridge: str
+) -> None:
+    opened(window, bridge, "session=ana&laps=ana:best,ana:77")
+    assert "lap" in window.one("#trouble .problem").text
+    assert len(shown(window)) == 2
+    opened(window, bridge, "session=ana&laps=ana:best,ben:best")
+    assert len(window.all("#laps :checked[data-ref]")) == len(shown(window)) == 2
+
+
 def test_the_charts_have_a_table_of_the_part_that_is_shown(page: Window) -> None:
     page.one("#numbers summary").click()
     page.until(lambda: page.all("#numbers tbody tr"))

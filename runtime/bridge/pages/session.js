@@ -54,14 +54,30 @@ async function start() {
     throw table.trouble;
   }
   page.groups = [{ title: nameOf(session), prefix: session.session_id, table, ideal: null }];
-  page.refs = words.get("laps")?.split(",").slice(0, laps.MOST_LAPS) ?? usualLaps(session, table);
-  await Promise.all([...new Set(page.refs.map(sessionOf))].filter((other) => other !== id).map(addGroup));
   byId("things").hidden = false;
-  await show();
+  await showFirst(words.get("laps"), usualLaps(session, table));
   // The rest may come later: the charts do not wait for it.
   loadFocus();
   loadIdeal();
   loadOthers();
+}
+
+/** Show the laps that the address asks for, separated by commas; without any the *usual* ones. */
+async function showFirst(asked, usual) {
+  if (asked) {
+    page.refs = asked.split(",").slice(0, laps.MOST_LAPS);
+    const others = new Set(page.refs.map(sessionOf));
+    others.delete(page.session.session_id);
+    try {
+      await Promise.all([...others].map(addGroup));
+      await show();
+      return;
+    } catch (error) {
+      showTrouble(error);
+    }
+  }
+  page.refs = usual;
+  await show();
 }
 
 async function newest() {
@@ -155,7 +171,7 @@ async function show() {
   page.loading?.abort();
   page.loading = new AbortController();
   byId("data").setAttribute("aria-busy", "true");
-  const keep = page.focus?.ref;
+  const keep = page.focus?.name;
   try {
     page.comparison = await laps.compare(page.refs, page.loading.signal);
   } catch (error) {
@@ -166,7 +182,8 @@ async function show() {
   }
   const { laps: shown } = page.comparison;
   for (const lap of shown) lap.name = lapName(lap);
-  page.focus = shown.find((lap, i) => i > 0 && lap.ref === keep) ?? shown[1] ?? shown[0];
+  page.refs = shown.map(({ session_id: id, lap_number: lap }) => `${id}:${lap}`);
+  page.focus = shown.find((lap, i) => i > 0 && lap.name === keep) ?? shown[1] ?? shown[0];
   const { shown: channels, missing } = laps.recorded(page.comparison);
   page.channels = channels;
   charts.show(page.comparison, channels);
@@ -176,7 +193,9 @@ async function show() {
   drawLapTable();
   if (page.range) charts.zoom(...page.range);
   moveTo(page.index);
-  const words = new URLSearchParams({ session: page.session.session_id, laps: page.refs.join(",") });
+  const words = new URLSearchParams(location.search);
+  words.set("session", page.session.session_id);
+  words.set("laps", page.refs.join(","));
   history.replaceState(null, "", `?${words}`);
 }
 
