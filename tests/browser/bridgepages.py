@@ -73,6 +73,13 @@ def got(address: str, path: str) -> Any:
         return json.load(answer)
 
 
+def said(window: Window, selector: str) -> str:
+    """The text of the first element that matches, also of one that is drawn anew meanwhile."""
+    words = "return document.querySelector(arguments[0])?.textContent ?? ''"
+    text: str = window.js(words, selector)
+    return text
+
+
 def faults(window: Window, address: str) -> list[str]:
     """What is wrong with the page as it is: barriers, overflow, small print, noise, other hosts."""
     found = []

@@ -11,7 +11,7 @@ from selenium.webdriver.support.ui import Select
 
 from tests.bridge.coach.modelkit import laps
 from tests.bridge.formats.vbo.vbokit import drive, write_vbo
-from tests.browser.bridgepages import HOSTILE, faults, got, post, record, served
+from tests.browser.bridgepages import HOSTILE, faults, got, post, record, said, served
 from tests.browser.window import Window
 
 pytestmark = pytest.mark.browser
@@ -61,7 +61,7 @@ def test_a_file_is_added_and_its_session_opened(
     write_vbo(tmp_path / "run.vbo", drive(laps=2.4))
     window.one("#files").send_keys(str(tmp_path / "run.vbo"))
     window.until(lambda: window.all(".log a"))
-    assert "2 laps" in window.one(".log li").text
+    window.until(lambda: "2 laps" in said(window, ".log li"))
     (tmp_path / "notes.txt").write_text("no recording")
     window.one("#files").send_keys(str(tmp_path / "notes.txt"))
     window.until(lambda: window.all(".log .problem"))
@@ -75,8 +75,8 @@ def test_a_file_is_added_and_its_session_opened(
 
 def test_names_are_text_and_can_be_changed(window: Window, bridge: str) -> None:
     opened(window, bridge)
-    assert HOSTILE in window.one(f"{row('hostile')} .open strong").text
-    assert window.one(f"{row('hostile')} .about").text.count(HOSTILE) == 3
+    assert HOSTILE in said(window, f"{row('hostile')} .open strong")
+    assert said(window, f"{row('hostile')} .about").count(HOSTILE) == 3
     assert faults(window, bridge) == []
     window.one(f"{row('hostile')} .acts button").click()
     for field, value in {"driver": "Ana", "track": "larkfell"}.items():
@@ -85,7 +85,7 @@ def test_names_are_text_and_can_be_changed(window: Window, bridge: str) -> None:
         box.send_keys(value)
     assert faults(window, bridge) == []
     window.one("dialog [name=note]").send_keys(Keys.ENTER)
-    window.until(lambda: "Ana" in window.one(".day .about").text)
+    window.until(lambda: "Ana" in said(window, ".day .about"))
     session = got(bridge, "/session/hostile")["session"]
     assert (session["driver"], session["car"], session["note"]) == ("Ana", HOSTILE, HOSTILE)
     assert window.js("return window.hacked") is None
@@ -127,7 +127,7 @@ def test_a_driver_sees_the_trend_what_to_work_on_and_the_board(window: Window, b
     assert window.all("#focus li")
     assert faults(window, bridge) == []
     Select(window.one("#driver")).select_by_value("Dan")
-    window.until(lambda: window.one("h1").text == "Dan")
+    window.until(lambda: said(window, "h1") == "Dan")
     window.until(lambda: len(window.all("#steps tbody tr")) == 1)
 
 

@@ -6,6 +6,7 @@ import { clock, kmh, lapTime, number, signed } from "./format.js";
 const CUES = 12;
 const FLASH_MS = 5000;
 const FULL_DELTA_S = 1;
+const LONG_DELTA_S = 9.995; // from here on, hundredths have no room and no meaning
 const RATINGS = { best: "best", own: "own best", slower: "slower" };
 
 /** Shows into the elements of the page that are there; those of ``parts`` by id. */
@@ -21,7 +22,7 @@ export class Timing {
     if (lap !== this.#lap) this.#begin(lap);
     if (performance.now() >= this.#until) this.#running(lap, running);
     const signedDelta = byId("delta");
-    signedDelta.textContent = signed(delta, 2);
+    signedDelta.textContent = signed(delta, Math.abs(delta) < LONG_DELTA_S ? 2 : 1);
     signedDelta.className = `figure ${tone(delta)}`;
     const share = Math.max(-1, Math.min(1, (delta ?? 0) / FULL_DELTA_S));
     byId("balance").style.setProperty("--share", share.toFixed(3));
