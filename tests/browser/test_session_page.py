@@ -191,7 +191,7 @@ def test_an_answer_moves_the_cursor_to_what_it_speaks_of(page: Window) -> None:
     assert page.js("return window.hacked") is None
 
 
-def test_playing_drives_the_cursor_and_each_dot_by_its_own_time(page: Window) -> None:
+def test_playing_drives_the_cursor_until_it_is_stopped(page: Window) -> None:
     page.one("#where").click()
     page.keys(Keys.SPACE)
     page.until(lambda: metres(page) > 40)

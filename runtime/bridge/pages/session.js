@@ -7,7 +7,7 @@ import { byId, el, problem, replace } from "./dom.js";
 import { clock, date, lapTime, number, signed } from "./format.js";
 import { bridgeHead } from "./head.js";
 import { startPlaying } from "./playback.js";
-import { lessonLine, startAsking } from "./sessionask.js";
+import { lessonLink, startAsking } from "./sessionask.js";
 import { drawCorners, drawLaps, drawNumbers, swatch } from "./sessiontables.js";
 import { TrackMap } from "./trackmap.js";
 
@@ -146,7 +146,8 @@ async function loadFocus() {
     el("button", { type: "button", className: "thing", onclick: () => { showPlace(thing); bringIntoView(); } },
       el("span", { className: "seconds", textContent: thing.gain_s === null ? "" : `${number(thing.gain_s, 2)} s` }),
       el("span", { className: "what", textContent: thing.corner })),
-    el("p", { textContent: withoutName(thing.tip, thing.corner) }), lessonLine(thing.lesson))));
+    el("p", { textContent: withoutName(thing.tip, thing.corner) }),
+    el("p", { className: "lesson" }, "Lesson: ", lessonLink(thing.lesson)))));
 }
 
 /** The tip begins with its corner, which stands above it already. */

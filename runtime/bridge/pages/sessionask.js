@@ -58,8 +58,11 @@ export function startAsking(session, chips, { onFact, onClick }) {
 
   function finish(event, turn, said) {
     const placed = event.facts.filter(({ place }) => place && Number.isFinite(place.start_m));
-    replace(said, ...withFacts(event.answer, placed, onClick));
-    for (const lesson of event.lessons.filter(({ url }) => url)) turn.append(lessonLine(lesson));
+    replace(said, ...withMarks(event.answer, [
+      ...placed.map((fact) => ({ text: fact.text, node: el("button", {
+        type: "button", className: "fact", textContent: fact.text, onclick: () => onClick(fact) }) })),
+      ...event.lessons.map((lesson) => ({ text: lesson.title, node: lessonLink(lesson) })),
+    ]));
     const note = whyPlain(event.reason);
     if (note) turn.append(el("p", { className: "fine", textContent: note }));
     byId("coach-status").textContent = event.answer;
@@ -74,27 +77,23 @@ export function startAsking(session, chips, { onFact, onClick }) {
   }
 }
 
-/** The answer in pieces: a sentence about a place of the lap is a button that shows it. */
-function withFacts(answer, facts, onClick) {
+/** The answer in pieces: sentences about a place of the lap show it, lessons are links. */
+function withMarks(answer, marks) {
   const pieces = [];
   let from = 0;
-  for (const fact of facts) {
-    const at = answer.indexOf(fact.text, from);
+  for (const { text, node } of marks) {
+    const at = answer.indexOf(text, from);
     if (at < 0) continue;
-    pieces.push(answer.slice(from, at), el("button", {
-      type: "button", className: "fact", textContent: fact.text, onclick: () => onClick(fact) }));
-    from = at + fact.text.length;
+    pieces.push(answer.slice(from, at), node);
+    from = at + text.length;
   }
   pieces.push(answer.slice(from));
   return pieces;
 }
 
 /** A lesson, as a link where the course is known; its address may only be one of the web. */
-export function lessonLine({ title, url }) {
-  const line = el("p", { className: "lesson" }, "Lesson: ");
-  if (url && /^(https?:\/\/|\/(?!\/))/.test(url)) line.append(el("a", { href: url, textContent: title }));
-  else line.append(title);
-  return line;
+export function lessonLink({ title, url }) {
+  return /^https?:\/\//.test(url ?? "") ? el("a", { href: url, textContent: title }) : title;
 }
 
 /** What one may ask next: about the first corner that the answer names, or again from the start. */
