@@ -7,8 +7,9 @@ import numpy as np
 
 from runtime.bridge.analysis.compare import channel_at, moments, values_at
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.session.progress import within
 from runtime.bridge.session.recording import WIDE_SIGNALS, Numbers, Samples
-from runtime.bridge.session.resample import previous, samples_in_time
+from runtime.bridge.session.resample import Axis, grid, previous, samples_in_time
 from runtime.bridge.session.series import GAP_PERIODS, GAP_S, Series
 from runtime.bridge.session.units import KMH
 
@@ -53,6 +54,22 @@ def lap_channels(
         if len(samples.t):
             found[name] = _signal_at(samples, t, held=name in discrete)
     return found
+
+
+def lap_axis(drive: Drive, number: int, step_m: float | None) -> Axis:
+    """The distance axis of a lap, m of its progress: every *step_m*, or its frames for None.
+
+    Places that it passed while nothing was recorded are left out. Raises `UnknownLap` and
+    `TooManyRows`.
+    """
+    lap, length = drive.lap(number), drive.length_m
+    if step_m is None:
+        reached = np.maximum.accumulate(within(drive.progress, lap))
+        return Axis(drive.series.t[lap.frames], np.clip(reached, 0.0, length))
+    places = grid(0.0, length, step=step_m)
+    t = moments(drive, lap, places)
+    known = ~np.isnan(t)
+    return Axis(t[known], places[known])
 
 
 def target_channels(best: Channels, scale: float) -> Channels:

@@ -3,17 +3,21 @@
 import numpy as np
 
 from runtime.bridge.analysis.compare import circuit, driven_side
+from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.analysis.overlay import (
     SHOWN,
     SPEED,
     Channels,
+    lap_axis,
     lap_channels,
     lap_places,
     missing_channels,
     target_channels,
 )
+from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Samples
-from tests.bridge.analysis.lapkit import LENGTH, lapped, oval
+from tests.bridge.analysis.lapkit import LENGTH, lapped, oval, session
+from tests.bridge.session.sessions import kept
 
 TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
 POINTS = 301
@@ -93,3 +97,16 @@ def test_what_a_lap_lacks_is_named() -> None:
     assert {"oil_temp_c", "brake_bar", "lat"} <= set(missing_channels(own, set(), [own, other]))
     assert missing_channels({SPEED: own[SPEED]}, set(), []) == sorted(SHOWN)
     assert missing_channels(own, {"throttle_pct", "lambda"}, [own, other]) == ["lambda"]
+
+
+def test_places_that_were_passed_unseen_have_no_row() -> None:
+    frames = session(TWO)
+    t = frames.columns["timestamp"]
+    paused = drive_of(detect(kept(frames, (t < 70.0) | (t > 74.0)), track_length_m=LENGTH))
+
+    found = lap_axis(paused, 2, 50.0)
+
+    assert found.distance_m is not None
+    gone = set(np.arange(0.0, 3001.0, 50.0)) - set(found.distance_m.tolist())
+    assert gone == {350.0, 400.0, 450.0}
+    assert (np.diff(found.t) > 0).all()

@@ -114,3 +114,33 @@ async def test_what_cannot_be_compared_is_named(
 
     assert (answer.status, answer.json["code"]) == (status, code)
     assert answer.json.get("param") == param
+
+
+async def test_signals_of_a_lap_stand_at_the_places_of_that_lap(driven: Bridge) -> None:
+    axis = "names=speed_ms,rpm&axis=distance&interp=linear"
+    compared = await driven.ok("GET", "/compare?laps=mia:2,mia:2&points=100")
+    (lap, _), at = compared["laps"], compared["axis_m"]
+    path = f"/session/mia/signals?{axis}&lap=2"
+
+    grid = f"{path}&rate_hz=1&step_m={at[-1] / 99}"
+    even = await driven.ok("GET", grid)
+    frames = await driven.ok("GET", path)
+    part = await driven.ok("GET", f"{grid}&t_from={even['rows'][50]['t'] - 0.01}")
+    whole = await driven.ok("GET", f"/session/mia/signals?{axis}")
+
+    rows = even["rows"]
+    assert [row["distance_m"] for row in rows] == pytest.approx(at, abs=0.01)
+    since = [row["t"] - rows[0]["t"] for row in rows]
+    assert since == pytest.approx(lap["channels"]["time_s"], abs=0.003)
+    speed = [row["speed_ms"] * 3.6 for row in rows]
+    assert speed == pytest.approx(lap["channels"]["speed_kmh"], abs=0.02)
+    places = [row["distance_m"] for row in frames["rows"]]
+    assert places == sorted(places)
+    assert 0.0 <= places[0] < 10.0 < places[-1] <= at[-1]
+    assert frames["count"] == pytest.approx(lap["lap_time_s"] * 10, abs=1)
+    assert part["rows"] == rows[50:]
+    assert whole["rows"][-1]["distance_m"] > 2 * at[-1]
+    refused = await driven.refused("GET", f"/session/mia/signals?{axis}&lap=9")
+    assert refused == (404, "unknown_lap")
+    fine = await driven.refused("GET", f"{path}&rate_hz=1&step_m=0.001")
+    assert fine == (413, "too_many_rows")
