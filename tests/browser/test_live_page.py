@@ -30,7 +30,7 @@ HIDE = (
 
 @pytest.fixture(scope="module")
 def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A bridge whose simulator drives a lap in twelve seconds or so; it hears of a hostile session."""
+    """A bridge whose simulator drives a lap in twelve seconds or so."""
     folder = tmp_path_factory.mktemp("live-page")
     flags = ("--simulate", "--simulate-speed", "5", "--simulate-lap-seconds", "60")
     with served(

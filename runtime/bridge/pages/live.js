@@ -15,6 +15,7 @@ import { Traces } from "./traces.js";
 const ACTIVE = "SIM";
 const HZ = 25;
 const QUIET_MS = 3000;
+const WHOLE = new Set(["lap", "track"]); // outlines that do not grow any more
 const CHANNELS = [
   { name: "speed_kmh", label: "Speed", unit: "km/h", digits: 0, colour: "--speed", least: [0, 100] },
   { name: "throttle_pct", label: "Throttle", unit: "%", digits: 0, colour: "--throttle", least: [0, 100] },
@@ -44,6 +45,7 @@ let heardAt = 0;
 let due = false;
 let seeking = false;
 let grips = false;
+let outlined = "";
 
 // The stream
 
@@ -53,7 +55,7 @@ const stream = follow({ query: query(), onLink: link, on: {
     if (known === false && chosen !== ACTIVE) blank("This session is not known here. It may begin any moment.");
   },
   telemetry: take,
-  lap(event) { timing.lap(event); showLaps(event.mean5_s); showMap(); },
+  lap(event) { timing.lap(event); showLaps(event.mean5_s); },
   sector(event) { timing.sector(event); },
   cue: showCue,
   state({ silent, connected }) {
@@ -115,7 +117,6 @@ async function enter(id) {
   if (id !== session) return;
   timing.stored(laps);
   showLaps();
-  showMap();
 }
 
 function restart() {
@@ -123,12 +124,11 @@ function restart() {
   traces.clear();
   circle.clear();
   map.clear();
+  outlined = "";
   grips = false;
   showLaps();
   showMap();
 }
-
-let outlined = "";
 
 /** The circuit as far as it is known; asked for again until it is whole. */
 async function showMap() {
@@ -136,7 +136,7 @@ async function showMap() {
   if (!id) return;
   const answer = await call(`/session/${encodeURIComponent(id)}/map`).catch(() => null);
   if (!answer || id !== session) return;
-  const { centerline, corners, basis = "track", track } = answer;
+  const { centerline, corners, basis, track } = answer;
   map.setOutline(centerline, { closed: basis !== "driven", corners });
   outlined = basis;
   byId("track-title").textContent = track || "Track";
@@ -190,7 +190,6 @@ function describe() {
   byId("circle").hidden = !grips;
   byId("circle-absent").hidden = grips;
   byId("gear").textContent = Number.isFinite(gear) ? (gear > 0 ? `Gear ${gear}` : "Neutral") : "";
-  if (outlined !== "lap" && outlined !== "track") showMap();
   const gauges = GAUGES.filter(([name]) => Number.isFinite(newest[name]));
   byId("gauges-panel").hidden = !gauges.length;
   replace(byId("gauges"), ...gauges.map(([name, label, unit, digits]) => el("div", {},
@@ -270,4 +269,5 @@ if (chosen !== ACTIVE) blank("Nothing comes in for this session now.", replayBut
 else blank("Nothing drives now. As soon as a car, a replay or the simulator does, it is here.");
 offer().catch(() => {});
 watch(describe, 1);
+watch(() => (newest && Number.isFinite(newest.lat) && !WHOLE.has(outlined) ? showMap() : null), 3);
 watch(look, 2);

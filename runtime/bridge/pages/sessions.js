@@ -9,7 +9,7 @@ import { watch } from "./ticker.js";
 const MOST = 200;
 const LOOK_S = 5;
 const DETAILS = { driver: "Driver", car: "Car", track: "Track", note: "Note" };
-let shown = "", sessions = [];
+let shown = "", sessions = [], circuits = null;
 
 async function look() {
   const health = await call("/health");
@@ -19,6 +19,7 @@ async function look() {
 
 /** The sessions, drawn anew only where something has changed: a focus must not get lost. */
 async function list() {
+  circuits ??= new Map((await call("/tracks")).tracks.map(({ id, name }) => [id, name]));
   ({ sessions } = await call(`/sessions?limit=${MOST}`));
   const state = JSON.stringify(sessions);
   if (state === shown || document.querySelector("dialog[open]")) return;
@@ -26,6 +27,8 @@ async function list() {
   const days = Map.groupBy?.(sessions, dayOf) ?? grouped(sessions);
   replace(byId("days"), ...(days.size ? [...days].map(section) : [empty()]));
 }
+
+const circuitOf = ({ track, track_id: id }) => circuits.get(id) ?? (track || "Unknown circuit");
 
 const dayOf = (session) => date(session.started_at);
 
@@ -45,7 +48,7 @@ function section([day, sessions]) {
 
 function row(session) {
   const { session_id: id, started_at: at } = session;
-  const title = session.track || "Unknown circuit";
+  const title = circuitOf(session);
   const about = [time(at), session.driver, session.car, session.note].filter(Boolean).join(" · ");
   const open = el("a", { className: "open", href: `/ui/session?session=${encodeURIComponent(id)}` },
     el("strong", { textContent: title }), el("span", { className: "about", textContent: about }));
@@ -106,7 +109,7 @@ function showNow({ active_session_id: active, can, simulator, replay }) {
   const source = replay.running ? "Replay" : simulator.running ? "Simulator" : can.connected ? "Car" : active ? "Session" : "";
   byId("now").hidden = !source;
   const session = sessions.find(({ session_id: id }) => id === active);
-  byId("now-name").textContent = [session?.track, session?.driver].filter(Boolean).join(" · ") || active;
+  byId("now-name").textContent = session ? [circuitOf(session), session.driver].filter(Boolean).join(" · ") : active;
   byId("now-state").textContent = source === "Replay" ? "Replay runs" : `Live now: ${source.toLowerCase()}`;
 }
 

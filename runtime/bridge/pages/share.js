@@ -1,7 +1,7 @@
 // Lets others watch a session: a link for them, and its code for the camera of a phone.
 
 import { call } from "./api.js";
-import { copyButton, el, problem } from "./dom.js";
+import { byId, copyButton, el, problem } from "./dom.js";
 
 const LOCAL = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -11,7 +11,7 @@ export async function share(session) {
   const dialog = el("dialog", { "aria-labelledby": "share-title", onclose: () => dialog.remove() },
     el("form", { method: "dialog" },
       el("h2", { id: "share-title", textContent: "Watch along" }), box,
-      el("div", { className: "row" }, el("button", { className: "button quiet", textContent: "Close" }))));
+      el("div", { className: "row", id: "share-ends" }, el("button", { className: "button quiet", textContent: "Close" }))));
   document.body.append(dialog);
   dialog.showModal();
   try {
@@ -21,8 +21,8 @@ export async function share(session) {
       el("p", { textContent: "Whoever has this link can watch this session for four hours, and nothing else." }),
       el("img", { className: "code", src: code, alt: "The link as a QR code" }),
       el("p", { className: "link" }, el("code", { textContent: address })),
-      LOCAL.has(new URL(address).hostname) ? el("p", { className: "note", textContent: "This page is open on the machine of the bridge itself: on a phone, its name or address takes the place of the host in this link." }) : "",
-      copyButton(() => address));
+      LOCAL.has(new URL(address).hostname) ? el("p", { className: "note", textContent: "This page is open on the machine of the bridge itself: on a phone, its name or address takes the place of the host in this link." }) : "");
+    byId("share-ends").append(copyButton(() => address));
   } catch (error) {
     box.append(problem(error));
   }

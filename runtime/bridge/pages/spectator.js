@@ -69,10 +69,10 @@ async function begin() {
 }
 
 async function showMap() {
-  const { centerline, corners, basis = "track", track } = await call(`${path}/map`);
+  const { centerline, corners, basis, track } = await call(`${path}/map`);
   map.setOutline(centerline, { closed: basis !== "driven", corners });
   byId("track-title").textContent = track || "Track";
-  whole = basis !== "driven" && centerline.length > 0;
+  whole = basis === "lap" || basis === "track";
 }
 
 /** What a phone needs to keep this page on its home screen, and the code for the next one. */

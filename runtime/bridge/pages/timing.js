@@ -49,7 +49,10 @@ export class Timing {
 
   /** A sector has ended. */
   sector(event) {
-    if (event.sector === 1) this.#sectors.clear();
+    if (event.sector === 1) for (const sector of this.#sectors.keys()) this.#sectors.set(sector, { sector });
+    for (let sector = 1; sector < event.sector; sector += 1) {
+      if (!this.#sectors.has(sector)) this.#sectors.set(sector, { sector });
+    }
     this.#sectors.set(event.sector, event);
     this.#showSectors();
   }
@@ -111,9 +114,12 @@ export class Timing {
 /** Put a cue of the coach on top of its list. */
 export function showCue({ text, corner, priority = 1 }) {
   if (!text) return;
-  const list = byId("cues");
-  list.prepend(el("li", { className: `p${priority}` },
-    corner ? el("span", { className: "kind", textContent: corner }) : null, el("p", { textContent: text })));
+  const list = byId("cues"), newest = list.firstElementChild;
+  const times = newest?.dataset.text === text ? Number(newest.dataset.times) + 1 : 1;
+  if (times > 1) newest.remove(); // the same once more
+  list.prepend(el("li", { className: `p${priority}`, "data-text": text, "data-times": times },
+    corner ? el("span", { className: "kind", textContent: corner }) : null,
+    el("p", { textContent: text }, times > 1 ? el("span", { className: "fine", textContent: ` ${times} times` }) : null)));
   while (list.children.length > CUES) list.lastChild.remove();
 }
 

@@ -118,7 +118,7 @@ function options({ colour: token, least }, last) {
       y: { range: (_plot, from, to) => [Math.min(low, from ?? low), Math.max(high, to ?? high)] },
     },
     axes: [
-      { ...axis, show: last, size: 24, gap: 2, values: (_plot, splits) => splits.map((s) => (s ? `${number(s)} s` : "now")) },
+      { ...axis, show: last, size: 24, gap: 2, incrs: [5, 10, 30], values: (_plot, splits) => splits.map((s) => (s ? `${number(s)} s` : "now")) },
       { ...axis, size: AXIS, gap: 4, space: 22 },
     ],
     series: [{}, { stroke: colour(token), width: 2, points: { show: false } }],
