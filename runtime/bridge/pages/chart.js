@@ -8,6 +8,7 @@ import { shortName } from "./trackmap.js";
 
 const TALL = 220;
 const LOW = 88;
+const LINE = 19; // of the values beside a chart, below its title
 const AXIS = 26; // pixels of the distances below the last chart
 const SCALE = 46; // pixels of the values on the left
 const LEAST = 4; // a narrower selection is a click
@@ -94,7 +95,7 @@ export class LapCharts {
     const soft = () => colour("--soft"), line = () => colour("--line");
     return {
       width: host.clientWidth || 300,
-      height: (channel.tall ? TALL : LOW) + (last ? AXIS : 0),
+      height: (channel.tall ? TALL : Math.max(LOW, LINE * (laps.length + 1.5))) + (last ? AXIS : 0),
       legend: { show: false },
       padding: [first ? 18 : 7, 10, last ? 0 : 7, 0],
       scales: { x: { time: false }, y: { range: (_, low, high) => limits(channel, low, high) } },

@@ -39,8 +39,8 @@ async function start() {
   const words = new URLSearchParams(location.search);
   const id = words.get("session") ?? await newest();
   const [{ session }, table] = await Promise.all([
-    call(`/session/${encodeURIComponent(id)}`),
-    call(`/session/${encodeURIComponent(id)}/lap_time_table`).catch(withoutLaps),
+    call(pathOf(id)),
+    call(`${pathOf(id)}/lap_time_table`).catch(withoutLaps),
   ]);
   page.session = session;
   drawTitle(session, table);
@@ -107,17 +107,19 @@ function usualLaps(session, { laps: all, best_lap_number: best }) {
 
 /** A ref is "session:lap"; ids of sessions may have colons, laps do not. */
 const sessionOf = (ref) => ref.slice(0, ref.lastIndexOf(":"));
-const nameOf = (session) => [session.driver || "Unknown driver", date(Date.parse(session.started_at))].join(", ");
+const dayOf = (session) => date(Date.parse(session.started_at));
+const nameOf = (session) => `${session.driver || "Unknown driver"}, ${dayOf(session)}`;
+const pathOf = (id) => `/session/${encodeURIComponent(id)}`;
 
 // The title and what to fix
 
 function drawTitle(session, table) {
   nameCircuit(session.track || "Unknown circuit");
-  byId("about").textContent = [session.driver, session.car, date(Date.parse(session.started_at)),
+  byId("about").textContent = [session.driver, session.car, dayOf(session),
     table.laps.length ? `${table.laps.length} ${table.laps.length === 1 ? "lap" : "laps"}` : "", session.note]
     .filter(Boolean).join(" · ");
   byId("export").hidden = false;
-  byId("export").href = `/session/${encodeURIComponent(session.session_id)}/export.parquet`;
+  byId("export").href = `${pathOf(session.session_id)}/export.parquet`;
   drawBests(table, null);
 }
 
@@ -131,20 +133,24 @@ function drawBests(table, ideal) {
   const best = (name, value, about) => el("div", {}, el("dt", { textContent: name }),
     el("dd", {}, value, el("span", { className: "fine", textContent: about })));
   const whole = ideal?.mini_sectors.lap_s ?? ideal?.ideal_lap_s;
+  const gain = whole - table.best_lap_s;
   replace(byId("bests"), best("Best lap", lapTime(table.best_lap_s), ` lap ${table.best_lap_number}`),
-    whole < table.best_lap_s ? best("Ideal lap", lapTime(whole), ` ${signed(whole - table.best_lap_s, 3)} s`) : null);
+    gain < 0 ? best("Ideal lap", lapTime(whole), ` ${signed(gain, 3)} s`) : null);
 }
 
 async function loadFocus() {
-  const path = `/session/${encodeURIComponent(page.session.session_id)}/focus`;
-  const { focus, track } = await call(path).catch(() => ({ focus: [] }));
+  const { focus, track } = await call(`${pathOf(page.session.session_id)}/focus`)
+    .catch(() => ({ focus: [] }));
   if (track) nameCircuit(track); // until here it may have been the id of its file
   byId("things").hidden = !focus.length;
   byId("things").removeAttribute("aria-busy");
-  byId("things-title").textContent = ["", "One thing to fix", "Two things to fix", "Three things to fix"][focus.length];
+  byId("things-title").textContent =
+    ["", "One thing to fix", "Two things to fix", "Three things to fix"][focus.length];
+  const show = (thing) => { showPlace(thing); bringIntoView(); };
   replace(byId("focus"), ...focus.map((thing) => el("li", {},
-    el("button", { type: "button", className: "thing", onclick: () => { showPlace(thing); bringIntoView(); } },
-      el("span", { className: "seconds", textContent: thing.gain_s === null ? "" : `${number(thing.gain_s, 2)} s` }),
+    el("button", { type: "button", className: "thing", onclick: () => show(thing) },
+      el("span", { className: "seconds",
+        textContent: thing.gain_s === null ? "" : `${number(thing.gain_s, 2)} s` }),
       el("span", { className: "what", textContent: thing.corner })),
     el("p", { textContent: withoutName(thing.tip, thing.corner) }),
     el("p", { className: "lesson" }, "Lesson: ", lessonLink(thing.lesson)))));
@@ -158,7 +164,7 @@ function withoutName(tip, corner) {
 }
 
 async function loadIdeal() {
-  const ideal = await call(`/session/${encodeURIComponent(page.session.session_id)}/ideal_lap`).catch(() => null);
+  const ideal = await call(`${pathOf(page.session.session_id)}/ideal_lap`).catch(() => null);
   if (!ideal) return;
   page.groups[0].ideal = ideal;
   drawBests(page.groups[0].table, ideal);
@@ -204,11 +210,16 @@ function lapName({ session_id: id, lap_number: lap, driver }) {
   return id === page.session.session_id ? `Lap ${lap}` : `${driver || id}, lap ${lap}`;
 }
 
+/** The name of a lap inside a sentence. */
+const within = (name) => name.replace(/^Lap /, "lap ");
+
 function drawMissing(channels, missing) {
   const some = channels.flatMap(({ name, title }) => page.comparison.laps
-    .filter((lap) => !lap.channels[name]).map((lap) => `${title.toLowerCase()} in ${lap.name.toLowerCase()}`));
-  const texts = [...missing.map(({ title }) => title.toLowerCase()), ...new Set(some)];
-  byId("missing").textContent = texts.length ? `Not recorded, so without a chart or a line: ${texts.join(", ")}.` : "";
+    .filter((lap) => !lap.channels[name])
+    .map((lap) => `${title.toLowerCase()} in ${within(lap.name)}`));
+  const texts = [...missing.map(({ title }) => title.toLowerCase()), ...some];
+  byId("missing").textContent = texts.length
+    ? `Not recorded, so without a chart or a line: ${texts.join(", ")}.` : "";
 }
 
 function drawLegend() {
@@ -234,7 +245,7 @@ function drawFocus() {
   byId("map").hidden = !placed;
   byId("map-title").textContent = focus === first ? "Map" : "Where the time goes";
   byId("map-about").textContent = !placed ? "No map: the session did not record positions."
-    : focus === first ? "" : `${focus.name} against ${first.name.toLowerCase()}: red loses, green gains.`;
+    : focus === first ? "" : `${focus.name} against ${within(first.name)}: red loses, green gains.`;
   map.setOutline(points, { corners, values: laps.losses(focus, first) });
   byId("by-corner").hidden = focus === first || !comparison.corners.length;
   if (focus !== first) drawCorners(byId("corners"), laps.lossesByCorner(comparison, focus),
@@ -252,7 +263,8 @@ function onShow(ref, on) {
 }
 
 function onReference(ref) {
-  change([ref, ...page.refs.filter((other) => other !== ref)].slice(0, laps.MOST_LAPS), "[name=reference]:checked");
+  const others = page.refs.filter((other) => other !== ref);
+  change([ref, ...others].slice(0, laps.MOST_LAPS), "[name=reference]:checked");
 }
 
 /** Show other laps; where that fails, the page stays as it was. The focus goes where it was. */
@@ -274,7 +286,8 @@ async function loadOthers() {
   const { session } = page;
   const place = session.track_id || session.track;
   if (!place) return;
-  const { sessions } = await call(`/sessions?track=${encodeURIComponent(place)}&limit=200`).catch(() => ({ sessions: [] }));
+  const { sessions } = await call(`/sessions?track=${encodeURIComponent(place)}&limit=200`)
+    .catch(() => ({ sessions: [] }));
   const known = sessions.filter((other) => other.session_id !== session.session_id && other.lap_count);
   byId("others").append(...known.map((other) => el("option", { value: other.session_id,
     textContent: `${nameOf(other)}, ${lapTime(other.best_lap_s)}` })));
@@ -297,7 +310,7 @@ async function loadOthers() {
 async function addGroup(id) {
   const known = page.groups.find(({ prefix }) => prefix === id);
   if (known) return known.table;
-  const path = `/session/${encodeURIComponent(id)}`;
+  const path = pathOf(id);
   const [{ session }, table] = await Promise.all([call(path), call(`${path}/lap_time_table`)]);
   page.groups.push({ title: nameOf(session), prefix: id, table, ideal: null });
   return table;
@@ -312,7 +325,8 @@ function moveTo(index) {
   page.index = Math.max(0, Math.min(comparison.axis_m.length - 1, index));
   charts.moveTo(page.index);
   const metres = comparison.axis_m[page.index], corner = laps.cornerAt(comparison, metres);
-  const text = [`${metres.toFixed(0)} m`, clock(page.focus.channels.time_s?.[page.index], 2), corner?.name].filter(Boolean).join(" · ");
+  const moment = clock(page.focus.channels.time_s?.[page.index], 2);
+  const text = [`${metres.toFixed(0)} m`, moment, corner?.name].filter(Boolean).join(" · ");
   byId("where").textContent = text;
   byId("place").value = page.index;
   byId("place").setAttribute("aria-valuetext", text);
@@ -322,7 +336,8 @@ function moveTo(index) {
 /** A dot for each lap: at the cursor, or *seconds* after its start. */
 function drawDots(seconds) {
   map.setDots(page.comparison.laps.map((lap) => {
-    const [lat, lon] = laps.positionAt(lap, seconds === null ? page.index : laps.indexAfter(lap, seconds)) ?? [];
+    const index = seconds === null ? page.index : laps.indexAfter(lap, seconds);
+    const [lat, lon] = laps.positionAt(lap, index) ?? [];
     return { lat, lon, colour: lap.colour };
   }));
 }
@@ -342,10 +357,10 @@ function bringIntoView() {
   if (top < 0 || top > innerHeight / 2) byId("over-distance").scrollIntoView();
 }
 
-function showCorner(corner) {
-  const [from, to] = corner.start_m <= corner.end_m ? [corner.start_m, corner.end_m] : [corner.start_m, page.comparison.length_m];
-  zoom([from - AROUND / 3, to + AROUND]);
-  moveTo(laps.indexAt(page.comparison, corner.apex_m));
+/** A corner over start/finish is shown to the end of the lap. */
+function showCorner({ start_m: start, apex_m: apex, end_m: end }) {
+  zoom([start - AROUND / 3, start <= end ? end + AROUND : page.comparison.length_m]);
+  moveTo(laps.indexAt(page.comparison, apex));
 }
 
 /** Show a place that the coach speaks of: its corner, or the metres it names. */
@@ -361,19 +376,23 @@ function showPlace({ corner, start_m: start, end_m: end }) {
 /** A fact of an answer: its place, and its laps where they are not on the charts. */
 async function showFact({ place, laps: numbers }) {
   if (!page.comparison) return;
-  const refs = numbers.map((lap) => `${page.session.session_id}:${lap}`).filter((ref) => !page.refs.includes(ref));
+  const refs = numbers.map((lap) => `${page.session.session_id}:${lap}`)
+    .filter((ref) => !page.refs.includes(ref));
   if (refs.length && page.refs.length + refs.length <= laps.MOST_LAPS) await change([...page.refs, ...refs]);
   showPlace(place);
 }
 
 function drawTable() {
-  const [from, to] = (page.range ?? [0, page.comparison.length_m]).map((metres) => laps.indexAt(page.comparison, metres));
-  drawNumbers(byId("numbers").querySelector(".table"), page.comparison, page.channels, [from, to]);
+  const { comparison, channels, range } = page;
+  const places = (range ?? [0, comparison.length_m]).map((metres) => laps.indexAt(comparison, metres));
+  drawNumbers(byId("numbers").querySelector(".table"), comparison, channels, places);
 }
 
 byId("place").addEventListener("input", ({ target }) => { player.stop(); moveTo(Number(target.value)); });
 byId("whole").addEventListener("click", () => zoom(null));
-byId("numbers").addEventListener("toggle", ({ target }) => { if (target.open && page.comparison) drawTable(); });
+byId("numbers").addEventListener("toggle", ({ target }) => {
+  if (target.open && page.comparison) drawTable();
+});
 addEventListener("keydown", (event) => {
   if (!page.comparison || event.altKey || event.ctrlKey || event.metaKey) return;
   if (event.target.closest("input, select, textarea, button, a, summary")) return;

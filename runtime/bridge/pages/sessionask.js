@@ -31,9 +31,10 @@ export function startAsking(session, chips, { onFact, onClick }) {
     try {
       await answer(question, turn, said, running.signal);
     } catch (error) {
-      if (error.name === "AbortError") turn.append(el("p", { className: "fine", textContent: "You stopped this answer." }));
-      else turn.append(problem(error, el("button", { type: "button", className: "plain", textContent: "Ask again",
-        onclick: () => { turn.remove(); ask(question); } })));
+      turn.append(error.name === "AbortError"
+        ? el("p", { className: "fine", textContent: "You stopped this answer." })
+        : problem(error, el("button", { type: "button", className: "plain", textContent: "Ask again",
+          onclick: () => { turn.remove(); ask(question); } })));
     } finally {
       running = null;
       turn.dataset.state = "ended";
