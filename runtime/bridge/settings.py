@@ -114,8 +114,11 @@ class BridgeSettings(Settings):
     )
     simulate_lap_seconds: Annotated[float, Clamp(10.0, 1_200.0)] = Field(
         60.0,
-        description="length of one synthetic lap; absent: what the usual car needs on a circuit "
+        description="time of a clean synthetic lap; absent: what the usual car needs on a circuit "
         "with a reference line, else this",
+    )
+    example: bool = Field(
+        False, description="store some laps of the synthetic car in a database without sessions"
     )
     check: bool = Field(
         False,
