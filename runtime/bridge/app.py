@@ -39,6 +39,7 @@ from runtime.bridge.coach.lessons import lessons_of
 from runtime.bridge.coach.opening import gather, open_coach, open_grader, open_model
 from runtime.bridge.driving import can_settings, run_live
 from runtime.bridge.errors import ErrorAnswer, JsonObject, render
+from runtime.bridge.example import store_example
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import Analyses, LapBook
@@ -195,6 +196,8 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     if service.store is not None:
         service.laps = LapBook(service.store, service.library)
         service.analyses = Analyses(service.laps)
+        if service.settings.example and not service.store.sessions():
+            service.aside(store_example(service))
     settings = service.settings
     service.lessons = await lessons_of(settings.course.strip())
     model = service.model = open_model(settings, service.store)
