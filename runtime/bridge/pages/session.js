@@ -152,14 +152,13 @@ async function loadFocus() {
       el("span", { className: "seconds",
         textContent: thing.gain_s === null ? "" : `${number(thing.gain_s, 2)} s` }),
       el("span", { className: "what", textContent: thing.corner })),
-    el("p", { textContent: withoutName(thing.tip, thing.corner) }),
+    el("p", { textContent: withoutName(thing.tip) }),
     el("p", { className: "lesson" }, "Lesson: ", lessonLink(thing.lesson)))));
 }
 
-/** The tip begins with its corner, which stands above it already. */
-function withoutName(tip, corner) {
-  if (!tip.startsWith(`${corner}: `)) return tip;
-  const rest = tip.slice(corner.length + 2);
+/** The tip begins with the name of its corner, which stands above it already. */
+function withoutName(tip) {
+  const rest = tip.replace(/^[^:.]{1,40}: /, "");
   return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 

@@ -84,7 +84,8 @@ const colourOf = (lost) => (Math.abs(lost) < 0.005 ? "" : lost > 0 ? "lost" : "w
 export function drawNumbers(host, { axis_m: axis, laps }, channels, [from, to]) {
   const step = Math.max(1, Math.ceil((to - from) / ROWS));
   const columns = channels.flatMap((channel) => laps.map((lap) => ({ channel, lap })))
-    .filter(({ channel, lap }) => lap.channels[channel.name]);
+    .filter(({ channel, lap }) => lap.channels[channel.name])
+    .filter(({ channel, lap }) => channel.name !== "delta_s" || lap !== laps[0]);
   const places = [];
   for (let i = from; i <= to; i += step) places.push(i);
   replace(host, el("table", {},
