@@ -184,6 +184,21 @@ async def test_the_track_file_is_read_out(start: Start) -> None:
         assert (min(heights), max(heights)) == (lowest, highest)
 
 
+async def test_metrics_count_what_happens(start: Start) -> None:
+    async with start() as bridge:
+        await bridge.ok("POST", "/session/start", {"session_id": "s"})
+        async with bridge.http.get("/stream?session_id=s") as stream:
+            await stream.content.readuntil(b"\n\n")
+            answer = await bridge.get("/metrics")
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    lines = answer.body.decode().splitlines()
+    assert {"bridge_streams 1", "bridge_sessions 1", "bridge_database_damaged 0"} <= set(lines)
+    commits = next(one for one in lines if one.startswith("bridge_commits_total "))
+    assert float(commits.split()[1]) > 0
+    named = [one.split()[2] for one in lines if one.startswith("# HELP")]
+    assert len(named) == len(set(named))
+
+
 async def test_circuits_are_listed_and_drawn(start: Start) -> None:
     async with start() as bridge:
         listed = (await bridge.ok("GET", "/tracks"))["tracks"]
