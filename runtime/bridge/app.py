@@ -46,6 +46,7 @@ from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.track.library import Library
+from runtime.web.discovery import Announcement, Announcer, reachable_addresses
 from runtime.web.hosts import HostPolicy
 from runtime.web.middleware import Door, install
 from runtime.web.openapi import describe, publish
@@ -88,6 +89,9 @@ EXPOSED: Final = (
 )
 ENDING: Final = Ending(grace_s=7.0)
 DEFAULT_DBC: Final = "paddock-dash"
+ANNOUNCEMENT: Final = Announcement(
+    "_paddock-bridge._tcp.local.", "Paddock", {"path": "/", "health": "/health", "ver": VERSION}
+)
 SIMULATED_CAR: Final = "oberling-vesper-30"
 
 
@@ -154,6 +158,12 @@ def assemble(settings: BridgeSettings) -> Service:
         wiring=_wiring(settings),
         catalogue=[signal.row for signal in catalogue],
     )
+    everywhere = settings.host in ("0.0.0.0", "::")  # noqa: S104 - nothing is bound to it here
+    if settings.announce:
+        own = [settings.host]
+        service.announcer = Announcer(
+            ANNOUNCEMENT, reachable_addresses if everywhere else lambda: own
+        )
     service.cues = analyze.make_cues(service)
     with must_work("can_interface: "):
         check_interface(settings.can_interface)

@@ -34,6 +34,7 @@ from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import NoteRow, SessionRow, SignalRow, unix_ms
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
+from runtime.web.discovery import Announcer
 from runtime.web.errors import ApiError
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Service:
     """Where live sessions are driven."""
     inbox: Inbox = field(default_factory=Inbox)
     spectators: Spectators = field(default_factory=Spectators)
+    announcer: Announcer | None = None
+    """Tells the network of the bridge; None: it does not."""
     replays: Replays | None = None
     live: Live | None = None
     recorder: Recorder | None = None
@@ -184,6 +187,8 @@ class Service:
 
     async def close(self) -> None:
         """End what runs aside, then the database."""
+        if self.announcer is not None:
+            await self.announcer.stop()
         for task in list(self._background):
             task.cancel()
         if self._background:

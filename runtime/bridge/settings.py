@@ -26,6 +26,9 @@ class BridgeSettings(Settings):
     )
     host: str = Field("127.0.0.1", description="address to listen on; others need --allow-remote")
     allow_remote: bool = Field(False, description="let --host be an address of the network")
+    announce: bool = Field(
+        False, description="announce the bridge by mDNS, where --host lets other machines in"
+    )
     allowed_hosts: HostNames = Field([], description="further host names to accept")
     cors_origins: Origins = Field(
         [], description="origins of pages that may call, as http://pit.example:5173; * for any"

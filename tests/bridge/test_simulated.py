@@ -54,7 +54,8 @@ async def test_simulated_laps_take_the_time_that_was_driven(start: Start, backen
         assert [lap["method"] for lap in laps] == ["gps"] * 4
         driver = vesper(lap_seconds=LAP_S).drive.driver
         times = [driver.lap(number).seconds for number in range(4)]
-        assert [lap["duration_s"] for lap in laps] == pytest.approx(times, abs=FRAME_S)
+        # At 160 m/s, which such a lap takes, a row is 16 m long.
+        assert [lap["duration_s"] for lap in laps] == pytest.approx(times, abs=1.5 * FRAME_S)
         await every_channel_is_there(bridge, session_id)
         card = await bridge.ok("GET", f"/session/{session_id}/scorecard")
         assert [one["corner"] for one in card["corners"]] == [
