@@ -17,6 +17,7 @@ from runtime.bridge.session.gates import (
     FIT_S,
     NEAR_M,
     find_crossings,
+    find_lap_starts,
     measure_beside,
 )
 from runtime.bridge.session.geometry import METRES_PER_DEGREE
@@ -121,8 +122,11 @@ def read_history(laps: Laps, track: Track) -> History:
             trace = make_trace(places[kept], t[kept], progress.length_m, lap.duration_s)
             best = lap.duration_s if trace is not None else best
         timed.append(TimedLap(lap.t_start, lap.t_end, tuple(sectors), trace))
-    starts = tuple(one.t_start for one in laps.segments if one.kind not in ("out", "stint"))
-    return History(tuple(timed), starts, float(laps.series.t[-1]) if len(laps.series) else 0.0)
+    # Not by the laps: before the first closed one they say nothing of the line.
+    starts = find_lap_starts(laps.series, track.start, laps.travelled).tolist()
+    starts = starts or [lap.begin for lap in timed]
+    until = float(laps.series.t[-1]) if len(laps.series) else -math.inf
+    return History(tuple(timed), tuple(starts), until)
 
 
 class Timing(NamedTuple):

@@ -22,7 +22,7 @@ from runtime.bridge.live.timing import (
     read_history,
 )
 from runtime.bridge.session.laps import Laps, detect
-from runtime.bridge.session.recording import WIDE, LiveFrame
+from runtime.bridge.session.recording import WIDE, Frames, LiveFrame
 from tests.bridge.simulator.drivekit import LARKFELL
 from tools.drive import USUAL, Drive, drive
 
@@ -179,6 +179,18 @@ def test_a_clock_that_comes_late_goes_on_from_what_is_stored(
     assert clock.read[0][1].delta_s is not None
     assert [lap.lap_number for lap in clock.laps] == [2, 3]
     assert clock.laps[0].lap_time_s == pytest.approx(driven.lap_times_s[1], abs=0.05)
+
+
+def test_a_circuit_that_is_found_in_the_first_lap_does_not_lose_that_lap(driven: Drive) -> None:
+    found = driven.crossings_s[0] + 20
+    before = driven.frames.columns["timestamp"] < found
+    begun = Frames({name: values[before] for name, values in driven.frames.columns.items()})
+    history = read_history(detect(begun, gate=LARKFELL.start, track_length_m=LENGTH), LARKFELL)
+    end = driven.crossings_s[1] + 3
+    clock = Clock(Past(history)).run(frames_of(driven, begin=found, end=end))
+    assert clock.read[0][1].lap == 1
+    assert [lap.lap_number for lap in clock.laps] == [1]
+    assert clock.laps[0].lap_time_s == pytest.approx(driven.lap_times_s[0], abs=0.05)
 
 
 @pytest.mark.parametrize("back", [True, False])
