@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo build test test-fast test-clients test-deps check format bench clean
+.PHONY: help setup demo build test test-fast test-clients test-deps check format bench screenshots clean
 
 UV_VERSION := 0.13.8
 PYTHON ?=
@@ -110,6 +110,9 @@ check: $(READY)  ## lint, format, types, import borders, and the course itself
 format: $(READY)  ## apply the formatter and the safe lint fixes
 	@$(PY) -m ruff check --fix $(CODE)
 	@$(PY) -m ruff format $(CODE)
+
+screenshots: $(READY)  ## take a picture of each page of the bridge, in pictures/ (needs Chromium: make test-deps)
+	@$(PY) -m tools.screenshots $(ARGS)
 
 bench: $(READY)  ## measure every published figure beside its peer (ARGS="course vbo", ARGS=--quick)
 	@$(PY) -m bench $(ARGS)

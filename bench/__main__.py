@@ -18,6 +18,7 @@ NAMES: Final = (
     "vectors",
     "documents",
     "coach",
+    "pages",
 )
 
 

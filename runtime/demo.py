@@ -74,7 +74,7 @@ def parts(course_port: int, llm_port: int, bridge_port: int) -> list[Part]:
             "bridge",
             (
                 *("-m", "runtime.bridge", "--port", str(bridge_port), "--db", str(DATA / "bridge")),
-                *("--simulate", "--simulate-lap-seconds", str(LAP_S)),
+                *("--simulate", "--simulate-lap-seconds", str(LAP_S), "--example"),
                 *("--model-url", f"http://127.0.0.1:{llm_port}/v1"),
                 *("--course", f"http://127.0.0.1:{course_port}/"),
             ),
@@ -208,6 +208,8 @@ A car drives laps of {LAP_S} s; follow it, and hear its coach:
 
   curl -N '{telemetry}/telemetry/stream?session_id=SIM'
   curl -N '{telemetry}/cues/stream?session_id=*'
+
+Look at laps that were driven before: {telemetry}/ui/session?session=example
 
 After a lap or two, see what the bridge makes of it, ask about it, or bring a lap of your own:
 

@@ -15,7 +15,10 @@ from runtime.bridge.api import (
     coaching,
     compare,
     drivers,
+    imports,
     ingest,
+    overlay,
+    pages,
     pictures,
     questions,
     recordings,
@@ -36,12 +39,14 @@ from runtime.bridge.coach.lessons import lessons_of
 from runtime.bridge.coach.opening import gather, open_coach, open_grader, open_model
 from runtime.bridge.driving import can_settings, run_live
 from runtime.bridge.errors import ErrorAnswer, JsonObject, render
+from runtime.bridge.example import store_example
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.track.library import Library
+from runtime.web.discovery import Announcement, Announcer, reachable_addresses
 from runtime.web.hosts import HostPolicy
 from runtime.web.middleware import Door, install
 from runtime.web.openapi import describe, publish
@@ -51,15 +56,19 @@ from runtime.web.serve import Ending
 log = logging.getLogger(__name__)
 
 GROUPS: Final = (
+    pages.routes,
+    pages.files,
     status.core,
     status.diagnostics,
     sessions.routes,
+    imports.routes,
     ingest.routes,
     recordings.routes,
     recordings.signal_routes,
     analysis.routes,
     pictures.routes,
     compare.routes,
+    overlay.routes,
     drivers.routes,
     drivers.board_routes,
     tracks.routes,
@@ -80,6 +89,9 @@ EXPOSED: Final = (
 )
 ENDING: Final = Ending(grace_s=7.0)
 DEFAULT_DBC: Final = "paddock-dash"
+ANNOUNCEMENT: Final = Announcement(
+    "_paddock-bridge._tcp.local.", "Paddock", {"path": "/", "health": "/health", "ver": VERSION}
+)
 SIMULATED_CAR: Final = "oberling-vesper-30"
 
 
@@ -106,7 +118,7 @@ def make_app(service: Service) -> web.Application:
             settings.host,
             allowed_hosts=settings.allowed_hosts,
             origins=settings.cors_origins,
-            pages=spectators.PAGES,
+            pages=(*pages.PATHS, *spectators.PAGES),
         ),
         exposed_headers=EXPOSED,
         admit=spectators.check_token,
@@ -146,6 +158,12 @@ def assemble(settings: BridgeSettings) -> Service:
         wiring=_wiring(settings),
         catalogue=[signal.row for signal in catalogue],
     )
+    everywhere = settings.host in ("0.0.0.0", "::")  # noqa: S104 - nothing is bound to it here
+    if settings.announce:
+        own = [settings.host]
+        service.announcer = Announcer(
+            ANNOUNCEMENT, reachable_addresses if everywhere else lambda: own
+        )
     service.cues = analyze.make_cues(service)
     with must_work("can_interface: "):
         check_interface(settings.can_interface)
@@ -188,6 +206,8 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     if service.store is not None:
         service.laps = LapBook(service.store, service.library)
         service.analyses = Analyses(service.laps)
+        if service.settings.example and not service.store.sessions():
+            service.aside(store_example(service))
     settings = service.settings
     service.lessons = await lessons_of(settings.course.strip())
     model = service.model = open_model(settings, service.store)

@@ -57,7 +57,9 @@ async def run_live(
         own = OwnSession(settings)
         live = service.live = Live(
             hub=service.hub,
-            cues=service.cues if settings.live_cues else None,
+            cues=service.cues,
+            coaches=settings.live_cues,
+            past_of=lambda session_id: service.circuits.of(session_id).past,
             recorder=recorder,
             destination=lambda: _destination(service, own),
             spoken=lambda cue, _: _keep(service, cue),

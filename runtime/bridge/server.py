@@ -77,7 +77,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _ready(service: Service, running: Running) -> None:
-    """Tell other programs here where this bridge answers."""
+    """Tell other programs where this bridge answers: those here, and those on the network."""
+    if service.announcer is not None and not is_loopback(running.host):
+        service.announcer.start(running.port, "open")
     if service.store is not None:
         local = running.host in ("0.0.0.0", "::")  # noqa: S104 - nothing is bound to it here
         service.store.answers_at(f"http://127.0.0.1:{running.port}" if local else running.url)

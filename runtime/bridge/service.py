@@ -34,12 +34,14 @@ from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import NoteRow, SessionRow, SignalRow, unix_ms
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
+from runtime.web.discovery import Announcer
 from runtime.web.errors import ApiError
 
 if TYPE_CHECKING:
     from runtime.bridge.coach.conversation import Conversations
 
 log = logging.getLogger(__name__)
+MOST_UPLOADS: Final = 3
 
 
 @dataclass
@@ -68,6 +70,8 @@ class Service:
     """Where live sessions are driven."""
     inbox: Inbox = field(default_factory=Inbox)
     spectators: Spectators = field(default_factory=Spectators)
+    announcer: Announcer | None = None
+    """Tells the network of the bridge; None: it does not."""
     replays: Replays | None = None
     live: Live | None = None
     recorder: Recorder | None = None
@@ -82,6 +86,8 @@ class Service:
     """Answers questions; None without a database, and where `asking.why_off` says why."""
     bursts: dict[str, deque[object]] = field(default_factory=dict)
     """What drivers' devices summed up, by session, in memory only."""
+    uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_UPLOADS))
+    """Of files that are being sent, and imported, at one time."""
     started: float = field(default_factory=time.monotonic)
     _background: set[asyncio.Task[object]] = field(default_factory=set)
 
@@ -89,7 +95,7 @@ class Service:
         self.circuits = LiveCircuits(
             self.library,
             rows=lambda session_id: self.store.session(session_id) if self.store else None,
-            find=lambda row: find_coaching(self.book, row),
+            find=lambda row: find_coaching(self.db, self.book, row),
             aside=self.aside,
             tell=lambda session_id, now: self.hub.publish_silence(session_id, now.silent),
         )
@@ -181,6 +187,8 @@ class Service:
 
     async def close(self) -> None:
         """End what runs aside, then the database."""
+        if self.announcer is not None:
+            await self.announcer.stop()
         for task in list(self._background):
             task.cancel()
         if self._background:

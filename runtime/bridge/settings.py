@@ -26,6 +26,9 @@ class BridgeSettings(Settings):
     )
     host: str = Field("127.0.0.1", description="address to listen on; others need --allow-remote")
     allow_remote: bool = Field(False, description="let --host be an address of the network")
+    announce: bool = Field(
+        False, description="announce the bridge by mDNS, where --host lets other machines in"
+    )
     allowed_hosts: HostNames = Field([], description="further host names to accept")
     cors_origins: Origins = Field(
         [], description="origins of pages that may call, as http://pit.example:5173; * for any"
@@ -45,6 +48,9 @@ class BridgeSettings(Settings):
     )
     import_roots: list[Path] = Field(
         [], description="folders that session files may be imported from; empty: any"
+    )
+    upload_max_mib: Annotated[int, Clamp(1, 512)] = Field(
+        256, description="MiB of a session file that is sent to be imported, at most"
     )
     track: str = Field(DEFAULT_TRACK, description="active track: path or id of a track file")
 
@@ -111,8 +117,11 @@ class BridgeSettings(Settings):
     )
     simulate_lap_seconds: Annotated[float, Clamp(10.0, 1_200.0)] = Field(
         60.0,
-        description="length of one synthetic lap; absent: what the usual car needs on a circuit "
+        description="time of a clean synthetic lap; absent: what the usual car needs on a circuit "
         "with a reference line, else this",
+    )
+    example: bool = Field(
+        False, description="store some laps of the synthetic car in a database without sessions"
     )
     check: bool = Field(
         False,

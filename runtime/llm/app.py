@@ -31,7 +31,6 @@ from runtime.llm.api.effects import EFFECTS, HEADER
 from runtime.llm.api.wire import ErrorAnswer
 from runtime.llm.awake import KeepAwake, command_for
 from runtime.llm.chats import Admission, Chats, Ticket
-from runtime.llm.discovery import Announcer, reachable_addresses
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.documents.values import StoreUnusable
 from runtime.llm.engine.embedding import Embedder
@@ -51,6 +50,7 @@ from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
 from runtime.web.auth import Bearer
+from runtime.web.discovery import Announcement, Announcer, reachable_addresses
 from runtime.web.errors import ApiError, RequestTimeout
 from runtime.web.hosts import LOOPBACK_ORIGINS, HostPolicy
 from runtime.web.middleware import Door, install
@@ -59,6 +59,11 @@ from runtime.web.routes import Routes, mount
 from runtime.web.serve import CannotStart, Ending
 
 log = logging.getLogger(__name__)
+ANNOUNCEMENT: Final = Announcement(
+    "_llmsvc._tcp.local.",
+    "LLMSVC",
+    {"api": "openai-compat", "path": "/v1", "health": "/health", "ver": VERSION},
+)
 
 GROUPS: Final[tuple[Routes, ...]] = (
     health.routes,
@@ -124,7 +129,7 @@ def make_app(service: Service) -> web.Application:
             settings.host,
             allowed_hosts=settings.allowed_hosts,
             origins=origins if settings.allow_cors else (),
-            pages=(pages.PATH,),
+            pages=(pages.PATH, pages.DOCS),
         ),
         auth=Bearer(settings.api_key.get_secret_value()),
         gated_prefixes=("/v1",),
@@ -197,7 +202,7 @@ def assemble(settings: LlmSettings) -> Service:
             per_address=settings.rate_limit_per_addr,
         ),
         awake=KeepAwake(command_for(sys.platform) if settings.keep_awake else None),
-        announcer=Announcer(VERSION, reachable_addresses),
+        announcer=Announcer(ANNOUNCEMENT, reachable_addresses),
         host=host,
         embedder=Embedder(pool, settings.embedding_queue),
     )

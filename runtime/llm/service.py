@@ -10,7 +10,6 @@ from aiohttp import web
 
 from runtime.llm.awake import KeepAwake
 from runtime.llm.chats import Admission, Chats, Ticket
-from runtime.llm.discovery import Announcer
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.engine.embedding import Embedder
 from runtime.llm.engine.pool import Pool
@@ -21,6 +20,7 @@ from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.settings import LlmSettings
 from runtime.llm.values import Outcome
+from runtime.web.discovery import Announcer
 from runtime.web.errors import NotFound
 from runtime.web.metrics import Counts
 

@@ -197,9 +197,9 @@ async def read_body(request: web.Request, cap: int) -> bytes | bytearray:
     Raises `UnsupportedEncoding`, `TooLarge`, `NoRoom`, `RequestTimeout` or, for broken framing,
     `BadRequest`. Its bytes count in the application's budget until `end_body`.
     """
-    if not await _begin_body(request, cap):
+    if not await begin_body(request, cap):
         return b""
-    return await _in_time(request, cap, "the body", _whole(request, cap))
+    return await in_time(request, cap, "the body", _whole(request, cap))
 
 
 async def _whole(request: web.Request, cap: int) -> bytes | bytearray:
@@ -212,7 +212,7 @@ async def _whole(request: web.Request, cap: int) -> bytes | bytearray:
     while part:
         size = len(portion.body) + len(part)
         if size > cap:
-            raise _too_large(f"the body is over {cap} bytes")
+            raise too_large(f"the body is over {cap} bytes")
         portion.hold(size, size)
         portion.body += part
         part = b""
@@ -227,7 +227,7 @@ async def read_lines(request: web.Request, cap: int) -> AsyncIterator[list[bytes
     the last line end is a line too, unless the client has left before the end of the body. Only
     the line that is not complete yet counts in the budget. Raises like `read_body`.
     """
-    if not await _begin_body(request, cap):
+    if not await begin_body(request, cap):
         return
     rest, size, ended = b"", 0, False
 
@@ -239,18 +239,18 @@ async def read_lines(request: web.Request, cap: int) -> AsyncIterator[list[bytes
             ended = not part
             size += len(part)
             if size > cap:
-                raise _too_large(f"the body is over {cap} bytes")
+                raise too_large(f"the body is over {cap} bytes")
             *lines, rest = (rest + part).split(b"\n")
             if len(rest) > LINE_CAP and not lines:
-                raise _too_large(f"a line is over {LINE_CAP} bytes")
+                raise too_large(f"a line is over {LINE_CAP} bytes")
             _portion(request, cap).hold(len(rest), size)
         return [*lines, rest] if ended and rest else lines
 
     while not ended:
-        if lines := await _in_time(request, cap, "a line", next_lines()):
+        if lines := await in_time(request, cap, "a line", next_lines()):
             yield lines
         if len(rest) > LINE_CAP:
-            raise _too_large(f"a line is over {LINE_CAP} bytes")
+            raise too_large(f"a line is over {LINE_CAP} bytes")
 
 
 def _portion(request: web.Request, cap: int) -> Portion:
@@ -261,13 +261,16 @@ def _portion(request: web.Request, cap: int) -> Portion:
     return portion
 
 
-async def _begin_body(request: web.Request, cap: int) -> bool:
-    """Whether there is a body; checks the encoding and the length that its head declares."""
+async def begin_body(request: web.Request, cap: int) -> bool:
+    """Whether there is a body; checks the encoding and the length that its head declares.
+
+    Raises `UnsupportedEncoding` and `TooLarge`.
+    """
     headers = request.headers
     if headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
         raise UnsupportedEncoding("send the body as it is, without Content-Encoding")
     if int(headers.get("Content-Length", "0")) > cap:
-        raise _too_large(f"the body is over {cap} bytes")
+        raise too_large(f"the body is over {cap} bytes")
     if not request.can_read_body:
         return False
     if headers.get("Expect", "").lower() == "100-continue" and request.version >= (1, 1):
@@ -277,8 +280,11 @@ async def _begin_body(request: web.Request, cap: int) -> bool:
     return True
 
 
-async def _in_time(request: web.Request, cap: int, awaited: str, reading: Awaitable[T]) -> T:
-    """The result of *reading*, for which no longer is waited than the deadline."""
+async def in_time(request: web.Request, cap: int, awaited: str, reading: Awaitable[T]) -> T:
+    """The result of *reading*, for which no longer is waited than the deadline.
+
+    Raises `RequestTimeout` and, for broken framing, `BadRequest`.
+    """
     limit_s = request.app.get(BODY_DEADLINE_S, DEADLINE_S)
     try:
         if request.content.is_eof():  # as with almost every small body: nothing to wait for
@@ -293,5 +299,6 @@ async def _in_time(request: web.Request, cap: int, awaited: str, reading: Awaita
         raise BadRequest("the body is badly framed", headers={"Connection": "close"}) from exc
 
 
-def _too_large(message: str) -> TooLarge:
+def too_large(message: str) -> TooLarge:
+    """The error of a body that is over its cap; the connection ends with it."""
     return TooLarge(message, headers={"Connection": "close"})

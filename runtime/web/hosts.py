@@ -205,7 +205,7 @@ def preflight_headers(policy: HostPolicy, headers: MultiMapping[str]) -> CIMulti
     if not policy.lists(origin):
         return None
     answer: CIMultiDict[str] = CIMultiDict()
-    answer["Access-Control-Allow-Methods"] = "GET, POST, PUT, DELETE, OPTIONS, HEAD"
+    answer["Access-Control-Allow-Methods"] = "GET, POST, PUT, PATCH, DELETE, OPTIONS, HEAD"
     answer["Access-Control-Max-Age"] = "600"
     wanted = headers.get("Access-Control-Request-Headers", "").strip()
     if _TOKENS.fullmatch(wanted):

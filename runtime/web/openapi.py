@@ -109,7 +109,7 @@ def common_errors(route: Route) -> Iterator[type[ApiError]]:
     yield Forbidden
     if "path" in route.inputs:
         yield NotFound
-    if "body" in route.inputs:
+    if "body" in route.inputs or "file" in route.options:
         yield from (RequestTimeout, TooLarge, UnsupportedEncoding, NoRoom)
     yield ApiError
     yield ShuttingDown
@@ -154,6 +154,16 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Jso
         if route.options.get("lenient_body"):
             text = "A body that is empty or no JSON object counts as `{}`."
             operation["requestBody"]["description"] = text
+    if part := route.options.get("file"):
+        file = {"type": "string", "format": "binary"}
+        form = {"type": "object", "properties": {part: file}, "required": [part]}
+        operation["requestBody"] = {
+            "required": True,
+            "content": {
+                "application/octet-stream": {"schema": file},
+                "multipart/form-data": {"schema": form},
+            },
+        }
     if route.gated:
         # Without a key in the settings everything is open, hence the second entry.
         operation["security"] = [{"bearer": []}, {}]

@@ -1,4 +1,4 @@
-"""Static pages of a server: a folder that is read once, and a policy that lets nothing else in."""
+"""Static pages of a server: folders that are read once, and a policy that lets nothing else in."""
 
 import hashlib
 import mimetypes
@@ -13,9 +13,14 @@ from runtime.web.wire import Wire
 
 FILES: Final = "/ui"
 """Below this path lie the files that pages load."""
+FILE: Final = f"{FILES}/{{version}}/{{name:.+}}"
+"""The path of one of them, as a pattern."""
+ASSETS: Final = Path(__file__).parent / "assets"
+"""Style sheets and scripts that the pages of all servers share."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
 _SAFE: Final = {
     "Content-Security-Policy": POLICY,
@@ -23,7 +28,11 @@ _SAFE: Final = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_TYPES: Final = {".js": "text/javascript", ".css": "text/css"}
+_TYPES: Final = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".webmanifest": "application/manifest+json",
+}
 """Not left to the system's own table, where Windows may have ``text/plain`` for scripts."""
 _HTML: Final = "text/html"
 _ELSE: Final = ("application/json", "text/plain")
@@ -37,24 +46,32 @@ class FilePath(Wire):
 
 
 class Pages:
-    """The files of *folder* in memory: pages (``.html``), and what they load.
+    """The files of *folders* in memory, as if they lay in one: pages (``.html``), and their files.
 
     A page writes ``{files}`` for the address of the others. That holds a digest of all of them, so
     that browsers keep them for good and modules find each other by relative names.
     """
 
-    def __init__(self, folder: Path) -> None:
-        found = sorted(path for path in folder.rglob("*") if path.is_file())
-        contents = {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    def __init__(self, *folders: Path) -> None:
+        contents = {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for folder in folders
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
         whole = b"".join(b"%s %d\n%s" % (n.encode(), len(b), b) for n, b in contents.items())
         self.version = _digest(whole)
-        address = f"{FILES}/{self.version}".encode()
+        address = self.address("").rstrip("/").encode()
         self._pages, self._files = dict[str, bytes](), dict[str, tuple[str, bytes]]()
         for name, body in contents.items():
             if name.endswith(".html"):
                 self._pages[name] = body.replace(b"{files}", address)
             else:
                 self._files[name] = _type_of(name), body
+
+    def address(self, name: str) -> str:
+        """The path of the file *name*."""
+        return f"{FILES}/{self.version}/{name}"
 
     def page(self, request: web.Request, name: str) -> web.Response:
         """The page *name*, or 304 for a browser that has it."""
@@ -73,7 +90,7 @@ class Pages:
         """The route of the files that pages load; open, since they hold no data."""
         routes = Routes("pages")
 
-        @routes.get(f"{FILES}/{{version}}/{{name:.+}}", gated=False, quiet=True, text="*/*")
+        @routes.get(FILE, gated=False, quiet=True, text="*/*")
         async def page_file(_request: web.Request, *, path: FilePath) -> web.Response:
             """A script, style or picture of a page."""
             kind, body = self._files.get(path.name, ("", None))

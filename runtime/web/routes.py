@@ -96,6 +96,8 @@ class Options(TypedDict, total=False):
     """An empty or malformed body counts as ``{}``."""
     lines: Handler
     """Takes the request in place of the handler, and reads its body, where that is NDJSON."""
+    file: str
+    """The body is a file, sent as it is or as the part of that name of a form; see `uploads`."""
     headers: Mapping[str, str]
     """Names of response headers of this route with what they say."""
     before: Hook
@@ -194,6 +196,10 @@ class Routes:
     def put(self, path: str, **options: Unpack[Options]) -> Callable[[H], H]:
         """Answer PUT."""
         return self._add("PUT", path, options)
+
+    def patch(self, path: str, **options: Unpack[Options]) -> Callable[[H], H]:
+        """Answer PATCH."""
+        return self._add("PATCH", path, options)
 
     def delete(self, path: str, **options: Unpack[Options]) -> Callable[[H], H]:
         """Answer DELETE."""

@@ -44,23 +44,32 @@ def channel_at(series: Series, name: str, t: Numbers) -> Numbers:
     NaN where the readings around a moment are as far apart as a pause of the recording, or where
     it is NaN itself.
     """
-    values_at = np.full(len(t), np.nan)
+    apart = max(GAP_S, GAP_PERIODS * series.nominal_s)
+    return values_at(series.t, series[name], t, apart)
+
+
+def values_at(times: Numbers, values: Numbers, t: Numbers, apart_s: float) -> Numbers:
+    """Readings at moments *t*, linear between the known ones; *times* rise.
+
+    NaN where the readings around a moment are further apart than *apart_s*, or where it is NaN
+    itself.
+    """
+    found = np.full(len(t), np.nan)
     asked = t[~np.isnan(t)]
     if not len(asked):
-        return values_at
-    apart = max(GAP_S, GAP_PERIODS * series.nominal_s)
-    near = series.between(float(asked.min()) - apart, float(asked.max()) + apart)
-    values = series[name][near]
-    known = ~np.isnan(values)
-    times, values = series.t[near][known], values[known]
+        return found
+    bounds = [asked.min() - apart_s, asked.max() + apart_s]
+    near = slice(*np.searchsorted(times, bounds).tolist())
+    known = ~np.isnan(values[near])
+    times, values = times[near][known], values[near][known]
     if not len(times):
-        return values_at
+        return found
     after = np.minimum(np.searchsorted(times, asked), len(times) - 1)
     before = np.maximum(after - 1, 0)
     read = np.interp(asked, times, values, left=np.nan, right=np.nan)
-    bridged = (times[after] - times[before] > apart) & (times[after] != asked)
-    values_at[~np.isnan(t)] = np.where(bridged, np.nan, read)
-    return values_at
+    bridged = (times[after] - times[before] > apart_s) & (times[after] != asked)
+    found[~np.isnan(t)] = np.where(bridged, np.nan, read)
+    return found
 
 
 def axis_step_m(length_m: float) -> float:
@@ -152,6 +161,8 @@ class Circuit(NamedTuple):
     """From the begin of the approach to the exit."""
     windows: tuple[Span, ...]
     """From entry to exit."""
+    apexes: tuple[float, ...]
+    """Metres of lap progress, one for each corner."""
 
 
 def circuit(drive: Drive) -> Circuit:
@@ -164,6 +175,7 @@ def circuit(drive: Drive) -> Circuit:
         drive.sectors,
         timed_corners(drive),
         corner_windows(drive),
+        tuple(corner.apex.distance_m for corner in drive.corners) if drive.geometry else (),
     )
 
 

@@ -216,10 +216,14 @@ def sectors_of(laps: Laps, progress: Progress, track: Track | None) -> tuple[Spa
     """Three sectors: those of the circuit, else between the file's two splits, else thirds."""
     if track is None:
         return own_sectors(laps, progress)
-    length = progress.length_m
-    scale = length / track.length_m
+    return circuit_sectors(track, progress.length_m)
+
+
+def circuit_sectors(track: Track, length_m: float) -> tuple[Span, ...]:
+    """The three sectors of a circuit, thirds where it has none, on a lap of that length."""
+    scale = length_m / track.length_m
     own = tuple(Span(s.name, s.start_m * scale, s.end_m * scale) for s in track.sectors)
-    return own if len(own) == 3 else thirds(length)
+    return own if len(own) == 3 else thirds(length_m)
 
 
 def restrict_to_lap(drive: Drive, lap: int) -> Drive:

@@ -1,7 +1,7 @@
 """The circuit and the driven lines, ready to be drawn."""
 
 from bisect import bisect_left
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.session.geometry import Indices, Line
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.track.model import Corner, DangerZone, Marker, Spot
+from runtime.bridge.track.model import Corner, DangerZone, Marker, Spot, Track
 
 STEP_M: Final = 5.0
 MOST_POINTS: Final = 2000
@@ -25,6 +25,8 @@ GRADE_COLOURS: Final = {
     "F": "#e53935",
 }
 NO_GRADE: Final = "#9e9e9e"
+Basis: TypeAlias = Literal["track", "lap", "driven"]
+"""What an outline comes from: the track file, the session's laps, or all its positions so far."""
 
 
 class LapLine(NamedTuple):
@@ -64,10 +66,12 @@ class TrackMap(NamedTuple):
     danger_zones: tuple[DangerZone, ...]
     laps: tuple[LapLine, ...]
     """The complete laps with a fix, in time order."""
+    basis: Basis | None
+    """Of the centre line; None: there is none."""
     centre_lat: Numbers
     centre_lon: Numbers
     """The line of the track file, else the median of the laps in steps of 4 m; once around, the
-    start not repeated; empty where there is neither."""
+    start not repeated. Before the first lap the way so far, which need not close."""
     bounds: tuple[float, float, float, float] | None
     """South, west, north, east of all that is drawn; a west above the east lies over the date
     line."""
@@ -76,26 +80,48 @@ class TrackMap(NamedTuple):
 def track_map(drive: Drive) -> TrackMap:
     """The map of a drive; without positions, what the track file gives of it."""
     track = drive.track
-    line = _centre(drive)
     laps = tuple(one for lap in drive.counted if len((one := _driven(drive, lap)).lat))
-    lat, lon = (line.lat, line.lon) if line is not None else (np.zeros(0), np.zeros(0))
-    places = _Places(line, drive.length_m)
     try:
         corners = drive.corners
     except NoGeometry:
         corners = ()
-    lats = np.concatenate([lat, *(lap.lat for lap in laps)])
-    lons = np.concatenate([lon, *(lap.lon for lap in laps)])
+    line, basis = _centre(drive)
+    drawn = _draw(track, line, corners, drive.length_m)
+    if basis is None and drive.partial and laps:
+        way = laps[-1]
+        drawn = drawn._replace(centre_lat=way.lat, centre_lon=way.lon)
+        basis = "driven"
+    lats = np.concatenate([drawn.centre_lat, *(lap.lat for lap in laps)])
+    lons = np.concatenate([drawn.centre_lon, *(lap.lon for lap in laps)])
+    return drawn._replace(
+        track=drive.place or None, laps=laps, basis=basis, bounds=_bounds(lats, lons)
+    )
+
+
+def outline(track: Track) -> TrackMap:
+    """The map of a circuit on which nothing was driven yet."""
+    drawn = _draw(track, track.line, tuple(track.in_lap_order()), track.length_m)
+    basis: Basis | None = "track" if track.line is not None else None
+    return drawn._replace(basis=basis, bounds=_bounds(drawn.centre_lat, drawn.centre_lon))
+
+
+def _draw(
+    track: Track | None, line: Line | None, corners: tuple[Corner, ...], length_m: float
+) -> TrackMap:
+    """What a track file, and a line to place it on, give of a map."""
+    places = _Places(line, length_m)
+    lat, lon = (line.lat, line.lon) if line is not None else (np.zeros(0), np.zeros(0))
     return TrackMap(
-        track=drive.place or None,
-        length_m=drive.length_m,
+        track=track.name if track else None,
+        length_m=length_m,
         corners=tuple(MapCorner(c, *places.of(c.apex)) for c in corners),
         pins=tuple(MapPin(m, *places.of(m)) for m in (track.markers if track else ())),
         danger_zones=track.danger_zones if track else (),
-        laps=laps,
+        laps=(),
+        basis=None,
         centre_lat=lat,
         centre_lon=lon,
-        bounds=_bounds(lats, lons),
+        bounds=None,
     )
 
 
@@ -118,11 +144,11 @@ class _Places(NamedTuple):
         return (place.lat, place.lon) if known else self.at(place.distance_m)
 
 
-def _centre(drive: Drive) -> Line | None:
+def _centre(drive: Drive) -> tuple[Line | None, Basis | None]:
     """The line of the track file, else the driven one."""
     if drive.track is not None and drive.track.line is not None:
-        return drive.track.line
-    return drive.driven.line if drive.driven is not None else None
+        return drive.track.line, "track"
+    return (drive.driven.line, "lap") if drive.driven is not None else (None, None)
 
 
 def _driven(drive: Drive, lap: Segment) -> LapLine:

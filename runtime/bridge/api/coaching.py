@@ -42,12 +42,14 @@ from runtime.bridge.analysis.pedals import (
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.api.analysis import (
     CORNERS,
+    GUARD,
     ScorecardRecord,
     SessionNumbers,
     Subject,
     scorecard_record,
 )
 from runtime.bridge.api.drivers import driver_name
+from runtime.bridge.api.imports import ImportRequest, import_session
 from runtime.bridge.api.reviews import (
     Narrative,
     Review,
@@ -61,7 +63,6 @@ from runtime.bridge.api.reviews import (
     prepare,
     strip_moods,
 )
-from runtime.bridge.api.sessions import ImportRequest, import_session
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
     WRITE_ERRORS,
@@ -99,7 +100,7 @@ from runtime.bridge.formats.files import NotImportable
 from runtime.bridge.formats.options import UnparsableVbo
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
-from runtime.bridge.session.units import Quality, Tenths
+from runtime.bridge.session.units import Metres, Quality, Seconds, Tenths
 from runtime.bridge.storage.coaching import (
     NewEvent,
     TurnRow,
@@ -208,6 +209,24 @@ class PedagogyRecord(Values):
     evidence: str = Field(description="what was done, in numbers")
     tip: str
     lesson: LessonRecord
+    gain_s: Seconds | None = Field(description="s a lap that acting on it is worth")
+    start_m: Metres | None = Field(description="m of lap progress, as is the end")
+    end_m: Metres | None
+
+
+class FocusQuery(Wire):
+    """In which words."""
+
+    language: Language = Field("en", description="en, de, fr or es")
+    units: Units = Field("metric", description="metric or imperial")
+
+
+class FocusAnswer(Values):
+    """What to work on, the greatest gain first."""
+
+    session_id: str
+    track: str | None = Field(description="name of the circuit; null: not known")
+    focus: tuple[PedagogyRecord, ...] = Field(description="three at most")
 
 
 class FragmentsRecord(Values):
@@ -530,6 +549,23 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
         **blocks,
         latency_ms=_since(began),
     )
+
+
+@routes.get(
+    "/session/{sid}/focus",
+    errors=(NothingRecorded, *(error for error in GUARD if error is not NoRows)),
+)
+async def focus(request: web.Request, *, path: SessionPath, query: FocusQuery) -> FocusAnswer:
+    """Name the corners worth working on: what was done, what to do and the lesson; no model."""
+    service = request.app[SERVICE]
+    row = service.session(path.sid)
+    if not row.n_frames:
+        raise NothingRecorded(row.session_id)
+    words = words_of(query.language, query.units)
+    subject = Subject(service, row, Scope())
+    review = await look_back(subject, (row.driver or "").strip(), words)
+    place = (await subject.drive()).place
+    return FocusAnswer.of(session_id=row.session_id, track=place, focus=review.taught)
 
 
 @routes.get("/coach/concepts")

@@ -136,24 +136,25 @@ async def compare(
     """Compare two laps: time, speed and pedals every 5 m, and by corner and mini-sector."""
     service = request.app[SERVICE]
     row = service.session(path.sid)
-    wanted = [_reference(name, getattr(query, name)) for name in ("a", "b")]
+    wanted = [read_reference(name, getattr(query, name)) for name in ("a", "b")]
     where = await service.analytics.of(row, Scope(), circuit)
     a, b = [
-        await _chosen(service, row, name, getattr(query, name), ref, where)
+        await choose_lap(service, row, name, getattr(query, name), ref, where)
         for name, ref in zip("ab", wanted, strict=True)
     ]
     comparison = compare_sides(a.side, b.side, where)
     return _answer(path.sid, a, b, where, comparison)
 
 
-def _reference(name: str, text: str) -> Reference:
+def read_reference(name: str, text: str) -> Reference:
+    """The reference that a parameter called *name* holds. Raises `BadQuery`."""
     try:
         return reference(text)
     except ValueError as problem:
         raise BadQuery(f"{name}: {problem}", param=name) from problem
 
 
-async def _chosen(
+async def choose_lap(
     service: Service, row: SessionRow, name: str, text: str, ref: Reference, where: Circuit
 ) -> ChosenLap:
     """The lap of a reference. Raises `BadQuery` for one of another circuit."""
@@ -220,8 +221,8 @@ def _answer(
     }
     body = {
         "session_id": session_id,
-        "a": _lap(a),
-        "b": _lap(b),
+        "a": describe_lap(a),
+        "b": describe_lap(b),
         "track": where.track,
         "length_m": round(where.length_m, 2),
         "step_m": both.step_m,
@@ -239,7 +240,8 @@ def _answer(
     return json_bytes(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
-def _lap(lap: ChosenLap) -> dict[str, object]:
+def describe_lap(lap: ChosenLap) -> dict[str, object]:
+    """A lap as it is answered."""
     time_s = lap.side.time_s
     time = None if time_s is None else time_text(time_s)
     return ComparedLap.of(lap, lap.side, lap.row, time=time).model_dump()

@@ -14,9 +14,11 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.mapping import (
     NO_GRADE,
+    Basis,
     MapCorner,
     TrackMap,
     corner_colours,
+    outline,
     track_map,
 )
 from runtime.bridge.analysis.video import (
@@ -104,9 +106,12 @@ class MapAnswer(Analytic):
     lap_speeds: dict[str, list[float | None]] = Field(
         description="km/h at each of those points; null: not recorded"
     )
+    basis: Basis | None = Field(
+        description="what centerline is: the line of the track file, of the laps, or the way that "
+        "was driven so far, which need not close; null: there is none"
+    )
     centerline: list[Point] = Field(
-        description="reference line of the track file, else the fastest lap in steps of 5 m; the "
-        "start is not repeated at the end"
+        description="once around in steps of 4 m; the start is not repeated at the end"
     )
     bounds: list[Point] | None = Field(
         description="[south, west] and [north, east] of all lines; a west above the east lies "
@@ -162,10 +167,19 @@ class ClipsAnswer(Analytic):
 async def session_map(
     request: web.Request, *, path: SessionPath, query: LapQuery
 ) -> web.StreamResponse:
-    """Draw the circuit, its corners by grade, and the line of each lap."""
-    subject = subject_of(request, path, query)
+    """Draw the circuit, its corners by grade, and the line of each lap.
+
+    Before the first complete lap there is the circuit where it is known, else the way so far.
+    """
+    any_drive = WholeQuery(partial=True)
+    subject = subject_of(request, path, any_drive if query.lap is None else query)
+    if not subject.row.n_frames:
+        where = await subject.service.book.circuit(subject.row)
+        if where.track is not None:
+            head = {"session_id": subject.row.session_id, "derived": []}
+            return json_bytes(_json(head | _map(outline(where.track), {})))
     drawn = await subject.compute(track_map)
-    whole = subject_of(request, path, WholeQuery(partial=query.partial))
+    whole = subject_of(request, path, any_drive)
     colours = dict(await whole.compute(corner_colours, whole.references))
     body = await subject.head() | _map(drawn, colours)
     return json_bytes(await asyncio.to_thread(_json, body))
@@ -215,6 +229,7 @@ def _map(drawn: TrackMap, colours: dict[str, str]) -> dict[str, object]:
         "danger_zones": [asdict(zone) for zone in drawn.danger_zones],
         "lap_polylines": {str(line.lap): _points(line.lat, line.lon) for line in drawn.laps},
         "lap_speeds": {str(line.lap): np.round(line.speed_ms * KMH, 1) for line in drawn.laps},
+        "basis": drawn.basis,
         "centerline": _points(drawn.centre_lat, drawn.centre_lon),
         "bounds": None if drawn.bounds is None else _bounds(*drawn.bounds),
     }

@@ -11,6 +11,7 @@ import orjson
 from aiohttp import web
 from pydantic import Field, JsonValue
 
+from runtime.bridge.analysis.overlay import lap_axis
 from runtime.bridge.analysis.summary import Summary
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
@@ -28,7 +29,7 @@ from runtime.bridge.session.capabilities import coaching
 from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
 from runtime.bridge.session.units import Hertz, Metres, Seconds
-from runtime.bridge.storage.derived import build_track
+from runtime.bridge.storage.derived import Scope, build_track
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.file import track_text
@@ -186,7 +187,11 @@ class ResampleQuery(Wire):
     t_to: float | None = None
     step_m: float = Field(1.0, description="grid of the distance axis")
     max_age_s: float | None = Field(None, description="a previous sample older than this is null")
-    lap: int | None = Field(None, description="only this complete lap")
+    lap: int | None = Field(
+        None,
+        description="only this complete lap; the distance axis is then that of the lap, from 0 to "
+        "the length of the circuit",
+    )
 
 
 class ResampleRows(Wire):
@@ -200,7 +205,8 @@ class ResampleRows(Wire):
     t_to: float | None
     names: list[str]
     rows: list[dict[str, float | None]] = Field(
-        description="t, distance_m on the distance axis, and each name"
+        description="t, distance_m on the distance axis (since the start of the session, or of "
+        "the lap that is named), and each name"
     )
     missing: list[str]
     count: int
@@ -354,7 +360,7 @@ async def signals(
         row = service.session(path.sid)
         if query.lap is not None:
             wanted = _clipped(wanted, await service.book.summary(row), query.lap, row)
-        resampled = await _resampled(service, row, wanted)
+        resampled = await _resampled(service, row, wanted, query.lap)
     except resampling.TooManyRows as error:
         raise TooManyRows(resampling.MAX_ROWS) from error
     except resampling.BadResample as error:
@@ -390,7 +396,9 @@ def _clipped(
     return replace(wanted, t_from=t_from, t_to=max(t_from, t_to))
 
 
-async def _resampled(service: Service, row: SessionRow, wanted: resampling.Query) -> Resampled:
+async def _resampled(
+    service: Service, row: SessionRow, wanted: resampling.Query, lap: int | None
+) -> Resampled:
     store = service.db
     if not row.n_frames and not row.n_signals:
         raise NoRows("the session has no data", session_id=row.session_id)
@@ -404,13 +412,17 @@ async def _resampled(service: Service, row: SessionRow, wanted: resampling.Query
     tall = [name for name in asked if name not in WIDE_SIGNALS]
     frames = await store.read_frames(row.session_id)
     samples = await store.read_signals(row.session_id, tall) if tall else {}
-    summary = await service.book.summary(row) if wanted.axis == "distance" else None
-    if summary is not None:
+    axis = None
+    if wanted.axis == "distance" and lap is not None:
+        drive = await service.analytics.drive(row, Scope())
+        step_m = wanted.step_m if wanted.rate_hz > 0 else None
+        axis = await asyncio.to_thread(lap_axis, drive, lap, step_m)
+    elif wanted.axis == "distance" and (summary := await service.book.summary(row)) is not None:
         wanted = replace(wanted, track_length_m=summary.length_m)
     discrete = [
         name for name in wanted.names if resampling.is_discrete(name, known[name].semantics)
     ]
-    return await asyncio.to_thread(resample, frames, samples, wanted, discrete)
+    return await asyncio.to_thread(resample, frames, samples, wanted, discrete, axis)
 
 
 def _body(session_id: str, query: resampling.Query, resampled: Resampled) -> bytes:

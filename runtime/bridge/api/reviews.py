@@ -60,6 +60,11 @@ class Teaching(NamedTuple):
     """What was done, in numbers."""
     tip: str
     lesson: Lesson
+    gain_s: float | None
+    """Seconds a lap that acting on it is worth."""
+    start_m: float | None
+    """Metres from start/finish, as is the end."""
+    end_m: float | None
 
 
 class Review(NamedTuple):
@@ -117,6 +122,9 @@ async def look_back(subject: Subject, driver: str, words: Words) -> Review:
             words.sentence(problem),
             words.sentence(advice),
             lesson_of(service, advice.concept or story.concept),
+            advice.gain_s,
+            advice.place.start_m if advice.place else None,
+            advice.place.end_m if advice.place else None,
         )
         for problem, advice in zip(story.problems, story.advice, strict=True)
     )

@@ -1,12 +1,10 @@
-"""Sessions: begin, import, list, show, end."""
+"""Sessions: begin, list, show, correct, end, delete."""
 
-import asyncio
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, cast
 
 from aiohttp import web
-from pydantic import Field, StrictStr
+from pydantic import Field
 
 from runtime.bridge.analysis.summary import LapSummary, Summary
 from runtime.bridge.api.shapes import (
@@ -27,37 +25,12 @@ from runtime.bridge.api.shapes import (
     rounded,
 )
 from runtime.bridge.cues.model import USUAL_LEVEL
-from runtime.bridge.formats.channelmaps import (
-    KeptMapsUnreadable,
-    keep_map,
-    kept_mappings,
-    maps_file,
-)
-from runtime.bridge.formats.files import NotImportable, open_inside
-from runtime.bridge.formats.formats import (
-    MAX_BYTES,
-    SUFFIXES,
-    VBO_SUFFIXES,
-    read_recording,
-)
-from runtime.bridge.formats.naming import car_file_name, name_session
-from runtime.bridge.formats.options import (
-    BadChannelMap,
-    BusChoice,
-    BusNotFound,
-    FormatNotInstalled,
-    Options,
-    UnparsableVbo,
-    UnreadableRecording,
-)
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.channels import NONE
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
-from runtime.bridge.session.recording import ReadWarning, Recording
-from runtime.bridge.session.units import Decimals, Metres, Seconds
-from runtime.bridge.storage.errors import BadFrames, SessionExists, StoreDamaged, UnknownSession
-from runtime.bridge.storage.values import LapRow, SessionMeta, SessionRow, unix_ms
+from runtime.bridge.session.units import Metres, Seconds
+from runtime.bridge.storage.errors import SessionInUse, StoreDamaged, UnknownSession
+from runtime.bridge.storage.values import LapRow, SessionChange, SessionMeta, SessionRow, unix_ms
 from runtime.bridge.track.identity import Ground
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
@@ -198,6 +171,22 @@ class SessionDetail(Values):
     )
 
 
+class ChangeRequest(Wire):
+    """What a session shall say; a field that is absent stays, null or an empty text clears."""
+
+    driver: Short | None = None
+    car: Short | None = None
+    track: Short | None = Field(None, description="name or id")
+    note: Note | None = None
+
+
+class DeleteAnswer(Wire):
+    """The session is gone."""
+
+    deleted: Literal[True] = True
+    session_id: str
+
+
 class ResetRequest(Wire):
     """Which session's bursts to clear; absent: all."""
 
@@ -209,178 +198,6 @@ class ResetAnswer(Wire):
 
     cleared_bursts: int
     status: Literal["ok"] = "ok"
-
-
-class ImportRequest(Wire):
-    """A recorded file on this machine."""
-
-    vbo_path: StrictStr | None = Field(None, description="absolute path of a VBO file")
-    path: StrictStr | None = Field(
-        None,
-        description="absolute path of a file of any known format: VBO, RaceChrono CSV, candump "
-        "(.log), .asc, .blf, .trc, and with their extras .mf4, .xrk, .xrz",
-    )
-    session_id: NewSessionId | None = None
-    driver: Short | None = None
-    driver_level: DriverLevel | None = None
-    track: Short | None = Field(
-        None, description="absent: as the file says, else as its positions tell"
-    )
-    car: Short | None = Field(
-        None, description="of a CAN log also the id, or path in the data folder, of its car file"
-    )
-    dbc: Annotated[list[Short], Field(max_length=16)] | Short = Field(
-        [], description="of a CAN log: ids, or paths in the data folder; absent: as set up"
-    )
-    channel: Short | None = Field(
-        None, description="of a CAN log: the channel as the log names it; absent: all as one bus"
-    )
-    note: Note | None = None
-    coordinate_encoding: Literal["minutes", "degrees", "ddmm"] | None = None
-    time_encoding: Literal["hhmmss", "seconds"] | None = None
-    mapping: Annotated[dict[Short, Short | None], Field(max_length=128)] | None = Field(
-        None,
-        description="channels of the file by signal, as channel, channel:unit or none; the others "
-        "are found by their names; kept for files of the same logger; {}: forget what was kept; "
-        "absent: as kept",
-    )
-
-    def choices(self) -> dict[str, str] | None:
-        """The mapping as texts."""
-        if self.mapping is None:
-            return None
-        return {signal: channel or NONE for signal, channel in self.mapping.items()}
-
-
-class Warned(Values):
-    """Something that the reader noticed."""
-
-    code: str
-    detail: str
-    count: int = Field(validation_alias="times")
-
-
-class MappedChannel(Values):
-    """The channel of the file that a signal was taken from."""
-
-    channel: str | None = Field(description="as the file names it; null: none")
-    unit: str = Field(description="in which it was read; empty: in that of the signal")
-    assumed: bool = Field(description="whether the file states no unit")
-    why: Literal["name", "purpose", "given", "kept", "car", "none"] = Field(
-        description="its name, or what the logger says that it is for; given with this import, or "
-        "kept from one before; made by the car file; none: no channel is that signal"
-    )
-    others: tuple[str, ...] = Field(description="channels that might have been it, best first")
-    constant: tuple[str, ...] = Field(description="channels of that name that never change")
-
-
-class ImportPreview(Values):
-    """What an import would take."""
-
-    format: str = Field(description="in which the file was read")
-    logger: str = Field(description="the same for files of one format with the same channels")
-    n_frames: int
-    mapping: dict[str, MappedChannel] = Field(description="by signal")
-    channels: list[str] = Field(description="of the file, as a mapping may name them")
-    warnings: tuple[Warned, ...]
-    facts: dict[str, str] = Field(description="what was found out or guessed while reading")
-
-
-class ImportAnswer(Values):
-    """What was imported."""
-
-    session_id: str
-    n_frames: int
-    duration_s: Annotated[float, Decimals(2)]
-    distance_m: Metres
-    vbo_source: str
-    capabilities_count: int
-    track: Text
-    n_laps: int
-    best_lap_s: Seconds | None
-    coordinate_encoding: str | None
-    time_encoding: str | None
-    warnings: tuple[Warned, ...]
-    unmapped_columns: tuple[str, ...] = Field(validation_alias="unmapped")
-    n_signals: int
-    format: str = Field(description="in which the file was read")
-    facts: dict[str, str] = Field(description="what was found out or guessed while reading")
-    logger: str = Field(description="the same for files of one format with the same channels")
-    mapping: dict[str, MappedChannel] = Field(
-        description="by signal, the channel that it was taken from"
-    )
-
-
-_FILE_ERRORS: Final = (
-    NotImportable,
-    BadField,
-    UnparsableVbo,
-    UnreadableRecording,
-    FormatNotInstalled,
-    BusNotFound,
-    BadChannelMap,
-    KeptMapsUnreadable,
-)
-
-
-@routes.post("/session/import/preview", errors=_FILE_ERRORS)
-async def preview_import(request: web.Request, *, body: ImportRequest) -> ImportPreview:
-    """Show what an import of the file would take; nothing is stored or kept."""
-    recording, _ = await asyncio.to_thread(_read, request.app[SERVICE], body)
-    return ImportPreview.of(
-        recording,
-        format=recording.facts.get("format", "vbo"),
-        n_frames=len(recording.frames),
-        channels=recording.channels,
-        warnings=recording.doubts,
-        facts=dict(recording.facts),
-    )
-
-
-@routes.post(
-    "/session/import",
-    alone=True,
-    errors=(*WRITE_ERRORS, *_FILE_ERRORS, SessionExists, BadFrames),
-)
-async def import_session(request: web.Request, *, body: ImportRequest) -> ImportAnswer:
-    """Import a recorded file as a session, whole or not at all."""
-    service = request.app[SERVICE]
-    store = service.db
-    recording, name = await asyncio.to_thread(_read, service, body)
-    asked = SessionMeta(
-        driver=body.driver,
-        driver_level=body.driver_level or USUAL_LEVEL,
-        track=body.track,
-        car=body.car,
-        note=body.note,
-        source=name,
-    )
-    session_id, meta = name_session(recording, asked, body.session_id, service.library)
-    done = await store.import_recording(session_id, recording, meta)
-    unkept: list[ReadWarning] = []
-    if (given := body.choices()) is not None:
-        path = maps_file(service.settings.database)
-        unkept = await asyncio.to_thread(keep_map, path, recording.logger, given, name)
-    row = service.session(session_id)
-    summary = await service.book.summary(row)
-    facts = dict(recording.facts)
-    return ImportAnswer.of(
-        row,
-        recording,
-        track=(await service.book.circuit(row)).name,
-        duration_s=_duration_s(row, summary),
-        distance_m=_distance_m(row, summary) or 0.0,
-        vbo_source=name,
-        capabilities_count=done.capabilities_count,
-        n_laps=len(summary.laps) if summary else 0,
-        best_lap_s=summary.best_s if summary else None,
-        coordinate_encoding=facts.get("coordinate_encoding"),
-        time_encoding=facts.get("time_encoding"),
-        warnings=(*recording.doubts, *done.doubts, *unkept),
-        n_signals=done.n_signals,
-        format=facts.get("format", "vbo"),
-        facts=facts,
-    )
 
 
 @routes.post("/session/start", alone=True, errors=WRITE_ERRORS)
@@ -451,8 +268,63 @@ async def list_sessions(request: web.Request, *, query: SessionsQuery) -> Sessio
 @routes.get("/session/{sid}", errors=(UnknownSession, *READ_ERRORS))
 async def one_session(request: web.Request, *, path: SessionPath) -> SessionDetail:
     """Show a session with its laps and the coach's last notes."""
+    return await _detail(request.app[SERVICE], path.sid)
+
+
+@routes.patch("/session/{sid}", errors=(UnknownSession, BadField, *WRITE_ERRORS))
+async def change_session(
+    request: web.Request, *, path: SessionPath, body: ChangeRequest
+) -> SessionDetail:
+    """Correct what a session says of its driver, car, track and note; laps follow the track."""
     service = request.app[SERVICE]
-    row = service.session(path.sid)
+    change = cast(SessionChange, body.model_dump(exclude_unset=True))
+    if not change:
+        raise BadField("give driver, car, track or note")
+    await service.db.change_session(path.sid, change)
+    service.circuits.forget(path.sid)
+    return await _detail(service, path.sid)
+
+
+@routes.delete("/session/{sid}", errors=(UnknownSession, SessionInUse, *WRITE_ERRORS))
+async def delete_session(request: web.Request, *, path: SessionPath) -> DeleteAnswer:
+    """Delete a session with everything that was recorded and written about it.
+
+    Not the active one, nor one that is being replayed or filled by a bus.
+    """
+    service = request.app[SERVICE]
+    _check_unused(service, service.session(path.sid).session_id)
+    await service.db.delete_session(path.sid)
+    _forget(service, path.sid)
+    return DeleteAnswer(session_id=path.sid)
+
+
+def _check_unused(service: Service, session_id: str) -> None:
+    replay = service.replays.status() if service.replays is not None else None
+    if replay is not None and replay.source.session_id == session_id:
+        raise SessionInUse("the session is being replayed: stop that first", session_id=session_id)
+    connected = service.bus is not None and service.bus.connected
+    if connected and service.bus_session() == session_id:
+        raise SessionInUse("a bus fills the session: disconnect it first", session_id=session_id)
+
+
+def _forget(service: Service, session_id: str) -> None:
+    """Drop what is kept in memory of a session that was deleted."""
+    service.bursts.pop(session_id, None)
+    for keeper in (
+        service.cues,
+        service.circuits,
+        service.spectators,
+        service.inbox,
+        service.book,
+        service.analytics,
+    ):
+        keeper.forget(session_id)
+    if service.questions is not None:
+        service.questions.memory.forget(session_id)
+
+
+async def _detail(service: Service, session_id: str) -> SessionDetail:
+    row = service.session(session_id)
     posted = await service.db.laps(row.session_id)
     notes = await service.db.notes(row.session_id, NOTES)
     summary = await service.book.summary(row)
@@ -467,8 +339,8 @@ async def one_session(request: web.Request, *, path: SessionPath) -> SessionDeta
         laps=laps,
         derived=() if summary is None else summary.derived,
         notes=[NoteRecord.of(note) for note in notes],
-        duration_s=_duration_s(row, summary),
-        distance_m=_distance_m(row, summary),
+        duration_s=measure_duration_s(row, summary),
+        distance_m=measure_distance_m(row, summary),
         silent=(await service.circuits.look(row.session_id)).silent if not row.ended_at else None,
     )
 
@@ -519,7 +391,7 @@ def _derived(row: SessionRow, lap: LapSummary) -> SessionLap:
     )
 
 
-def _duration_s(row: SessionRow, summary: Summary | None) -> float:
+def measure_duration_s(row: SessionRow, summary: Summary | None) -> float:
     """Seconds between the first and the last frame; without any, of what else was recorded."""
     if summary is not None:
         return round(summary.full.duration_s, 3)
@@ -528,7 +400,7 @@ def _duration_s(row: SessionRow, summary: Summary | None) -> float:
     return round(row.t_end - row.t_start, 3)
 
 
-def _distance_m(row: SessionRow, summary: Summary | None) -> float | None:
+def measure_distance_m(row: SessionRow, summary: Summary | None) -> float | None:
     """Metres driven in the session, all laps together; None where nothing tells."""
     return summary.full.distance_m if summary and summary.full.distance_m else row.distance_m
 
@@ -545,40 +417,4 @@ async def _look(service: Service, row: SessionRow, *, tell: bool) -> None:
         said += f", the best in {time_text(best)}"
     await service.inbox.post(
         "session-saved", row.driver or "", "Session saved", said, row.session_id, lap_count=laps
-    )
-
-
-def _read(service: Service, body: ImportRequest) -> tuple[Recording, str]:
-    """Open and read the file; blocks."""
-    if (body.vbo_path is None) == (body.path is None):
-        raise BadField("give vbo_path, or path", param="vbo_path")
-    given = body.vbo_path if body.vbo_path is not None else body.path or ""
-    suffixes = VBO_SUFFIXES if body.vbo_path is not None else SUFFIXES
-    roots = service.settings.import_roots or None
-    name = Path(given).name
-    with open_inside(given, roots, suffixes=suffixes, max_bytes=MAX_BYTES) as stream:
-        options = Options(
-            body.coordinate_encoding,
-            body.time_encoding,
-            _bus(service, body),
-            body.choices(),
-            kept_mappings(maps_file(service.settings.database)),
-        )
-        recording = read_recording(stream, name, options)
-    return recording, name
-
-
-def _bus(service: Service, body: ImportRequest) -> BusChoice:
-    """What a CAN log is decoded with: as asked, else as the bridge is set up."""
-    settings = service.settings
-    asked = [body.dbc] if isinstance(body.dbc, str) and body.dbc else list(body.dbc)
-    car = car_file_name(settings.cars_dir, body.car)
-    usual_car = None if settings.can_no_car_config else settings.can_car_config
-    return BusChoice(
-        settings.data_dir,
-        tuple(asked or settings.can_dbc),
-        car if car is not None else usual_car,
-        body.channel or None,
-        dbc_anywhere=not asked,
-        car_anywhere=car is None,
     )

@@ -27,7 +27,7 @@ from runtime.web.wire import Wire
 READ_ERRORS: Final = (NoDatabase, StoreBusy, StoreFailed, StoreDamaged)
 WRITE_ERRORS: Final = (*READ_ERRORS, StoreFull)
 _DIGITS: Final = 18
-RESERVED: Final = ("start", "import", "reset", "replay")
+RESERVED: Final = ("start", "import", "upload", "reset", "replay")
 """Fixed paths below /session."""
 _SESSION_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}")
 _FLAGS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}

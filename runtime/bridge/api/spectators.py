@@ -1,16 +1,19 @@
 """Lets others watch a session: tokens for them, and the listener that takes nothing else."""
 
+import asyncio
+import io
 import logging
-import secrets
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import quote
 
+import segno
 from aiohttp import web
 from pydantic import Field, StrictInt
+from yarl import URL
 
+from runtime.bridge.api.pages import PAGES as FILES
 from runtime.bridge.api.shapes import WRITE_ERRORS, SessionId, SessionPath, Values
 from runtime.bridge.errors import BIND_CODES, render
 from runtime.bridge.live.spectators import GRANT, TTL_S, Grant, TooManyTokens
@@ -20,15 +23,19 @@ from runtime.web.guard import Limits
 from runtime.web.hosts import HostPolicy
 from runtime.web.lifecycle import LIFECYCLE, Lifecycle
 from runtime.web.middleware import Door, install
+from runtime.web.pages import FILE
 from runtime.web.routes import Reply, Route, Routes, mount
 from runtime.web.serve import Running, bind, serving
 from runtime.web.wire import Wire
 
 PAGE: Final = "/spectator/{sid}"
+CODE: Final = "/spectator/{sid}/code.svg"
+MANIFEST: Final = "/spectator/{sid}/app.webmanifest"
 PAGES: Final = ("/spectator/*",)
 """Links on other sites may open these."""
 FORWARDED: Final = ("X-Forwarded-For", "Forwarded")
 WATCHED: Final = (
+    "/stream",
     "/cues/stream",
     "/telemetry/stream",
     "/session/{sid}",
@@ -36,15 +43,14 @@ WATCHED: Final = (
     "/session/{sid}/map",
     "/session/{sid}/sync",
     PAGE,
+    CODE,
+    MANIFEST,
+    FILE,
 )
 """What a spectator may see, by path pattern."""
 LIMITS: Final = Limits(connections=128, per_peer=48)
 """Apart from those of the main listener; behind a proxy all spectators have one address."""
 CAREFUL: Final = {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
-_HTML: Final = {
-    name: (Path(__file__).parents[1] / "pages" / f"{name}.html").read_text("utf-8")
-    for name in ("spectator", "refused")
-}
 log = logging.getLogger(__name__)
 routes = Routes("spectator")
 
@@ -85,6 +91,7 @@ class TokenAnswer(Values):
     expires_at: int = Field(description="Unix seconds")
     ttl_s: int
     url: str = Field(description="path and query of a spectator's page")
+    address: str = Field(description="the same with scheme, host and port, for other devices")
 
 
 class TokenPath(Wire):
@@ -103,8 +110,9 @@ class RevokeAnswer(Wire):
 async def issue_token(request: web.Request, *, body: TokenRequest) -> Reply[TokenAnswer]:
     """Make a token with which others can watch a session, for a while."""
     made = await request.app[SERVICE].spectators.issue(body.session_id, body.ttl_s)
-    url = f"/spectator/{quote(made.session_id, safe='')}?token={made.token}"
-    return Reply(TokenAnswer.of(made, url=url), headers=CAREFUL)
+    address = _address(request, made.session_id, made.token)
+    made_url = address.raw_path_qs
+    return Reply(TokenAnswer.of(made, url=made_url, address=str(address)), headers=CAREFUL)
 
 
 @routes.delete("/spectator/token/{token}", secret_path=True, errors=WRITE_ERRORS)
@@ -120,7 +128,34 @@ async def watch(
     path: SessionPath,  # noqa: ARG001 - judged with the token
 ) -> web.StreamResponse:
     """A page that shows the session live, for the token in its address."""
-    return _page("spectator") if GRANT in request else _refused(request, PAGE)
+    return _page(request, "spectator") if GRANT in request else _refused(request, PAGE)
+
+
+@routes.get(CODE, text="image/svg+xml", errors=(BadToken, TokenScope))
+async def code(request: web.Request, *, path: SessionPath) -> web.StreamResponse:
+    """The address of the page as a QR code, for the camera of another phone."""
+    if GRANT not in request:
+        raise BadToken
+    address = _address(request, path.sid, _offered(request) or "")
+    svg = await asyncio.to_thread(_draw_code, str(address))
+    return web.Response(body=svg, content_type="image/svg+xml", headers=CAREFUL)
+
+
+@routes.get(MANIFEST, text="application/manifest+json", errors=(BadToken, TokenScope))
+async def manifest(request: web.Request, *, path: SessionPath) -> web.StreamResponse:
+    """What a phone needs to keep the page on its home screen."""
+    if GRANT not in request:
+        raise BadToken
+    address = _address(request, path.sid, _offered(request) or "")
+    about = {
+        "name": f"Paddock: {path.sid}",
+        "short_name": "Paddock",
+        "start_url": address.raw_path_qs,
+        "scope": "/spectator/",
+        "display": "standalone",
+        "icons": [{"src": FILES.address("icon.svg"), "sizes": "any", "type": "image/svg+xml"}],
+    }
+    return web.json_response(about, content_type="application/manifest+json", headers=CAREFUL)
 
 
 def make_spectator_app(service: Service, groups: Iterable[Routes], host: str) -> web.Application:
@@ -164,10 +199,12 @@ async def spectating(
         async with serving(app, listener, limits=LIMITS) as running:
             follower = _Follower(app[LIFECYCLE])
             main.streams.add(follower)
+            service.spectators.port = running.port
             log.info("spectator listener on port %d", running.port)
             try:
                 yield running
             finally:
+                service.spectators.port = None
                 main.streams.discard(follower)
 
 
@@ -185,7 +222,9 @@ class _Follower:
 
 
 def _admit(request: web.Request, route: Route | None) -> web.StreamResponse | None:
-    """Ask for a token, and see that it is for what is asked for."""
+    """Ask for a token, and see that it is for what is asked for; files of pages hold no data."""
+    if route is not None and route.path == FILE:
+        return None
     if (grant := _granted(request)) is None:
         return _refused(request, route.path if route else None)
     if route is None or route.method != "GET" or route.path not in WATCHED:
@@ -222,27 +261,35 @@ def _refused(request: web.Request, path: str | None) -> web.StreamResponse:
     """A page that says so, to who asked for one; to programs `BadToken` is raised."""
     if path != PAGE or "text/html" not in request.headers.get("Accept", ""):
         raise BadToken
-    return _page("refused", BadToken.status)
+    return _page(request, "refused", BadToken.status)
 
 
-def _page(name: str, status: int = 200) -> web.Response:
-    """A page of ours, in which nothing runs and nothing is loaded but what is written in it."""
-    nonce = secrets.token_urlsafe(16)
-    policy = (
-        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
-        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
+def _page(request: web.Request, name: str, status: int = 200) -> web.Response:
+    """A page of ours; its address may hold the token, so nobody keeps it."""
+    response = FILES.page(request, f"{name}.html")
+    response.headers.update(CAREFUL)
+    if status != web.HTTPOk.status_code:
+        response.set_status(status)
+    return response
+
+
+def _address(request: web.Request, sid: str, token: str) -> URL:
+    """Where others open the page: on the spectators' listener, where there is one."""
+    page = request.url.with_path(f"/spectator/{quote(sid, safe='')}", encoded=True)
+    own = request.app[SERVICE].spectators.port
+    wire = request.get_extra_info("sockname")
+    if own is not None and wire is not None and wire[1] != own:
+        page = page.with_port(own)
+    return page.with_query(token=token)
+
+
+def _draw_code(text: str) -> bytes:
+    """A QR code as SVG, with the quiet zone around it; black on white in dark rooms too."""
+    picture = io.BytesIO()
+    segno.make(text, micro=False).save(
+        picture, kind="svg", xmldecl=False, omitsize=True, light="#fff"
     )
-    return web.Response(
-        status=status,
-        text=_HTML[name].replace("{nonce}", nonce),
-        content_type="text/html",
-        headers={
-            **CAREFUL,
-            "Content-Security-Policy": policy,
-            "X-Content-Type-Options": "nosniff",
-        },
-    )
+    return picture.getvalue()
 
 
 def _has_bearer(request: web.Request) -> bool:

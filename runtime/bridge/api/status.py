@@ -12,11 +12,13 @@ from pydantic import Field
 from runtime.bridge.api.shapes import READ_ERRORS, Moment, Values, capped, iso
 from runtime.bridge.can.devices import Kind, usb_devices
 from runtime.bridge.can.reader import NO_READER, State
+from runtime.bridge.exposition import families
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.stats import quantile
 from runtime.bridge.session.units import Decimals, Seconds, Share, Tenths
 from runtime.bridge.storage.coaching import ModelCall, model_calls
 from runtime.bridge.storage.values import Backend, unix_ms
+from runtime.web.metrics import CONTENT_TYPE, render
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
@@ -274,6 +276,13 @@ async def health(request: web.Request) -> Health:
         db=_db(service),
         uptime_s=round(time.monotonic() - service.started, 1),
     )
+
+
+@core.get("/metrics", gated=False, text="text/plain")
+async def metrics(request: web.Request) -> web.Response:
+    """What the bridge counts, as text for Prometheus."""
+    text = render(families(request.app[SERVICE]))
+    return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
 
 
 def _db(service: Service) -> DbHealth:

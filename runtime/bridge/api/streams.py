@@ -3,29 +3,34 @@
 import asyncio
 import re
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from functools import partial
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr
+from pydantic import AfterValidator, ConfigDict, Field, RootModel, StrictBool, StrictInt, StrictStr
 
 from runtime.bridge.api.shapes import READ_ERRORS, Flag, Short, Values, session_id
+from runtime.bridge.api.spectators import TokenScope
 from runtime.bridge.live.hub import (
     ACTIVE,
     EVERYTHING,
     KEEPALIVE,
+    LIVE_SESSION,
+    Event,
     Hub,
+    Kind,
     Subscription,
     TooManyListeners,
     hello,
 )
-from runtime.bridge.live.replay import ReplayRunning, Replays, ReplayUnavailable
+from runtime.bridge.live.replay import NoReplay, ReplayRunning, Replays, ReplayUnavailable
 from runtime.bridge.live.spectators import GRANT, MOST_VIEWS
 from runtime.bridge.service import SERVICE
 from runtime.bridge.session.units import Seconds
 from runtime.bridge.storage.errors import NoRows, UnknownSession
+from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream
 from runtime.web.wire import Wire, absent
@@ -40,6 +45,8 @@ BEAT_S: Final = 15.0
 NOTIFICATIONS_BEAT_S: Final = 30.0
 CUT_S: Final = 0.5
 """Seconds that the end of a spectator's stream may take to reach its reader."""
+TOPICS: Final[tuple[Kind, ...]] = ("cues", "telemetry", "timing", "notifications")
+_FIELDS: Final = re.compile(r"[A-Za-z0-9_]{1,64}(,[A-Za-z0-9_]{1,64}){0,99}")
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 REPLAY_ERRORS: Final = (*READ_ERRORS, ReplayRunning, UnknownSession, NoRows, ReplayUnavailable)
 routes = Routes("live")
@@ -65,11 +72,45 @@ class CuesQuery(Wire):
     named: Flag = Field(False, description="whether cues come as event: cue, not as messages")
 
 
+def _fields(text: str) -> str:
+    """Names of fields, separated by commas. Raises ValueError."""
+    if not _FIELDS.fullmatch(text):
+        raise ValueError("names of fields are needed, separated by commas")
+    return text
+
+
+def _kinds(text: str) -> str:
+    """Words of `TOPICS`, separated by commas. Raises ValueError."""
+    wrong = [word for word in text.split(",") if word not in TOPICS]
+    if wrong:
+        raise ValueError(f"words of {', '.join(TOPICS)} are needed, separated by commas")
+    return text
+
+
+Signals = Annotated[
+    StrictStr,
+    AfterValidator(_fields),
+    Field(description="fields of a frame, separated by commas; absent: all"),
+]
+
+
 class TelemetryQuery(Wire):
-    """Whose frames, and how many of them."""
+    """Whose frames, how many of them, and what of each."""
 
     session_id: Topic
     hz: float | None = Field(None, gt=0, description="frames a second at most")
+    signals: Signals | None = None
+
+
+class StreamQuery(TelemetryQuery):
+    """What to follow of which session."""
+
+    topics: Annotated[
+        StrictStr,
+        AfterValidator(_kinds),
+        Field(description="of cues, telemetry, timing, notifications, separated by commas"),
+    ] = "telemetry,cues,timing"
+    driver: Short = Field(EVERYTHING, description="whose notifications; * for all")
 
 
 class NotificationsQuery(Wire):
@@ -124,8 +165,54 @@ class TelemetryEvent(Wire):
     session_id: str
     frame_idx: int | None
     source: Literal["can", "replay", "ingest"]
+    lap: int | None = Field(
+        description="the lap that is driven, 1, 2, …; null before start/finish was crossed"
+    )
+    lap_distance_m: float | None = Field(description="m from start/finish")
+    lap_time_s: float | None = Field(description="s since start/finish")
+    delta_s: float | None = Field(
+        description="s compared with the best lap of the session, else the best of its driver on "
+        "the circuit, at the same place; positive is slower"
+    )
+    predicted_s: float | None = Field(description="s: the lap time, if the rest goes as in that")
     replay_id: str | None = absent("of a replayed frame")
     dropped: int | None = absent("frames before this one that were dropped")
+
+
+class SectorEvent(Values):
+    """A sector that was driven to its end."""
+
+    session_id: str
+    lap_number: int
+    sector: int = Field(description="1, 2 or 3")
+    time_s: float
+    delta_s: float | None = Field(description="compared with the reference lap")
+    rating: Literal["best", "own", "slower"] = Field(
+        description="best: no faster one is known; own: no slower than in the reference lap"
+    )
+    dropped: int | None = absent("laps and sectors before this one that were dropped")
+
+
+class LapSectorRecord(Values):
+    """A sector of a complete lap."""
+
+    sector: int
+    time_s: float | None
+    is_best: bool = Field(description="whether it is the fastest of the session")
+
+
+class LapEvent(Values):
+    """A complete lap, told a second after its end: its time is the one that the session keeps."""
+
+    session_id: str
+    lap_number: int
+    lap_time_s: float
+    delta_s: float | None = Field(description="compared with the reference lap before it")
+    is_best: bool = Field(description="whether it is the fastest of the session")
+    best_lap_s: float = Field(description="of the session")
+    sectors: tuple[LapSectorRecord, ...]
+    mean5_s: float | None = Field(description="mean of the last five laps; null of fewer")
+    dropped: int | None = absent("laps and sectors before this one that were dropped")
 
 
 class NotificationEvent(Wire):
@@ -143,6 +230,12 @@ class NotificationEvent(Wire):
     dropped: int | None = absent("notifications before this one that were dropped")
 
 
+class StreamEvent(
+    RootModel[LapEvent | SectorEvent | CueEvent | NotificationEvent | TelemetryEvent]
+):
+    """What an event of `/stream` holds, by its name."""
+
+
 class ReplayRequest(Wire):
     """What to replay and how."""
 
@@ -151,6 +244,21 @@ class ReplayRequest(Wire):
         1.0, description="1: as it was recorded"
     )
     loop: StrictBool = Field(False, description="begin again after the last frame")
+
+
+class ReplayPause(Wire):
+    """Whether to hold the replay or to let it go on."""
+
+    paused: StrictBool = True
+
+
+class ReplaySeek(Wire):
+    """Where to go on: one of both."""
+
+    t_s: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="seconds of a pass at speed 1, up to duration_s of the status"
+    )
+    frame_idx: Annotated[StrictInt, Field(ge=0)] | None = None
 
 
 class ReplayStarted(Values):
@@ -178,11 +286,49 @@ class ReplayStatus(Values):
     source_session_id: str | None = absent()
     speed: float | None = absent()
     loop: bool | None = absent()
+    paused: bool | None = absent()
+    t_s: Seconds | None = absent("where in a pass the last frame lies, at speed 1")
+    duration_s: Seconds | None = absent("of a pass at speed 1, its long pauses shortened")
     frame_idx: int | None = absent("of the last frame that went out, -1 before the first")
     total_frames: int | None = absent()
     elapsed_s: Seconds | None = absent()
     est_remaining_s: Seconds | None = absent("of this pass")
     frames_emitted: int | None = absent("over all passes")
+
+
+@routes.get(
+    "/stream",
+    stream=StreamEvent,
+    errors=(TooManyListeners,),
+)
+async def stream(request: web.Request, *, query: StreamQuery) -> web.StreamResponse:
+    """Follow frames, cues, laps and notifications on one connection.
+
+    Every event has a name: `hello` first, then `telemetry`, `cue`, `lap`, `sector`,
+    `notification`, and `state`, `loop` and `end` for what happens to bus, replay and coach. A
+    client that comes back gets the cues, laps and sectors that it missed. `known` of `hello` says
+    whether there is such a session.
+    """
+    kinds = tuple(kind for kind in TOPICS if kind in query.topics.split(","))
+    inbox = request.app[SERVICE].inbox
+    topics: dict[Kind, Sequence[str]] = dict.fromkeys(kinds, (query.session_id,))
+    backlog: list[Event] = []
+    if "notifications" in topics:
+        if GRANT in request:
+            raise TokenScope
+        topics["notifications"], backlog = inbox.waiting(query.driver)
+    subscription = _hub(request).subscribe(
+        topics,
+        hz=query.hz,
+        signals=_signals(query),
+        since_id=_last_id(request),
+        plain=("notifications",),
+        backlog=backlog,
+    )
+    about = {"topics": kinds, **await _about(request, query.session_id)}
+    return await _follow(
+        request, subscription, about, name="stream", beat_s=BEAT_S, on_sent=inbox.delivered
+    )
 
 
 @routes.get("/cues/stream", stream=CueEvent, errors=(TooManyListeners,))
@@ -192,35 +338,63 @@ async def cues(request: web.Request, *, query: CuesQuery) -> web.StreamResponse:
     While the coach cannot tell one corner from another, `silent` of the events `hello` and `state`
     says why; it is null as soon as it can.
     """
-    hub = _hub(request)
-    last, topics = _last_id(request), [query.session_id]
-    subscription = hub.subscribe("cues", topics, named=query.named, since_id=last)
-    service = request.app[SERVICE]
-    heard = service.active_session() if query.session_id == ACTIVE else query.session_id
-    silent = (await service.circuits.look(heard)).silent if heard not in ("", EVERYTHING) else None
-    about: dict[str, object] = {"session_id": query.session_id, "silent": silent}
-    return await _follow(request, subscription, about, beat_s=BEAT_S)
+    subscription = _hub(request).subscribe(
+        {"cues": [query.session_id]},
+        since_id=_last_id(request),
+        plain=() if query.named else ("cues",),
+    )
+    about = await _about(request, query.session_id)
+    return await _follow(request, subscription, about, name="cues", beat_s=BEAT_S)
 
 
 @routes.get("/telemetry/stream", stream=TelemetryEvent, errors=(TooManyListeners,))
 async def telemetry(request: web.Request, *, query: TelemetryQuery) -> web.StreamResponse:
     """Follow the frames of a session while they come in or are replayed."""
-    subscription = _hub(request).subscribe("telemetry", [query.session_id], hz=query.hz)
-    return await _follow(request, subscription, {"session_id": query.session_id}, beat_s=BEAT_S)
+    subscription = _hub(request).subscribe(
+        {"telemetry": [query.session_id]}, hz=query.hz, signals=_signals(query)
+    )
+    about = {"session_id": query.session_id, "known": _is_known(request, query.session_id)}
+    return await _follow(request, subscription, about, name="telemetry", beat_s=BEAT_S)
 
 
 @routes.get("/notifications", stream=NotificationEvent, errors=(TooManyListeners,))
 async def notifications(request: web.Request, *, query: NotificationsQuery) -> web.StreamResponse:
     """Follow the notifications of a driver; those that nobody has got yet come first."""
     inbox = request.app[SERVICE].inbox
-    subscription = inbox.listen(query.driver, _last_id(request))
     return await _follow(
         request,
-        subscription,
+        inbox.listen(query.driver, _last_id(request)),
         {"driver": query.driver},
+        name="notifications",
         beat_s=NOTIFICATIONS_BEAT_S,
         on_sent=inbox.delivered,
     )
+
+
+def _signals(query: TelemetryQuery) -> frozenset[str] | None:
+    return None if query.signals is None else frozenset(query.signals.split(","))
+
+
+async def _about(request: web.Request, session_id: str) -> dict[str, object]:
+    """What the greeting of a stream says of its session."""
+    service = request.app[SERVICE]
+    heard = service.active_session() if session_id == ACTIVE else session_id
+    silent = (await service.circuits.look(heard)).silent if heard not in ("", EVERYTHING) else None
+    return {
+        "session_id": session_id,
+        "silent": silent,
+        "known": _is_known(request, session_id),
+    }
+
+
+def _is_known(request: web.Request, session_id: str) -> bool:
+    """Whether there is such a session; topics of more than one are known."""
+    service = request.app[SERVICE]
+    if session_id in (EVERYTHING, LIVE_SESSION):
+        return True
+    if session_id == ACTIVE and service.active_session():
+        return True
+    return service.store is not None and service.store.session(session_id) is not None
 
 
 @replay_routes.post("/session/replay/start", errors=REPLAY_ERRORS)
@@ -234,6 +408,22 @@ async def start_replay(request: web.Request, *, body: ReplayRequest) -> ReplaySt
 async def stop_replay(request: web.Request) -> ReplayStopped:
     """End the replay; answers once its last frame is out."""
     return ReplayStopped.of(await _replays(request).stop())
+
+
+@replay_routes.post("/session/replay/pause", errors=(NoReplay, ReplayUnavailable))
+async def pause_replay(request: web.Request, *, body: ReplayPause) -> ReplayStatus:
+    """Hold the replay, or let it go on; the bus stays put aside meanwhile."""
+    now = await _replays(request).pause(paused=body.paused)
+    return ReplayStatus.of(now, running=True)
+
+
+@replay_routes.post("/session/replay/seek", errors=(NoReplay, ReplayUnavailable))
+async def seek_replay(request: web.Request, *, body: ReplaySeek) -> ReplayStatus:
+    """Go on from another place; a replay that is paused shows the frame there."""
+    if (body.t_s is None) == (body.frame_idx is None):
+        raise BadField("t_s, frame_idx: one of both is needed", param="t_s")
+    now = await _replays(request).seek(t_s=body.t_s, frame_idx=body.frame_idx or 0)
+    return ReplayStatus.of(now, running=True)
 
 
 @replay_routes.get("/session/replay/status", errors=(ReplayUnavailable,))
@@ -255,8 +445,9 @@ async def _follow(
     subscription: Subscription,
     about: dict[str, object],
     *,
+    name: str,
     beat_s: float,
-    on_sent: Callable[[int], None] = lambda _: None,
+    on_sent: Callable[[Kind, int], None] = lambda _, __: None,
 ) -> web.StreamResponse:
     """Send what *subscription* brings until the reader or the server ends it."""
     stream = EventStream(
@@ -280,10 +471,11 @@ async def _follow(
             try:
                 with viewing:
                     first = {**about, "heartbeat_s": beat_s}
-                    await stream.send(hello(subscription.kind, first, subscription.position))
+                    await stream.send(hello(name, first, subscription.position))
                     async for event in subscription:
                         await stream.send(event)
-                        on_sent(subscription.taken)
+                        if subscription.taken is not None:
+                            on_sent(*subscription.taken)
             except asyncio.CancelledError:
                 # Nobody who is behind holds up the end of a stream that the server ends.
                 if request.transport is not None and request.protocol.writing_paused:

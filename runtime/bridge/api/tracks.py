@@ -5,14 +5,17 @@ import math
 from datetime import datetime
 from typing import Annotated, Literal
 
+import numpy as np
 from aiohttp import web
 from pydantic import Field
 
+from runtime.bridge.analysis.drive import circuit_sectors
+from runtime.bridge.analysis.mapping import outline
 from runtime.bridge.api.shapes import Values, capped
 from runtime.bridge.can.cars import CarRecord, NoCarsDir, load_cars
 from runtime.bridge.errors import NoReferenceLine, NoTrack
 from runtime.bridge.service import SERVICE
-from runtime.bridge.session.units import Metres2
+from runtime.bridge.session.units import Degrees, Metres2
 from runtime.bridge.track.library import is_safe_id
 from runtime.bridge.track.model import Track, WeatherPhase, elevation, filter_markers, phase_at
 from runtime.web.errors import BadQuery
@@ -105,7 +108,7 @@ class Weather(Values):
     track: str
 
 
-class ElevationPath(Wire):
+class TrackPath(Wire):
     """The id of a track file."""
 
     id: str
@@ -137,6 +140,62 @@ class ElevationAnswer(Values):
     min_elevation_m: Metres2 | None = Field(validation_alias="lowest")
     max_elevation_m: Metres2 | None = Field(validation_alias="highest")
     samples: list[ElevationSample]
+
+
+class TrackEntry(Values):
+    """A circuit."""
+
+    id: str
+    name: str
+    length_m: Metres2 = Field(description="of a lap")
+
+
+class TrackList(Wire):
+    """The circuits that are known, by id."""
+
+    tracks: list[TrackEntry]
+
+
+class GateRecord(Values):
+    """A line across the track."""
+
+    lat: Degrees
+    lon: Degrees
+    heading: Metres2 = Field(description="degrees of travel through it, 0 north, clockwise")
+    half_width_m: Metres2
+
+
+class SectorRecord(Values):
+    """A part of the lap, in metres from start/finish."""
+
+    name: str
+    start_m: Metres2
+    end_m: Metres2
+
+
+class CornerRecord(Values):
+    """A corner; its places are metres from start/finish, its position that of the apex."""
+
+    name: str
+    number: int
+    direction: Literal["left", "right"]
+    severity: int = Field(description="1, a hairpin, to 6, barely a bend")
+    entry_m: Metres2
+    apex_m: Metres2
+    exit_m: Metres2 = Field(description="below entry_m: over start/finish")
+    lat: Degrees | None
+    lon: Degrees | None
+
+
+class TrackAnswer(TrackEntry):
+    """The geometry of a circuit; points are [latitude, longitude] in degrees WGS-84."""
+
+    outline: list[Annotated[list[float], Field(min_length=2, max_length=2)]] = Field(
+        description="reference line, once around from start/finish; empty: the file has none"
+    )
+    gate: GateRecord = Field(description="start/finish", validation_alias="start")
+    sectors: list[SectorRecord] = Field(description="three; thirds where the file has none")
+    corners: list[CornerRecord] = Field(description="in lap order")
 
 
 class CarList(Wire):
@@ -189,12 +248,10 @@ def phase_of(hour: int | None, track: Track | None) -> tuple[int, WeatherPhase]:
 
 @routes.get("/track/{id}/elevation", errors=(NoTrack, NoReferenceLine))
 async def track_elevation(
-    request: web.Request, *, path: ElevationPath, query: ElevationQuery
+    request: web.Request, *, path: TrackPath, query: ElevationQuery
 ) -> ElevationAnswer:
     """Sample the heights along a circuit's centreline."""
-    track = request.app[SERVICE].library.by_id(path.id) if is_safe_id(path.id) else None
-    if track is None:
-        raise NoTrack(path.id[:128])
+    track = _track(request, path)
     if track.line is None:
         raise NoReferenceLine(track.id)
     step = query.step_m
@@ -214,6 +271,47 @@ async def track_elevation(
         step_m=step,
         samples=[ElevationSample(distance_m=at, elevation_m=height) for at, height in samples],
     )
+
+
+@routes.get("/tracks")
+async def tracks(request: web.Request) -> TrackList:
+    """List the circuits that are known here."""
+    known = request.app[SERVICE].library.tracks
+    return TrackList(tracks=[TrackEntry.of(known[id_]) for id_ in sorted(known)])
+
+
+@routes.get("/track/{id}", errors=(NoTrack,))
+async def track(request: web.Request, *, path: TrackPath) -> TrackAnswer:
+    """Draw a circuit: its line, start/finish, sectors and corners."""
+    found = _track(request, path)
+    drawn = outline(found)
+    points = np.column_stack([drawn.centre_lat, drawn.centre_lon]).round(7)
+    spans = circuit_sectors(found, found.length_m)
+    corners = [
+        CornerRecord.of(
+            one,
+            one.corner,
+            entry_m=one.corner.entry.distance_m,
+            apex_m=one.corner.apex.distance_m,
+            exit_m=one.corner.exit.distance_m,
+        )
+        for one in drawn.corners
+    ]
+    return TrackAnswer.of(
+        found,
+        outline=points.tolist(),
+        start=GateRecord.of(found.start),
+        sectors=[SectorRecord.of(span) for span in spans],
+        corners=corners,
+    )
+
+
+def _track(request: web.Request, path: TrackPath) -> Track:
+    """The circuit of a path. Raises `NoTrack`."""
+    known = request.app[SERVICE].library.by_id(path.id) if is_safe_id(path.id) else None
+    if known is None:
+        raise NoTrack(path.id[:128])
+    return known
 
 
 @car_routes.get("/cars", errors=(NoCarsDir,))

@@ -102,6 +102,11 @@ class Memory:
         talk = self._talks.pop(key, None)
         return _rows(talk, talk.turns) if talk else []
 
+    def forget(self, session_id: str) -> None:
+        """Drop the conversations about a session that was deleted; they are not written."""
+        for key in [key for key, one in self._talks.items() if one.session_id == session_id]:
+            del self._talks[key]
+
     def idle(self, now: float) -> list[str]:
         """Keys of the conversations that nobody goes on with."""
         return [key for key, one in self._talks.items() if now - one.touched >= self.idle_s]

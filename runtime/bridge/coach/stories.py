@@ -93,18 +93,17 @@ def tell_debrief(scene: Scene, best_before_s: float | None) -> Story:
         began = Fact("debrief-partial", {**driven, "time": Value(seconds, "s")})
         return Story(((began,), (Fact("debrief-two-laps"),)), ())
     view, slots = compare_widest(scene), Slots()
-    losses = workable(view)
+    losses = workable(view)[:MOST_FOCUS]
     scares = [fact for fact in tell_incidents_of(scene) if fact.kind == "incident"][:1]
-    told = losses[: PROBLEMS - len(scares)]
-    problems = [(corner_fact(view, loss), *cause_fact(view, loss)[:1]) for loss in told]
-    advice = tuple(advise(view, loss) for loss in told)
+    problems = [(corner_fact(view, loss), *cause_fact(view, loss)[:1]) for loss in losses]
+    advice = tuple(advise(view, loss) for loss in losses)
     opening = _open(scene, best_before_s, slots)
     todo = (advice[0], *target(view)[:1]) if advice else (again(view),)
     proud = opening[0].kind == "debrief-record" or not losses
     calm: Emotion = "proud" if proud else "encouraging"
     return Story(
-        (opening, *((scare,) for scare in scares), *problems, todo),
-        advice[:MOST_FOCUS] or (USUAL_FOCUS[0],),
+        (opening, *((scare,) for scare in scares), *problems[: PROBLEMS - len(scares)], todo),
+        advice or (USUAL_FOCUS[0],),
         "concerned" if scares else calm,
         tuple(facts[0] for facts in problems),
         advice,

@@ -7,7 +7,7 @@ heard on their own clock, so that a replay at any pace says the same at the same
 import math
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.cues.advice import (
     STRAIGHT_G,
@@ -60,12 +60,27 @@ RESTART_S: Final = 1.0
 GAP_S: Final = 2.0
 SESSIONS: Final = 256
 """Remembered at a time; the one that was silent longest is forgotten first."""
+TRACK_S: Final = 1.0
+"""The track of a session that drives is asked for so often."""
 ASSUMED_M: Final = 50.0
 ASSUMED_SEVERITY: Final = 3
 """The next corner of a posted burst that says nothing of one, where no track is known."""
 TrackOf = Callable[[str], Track | None]
 LevelOf = Callable[[str], str | None]
 Listener = Callable[[Burst], None]
+Step: TypeAlias = Literal["on", "gap", "anew"]
+"""How a frame follows the one before: at once, after a pause, or on a clock that began anew."""
+
+
+class Where(NamedTuple):
+    """Where a car is at a frame."""
+
+    t: float
+    """Seconds on a clock that goes forward, also past midnight."""
+    step: Step
+    track: Track | None
+    place: Place | None
+    """None where nothing tells it."""
 
 
 def make_analysis(
@@ -156,7 +171,10 @@ class SessionMemory:
         self.bursts = BurstBuilder(session_id)
         self.lost = True
         """Whether nothing tells where on its circuit the car is."""
+        self.step: Step = "gap"
+        """How the last frame followed the one before."""
         self._t = -math.inf
+        self._asked = -math.inf
         self._days = 0.0
         self.circuit: Circuit | None = None
         self.habits: Habits | None = None
@@ -179,6 +197,7 @@ class SessionMemory:
         Whatever was under way is dropped where the clock has paused or begun anew.
         """
         t += self._days
+        anew = False
         if t <= self._t:
             back = self._t - t
             if back > MIDNIGHT_S:
@@ -187,13 +206,23 @@ class SessionMemory:
             elif back <= RESTART_S:
                 return None
             else:  # what was said and learned is of another drive, or of this one played again
+                anew = True
                 self.voice = Voice()
                 if self.habits is not None:
                     self.habits = Habits(self.habits.circuit)
+        self.step = "on"
         if not 0 < t - self._t <= GAP_S:
+            self.step = "anew" if anew else "gap"
             self._interrupted()
         self._t = t
         return t
+
+    def is_due(self, t: float) -> bool:
+        """Whether to ask for the track at a time; then not again for a second."""
+        due = not 0 <= t - self._asked < TRACK_S
+        if due:
+            self._asked = t
+        return due
 
     def place(self, t: float, frame: LiveFrame) -> Place | None:
         """Where the car is; None where nothing that it told says so."""
@@ -269,19 +298,30 @@ class CueEngine:
         note = note or self._advice(session, burst, place, now)
         return make_analysis(burst, found, note, place)
 
-    def feed(self, frame: LiveFrame) -> list[Cue]:
-        """What is to be said because of a frame, on the clock of its session, which may pause and
-        begin anew."""
+    def locate(self, frame: LiveFrame) -> Where | None:
+        """Where the car is at a frame, on the clock of its session, which may pause and begin anew.
+
+        Asked once for each frame. None for a frame to be left out.
+        """
         session = self._session(frame.session_id)
         t = session.time(frame.t)
         if t is None:
-            return []
-        place, reading = session.place(t, frame), read(frame)
-        burst = session.bursts.add(t, reading, place)
-        if burst is not None:
+            return None
+        if session.is_due(t):
             session.set_track(self._track_of(session.id))
-            if self._heard is not None:
-                self._heard(burst)
+        track = session.circuit.track if session.circuit is not None else None
+        return Where(t, session.step, track, session.place(t, frame))
+
+    def feed(self, frame: LiveFrame, where: Where | None = None) -> list[Cue]:
+        """What is to be said because of a frame; *where* is what `locate` said of it, if asked."""
+        where = self.locate(frame) if where is None else where
+        if where is None:
+            return []
+        session = self._session(frame.session_id)
+        t, place, reading = where.t, where.place, read(frame)
+        burst = session.bursts.add(t, reading, place)
+        if burst is not None and self._heard is not None:
+            self._heard(burst)
         if session.habits is not None:
             session.habits.add(t, reading, place)
         level, voice = self._level(session), session.voice

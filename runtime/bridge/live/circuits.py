@@ -8,8 +8,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from runtime.bridge.live.timing import NO_PAST, Past, Trace, read_history
 from runtime.bridge.session.laps import Laps
 from runtime.bridge.storage.derived import LapBook
+from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.build import from_laps
 from runtime.bridge.track.library import Library
@@ -26,6 +28,8 @@ IDLE: Final = 50.0
 GROWN: Final = 2.0
 """A session that has a circuit is looked at again when it has so many times as many frames."""
 SESSIONS: Final = 256
+MOST_LOOKED_AT: Final = 200
+"""The newest sessions of a driver, that the best lap is looked for in."""
 Aside: TypeAlias = Callable[[Coroutine[Any, Any, object]], None]
 
 
@@ -37,14 +41,18 @@ class Coaching(NamedTuple):
     """Why the coach says nothing about corners; None: it does."""
     own: bool = False
     """Whether the circuit was built from the session's own laps."""
+    past: Past = NO_PAST
+    """What the lap clock goes on from."""
 
 
-async def find_coaching(book: LapBook, row: SessionRow) -> Coaching:
+async def find_coaching(store: Store, book: LapBook, row: SessionRow) -> Coaching:
     """The circuit of a session as it stands; one that is not known here from its own laps."""
     laps, where = await book.found(row)
-    if where.track is not None:
-        return Coaching(where.track, None)
-    return await asyncio.to_thread(_own_circuit, laps, where.name or row.session_id)
+    if where.track is None:
+        return await asyncio.to_thread(_own_circuit, laps, where.name or row.session_id)
+    history = await asyncio.to_thread(read_history, laps, where.track)
+    record = await find_record(store, book, row, where.track)
+    return Coaching(where.track, None, past=Past(history, record))
 
 
 def _own_circuit(laps: Laps, name: str) -> Coaching:
@@ -53,7 +61,29 @@ def _own_circuit(laps: Laps, name: str) -> Coaching:
     except TrackError:
         fixed = laps.series.fixed
         return Coaching(silent=LEARNING if fixed.sum() * 2 >= len(fixed) else NOWHERE)
-    return Coaching(track, None, own=True)
+    return Coaching(track, None, own=True, past=Past(read_history(laps, track)))
+
+
+async def find_record(store: Store, book: LapBook, row: SessionRow, track: Track) -> Trace | None:
+    """The best lap of a session's driver on its circuit in another session; None: there is none."""
+    best: tuple[float, SessionRow] | None = None
+    others = store.sessions(MOST_LOOKED_AT, driver=row.driver) if row.driver else []
+    for other in others:
+        if other.session_id == row.session_id or not other.n_frames:
+            continue
+        summary, where = await book.seen(other), await book.circuit(other)
+        if summary is None or summary.best_s is None:
+            continue
+        if where.track is None or where.track.id != track.id:
+            continue
+        if best is None or summary.best_s < best[0]:
+            best = summary.best_s, other
+    if best is None:
+        return None
+    laps, _ = await book.found(best[1])
+    history = await asyncio.to_thread(read_history, laps, track)
+    traces = [lap.trace for lap in history.laps if lap.trace is not None]
+    return min(traces, key=lambda trace: trace.lap_s, default=None)
 
 
 @dataclass
@@ -105,6 +135,10 @@ class LiveCircuits:
                 watched.busy = True
                 await self._look(watched, row)
         return self.of(session_id)
+
+    def forget(self, session_id: str) -> None:
+        """Drop what is known of a session that was deleted, or that is said to be elsewhere."""
+        self._watched.pop(session_id, None)
 
     def _watch(self, row: SessionRow) -> _Watched:
         """What is known of a session; at first, the circuit that its driver named."""

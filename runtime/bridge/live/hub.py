@@ -6,12 +6,13 @@ Nobody is waited for: a slow listener loses the oldest.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, Self, TypeAlias
 
 import orjson
 
 from runtime.bridge.cues.model import Cue
+from runtime.bridge.live.timing import NO_TIMING, Done, LapDone, Timing
 from runtime.bridge.session.recording import LiveFrame
 from runtime.web import sse
 from runtime.web.errors import ApiError
@@ -24,15 +25,26 @@ LIVE_SESSION: Final = "_live"
 """Takes what comes while no session is open; listeners of that name hear any live frame."""
 EVERYTHING: Final = "*"
 """Listeners of that name hear every session."""
-Kind: TypeAlias = Literal["cues", "telemetry", "notifications"]
+Kind: TypeAlias = Literal["cues", "telemetry", "timing", "notifications"]
+Signals: TypeAlias = frozenset[str] | None
+"""The fields of a frame that a listener wants; None: all."""
 
 ACTIVE: Final = "SIM"
 """Listeners of that name hear whichever session is the active one at the time."""
 MOST_LISTENERS: Final = 64
-QUEUES: Final[Mapping[Kind, int]] = {"cues": 32, "telemetry": 128, "notifications": 64}
-"""Events that wait for one listener; of more, the oldest are dropped."""
+QUEUES: Final[Mapping[Kind, int]] = {
+    "cues": 32,
+    "telemetry": 128,
+    "timing": 64,
+    "notifications": 64,
+}
+"""Events that wait for one listener; of more of a kind, its oldest are dropped."""
+KEPT: Final[tuple[Kind, ...]] = ("cues", "timing")
+"""Kinds that are kept for listeners that come back."""
 RING: Final = 256
-"""Cues that are kept for listeners that come back."""
+"""Events of such a kind that are kept."""
+ALWAYS: Final = ("timestamp", "session_id")
+"""Fields of a frame that every listener gets."""
 EARLY: Final = 0.25
 """Part of its period by which an event may be early, for a source's pace is never even."""
 
@@ -62,11 +74,9 @@ class Event(NamedTuple):
 
     number: int
     named: bytes
-    """With an ``event:`` line."""
+    """With its name and number."""
     plain: bytes
-    """Without one, for listeners of unnamed messages."""
-    always: bool = False
-    """Whether it reaches listeners whatever rate they asked for."""
+    """A cue without its name, a notification without its number."""
 
 
 def hello(stream: str, about: Mapping[str, object], number: int | None) -> bytes:
@@ -94,34 +104,49 @@ def object_json(body: Mapping[str, object]) -> bytes:
         return orjson.dumps(whole)
 
 
-def frame_json(frame: LiveFrame) -> bytes:
+def frame_json(frame: LiveFrame, timing: Timing = NO_TIMING, signals: Signals = None) -> bytes:
     """A live frame under the names that clients read and under its columns' own; NaN is null.
 
     Further signals never take the place of either.
     """
     wide = frame.wide
     body: dict[str, object] = {
+        **frame.extras,
         **{name: wide[column] for name, column in WIRE_NAMES},
         **wide,
         "session_id": frame.session_id,
         "frame_idx": frame.frame_idx,
         "source": frame.source,
+        **timing._asdict(),
     }
     if frame.replay_id is not None:
         body["replay_id"] = frame.replay_id
-    return orjson.dumps({**frame.extras, **body}, option=orjson.OPT_SERIALIZE_NUMPY)
+    if signals is not None:
+        body = {name: value for name, value in body.items() if name in signals or name in ALWAYS}
+    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def frame_event(frame: LiveFrame, number: int) -> Event:
+def frame_event(frame: LiveFrame, timing: Timing, number: int, signals: Signals = None) -> Event:
     """A live frame as ``event: telemetry``."""
-    data = sse.frame(frame_json(frame), "telemetry", number)
+    data = sse.frame(frame_json(frame, timing, signals), "telemetry", number)
+    return Event(number, data, data)
+
+
+def timing_event(session_id: str, done: Done, number: int) -> Event:
+    """A lap or a sector that has just ended."""
+    body = {"session_id": session_id, **done._asdict()}
+    name = "sector"
+    if isinstance(done, LapDone):
+        name = "lap"
+        body["sectors"] = [sector._asdict() for sector in done.sectors]
+    data = sse.frame(orjson.dumps(body), name, number)
     return Event(number, data, data)
 
 
 def control_event(name: str, payload: Mapping[str, object], number: int) -> Event:
     """Something that happens to a telemetry stream, such as its end."""
     data = sse.frame(orjson.dumps(payload), name, number)
-    return Event(number, data, data, always=True)
+    return Event(number, data, data)
 
 
 def cue_event(cue: Cue, number: int, now_s: float) -> Event:
@@ -133,8 +158,9 @@ def cue_event(cue: Cue, number: int, now_s: float) -> Event:
 
 def notification_event(payload: bytes, number: int) -> Event:
     """A notification, whose JSON is kept as it was stored."""
-    data = sse.frame(payload, "notification", number)
-    return Event(number, data, data)
+    return Event(
+        number, sse.frame(payload, "notification", number), sse.frame(payload, "notification")
+    )
 
 
 class TooManyListeners(ApiError):
@@ -155,30 +181,30 @@ class Subscription:
     def __init__(
         self,
         hub: "Hub",
-        kind: Kind,
-        topics: tuple[str, ...],
-        backlog: Iterable[Event],
+        topics: Mapping[Kind, Sequence[str]],
+        backlog: Iterable[tuple[Kind, Event]],
         *,
         position: int,
         period_s: float,
-        named: bool,
+        plain: Container[Kind],
+        signals: Signals,
     ) -> None:
-        self.kind = kind
-        self.topics = topics
+        self.topics = {kind: tuple(names) for kind, names in topics.items()}
         self.position = position
         """Number of the last event before the first one of this subscription."""
-        self.taken = position
-        """Number of the event that was taken last."""
+        self.taken: tuple[Kind, int] | None = None
+        """Kind and number of the event that was taken last."""
+        self.signals = signals
         self.dropped = 0
         self.closed = False
         self._hub = hub
         self._period_s = period_s
         self._due = 0.0
-        self._named = named
-        self._most = QUEUES[kind]
+        self._plain = plain
         self._backlog = deque(backlog)
-        self._waiting: deque[Event] = deque()
-        self._missed = 0
+        self._waiting: deque[tuple[Kind, Event]] = deque()
+        self._counts = dict.fromkeys(self.topics, 0)
+        self._missed = dict.fromkeys(self.topics, 0)
         self._offered = position
         self._waiter: asyncio.Future[None] | None = None
 
@@ -188,32 +214,43 @@ class Subscription:
     async def __anext__(self) -> bytes:
         while not self.closed:
             if self._backlog:
-                return self._bytes(self._backlog.popleft())
+                return self._bytes(*self._backlog.popleft())
             if self._waiting:
-                data = self._bytes(self._waiting.popleft())
-                if self._missed:
-                    data, self._missed = spliced(data, self._missed), 0
+                kind, event = self._waiting.popleft()
+                self._counts[kind] -= 1
+                data = self._bytes(kind, event)
+                if self._missed[kind]:
+                    data, self._missed[kind] = spliced(data, self._missed[kind]), 0
                 return data
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         raise StopAsyncIteration
 
-    def offer(self, event: Event, now: float) -> None:
-        """Queue *event*, in place of the oldest one where too many wait."""
-        if event.number == self._offered:
-            return  # it came by another of the topics
-        if self._period_s and not event.always:
+    def is_due(self, number: int, now: float) -> bool:
+        """Whether it takes a frame: not one that came by another of the topics, nor one that is
+        earlier than the rate that was asked for."""
+        if number == self._offered:
+            return False
+        if self._period_s:
             if now < self._due - EARLY * self._period_s:
-                return
+                return False
             behind = now - self._due >= self._period_s
             self._due = (now if behind else self._due) + self._period_s
+        return True
+
+    def offer(self, kind: Kind, event: Event) -> None:
+        """Queue *event*, in place of the oldest one of its kind where too many wait."""
+        if event.number == self._offered:
+            return  # it came by another of the topics
         self._offered = event.number
-        if len(self._waiting) >= self._most:
-            self._waiting.popleft()
-            self._missed += 1
+        if self._counts[kind] >= QUEUES[kind]:
+            del self._waiting[next(at for at, (one, _) in enumerate(self._waiting) if one == kind)]
+            self._counts[kind] -= 1
+            self._missed[kind] += 1
             self.dropped += 1
             self._hub.dropped += 1
-        self._waiting.append(event)
+        self._waiting.append((kind, event))
+        self._counts[kind] += 1
         self._wake()
 
     def close(self) -> None:
@@ -223,9 +260,9 @@ class Subscription:
             self._hub.forget(self)
             self._wake()
 
-    def _bytes(self, event: Event) -> bytes:
-        self.taken = event.number
-        return event.named if self._named else event.plain
+    def _bytes(self, kind: Kind, event: Event) -> bytes:
+        self.taken = kind, event.number
+        return event.plain if kind in self._plain else event.named
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -257,9 +294,11 @@ class Hub:
         self._most = most
         self._clock, self._wall = clock, wall
         # Numbers go on from the time of day, so that they grow over restarts too.
-        self._numbers = dict.fromkeys(QUEUES, int(wall() * 1000))
+        self._number = int(wall() * 1000)
         self._topics: dict[Kind, dict[str, dict[Subscription, None]]] = {k: {} for k in QUEUES}
-        self._cues: deque[tuple[tuple[str, ...], Event]] = deque(maxlen=RING)
+        self._kept: dict[Kind, deque[tuple[tuple[str, ...], Event]]] = {
+            kind: deque(maxlen=RING) for kind in KEPT
+        }
         self._all: dict[Subscription, None] = {}
         self._active: Callable[[], str] = str
 
@@ -277,36 +316,57 @@ class Hub:
         """Whether anybody listens to any session's frames."""
         return bool(self._topics["telemetry"])
 
-    def publish_frame(self, frame: LiveFrame) -> None:
-        """Give a frame to the listeners of its session."""
-        live = frame.source != "ingest"
-        names = self._named("telemetry", frame.session_id, live=live)
-        number = self._number("telemetry")
-        if names:
-            self._give("telemetry", names, frame_event(frame, number))
+    def publish_frame(self, frame: LiveFrame, timing: Timing = NO_TIMING) -> None:
+        """Give a frame, and where it stands in its lap, to the listeners of its session."""
+        names = self._named("telemetry", frame.session_id, live=frame.source != "ingest")
+        number = self._next()
+        if not names:
+            return
+        made: dict[Signals, Event] = {}
+        now = self._clock()
+        for listener in self._listeners("telemetry", names):
+            if listener.is_due(number, now):
+                signals = listener.signals
+                if signals not in made:
+                    made[signals] = frame_event(frame, timing, number, signals)
+                listener.offer("telemetry", made[signals])
+        self.published += 1
+
+    def publish_done(self, frame: LiveFrame, done: Done) -> None:
+        """Tell the lap or sector that a frame has ended, now and to those who come back."""
+        active = (ACTIVE,) if frame.session_id == self._active() else ()
+        live = (LIVE_SESSION,) if frame.source != "ingest" else ()
+        topics = (frame.session_id, EVERYTHING, *active, *live)
+        event = timing_event(frame.session_id, done, self._next())
+        self._kept["timing"].append((topics, event))
+        self._give("timing", topics, event)
 
     def publish_control(
         self, session_id: str, event: Control, payload: Mapping[str, object]
     ) -> None:
-        """Tell the listeners of a session's telemetry what happens to it."""
-        names = self._named("telemetry", session_id, live=True)
-        number = self._number("telemetry")
-        if names:
-            self._give("telemetry", names, control_event(event, payload, number))
+        """Tell the listeners of a session's telemetry, or lap times, what happens to it."""
+        made: Event | None = None
+        number = self._next()
+        kinds: tuple[Kind, ...] = ("telemetry", "timing")
+        for kind in kinds:
+            names = self._named(kind, session_id, live=True)
+            if names:
+                made = made or control_event(event, payload, number)
+                self._give(kind, names, made)
 
     def publish_cue(self, cue: Cue) -> None:
         """Give a cue to the listeners of its session, now and when they come back."""
-        event = cue_event(cue, self._number("cues"), self._wall())
+        event = cue_event(cue, self._next(), self._wall())
         active = (ACTIVE,) if cue.session_id == self._active() else ()
         topics = (cue.session_id, EVERYTHING, *active)
-        self._cues.append((topics, event))
+        self._kept["cues"].append((topics, event))
         self._give("cues", topics, event)
 
     def publish_silence(self, session_id: str, why: str | None) -> None:
         """Tell the listeners of a session's cues why the coach is silent; None: it coaches."""
         active = (ACTIVE,) if session_id == self._active() else ()
         payload = {"session_id": session_id, "silent": why}
-        event = control_event("state", payload, self._number("cues"))
+        event = control_event("state", payload, self._next())
         self._give("cues", (session_id, EVERYTHING, *active), event)
 
     def publish_notification(self, topics: Sequence[str], event: Event) -> None:
@@ -315,52 +375,57 @@ class Hub:
 
     def subscribe(
         self,
-        kind: Kind,
-        topics: Sequence[str],
+        topics: Mapping[Kind, Sequence[str]],
         *,
         hz: float | None = None,
+        signals: Signals = None,
         since_id: int | None = None,
-        named: bool = True,
+        plain: Container[Kind] = (),
         backlog: Sequence[Event] = (),
         position: int | None = None,
     ) -> Subscription:
-        """Listen to *topics* from now on, at most *hz* times a second. Raises `TooManyListeners`.
+        """Listen to topics of some kinds from now on. Raises `TooManyListeners`.
 
-        With *since_id* the cues behind that number come first; a number that is too old, or was
-        never given out, means all that are kept. *backlog* is what comes first in any case, and
-        *position* the number before it.
+        Of frames at most *hz* come a second. With *since_id* the cues and laps after that number
+        come first; a number that is too old, or was never given out, means all that are kept.
+        *backlog* are notifications that come first in any case; *position* is the number before
+        the first event. Kinds in *plain* come in their other form.
         """
         if len(self._all) >= self._most:
             self.refused += 1
             raise TooManyListeners
-        if kind == "cues" and since_id is not None:
-            position, backlog = self._since(topics, since_id)
+        first: list[tuple[Kind, Event]] = [("notifications", event) for event in backlog]
+        if since_id is not None and not set(KEPT).isdisjoint(topics):
+            position, missed = self._since(topics, since_id)
+            first += missed
         made = Subscription(
             self,
-            kind,
-            tuple(topics),
-            backlog,
-            position=self._numbers[kind] if position is None else position,
+            topics,
+            first,
+            position=self._number if position is None else position,
             period_s=1.0 / hz if hz else 0.0,
-            named=named,
+            plain=plain,
+            signals=signals,
         )
         if self.closed:
             made.closed = True
             return made
         self._all[made] = None
-        for topic in made.topics:
-            self._topics[kind].setdefault(topic, {})[made] = None
+        for kind, names in made.topics.items():
+            for name in names:
+                self._topics[kind].setdefault(name, {})[made] = None
         return made
 
     def forget(self, subscription: Subscription) -> None:
         """It listens no longer."""
         self._all.pop(subscription, None)
-        table = self._topics[subscription.kind]
-        for topic in subscription.topics:
-            listeners = table.get(topic, {})
-            listeners.pop(subscription, None)
-            if not listeners:
-                table.pop(topic, None)
+        for kind, names in subscription.topics.items():
+            table = self._topics[kind]
+            for name in names:
+                listeners = table.get(name, {})
+                listeners.pop(subscription, None)
+                if not listeners:
+                    table.pop(name, None)
 
     def close(self) -> None:
         """End every subscription, and those to come."""
@@ -380,31 +445,35 @@ class Hub:
             names.append(ACTIVE)
         return [name for name in names if name in table]
 
-    def _number(self, kind: Kind) -> int:
-        self._numbers[kind] += 1
-        return self._numbers[kind]
+    def _next(self) -> int:
+        self._number += 1
+        return self._number
+
+    def _listeners(self, kind: Kind, topics: Iterable[str]) -> Iterator[Subscription]:
+        table = self._topics[kind]
+        for topic in topics:
+            yield from table.get(topic, ())
 
     def _give(self, kind: Kind, topics: Iterable[str], event: Event) -> None:
-        now = self._clock()
-        table = self._topics[kind]
         heard = False
-        for topic in topics:
-            for subscription in table.get(topic, ()):
-                subscription.offer(event, now)
-                heard = True
+        for listener in self._listeners(kind, topics):
+            heard = True
+            listener.offer(kind, event)
         self.published += heard
 
-    def _since(self, topics: Sequence[str], number: int) -> tuple[int, list[Event]]:
-        """Where a listener goes on that had *number* last, and the cues it has missed."""
-        if not self._cues:
-            return self._numbers["cues"], []
-        oldest = self._cues[0][1].number
-        if not oldest - 1 <= number <= self._numbers["cues"]:
+    def _since(
+        self, topics: Mapping[Kind, Sequence[str]], number: int
+    ) -> tuple[int, list[tuple[Kind, Event]]]:
+        """Where a listener goes on that had *number* last, and the events it has missed."""
+        oldest = min((kept[0][1].number for kept in self._kept.values() if kept), default=None)
+        if oldest is None:
+            return self._number, []
+        if not oldest - 1 <= number <= self._number:
             number = oldest - 1
-        wanted = set(topics)
         missed = [
-            event
-            for heard_by, event in self._cues
-            if event.number > number and not wanted.isdisjoint(heard_by)
+            (kind, event)
+            for kind, kept in self._kept.items()
+            for heard_by, event in kept
+            if event.number > number and not set(topics.get(kind, ())).isdisjoint(heard_by)
         ]
-        return number, missed
+        return number, sorted(missed, key=lambda pair: pair[1].number)

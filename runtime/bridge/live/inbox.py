@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, Literal, TypeAlias
 
+import orjson
+
 from runtime.bridge.live.hub import (
     EVERYTHING,
     RING,
     Event,
     Hub,
+    Kind,
     Subscription,
     notification_event,
     object_json,
@@ -61,6 +64,8 @@ class _Kept:
     topics: tuple[str, ...]
     event: Event
     unread: bool
+    session_id: str | None
+    """What it is about."""
 
 
 class Inbox:
@@ -89,7 +94,9 @@ class Inbox:
             return
         for row in rows:
             event = notification_event(row.payload.encode(), row.id)
-            self._kept[row.id] = _Kept(_topics(row.driver), event, row.delivered_at is None)
+            about = orjson.loads(row.payload).get("session_id")
+            unread = row.delivered_at is None
+            self._kept[row.id] = _Kept(_topics(row.driver), event, unread, about)
             self._last = max(self._last, row.id)
 
     async def close(self) -> None:
@@ -124,12 +131,18 @@ class Inbox:
             except StoreError as error:
                 log.warning("a notification could not be kept: %s", error)
         topics, event = _topics(told), notification_event(payload, number)
-        self._kept[number] = _Kept(topics, event, unread=True)
+        self._kept[number] = _Kept(topics, event, unread=True, session_id=session_id)
         while len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
         if self._hub is not None:
             self._hub.publish_notification(topics, event)
         return number
+
+    def forget(self, session_id: str) -> None:
+        """Tell no more of a session that was deleted with what is stored of it."""
+        for number, kept in list(self._kept.items()):
+            if kept.session_id == session_id:
+                del self._kept[number]
 
     def listen(self, driver: str, since_id: int | None = None) -> Subscription:
         """What a driver has not got yet, then what comes. Raises `TooManyListeners`.
@@ -137,24 +150,28 @@ class Inbox:
         ``*`` hears everything. With *since_id* what came behind that number is told again.
         """
         assert self._hub is not None
-        everything = driver.strip() in ("", EVERYTHING)
-        topics = (EVERYTHING,) if everything else (_folded(driver), NOBODY)
         oldest = max(0, self._last - RING)
         since = since_id
         if since is not None and not oldest <= since <= self._last:
             since = oldest
-        backlog = [
+        topics, backlog = self.waiting(driver, since)
+        position = self._last if since is None else since
+        return self._hub.subscribe({"notifications": topics}, backlog=backlog, position=position)
+
+    def waiting(self, driver: str, since: int | None = None) -> tuple[tuple[str, ...], list[Event]]:
+        """The topics of a driver, and what has not been told of them, or came behind *since*."""
+        everything = driver.strip() in ("", EVERYTHING)
+        topics = (EVERYTHING,) if everything else (_folded(driver), NOBODY)
+        return topics, [
             kept.event
             for number, kept in self._kept.items()
             if (kept.unread or (since is not None and number > since))
             and not set(topics).isdisjoint(kept.topics)
         ]
-        position = self._last if since is None else since
-        return self._hub.subscribe("notifications", topics, backlog=backlog, position=position)
 
-    def delivered(self, number: int) -> None:
-        """Somebody has got it; written down soon."""
-        kept = self._kept.get(number)
+    def delivered(self, kind: Kind, number: int) -> None:
+        """Somebody has got an event; that a notification was got is written down soon."""
+        kept = self._kept.get(number) if kind == "notifications" else None
         if kept is None or not kept.unread:
             return
         kept.unread = False

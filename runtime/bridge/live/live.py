@@ -8,10 +8,11 @@ from typing import Final, NamedTuple
 
 from runtime.bridge.can.assembler import Flush
 from runtime.bridge.can.rows import GPS_DISTANCE
-from runtime.bridge.cues.engine import CueEngine
+from runtime.bridge.cues.engine import CueEngine, Where
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.recorder import Recorder
+from runtime.bridge.live.timing import NO_PAST, NO_READING, LapTimers, Past, Reading
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers, Samples
 from runtime.web.buckets import Buckets
 
@@ -53,20 +54,26 @@ class Live:
 
     *destination* is asked for each batch of a bus; *spoken* hears of every cue that is told, for
     the session's notes; *anew* is called when the frames of a bus begin to go to another session.
+    The engine says where each car is, for the lap clock too, and coaches where *coaches* is set.
+    *past_of* tells what is known of a session's laps.
     """
 
     def __init__(
         self,
         *,
         hub: Hub,
-        cues: CueEngine | None,
+        cues: CueEngine,
         recorder: Recorder | None,
         destination: Callable[[], Destination],
         spoken: Callable[[Cue, LiveFrame], None],
         anew: Callable[[], None],
+        coaches: bool = True,
+        past_of: Callable[[str], Past] = lambda _: NO_PAST,
     ) -> None:
         self.hub = hub
         self._cues = cues
+        self._coaches = coaches
+        self._timers = LapTimers(past_of)
         self._recorder = recorder
         self._destination = destination
         self._spoken = spoken
@@ -106,12 +113,12 @@ class Live:
     ) -> None:
         """Publish what a request brought, once it is on disk; *distance_m* as it is stored.
 
-        The coach hears what a car can send; nobody drives an upload.
+        Coach and lap clock hear what a car can send; nobody drives an upload.
         """
         count = len(frames)
         begin = 0 if count <= BACKFILL else count - 1
-        coached = self._cues is not None and not self._uploads.is_upload(session_id, count - begin)
-        if not coached and not self.hub.hears_telemetry:
+        driven = not self._uploads.is_upload(session_id, count - begin)
+        if not driven and not self.hub.hears_telemetry:
             return
         columns = {name: frames.columns[name][begin:].tolist() for name in WIDE}
         latest = _latest(extras, columns[TIMESTAMP])
@@ -122,15 +129,18 @@ class Live:
             frame = LiveFrame(
                 session_id, "ingest", wide, latest[at], index, device_distance_m=sent[at]
             )
-            self.publish(frame, coached=coached)
+            self.publish(frame, driven=driven)
 
-    def publish(self, frame: LiveFrame, *, coached: bool = True) -> None:
-        """Tell a frame, and what the coach says to it."""
-        self.hub.publish_frame(frame)
-        if self._cues is None or not coached:
+    def publish(self, frame: LiveFrame, *, driven: bool = True) -> None:
+        """Tell a frame, and what lap clock and coach say to one that somebody has *driven*."""
+        where, reading = self._follow(frame) if driven else (None, NO_READING)
+        self.hub.publish_frame(frame, reading.timing)
+        for done in reading.done:
+            self.hub.publish_done(frame, done)
+        if where is None or not self._coaches:
             return
         try:
-            cues = self._cues.feed(frame)
+            cues = self._cues.feed(frame, where)
         except Exception:  # a coach that stumbles must not cost a frame
             log.exception("the coach stumbled over a frame")
             return
@@ -138,6 +148,15 @@ class Live:
             self.publish_cue(cue)
             if frame.source != "replay":
                 self._spoken(cue, frame)
+
+    def _follow(self, frame: LiveFrame) -> tuple[Where | None, Reading]:
+        """Where the car is, and what its lap clock shows."""
+        try:
+            where = self._cues.locate(frame)
+            return where, NO_READING if where is None else self._timers.tick(frame, where)
+        except Exception:  # neither must cost a frame
+            log.exception("the lap clock stumbled over a frame")
+            return None, NO_READING
 
     def publish_cue(self, cue: Cue) -> None:
         """Tell a cue."""

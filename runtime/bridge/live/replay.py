@@ -42,6 +42,15 @@ class ReplayUnavailable(ApiError):
         super().__init__("a replay cannot begin now; the server's log says why")
 
 
+class NoReplay(ApiError):
+    """Only a replay that runs can be paused or moved."""
+
+    status, code = 409, "no_replay"
+
+    def __init__(self) -> None:
+        super().__init__("no replay is running; start one first")
+
+
 LONGEST_PAUSE_S: Final = 5.0
 """A longer pause of the recording is shortened to this."""
 FRESH_START_S: Final = 5.0
@@ -160,10 +169,10 @@ class Recorded:
         recorded._head = await recorded._window(0)
         return recorded
 
-    async def windows(self) -> AsyncGenerator[Window, None]:
-        """All windows in their order; the next one is read while this one is used."""
-        begins = range(0, len(self.t), self.size)
-        coming = asyncio.create_task(self._window(0))
+    async def windows(self, first: int = 0) -> AsyncGenerator[Window, None]:
+        """All windows from a frame on; the next one is read while this one is used."""
+        begins = range(first, len(self.t), self.size)
+        coming = asyncio.create_task(self._window(first))
         try:
             for begin in begins:
                 window = await coming
@@ -211,6 +220,11 @@ class Replay:
     """Of the last frame that went out; -1 before the first."""
     frames_emitted: int = field(default=0, init=False)
     """Over all passes."""
+    paused: bool = field(default=False, init=False)
+    held: bool = field(default=False, init=False)
+    """Whether its task was ended to be begun again later."""
+    _next: int = field(default=0, init=False)
+    """Index of the frame that goes out next."""
     _began: float | None = field(default=None, init=False)
     _pass_began: float = field(default=0.0, init=False)
 
@@ -230,6 +244,16 @@ class Replay:
         return self.pacing.span_s / self.speed
 
     @property
+    def duration_s(self) -> float:
+        """How long one pass takes at the speed of the recording."""
+        return self.pacing.span_s
+
+    @property
+    def t_s(self) -> float:
+        """Where in that time the last frame lies."""
+        return float(self.pacing.due[self.frame_idx]) if self.frame_idx >= 0 else 0.0
+
+    @property
     def elapsed_s(self) -> float:
         """Since the first frame."""
         return 0.0 if self._began is None else self.clock() - self._began
@@ -237,8 +261,8 @@ class Replay:
     @property
     def est_remaining_s(self) -> float:
         """Of this pass."""
-        if self._began is None:
-            return self.est_duration_s
+        if self._began is None or self.paused:
+            return (self.duration_s - self.t_s) / self.speed
         return max(self.est_duration_s - (self.clock() - self._pass_began), 0.0)
 
     async def run(self) -> None:
@@ -248,19 +272,37 @@ class Replay:
             if not self.loop:
                 return
             await self._until(self.pacing.span_s + self.pacing.nominal_s)
+            self._next = 0
             self.tell(self.source.session_id, "loop", self.emitted())
+
+    def seek(self, frame_idx: int) -> None:
+        """Go on from a frame; one beyond the end is the last."""
+        self._next = min(frame_idx, self.total_frames - 1)
+
+    def frame_at(self, t_s: float) -> int:
+        """The first frame at or after a moment of a pass."""
+        return int(np.searchsorted(self.pacing.due, t_s))
+
+    async def show(self) -> None:
+        """Send the next frame by itself."""
+        async with aclosing(self.source.windows(self._next)) as windows:
+            async for window in windows:
+                self._emit(window, 0)
+                self._next = self.frame_idx  # it comes once more when the replay goes on
+                return
 
     def emitted(self) -> dict[str, object]:
         """What listeners are told at the end of a pass."""
         return {"replay_id": self.replay_id, "frames_emitted": self.frames_emitted}
 
     async def _pass(self) -> None:
-        """All frames once."""
+        """All frames from the next one on."""
         begun = False
-        async with aclosing(self.source.windows()) as windows:
+        async with aclosing(self.source.windows(self._next)) as windows:
             async for window in windows:
                 if not begun:  # what reading takes before the first frame is not late
-                    self._pass_began, begun = self.clock(), True
+                    due = float(self.pacing.due[self._next])
+                    self._pass_began, begun = self.clock() - due / self.speed, True
                     if self._began is None:
                         self._began = self._pass_began
                 await self._send(window)
@@ -274,9 +316,13 @@ class Replay:
             elif (at_once := at_once + 1) >= AT_ONCE:
                 at_once = 0
                 await self.sleep(0)
-            self.frame_idx = window.first + at
-            self.frames_emitted += 1
-            self.publish(window.frame(at, self.source.session_id, self.replay_id))
+            self._emit(window, at)
+
+    def _emit(self, window: Window, at: int) -> None:
+        self.frame_idx = window.first + at
+        self._next = self.frame_idx + 1
+        self.frames_emitted += 1
+        self.publish(window.frame(at, self.source.session_id, self.replay_id))
 
     async def _until(self, moment: float) -> bool:
         """Wait for a moment of this pass; whether there was anything to wait for."""
@@ -369,14 +415,55 @@ class Replays:
     async def stop(self) -> Stopped:
         """End the replay; returns when its last frame is out and the bus is read again."""
         async with self._turn:
-            replay, task = self._replay, self._task
-            if replay is None or task is None:
+            replay = self._replay
+            if replay is None:
                 return Stopped(False, 0)
-            task.cancel()
+            if self._task is not None:
+                self._task.cancel()
             await self._ended()
             if self._replay is replay:  # stopped before it came to run at all
                 await self._finish(replay)
             return Stopped(True, replay.frames_emitted)
+
+    async def pause(self, *, paused: bool) -> Replay:
+        """Hold the replay, or let it go on. Raises `NoReplay`."""
+        async with self._turn:
+            replay = await self._hold()
+            replay.paused = paused
+            self._go_on(replay)
+        return replay
+
+    async def seek(self, *, t_s: float | None = None, frame_idx: int = 0) -> Replay:
+        """Go on from a moment of a pass, else from a frame. Raises `NoReplay`.
+
+        A replay that is paused stays so, and shows the frame there.
+        """
+        async with self._turn:
+            replay = await self._hold()
+            replay.seek(frame_idx if t_s is None else replay.frame_at(t_s))
+            if replay.paused:
+                await replay.show()
+            self._go_on(replay)
+        return replay
+
+    async def _hold(self) -> Replay:
+        """The replay, once it sends nothing any more."""
+        if (replay := self._replay) is None:
+            raise NoReplay
+        replay.held = True
+        if self._task is not None:
+            self._task.cancel()
+        await self._ended()
+        replay.held = False
+        if self._replay is not replay:  # it came to its end
+            raise NoReplay
+        return replay
+
+    def _go_on(self, replay: Replay) -> None:
+        if not replay.paused:
+            self._task = asyncio.create_task(self._run(replay))
+        state = {"replay_id": replay.replay_id, "paused": replay.paused, "t_s": replay.t_s}
+        self._tell(replay.source.session_id, "state", state)
 
     async def close(self) -> None:
         """End the replay for good: the bus stays as it is."""
@@ -402,6 +489,8 @@ class Replays:
         try:
             await replay.run()
         except asyncio.CancelledError:
+            if replay.held:
+                return
             log.info("replay of %s stopped", replay.source.session_id)
         except Exception:
             log.exception("the replay of %s broke off", replay.source.session_id)

@@ -69,6 +69,8 @@ class Spectators:
         self._clock = clock
         self._store: Store | None = None
         self._why = ""
+        self.port: int | None = None
+        """Of the listener that is theirs alone, while it listens."""
         self._grants: dict[str, Grant] = {}
         self._views: dict[object, tuple[str, Callable[[], None]]] = {}
         """Open streams: the digests of their tokens, and what ends them."""
@@ -133,6 +135,11 @@ class Spectators:
         sql = "UPDATE spectator_tokens SET revoked_at = ? WHERE token_hash = ?"
         await store.write(lambda tx: tx.run(sql, (self._now_ms(), grant.digest)))
         return True
+
+    def forget(self, session_id: str) -> None:
+        """Withdraw the tokens for a session that was deleted with what is stored of them."""
+        for grant in [one for one in self._grants.values() if one.session_id == session_id]:
+            self._withdraw(grant.digest)
 
     def grant(self, token: str) -> Grant | None:
         """What *token* allows; None for one that was never good, has expired or was revoked."""

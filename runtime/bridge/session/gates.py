@@ -74,7 +74,7 @@ def find_crossings(series: Series, gate: Gate) -> Numbers:
     frames = fixes[close]
     if len(frames) < 2:
         return np.zeros(0)
-    along, across = _beside(gate, series["lat"][frames], series["lon"][frames])
+    along, across = measure_beside(gate, series["lat"][frames], series["lon"][frames])
     near = np.hypot(along, across) <= NEAR_M
     i = np.flatnonzero((along[:-1] < 0) & (along[1:] >= 0) & (np.diff(close) == 1))
     i = i[near[i] & near[i + 1]]
@@ -91,7 +91,7 @@ def find_crossings(series: Series, gate: Gate) -> Numbers:
     return forward
 
 
-def _beside(gate: Gate, lat: Numbers, lon: Numbers) -> tuple[Numbers, Numbers]:
+def measure_beside(gate: Gate, lat: Numbers, lon: Numbers) -> tuple[Numbers, Numbers]:
     """Metres past the line of a gate, and to the right of its middle."""
     x, y = Plane(gate.lat, gate.lon).xy(lat, lon)
     north, east = math.cos(math.radians(gate.heading)), math.sin(math.radians(gate.heading))

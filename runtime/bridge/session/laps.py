@@ -197,6 +197,15 @@ def _belongs(series: Series, gate: Gate) -> bool:
     return centre is not None and metres_between(gate.lat, gate.lon, *centre) <= GATE_RANGE_M
 
 
+def is_lap(seconds: float, metres: float, length_m: float) -> bool:
+    """Whether a way from start/finish to start/finish has the time and the length of a lap."""
+    return _is_timely(seconds) and abs(metres - length_m) <= LENGTH_SHARE * length_m
+
+
+def _is_timely(seconds: float) -> bool:
+    return SHORTEST_S <= seconds <= LONGEST_S
+
+
 def _any_complete(segments: Sequence[Segment]) -> bool:
     return any(segment.kind == "lap" and segment.valid for segment in segments)
 
@@ -264,9 +273,7 @@ class _Cut(NamedTuple):
 
     def _sifted(self, laps: list[Segment]) -> list[Segment]:
         """The candidates, of which those with a lap's time and length stay laps."""
-        timely = [
-            lap for lap in laps if lap.kind == "lap" and SHORTEST_S <= lap.duration_s <= LONGEST_S
-        ]
+        timely = [lap for lap in laps if lap.kind == "lap" and _is_timely(lap.duration_s)]
         usual, share = self.length_m, LENGTH_SHARE
         if usual is None:
             usual = float(np.median([lap.distance_m for lap in timely])) if timely else 0.0

@@ -103,7 +103,7 @@ class Resampled:
     t: Numbers
     """Seconds of the session's clock, rising."""
     distance_m: Numbers | None
-    """On the distance axis: since the start of the session."""
+    """On the distance axis: since the start of the session, or of the lap."""
     columns: Mapping[str, Numbers]
     """By name, in the order asked for."""
     missing: tuple[str, ...]
@@ -116,9 +116,19 @@ class Resampled:
         return len(self.t)
 
 
-class _Axis(NamedTuple):
+class Axis(NamedTuple):
+    """The moments of the rows."""
+
     t: Numbers
+    """Seconds of the session's clock, rising."""
     distance_m: Numbers | None = None
+
+    def between(self, t_from: float, t_to: float) -> "Axis":
+        """The part between two moments, both included. Raises `TooManyRows`."""
+        part = slice(*_inside(self.t, t_from, t_to))
+        if len(self.t[part]) > MAX_ROWS:
+            raise TooManyRows
+        return Axis(self.t[part], None if self.distance_m is None else self.distance_m[part])
 
 
 def axis_of(text: str) -> str:
@@ -143,18 +153,22 @@ def resample(
     signals: Mapping[str, Samples],
     query: Query,
     discrete: Collection[str] | None = None,
+    axis: Axis | None = None,
 ) -> Resampled:
     """Resample the signals of a session; raises `BadResample`, `TooManyRows`, `NoDistance`.
 
     *signals* need to hold those that were asked for, the one that is the axis, and no others. A
     column of the frames comes before a signal of its name. *discrete* names signals that are never
-    interpolated; None: those whose name says so.
+    interpolated; None: those whose name says so. *axis* stands in for the one that *query* names.
     """
     wide = series(frames)
     wanted = dict.fromkeys((*query.names, query.axis))
-    sampled = {name: _samples(name, wide, signals) for name in wanted}
+    sampled = {name: samples_in_time(name, wide, signals) for name in wanted}
     query = _bounded(query, wide, [sampled[name] for name in query.names])
-    axis = _axis(query, wide, sampled)
+    if axis is None or query.t_from is None or query.t_to is None:
+        axis = _axis(query, wide, sampled)
+    else:
+        axis = axis.between(query.t_from, query.t_to)
     if discrete is None:
         discrete = [name for name in query.names if is_discrete(name)]
     columns = {}
@@ -191,7 +205,7 @@ def linear(t: Numbers, samples: Samples) -> Numbers:
     return between
 
 
-def _samples(name: str, wide: Series, signals: Mapping[str, Samples]) -> Samples:
+def samples_in_time(name: str, wide: Series, signals: Mapping[str, Samples]) -> Samples:
     """The samples of one signal in time, as recorded; empty where there is none."""
     if name in WIDE_SIGNALS:
         values = wide.recorded(name)
@@ -227,26 +241,23 @@ def _bounded(query: Query, wide: Series, sampled: list[Samples]) -> Query:
     return replace(query, t_from=edge, t_to=edge)
 
 
-def _axis(query: Query, wide: Series, sampled: Mapping[str, Samples]) -> _Axis:
+def _axis(query: Query, wide: Series, sampled: Mapping[str, Samples]) -> Axis:
     if query.t_from is None or query.t_to is None:
-        return _Axis(np.empty(0), np.empty(0) if query.axis == "distance" else None)
+        return Axis(np.empty(0), np.empty(0) if query.axis == "distance" else None)
     if query.axis == "distance":
         return _distance_axis(query, query.t_from, query.t_to, wide)
     if query.axis == "time" and query.rate_hz > 0:
-        return _Axis(grid(query.t_from, query.t_to, rate=query.rate_hz))
+        return Axis(grid(query.t_from, query.t_to, rate=query.rate_hz))
     if query.axis != "time":
         t = np.unique(sampled[query.axis].t)
     elif len(wide):
         t = wide.t
     else:
         t = np.unique(np.concatenate([sampled[name].t for name in query.names]))
-    inside = t[slice(*_inside(t, query.t_from, query.t_to))]
-    if len(inside) > MAX_ROWS:
-        raise TooManyRows
-    return _Axis(inside)
+    return Axis(t).between(query.t_from, query.t_to)
 
 
-def _distance_axis(query: Query, t_from: float, t_to: float, wide: Series) -> _Axis:
+def _distance_axis(query: Query, t_from: float, t_to: float, wide: Series) -> Axis:
     """Frames whose distance is known, or an even grid over the way between the bounds."""
     way = unwrap_distance(wide["distance_m"], query.track_length_m)
     known = ~np.isnan(way)
@@ -256,15 +267,15 @@ def _distance_axis(query: Query, t_from: float, t_to: float, wide: Series) -> _A
     if query.rate_hz <= 0:
         if len(t) > MAX_ROWS:
             raise TooManyRows
-        return _Axis(t, way)
+        return Axis(t, way)
     if not len(t):
-        return _Axis(t, way)
+        return Axis(t, way)
     rising = np.append(True, np.diff(way) > 0)
     t, way = t[rising], way[rising]
     if len(t) < 2:
         raise NoDistance
     even = grid(float(way[0]), float(way[-1]), step=query.step_m)
-    return _Axis(np.interp(even, way, t), even)
+    return Axis(np.interp(even, way, t), even)
 
 
 def grid(begin: float, end: float, *, rate: float = 1.0, step: float = 1.0) -> Numbers:

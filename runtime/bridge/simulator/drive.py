@@ -1,7 +1,7 @@
 """What the sensors of the synthetic car measure at any moment of its drive."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -10,6 +10,7 @@ import numpy as np
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.simulator.car import Controls, G
 from runtime.bridge.simulator.course import BAR_PER_PSI, MPH, Course
+from runtime.bridge.simulator.driver import Driver, run_wide
 
 PACE: Final = 0.012
 """Largest share by which one place of a lap is driven faster or slower than in another lap."""
@@ -50,7 +51,7 @@ def _waves(seed: int, lap: Numbers) -> tuple[Numbers, Numbers]:
 def vary_pace(seed: int, lap: Numbers, t: Numbers, seconds: float) -> tuple[Numbers, Numbers]:
     """The moments of the ideal lap at moments of these laps, and how fast they go by.
 
-    Begins and ends with the lap and at its pace, whatever happens between: lap times stay.
+    Begins and ends with the lap and at its pace, whatever happens between.
     """
     pace, _ = _waves(seed, lap)
     turns = 2 * np.pi * np.arange(1, WAVES + 1)[:, None] / seconds
@@ -96,10 +97,10 @@ class Motion(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """An endless drive, lap after lap in exactly the same time; the same for the same seed.
+    """An endless drive, lap after lap; the same for the same seed.
 
     It begins flying, `lead_s` before start/finish: N complete laps have been driven after
-    ``duration(N)`` seconds, and each of them lasts `lap_seconds`.
+    ``duration(N)`` seconds. A clean lap would last `lap_seconds`.
     """
 
     course: Course
@@ -107,8 +108,13 @@ class Drive:
 
     @property
     def lap_seconds(self) -> float:
-        """The time of every lap."""
+        """The time of a clean lap."""
         return self.course.lap.seconds
+
+    @cached_property
+    def driver(self) -> Driver:
+        """Who drives."""
+        return Driver(self.course, self.seed)
 
     @property
     def lead_s(self) -> float:
@@ -117,20 +123,26 @@ class Drive:
 
     def duration(self, laps: int) -> float:
         """Seconds until that many laps are complete."""
-        return self.lead_s + laps * self.lap_seconds
+        return self.lead_s + self.driver.start(laps)
 
     def laps_at(self, t: float) -> int:
         """Complete laps at a moment of the drive."""
-        return max(0, int((t - self.lead_s) // self.lap_seconds))
+        return max(0, int(self.driver.laps_at(np.array([t - self.lead_s]))[0]))
 
     def motion(self, t: Numbers) -> Motion:
         """At moments of the drive, from 0 on."""
         since = t - self.lead_s
-        lap = np.floor(since / self.lap_seconds)
-        within = np.clip(since - lap * self.lap_seconds, 0.0, self.lap_seconds)
+        lap = self.driver.laps_at(since)
+        within, pace = since + self.lap_seconds, np.ones(len(t))  # of the way to start/finish
+        for number in np.unique(lap[lap >= 0]).astype(int).tolist():
+            here = lap == number
+            driven = self.driver.lap(number)
+            gone = since[here] - self.driver.start(number)
+            within[here] = np.interp(gone, driven.t, driven.clean_t)
+            pace[here] = np.interp(within[here], driven.clean_t, driven.pace)
         lap_t, rate = vary_pace(self.seed, lap, within, self.lap_seconds)
         s, speed = self.course.lap.at(np.clip(lap_t, 0.0, self.lap_seconds))
-        return Motion(lap, lap_t, s, speed * rate)
+        return Motion(lap, lap_t, s, speed * rate * pace)
 
     def signals_at(self, t: float) -> dict[str, float]:
         """`signals` of one moment."""
@@ -216,6 +228,10 @@ class Drive:
 
     def _position(self, here: Motion) -> dict[str, Numbers]:
         right = vary_line(self.seed, here.lap, here.s / self.course.lap.length_m)
+        for number in np.unique(here.lap[here.lap >= 0]).astype(int).tolist():
+            inside = here.lap == number
+            for fault in self.driver.lap(number).faults:
+                right[inside] += run_wide(fault, here.s[inside])
         lat, lon = self.course.place(here.s, right)
         return {"gps_lat": lat, "gps_lon": lon}
 

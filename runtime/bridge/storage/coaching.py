@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction, select
-from runtime.bridge.storage.values import clean_number, clean_text
+from runtime.bridge.storage.values import clean_number, clean_text, driver_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +97,14 @@ async def add_events(
 ) -> int:
     """Remember what a session says about its driver; how many events were new.
 
-    One event of a kind for each corner of a session: the first that was told stays.
+    One event of a kind for each corner of a session: the first that was told stays. Of a session
+    that is deleted meanwhile nothing is remembered.
     """
     driver, session = driver_key(driver_id), clean_text(session_id)
 
     def add(tx: Transaction) -> int:
+        if tx.session(session_id) is None:
+            return 0
         rows = tx.connection.rows(
             "SELECT event_kind, corner FROM driver_events WHERE driver_id = ? AND session_id = ?",
             (driver, session),
@@ -123,11 +126,6 @@ async def add_events(
         return len(stored) - len(set(rows))
 
     return await store.write(add, rows=1 + len(events))
-
-
-def driver_key(driver_id: str) -> str:
-    """A driver's name as events are kept under it: case and outer spaces make no difference."""
-    return clean_text(driver_id.strip().casefold())
 
 
 def session_turns(connection: Connection, session_id: str, limit: int) -> list[TurnRow]:

@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -21,7 +21,7 @@ from runtime.bridge.session.laps import Laps, detect_laps
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Frames, Samples
 from runtime.bridge.session.series import SIGNALS, series
-from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreDamaged
+from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreDamaged, UnknownSession
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import BUSES, SessionRow, recording_from_meta
 from runtime.bridge.track.alignment import align_laps
@@ -71,6 +71,8 @@ _KEPT: Final = TypeAdapter(_Findings)
 class _Known(NamedTuple):
     """What is known of a session at one of its versions."""
 
+    key: int
+    """Of the session: another one may come to have its id."""
     version: int
     findings: _Findings | None
     """None: what is stored of the session cannot be read."""
@@ -81,7 +83,8 @@ class _Known(NamedTuple):
 
     def is_of(self, row: SessionRow) -> bool:
         """Whether it still holds for a session as it stands in *row*."""
-        return self.version >= row.version and not (self.is_open and row.ended_at is not None)
+        same = self.key == row.key and self.version >= row.version
+        return same and not (self.is_open and row.ended_at is not None)
 
 
 class LapBook:
@@ -160,7 +163,7 @@ class LapBook:
     async def _seen(self, row: SessionRow) -> _Findings | None:
         known = self._known.get(row.session_id)
         if known is not None:
-            filled = row.source in BUSES and row.ended_at is None
+            filled = row.source in BUSES and row.ended_at is None and known.key == row.key
             recent = filled and self._clock() - known.sought_at <= BEHIND_S
             if recent or known.is_of(row):
                 return known.findings
@@ -169,6 +172,8 @@ class LapBook:
             return await self._findings(row)
         except StoreBusy:
             raise
+        except UnknownSession:  # deleted meanwhile
+            return None
         except Exception:
             # A damaged file may as well give numbers that no recording has: one such session must
             # not hide the others. Those who ask for it are told.
@@ -213,9 +218,14 @@ class LapBook:
     def _remember(self, row: SessionRow, findings: _Findings | None, began: float) -> None:
         self._known.pop(row.session_id, None)
         is_open = row.ended_at is None
-        self._known[row.session_id] = _Known(row.version, findings, began, is_open)
+        self._known[row.session_id] = _Known(row.key, row.version, findings, began, is_open)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
+
+    def forget(self, session_id: str) -> None:
+        """Drop what is known of a session that was deleted."""
+        self._known.pop(session_id, None)
+        self._gates.pop(session_id, None)
 
     def _find(
         self, frames: Frames, extras: dict[str, Samples], row: SessionRow
@@ -255,13 +265,18 @@ class Scope(NamedTuple):
 
 class _Key(NamedTuple):
     session_id: str
+    session_key: int
     version: int
     is_open: bool
     scope: Scope
 
 
+_Name: TypeAlias = tuple[_Key, *tuple[Hashable, ...]]
+"""Of what was computed of a session."""
+
+
 def _key(row: SessionRow, scope: Scope) -> _Key:
-    return _Key(row.session_id, row.version, row.ended_at is None, scope)
+    return _Key(row.session_id, row.key, row.version, row.ended_at is None, scope)
 
 
 class Analyses:
@@ -270,7 +285,7 @@ class Analyses:
     def __init__(self, book: LapBook) -> None:
         self._book = book
         self._drives: OrderedDict[_Key, Drive] = OrderedDict()
-        self._results: OrderedDict[Hashable, object] = OrderedDict()
+        self._results: OrderedDict[_Name, object] = OrderedDict()
         self._turn = asyncio.Lock()
 
     async def of(
@@ -315,7 +330,7 @@ class Analyses:
         key = _key(row, scope)
         if key not in self._drives:
             made = await self._made(row, scope)
-            for old in [old for old in self._drives if old[:3] != key[:3] and old[0] == key[0]]:
+            for old in [old for old in self._drives if old[:4] != key[:4] and old[0] == key[0]]:
                 del self._drives[old]
             self._drives[key] = made
             while len(self._drives) > DRIVES:
@@ -323,7 +338,14 @@ class Analyses:
         self._drives.move_to_end(key)
         return self._drives[key]
 
-    def _asked_for(self, name: Hashable) -> object:
+    def forget(self, session_id: str) -> None:
+        """Drop what was computed of a session that was deleted."""
+        for key in [key for key in self._drives if key.session_id == session_id]:
+            del self._drives[key]
+        for name in [name for name in self._results if name[0].session_id == session_id]:
+            del self._results[name]
+
+    def _asked_for(self, name: _Name) -> object:
         """A result that is kept, and that outlives those that nobody asks for."""
         self._results.move_to_end(name)
         while len(self._results) > RESULTS:

@@ -56,6 +56,12 @@ class SessionExists(StoreError):
         super().__init__("that session already has telemetry", session_id=session_id)
 
 
+class SessionInUse(StoreError):
+    """The session is being recorded or replayed; the message says what to do first."""
+
+    status, code = 409, "session_in_use"
+
+
 class RegistryFull(StoreError, TooLarge):
     """Too many signals were discovered; nothing was changed."""
 

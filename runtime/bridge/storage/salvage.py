@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import re
 import shutil
 import time
@@ -26,8 +27,9 @@ _ROUNDS: Final = 1 << 16
 class FrameCount:
     """How many frames were acknowledged, in a file beside the database and outside its log.
 
-    It is written after each commit and never synced: it survives the process, and after a power cut
-    it may name fewer frames than the database holds, never more.
+    It is written after each commit, and before one that deletes, where alone it is synced: it
+    survives the process, and after a power cut it may name fewer frames than the database holds,
+    never more.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,6 +57,8 @@ class FrameCount:
                 self._file = FileIO(self._path, "r+")
             self._file.seek(0)
             self._file.write(b"%020d\n" % count)
+            if count < self._written:
+                os.fsync(self._file.fileno())
             self._written = count
 
     def set_aside(self) -> str:

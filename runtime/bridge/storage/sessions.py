@@ -1,5 +1,6 @@
 """The writes of sessions, laps and other rows; they run on the writer's thread."""
 
+import json
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -8,7 +9,7 @@ from typing import Final
 
 from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.storage import schema
-from runtime.bridge.storage.errors import BadFrames
+from runtime.bridge.storage.errors import BadFrames, SessionInUse
 from runtime.bridge.storage.transaction import S, Session, Spans, Transaction, write_spans
 from runtime.bridge.storage.values import (
     BUSES,
@@ -16,11 +17,13 @@ from runtime.bridge.storage.values import (
     NOTHING,
     WIDE_TABLE,
     LapRow,
+    SessionChange,
     SessionMeta,
     SessionRow,
     SignalRow,
     clean_row,
     clean_text,
+    driver_key,
 )
 
 _BY_ID: Final = ("sessions", "session_laps_cache", "spectator_tokens")
@@ -35,6 +38,8 @@ ABOUT_SESSIONS: Final = tuple(
     and table.name not in _BY_ID
 )
 """Tables whose rows go with a session that is renamed."""
+NAMED_BY: Final = tuple(name for name in (*ABOUT_SESSIONS, *_BY_ID) if name != "sessions")
+"""Tables whose rows are deleted with their session."""
 
 
 def start_session(
@@ -91,6 +96,52 @@ def rename_session(tx: Transaction, session_id: str, slug: str) -> SessionRow:
             (new_id, session_id),
         )
     return tx.settle(session)
+
+
+def change_session(tx: Transaction, session_id: str, change: SessionChange) -> SessionRow:
+    """A session says something else of its driver, car, track or note.
+
+    What is remembered of its driver is remembered of the new one, and forgotten where there is
+    none. Raises `UnknownSession`.
+    """
+    before = tx.existing(session_id)
+    cleaned = clean_row(SessionMeta(**change))
+    session = replace(before, **{name: getattr(cleaned, name) for name in change})
+    if session.track != before.track:  # its laps depend on it
+        session = replace(session, version=session.version + 1)
+    old, new = driver_key(before.driver or ""), driver_key(session.driver or "")
+    if old != new:
+        theirs = "WHERE session_id = ? AND driver_id = ?"
+        tx.run(f"DELETE FROM driver_events {theirs}", (session_id, new))  # noqa: S608 - constants
+        if new:
+            sql = f"UPDATE driver_events SET driver_id = ? {theirs}"  # noqa: S608 - constants
+            tx.run(sql, (new, session_id, old))
+        else:
+            tx.run(f"DELETE FROM driver_events {theirs}", (session_id, old))  # noqa: S608
+    return tx.put(session)
+
+
+def delete_session(tx: Transaction, session_id: str) -> int:
+    """A session and all that names it goes; the key under which its telemetry is left to drop.
+
+    A crash leaves telemetry without a session, which the next start deletes. Raises
+    `UnknownSession`, and `SessionInUse` for the active one.
+    """
+    tx.flush()
+    session = tx.existing(session_id)
+    started = (one for one in tx.sessions() if one.activation and one.ended_at is None)
+    if session is max(started, key=lambda one: one.activation, default=None):
+        raise SessionInUse("the session is active: end it first", session_id=session_id)
+    tx.run("INSERT INTO staged VALUES (?)", (session.key,))
+    tx.run("DELETE FROM sessions WHERE session_key = ?", (session.key,))
+    for table in NAMED_BY:
+        tx.run(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))  # noqa: S608 - our tables
+    for number, payload in tx.connection.rows("SELECT id, payload FROM notifications"):
+        if json.loads(payload).get("session_id") == session_id:
+            tx.run("DELETE FROM notifications WHERE id = ?", (number,))
+    tx.remove(session_id)
+    tx.state.deleted.add(session_id)
+    return session.key
 
 
 def settle(tx: Transaction, session_id: str) -> None:
@@ -154,11 +205,22 @@ def _dated(tx: Transaction, slug: str, now_ms: int) -> str:
 
 
 def add_rows(tx: Transaction, records: Sequence[S]) -> tuple[S, ...]:
-    """New rows, in order; they are returned as they are stored, with their ids."""
-    rows = tuple(replace(clean_row(row), id=tx.next_id(row.table)) for row in records)
-    for row in rows:
-        tx.insert(row)
-    return rows
+    """New rows, in order; they are returned as they are stored, with their ids.
+
+    One about a session that was deleted meanwhile is not stored, and has no id.
+    """
+    rows = []
+    for record in records:
+        row = clean_row(record)
+        if not _is_deleted(tx, getattr(row, "session_id", None)):
+            row = replace(row, id=tx.next_id(row.table))
+            tx.insert(row)
+        rows.append(row)
+    return tuple(rows)
+
+
+def _is_deleted(tx: Transaction, session_id: str | None) -> bool:
+    return session_id in tx.state.deleted and tx.session(session_id or "") is None
 
 
 def put_lap(tx: Transaction, lap: LapRow) -> LapRow:
@@ -183,5 +245,8 @@ def put_lap(tx: Transaction, lap: LapRow) -> LapRow:
 
 def put_lap_cache(tx: Transaction, session_id: str, version: int, laps: str) -> None:
     """The laps found in a session, for as long as its telemetry has that version."""
+    session = tx.session(session_id)
+    if session is None or session.version != version:
+        return
     tx.run("DELETE FROM session_laps_cache WHERE session_id = ?", (session_id,))
     tx.run("INSERT INTO session_laps_cache VALUES (?, ?, ?)", (session_id, version, laps))

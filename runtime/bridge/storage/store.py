@@ -30,6 +30,7 @@ from runtime.bridge.storage.values import (
     Imported,
     LapRow,
     NoteRow,
+    SessionChange,
     SessionMeta,
     SessionRow,
     SignalRow,
@@ -156,6 +157,18 @@ class Store:
     async def rename_session(self, session_id: str, slug: str) -> SessionRow:
         """Give it an id of *slug* and its start; it has then ended. Raises `UnknownSession`."""
         return await self.write(lambda tx: sessions.rename_session(tx, session_id, slug))
+
+    async def change_session(self, session_id: str, change: SessionChange) -> SessionRow:
+        """Say something else of its driver, car, track or note. Raises `UnknownSession`."""
+        return await self.write(lambda tx: sessions.change_session(tx, session_id, change))
+
+    async def delete_session(self, session_id: str) -> None:
+        """Delete it with all that was written about it; its telemetry goes piece by piece, unseen.
+
+        Raises `UnknownSession`, and `SessionInUse` for the active one.
+        """
+        key = await self.write(lambda tx: sessions.delete_session(tx, session_id))
+        self._writer.step(drop_staged(key))
 
     def sessions(
         self,

@@ -69,8 +69,6 @@ def span_of(samples: Samples) -> Span:
 class Session(SessionRow):
     """A session as the writer holds it."""
 
-    key: int = field(default=0, compare=False)
-    """Under which its telemetry lies; an import comes in under a new one and is then bound."""
     activation: int = field(default=0, compare=False)
     """Counts explicit starts over all sessions; 0: it was never started."""
     odometer: Odometer = field(default=_START, compare=False)
@@ -186,6 +184,9 @@ class State:
     """Keys of imports that did not come to their end."""
     n_frames: int = 0
     """Of all sessions together."""
+    deleted: set[str] = field(default_factory=set)
+    """Ids of sessions that were deleted since the start: what was still on its way about them is
+    not kept."""
 
     def become(self, other: "State") -> None:
         """Take over all that *other* knows."""
@@ -305,6 +306,14 @@ class Transaction:
         for session_id in sorted({*self.state.sessions, *self._sessions}):
             if (session := self.session(session_id)) is not None:
                 yield session
+
+    def n_frames(self) -> int:
+        """How many frames all sessions will have together, but for those that wait for `flush`."""
+        changed = self._sessions.items()
+        stood = (self.state.sessions.get(session_id) for session_id, _ in changed)
+        before = sum(session.n_frames for session in stood if session is not None)
+        after = sum(session.n_frames for _, session in changed if session is not None)
+        return self.state.n_frames - before + after
 
     def changed(self) -> Iterator[Session]:
         """The sessions that this transaction makes or changes."""
@@ -494,12 +503,11 @@ class Transaction:
         """Make the committed changes the truth."""
         self.state.counters.update(self._counters)
         self.state.signals.update(self._signals)
+        self.state.n_frames = self.n_frames()
         for session_id, session in self._sessions.items():
-            before = self.state.sessions.pop(session_id, None)
-            self.state.n_frames -= before.n_frames if before else 0
+            self.state.sessions.pop(session_id, None)
             if session is not None:
                 self.state.sessions[session_id] = session
-                self.state.n_frames += session.n_frames
 
 
 def select(

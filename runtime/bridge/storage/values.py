@@ -10,7 +10,16 @@ import unicodedata
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+)
 
 import numpy as np
 
@@ -53,6 +62,15 @@ class SessionMeta:
 NOTHING: Final = SessionMeta()
 
 
+class SessionChange(TypedDict, total=False):
+    """What a session shall say instead of what it says; None: nothing."""
+
+    driver: str | None
+    car: str | None
+    track: str | None
+    note: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class SessionRow:
     """A session as it stands after the last commit."""
@@ -77,6 +95,9 @@ class SessionRow:
     """Of the last frame that has one."""
     version: int = 1
     """Grows with each write of telemetry, and when the track is named."""
+    key: int = field(default=0, compare=False)
+    """Under which its telemetry lies; an import comes in under a new one and is then bound. A
+    session that is made anew under an id has another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +283,11 @@ def clean_text(value: str) -> str:
     """NFC, without NUL and without halves of surrogate pairs."""
     whole = value.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
     return unicodedata.normalize("NFC", whole)
+
+
+def driver_key(driver_id: str) -> str:
+    """A driver's name as events are kept under it: case and outer spaces make no difference."""
+    return clean_text(driver_id.strip().casefold())
 
 
 def clean_number(name: str, value: float) -> float | None:

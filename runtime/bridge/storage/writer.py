@@ -65,7 +65,8 @@ class Writer:
         count: Callable[[int], None],
         owed: Write | None = None,
     ) -> None:
-        """*count* hears after each commit how many frames there are; *owed* is written first."""
+        """*count* hears after each commit how many frames there are, and before one that deletes
+        some how many there will be; *owed* is written first."""
         self._engine = engine
         self._state = state
         self._answer = answer
@@ -203,6 +204,8 @@ class Writer:
             connection.begin(write=True)
             write(tx)
             tx.flush()
+            if (fewer := tx.n_frames()) < self._state.n_frames:
+                self._count(fewer)  # before: a crash right after the commit must not miss them
             connection.commit()
         except ApiError as error:
             self._roll_back()

@@ -1,4 +1,4 @@
-"""The page for people at ``/``, and the line about the server for everybody else."""
+"""The pages for people, and at ``/`` the line about the server for everybody else."""
 
 from pathlib import Path
 from typing import Final
@@ -8,11 +8,12 @@ from aiohttp import web
 from runtime.llm.service import SERVICE
 from runtime.web.errors import Unauthorized
 from runtime.web.middleware import DOOR
-from runtime.web.pages import Pages, asks_for_html
+from runtime.web.pages import ASSETS, Pages, asks_for_html
 from runtime.web.routes import Routes
 
 PATH: Final = "/"
-PAGES: Final = Pages(Path(__file__).parents[1] / "pages")
+DOCS: Final = "/docs"
+PAGES: Final = Pages(ASSETS, Path(__file__).parents[1] / "pages")
 routes = Routes("pages")
 files = PAGES.routes()
 
@@ -29,3 +30,9 @@ async def index(request: web.Request) -> web.Response:
         response = web.Response(text=text)
     response.headers["Vary"] = "Accept"
     return response
+
+
+@routes.get(DOCS, gated=False, text="text/html")
+async def docs(request: web.Request) -> web.Response:
+    """The reference of this API, as a page."""
+    return PAGES.page(request, "docs.html")

@@ -1,8 +1,9 @@
 // The chat: conversations, the composer, and which reply is shown where.
 
-import { call } from "./api.js";
-import { byId, confirmed, el, parameters } from "./dom.js";
+import { byId, confirmed, el } from "./dom.js";
 import { ExchangeView, modelName } from "./exchange.js";
+import { parameters } from "./format.js";
+import { call } from "./keyed.js";
 import { blank, fill, messagesOf, newExchange } from "./replies.js";
 import { freshId, load, save, saveConversations } from "./store.js";
 

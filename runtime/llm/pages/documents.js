@@ -1,7 +1,8 @@
 // The documents: whose they are, adding, deleting, and searching them by meaning.
 
-import { call } from "./api.js";
-import { amount, byId, confirmed, copyButton, count, el, problem } from "./dom.js";
+import { byId, confirmed, copyButton, el, problem } from "./dom.js";
+import { amount, count } from "./format.js";
+import { call } from "./keyed.js";
 import { load, save } from "./store.js";
 
 const PAGE = 200;

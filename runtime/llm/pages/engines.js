@@ -1,8 +1,9 @@
 // The engines: what is in memory, what runs and waits, and the system model.
 
-import { call } from "./api.js";
-import { amount, byId, bytes, count, el, parameters, problem, seconds, span } from "./dom.js";
+import { byId, el, problem } from "./dom.js";
 import { modelName } from "./exchange.js";
+import { amount, bytes, count, parameters, seconds, span } from "./format.js";
+import { call } from "./keyed.js";
 import { watch } from "./ticker.js";
 
 const PACE_S = 2;

@@ -1,6 +1,7 @@
 // One exchange of a conversation on the page: the question, and the reply in whatever state it is.
 
-import { copyButton, count, el, problem, seconds, span } from "./dom.js";
+import { copyButton, el, problem } from "./dom.js";
+import { count, seconds, span } from "./format.js";
 import { Rendering, code } from "./markdown.js";
 
 const SHOWN_PLACES = 12;

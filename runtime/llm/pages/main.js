@@ -1,10 +1,10 @@
 // The page: which view is shown, and the key.
 
-import { askForKey, call } from "./api.js";
 import * as chat from "./chat.js";
 import * as documents from "./documents.js";
 import { byId } from "./dom.js";
 import * as engines from "./engines.js";
+import { askForKey, call } from "./keyed.js";
 
 const VIEWS = { chat, documents, engines };
 const NAMES = { chat: "Chat", documents: "Documents", engines: "Engines" };

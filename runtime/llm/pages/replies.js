@@ -1,6 +1,6 @@
 // Asking: sends a conversation, follows the queue, and fills an exchange with what comes back.
 
-import { call, events, send } from "./api.js";
+import { call, events, send } from "./keyed.js";
 import { watch } from "./ticker.js";
 
 /** An exchange that waits for its reply. */

@@ -187,13 +187,13 @@ def test_a_sparse_channel_is_read_between_its_samples() -> None:
 @pytest.mark.parametrize(
     ("other", "word"),
     [
-        (Circuit("elsewhere", 1000.0, None, (), (), ()), "another circuit"),
-        (Circuit(None, 1200.0, None, (), (), ()), "1200 m long"),
-        (Circuit(None, 1000.0, Gate(0.001, 10.0, 0.0), (), (), ()), "begins 111 m away"),
+        (Circuit("elsewhere", 1000.0, None, (), (), (), ()), "another circuit"),
+        (Circuit(None, 1200.0, None, (), (), (), ()), "1200 m long"),
+        (Circuit(None, 1000.0, Gate(0.001, 10.0, 0.0), (), (), (), ()), "begins 111 m away"),
     ],
 )
 def test_laps_of_another_place_do_not_fit(other: Circuit, word: str) -> None:
-    here = Circuit("here", 1000.0, Gate(0.0, 10.0, 0.0), (), (), ())
+    here = Circuit("here", 1000.0, Gate(0.0, 10.0, 0.0), (), (), (), ())
 
     assert word in (why_apart(here, other) or "")
     assert why_apart(here, here) is None

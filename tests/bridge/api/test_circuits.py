@@ -249,3 +249,41 @@ async def test_a_session_says_why_the_coach_is_silent(
     assert await silent(await driven(bridge, elsewhere, track="Home Park")) is None
     assert await silent(await driven(bridge, blind)) == NOWHERE
     assert await silent(await driven(bridge, blind, track="larkfell")) is None
+
+
+@pytest.mark.parametrize("seconds", [0.0, 60.0])
+async def test_a_known_circuit_is_drawn_before_the_first_lap(
+    bridge: Bridge, here: Frames, seconds: float
+) -> None:
+    session_id = await driven(bridge, begun(here, seconds), track="larkfell")
+    drawn = await bridge.ok("GET", f"/session/{session_id}/map")
+    assert (drawn["basis"], drawn["track"]) == ("track", LARKFELL.name)
+    assert len(drawn["corners"]) == len(LARKFELL.corners)
+    assert len(drawn["centerline"]) == len(LARKFELL.line or ())
+    assert drawn["bounds"] is not None
+
+
+@pytest.mark.parametrize(("seconds", "basis"), [(60.0, "driven"), (400.0, "lap")])
+async def test_an_unknown_circuit_is_drawn_as_far_as_it_was_driven(
+    bridge: Bridge, elsewhere: Frames, seconds: float, basis: str
+) -> None:
+    frames = begun(elsewhere, seconds)
+    drawn = await bridge.ok("GET", f"/session/{await driven(bridge, frames)}/map")
+    assert drawn["basis"] == basis
+    assert len(drawn["centerline"]) > 50
+    (south, west), (north, east) = drawn["bounds"]
+    lat, lon = frames.columns["lat"], frames.columns["lon"]
+    assert [south, west] == pytest.approx([lat.min(), lon.min()], abs=1e-3)
+    assert [north, east] == pytest.approx([lat.max(), lon.max()], abs=1e-3)
+
+
+async def test_a_session_without_frames_or_circuit_has_no_map(bridge: Bridge) -> None:
+    begun = await bridge.ok("POST", "/session/start", {"track": "Home Park"})
+    path = f"/session/{begun['session_id']}/map"
+    assert await bridge.refused("GET", path) == (404, "no_rows")
+
+
+def begun(frames: Frames, seconds: float) -> Frames:
+    """The first seconds of a drive."""
+    count = int((frames.columns["timestamp"] < seconds).sum())
+    return Frames({name: values[:count] for name, values in frames.columns.items()})

@@ -69,6 +69,12 @@ async def test_a_whole_day_without_a_model(start: Start, backend: str) -> None:
         assert all(name in told for name in BUNDLE)
         assert told["scorecard"]["corners"]
         assert told["pedagogy"][0]["lesson"]["id"]
+        work = await bridge.ok("GET", "/session/s/focus")
+        assert work["track"] == told["track"] == LARKFELL.name
+        assert work["focus"] == told["pedagogy"]
+        gains = [one["gain_s"] for one in work["focus"]]
+        assert 1 <= len(gains) <= 3 and gains == sorted(gains, reverse=True)
+        assert all(one["start_m"] < one["end_m"] for one in work["focus"])
         kept = await read_notifications(bridge.service.db, 9)
         assert ("debrief-ready", "Mia") in [(one.kind, one.driver) for one in kept]
         latest = await debriefed(bridge, session_id="t")

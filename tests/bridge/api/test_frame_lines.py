@@ -196,7 +196,7 @@ async def test_a_full_disk_ends_the_stream_and_says_what_is_stored(
 
 
 async def test_listeners_hear_the_frames_of_a_stream(bridge: Bridge) -> None:
-    heard = bridge.service.hub.subscribe("telemetry", ["s"])
+    heard = bridge.service.hub.subscribe({"telemetry": ["s"]})
     await send(bridge, line(1, speed_ms=30) + line(2, speed_ms=30))
     told = [await asyncio.wait_for(anext(heard), 20) for _ in range(2)]
     frames = [json.loads(event.split(b"data: ", 1)[1]) for event in told]

@@ -184,7 +184,43 @@ async def test_the_track_file_is_read_out(start: Start) -> None:
         assert (min(heights), max(heights)) == (lowest, highest)
 
 
+async def test_metrics_count_what_happens(start: Start) -> None:
+    async with start() as bridge:
+        await bridge.ok("POST", "/session/start", {"session_id": "s"})
+        async with bridge.http.get("/stream?session_id=s") as stream:
+            await stream.content.readuntil(b"\n\n")
+            answer = await bridge.get("/metrics")
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    lines = answer.body.decode().splitlines()
+    assert {"bridge_streams 1", "bridge_sessions 1", "bridge_database_damaged 0"} <= set(lines)
+    commits = next(one for one in lines if one.startswith("bridge_commits_total "))
+    assert float(commits.split()[1]) > 0
+    named = [one.split()[2] for one in lines if one.startswith("# HELP")]
+    assert len(named) == len(set(named))
+
+
+async def test_circuits_are_listed_and_drawn(start: Start) -> None:
+    async with start() as bridge:
+        listed = (await bridge.ok("GET", "/tracks"))["tracks"]
+        assert [one["id"] for one in listed] == sorted(one["id"] for one in listed)
+        for one in listed:
+            found = await bridge.ok("GET", f"/track/{one['id']}")
+            assert {name: found[name] for name in one} == one
+            bounds = [found["sectors"][0]["start_m"], *(s["end_m"] for s in found["sectors"])]
+            assert bounds == sorted(bounds)
+            assert [bounds[0], bounds[-1]] == pytest.approx([0.0, one["length_m"]], abs=1.0)
+            assert all(0 <= c["apex_m"] <= one["length_m"] for c in found["corners"])
+        larkfell = await bridge.ok("GET", "/track/larkfell")
+        (lat, lon), gate = larkfell["outline"][0], larkfell["gate"]
+        assert [lat, lon] == pytest.approx([gate["lat"], gate["lon"]], abs=1e-4)
+        assert [c["number"] for c in larkfell["corners"]] == list(
+            range(1, len(larkfell["corners"]) + 1)
+        )
+
+
 REFUSED = (
+    ("nothing", 404, "no_track"),
+    ("..%2F..%2Fx", 404, "no_track"),
     ("weather?hour_local=24", 400, "bad_query"),
     ("weather?hour_local=x", 400, "bad_query"),
     ("nothing/elevation", 404, "no_track"),

@@ -195,7 +195,8 @@ METHODS = {
     "/session/replay/start": "POST",
     "/session/replay/stop": "POST",
     "/spectator/token": "POST",
-    "/session/some": "GET, HEAD",
+    "/session/upload": "POST",
+    "/session/some": "DELETE, GET, HEAD, PATCH",
     "/health": "GET, HEAD",
 }
 

@@ -14,7 +14,10 @@ from runtime.bridge.live.circuits import (
     Coaching,
     LiveCircuits,
     find_coaching,
+    find_record,
 )
+from runtime.bridge.live.timing import LapDone, LapTimers, Timing
+from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, LiveFrame
 from runtime.bridge.storage.values import SessionMeta, SessionRow
 from runtime.bridge.track.library import Library
@@ -46,12 +49,15 @@ class Replayed:
         self.circuits = LiveCircuits(
             self.service.library,
             self.service.db.session,
-            lambda row: find_coaching(self.service.book, row),
+            lambda row: find_coaching(self.service.db, self.service.book, row),
             lambda look: self.work.append(asyncio.ensure_future(look)),
             lambda _, coaching: self.silent.append((self.now, coaching.silent)),
             lambda: self.now,
         )
         self.engine = CueEngine(lambda session_id: self.circuits.of(session_id).track)
+        self.timers = LapTimers(lambda session_id: self.circuits.of(session_id).past)
+        self.timings: list[Timing] = []
+        self.laps: list[LapDone] = []
 
     async def run(self) -> None:
         count = len(self.columns["timestamp"])
@@ -63,7 +69,12 @@ class Replayed:
             for row in zip(*some.values(), strict=True):
                 wide = dict(zip(some, map(float, row), strict=True))
                 frame = LiveFrame("s", "ingest", wide)
-                for cue in self.engine.feed(frame):
+                where = self.engine.locate(frame)
+                assert where is not None
+                reading = self.timers.tick(frame, where)
+                self.timings.append(reading.timing)
+                self.laps += [done for done in reading.done if isinstance(done, LapDone)]
+                for cue in self.engine.feed(frame, where):
                     self.said += [] if cue.corner is None else [cue.corner]
             await asyncio.gather(*self.work)
 
@@ -88,6 +99,14 @@ async def test_an_unknown_circuit_is_coached_from_its_own_positions_after_the_fi
     assert len(set(drive_in.said)) >= 3
     assert all(corner.startswith("C") for corner in drive_in.said)
 
+    begun = [timing for timing in drive_in.timings if timing.lap is not None]
+    assert begun[0].lap == 2, "the lap clock too goes on from the first closed lap"
+    assert begun[0].delta_s is not None
+    recorded = detect(unknown, gate=track.start, track_length_m=track.length_m).complete[1:]
+    assert [lap.lap_number for lap in drive_in.laps] == [lap.number for lap in recorded]
+    times = [lap.lap_time_s for lap in drive_in.laps]
+    assert times == pytest.approx([lap.duration_s for lap in recorded], abs=0.05)
+
 
 async def test_a_known_circuit_is_coached_as_soon_as_the_positions_tell(bridge: Bridge) -> None:
     begun = {name: v[:600] for name, v in drive(LARKFELL, 1).frames.columns.items()}
@@ -99,6 +118,23 @@ async def test_a_known_circuit_is_coached_as_soon_as_the_positions_tell(bridge: 
     track = drive_in.circuits.of("s").track
     assert track is not None
     assert track.id == LARKFELL.id
+
+
+async def test_the_record_is_the_best_lap_of_the_same_driver_on_the_circuit(
+    bridge: Bridge, unknown: Frames
+) -> None:
+    store, book = bridge.service.db, bridge.service.book
+    for name, driver, skill in (("a", "Mia", 0.8), ("b", "mia", 0.9), ("c", "Ole", 1.0)):
+        frames = drive(LARKFELL, 1, skill=skill).frames
+        await store.append_frames(name, frames, meta=SessionMeta(driver=driver))
+    await store.append_frames("d", unknown, meta=SessionMeta(driver="Mia"))
+
+    records = [
+        await find_record(store, book, bridge.service.session(name), LARKFELL) for name in "abc"
+    ]
+    lap_s = [None if record is None else record.lap_s for record in records]
+    summaries = [await book.summary(bridge.service.session(name)) for name in "ba"]
+    assert lap_s == [*(one.best_s if one else None for one in summaries), None]
 
 
 class Watch:

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from runtime.bridge.live.hub import QUEUES, RING, Hub, Subscription, TooManyListeners
+from runtime.bridge.live.hub import QUEUES, RING, Hub, Kind, Subscription, TooManyListeners
 from runtime.bridge.session.recording import Origin
 from tests.bridge.live.streamkit import Message, cue, frame, parsed
 
@@ -59,7 +59,7 @@ async def test_a_frame_reaches_the_listeners_of_its_session(
 ) -> None:
     hub.follow(lambda: "s")
     names = ("s", "other", "_live", "*", "SIM")
-    listeners = {name: hub.subscribe("telemetry", [name]) for name in names}
+    listeners = {name: hub.subscribe({"telemetry": [name]}) for name in names}
     hub.publish_frame(frame(session, source=source))
     got = {name: await waiting(one) for name, one in listeners.items()}
     assert {name for name, events in got.items() if events} == heard
@@ -67,7 +67,7 @@ async def test_a_frame_reaches_the_listeners_of_its_session(
 
 
 async def test_the_active_session_is_asked_for_at_each_frame(hub: Hub) -> None:
-    listener = hub.subscribe("telemetry", ["SIM"])
+    listener = hub.subscribe({"telemetry": ["SIM"]})
     hub.publish_frame(frame("one"))
     for active in ("one", "two"):
         hub.follow(partial(str, active))
@@ -77,15 +77,15 @@ async def test_the_active_session_is_asked_for_at_each_frame(hub: Hub) -> None:
 
 
 async def test_a_listener_of_two_topics_gets_an_event_once(hub: Hub) -> None:
-    listener = hub.subscribe("telemetry", ["s", "*"])
+    listener = hub.subscribe({"telemetry": ["s", "*"]})
     hub.publish_frame(frame())
     assert len(await waiting(listener)) == 1
 
 
 @pytest.mark.parametrize("kind", ["telemetry", "cues"])
-async def test_a_full_queue_drops_the_oldest_and_says_so_once(hub: Hub, kind: str) -> None:
-    listener = hub.subscribe(kind, ["s"])  # type: ignore[arg-type] # both are kinds
-    most = QUEUES[listener.kind]
+async def test_a_full_queue_drops_the_oldest_and_says_so_once(hub: Hub, kind: Kind) -> None:
+    listener = hub.subscribe({kind: ["s"]})
+    most = QUEUES[kind]
     for at in range(most + 5):
         if kind == "cues":
             hub.publish_cue(cue(str(at)))
@@ -113,7 +113,7 @@ async def test_a_full_queue_drops_the_oldest_and_says_so_once(hub: Hub, kind: st
 async def test_a_listener_gets_no_more_than_it_asked_for(
     hub: Hub, clock: Clock, gaps: list[float], hz: float, share: float
 ) -> None:
-    listener = hub.subscribe("telemetry", ["s"], hz=hz)
+    listener = hub.subscribe({"telemetry": ["s"]}, hz=hz)
     got = 0
     for at in range(1000):
         hub.publish_frame(frame(t=float(at)))
@@ -124,7 +124,7 @@ async def test_a_listener_gets_no_more_than_it_asked_for(
 
 
 async def test_the_end_of_a_replay_passes_every_rate(hub: Hub) -> None:
-    listener = hub.subscribe("telemetry", ["_live"], hz=0.001)
+    listener = hub.subscribe({"telemetry": ["_live"]}, hz=0.001)
     hub.publish_frame(frame())
     hub.publish_frame(frame())
     hub.publish_control("s", "end", {"replay_id": "r", "frames_emitted": 2})
@@ -132,13 +132,13 @@ async def test_the_end_of_a_replay_passes_every_rate(hub: Hub) -> None:
 
 
 async def test_a_listener_that_comes_back_gets_what_it_missed(hub: Hub) -> None:
-    first = hub.subscribe("cues", ["s"])
+    first = hub.subscribe({"cues": ["s"]})
     for at in range(5):
         hub.publish_cue(cue(str(at)))
         hub.publish_cue(cue(str(at), "other"))
     last = (await waiting(first))[2].id
     hub.forget(first)
-    again = hub.subscribe("cues", ["s"], since_id=last)
+    again = hub.subscribe({"cues": ["s"]}, since_id=last)
     hub.publish_cue(cue("5"))
     assert [event.data["text"] for event in await waiting(again)] == ["3", "4", "5"]
     assert again.position == last
@@ -146,29 +146,29 @@ async def test_a_listener_that_comes_back_gets_what_it_missed(hub: Hub) -> None:
 
 @pytest.mark.parametrize("behind", [-10_000_000, -1, 10_000_000])
 async def test_a_number_of_before_a_restart_means_all_that_is_kept(hub: Hub, behind: int) -> None:
-    start = hub.subscribe("cues", ["s"]).position
+    start = hub.subscribe({"cues": ["s"]}).position
     for at in range(3):
         hub.publish_cue(cue(str(at)))
-    again = hub.subscribe("cues", ["s"], since_id=start + behind)
+    again = hub.subscribe({"cues": ["s"]}, since_id=start + behind)
     assert [event.data["text"] for event in await waiting(again)] == ["0", "1", "2"]
     assert again.position == start
 
 
 async def test_numbers_grow_over_a_restart(hub: Hub, clock: Clock) -> None:
     hub.publish_cue(cue("before"))
-    last = hub.subscribe("cues", ["s"]).position
+    last = hub.subscribe({"cues": ["s"]}).position
     clock.now += 1
     restarted = Hub(clock=clock, wall=clock)
     restarted.publish_cue(cue("after"))
-    again = restarted.subscribe("cues", ["s"], since_id=last)
+    again = restarted.subscribe({"cues": ["s"]}, since_id=last)
     assert [event.data["text"] for event in await waiting(again)] == ["after"]
 
 
 async def test_what_was_missed_is_not_cut_to_the_length_of_the_queue(hub: Hub) -> None:
-    start = hub.subscribe("cues", ["s"]).position
+    start = hub.subscribe({"cues": ["s"]}).position
     for at in range(RING + 44):
         hub.publish_cue(cue(str(at)))
-    again = hub.subscribe("cues", ["s"], since_id=start)
+    again = hub.subscribe({"cues": ["s"]}, since_id=start)
     got = await waiting(again)
     assert [event.data["text"] for event in got] == [str(at) for at in range(44, RING + 44)]
     assert not any("dropped" in event.data for event in got)
@@ -176,7 +176,7 @@ async def test_what_was_missed_is_not_cut_to_the_length_of_the_queue(hub: Hub) -
 
 async def test_without_a_number_only_what_comes_is_heard(hub: Hub) -> None:
     hub.publish_cue(cue("before"))
-    listener = hub.subscribe("cues", ["s"], named=False)
+    listener = hub.subscribe({"cues": ["s"]}, plain=["cues"])
     hub.publish_cue(cue("after"))
     (event,) = await waiting(listener)
     assert (event.name, event.data["text"]) == ("message", "after")
@@ -184,13 +184,13 @@ async def test_without_a_number_only_what_comes_is_heard(hub: Hub) -> None:
 
 async def test_there_is_an_end_to_listeners_and_a_place_becomes_free() -> None:
     hub = Hub(most=2)
-    first = hub.subscribe("cues", ["*"])
-    hub.subscribe("telemetry", ["*"])
+    first = hub.subscribe({"cues": ["*"]})
+    hub.subscribe({"telemetry": ["*"]})
     with pytest.raises(TooManyListeners):
-        hub.subscribe("notifications", ["*"])
+        hub.subscribe({"notifications": ["*"]})
     first.close()
     first.close()
-    hub.subscribe("notifications", ["*"])
+    hub.subscribe({"notifications": ["*"]})
     assert (hub.listeners, hub.refused) == (2, 1)
 
 
@@ -198,17 +198,17 @@ async def test_closing_the_hub_ends_every_listener_wherever_it_waits(hub: Hub) -
     async def follow(subscription: Subscription) -> int:
         return len([event async for event in subscription])
 
-    tasks = [asyncio.create_task(follow(hub.subscribe("telemetry", ["s"]))) for _ in range(5)]
+    tasks = [asyncio.create_task(follow(hub.subscribe({"telemetry": ["s"]}))) for _ in range(5)]
     await asyncio.sleep(0)
     hub.close()
     async with asyncio.timeout(10):
         assert Counter(await asyncio.gather(*tasks)) == {0: 5}
-        assert await follow(hub.subscribe("telemetry", ["s"])) == 0
+        assert await follow(hub.subscribe({"telemetry": ["s"]})) == 0
     assert hub.listeners == 0
 
 
 async def test_a_listener_that_gave_up_waiting_can_go_on(hub: Hub) -> None:
-    listener = hub.subscribe("telemetry", ["s"])
+    listener = hub.subscribe({"telemetry": ["s"]})
     assert await waiting(listener) == []  # a wait that was cancelled
     hub.publish_frame(frame())
     assert len(await waiting(listener)) == 1

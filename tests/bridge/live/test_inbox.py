@@ -42,7 +42,7 @@ async def delivered(inbox: Inbox, driver: str = "*", since: int | None = None) -
     found = [message async for message in taken(listener)]
     for message in found:
         assert message.id is not None
-        inbox.delivered(message.id)
+        inbox.delivered("notifications", message.id)
     listener.close()
     return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.bridge.can.assembler import Flush
 from runtime.bridge.can.rows import GPS_DISTANCE
-from runtime.bridge.cues.engine import CueEngine
+from runtime.bridge.cues.engine import CueEngine, Where
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.live import (
@@ -19,7 +19,8 @@ from runtime.bridge.live.live import (
     Live,
     UploadGuard,
 )
-from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Samples
+from runtime.bridge.live.timing import NO_TIMING, Timing
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Origin, Samples
 
 
 class Listening(Hub):
@@ -33,7 +34,7 @@ class Listening(Hub):
     def hears_telemetry(self) -> bool:
         return True
 
-    def publish_frame(self, frame: LiveFrame) -> None:
+    def publish_frame(self, frame: LiveFrame, timing: Timing = NO_TIMING) -> None:
         self.frames.append(frame)
 
 
@@ -45,7 +46,7 @@ class Engine(CueEngine):
         self.fed = 0
         self._says, self._broken = says, broken
 
-    def feed(self, frame: LiveFrame) -> list[Cue]:
+    def feed(self, frame: LiveFrame, where: Where | None = None) -> list[Cue]:
         self.fed += 1
         if self._broken:
             raise RuntimeError("a bug")
@@ -154,8 +155,9 @@ def test_only_so_many_sessions_are_watched() -> None:
 def test_what_the_coach_says_to_a_replay_is_no_note() -> None:
     says = Cue("s", "Brake later.", 1, "", "rule")
     drive = Drive(Engine(says))
-    wide = dict.fromkeys(WIDE, 0.0)
-    for source in ("replay", "ingest", "can"):
+    sources: tuple[Origin, ...] = ("replay", "ingest", "can")
+    for t, source in enumerate(sources):
+        wide = {**dict.fromkeys(WIDE, 0.0), TIMESTAMP: float(t)}
         drive.live.publish(LiveFrame("s", source, wide))
     assert drive.spoken == ["ingest: Brake later.", "can: Brake later."]
 

@@ -14,6 +14,7 @@ from tests.bridge.bridgekit import Bridge
 from tests.bridge.live.replaykit import Stage, frames_at, samples
 
 START, STOP, STATUS = "/session/replay/start", "/session/replay/stop", "/session/replay/status"
+PAUSE, SEEK = "/session/replay/pause", "/session/replay/seek"
 TIMES = [100.0, 100.1, 100.2, 100.2, 100.5, 200.5, 200.6]
 DUE = [0.0, 0.1, 0.2, 0.2, 0.5, 5.5, 5.6]
 
@@ -130,6 +131,9 @@ async def test_the_status_tells_how_far_it_is(bridge: Bridge, stage: Stage) -> N
         "source_session_id": "ride",
         "speed": 1.0,
         "loop": False,
+        "paused": False,
+        "t_s": 0.2,
+        "duration_s": 5.6,
         "frame_idx": 3,
         "total_frames": 7,
         "elapsed_s": 0.2,
@@ -140,6 +144,72 @@ async def test_the_status_tells_how_far_it_is(bridge: Bridge, stage: Stage) -> N
     assert await bridge.ok("GET", STATUS) == {"running": False}
     assert stage.bus == ["off", "on"]
     assert len(stage.sent) == 4
+
+
+async def test_a_paused_replay_sends_nothing_and_goes_on_where_it_stood(
+    bridge: Bridge, stage: Stage
+) -> None:
+    stage.until = 1000.3
+    await bridge.ok("POST", START, {"source_session_id": "ride", "speed": 0.5})
+    await stage.wait_for(2)
+
+    held = await bridge.ok("POST", PAUSE, {"paused": True})
+    stage.now = 1060.0
+    assert await bridge.ok("POST", PAUSE, {"paused": True}) == {**held, "elapsed_s": 60.0}
+    assert (held["paused"], held["t_s"], held["est_remaining_s"]) == (True, 0.1, 11.0)
+    assert len(stage.sent) == 2
+    assert stage.bus == ["off"]
+
+    stage.until = math.inf
+    assert (await bridge.ok("POST", PAUSE, {"paused": False}))["paused"] is False
+    await stage.end()
+    assert [frame.frame_idx for _, frame in stage.sent] == list(range(7))
+    due = [1060.0 + (moment - DUE[2]) / 0.5 for moment in DUE[2:]]
+    assert [at for at, _ in stage.sent[2:]] == pytest.approx(due)
+    assert [told.event for told in stage.told] == ["state"] * 3 + ["end"]
+    assert [told.payload.get("paused") for told in stage.told[:3]] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("where", "first"),
+    [({"t_s": 0.3}, 4), ({"t_s": 0.0}, 0), ({"frame_idx": 5}, 5), ({"t_s": 1e9}, 6)],
+)
+async def test_a_replay_goes_on_from_where_it_is_moved_to(
+    bridge: Bridge, stage: Stage, where: dict[str, float], first: int
+) -> None:
+    stage.until = 1000.15
+    await bridge.ok("POST", START, {"source_session_id": "ride"})
+    await stage.wait_for(2)
+
+    stage.until = math.inf
+    await bridge.ok("POST", SEEK, where)
+    await stage.end()
+    assert [frame.frame_idx for _, frame in stage.sent] == [0, 1, *range(first, 7)]
+    times = [at for at, _ in stage.sent[2:]]
+    assert times == pytest.approx([stage.sent[2].at + due - DUE[first] for due in DUE[first:]])
+
+
+async def test_a_paused_replay_that_is_moved_shows_one_frame(bridge: Bridge, stage: Stage) -> None:
+    stage.until = 1000.0
+    await bridge.ok("POST", START, {"source_session_id": "ride"})
+    await stage.wait_for(1)
+    await bridge.ok("POST", PAUSE)
+    for at in (5, 2):
+        status = await bridge.ok("POST", SEEK, {"frame_idx": at})
+        assert (status["paused"], status["frame_idx"]) == (True, at)
+    assert [frame.frame_idx for _, frame in stage.sent] == [0, 5, 2]
+    assert await bridge.ok("POST", STOP) == {"stopped": True, "frames_emitted": 3}
+    assert stage.bus == ["off", "on"]
+
+
+async def test_what_cannot_be_paused_or_moved_is_refused(bridge: Bridge, stage: Stage) -> None:
+    assert await bridge.refused("POST", PAUSE) == (409, "no_replay")
+    assert await bridge.refused("POST", SEEK, {"t_s": 1}) == (409, "no_replay")
+    stage.until = 1000.0
+    await bridge.ok("POST", START, {"source_session_id": "ride"})
+    for body in ({}, {"t_s": -1}, {"t_s": 1, "frame_idx": 1}, {"frame_idx": 1.5}):
+        assert await bridge.refused("POST", SEEK, body) == (400, "bad_field"), body
+    assert await bridge.refused("POST", PAUSE, {"paused": 1}) == (400, "bad_field")
 
 
 async def test_a_loop_begins_again_one_period_after_the_end(bridge: Bridge, stage: Stage) -> None:

@@ -12,14 +12,22 @@ import pytest
 from runtime.bridge.api import spectators, streams
 from runtime.bridge.errors import ErrorAnswer, render
 from runtime.bridge.live.hub import MOST_LISTENERS
+from runtime.bridge.live.timing import LapDone, LapSector, SectorDone, Timing
 from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.openapi import describe
 from tests.bridge.bridgekit import Json
 from tests.bridge.live.conftest import Begin
-from tests.bridge.live.streamkit import Listener, Live, cue, frame, listening, until
+from tests.bridge.live.streamkit import Listener, Live, cue, frame, listening, parsed, until
 from tests.web.raw import connected, exchange, head
 
-PATHS = ("/cues/stream?session_id=s", "/telemetry/stream?session_id=s", "/notifications")
+PATHS = (
+    "/cues/stream?session_id=s",
+    "/telemetry/stream?session_id=s",
+    "/notifications",
+    "/stream?session_id=s",
+)
+SECTOR = SectorDone(1, 2, 32.5, -0.1, "own")
+LAP = LapDone(1, 90.5, None, True, 90.5, (LapSector(1, 30.0, True),), None)
 
 
 async def test_a_stream_greets_and_says_when_to_come_back(live: Live) -> None:
@@ -57,6 +65,11 @@ async def test_head_tells_the_type_and_opens_nothing(live: Live) -> None:
 
 
 WRONG = (
+    "/stream",
+    "/stream?session_id=s&topics=laps",
+    "/stream?session_id=s&topics=",
+    "/stream?session_id=s&signals=lat,",
+    "/telemetry/stream?session_id=s&signals=",
     "/cues/stream",
     "/telemetry/stream",
     "/cues/stream?session_id=",
@@ -88,6 +101,89 @@ async def test_frames_reach_whoever_listens(live: Live) -> None:
         assert first.data["speed"] == 20.0
         assert second.id == (first.id or 0) + 1
         assert (last.name, last.data["frames_emitted"]) == ("end", 2)
+
+
+async def test_one_connection_brings_all_topics_in_their_order(live: Live) -> None:
+    topics = "notifications,cues,timing,telemetry"
+    await live.service.inbox.post("level-up", "Mia", "Up", "")
+    async with listening(live.http, f"/stream?session_id=s&topics={topics}") as listener:
+        live.hub.publish_frame(frame(t=1.0), Timing(lap=2, lap_time_s=3.5))
+        live.hub.publish_done(frame(), SECTOR)
+        live.hub.publish_done(frame(), LAP)
+        live.hub.publish_cue(cue("Eyes up"))
+        await live.service.inbox.post("brief-ready", "Mia", "Brief", "")
+        live.hub.publish_control("s", "end", {"replay_id": "r"})
+        live.hub.publish_frame(frame("other"))
+        live.hub.publish_silence("s", None)
+        told = [await anext(listener) for _ in range(8)]
+    assert live.hub.listeners == 1, "one place for one connection"
+    names = [one.name for one in told]
+    assert names == [
+        *("notification", "telemetry", "sector", "lap", "cue", "notification", "end", "state")
+    ]
+    _, first, sector, lap = told[:4]
+    assert (first.data["lap"], first.data["lap_time_s"], first.data["delta_s"]) == (2, 3.5, None)
+    assert sector.data == {"session_id": "s", **SECTOR._asdict()}
+    assert lap.data["sectors"] == [{"sector": 1, "time_s": 30.0, "is_best": True}]
+    numbers = [one.id for one in told if one.name != "notification"]
+    assert numbers == sorted(numbers, key=lambda number: number or 0)
+    assert {one.id for one in told if one.name == "notification"} == {None}, (
+        "they count by themselves"
+    )
+
+
+async def test_a_page_gets_what_it_asked_for_and_no_more(live: Live) -> None:
+    path = "/stream?session_id=s&topics=telemetry&signals=speed_ms,delta_s,oil"
+    async with listening(live.http, path) as listener:
+        live.hub.publish_done(frame(), LAP)
+        live.hub.publish_cue(cue("Eyes up"))
+        live.hub.publish_frame(frame(t=1.0, speed_ms=20.0)._replace(extras={"oil": 90.0}))
+        told = await anext(listener)
+    wanted = {"speed_ms": 20.0, "delta_s": None, "oil": 90.0}
+    assert told.data == {"timestamp": 1.0, "session_id": "s", **wanted}
+
+
+async def test_a_page_that_comes_back_gets_the_laps_and_cues_it_missed(live: Live) -> None:
+    path = "/stream?session_id=s"
+    async with listening(live.http, path) as listener:
+        live.hub.publish_frame(frame())
+        last = (await anext(listener)).id
+    live.hub.publish_done(frame(), LAP)
+    live.hub.publish_frame(frame(t=2.0))
+    live.hub.publish_cue(cue("Eyes up"))
+    live.hub.publish_done(frame("other"), LAP)
+    async with listening(live.http, path, {"Last-Event-ID": str(last)}) as listener:
+        live.hub.publish_frame(frame(t=3.0))
+        told = [await anext(listener) for _ in range(3)]
+    assert [one.name for one in told] == ["lap", "cue", "telemetry"]
+    assert told[2].data["timestamp"] == 3.0
+
+
+async def test_a_greeting_says_whether_there_is_such_a_session(begin: Begin, backend: str) -> None:
+    async with begin(db_backend=backend) as live:
+        for path in ("/stream", "/telemetry/stream", "/cues/stream"):
+            for name, known in (("s", False), ("SIM", False), ("*", True), ("_live", True)):
+                assert await _greeting(live, f"{path}?session_id={name}") == known
+        async with live.http.post("/session/start", json={"session_id": "s"}) as response:
+            assert response.status == 200
+        for name in ("s", "SIM"):
+            assert await _greeting(live, f"/stream?session_id={name}")
+
+
+async def _greeting(live: Live, path: str) -> bool:
+    async with live.http.get(path) as response:
+        known: bool = parsed(await response.content.readuntil(b"\n\n")).data["known"]
+        return known
+
+
+async def test_a_spectator_follows_one_session_and_hears_no_notifications(live: Live) -> None:
+    token = await live.token("s")
+    async with listening(live.guest, f"/stream?session_id=s&token={token}") as listener:
+        live.hub.publish_done(frame(), LAP)
+        assert (await anext(listener)).name == "lap"
+    for query in ("session_id=other", "session_id=s&topics=notifications"):
+        async with live.guest.get(f"/stream?{query}&token={token}") as response:
+            assert (response.status, (await response.json())["code"]) == (403, "token_scope")
 
 
 @pytest.mark.parametrize(("query", "name"), [("", "message"), ("&named=1", "cue")])
@@ -144,7 +240,7 @@ async def test_there_are_places_for_so_many_and_they_become_free(live: Live) -> 
     path = "/telemetry/stream?session_id=s"
     async with AsyncExitStack() as stack:
         for number in range(MOST_LISTENERS):
-            await stack.enter_async_context(listening(live.http, PATHS[number % 3]))
+            await stack.enter_async_context(listening(live.http, PATHS[number % len(PATHS)]))
         for one in PATHS:
             refused = await exchange(live.main, head(f"GET {one} HTTP/1.1"))
             assert refused.status == 503
@@ -229,7 +325,7 @@ async def test_a_drain_ends_the_streams_at_once(begin: Begin) -> None:
         guest = await stack.enter_async_context(listening(live.guest, path))
         live.main.app[LIFECYCLE].drain()
         async with asyncio.timeout(10):
-            assert [await one.ended() for one in (*listeners, guest)] == [True] * 4
+            assert [await one.ended() for one in (*listeners, guest)] == [True] * 5
 
 
 async def test_a_reader_that_is_stuck_does_not_hold_up_the_end(

@@ -423,11 +423,16 @@ async def test_notes_are_the_last_ones_oldest_first(store: Store) -> None:
 
 
 async def test_laps_are_cached_for_one_version(store: Store) -> None:
-    await store.put_lap_cache("s", 7, '{"laps": []}')
-    assert await store.lap_cache("s", 7) == '{"laps": []}'
-    await store.put_lap_cache("s", 8, "[]")
-    assert await store.lap_cache("s", 7) is None
-    assert await store.lap_cache("s", 8) == "[]"
+    await store.append_frames("s", frames(2))
+    first = store.version("s")
+    await store.put_lap_cache("s", first, '{"laps": []}')
+    assert await store.lap_cache("s", first) == '{"laps": []}'
+    await store.append_frames("s", frames(2, t0=1.0))
+    second = store.version("s")
+    await store.put_lap_cache("s", second, "[]")
+    await store.put_lap_cache("s", first, "found too late")
+    assert await store.lap_cache("s", first) is None
+    assert await store.lap_cache("s", second) == "[]"
 
 
 async def test_everything_is_there_after_a_restart(kind: Backend, path: Path) -> None:

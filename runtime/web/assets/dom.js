@@ -1,4 +1,4 @@
-// Elements, numbers as people read them, and the question before something is lost.
+// Elements, an error for people, and the question before something is lost.
 
 /** An element: properties by name, `data-` and `aria-` attributes, listeners as `onclick`. */
 export function el(tag, properties = {}, ...children) {
@@ -14,35 +14,9 @@ export function el(tag, properties = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** Seconds with the digits that matter. */
-export function seconds(ms) {
-  if (ms < 995) return `${(ms / 1000).toFixed(2)} s`;
-  return ms < 59_500 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
-}
-
-/** A length of time in words that stay short: 40 s, 12 min, 3 h, 2 days. */
-export function span(total) {
-  if (total < 90) return `${Math.round(total)} s`;
-  if (total < 5400) return `${Math.round(total / 60)} min`;
-  return total < 172_800 ? `${Math.round(total / 3600)} h` : `${Math.round(total / 86_400)} days`;
-}
-
-export const count = (number) => number.toLocaleString("en-GB");
-
-/** "1 chunk", "2 chunks". */
-export const amount = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
-
-export function bytes(size) {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let value = size, unit = 0;
-  while (value >= 999.5 && unit < units.length - 1) { value /= 1000; unit += 1; }
-  return `${value < 10 && unit ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
-}
-
-/** 2.3 M, 1.4 B: the number of a model's parameters. */
-export function parameters(number) {
-  const [value, unit] = number >= 1e9 ? [number / 1e9, "B"] : [number / 1e6, "M"];
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
+/** Put *children* in the place of what *parent* holds; null and undefined are left out. */
+export function replace(parent, ...children) {
+  parent.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
 }
 
 /** An error for people: the server's own words and what it advises. */
@@ -57,14 +31,20 @@ export function problem(error, ...actions) {
 
 /** Ask before something is lost; true to go on. */
 export function confirmed(title, text, verb) {
-  const dialog = byId("confirm-dialog");
-  byId("confirm-title").textContent = title;
-  byId("confirm-text").textContent = text;
-  byId("confirm-ok").textContent = verb;
-  dialog.returnValue = "";
+  const dialog = el("dialog", { "aria-labelledby": "confirm-title" },
+    el("form", { method: "dialog" },
+      el("h2", { id: "confirm-title", textContent: title }),
+      el("p", { textContent: text }),
+      el("div", { className: "row" },
+        el("button", { className: "button stop", id: "confirm-ok", value: "ok", textContent: verb }),
+        el("button", { className: "button quiet", value: "cancel", autofocus: true, textContent: "Keep" }))));
+  document.body.append(dialog);
   dialog.showModal();
   return new Promise((resolve) => {
-    dialog.addEventListener("close", () => resolve(dialog.returnValue === "ok"), { once: true });
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "ok");
+    }, { once: true });
   });
 }
 

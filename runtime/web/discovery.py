@@ -1,4 +1,4 @@
-"""Announces the server on the local network by multicast DNS service discovery."""
+"""Announces a server on the local network by multicast DNS service discovery."""
 
 import asyncio
 import contextlib
@@ -6,8 +6,8 @@ import ipaddress
 import logging
 import secrets
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Final, Literal
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
 
 import psutil
 from zeroconf import Error, InterfaceChoice, ServiceInfo
@@ -15,13 +15,21 @@ from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
 log = logging.getLogger(__name__)
 
-SERVICE_TYPE: Final = "_llmsvc._tcp.local."
-INSTANCE: Final = "LLMSVC"
 POLL_S: Final = 20.0
 """How often the addresses of the machine are looked at."""
 _GOODBYE_S: Final = 3.0
 
 Auth = Literal["key", "open"]
+
+
+class Announcement(NamedTuple):
+    """What the network learns of a server besides its address."""
+
+    service_type: str
+    """As in ``_http._tcp.local.``"""
+    instance: str
+    """Its name, unless another server has it."""
+    properties: Mapping[str, str]
 
 
 def reachable_addresses() -> list[str]:
@@ -52,7 +60,7 @@ class Announcer:
 
     def __init__(
         self,
-        version: str,
+        announcement: Announcement,
         addresses: Callable[[], Sequence[str]],
         *,
         interfaces: Sequence[str] | None = None,
@@ -61,18 +69,18 @@ class Announcer:
         """*addresses* is called in a thread; *interfaces* are the local addresses that
         multicast goes through, None for all.
         """
-        self._version = version
+        self._announcement = announcement
         self._addresses = addresses
         self._interfaces = InterfaceChoice.All if interfaces is None else list(interfaces)
         self._sleep = sleep
-        self._server = f"llmsvc-{secrets.token_hex(4)}.local."
+        self._server = f"{announcement.instance.lower()}-{secrets.token_hex(4)}.local."
         self._task: asyncio.Task[None] | None = None
         self._name: str | None = None
         self._last_failure = ""
 
     @property
     def name(self) -> str | None:
-        """The instance name on the network now, ``LLMSVC`` unless taken; None: not announced."""
+        """The instance name on the network now; None: not announced."""
         return self._name
 
     def start(self, port: int, auth: Auth) -> None:
@@ -121,10 +129,10 @@ class Announcer:
         """Registered inside the block, taken back at its end; sockets are open in it only."""
         network = AsyncZeroconf(interfaces=self._interfaces)
         try:
-            info = service_info(self._version, port, auth, addresses, self._server)
+            info = service_info(self._announcement, port, auth, addresses, self._server)
             sent = await network.async_register_service(info, allow_name_change=True)
             await sent
-            self._name = info.name.removesuffix(f".{SERVICE_TYPE}")
+            self._name = info.name.removesuffix(f".{info.type}")
             self._last_failure = ""
             log.info("announced on the network as %s at port %d", self._name, port)
             yield
@@ -136,7 +144,7 @@ class Announcer:
 
 
 def service_info(
-    version: str, port: int, auth: Auth, addresses: Sequence[str], server: str
+    announcement: Announcement, port: int, auth: Auth, addresses: Sequence[str], server: str
 ) -> ServiceInfo:
     """What other machines learn: the port, the addresses, where the API lies, whether a key is set.
 
@@ -144,16 +152,10 @@ def service_info(
     business.
     """
     return AsyncServiceInfo(
-        SERVICE_TYPE,
-        f"{INSTANCE}.{SERVICE_TYPE}",
+        announcement.service_type,
+        f"{announcement.instance}.{announcement.service_type}",
         port=port,
         parsed_addresses=list(addresses),
         server=server,
-        properties={
-            "api": "openai-compat",
-            "path": "/v1",
-            "health": "/health",
-            "ver": version,
-            "auth": auth,
-        },
+        properties={**announcement.properties, "auth": auth},
     )

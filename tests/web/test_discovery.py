@@ -11,16 +11,20 @@ import pytest
 from zeroconf import Error, ServiceInfo, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncZeroconf
 
-from runtime.llm import discovery
-from runtime.llm.discovery import (
-    SERVICE_TYPE,
+from runtime.bridge import app as bridge
+from runtime.llm import app as llm
+from runtime.web import discovery
+from runtime.web.discovery import (
+    Announcement,
     Announcer,
     reachable_addresses,
     service_info,
 )
 
 LOOPBACK = ["127.0.0.1"]
-FIXED = f"LLMSVC.{SERVICE_TYPE}"
+SERVICE_TYPE = "_sample._tcp.local."
+SAMPLE = Announcement(SERVICE_TYPE, "SAMPLE", {"path": "/v1", "ver": "1.2.3"})
+FIXED = f"SAMPLE.{SERVICE_TYPE}"
 
 
 class Browser:
@@ -82,7 +86,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture
 async def announcer() -> AsyncIterator[Announcer]:
-    announcing = Announcer("1.2.3", lambda: LOOPBACK, interfaces=LOOPBACK)
+    announcing = Announcer(SAMPLE, lambda: LOOPBACK, interfaces=LOOPBACK)
     yield announcing
     await announcing.stop()
 
@@ -94,28 +98,29 @@ async def test_others_see_the_server_come_and_go(browser: Browser, announcer: An
 
     assert info.port == 8080
     assert info.parsed_addresses() == LOOPBACK
-    assert info.decoded_properties == {
-        "api": "openai-compat",
-        "path": "/v1",
-        "health": "/health",
-        "ver": "1.2.3",
-        "auth": "key",
-    }
+    assert info.decoded_properties == {"path": "/v1", "ver": "1.2.3", "auth": "key"}
 
     await announcer.stop()
     await browser.until()
     assert announcer.name is None
 
 
+@pytest.mark.parametrize("announcement", [bridge.ANNOUNCEMENT, llm.ANNOUNCEMENT])
+def test_what_the_servers_announce_is_allowed_on_the_network(announcement: Announcement) -> None:
+    info = service_info(announcement, 1, "open", LOOPBACK, "server.local.")
+    assert info.decoded_properties["health"] == "/health"
+    assert info.decoded_properties["ver"]
+
+
 async def test_a_second_server_on_the_network_takes_a_numbered_name(
     browser: Browser, announcer: Announcer
 ) -> None:
-    other = Announcer("1", lambda: LOOPBACK, interfaces=LOOPBACK)
+    other = Announcer(SAMPLE, lambda: LOOPBACK, interfaces=LOOPBACK)
     announcer.start(8080, "open")
     await browser.until(FIXED)
 
     other.start(8081, "open")
-    second = f"LLMSVC-2.{SERVICE_TYPE}"
+    second = f"SAMPLE-2.{SERVICE_TYPE}"
     await browser.until(FIXED, second)
 
     assert (await browser.ask(second)).port == 8081
@@ -126,7 +131,7 @@ async def test_a_second_server_on_the_network_takes_a_numbered_name(
 async def test_addresses_are_announced_as_they_come_and_go(browser: Browser) -> None:
     addresses: list[str] = []
     poll = Poll()
-    announcer = Announcer("1", lambda: list(addresses), interfaces=LOOPBACK, sleep=poll)
+    announcer = Announcer(SAMPLE, lambda: list(addresses), interfaces=LOOPBACK, sleep=poll)
     announcer.start(8080, "open")
     await poll.waiting.wait()
     assert browser.seen == {}
@@ -159,7 +164,7 @@ async def test_a_failure_is_said_once_and_tried_again(
         raise Error("refused")
 
     poll = Poll()
-    announcer = Announcer("1", lambda: LOOPBACK, interfaces=LOOPBACK, sleep=poll)
+    announcer = Announcer(SAMPLE, lambda: LOOPBACK, interfaces=LOOPBACK, sleep=poll)
     with monkeypatch.context() as broken:
         broken.setattr(discovery, "AsyncZeroconf", fail)
         announcer.start(8080, "open")
@@ -177,7 +182,7 @@ async def test_a_failure_is_said_once_and_tried_again(
 
 
 async def test_the_announcement_names_no_host_of_the_machine(announcer: Announcer) -> None:
-    info = service_info("1", 1, "open", LOOPBACK, announcer._server)
+    info = service_info(SAMPLE, 1, "open", LOOPBACK, announcer._server)
 
     assert socket.gethostname().lower() not in f"{info.server} {info.name}".lower()
 

@@ -1,0 +1,101 @@
+"""Several laps, each with everything that was recorded of it, on one axis of lap distance."""
+
+from collections.abc import Collection, Iterable, Mapping, Set
+from typing import Final
+
+import numpy as np
+
+from runtime.bridge.analysis.compare import channel_at, moments, values_at
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.session.progress import within
+from runtime.bridge.session.recording import WIDE_SIGNALS, Numbers, Samples
+from runtime.bridge.session.resample import Axis, grid, previous, samples_in_time
+from runtime.bridge.session.series import GAP_PERIODS, GAP_S, Series
+from runtime.bridge.session.units import KMH
+
+TIME: Final = "time_s"
+SPEED: Final = "speed_kmh"
+SHOWN: Final = tuple(name for name in WIDE_SIGNALS if name not in ("distance_m", "speed_ms"))
+"""Columns of a frame that are shown under their own name."""
+KEPT_BY_A_TARGET: Final = ("lat", "lon")
+"""What stays where the same line is driven in another time."""
+Channels = Mapping[str, Numbers]
+"""Values at each place of the axis by name; NaN stands for null."""
+
+
+def lap_places(length_m: float, points: int) -> Numbers:
+    """The axis: *points* places from 0 to the end of the lap, m."""
+    return np.linspace(0.0, length_m, points)
+
+
+def lap_channels(
+    drive: Drive,
+    number: int,
+    points: int,
+    signals: Mapping[str, Samples],
+    discrete: Collection[str],
+) -> Channels:
+    """Everything that was recorded of a driven lap, at *points* places that are even in progress.
+
+    ``time_s`` since its start, speed in km/h, then columns and *signals* under their own names and
+    in their own units. What the session did not record is left out. Nothing lies between two
+    values of *discrete* signals. Raises `UnknownLap`.
+    """
+    lap = drive.lap(number)
+    t = moments(drive, lap, lap_places(drive.length_m, points))
+    found = {TIME: t - lap.t_start}
+    if _is_known(drive.series, "speed_ms"):
+        found[SPEED] = channel_at(drive.series, "speed_ms", t) * KMH
+    for name in SHOWN:
+        if _is_known(drive.series, name):
+            found[name] = channel_at(drive.series, name, t)
+    for name in signals.keys() - found.keys():
+        samples = samples_in_time(name, drive.series, signals)
+        if len(samples.t):
+            found[name] = _signal_at(samples, t, held=name in discrete)
+    return found
+
+
+def lap_axis(drive: Drive, number: int, step_m: float | None) -> Axis:
+    """The distance axis of a lap, m of its progress: every *step_m*, or its frames for None.
+
+    Places that it passed while nothing was recorded are left out. Raises `UnknownLap` and
+    `TooManyRows`.
+    """
+    lap, length = drive.lap(number), drive.length_m
+    if step_m is None:
+        reached = np.maximum.accumulate(within(drive.progress, lap))
+        return Axis(drive.series.t[lap.frames], np.clip(reached, 0.0, length))
+    places = grid(0.0, length, step=step_m)
+    t = moments(drive, lap, places)
+    known = ~np.isnan(t)
+    return Axis(t[known], places[known])
+
+
+def target_channels(best: Channels, scale: float) -> Channels:
+    """The best lap in a time that is *scale* times shorter: the same line in one proportion."""
+    found = {name: best[name] for name in KEPT_BY_A_TARGET if name in best}
+    found[TIME] = best[TIME] / scale
+    if SPEED in best:
+        found[SPEED] = best[SPEED] * scale
+    return found
+
+
+def missing_channels(own: Channels, named: Set[str], laps: Iterable[Channels]) -> list[str]:
+    """What a lap lacks of the channels that were *named*.
+
+    Where none was: of speed, the columns of a frame, and what other *laps* have.
+    """
+    return sorted((named or {SPEED, *SHOWN}.union(*laps)) - own.keys())
+
+
+def _is_known(series: Series, name: str) -> bool:
+    return not np.isnan(series[name]).all()
+
+
+def _signal_at(samples: Samples, t: Numbers, *, held: bool) -> Numbers:
+    """A signal at moments, those that are NaN too; not *held* across a pause of its own."""
+    if held:
+        return np.where(np.isnan(t), np.nan, previous(t, samples))
+    period = float(np.median(np.diff(samples.t))) if len(samples.t) > 1 else 0.0
+    return values_at(samples.t, samples.value, t, max(GAP_S, GAP_PERIODS * period))

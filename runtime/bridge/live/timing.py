@@ -1,0 +1,533 @@
+"""The lap clock: how long a car has driven its lap for, and how that compares; frame by frame."""
+
+import math
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from runtime.bridge.analysis.drive import circuit_sectors, place_laps, sectors_of
+from runtime.bridge.cues.engine import Where
+from runtime.bridge.session.gates import (
+    AGAIN_M,
+    AGAIN_S,
+    FIT_S,
+    NEAR_M,
+    find_crossings,
+    find_lap_starts,
+    measure_beside,
+)
+from runtime.bridge.session.geometry import METRES_PER_DEGREE
+from runtime.bridge.session.laps import GAP_SHARE, Laps, is_lap
+from runtime.bridge.session.progress import sector_times, within
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers
+from runtime.bridge.session.series import FROZEN_S, series
+from runtime.bridge.track.model import Track
+
+TRACE_M: Final = 5.0
+"""A lap's time is kept every so many metres."""
+HOLE: Final = 0.1
+"""A lap of which a longer share was driven unseen is no reference."""
+MEAN_LAPS: Final = 5
+SESSIONS: Final = 256
+ASK_S: Final = 1.0
+"""What is known of the session besides its frames is asked for so often."""
+Rating: TypeAlias = Literal["best", "own", "slower"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One lap as time over place."""
+
+    place_m: Numbers
+    """From 0 to the length of the lap, never falling."""
+    t: Numbers
+    """Seconds since its start, at those places."""
+
+    @property
+    def lap_s(self) -> float:
+        """The lap time."""
+        return float(self.t[-1])
+
+    def at(self, place_m: float) -> float:
+        """Seconds at a place."""
+        return float(np.interp(place_m, self.place_m, self.t))
+
+
+def make_trace(
+    place_m: Sequence[float] | Numbers, t: Sequence[float] | Numbers, length_m: float, lap_s: float
+) -> Trace | None:
+    """A lap from places and times within it; None where too much of it was not seen."""
+    places = np.maximum.accumulate(np.clip([0.0, *place_m, length_m], 0.0, length_m))
+    if np.diff(places).max() > HOLE * length_m:
+        return None
+    return Trace(places, np.clip([0.0, *t, lap_s], 0.0, lap_s))
+
+
+@dataclass(frozen=True, eq=False)
+class TimedLap:
+    """A complete lap."""
+
+    begin: float
+    """Seconds of the session's clock, as is *end*."""
+    end: float
+    sectors: tuple[float | None, ...]
+    """Seconds in each; None: not known."""
+    trace: Trace | None = None
+    """Of laps that were the best when they were driven."""
+
+    @property
+    def lap_s(self) -> float:
+        """The lap time."""
+        return self.end - self.begin
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The laps that are stored of a session."""
+
+    laps: tuple[TimedLap, ...]
+    starts: tuple[float, ...]
+    """Every moment at which the car came to start/finish."""
+    until: float
+    """Seconds of its last frame."""
+
+
+class Past(NamedTuple):
+    """What the lap clock knows besides the frames that it was given."""
+
+    history: History | None = None
+    record: Trace | None = None
+    """The best lap of the session's driver on the circuit, of another session."""
+
+
+NO_PAST: Final = Past()
+
+
+def read_history(laps: Laps, track: Track) -> History:
+    """The laps of a stored session, on *track*."""
+    progress, _ = place_laps(laps, track)
+    spans = sectors_of(laps, progress, track) if progress is not None else ()
+    timed: list[TimedLap] = []
+    best = math.inf
+    for lap in laps.complete:
+        sectors = sector_times(laps, progress, lap, spans) if progress is not None else []
+        trace = None
+        if progress is not None and lap.duration_s < best:
+            places, t = within(progress, lap), laps.series.t[lap.frames] - lap.t_start
+            kept = np.append(True, np.diff(np.floor(places / TRACE_M)) > 0)[: len(places)]
+            trace = make_trace(places[kept], t[kept], progress.length_m, lap.duration_s)
+            best = lap.duration_s if trace is not None else best
+        timed.append(TimedLap(lap.t_start, lap.t_end, tuple(sectors), trace))
+    # Not by the laps: before the first closed one they say nothing of the line.
+    starts = find_lap_starts(laps.series, track.start, laps.travelled).tolist()
+    starts = starts or [lap.begin for lap in timed]
+    until = float(laps.series.t[-1]) if len(laps.series) else -math.inf
+    return History(tuple(timed), tuple(starts), until)
+
+
+class Timing(NamedTuple):
+    """What a frame says of its lap; None: not known."""
+
+    lap: int | None = None
+    """The lap that is driven, 1, 2, …; None before start/finish was crossed."""
+    lap_distance_m: float | None = None
+    lap_time_s: float | None = None
+    """Since start/finish."""
+    delta_s: float | None = None
+    """Compared with the reference lap at the same place; positive is slower."""
+    predicted_s: float | None = None
+    """The lap time, if the rest goes as in the reference lap."""
+
+
+NO_TIMING: Final = Timing()
+
+
+class SectorDone(NamedTuple):
+    """A sector that was driven to its end."""
+
+    lap_number: int
+    sector: int
+    """1, 2, 3."""
+    time_s: float
+    delta_s: float | None
+    """Compared with the reference lap."""
+    rating: Rating
+    """best: no faster one is known; own: no slower than in the reference lap; else slower."""
+
+
+class LapSector(NamedTuple):
+    """A sector of a complete lap."""
+
+    sector: int
+    time_s: float | None
+    is_best: bool
+    """Whether it is the fastest of the session."""
+
+
+class LapDone(NamedTuple):
+    """A complete lap."""
+
+    lap_number: int
+    lap_time_s: float
+    delta_s: float | None
+    """Compared with the reference lap as it was before."""
+    is_best: bool
+    """Whether it is the fastest of the session."""
+    best_lap_s: float
+    sectors: tuple[LapSector, ...]
+    mean5_s: float | None
+    """Mean of the last five laps; None of fewer."""
+
+
+Done: TypeAlias = SectorDone | LapDone
+
+
+class Reading(NamedTuple):
+    """The clock at a frame, and what has just ended."""
+
+    timing: Timing = NO_TIMING
+    done: tuple[Done, ...] = ()
+
+
+NO_READING: Final = Reading()
+
+
+@dataclass
+class _Running:
+    """A lap under way, or what began as one."""
+
+    began: float
+    way: float | None = None
+    """Metres from start/finish, not wrapped at either end; None: the place is not known."""
+    travelled: float = 0.0
+    """Metres; NaN until the first place of a lap whose begin was not seen."""
+    gap_s: float = 0.0
+    """Time of it without any frame."""
+    marks: list[float | None] = field(default_factory=list)
+    """When the inner ends of sectors were passed."""
+    places: list[float] = field(default_factory=list)
+    moments: list[float] = field(default_factory=list)
+
+
+class _Fix(NamedTuple):
+    """A position near start/finish, and where it lies there."""
+
+    t: float
+    lat: float
+    lon: float
+    along: float
+    """Metres past the line; NaN further away."""
+    across: float
+
+
+class _Closing(NamedTuple):
+    """A crossing of start/finish whose exact moment is not known yet."""
+
+    moment: float
+    by_gate: bool
+    """Whether positions told it."""
+    before: _Running | None
+    """The lap that it ends."""
+
+
+class LapTimer:
+    """The lap clock of one car on one circuit.
+
+    It turns over at the frame after start/finish. A second later, when the crossing can be fitted
+    as it is in a recorded session, the lap is told: with the time that the session will have.
+    """
+
+    def __init__(self, track: Track) -> None:
+        self.track = track
+        self.past = NO_PAST
+        self.t = -math.inf
+        """Of the last frame."""
+        self._ends = [span.end_m for span in circuit_sectors(track, track.length_m)]
+        self._laps: list[TimedLap] = []
+        self._reference: Trace | None = None
+        self._running: _Running | None = None
+        self._closing: _Closing | None = None
+        self._recent: deque[tuple[float, LiveFrame]] = deque()
+        self._fix: _Fix | None = None
+        self._place: float | None = None
+
+    def adopt(self, past: Past, t: float) -> None:
+        """Go on from what is known of the session up to a time, and of its driver."""
+        self.past = past
+        if (history := past.history) is not None:
+            stored = [lap for lap in history.laps if lap.end <= t]
+            self._laps = stored + [lap for lap in self._laps if history.until < lap.end <= t]
+            start = max((start for start in history.starts if start <= t), default=-math.inf)
+            running = self._running
+            if start > (running.began + AGAIN_S if running is not None else -math.inf):
+                self._running, self._closing = _Running(start, travelled=math.nan), None
+        self._choose_reference()
+
+    def tick(self, frame: LiveFrame, where: Where) -> Reading:
+        """Take the next frame."""
+        since = where.t - self.t
+        place = where.place.progress_m if where.place is not None else None
+        if where.step != "on":
+            self._pause(since)
+            if self.past.history is not None:
+                self.adopt(self.past, where.t)
+        moved = self._measure(frame, place, since)
+        self.t = where.t
+        self._recent.append((where.t, frame))
+        while where.t - self._recent[0][0] > 3 * FIT_S:
+            self._recent.popleft()
+        done: list[Done] = []
+        self._cross(frame, place, since)
+        if self._running is not None:
+            self._running.travelled += moved
+            done += self._advance(self._running, place, since)
+        if self._closing is not None and self._is_settled(self._closing, where.t):
+            done += self._settle(self._closing)
+        self._place = place
+        return Reading(self._read(place), tuple(done))
+
+    def _pause(self, seconds: float) -> None:
+        """Where the car went meanwhile is not known."""
+        self._fix = self._place = None
+        self._recent.clear()
+        if self._running is not None:
+            self._running.way = None
+            self._running.gap_s += seconds if math.isfinite(seconds) else 0.0
+
+    def _measure(self, frame: LiveFrame, place: float | None, since: float) -> float:
+        """Metres since the frame before: along the line, else by the speed."""
+        if place is not None and self._place is not None:
+            return self._fold(place - self._place)
+        speed = frame.wide["speed_ms"]
+        return speed * since if math.isfinite(speed) and math.isfinite(since) else 0.0
+
+    def _fold(self, metres: float) -> float:
+        """The shorter way round."""
+        half = self.track.length_m / 2
+        return (metres + half) % self.track.length_m - half
+
+    def _cross(self, frame: LiveFrame, place: float | None, since: float) -> None:
+        """Begin a lap at start/finish, as positions tell, else the place in the lap."""
+        lat, lon = frame.wide["lat"], frame.wide["lon"]
+        before = self._fix
+        if math.isfinite(lat) and math.isfinite(lon):
+            if before is None or (lat, lon) != (before.lat, before.lon):
+                self._fix = self._measure_fix(self.t, lat, lon)
+                moment = self._pass_gate(before, self._fix) if before is not None else None
+                self._begin(moment, by_gate=True)
+                return
+            if self.t - before.t <= FROZEN_S:
+                return
+        if place is not None and self._place is not None and place < self._place:
+            way = self._fold(place - self._place)
+            self._begin(self.t - since * place / way if way > 0 else None, by_gate=False)
+
+    def _measure_fix(self, t: float, lat: float, lon: float) -> _Fix:
+        gate = self.track.start
+        if abs(lat - gate.lat) > NEAR_M / METRES_PER_DEGREE:
+            return _Fix(t, lat, lon, math.nan, math.nan)
+        along, across = measure_beside(gate, np.array([lat]), np.array([lon]))
+        near = math.hypot(along[0], across[0]) <= NEAR_M
+        return _Fix(t, lat, lon, float(along[0]) if near else math.nan, float(across[0]))
+
+    def _pass_gate(self, before: _Fix, after: _Fix) -> float | None:
+        if not before.along < 0 <= after.along:
+            return None
+        share = before.along / (before.along - after.along)
+        beside = before.across + share * (after.across - before.across)
+        if abs(beside) > self.track.start.half_width_m:
+            return None
+        return before.t + share * (after.t - before.t)
+
+    def _begin(self, moment: float | None, *, by_gate: bool) -> None:
+        """Begin a lap, unless the line was crossed a moment ago."""
+        if moment is None or self._closing is not None:
+            return
+        before = self._running
+        if before is not None and (moment - before.began < AGAIN_S or before.travelled < AGAIN_M):
+            return
+        self._closing = _Closing(moment, by_gate, before)
+        self._running = _Running(moment)
+
+    def _advance(self, running: _Running, place: float | None, since: float) -> list[Done]:
+        """Follow the lap; the sectors that end by it."""
+        before = running.way
+        if place is None:
+            running.way = running.travelled if self.track.line is None else None
+        elif before is None:
+            early = self.t - running.began < AGAIN_S
+            running.way = self._fold(place) if early else place
+            if math.isnan(running.travelled):
+                running.travelled = running.way
+        else:
+            running.way = before + self._fold(place - before)
+        if running.way is None:
+            return []
+        if running.way >= (running.places[-1] if running.places else 0.0) + TRACE_M:
+            running.places.append(running.way)
+            running.moments.append(self.t)
+        done: list[Done] = []
+        while len(running.marks) < len(self._ends) - 1:
+            end = self._ends[len(running.marks)]
+            if running.way < end:
+                break
+            passed = before is not None and before < end
+            share = (end - before) / (running.way - before) if passed and before is not None else 0
+            running.marks.append(self.t - since * (1 - share) if passed else None)
+            done += self._end_sector(running)
+        return done
+
+    def _end_sector(self, running: _Running, end: float | None = None) -> list[Done]:
+        """Rate the sector that the last mark ends, or the last sector, at *end*."""
+        bounds = [running.began, *running.marks, *([] if end is None else [end])]
+        begin, mark = bounds[-2:]
+        sector = len(bounds) - 1
+        if begin is None or mark is None or (end is not None and sector < len(self._ends)):
+            return []
+        seconds = mark - begin
+        known = [lap.sectors[sector - 1] for lap in self._laps if len(lap.sectors) >= sector]
+        fastest = min((time for time in known if time is not None), default=math.inf)
+        if self.past.record is not None:
+            fastest = min(fastest, self._sector_of(self.past.record, sector))
+        delta = None
+        if self._reference is not None:
+            delta = seconds - self._sector_of(self._reference, sector)
+        rating: Rating = "slower"
+        if seconds < fastest:
+            rating = "best"
+        elif delta is not None and delta <= 0:
+            rating = "own"
+        rounded = None if delta is None else round(delta, 3)
+        return [SectorDone(self._number(), sector, round(seconds, 3), rounded, rating)]
+
+    def _sector_of(self, trace: Trace, sector: int) -> float:
+        begin = self._ends[sector - 2] if sector > 1 else 0.0
+        return trace.at(self._ends[sector - 1]) - trace.at(begin)
+
+    def _is_settled(self, closing: _Closing, t: float) -> bool:
+        """Whether the crossing can be fitted; one without positions is as it is."""
+        return not closing.by_gate or t - closing.moment > FIT_S
+
+    def _settle(self, closing: _Closing) -> list[Done]:
+        """Time the crossing as a recorded session does, and end the lap before."""
+        self._closing = None
+        moment = self._fit(closing.moment) if closing.by_gate else closing.moment
+        running, before = self._running, closing.before
+        if moment is None:  # it turned back on the line
+            self._running = before
+            if before is not None and running is not None:
+                before.travelled += running.travelled
+                before.way = None
+            return []
+        if running is not None:
+            running.began = moment
+        if before is None or not self._is_lap(before, moment):
+            return []
+        return self._complete(before, moment)
+
+    def _fit(self, moment: float) -> float | None:
+        columns = {name: np.array([one.wide[name] for _, one in self._recent]) for name in WIDE}
+        columns[TIMESTAMP] = np.array([t for t, _ in self._recent])
+        crossings = find_crossings(series(Frames(columns)), self.track.start)
+        near = crossings[np.abs(crossings - moment) <= FIT_S]
+        return float(near[np.abs(near - moment).argmin()]) if len(near) else None
+
+    def _is_lap(self, running: _Running, end: float) -> bool:
+        seconds, length = end - running.began, self.track.length_m
+        metres = length if math.isnan(running.travelled) else running.travelled
+        return is_lap(seconds, metres, length) and running.gap_s <= GAP_SHARE * seconds
+
+    def _complete(self, lap: _Running, end: float) -> list[Done]:
+        last = self._end_sector(lap, end)
+        bounds = [lap.began, *lap.marks, *([None] * (len(self._ends) - 1 - len(lap.marks))), end]
+        sectors = tuple(
+            None if begin is None or until is None else until - begin
+            for begin, until in pairwise(bounds)
+        )
+        t = [moment - lap.began for moment in lap.moments]
+        seconds = end - lap.began
+        best = min((one.lap_s for one in self._laps), default=math.inf)
+        trace = None
+        if seconds < best:
+            trace = make_trace(lap.places, t, self.track.length_m, seconds)
+        reference = self._reference
+        self._laps.append(TimedLap(lap.began, end, sectors, trace))
+        self._choose_reference()
+        latest = [one.lap_s for one in self._laps[-MEAN_LAPS:]]
+        done = LapDone(
+            lap_number=len(self._laps),
+            lap_time_s=round(seconds, 3),
+            delta_s=None if reference is None else round(seconds - reference.lap_s, 3),
+            is_best=seconds < best,
+            best_lap_s=round(min(best, seconds), 3),
+            sectors=tuple(self._lap_sector(number, time) for number, time in enumerate(sectors)),
+            mean5_s=round(sum(latest) / MEAN_LAPS, 3) if len(latest) == MEAN_LAPS else None,
+        )
+        return [*last, done]
+
+    def _lap_sector(self, number: int, time: float | None) -> LapSector:
+        known = [lap.sectors[number] for lap in self._laps if number < len(lap.sectors)]
+        is_best = time is not None and time <= min(one for one in known if one is not None)
+        return LapSector(number + 1, None if time is None else round(time, 3), is_best)
+
+    def _choose_reference(self) -> None:
+        """The best lap of the session, else the record of its driver."""
+        traced = [lap for lap in self._laps if lap.trace is not None]
+        best = min(traced, key=lambda lap: lap.lap_s, default=None)
+        self._reference = best.trace if best is not None else self.past.record
+
+    def _number(self) -> int:
+        """Of the lap that is driven."""
+        closing, number = self._closing, len(self._laps) + 1
+        if closing is None or closing.before is None:
+            return number
+        return number + self._is_lap(closing.before, closing.moment)
+
+    def _read(self, place: float | None) -> Timing:
+        running, number = self._running, self._number()
+        shown = None if place is None else round(place, 1)
+        if running is None:
+            return Timing(lap_distance_m=shown)
+        seconds = self.t - running.began
+        if running.way is None:
+            return Timing(number, shown, round(seconds, 3))
+        shown = round(min(max(running.way, 0.0), self.track.length_m), 1)
+        if self._reference is None:
+            return Timing(number, shown, round(seconds, 3))
+        delta = seconds - self._reference.at(running.way)
+        predicted = self._reference.lap_s + delta
+        return Timing(number, shown, round(seconds, 3), round(delta, 3), round(predicted, 3))
+
+
+class LapTimers:
+    """The lap clocks of all sessions; *past_of* is asked for each second of one."""
+
+    def __init__(self, past_of: Callable[[str], Past], sessions: int = SESSIONS) -> None:
+        self._past_of = past_of
+        self._most = sessions
+        self._timers: OrderedDict[str, LapTimer] = OrderedDict()
+        self._asked: dict[str, float] = {}
+
+    def tick(self, frame: LiveFrame, where: Where) -> Reading:
+        """Take the next frame of its session."""
+        name, track = frame.session_id, where.track
+        if track is None:
+            return NO_READING
+        timer = self._timers.get(name)
+        if timer is None or timer.track is not track or where.t <= timer.t:
+            timer = self._timers[name] = LapTimer(track)
+            self._asked[name] = -math.inf
+            while len(self._timers) > self._most:
+                oldest, _ = self._timers.popitem(last=False)
+                self._asked.pop(oldest, None)
+        self._timers.move_to_end(name)
+        if where.t - self._asked[name] >= ASK_S:
+            self._asked[name] = where.t
+            past = self._past_of(name)
+            if past is not timer.past:
+                timer.adopt(past, where.t)
+        return timer.tick(frame, where)

@@ -1,0 +1,273 @@
+// The pit wall: one stream, drawn once a screen refresh.
+
+import { call } from "./api.js";
+import { byId, el, problem, replace } from "./dom.js";
+import { clock, date, lapTime, number, signed, time } from "./format.js";
+import { GripCircle } from "./gcircle.js";
+import { bridgeHead } from "./head.js";
+import { share } from "./share.js";
+import { follow } from "./stream.js";
+import { watch } from "./ticker.js";
+import { Timing, showCue } from "./timing.js";
+import { TrackMap } from "./trackmap.js";
+import { Traces } from "./traces.js";
+
+const ACTIVE = "SIM";
+const HZ = 25;
+const QUIET_MS = 3000;
+const WHOLE = new Set(["lap", "track"]); // outlines that do not grow any more
+const CHANNELS = [
+  { name: "speed_kmh", label: "Speed", unit: "km/h", digits: 0, colour: "--speed", least: [0, 100] },
+  { name: "throttle_pct", label: "Throttle", unit: "%", digits: 0, colour: "--throttle", least: [0, 100] },
+  { name: "brake_bar", label: "Brake", unit: "bar", digits: 0, colour: "--brake", least: [0, 40] },
+  { name: "g_lat", label: "Lateral", unit: "g", digits: 2, colour: "--steer", least: [-1, 1] },
+];
+const GAUGES = [
+  ["water_temp_c", "Water", "°C", 0], ["oil_temp_c", "Oil", "°C", 0], ["oil_press_bar", "Oil pressure", "bar", 1],
+  ["tire_temp_fl_c", "Tyre FL", "°C", 0], ["tire_temp_fr_c", "Tyre FR", "°C", 0],
+  ["tire_temp_rl_c", "Tyre RL", "°C", 0], ["tire_temp_rr_c", "Tyre RR", "°C", 0],
+  ["battery_v", "Battery", "V", 1], ["fuel_level_l", "Fuel", "l", 1], ["rpm", "Engine", "rpm", 0],
+];
+const SIGNALS = ["replay_id", "speed_ms", "throttle_pct", "brake_bar", "g_lat", "g_long", "lat", "lon", "distance_m", "gear_position",
+  "lap", "lap_time_s", "lap_distance_m", "delta_s", "predicted_s", ...GAUGES.map(([name]) => name)];
+
+const asked = new URLSearchParams(location.search);
+const timing = new Timing();
+const map = new TrackMap(byId("map"));
+const circle = new GripCircle(byId("circle"));
+const traces = new Traces(byId("traces"), CHANNELS, (absent) => {
+  byId("traces-absent").textContent = absent.length ? `Not recorded: ${absent.join(", ").toLowerCase()}` : "";
+});
+let chosen = asked.get("session") || ACTIVE;
+let session = "";
+let newest = null;
+let heardAt = 0;
+let due = false;
+let seeking = false;
+let grips = false;
+let outlined = "";
+
+// The stream
+
+const stream = follow({ query: query(), onLink: link, on: {
+  hello({ known, silent }) {
+    showSilent(silent);
+    if (known === false && chosen !== ACTIVE) blank("This session is not known here. It may begin any moment.");
+  },
+  telemetry: take,
+  lap(event) { timing.lap(event); showLaps(event.mean5_s); },
+  sector(event) { timing.sector(event); },
+  cue: showCue,
+  state({ silent, connected }) {
+    if (silent !== undefined) showSilent(silent);
+    if (connected === false) feed("The car is not connected", "");
+  },
+  loop: restart,
+  end() { feed("The replay has ended", ""); },
+} });
+
+function query() {
+  return { session_id: chosen, topics: "telemetry,timing,cues", hz: HZ, signals: SIGNALS.join() };
+}
+
+function take(frame) {
+  if (frame.session_id !== session) enter(frame.session_id);
+  newest = frame;
+  heardAt = performance.now();
+  feed(frame.replay_id ? "Replay" : "Live", "running");
+  byId("blank").hidden = true;
+  const t = frame.timestamp;
+  traces.push(t, { ...frame, speed_kmh: frame.speed_ms === null ? null : frame.speed_ms * 3.6 });
+  if (Number.isFinite(frame.g_lat) && Number.isFinite(frame.g_long)) {
+    grips = true;
+    circle.push(t, frame.g_lat, frame.g_long);
+  }
+  if (!due) { due = true; requestAnimationFrame(draw); }
+}
+
+/** Draw the newest frame; those before it are in the curves. */
+function draw() {
+  due = false;
+  timing.frame(newest);
+  traces.draw();
+  circle.draw();
+  map.setDots([{ lat: newest.lat, lon: newest.lon, colour: "--accent" }]);
+}
+
+function link(state) {
+  if (state === "open") feed("Connected, waiting for the car", "");
+  if (state === "lost") feed("Connection lost, trying again", "");
+}
+
+function feed(words, kind) {
+  if (byId("feed").textContent === words) return;
+  byId("feed").textContent = words;
+  byId("feed").className = `state ${kind}`;
+}
+
+// A session
+
+/** Another session has begun to drive: nothing of the one before stays. */
+async function enter(id) {
+  session = id;
+  restart();
+  byId("cues").replaceChildren();
+  const path = `/session/${encodeURIComponent(id)}`;
+  const { laps } = await call(`${path}/lap_time_table`).catch(() => ({ laps: [] }));
+  if (id !== session) return;
+  timing.stored(laps);
+  showLaps();
+}
+
+function restart() {
+  timing.clear();
+  traces.clear();
+  circle.clear();
+  map.clear();
+  outlined = "";
+  grips = false;
+  showLaps();
+  showMap();
+}
+
+/** The circuit as far as it is known; asked for again until it is whole. */
+async function showMap() {
+  const id = session;
+  if (!id) return;
+  const answer = await call(`/session/${encodeURIComponent(id)}/map`).catch(() => null);
+  if (!answer || id !== session) return;
+  const { centerline, corners, basis, track } = answer;
+  map.setOutline(centerline, { closed: basis !== "driven", corners });
+  outlined = basis;
+  byId("track-title").textContent = track || "Track";
+}
+
+function showLaps(mean) {
+  const laps = timing.laps, timed = laps.filter((lap) => Number.isFinite(lap.lap_time_s) && lap.valid !== false);
+  const lastFive = timed.slice(-5).map((lap) => lap.lap_time_s);
+  const average = mean ?? (lastFive.length ? lastFive.reduce((a, b) => a + b) / lastFive.length : null);
+  byId("mean").textContent = average ? `Mean of the last ${Math.min(5, lastFive.length) || 5}: ${lapTime(average)}` : "";
+  if (!laps.length) {
+    replace(byId("laps"), el("p", { className: "fine", textContent: "No lap yet: the first one counts from the line." }));
+    return;
+  }
+  const best = Math.min(...timed.map((lap) => lap.lap_time_s));
+  const sectors = Math.max(0, ...laps.map((lap) => lap.sectors?.length ?? 0));
+  const names = Array.from({ length: sectors }, (_, i) => i + 1);
+  const bests = names.map((name) => Math.min(...timed.map((lap) => sectorOf(lap, name)).filter(Number.isFinite)));
+  const rows = [...laps].reverse().map((lap) => el("tr", { className: lap.valid === false ? "invalid" : "" },
+    el("th", { scope: "row", textContent: lap.lap_number }),
+    ...names.map((name, i) => timeCell(sectorOf(lap, name), bests[i], 2)),
+    timeCell(lap.lap_time_s, best, 3),
+    el("td", { className: "right", textContent: lap.lap_time_s === best ? "best" : signed(lap.lap_time_s - best, 2) })));
+  replace(byId("laps"), el("table", {},
+    el("thead", {}, el("tr", {}, ...["Lap", ...names.map((name) => `S${name}`), "Time", "Gap"].map((name, i) =>
+      el("th", { scope: "col", className: i ? "right" : "", textContent: name })))),
+    el("tbody", {}, ...rows)));
+}
+
+const sectorOf = (lap, name) => lap.sectors?.[name - 1]?.time_s;
+
+function timeCell(value, best, digits) {
+  const text = digits === 3 ? lapTime(value) : number(value, digits);
+  return el("td", { className: `right ${value === best ? "best" : ""}`, textContent: text });
+}
+
+// The coach
+
+function showSilent(why) {
+  byId("silent").textContent = why ? `Silent: ${why}.` : "";
+}
+
+// What changes slowly
+
+function describe() {
+  if (!newest) return;
+  if (performance.now() - heardAt > QUIET_MS) feed(`No data for ${Math.round((performance.now() - heardAt) / 1000)} s`, "");
+  const { lap_distance_m: at, g_lat: lateral, g_long: long, gear_position: gear } = newest;
+  byId("place").textContent = Number.isFinite(at) ? `${number(at)} m into the lap` : Number.isFinite(newest.lat) ? "" : "No positions recorded";
+  byId("g-words").textContent = grips ? `lateral ${signed(lateral, 1)}, long. ${signed(long, 1)}` : "";
+  byId("circle").hidden = !grips;
+  byId("circle-absent").hidden = grips;
+  byId("gear").textContent = Number.isFinite(gear) ? (gear > 0 ? `Gear ${gear}` : "Neutral") : "";
+  const gauges = GAUGES.filter(([name]) => Number.isFinite(newest[name]));
+  byId("gauges-panel").hidden = !gauges.length;
+  replace(byId("gauges"), ...gauges.map(([name, label, unit, digits]) => el("div", {},
+    el("dt", { textContent: label }), el("dd", { className: "figure" }, number(newest[name], digits), el("span", { className: "unit", textContent: ` ${unit}` })))));
+}
+
+async function look() {
+  const { can, replay } = await call("/health");
+  const load = Number.isFinite(can.bus_load_pct) ? ` · ${number(can.bus_load_pct)} % load` : "";
+  const unknown = can.frames_unknown ? ` · ${can.frames_unknown} unknown` : "";
+  byId("bus").textContent = can.connected ? `CAN ${number(can.fps)} frames/s${load}${unknown}` : "CAN off";
+  byId("replay").hidden = !replay.running;
+  if (replay.running) await showReplay();
+}
+
+// Replay
+
+async function showReplay() {
+  const now = await call("/session/replay/status");
+  byId("pause").textContent = now.paused ? "Go on" : "Pause";
+  byId("pause").setAttribute("aria-pressed", String(Boolean(now.paused)));
+  if (seeking || !Number.isFinite(now.duration_s)) return;
+  byId("seek").max = now.duration_s;
+  byId("seek").value = now.t_s ?? 0;
+  byId("replayed").textContent = `${clock(now.t_s, 0)} / ${clock(now.duration_s, 0)}`;
+}
+
+const order = (path, body = {}) => call(`/session/replay/${path}`, { method: "POST", body }).then(look, () => {});
+
+byId("pause").addEventListener("click", () => order("pause", { paused: byId("pause").getAttribute("aria-pressed") !== "true" }));
+byId("stop-replay").addEventListener("click", () => order("stop"));
+byId("seek").addEventListener("input", () => { seeking = true; byId("replayed").textContent = clock(Number(byId("seek").value), 0); });
+byId("seek").addEventListener("change", async () => {
+  await order("seek", { t_s: Number(byId("seek").value) });
+  seeking = false;
+});
+
+// Choice of session
+
+async function offer() {
+  const { sessions } = await call("/sessions?limit=50");
+  const options = sessions.map((row) => el("option", { value: row.session_id,
+    textContent: [`${date(row.started_at)} ${time(row.started_at)}`, row.track, row.driver].filter(Boolean).join(" · ") }));
+  replace(byId("session"), el("option", { value: ACTIVE, textContent: "Whatever drives now" }), ...options);
+  byId("session").value = chosen;
+  if (byId("session").value !== chosen) byId("session").append(el("option", { value: chosen, textContent: chosen, selected: true }));
+}
+
+byId("session").addEventListener("change", ({ target }) => {
+  chosen = target.value;
+  session = "";
+  newest = null;
+  history.replaceState(null, "", chosen === ACTIVE ? "/ui/live" : `/ui/live?session=${encodeURIComponent(chosen)}`);
+  restart();
+  stream.restart(query());
+  if (chosen !== ACTIVE) blank("Nothing comes in for this session now.", replayButton());
+});
+
+function blank(words, ...actions) {
+  replace(byId("blank"), el("p", { textContent: words }), ...actions);
+  byId("blank").hidden = false;
+}
+
+const replayButton = () => el("button", { type: "button", className: "button", textContent: "Replay it", onclick: async () => {
+  try {
+    await call("/session/replay/start", { method: "POST", body: { source_session_id: chosen } });
+    await look();
+  } catch (error) {
+    replace(byId("blank"), problem(error));
+  }
+} });
+
+bridgeHead("live", document.querySelector(".source"));
+byId("share").addEventListener("click", () => share(session || chosen));
+restart();
+if (chosen !== ACTIVE) blank("Nothing comes in for this session now.", replayButton());
+else blank("Nothing drives now. As soon as a car, a replay or the simulator does, it is here.");
+offer().catch(() => {});
+watch(describe, 1);
+watch(() => (newest && Number.isFinite(newest.lat) && !WHOLE.has(outlined) ? showMap() : null), 3);
+watch(look, 2);

@@ -1,0 +1,148 @@
+// The sessions by day, what drives now, and the way to add, change and delete a recording.
+
+import { call } from "./api.js";
+import { byId, confirmed, el, problem, replace } from "./dom.js";
+import { amount, bytes, date, lapTime, time } from "./format.js";
+import { bridgeHead } from "./head.js";
+import { watch } from "./ticker.js";
+
+const MOST = 200;
+const LOOK_S = 5;
+const DETAILS = { driver: "Driver", car: "Car", track: "Track", note: "Note" };
+let shown = "", sessions = [], circuits = null;
+
+async function look() {
+  const health = await call("/health");
+  await list();
+  showNow(health);
+}
+
+/** The sessions, drawn anew only where something has changed: a focus must not get lost. */
+async function list() {
+  circuits ??= new Map((await call("/tracks")).tracks.map(({ id, name }) => [id, name]));
+  ({ sessions } = await call(`/sessions?limit=${MOST}`));
+  const state = JSON.stringify(sessions);
+  if (state === shown || document.querySelector("dialog[open]")) return;
+  shown = state;
+  const days = Map.groupBy?.(sessions, dayOf) ?? grouped(sessions);
+  replace(byId("days"), ...(days.size ? [...days].map(section) : [empty()]));
+}
+
+const circuitOf = ({ track, track_id: id }) => circuits.get(id) ?? (track || "Unknown circuit");
+
+const dayOf = (session) => date(session.started_at);
+
+function grouped(sessions) {
+  const days = new Map();
+  for (const session of sessions) days.set(dayOf(session), [...days.get(dayOf(session)) ?? [], session]);
+  return days;
+}
+
+const empty = () => el("p", { className: "lede none", textContent: "Nothing recorded yet. Add a file above, or connect the car: a session appears here by itself." });
+
+function section([day, sessions]) {
+  return el("section", { className: "day", "aria-label": day },
+    el("h2", { textContent: day }),
+    el("ul", { className: "rows" }, ...sessions.map(row)));
+}
+
+function row(session) {
+  const { session_id: id, started_at: at } = session;
+  const title = circuitOf(session);
+  const about = [time(at), session.driver, session.car, session.note].filter(Boolean).join(" · ");
+  const open = el("a", { className: "open", href: `/ui/session?session=${encodeURIComponent(id)}` },
+    el("strong", { textContent: title }), el("span", { className: "about", textContent: about }));
+  return el("li", { "data-session": id }, open,
+    el("span", { className: "laps", textContent: session.lap_count ? amount(session.lap_count, "lap") : "No lap" }),
+    el("span", { className: "figure time", textContent: lapTime(session.best_lap_s) }),
+    el("span", { className: "acts" },
+      act("Edit", title, () => change(session)),
+      act("Delete", title, () => remove(session, title))));
+}
+
+function act(verb, title, onclick) {
+  return el("button", { type: "button", className: "plain", textContent: verb, onclick, "aria-label": `${verb} ${title}` });
+}
+
+/** Ask for new details of a session and keep them. */
+function change(session) {
+  const fields = Object.entries(DETAILS).map(([name, label]) =>
+    el("label", { className: "field" }, label,
+      el("input", { name, value: session[name] ?? "", autocomplete: "off", maxLength: 256 })));
+  const wrong = el("div");
+  const form = el("form", {},
+    el("h2", { id: "details-title", textContent: "Details of the session" }), ...fields, wrong,
+    el("div", { className: "row" },
+      el("button", { className: "button", textContent: "Keep changes" }),
+      el("button", { type: "button", className: "button quiet", textContent: "Cancel", onclick: () => dialog.close() })));
+  const dialog = el("dialog", { "aria-labelledby": "details-title", onclose: () => dialog.remove() }, form);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const body = Object.fromEntries([...new FormData(form)].filter(([name, value]) => value !== (session[name] ?? "")));
+    try {
+      if (Object.keys(body).length) await call(pathOf(session), { method: "PATCH", body });
+      dialog.close();
+      await list();
+    } catch (error) {
+      replace(wrong, problem(error));
+    }
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+async function remove(session, title) {
+  const when = `${title}, ${date(session.started_at)} ${time(session.started_at)}`;
+  if (!(await confirmed("Delete this session?", `${when}: its laps, signals, video and notes go with it. This cannot be undone.`, "Delete"))) return;
+  try {
+    await call(pathOf(session), { method: "DELETE" });
+    await list();
+  } catch (error) {
+    note(problem(error));
+  }
+}
+
+const pathOf = (session) => `/session/${encodeURIComponent(session.session_id)}`;
+
+/** What drives at this moment. */
+function showNow({ active_session_id: active, can, simulator, replay }) {
+  const source = replay.running ? "Replay" : simulator.running ? "Simulator" : can.connected ? "Car" : active ? "Session" : "";
+  byId("now").hidden = !source;
+  const session = sessions.find(({ session_id: id }) => id === active);
+  byId("now-name").textContent = session ? [circuitOf(session), session.driver].filter(Boolean).join(" · ") : active;
+  byId("now-state").textContent = source === "Replay" ? "Replay runs" : `Live now: ${source.toLowerCase()}`;
+}
+
+const note = (...parts) => {
+  const line = el("li", {}, ...parts);
+  byId("log").prepend(line);
+  return line;
+};
+
+/** Send files one after the other; each has its line in the log. */
+async function add(files) {
+  for (const file of files) {
+    const line = note(`Reading ${file.name}, ${bytes(file.size)} …`, el("progress", { "aria-label": file.name }));
+    try {
+      const filename = encodeURIComponent(file.name);
+      const answer = await call(`/session/upload?filename=${filename}`, { method: "POST", raw: file });
+      const link = el("a", { href: `/ui/session?session=${encodeURIComponent(answer.session_id)}`, textContent: file.name });
+      const told = [amount(answer.n_laps, "lap"), answer.best_lap_s ? `best ${lapTime(answer.best_lap_s)}` : null, ...answer.warnings];
+      replace(line, link, `: ${told.filter(Boolean).join(" · ")}`);
+      await list();
+    } catch (error) {
+      replace(line, problem({ ...error, message: `${file.name}: ${error.message}`, steps: error.steps }));
+    }
+  }
+}
+
+const drop = byId("drop");
+for (const name of ["dragenter", "dragover"]) {
+  drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
+}
+for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
+drop.addEventListener("drop", (event) => { event.preventDefault(); add([...event.dataTransfer.files]); });
+byId("files").addEventListener("change", ({ target }) => { add([...target.files]); target.value = ""; });
+
+bridgeHead("sessions");
+watch(() => look().catch((error) => { if (!shown) replace(byId("days"), problem(error)); }), LOOK_S);

@@ -1,0 +1,135 @@
+// The lap clock, the delta, the last and the best lap, the sectors: on the pit wall and on phones.
+
+import { byId, el, replace } from "./dom.js";
+import { clock, kmh, lapTime, number, signed } from "./format.js";
+
+const CUES = 12;
+const FLASH_MS = 5000;
+const FULL_DELTA_S = 1;
+const LONG_DELTA_S = 9.995; // from here on, hundredths have no room and no meaning
+const RATINGS = { best: "best", own: "own best", slower: "slower" };
+
+/** Shows into the elements of the page that are there; those of ``parts`` by id. */
+export class Timing {
+  #laps = new Map();
+  #sectors = new Map();
+  #lap = null;
+  #until = 0;
+
+  /** Draw a frame of the telemetry stream. */
+  frame(frame) {
+    const { lap, lap_time_s: running, delta_s: delta, predicted_s: predicted } = frame;
+    if (lap !== this.#lap) this.#begin(lap);
+    if (performance.now() >= this.#until) this.#running(lap, running);
+    const signedDelta = byId("delta");
+    signedDelta.textContent = signed(delta, Math.abs(delta) < LONG_DELTA_S ? 2 : 1);
+    signedDelta.className = `figure ${tone(delta)}`;
+    const share = Math.max(-1, Math.min(1, (delta ?? 0) / FULL_DELTA_S));
+    byId("balance").style.setProperty("--share", share.toFixed(3));
+    byId("balance").className = tone(delta);
+    byId("predicted").textContent = lapTime(predicted);
+    byId("speed").textContent = kmh(frame.speed_ms);
+  }
+
+  /** A lap has ended: shown for some seconds in the place of the clock. */
+  lap(event) {
+    this.#laps.set(event.lap_number, event);
+    this.#until = performance.now() + FLASH_MS;
+    const box = byId("clock");
+    box.classList.remove("flash", "record");
+    void box.offsetWidth; // so that a lap right after another flashes again
+    box.classList.add("flash");
+    box.classList.toggle("record", Boolean(event.is_best));
+    byId("lap-name").textContent = `Lap ${event.lap_number} finished`;
+    byId("lap-time").textContent = lapTime(event.lap_time_s);
+    byId("lap-note").textContent = event.is_best ? "Best lap" : Number.isFinite(event.delta_s) ? `${signed(event.delta_s)} to best` : "";
+    byId("lap-note").className = `under ${event.is_best ? "best" : "loss"}`;
+    this.#times();
+  }
+
+  /** A sector has ended. */
+  sector(event) {
+    if (event.sector === 1) for (const sector of this.#sectors.keys()) this.#sectors.set(sector, { sector });
+    for (let sector = 1; sector < event.sector; sector += 1) {
+      if (!this.#sectors.has(sector)) this.#sectors.set(sector, { sector });
+    }
+    this.#sectors.set(event.sector, event);
+    this.#showSectors();
+  }
+
+  /** Laps that are stored, with what their events would have told. */
+  stored(laps) {
+    for (const lap of laps) if (!this.#laps.has(lap.lap_number)) this.#laps.set(lap.lap_number, lap);
+    if (!this.#sectors.size) {
+      const count = Math.max(0, ...laps.map((lap) => lap.sectors?.length ?? 0));
+      for (let sector = 1; sector <= count; sector += 1) this.#sectors.set(sector, { sector });
+      this.#showSectors();
+    }
+    this.#times();
+  }
+
+  clear() {
+    this.#laps.clear();
+    this.#sectors.clear();
+    this.#lap = null;
+    this.#until = 0;
+    this.#times();
+    this.#showSectors();
+    this.frame({});
+  }
+
+  /** The laps in the order they were driven. */
+  get laps() { return [...this.#laps.values()].sort((a, b) => a.lap_number - b.lap_number); }
+
+  #begin(lap) {
+    this.#lap = lap;
+    for (const sector of this.#sectors.keys()) {
+      const told = this.#sectors.get(sector);
+      if (told.lap_number !== undefined && told.lap_number !== lap - 1) this.#sectors.set(sector, { sector });
+    }
+  }
+
+  #running(lap, running) {
+    byId("clock").classList.remove("flash", "record");
+    byId("lap-name").textContent = Number.isFinite(lap) ? `Lap ${lap}` : "Out lap";
+    byId("lap-time").textContent = clock(running);
+    byId("lap-note").textContent = Number.isFinite(lap) ? "" : "The clock starts at the line";
+    byId("lap-note").className = "under";
+  }
+
+  #times() {
+    const laps = this.laps.filter((lap) => lap.valid !== false);
+    const times = laps.map((lap) => lap.lap_time_s).filter(Number.isFinite);
+    byId("last").textContent = lapTime(laps.at(-1)?.lap_time_s);
+    byId("best").textContent = lapTime(times.length ? Math.min(...times) : null);
+  }
+
+  #showSectors() {
+    const list = byId("sectors");
+    if (!list) return;
+    replace(list, ...[...this.#sectors.values()].sort((a, b) => a.sector - b.sector).map(cell));
+  }
+}
+
+/** Put a cue of the coach on top of its list. */
+export function showCue({ text, corner, priority = 1 }) {
+  if (!text) return;
+  const list = byId("cues"), newest = list.firstElementChild;
+  const times = newest?.dataset.text === text ? Number(newest.dataset.times) + 1 : 1;
+  if (times > 1) newest.remove(); // the same once more
+  list.prepend(el("li", { className: `p${priority}`, "data-text": text, "data-times": times },
+    corner ? el("span", { className: "kind", textContent: corner }) : null,
+    el("p", { textContent: text }, times > 1 ? el("span", { className: "fine", textContent: ` ${times} times` }) : null)));
+  while (list.children.length > CUES) list.lastChild.remove();
+}
+
+/** A gain, a loss, or neither. */
+export const tone = (delta) => (!Number.isFinite(delta) || Math.abs(delta) < 0.005 ? "" : delta < 0 ? "gain" : "loss");
+
+function cell({ sector, time_s: time, delta_s: delta, rating }) {
+  const words = rating ? RATINGS[rating] : "";
+  return el("li", { className: `sector ${rating ?? ""}` },
+    el("span", { textContent: `S${sector}` }),
+    el("b", { className: "figure", textContent: number(time, 2) }),
+    el("span", { className: "word", textContent: Number.isFinite(delta) && rating !== "best" ? signed(delta, 2) : words, title: words }));
+}

@@ -1,0 +1,105 @@
+"""Receives a file as a request's body, as it is or in a form, and hands it on piece by piece."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, NamedTuple
+
+from aiohttp import BodyPartReader, MultipartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from runtime.web.bodies import begin_body, in_time, too_large
+from runtime.web.errors import BadField, BadRequest
+
+MIB: Final = 1 << 20
+PIECE: Final = 256 * 1024
+"""Bytes that are handed on together, and must arrive within the deadline of a whole small body."""
+PART: Final = "file"
+"""Name of the part of a form that is the file."""
+FIELD_CAP: Final = 64 * 1024
+"""Bytes of any other part."""
+MOST_FIELDS: Final = 32
+FORM_CAP: Final = MIB
+"""So much longer than its file a form may be."""
+Read = Callable[[], Awaitable[bytes]]
+Write = Callable[[bytes], Awaitable[object]]
+
+
+class Sent(NamedTuple):
+    """What came beside the file."""
+
+    filename: str | None = None
+    """As the form names it."""
+    fields: Sequence[tuple[str, str]] = ()
+    """Other parts of the form, as texts by name."""
+
+
+async def receive_file(request: web.Request, cap: int, write: Write) -> Sent:
+    """Hand the file of a request on to *write*, at most *cap* bytes of it.
+
+    Raises what `read_body` raises, `BadRequest` without a file, `BadField` for a form with a part
+    too many.
+    """
+    is_form = request.content_type.startswith("multipart/")
+    if not await begin_body(request, cap + FORM_CAP if is_form else cap):
+        raise BadRequest("the body must be the file, or a form with it")
+    if not is_form:
+        await _hand_on(request, cap, request.content.readany, write)
+        return Sent()
+    try:
+        return await _receive_form(request, cap, write)
+    except (RuntimeError, HttpProcessingError) as problem:  # of aiohttp's reader
+        raise BadRequest("the form is badly framed", headers={"Connection": "close"}) from problem
+
+
+async def _receive_form(request: web.Request, cap: int, write: Write) -> Sent:
+    try:
+        form = await request.multipart()
+    except ValueError as problem:
+        raise BadRequest("the form names no boundary") from problem
+    filename: str | None = None
+    fields: list[tuple[str, str]] = []
+    found = False
+    while (part := await in_time(request, cap, "a part of the form", form.next())) is not None:
+        if isinstance(part, MultipartReader) or part.name is None:
+            raise BadField("each part of the form must have a name and a value")
+        if part.name == PART:
+            if found:
+                raise BadField(f"{PART}: send one file at a time", param=PART)
+            found, filename = True, part.filename
+            await _hand_on(request, cap, _reader(part), write)
+        elif len(fields) == MOST_FIELDS:
+            raise BadField("the form has too many parts")
+        else:
+            fields.append((part.name, await _text(request, part)))
+    if not found:
+        raise BadField(f"{PART}: the form must have the file as this part", param=PART)
+    return Sent(filename, fields)
+
+
+async def _text(request: web.Request, part: BodyPartReader) -> str:
+    held: list[bytes] = []
+
+    async def keep(piece: bytes) -> None:
+        held.append(piece)
+
+    await _hand_on(request, FIELD_CAP, _reader(part), keep)
+    return b"".join(held).decode("utf-8", "replace")
+
+
+def _reader(part: BodyPartReader) -> Read:
+    return lambda: part.read_chunk(PIECE)
+
+
+async def _hand_on(request: web.Request, cap: int, read: Read, write: Write) -> None:
+    size = 0
+
+    async def next_piece() -> bytes:
+        piece = bytearray()
+        while len(piece) < PIECE and (some := await read()):
+            piece += some
+        return bytes(piece)
+
+    while piece := await in_time(request, cap, "the file", next_piece()):
+        size += len(piece)
+        if size > cap:
+            raise too_large(f"the file is over {cap} bytes")
+        await write(piece)

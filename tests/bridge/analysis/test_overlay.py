@@ -1,0 +1,112 @@
+"""Everything of a lap on one axis: values whose answer is known, and what was not recorded."""
+
+import numpy as np
+
+from runtime.bridge.analysis.compare import circuit, driven_side
+from runtime.bridge.analysis.drive import drive_of
+from runtime.bridge.analysis.overlay import (
+    SHOWN,
+    SPEED,
+    Channels,
+    lap_axis,
+    lap_channels,
+    lap_places,
+    missing_channels,
+    target_channels,
+)
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import Samples
+from tests.bridge.analysis.lapkit import LENGTH, lapped, oval, session
+from tests.bridge.session.sessions import kept
+
+TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
+POINTS = 301
+"""Every 10 m."""
+
+
+def channels_of(
+    lap: int, signals: dict[str, Samples] | None = None, discrete: tuple[str, ...] = ()
+) -> Channels:
+    return lap_channels(lapped(TWO, throttle_pct=40.0), lap, POINTS, signals or {}, discrete)
+
+
+def test_time_and_channels_stand_at_even_places_of_the_lap() -> None:
+    found = channels_of(2)
+
+    at = lap_places(LENGTH, POINTS)
+    expected = np.interp(at, [0, 1000, 2000, 3000], [0.0, 30.0, 50.0, 60.0])
+    np.testing.assert_allclose(found["time_s"], expected, atol=1e-6)
+    np.testing.assert_allclose(found[SPEED][[50, 150, 250]], [120.0, 180.0, 360.0])
+    np.testing.assert_allclose(found["throttle_pct"], 40.0)
+    assert found.keys().isdisjoint(["brake_bar", "lat", "lon"])
+
+
+def test_it_agrees_with_the_comparison_of_two_laps() -> None:
+    drive, _ = oval(2)
+    where = circuit(drive)
+    side = driven_side(drive, 2, where)
+    points = len(side.elapsed)
+
+    found = lap_channels(drive, 2, points, {}, ())
+
+    places = np.append(np.arange(0, where.length_m, 5.0), where.length_m)[:points]
+    again = np.interp(places, lap_places(where.length_m, points), found["time_s"])
+    np.testing.assert_allclose(again, side.elapsed, atol=0.01)
+
+
+def test_a_state_is_held_and_a_measurement_is_read_between_its_samples() -> None:
+    seconds = np.arange(0.0, 121.0)
+    signals = {
+        "gear_position": Samples(np.array([0.0, 75.0]), np.array([2.0, 3.0])),
+        "oil_temp_c": Samples(seconds, 80.0 + seconds),
+        "nothing": Samples(np.empty(0), np.empty(0)),
+    }
+
+    found = channels_of(2, signals, ("gear_position",))
+
+    moment = 60.0 + found["time_s"]
+    np.testing.assert_array_equal(found["gear_position"], np.where(moment < 75.0, 2.0, 3.0))
+    np.testing.assert_allclose(found["oil_temp_c"], 80.0 + moment)
+    assert "nothing" not in found
+
+
+def test_a_signal_is_not_drawn_across_a_pause_of_its_own() -> None:
+    t = np.arange(0.0, 121.0)
+    kept = (t < 70.0) | (t > 85.0)
+    found = channels_of(2, {"oil_temp_c": Samples(t[kept], t[kept])})
+
+    moment = 60.0 + found["time_s"]
+    np.testing.assert_array_equal(np.isnan(found["oil_temp_c"]), (moment > 69.0) & (moment < 86.0))
+
+
+def test_a_target_keeps_the_line_and_scales_time_and_speed() -> None:
+    drive, _ = oval(2)
+    best = lap_channels(drive, 1, POINTS, {}, ())
+
+    found = target_channels(best, 1.25)
+
+    assert found.keys() == {"time_s", SPEED, "lat", "lon"}
+    np.testing.assert_array_equal(found["lat"], best["lat"])
+    np.testing.assert_allclose(found["time_s"], best["time_s"] / 1.25)
+    np.testing.assert_allclose(found[SPEED], best[SPEED] * 1.25)
+
+
+def test_what_a_lap_lacks_is_named() -> None:
+    own, other = channels_of(1), {"oil_temp_c": np.zeros(POINTS)}
+
+    assert {"oil_temp_c", "brake_bar", "lat"} <= set(missing_channels(own, set(), [own, other]))
+    assert missing_channels({SPEED: own[SPEED]}, set(), []) == sorted(SHOWN)
+    assert missing_channels(own, {"throttle_pct", "lambda"}, [own, other]) == ["lambda"]
+
+
+def test_places_that_were_passed_unseen_have_no_row() -> None:
+    frames = session(TWO)
+    t = frames.columns["timestamp"]
+    paused = drive_of(detect(kept(frames, (t < 70.0) | (t > 74.0)), track_length_m=LENGTH))
+
+    found = lap_axis(paused, 2, 50.0)
+
+    assert found.distance_m is not None
+    gone = set(np.arange(0.0, 3001.0, 50.0)) - set(found.distance_m.tolist())
+    assert gone == {350.0, 400.0, 450.0}
+    assert (np.diff(found.t) > 0).all()

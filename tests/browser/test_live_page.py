@@ -1,0 +1,176 @@
+"""The pit wall and the page of a spectator, while the simulator drives."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from selenium.webdriver.support.ui import Select
+
+from tests.browser.bridgepages import HOSTILE, faults, got, post, said, served
+from tests.browser.window import Window
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+
+PIXELS = """
+const canvas = document.getElementById(arguments[0]), pen = canvas.getContext('2d');
+const {data} = pen.getImageData(0, 0, canvas.width, canvas.height);
+let sum = 0;
+for (let i = 0; i < data.length; i += 4) sum = (sum * 31 + data[i] + 7 * data[i + 3]) % 1000000007;
+return sum
+"""
+SLOW_S = 120.0
+"""Two laps of the simulator take a quarter of this on a machine that does nothing else."""
+HIDE = (
+    "Object.defineProperty(document, 'hidden', {value: %s, configurable: true});"
+    "document.dispatchEvent(new Event('visibilitychange'))"
+)
+
+
+@pytest.fixture(scope="module")
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A bridge whose simulator drives a lap in twelve seconds or so."""
+    folder = tmp_path_factory.mktemp("live-page")
+    flags = ("--simulate", "--simulate-speed", "5", "--simulate-lap-seconds", "60")
+    with served(
+        folder, *flags, "--spectator-port", "0", "--spectator-host", "127.0.0.1"
+    ) as address:
+        yield address
+
+
+@pytest.fixture
+def page(window: Window, bridge: str) -> Window:
+    """The pit wall, with frames coming in."""
+    window.open(f"{bridge}/ui/live")
+    window.until(lambda: window.one("#feed").text == "Live")
+    return window
+
+
+def text(window: Window, name: str) -> str:
+    return said(window, f"#{name}")
+
+
+def different(window: Window, name: str, seconds: float = SLOW_S) -> str:
+    """Wait until an element says something else, and give that."""
+    before = text(window, name)
+    window.until(lambda: text(window, name) != before, seconds)
+    return text(window, name)
+
+
+def test_the_car_moves_in_numbers_curves_and_pictures(page: Window) -> None:
+    page.until(lambda: text(page, "speed").isdigit() and int(text(page, "speed")) > 20)
+    page.until(lambda: ":" in text(page, "lap-time"), SLOW_S)
+    different(page, "lap-time")
+    before = [page.js(PIXELS, canvas) for canvas in ("map", "circle")]
+    page.until(lambda: page.js(PIXELS, "map") != before[0])
+    page.until(lambda: page.js(PIXELS, "circle") != before[1])
+    assert len(page.all("#traces canvas")) == 4
+    assert text(page, "track-title") == "Larkfell Circuit"
+    assert "frames/s" in page.until(lambda: page.one("#bus").text)
+
+
+def test_a_lap_flashes_and_is_listed_and_the_delta_counts_from_then_on(page: Window) -> None:
+    page.until(lambda: page.all("#clock.flash"), SLOW_S)
+    assert text(page, "lap-name").endswith("finished")
+    shown = text(page, "lap-time")
+    page.until(lambda: not page.all("#clock.flash"))
+    page.until(lambda: shown in text(page, "laps"))
+    page.until(lambda: text(page, "delta")[1:] > "0", SLOW_S)
+    different(page, "delta")
+    assert ":" in text(page, "predicted")
+    page.until(lambda: page.all(".sector.best, .sector.own, .sector.slower"), SLOW_S)
+    assert "Mean of the last" in text(page, "mean")
+
+
+def test_a_cue_of_the_coach_appears(page: Window) -> None:
+    page.until(lambda: page.all("#cues li"), SLOW_S)
+    assert said(page, "#cues li p")
+
+
+def test_one_stream_is_open_and_none_while_the_page_is_hidden(page: Window, bridge: str) -> None:
+    def listeners() -> int:
+        return int(got(bridge, "/health")["streams"]["listeners"])
+
+    page.until(lambda: listeners() == 1)
+    page.js(HIDE % "true")
+    page.until(lambda: listeners() == 0)
+    page.js(HIDE % "false")
+    page.until(lambda: listeners() == 1)
+    different(page, "lap-time")
+
+
+def test_a_session_that_does_not_drive_is_offered_as_a_replay(page: Window, bridge: str) -> None:
+    driven = got(bridge, "/health")["active_session_id"]
+    post(bridge, "/session/start", {"session_id": "other", "driver": HOSTILE, "track": HOSTILE})
+    post(bridge, "/session/start", {"session_id": driven})
+    page.open(f"{bridge}/ui/live")
+    page.until(lambda: len(page.all("#session option")) > 2)
+    assert any(HOSTILE in option.text for option in page.all("#session option"))
+    assert page.js("return window.hacked") is None
+    Select(page.one("#session")).select_by_value("other")
+    page.until(lambda: page.one("#blank button").is_displayed())
+    assert page.driver.current_url.endswith("?session=other")
+
+
+def test_a_replay_is_paused_and_sought_from_the_page(window: Window, bridge: str) -> None:
+    driven = got(bridge, "/health")["active_session_id"]
+    post(bridge, "/session/replay/start", {"source_session_id": driven})
+    try:
+        window.open(f"{bridge}/ui/live?session={driven}")
+        window.until(lambda: window.one("#feed").text == "Replay")
+        window.until(lambda: window.one("#pause").is_displayed())
+        window.one("#pause").click()
+        window.until(lambda: window.one("#pause").text == "Go on")
+        assert got(bridge, "/session/replay/status")["paused"] is True
+        seek = "const s = arguments[0]; s.value = 5; for (const type of ['input', 'change'])"
+        window.js(f"{seek} s.dispatchEvent(new Event(type))", window.one("#seek"))
+        window.until(lambda: abs(got(bridge, "/session/replay/status")["t_s"] - 5) < 1)
+        window.one("#pause").click()
+        window.until(lambda: got(bridge, "/session/replay/status")["paused"] is False)
+    finally:
+        post(bridge, "/session/replay/stop", {})
+
+
+def test_the_pit_wall_has_no_barrier_is_quiet_and_fits_the_screen(
+    page: Window, bridge: str
+) -> None:
+    page.until(lambda: page.all("#laps tbody tr"), SLOW_S)
+    assert faults(page, bridge) == []
+
+
+def test_the_car_page_shows_messages_signals_and_what_they_allow(
+    window: Window, bridge: str
+) -> None:
+    window.open(f"{bridge}/ui/car")
+    window.until(lambda: len(window.all("#signals tbody tr")) > 50)
+    window.until(lambda: "DASH_ENGINE" in text(window, "messages"))
+    window.until(lambda: "frames a second" in text(window, "bus"))
+    window.until(lambda: window.all("#abilities li"))
+    window.one("#find").send_keys("oil temp")
+    window.until(lambda: len(window.all("#signals tbody tr")) < 10)
+    assert "oil_temp_c" in text(window, "signals")
+    different(window, "messages")
+    assert faults(window, bridge) == []
+
+
+def test_a_link_lets_others_watch_and_only_that(page: Window, bridge: str) -> None:
+    page.one("#share").click()
+    page.until(lambda: page.all("dialog .code"))
+    page.until(lambda: page.js("return document.querySelector('dialog .code').naturalWidth > 0"))
+    link = page.one("dialog .link").text
+    assert "?token=watch_" in link
+    page.requests()
+    page.open(link)
+    page.until(lambda: page.one("#state").text == "Live")
+    assert text(page, "session") == "Larkfell Circuit"
+    page.until(lambda: ":" in text(page, "lap-time"), SLOW_S)
+    different(page, "speed")
+    page.one(".others summary").click()
+    page.until(lambda: page.js("return document.getElementById('code').naturalWidth > 0"))
+    origin = link.split("/spectator/")[0]
+    assert faults(page, origin) == []
+    token = link.split("token=")[1]
+    request = urllib.request.Request(f"{bridge}/spectator/token/{token}", method="DELETE")
+    urllib.request.urlopen(request, timeout=30).close()
+    page.until(lambda: page.one("#state").text == "This link is no longer good")

@@ -1,0 +1,257 @@
+"""The page of a stored session, as an engineer has it: laps, losses, the map and the coach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+from runtime.bridge.session.recording import Frames
+from tests.bridge.coach.modelkit import laps
+from tests.browser.bridgepages import HOSTILE, faults, got, post, served
+from tests.browser.window import Window
+
+pytestmark = pytest.mark.browser
+
+READY: Final = "return document.getElementById('main').dataset.state === 'ready'"
+CURSORS: Final = """
+return [...document.querySelectorAll('.u-over')].map((over) =>
+  over.querySelector('.u-cursor-x').getBoundingClientRect().x - over.getBoundingClientRect().x)
+"""
+DOTS: Final = """
+const canvas = document.getElementById('map'), pen = canvas.getContext('2d');
+const {data} = pen.getImageData(0, 0, canvas.width, canvas.height);
+let sum = 0;
+for (let i = 0; i < data.length; i += 4) sum = (sum * 31 + data[i] + 7 * data[i + 3]) % 1000000007;
+return sum
+"""
+
+
+def record(address: str, session: dict[str, str], frames: Frames, *, without: str = "") -> None:
+    """A session whose frames lack the channels named in *without*."""
+    columns = {
+        name: [None if np.isnan(value) else value for value in values.tolist()]
+        for name, values in frames.columns.items()
+        if name not in without.split()
+    }
+    post(address, "/session/start", session)
+    post(address, f"/session/{session['session_id']}/frames", {"columns": columns})
+    post(address, f"/session/{session['session_id']}/end", {})
+
+
+@pytest.fixture(scope="module")
+def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a bridge with Ana's session, one of another day, and what may go wrong."""
+    with served(tmp_path_factory.mktemp("session-page")) as address:
+        here = {"track": "larkfell", "car": "vesper"}
+        record(address, {"session_id": "ana", "driver": "Ana", **here}, laps(3, skill=0.6))
+        record(address, {"session_id": "ben", "driver": "Ben", **here}, laps(2, seed=2))
+        bare = {"session_id": "bare", "driver": HOSTILE, "car": HOSTILE, "track": "larkfell"}
+        gone = "brake_bar throttle_pct steering_deg rpm g_lat g_long combo_g"
+        record(address, {**bare, "note": HOSTILE}, laps(2), without=gone)
+        first = laps(1)
+        short = Frames({name: values[:200] for name, values in first.columns.items()})
+        record(address, {"session_id": "short", "driver": "Ana", **here}, short)
+        yield address
+
+
+def opened(window: Window, address: str, query: str = "session=ana") -> Window:
+    window.open(f"{address}/ui/session?{query}")
+    window.until(lambda: window.js(READY))
+    return window
+
+
+@pytest.fixture
+def page(window: Window, bridge: str) -> Window:
+    """Ana's session: her best lap, and her usual one against it."""
+    opened(window, bridge)
+    window.until(lambda: window.all("#focus button"))
+    return window
+
+
+def shown(window: Window) -> list[str]:
+    """The names of the laps on the charts, the reference first."""
+    names: list[str] = window.js(
+        "return [...document.querySelectorAll('#legend b')].map((name) => name.textContent)"
+    )
+    return names
+
+
+def tick(window: Window, lap: int, session: str = "ana") -> None:
+    before = len(shown(window))
+    window.one(f"#laps [data-ref='{session}:{lap}']").click()
+    window.until(lambda: len(shown(window)) != before)
+
+
+def metres(window: Window) -> int:
+    return int(window.one("#where").text.split(" m")[0])
+
+
+def seconds(text: str) -> float:
+    """The number of a difference as it is shown, with a true minus sign."""
+    return float(text.replace("\u2212", "-").lstrip("\u00b1"))
+
+
+def at_place(window: Window, name: str) -> bool:
+    return window.one("#where").text.endswith(name)
+
+
+def settle(window: Window) -> None:
+    """Wait for two frames: what is due has been drawn."""
+    frames = "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
+    window.driver.execute_async_script(frames)
+
+
+def test_three_laps_share_one_cursor_on_the_map_and_all_charts(page: Window, bridge: str) -> None:
+    both = set(shown(page))
+    third = next(n for n in range(1, 4) if f"Lap {n}" not in both)
+    tick(page, third)
+    assert len(shown(page)) == 3
+    settle(page)
+    before = page.js(DOTS)
+    chart = page.one(".u-over")
+    ActionChains(page.driver).move_to_element(chart).perform()
+    page.until(lambda: metres(page) > 1000)
+    settle(page)
+    places = page.js(CURSORS)
+    assert len(places) == len(page.all(".chart")) >= 7
+    assert max(places) - min(places) < 1
+    assert page.js(DOTS) != before
+    assert all(len(values.text.splitlines()) >= 3 for values in page.all(".values"))
+    at = metres(page)
+    page.one("#where").click()
+    page.keys(Keys.ARROW_RIGHT)
+    page.until(lambda: metres(page) > at)
+    index = int(page.one("#place").get_attribute("value") or 0)
+    compared = got(bridge, f"/compare?laps=ana:{third},ana:{third}")
+    speed = compared["laps"][0]["channels"]["speed_kmh"][index]
+    assert page.one(".values p:last-child").text == f"{speed:.0f}"
+
+
+def test_what_to_fix_is_named_first_and_one_click_shows_where(page: Window, bridge: str) -> None:
+    things = got(bridge, "/session/ana/focus")["focus"]
+    assert 1 <= len(things) <= 3
+    for thing, button in zip(things, page.all("#focus button"), strict=True):
+        assert button.text.split("\n") == [f"{thing['gain_s']:.2f} s", thing["corner"]]
+        button.click()
+        page.until(partial(at_place, page, thing["corner"]))
+        assert page.one("#whole").is_enabled()
+    page.keys(Keys.ESCAPE)
+    page.one("#whole").click()
+    assert not page.one("#whole").is_enabled()
+
+
+def test_corners_are_ordered_by_loss_and_add_up_to_the_gap(page: Window) -> None:
+    rows = [row.text.split() for row in page.all("#corners tbody tr")]
+    lost = [seconds(row[2]) for row in rows]
+    assert lost == sorted(lost, reverse=True)
+    gap = seconds(page.all("#legend .lap")[1].text.split()[-1])
+    assert sum(lost) == pytest.approx(gap, abs=0.01 * len(lost))
+
+
+def test_a_lap_of_another_session_becomes_the_reference(page: Window) -> None:
+    page.until(lambda: len(page.all("#others option")) > 1)
+    names = [option.text for option in page.all("#others option")]
+    other = next(at for at, name in enumerate(names) if name.startswith("Ben"))
+    Select(page.one("#others")).select_by_index(other)
+    page.until(lambda: len(shown(page)) == 3)
+    assert shown(page)[2].startswith("Ben, lap ")
+    ref = page.one("#laps tbody:last-child input:checked").get_attribute("data-ref")
+    page.one(f"#laps tr:has([data-ref='{ref}']) [type=radio]").click()
+    page.until(lambda: shown(page)[0].startswith("Ben, lap "))
+    assert "reference" in page.one("#legend .lap").text
+    page.driver.refresh()
+    page.until(lambda: page.js(READY))
+    assert shown(page)[0].startswith("Ben, lap ")
+    assert len(shown(page)) == 3
+
+
+def test_an_answer_moves_the_cursor_to_what_it_speaks_of(page: Window) -> None:
+    assert metres(page) == 0
+    page.one("#question").send_keys(f"Where do I lose the most time? {HOSTILE}", Keys.ENTER)
+    page.until(lambda: page.all(".turn[data-state=ended]"))
+    page.until(lambda: metres(page) > 0)
+    assert page.one(".asked").text.endswith(HOSTILE)
+    fact = page.one(".fact")
+    corner = page.one("#where").text.rpartition(" · ")[2]
+    assert corner in fact.text
+    assert page.all("#chips .chip")
+    page.keys(Keys.HOME)
+    page.one("#whole").click()
+    fact.click()
+    assert page.one("#whole").is_enabled()
+    page.one("#chips .chip").click()
+    page.until(lambda: len(page.all(".turn[data-state=ended]")) == 2)
+    assert page.js("return window.hacked") is None
+
+
+def test_playing_drives_the_cursor_until_it_is_stopped(page: Window) -> None:
+    page.one("#where").click()
+    page.keys(Keys.SPACE)
+    page.until(lambda: metres(page) > 40)
+    assert page.one("#play").text == "Pause"
+    page.keys(Keys.SPACE)
+    at = metres(page)
+    settle(page)
+    assert page.one("#play").text == "Play"
+    assert metres(page) == at
+
+
+def test_what_was_not_recorded_has_no_chart_and_text_stays_text(
+    window: Window, bridge: str
+) -> None:
+    opened(window, bridge, "session=bare")
+    charts = [title.text for title in window.all(".values h3")]
+    assert charts[:2] == ["Speed km/h", "Delta s"]
+    assert not any(title.startswith(("Brake", "Throttle", "Engine")) for title in charts)
+    missing = window.one("#missing").text
+    assert all(name in missing for name in ("throttle", "brake", "steering", "gear", "engine"))
+    assert HOSTILE in window.one("#about").text
+    assert window.js("return window.hacked") is None
+    assert window.all("main img") == []
+
+
+def test_a_session_without_a_complete_lap_says_so(window: Window, bridge: str) -> None:
+    opened(window, bridge, "session=short")
+    assert "lap" in window.one("#trouble .problem").text
+    assert not window.one("#charts").is_displayed()
+    assert window.one("#ask").is_displayed()
+
+
+def test_an_unknown_session_is_an_error_in_words(window: Window, bridge: str) -> None:
+    opened(window, bridge, "session=nobody")
+    assert "session" in window.one("#trouble .problem").text
+    assert all("404" in line for line in window.console())
+
+
+def test_an_address_with_laps_that_there_are_not_shows_the_usual_ones(
+    window: Window, bridge: str
+) -> None:
+    opened(window, bridge, "session=ana&laps=ana:best,ana:77")
+    assert "lap" in window.one("#trouble .problem").text
+    assert len(shown(window)) == 2
+    opened(window, bridge, "session=ana&laps=ana:best,ben:best")
+    assert len(window.all("#laps :checked[data-ref]")) == len(shown(window)) == 2
+
+
+def test_the_charts_have_a_table_of_the_part_that_is_shown(page: Window) -> None:
+    page.one("#numbers summary").click()
+    page.until(lambda: page.all("#numbers tbody tr"))
+    whole = [row.text for row in page.all("#numbers tbody th")]
+    page.one("#corners .go").click()
+    part = [row.text for row in page.all("#numbers tbody th")]
+    assert 10 < len(part) <= 26
+    assert int(part[-1]) - int(part[0]) < int(whole[-1]) - int(whole[0])
+    assert page.axe() == []
+
+
+def test_the_page_is_without_a_barrier_quiet_and_fits_the_screen(page: Window, bridge: str) -> None:
+    page.one("#question").send_keys("Why?" + "w" * 200, Keys.ENTER)
+    page.until(lambda: page.all(".turn[data-state=ended]"))
+    assert faults(page, bridge) == []
