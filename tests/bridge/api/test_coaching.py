@@ -73,7 +73,8 @@ async def test_a_whole_day_without_a_model(start: Start, backend: str) -> None:
         assert work["track"] == told["track"] == LARKFELL.name
         assert work["focus"] == told["pedagogy"]
         gains = [one["gain_s"] for one in work["focus"]]
-        assert 1 <= len(gains) <= 3 and gains == sorted(gains, reverse=True)
+        assert 1 <= len(gains) <= 3
+        assert gains == sorted(gains, reverse=True)
         assert all(one["start_m"] < one["end_m"] for one in work["focus"])
         kept = await read_notifications(bridge.service.db, 9)
         assert ("debrief-ready", "Mia") in [(one.kind, one.driver) for one in kept]
