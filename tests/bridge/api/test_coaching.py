@@ -221,14 +221,14 @@ async def test_a_model_that_lies_is_not_repeated(start: Start, backend: str) -> 
 
 async def test_the_model_speaks_before_a_session_too(start: Start) -> None:
     text = (
-        "The surface is cool damp, so build up slowly. Turn 99 is a trap. Look far ahead.\n"
-        'FOCUS is yours. <FOCUS>["eyes up", "412 km/h", "calm hands"]</FOCUS> [EMOTION: thinking]'
+        "The surface is cool damp, so build up slowly. Turn 99 is a trap. Keep your eyes up.\n"
+        'FOCUS is yours. <FOCUS>["eyes up", "412 km/h", "stay patient"]</FOCUS> [EMOTION: thinking]'
     )
     async with serving(says(text)) as server, start(model_url=server.url) as bridge:
         told = await bridge.ok("GET", "/coach/brief?driver=Mia&hour_local=8")
         assert told["source"] == "local_model"
         assert told["emotion"] == "thinking"
-        assert told["focus"] == ["eyes up", "calm hands"]
+        assert told["focus"] == ["eyes up", "stay patient"]
         assert "Turn 99" not in told["narrative"]
         assert "FOCUS>" not in told["narrative"]
 
