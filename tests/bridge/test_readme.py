@@ -21,7 +21,7 @@ TIMED_OUT = 28
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A bridge as the README starts it, but with shorter laps and on a free port."""
-    command = [sys.executable, "-m", "runtime.bridge", "--port", "0", "--simulate"]
+    command = [sys.executable, "-m", "runtime.bridge", "--port", "0", "--simulate", "--example"]
     command += ["--simulate-speed", "50", "--simulate-lap-seconds", "30"]
     command += ["--db", str(tmp_path_factory.mktemp("bridge"))]
     with subprocess.Popen(
