@@ -88,6 +88,21 @@ def test_a_cue_of_the_coach_appears(page: Window) -> None:
     assert said(page, "#cues li p")
 
 
+def test_cues_are_spoken_once_that_is_switched_on(page: Window) -> None:
+    page.js(
+        "window.spoken = []; speechSynthesis.speak = (words) => spoken.push(words.text);"
+        "speechSynthesis.cancel = () => {}"
+    )
+    page.until(lambda: page.all("#cues li"), SLOW_S)
+    assert page.js("return spoken") == []
+
+    page.one("#speak").click()
+
+    spoken = page.until(lambda: page.js("return spoken"), SLOW_S)
+    assert page.one("#speak").get_attribute("aria-pressed") == "true"
+    assert spoken[-1] in [cue.text.split("\n")[-1] for cue in page.all("#cues li p")]
+
+
 def test_one_stream_is_open_and_none_while_the_page_is_hidden(page: Window, bridge: str) -> None:
     def listeners() -> int:
         return int(got(bridge, "/health")["streams"]["listeners"])

@@ -6,6 +6,7 @@ import { clock, date, lapTime, number, signed, time } from "./format.js";
 import { GripCircle } from "./gcircle.js";
 import { bridgeHead } from "./head.js";
 import { share } from "./share.js";
+import { speaker } from "./speech.js";
 import { follow } from "./stream.js";
 import { watch } from "./ticker.js";
 import { Timing, showCue } from "./timing.js";
@@ -33,6 +34,7 @@ const SIGNALS = ["replay_id", "speed_ms", "throttle_pct", "brake_bar", "g_lat", 
 
 const asked = new URLSearchParams(location.search);
 const timing = new Timing();
+const speak = speaker(byId("speak"));
 const map = new TrackMap(byId("map"));
 const circle = new GripCircle(byId("circle"));
 const traces = new Traces(byId("traces"), CHANNELS, (absent) => {
@@ -57,7 +59,7 @@ const stream = follow({ query: query(), onLink: link, on: {
   telemetry: take,
   lap(event) { timing.lap(event); showLaps(event.mean5_s); },
   sector(event) { timing.sector(event); },
-  cue: showCue,
+  cue(cue) { showCue(cue); speak(cue); },
   state({ silent, connected }) {
     if (silent !== undefined) showSilent(silent);
     if (connected === false) feed("The car is not connected", "");
@@ -113,7 +115,8 @@ async function enter(id) {
   restart();
   byId("cues").replaceChildren();
   const path = `/session/${encodeURIComponent(id)}`;
-  const { laps } = await call(`${path}/lap_time_table`).catch(() => ({ laps: [] }));
+  const { lap_count: count } = await call(path).catch(() => ({ lap_count: 0 }));
+  const { laps } = count ? await call(`${path}/lap_time_table`) : { laps: [] };
   if (id !== session) return;
   timing.stored(laps);
   showLaps();

@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { byId, el } from "./dom.js";
+import { speaker } from "./speech.js";
 import { follow } from "./stream.js";
 import { watch } from "./ticker.js";
 import { Timing, showCue } from "./timing.js";
@@ -15,6 +16,7 @@ const SIGNALS = ["speed_ms", "lat", "lon", "lap", "lap_time_s", "delta_s", "pred
 const sid = decodeURIComponent(location.pathname.split("/").pop());
 const path = `/session/${encodeURIComponent(sid)}`;
 const timing = new Timing();
+const speak = speaker(byId("speak"));
 const map = new TrackMap(byId("map"));
 let newest = null;
 let heardAt = 0;
@@ -32,7 +34,7 @@ follow({ query, onLink: link, on: {
   },
   lap(event) { timing.lap(event); showMap(); },
   sector(event) { timing.sector(event); },
-  cue: showCue,
+  cue(cue) { showCue(cue); speak(cue); },
   state({ silent }) { if (silent !== undefined) showSilent(silent); },
   end() { newest = null; say("The replay has ended"); },
 } });
