@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from aiohttp import web
 
@@ -36,6 +36,8 @@ from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 from runtime.web.discovery import Announcer
 from runtime.web.errors import ApiError
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from runtime.bridge.coach.conversation import Conversations
@@ -184,6 +186,13 @@ class Service:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+    async def finish(self, work: Coroutine[Any, Any, T]) -> T:
+        """What *work* gives; it goes on to its end where whoever waits for it leaves."""
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return await asyncio.shield(task)
 
     async def close(self) -> None:
         """End what runs aside, then the database."""

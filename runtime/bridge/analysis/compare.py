@@ -66,7 +66,9 @@ def values_at(times: Numbers, values: Numbers, t: Numbers, apart_s: float) -> Nu
         return found
     after = np.minimum(np.searchsorted(times, asked), len(times) - 1)
     before = np.maximum(after - 1, 0)
-    read = np.interp(asked, times, values, left=np.nan, right=np.nan)
+    with np.errstate(over="ignore"):  # between readings near the largest number
+        read = np.interp(asked, times, values, left=np.nan, right=np.nan)
+    read[np.isinf(read)] = np.nan
     bridged = (times[after] - times[before] > apart_s) & (times[after] != asked)
     found[~np.isnan(t)] = np.where(bridged, np.nan, read)
     return found

@@ -293,9 +293,14 @@ async def delete_session(request: web.Request, *, path: SessionPath) -> DeleteAn
     """
     service = request.app[SERVICE]
     _check_unused(service, service.session(path.sid).session_id)
-    await service.db.delete_session(path.sid)
-    _forget(service, path.sid)
+    # Whoever asked may leave: half a deletion would leave tokens and streams behind.
+    await service.finish(_delete(service, path.sid))
     return DeleteAnswer(session_id=path.sid)
+
+
+async def _delete(service: Service, session_id: str) -> None:
+    await service.db.delete_session(session_id)
+    _forget(service, session_id)
 
 
 def _check_unused(service: Service, session_id: str) -> None:
@@ -319,6 +324,8 @@ def _forget(service: Service, session_id: str) -> None:
         service.analytics,
     ):
         keeper.forget(session_id)
+    if service.live is not None:
+        service.live.forget(session_id)
     if service.questions is not None:
         service.questions.memory.forget(session_id)
 

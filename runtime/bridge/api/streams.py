@@ -313,9 +313,10 @@ async def stream(request: web.Request, *, query: StreamQuery) -> web.StreamRespo
     inbox = request.app[SERVICE].inbox
     topics: dict[Kind, Sequence[str]] = dict.fromkeys(kinds, (query.session_id,))
     backlog: list[Event] = []
+    if "notifications" in topics and GRANT in request:
+        raise TokenScope
+    about = {"topics": kinds, **await _about(request, query.session_id)}
     if "notifications" in topics:
-        if GRANT in request:
-            raise TokenScope
         topics["notifications"], backlog = inbox.waiting(query.driver)
     subscription = _hub(request).subscribe(
         topics,
@@ -325,7 +326,6 @@ async def stream(request: web.Request, *, query: StreamQuery) -> web.StreamRespo
         plain=("notifications",),
         backlog=backlog,
     )
-    about = {"topics": kinds, **await _about(request, query.session_id)}
     return await _follow(
         request, subscription, about, name="stream", beat_s=BEAT_S, on_sent=inbox.delivered
     )
@@ -338,12 +338,12 @@ async def cues(request: web.Request, *, query: CuesQuery) -> web.StreamResponse:
     While the coach cannot tell one corner from another, `silent` of the events `hello` and `state`
     says why; it is null as soon as it can.
     """
+    about = await _about(request, query.session_id)
     subscription = _hub(request).subscribe(
         {"cues": [query.session_id]},
         since_id=_last_id(request),
         plain=() if query.named else ("cues",),
     )
-    about = await _about(request, query.session_id)
     return await _follow(request, subscription, about, name="cues", beat_s=BEAT_S)
 
 
@@ -413,7 +413,7 @@ async def stop_replay(request: web.Request) -> ReplayStopped:
 @replay_routes.post("/session/replay/pause", errors=(NoReplay, ReplayUnavailable))
 async def pause_replay(request: web.Request, *, body: ReplayPause) -> ReplayStatus:
     """Hold the replay, or let it go on; the bus stays put aside meanwhile."""
-    now = await _replays(request).pause(paused=body.paused)
+    now = await request.app[SERVICE].finish(_replays(request).pause(paused=body.paused))
     return ReplayStatus.of(now, running=True)
 
 
@@ -422,7 +422,8 @@ async def seek_replay(request: web.Request, *, body: ReplaySeek) -> ReplayStatus
     """Go on from another place; a replay that is paused shows the frame there."""
     if (body.t_s is None) == (body.frame_idx is None):
         raise BadField("t_s, frame_idx: one of both is needed", param="t_s")
-    now = await _replays(request).seek(t_s=body.t_s, frame_idx=body.frame_idx or 0)
+    sought = _replays(request).seek(t_s=body.t_s, frame_idx=body.frame_idx or 0)
+    now = await request.app[SERVICE].finish(sought)
     return ReplayStatus.of(now, running=True)
 
 

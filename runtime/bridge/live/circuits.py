@@ -164,10 +164,11 @@ class LiveCircuits:
             coaching = await self._find(row)
         except ApiError as problem:
             log.warning("the circuit of %s cannot be found: %s", row.session_id, problem)
-        finally:
-            now = self._clock()
-            watched.n_frames, watched.busy = row.n_frames, False
-            watched.due = now + max(LOOK_S, IDLE * (now - began))
+        finally:  # one that is broken off has looked at nothing
+            watched.busy = False
+        now = self._clock()
+        watched.n_frames = row.n_frames
+        watched.due = now + max(LOOK_S, IDLE * (now - began))
         before = watched.coaching
         if before.own and coaching.own:
             return  # its corners keep their names while the driver drives

@@ -257,7 +257,7 @@ class Subscription:
         """Stop listening; what waits is left. Harmless when repeated."""
         if not self.closed:
             self.closed = True
-            self._hub.forget(self)
+            self._hub.leave(self)
             self._wake()
 
     def _bytes(self, kind: Kind, event: Event) -> bytes:
@@ -362,6 +362,12 @@ class Hub:
         self._kept["cues"].append((topics, event))
         self._give("cues", topics, event)
 
+    def forget(self, session_id: str) -> None:
+        """Tell those who come back no more of a session that was deleted."""
+        for kind, kept in self._kept.items():
+            rest = [(topics, event) for topics, event in kept if topics[0] != session_id]
+            self._kept[kind] = deque(rest, maxlen=RING)
+
     def publish_silence(self, session_id: str, why: str | None) -> None:
         """Tell the listeners of a session's cues why the coach is silent; None: it coaches."""
         active = (ACTIVE,) if session_id == self._active() else ()
@@ -416,7 +422,7 @@ class Hub:
                 self._topics[kind].setdefault(name, {})[made] = None
         return made
 
-    def forget(self, subscription: Subscription) -> None:
+    def leave(self, subscription: Subscription) -> None:
         """It listens no longer."""
         self._all.pop(subscription, None)
         for kind, names in subscription.topics.items():

@@ -21,6 +21,7 @@ from runtime.bridge.live.hub import (
     object_json,
 )
 from runtime.bridge.storage.errors import StoreError, StoreFailed
+from runtime.bridge.storage.sessions import is_deleted
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction, select
 from runtime.bridge.storage.values import unix_ms
@@ -116,7 +117,8 @@ class Inbox:
         """Keep a notification and tell it; its number. *more* are further fields, fit for JSON.
 
         An empty *driver*, or ``*``, addresses nobody in particular: every driver hears it. Where
-        the database fails it is told all the same, and the log says so.
+        the database fails it is told all the same, and the log says so. One about a session that
+        was deleted meanwhile is neither kept nor told.
         """
         self._last += 1
         number, now, told = self._last, time.time(), driver.strip()
@@ -127,7 +129,9 @@ class Inbox:
         if self._store is not None:
             row = NotificationRow(number, told, kind, payload.decode(), int(now * 1000))
             try:
-                await self._store.write(lambda tx: _add(tx, row), rows=1 + len(payload) // 128)
+                rows = 1 + len(payload) // 128
+                if not await self._store.write(lambda tx: _add(tx, row, session_id), rows=rows):
+                    return number
             except StoreError as error:
                 log.warning("a notification could not be kept: %s", error)
         topics, event = _topics(told), notification_event(payload, number)
@@ -204,10 +208,16 @@ async def read_notifications(store: Store, limit: int) -> list[NotificationRow]:
     return (await store.read(lambda reader: select(reader, NotificationRow, rest, (limit,))))[::-1]
 
 
-def _add(tx: Transaction, row: NotificationRow) -> None:
-    """Keep a notification with a number that is larger than every one before; the oldest go."""
+def _add(tx: Transaction, row: NotificationRow, session_id: str | None) -> bool:
+    """Keep a notification with a number that is larger than every one before; the oldest go.
+
+    Whether it was kept: what it is about may be deleted.
+    """
+    if is_deleted(tx, session_id):
+        return False
     tx.run("DELETE FROM notifications WHERE id <= ?", (row.id - KEPT,))
     tx.insert(row)
+    return True
 
 
 def _note_delivered(tx: Transaction, numbers: Sequence[int]) -> None:

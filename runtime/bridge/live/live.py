@@ -87,6 +87,11 @@ class Live:
         """The session that the last frame of a bus went to; empty: none came."""
         return self._bus_session
 
+    def forget(self, session_id: str) -> None:
+        """Drop what is known of a session that was deleted."""
+        self.hub.forget(session_id)
+        self._timers.forget(session_id)
+
     def bus(self, flushes: Sequence[Flush]) -> None:
         """Take what a CAN bus brought."""
         goal = self._destination()

@@ -278,6 +278,7 @@ class Replay:
     def seek(self, frame_idx: int) -> None:
         """Go on from a frame; one beyond the end is the last."""
         self._next = min(frame_idx, self.total_frames - 1)
+        self.frame_idx = self._next - 1
 
     def frame_at(self, t_s: float) -> int:
         """The first frame at or after a moment of a pass."""

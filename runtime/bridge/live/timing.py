@@ -512,6 +512,11 @@ class LapTimers:
         self._timers: OrderedDict[str, LapTimer] = OrderedDict()
         self._asked: dict[str, float] = {}
 
+    def forget(self, session_id: str) -> None:
+        """Drop the clock of a session that was deleted."""
+        self._timers.pop(session_id, None)
+        self._asked.pop(session_id, None)
+
     def tick(self, frame: LiveFrame, where: Where) -> Reading:
         """Take the next frame of its session."""
         name, track = frame.session_id, where.track

@@ -5,6 +5,7 @@ import { colour, onScheme } from "./colours.js";
 import { byId, el, problem, replace } from "./dom.js";
 import { amount, date, lapTime, number, signed } from "./format.js";
 import { bridgeHead } from "./head.js";
+import { lessonLink } from "./lessons.js";
 import uPlot from "./vendor/uplot/uPlot.esm.js";
 
 const MOST = 1000;
@@ -111,7 +112,7 @@ function showFocus(insights) {
   const items = insights.map(({ title, detail, est_gain_s: gain, lesson }) => el("li", {},
     el("strong", {}, title, el("span", { className: "gain", textContent: gain ? `about ${number(gain, 2)} s a lap` : "" })),
     el("p", { textContent: detail }),
-    lesson.url ? el("a", { href: lesson.url, textContent: lesson.title }) : el("p", { textContent: `Lesson: ${lesson.title}` })));
+    el("p", {}, "Lesson: ", lessonLink(lesson))));
   replace(byId("focus"), ...items.length ? items : [el("p", { className: "fine", textContent: "Nothing stands out: more complete laps may show something." })]);
 }
 

@@ -42,6 +42,7 @@ const traces = new Traces(byId("traces"), CHANNELS, (absent) => {
 });
 let chosen = asked.get("session") || ACTIVE;
 let session = "";
+let replayed = "";
 let newest = null;
 let heardAt = 0;
 let due = false;
@@ -73,7 +74,7 @@ function query() {
 }
 
 function take(frame) {
-  if (frame.session_id !== session) enter(frame.session_id);
+  if (frame.session_id !== session || (frame.replay_id ?? "") !== replayed) enter(frame);
   newest = frame;
   heardAt = performance.now();
   feed(frame.replay_id ? "Replay" : "Live", "running");
@@ -110,11 +111,13 @@ function feed(words, kind) {
 // A session
 
 /** Another session has begun to drive: nothing of the one before stays. */
-async function enter(id) {
+async function enter({ session_id: id, replay_id: replay = "" }) {
   session = id;
+  replayed = replay ?? "";
   restart();
   byId("cues").replaceChildren();
   const path = `/session/${encodeURIComponent(id)}`;
+  if (replayed) return; // its laps are still to come
   const { lap_count: count } = await call(path).catch(() => ({ lap_count: 0 }));
   const { laps } = count ? await call(`${path}/lap_time_table`) : { laps: [] };
   if (id !== session) return;

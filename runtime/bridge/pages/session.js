@@ -7,7 +7,8 @@ import { byId, el, problem, replace } from "./dom.js";
 import { clock, date, lapTime, number, signed } from "./format.js";
 import { bridgeHead } from "./head.js";
 import { startPlaying } from "./playback.js";
-import { lessonLink, startAsking } from "./sessionask.js";
+import { lessonLink } from "./lessons.js";
+import { startAsking } from "./sessionask.js";
 import { drawCorners, drawLaps, drawNumbers, swatch } from "./sessiontables.js";
 import { TrackMap } from "./trackmap.js";
 

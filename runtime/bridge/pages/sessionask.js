@@ -2,6 +2,7 @@
 
 import { Failure, send } from "./api.js";
 import { byId, el, problem, replace } from "./dom.js";
+import { lessonLink } from "./lessons.js";
 import { events } from "./stream.js";
 
 /** Let the coach be asked about *session*. *onFact* hears the first fact of an answer that has a
@@ -90,11 +91,6 @@ function withMarks(answer, marks) {
   }
   pieces.push(answer.slice(from));
   return pieces;
-}
-
-/** A lesson, as a link where the course is known; its address may only be one of the web. */
-export function lessonLink({ title, url }) {
-  return /^https?:\/\//.test(url ?? "") ? el("a", { href: url, textContent: title }) : title;
 }
 
 /** What one may ask next: about the first corner that the answer names, or again from the start. */

@@ -127,7 +127,7 @@ async function add(files) {
       const filename = encodeURIComponent(file.name);
       const answer = await call(`/session/upload?filename=${filename}`, { method: "POST", raw: file });
       const link = el("a", { href: `/ui/session?session=${encodeURIComponent(answer.session_id)}`, textContent: file.name });
-      const told = [amount(answer.n_laps, "lap"), answer.best_lap_s ? `best ${lapTime(answer.best_lap_s)}` : null, ...answer.warnings];
+      const told = [amount(answer.n_laps, "lap"), answer.best_lap_s ? `best ${lapTime(answer.best_lap_s)}` : null, ...answer.warnings.map(({ detail }) => detail)];
       replace(line, link, `: ${told.filter(Boolean).join(" · ")}`);
       await list();
     } catch (error) {

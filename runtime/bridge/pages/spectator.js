@@ -11,7 +11,7 @@ import { TrackMap } from "./trackmap.js";
 const HZ = 20;
 const QUIET_MS = 3000;
 const REFUSED = 401;
-const SIGNALS = ["speed_ms", "lat", "lon", "lap", "lap_time_s", "delta_s", "predicted_s"];
+const SIGNALS = ["replay_id", "speed_ms", "lat", "lon", "lap", "lap_time_s", "delta_s", "predicted_s"];
 
 const sid = decodeURIComponent(location.pathname.split("/").pop());
 const path = `/session/${encodeURIComponent(sid)}`;
@@ -19,6 +19,7 @@ const timing = new Timing();
 const speak = speaker(byId("speak"));
 const map = new TrackMap(byId("map"));
 let newest = null;
+let replayed = "";
 let heardAt = 0;
 let due = false;
 let whole = false;
@@ -27,11 +28,16 @@ const query = { session_id: sid, topics: "telemetry,timing,cues", hz: HZ, signal
 follow({ query, onLink: link, on: {
   hello({ silent }) { showSilent(silent); },
   telemetry(frame) {
+    if ((frame.replay_id ?? "") !== replayed) { // the laps of a replay are still to come
+      replayed = frame.replay_id ?? "";
+      timing.clear();
+    }
     newest = frame;
     heardAt = performance.now();
     say("Live", "running");
     if (!due) { due = true; requestAnimationFrame(draw); }
   },
+  loop() { timing.clear(); },
   lap(event) { timing.lap(event); showMap(); },
   sector(event) { timing.sector(event); },
   cue(cue) { showCue(cue); speak(cue); },

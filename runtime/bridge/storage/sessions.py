@@ -212,14 +212,15 @@ def add_rows(tx: Transaction, records: Sequence[S]) -> tuple[S, ...]:
     rows = []
     for record in records:
         row = clean_row(record)
-        if not _is_deleted(tx, getattr(row, "session_id", None)):
+        if not is_deleted(tx, getattr(row, "session_id", None)):
             row = replace(row, id=tx.next_id(row.table))
             tx.insert(row)
         rows.append(row)
     return tuple(rows)
 
 
-def _is_deleted(tx: Transaction, session_id: str | None) -> bool:
+def is_deleted(tx: Transaction, session_id: str | None) -> bool:
+    """Whether a session was deleted since the start, and none has its id now."""
     return session_id in tx.state.deleted and tx.session(session_id or "") is None
 
 

@@ -41,6 +41,14 @@ def test_time_and_channels_stand_at_even_places_of_the_lap() -> None:
     assert found.keys().isdisjoint(["brake_bar", "lat", "lon"])
 
 
+def test_readings_that_no_number_holds_between_them_are_left_out() -> None:
+    huge = Samples(np.array([60.0, 61.0, 62.0]), np.array([1.7e308, -1.7e308, 1.7e308]))
+
+    found = channels_of(2, {"huge": huge})["huge"]
+
+    assert not np.isinf(found).any()
+
+
 def test_it_agrees_with_the_comparison_of_two_laps() -> None:
     drive, _ = oval(2)
     where = circuit(drive)

@@ -1,5 +1,6 @@
 """Sessions that are corrected or deleted: what every route says of them afterwards."""
 
+import asyncio
 import json
 import urllib.error
 import urllib.request
@@ -7,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from runtime.bridge.api.sessions import _delete
+from runtime.bridge.live.inbox import read_notifications
 from runtime.bridge.storage.values import NoteRow, SessionMeta
 from tests.bridge.analysis.lapkit import OVAL, session
 from tests.bridge.bridgekit import Bridge, Json, launch
 from tests.bridge.conftest import Start
 from tests.bridge.formats.vbo.vbokit import drive as vbo_drive
 from tests.bridge.formats.vbo.vbokit import vbo_bytes
+from tests.bridge.live.streamkit import cue
+from tests.bridge.live.test_hub import waiting
 from tests.web.test_guard import until
 from tools.drive import drive
 
@@ -59,6 +64,39 @@ async def test_a_deleted_session_is_nowhere_any_more(driven: Bridge) -> None:
     assert await names_of(driven, "/sessions", "sessions") == {"tom"}
     assert (await driven.get(f"/session/mia?token={token}")).status == 401
     assert {kept.session_id for kept in driven.service.inbox._kept.values()} == {"tom"}
+
+
+async def test_a_deletion_goes_to_its_end_where_whoever_asked_has_left(driven: Bridge) -> None:
+    service = driven.service
+    token = (await driven.ok("POST", "/spectator/token", {"session_id": "mia"}))["token"]
+    asked = asyncio.create_task(service.finish(_delete(service, "mia")))
+    await asyncio.sleep(0)
+
+    asked.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    kept = service.inbox._kept
+    await until(lambda: "mia" not in {one.session_id for one in kept.values()})
+    assert (await driven.get(f"/session/mia?token={token}")).status == 401
+
+
+async def test_what_is_still_on_its_way_about_a_deleted_session_is_not_told(driven: Bridge) -> None:
+    service = driven.service
+    watching = service.hub.subscribe({"cues": ["mia"], "timing": ["mia"]})
+    for name in ("mia", "tom"):
+        service.hub.publish_cue(cue("brake later", name))
+    assert watching.position is not None
+    await driven.ok("DELETE", "/session/mia")
+
+    await service.inbox.post("session-saved", "Mia", "Session saved", "2 laps", "mia")
+
+    assert {kept.session_id for kept in service.inbox._kept.values()} == {"tom"}
+    stored = await read_notifications(service.db, 9)
+    assert "mia" not in {json.loads(row.payload)["session_id"] for row in stored}
+    for name, count in (("mia", 0), ("tom", 1)):
+        again = service.hub.subscribe({"cues": [name]}, since_id=watching.position)
+        assert len(await waiting(again)) == count
 
 
 async def test_another_session_of_the_id_shows_its_own_telemetry(driven: Bridge) -> None:

@@ -31,6 +31,26 @@ STEP = 10
 """Frames a second."""
 
 
+async def test_a_look_that_is_broken_off_is_begun_again(bridge: Bridge) -> None:
+    await bridge.service.db.append_frames("s", drive(LARKFELL, 1).frames)
+    begun = asyncio.Event()
+
+    async def find(row: SessionRow) -> Coaching:
+        begun.set()
+        return await find_coaching(bridge.service.db, bridge.service.book, row)
+
+    circuits = LiveCircuits(
+        bridge.service.library, bridge.service.db.session, find, bridge.service.aside
+    )
+    look = asyncio.create_task(circuits.look("s"))
+    await begun.wait()
+    look.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await look
+
+    assert (await circuits.look("s")).silent is None
+
+
 @pytest.fixture(scope="module")
 def unknown() -> Frames:
     """Three laps of a circuit that nobody has a file of."""

@@ -137,7 +137,7 @@ async def test_a_listener_that_comes_back_gets_what_it_missed(hub: Hub) -> None:
         hub.publish_cue(cue(str(at)))
         hub.publish_cue(cue(str(at), "other"))
     last = (await waiting(first))[2].id
-    hub.forget(first)
+    hub.leave(first)
     again = hub.subscribe({"cues": ["s"]}, since_id=last)
     hub.publish_cue(cue("5"))
     assert [event.data["text"] for event in await waiting(again)] == ["3", "4", "5"]
