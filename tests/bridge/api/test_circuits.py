@@ -149,7 +149,7 @@ async def test_a_drive_of_unknown_place_has_no_laps_by_the_default_length(
     bridge: Bridge, blind: Frames
 ) -> None:
     seen = await shown(bridge, await driven(bridge, blind))
-    assert (seen["list"], seen["board"], seen["map"], seen["laps"]) == ("", [], 400, 0)
+    assert (seen["list"], seen["board"], seen["map"], seen["laps"]) == ("", [], None, 0)
     assert seen["methods"] == {"stint"}
 
 
