@@ -175,8 +175,9 @@ def test_a_file_has_its_laps_and_no_other(imported: tuple[Truth, View]) -> None:
 
 def test_what_needs_a_lap_is_refused_without_one(imported: tuple[Truth, View]) -> None:
     truth, view = imported
-    asked = {s for name, s in view.status.items() if name != "laps"}
+    asked = {s for name, s in view.status.items() if name not in ("laps", "map")}
     assert asked == ({200} if truth.lap_times else {400})
+    assert view.status["map"] == 200
 
 
 @pytest.mark.asyncio(loop_scope="module")
