@@ -183,16 +183,17 @@ class Service:
 
     def aside(self, work: Coroutine[Any, Any, object]) -> None:
         """Do *work* without anybody waiting for it; it ends with the bridge."""
-        task = asyncio.create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        self._begin(work)
 
     async def finish(self, work: Coroutine[Any, Any, T]) -> T:
         """What *work* gives; it goes on to its end where whoever waits for it leaves."""
+        return await asyncio.shield(self._begin(work))
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-        return await asyncio.shield(task)
+        return task
 
     async def close(self) -> None:
         """End what runs aside, then the database."""
