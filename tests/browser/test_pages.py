@@ -17,7 +17,6 @@ PAGES = {
     "phase": "phases/braking/",
     "lessons": "lessons/",
     "lesson": "lessons/trail-braking/",
-    "planned lesson": "lessons/tyre-window/",
     "concepts": "concepts/",
     "pathways": "pathways/",
     "pathway": "pathways/track-coach/",
