@@ -352,6 +352,7 @@ class LessonPages:
         }
         if authored:
             values |= self._material(lesson)
+        values["live"] = "1" if "data-trace=" in values.get("body", "") else ""
         safe = {name: Markup(value) for name, value in values.items()}  # noqa: S704  (escaped above)
         return shell.render("lesson.html", page=frame, root=DEEP, **safe)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import escape
+from itertools import count
 from typing import Final
 
 import pyromark
 
+from course.read import plot
 from course.read.code import highlight
 from course.read.markdown import (
     INTRO,
@@ -61,6 +63,7 @@ class _Writer:
         self.codes = iter(out.codes)
         self.urls = iter(out.urls)
         self.image_urls = iter(out.image_urls)
+        self.traces = count(1)
 
     def write(self) -> None:
         """Cut the HTML at its second-level headings."""
@@ -86,6 +89,8 @@ class _Writer:
     def code(self, language: str | None, text: str) -> str:
         """The next code block with its name, or as the output of the one before it."""
         block = next(self.codes)
+        if block.plot is not None:
+            return plot.figure(block.plot, f"trace-{next(self.traces)}", self.words.trace)
         entry = block.entry
         html = highlight(entry["source"], "text" if block.output else entry["language"])
         if block.output:
@@ -173,6 +178,9 @@ def pieces(out: Outline) -> Iterator[Piece]:
             head = None
         if isinstance(mark, Heading):
             last, head = start, (mark.id, mark.kind)
+        elif mark.plot is not None:
+            yield Piece(plot.markdown(mark.plot), None, head)
+            last, head = end, None
         else:
             entry, text = mark.entry, out.bytes[start:end].decode()
             code = Code(entry["language"].strip(), entry["source"], mark.output)

@@ -26,7 +26,7 @@ EXAMPLES: Final = Path(__file__).with_name("examples.yaml")
 WIDTH: Final = 100
 _ORDER: Final = (
     *("$schema", "$id", "$ref", "title", "description", "type", "const", "enum", "format"),
-    *("minLength", "maxLength", "minimum", "maximum", "pattern", "required"),
+    *("minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "pattern", "required"),
     *("additionalProperties", "properties", "items", "minItems", "maxItems", "uniqueItems"),
     *("oneOf", "anyOf", "dependentRequired", "examples", "$defs"),
 )

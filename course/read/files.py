@@ -34,6 +34,7 @@ UNFINISHED_LIMIT: Final = 20
 _TRANSLATION: Final = re.compile(r"(?:lesson|quiz)\.([a-z]{2,3}(?:-[A-Za-z0-9]+)*)\.(?:md|yaml)\Z")
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*\Z")
 CODE_SUFFIXES: Final = (".py", ".json", ".sql")
+DATA_SUFFIXES: Final = (".csv",)
 MEDIA_SUFFIXES: Final = (".svg", ".png", ".webp")
 
 

@@ -244,14 +244,17 @@ class _Reader:
         """Render the body and keep what became of it."""
         folder, unread = self.parts.folder, self.parts.unread
         code = {name: "" for name in unread if name.startswith("code/")}
+        data = {name: "" for name in unread if name.startswith("data/")}
         pictures: dict[str, dict[str, Any]] = {}
-        for name, data in self.parts.files.items():
+        for name, content in self.parts.files.items():
             problems: list[Problem] = []
             if name.startswith("code/"):
-                code[name] = text_of(data, f"{folder}/{name}", problems) or ""
+                code[name] = text_of(content, f"{folder}/{name}", problems) or ""
+            elif name.startswith("data/"):
+                data[name] = text_of(content, f"{folder}/{name}", problems) or ""
             elif name.startswith("media/"):
-                problems += images.problems(name, data, f"{folder}/{name}")
-                pictures[name] = images.describe(name, data, self.lesson.id)
+                problems += images.problems(name, content, f"{folder}/{name}")
+                pictures[name] = images.describe(name, content, self.lesson.id)
             yield from problems
         urls = {name: f"../../{entry['url']}" for name, entry in pictures.items()}
         source = markdown.Source(
@@ -261,6 +264,7 @@ class _Reader:
             folder,
             self.setup.words,
             code,
+            data,
             dict.fromkeys(unread, "") | urls,
             {
                 urls[name]: (entry["width"], entry["height"])
@@ -287,7 +291,7 @@ class _Reader:
         self.pieces = read.pieces
         self.content["markdown"] = "".join([piece.text for piece in read.pieces])
         self.content |= {key: getattr(read, key) for key in ("blocks", "toc", "code")}
-        yield from self.used(read, code, pictures)
+        yield from self.used(read, code, data, pictures)
 
     def block_order(self, kinds: list[tuple[str, int]], body: str, line: int) -> Iterator[Problem]:
         """One exercise at least; each solution after the exercise that it solves."""
@@ -306,13 +310,18 @@ class _Reader:
                 yield Problem("LES021", self.file, message, span=Span(at, 1, at, 1))
 
     def used(
-        self, read: markdown.Body, code: dict[str, str], pictures: dict[str, dict[str, Any]]
+        self,
+        read: markdown.Body,
+        code: dict[str, str],
+        data: dict[str, str],
+        pictures: dict[str, dict[str, Any]],
     ) -> Iterator[Problem]:
         """Note the images in use, and report files that nothing includes."""
         folder = self.parts.folder
         alts = {image["target"].casefold(): image["alt"] for image in read.images}
         included = {entry.get("file") for entry in read.code} | self.parts.unread
         unused = [name for name in code if name not in included]
+        unused += [name for name in data if name not in {*read.data, *self.parts.unread}]
         for name, entry in pictures.items():
             alt = alts.get(name.casefold())
             if alt is None:

@@ -18,7 +18,7 @@ import pyromark
 
 from course import rules
 from course.diagnostics import Problem, Span, did_you_mean, nearest, short
-from course.read import links
+from course.read import links, trace
 from course.read.code import PYTHON, is_known, python_fault
 from course.read.files import control
 
@@ -45,7 +45,7 @@ _VAGUE: Final = frozenset({"here", "click here", "link", "this", "this page", "m
 _FILE_NAME: Final = re.compile(r"[\w.-]+\.(?:svg|png|webp|jpe?g|gif)\Z", re.IGNORECASE)
 _CREDENTIALS: Final = re.compile(r"//[^/@]*@")
 _CONTAINERS: Final = ("List", "BlockQuote")
-TAUGHT: Final = ("python", "json", "sql", "bash", "console", "yaml", "text")
+TAUGHT: Final = ("python", "json", "sql", "bash", "console", "yaml", "text", trace.TRACE)
 EXPECTED: Final = "expected"
 _CELL: Final = {"Start": "TableCell"}
 _HEAD_ENDS: Final = {"End": "TableHead"}
@@ -55,7 +55,7 @@ _HEAD_ENDS: Final = {"End": "TableHead"}
 class Words:
     """The interface words that the body step needs, of one language.
 
-    ``alerts`` has a word for each of ``ALERTS``.
+    ``alerts`` has a word for each of ``ALERTS``, ``trace`` for each of ``plot.WORDS``.
     """
 
     kinds: Mapping[str, str]
@@ -64,6 +64,7 @@ class Words:
     done: str
     to_do: str
     alerts: Mapping[str, str]
+    trace: Mapping[str, str] = field(default_factory=dict)
 
     def kind_of(self, word: str) -> str | None:
         """The block kind that *word* names, ignoring case."""
@@ -75,9 +76,9 @@ class Words:
 class Source:
     """One Markdown text and what it may refer to.
 
-    ``code`` maps paths (``code/x.py``) to text, ``media`` paths below ``folder`` to URLs from
-    the page, ``sizes`` such a URL to width and height. A text that is not ``teaching`` (a
-    README) has free headings and a title of its own.
+    ``code`` maps paths (``code/x.py``) to text, ``data`` those of ``data/x.csv``, ``media`` paths
+    below ``folder`` to URLs from the page, ``sizes`` such a URL to width and height. A text that
+    is not ``teaching`` (a README) has free headings and a title of its own.
     """
 
     text: str
@@ -86,6 +87,7 @@ class Source:
     folder: str
     words: Words
     code: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, str] = field(default_factory=dict)
     media: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     teaching: bool = True
@@ -115,7 +117,8 @@ class Piece(NamedTuple):
 class Body:
     """What became of a Markdown text; the lists hold JSON-able values only.
 
-    ``kinds`` names the kind of each block and its line. A link has its place as ``at``.
+    ``kinds`` names the kind of each block and its line, ``data`` the files that traces use. A link
+    has its place as ``at``.
     """
 
     pieces: list[Piece] = field(default_factory=list)
@@ -124,6 +127,7 @@ class Body:
     code: list[dict[str, Any]] = field(default_factory=list)
     links: list[dict[str, Any]] = field(default_factory=list)
     images: list[dict[str, str]] = field(default_factory=list)
+    data: list[str] = field(default_factory=list)
     kinds: list[tuple[str, int]] = field(default_factory=list)
     prose: int = 0
     problems: list[Problem] = field(default_factory=list)
@@ -149,11 +153,15 @@ class Heading:
 
 @dataclass(slots=True)
 class CodeBlock:
-    """One code block: its resource entry, whether it is program output, and its byte range."""
+    """One code block: its resource entry, whether it is program output, and its byte range.
+
+    A block trace has its ``plot``.
+    """
 
     entry: dict[str, Any]
     output: bool
     at: Range
+    plot: trace.Plot | None = None
 
 
 class Outline:
@@ -573,6 +581,9 @@ def add_code(out: Outline, block: CodeBlock, info: str | None, inside: Range) ->
     *inside* is the byte range of the lines between the fences.
     """
     language, _, rest = (info or "").partition(" ")
+    if language == trace.TRACE and out.source.teaching:
+        _add_trace(out, block, rest, inside[0])
+        return
     _check_language(out, block, language, fenced=info is not None)
     options = rest.split()
     block.entry["language"] = language
@@ -586,6 +597,26 @@ def add_code(out: Outline, block: CodeBlock, info: str | None, inside: Range) ->
     out.codes.append(block)
     if language in PYTHON and out.source.teaching:
         _check_python(out, block, inside[0])
+
+
+def _add_trace(out: Outline, block: CodeBlock, rest: str, start: int) -> None:
+    """A plot; what is wrong in its YAML or its file stands there, not at the fence."""
+    if rest.strip():
+        message = f'"{short(rest)}" means nothing after trace'
+        out.report("MD009", message, block.at, hint="write file: data/NAME.csv inside the block")
+        return
+    if not out.is_first(block.at[0]):
+        message, hint = "a trace inside a list or quotation", "move it out, without indentation"
+        out.report("TRC004", message, block.at, hint=hint)
+        return
+    source, text = out.source, block.entry["source"]
+    line = out.line(start)
+    plot, problems = trace.read_trace(text, source.file, line, source.folder, source.data)
+    for problem in problems:
+        out.keep(problem)
+    out.body.data += source.data if plot is None else [plot.file]
+    block.plot = plot
+    out.codes.append(block)
 
 
 def _check_python(out: Outline, block: CodeBlock, start: int) -> None:

@@ -453,6 +453,114 @@ class Option(Model):
     why: Maybe[Text] = Field(None, description="Why this answer is right or wrong.")
 
 
+# -- the block trace of a lesson --------------------------------------------------------------
+
+Name = Annotated[
+    str,
+    Field(
+        title="Name",
+        description="Lower-case letters, digits and _, beginning with a letter.",
+        max_length=40,
+        pattern=r"^[a-z][a-z0-9_]*$",
+    ),
+]
+Label = Annotated[str, _line("Label", "One line of 1 to 60 characters.", 1, 60)]
+Formula = Annotated[
+    str | float,
+    Field(
+        title="Formula",
+        description="A number, or a formula over columns, sliders and values.",
+    ),
+]
+
+
+class TraceX(Model):
+    """What runs along the horizontal axis: a formula over the file, or evenly spaced numbers."""
+
+    model_config = ConfigDict(
+        title="Horizontal axis",
+        json_schema_extra={
+            "oneOf": [{"required": ["y"]}, {"required": ["from", "to", "step"]}],
+        },
+    )
+
+    label: Label = Field(description="What the axis shows.")
+    unit: Maybe[Label] = Field(None, description="Its unit.")
+    y: Maybe[Formula] = Field(None, description="A column of the file, or a formula over them.")
+    from_: Maybe[float] = Field(None, alias="from", description="First number.")
+    to: Maybe[float] = Field(None, description="Last number.")
+    step: Maybe[float] = Field(None, gt=0, description="Distance from one number to the next.")
+
+
+class TraceLine(Model):
+    """One line of a panel; lines of one label share a colour and a switch."""
+
+    label: Label = Field(description="Name of the line.")
+    y: Formula = Field(description="Its height in each row.")
+    x: Maybe[Formula] = Field(None, description="Its own place along the horizontal axis.")
+    style: Maybe[Literal["line", "dashed", "points", "steps", "area"]] = Field(
+        None, description="How it is drawn; line when absent."
+    )
+
+
+class TracePanel(Model):
+    """A plot with one vertical axis."""
+
+    label: Label = Field(description="What the vertical axis shows.")
+    unit: Maybe[Label] = Field(None, description="Its unit.")
+    range: Maybe[tuple[float, ...]] = Field(
+        None, min_length=2, max_length=2, description="Lowest and highest number."
+    )
+    lines: tuple[TraceLine, ...] = Field(min_length=1, max_length=6, description="The lines.")
+
+
+class TraceSlider(Model):
+    """A number that the reader sets."""
+
+    name: Name = Field(description="Its name in formulas.")
+    label: Label = Field(description="What the reader sets.")
+    unit: Maybe[Label] = Field(None, description="Its unit.")
+    from_: float = Field(alias="from", description="Lowest number.")
+    to: float = Field(description="Highest number.")
+    step: float = Field(gt=0, description="Distance from one number to the next.")
+    start: float = Field(description="Number at first.")
+
+
+class TraceMark(Model):
+    """A vertical line at one place of the horizontal axis."""
+
+    label: Label = Field(description="What is there.")
+    at: Formula = Field(description="Where.")
+
+
+class TraceNumber(Model):
+    """A result below the plot."""
+
+    label: Label = Field(description="What the number says.")
+    y: Formula = Field(description="The number.")
+    unit: Maybe[Label] = Field(None, description="Its unit.")
+    digits: Maybe[int] = Field(None, ge=0, le=6, description="Decimals; 1 when absent.")
+
+
+class Trace(Model):
+    """A fenced block trace: a plot with its data, and what the reader can move in it."""
+
+    model_config = ConfigDict(title="Trace")
+
+    caption: LongText = Field(description="What to see, and where the data come from.")
+    alt: LongText = Field(description="What the plot shows, for those who do not see it.")
+    file: Maybe[Text] = Field(None, description="data/NAME.csv in the folder of the lesson.")
+    x: TraceX = Field(description="The horizontal axis.")
+    panels: tuple[TracePanel, ...] = Field(
+        min_length=1, max_length=4, description="The plots, from top to bottom."
+    )
+    equal: bool = Field(False, description="Whether a unit is equally long on both axes.")
+    sliders: tuple[TraceSlider, ...] = Field((), max_length=3, description="What can be moved.")
+    values: dict[str, Formula] = Field({}, description="Named results, each from those above it.")
+    marks: tuple[TraceMark, ...] = Field((), max_length=6, description="Vertical lines.")
+    numbers: tuple[TraceNumber, ...] = Field((), max_length=6, description="Results.")
+
+
 # -- pathways, roles, domains -----------------------------------------------------------------
 
 
@@ -711,6 +819,7 @@ SOURCES: Final[dict[str, Any]] = {
     "phase": Phase,
     "lesson": LessonFrontMatter,
     "quiz": Quiz,
+    "trace": Trace,
     "pathway": Pathway,
     "role": Role,
     "domain": Domain,

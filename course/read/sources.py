@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from course.diagnostics import Diagnostic, Problem
-from course.read import blocks, ids, markdown, models, schema, yamlsource
+from course.read import blocks, ids, markdown, models, plot, schema, yamlsource
 from course.read.files import (
     CODE_SUFFIXES,
+    DATA_SUFFIXES,
     MEDIA_SUFFIXES,
     TEXT_LIMIT,
     Entry,
@@ -34,6 +35,7 @@ from course.read.models import LESSON_KIB, MEDIA_KIB
 M = TypeVar("M")
 EntryT = TypeVar("EntryT", Entry, Folder)
 CONTENT: Final = "content"
+DATA_LIMIT: Final = 256 * KIB
 PROJECT_FILE_LIMIT: Final = 512 * KIB
 _ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "ids.lock")
 _ROOT_FOLDERS: Final = ("phases", "pathways", "roles", "domains", "projects", "ui")
@@ -330,7 +332,8 @@ class _Loader:
         words = self.out.words = {key: word for key, word in own.items() if key != "kinds"}
         labels = {key: words.get(key, key) for key in ("output", "table", "done", "to_do")}
         alerts = {key: words.get(f"alert_{key}", key.title()) for key in markdown.ALERTS}
-        return markdown.Words(self.out.kinds, **labels, alerts=alerts)
+        trace = {key: words.get(f"trace_{key}", key) for key in plot.WORDS}
+        return markdown.Words(self.out.kinds, **labels, alerts=alerts, trace=trace)
 
     # -- folders ----------------------------------------------------------------------------
 
@@ -393,16 +396,19 @@ class _Loader:
         known, languages = ("lesson.md", "quiz.yaml"), self.course.get("languages", ())
         for entry in self.take(
             folder.files,
-            [*known, "code/", "media/"],
+            [*known, "code/", "data/", "media/"],
             "a lesson folder",
             lambda name: name in known or is_translation(name, languages),
         ):
             if entry.name in known:
                 self.add(files, entry, folder, TEXT_LIMIT)
-        for sub in self.take(folder.folders, ["code", "media"], "a lesson folder"):
-            code = sub.name == "code"
-            suffixes = CODE_SUFFIXES if code else MEDIA_SUFFIXES
-            limit = TEXT_LIMIT if code else self.budget("mediaKiB", MEDIA_KIB)
+        kinds = {
+            "code": (CODE_SUFFIXES, TEXT_LIMIT),
+            "data": (DATA_SUFFIXES, DATA_LIMIT),
+            "media": (MEDIA_SUFFIXES, self.budget("mediaKiB", MEDIA_KIB)),
+        }
+        for sub in self.take(folder.folders, [*kinds], "a lesson folder"):
+            suffixes, limit = kinds[sub.name]
             endings, where = [f"*{suffix}" for suffix in suffixes], f"the folder {sub.name}"
             for entry in self.take(sub.files, endings, where, partial(_ends, suffixes)):
                 self.add(files, entry, folder, limit)

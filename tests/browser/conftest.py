@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.window import Window
-from tests.course.coursekit import write_course
+from tests.course.coursekit import TRACE, with_body
 from tests.course.sitekit import Host, built, served, site_headers
 
 
@@ -37,8 +37,8 @@ def host(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """The small course of the tests, which has an alias."""
+    """The small course of the tests, which has an alias, with a trace in one lesson."""
     folder = tmp_path_factory.mktemp("small")
-    site = built(write_course(folder / "course"), folder / "site")
+    site = built(with_body(folder / "course", TRACE), folder / "site")
     with served(site, "/", site_headers(site)) as running:
         yield running

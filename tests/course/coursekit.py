@@ -24,6 +24,26 @@ QUIZ: Final = "content/phases/10-laps/10-read-a-lap/quiz.yaml"
 LAP_KIT: Final = "content/projects/lap-kit"
 END: Final = "and mark the three points.\n"
 LIMIT_S: Final = 25.0
+TRACE: Final = """```trace
+caption: Computed for a steady deceleration from 180 km/h.
+alt: Speed falls from 180 km/h from the brake point on, slowly at first and then faster.
+x: {from: 0, to: 200, step: 1, label: Distance, unit: m}
+sliders:
+  - {name: brake, label: Brake point, unit: m, from: 40, to: 120, step: 5, start: 80}
+values:
+  v: sqrt(max(22**2, 50**2 - 2*9.81*max(x - brake, 0)))
+panels:
+  - label: Speed
+    unit: km/h
+    lines:
+      - {label: Yours, y: 3.6*v}
+      - {label: Reference, y: "3.6*sqrt(max(22**2, 50**2 - 2*9.81*max(x - start(brake), 0)))"}
+marks:
+  - {label: Brake point, at: brake}
+numbers:
+  - {label: Time to 200 m, y: last(integral(1/v)), unit: s, digits: 2}
+```
+"""
 Overlay = Mapping[str, str | bytes | None]
 
 

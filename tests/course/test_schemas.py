@@ -43,7 +43,7 @@ def test_a_schema_works_alone_and_describes_and_closes_every_object(name: str) -
             assert part["$ref"].removeprefix("#/$defs/") in schema["$defs"]
         if part.get("type") == "object":
             assert "additionalProperties" in part
-            for key, value in part["properties"].items():
+            for key, value in part.get("properties", {}).items():
                 assert value["description"], key
     for title, part in schema.get("$defs", {}).items():
         assert part["title"], title
