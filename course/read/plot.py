@@ -91,7 +91,10 @@ def figure(plot: Plot, name: str, words: Mapping[str, str]) -> str:
         _panel(panel, across, vertical(plot, panel), classes, plot if first else None)
         for panel, first in zip(plot.panels, (True, *[False] * 3), strict=False)
     )
-    legend = "".join(f'<li class="{key}">{escape(label)}</li>' for label, key in classes.items())
+    styles = {line.label: line.style for panel in plot.panels for line in panel.lines}
+    legend = "".join(
+        f'<li class="{key} {styles[label]}">{escape(label)}</li>' for label, key in classes.items()
+    )
     data = orjson.dumps(_data(plot, across, classes)).decode()
     data = data.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     data = data.replace("'", "&#39;")
