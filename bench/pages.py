@@ -1,18 +1,22 @@
-"""How soon the page of a stored hour at 100 Hz is ready, and how often the pit wall draws.
+"""How soon the page of a stored hour at 100 Hz is ready, and what the pit wall costs.
 
-In Chromium without a graphics card. "Ready" is what the page itself marks: laps, charts and map are
-drawn. The list of sessions has been looked at before; the first opening reads the telemetry, later
-ones find what was computed. Processor time is that of the bridge.
+In Chromium without a graphics card, 1440 by 900 pixels. "Ready" is what the page itself marks:
+laps, charts and map are drawn. The list of sessions has been looked at before; the first opening
+reads the telemetry, later ones find what was computed. Processor time is that of the bridge. The
+share of a core that the pit wall takes is that of all processes of the browser.
 """
 
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
-from bench.analytics import drive, fill
+import psutil
+
+from bench.analytics import Columns, drive, fill
 from bench.common import BACKENDS, Figure, Server, arguments, bridge, show
 from tests.browser.window import Window
 
@@ -26,6 +30,14 @@ CanvasRenderingContext2D.prototype.clearRect = function (...place) {
 };
 """
 WATCH_S: Final = 20.0
+WARM_S: Final = 5.0
+SIZE: Final = (1440, 900)
+PERIOD_MS: Final = 20
+"""Between two frames of the synthetic car: 50 Hz."""
+FLOOD: Final = 100_000
+FLOOD_S: Final = 30.0
+PIECE: Final = 100
+TABS: Final = 3
 
 
 def ready_ms(window: Window, server: Server) -> float:
@@ -52,16 +64,81 @@ def measure(window: Window, name: str, frames: int) -> Iterator[Figure]:
     yield Figure(f"{name}: opened again, ms", f"{again:,.0f}")
 
 
+def simulated() -> AbstractContextManager[Server]:
+    """A bridge whose synthetic car drives at 50 Hz."""
+    period = ("--can-flush-ms", str(PERIOD_MS))
+    return bridge(BACKENDS["SQLite"], "--simulate", *period, "--model-url", "")
+
+
+def browser_s(window: Window) -> float:
+    """Seconds of processor time that the browser has used, all its processes together."""
+    driver = psutil.Process(window.driver.service.process.pid)
+    return sum(sum(process.cpu_times()[:2]) for process in driver.children(recursive=True))
+
+
+def open_wall(window: Window, server: Server) -> None:
+    """Show the pit wall and wait for the car."""
+    window.open(f"{server.url}/ui/live")
+    window.until(lambda: window.one("#feed").text == "Live")
+
+
 def watch(window: Window, seconds: float) -> Iterator[Figure]:
-    """The pit wall while the simulator drives."""
-    with bridge(BACKENDS["SQLite"], "--simulate", "--model-url", "") as server:
-        window.open(f"{server.url}/ui/live")
-        time.sleep(5)
+    """The pit wall while a car sends 50 frames a second."""
+    with simulated() as server:
+        open_wall(window, server)
+        time.sleep(WARM_S)
         window.js(COUNT)
+        began, used = time.monotonic(), browser_s(window)
         time.sleep(seconds)
-        draws = window.js("return [...window.draws.values()]")
-    most = max(draws, default=0) / seconds
-    yield Figure(f"pit wall: draws a second of the busiest of {len(draws)} canvases", f"{most:.1f}")
+        used = browser_s(window) - used
+        took = time.monotonic() - began
+        draws = max(window.js("return [...window.draws.values()]"), default=0)
+    yield Figure("pit wall at 50 Hz: draws a second", f"{draws / took:.1f}")
+    yield Figure("pit wall at 50 Hz: browser, share of a core", f"{used / took:.0%}")
+    yield Figure("pit wall: processor time of the browser a draw, ms", f"{used / draws * 1e3:.1f}")
+
+
+def flood(window: Window, frames: int) -> Iterator[Figure]:
+    """What the pit wall holds before and after many more frames than a screen can show."""
+    columns = drive(frames + frames // 10)
+    with bridge(BACKENDS["SQLite"], "--model-url", "") as server:
+        server.post("/session/start", {"session_id": "hour"})
+        window.open(f"{server.url}/ui/live")
+        first = frames // 10
+        send(server, columns, 0, first)
+        window.until(lambda: window.one("#feed").text == "Live")
+        before = window.held()
+        began = time.monotonic()
+        send(server, columns, first, first + frames)
+        took = time.monotonic() - began
+        after = window.held()
+    yield Figure("pit wall: frames that came in", f"{frames:,} in {took:.0f} s")
+    for name in before:
+        grown = after[name] / before[name] - 1
+        yield Figure(f"pit wall: {name} after that", f"{after[name]:,.0f} ({grown:+.0%})")
+
+
+def send(server: Server, columns: Columns, begin: int, end: int) -> None:
+    """Send frames of a drive, as fast as `FLOOD` in `FLOOD_S` at most."""
+    began = time.monotonic()
+    for first in range(begin, end, PIECE):
+        due = began + (first - begin) * FLOOD_S / FLOOD
+        time.sleep(max(0.0, due - time.monotonic()))
+        piece = {name: values[first : first + PIECE].tolist() for name, values in columns.items()}
+        server.post("/session/hour/frames", {"columns": piece})
+
+
+def open_several(window: Window) -> Iterator[Figure]:
+    """How soon one more window of the pit wall is live while others are open."""
+    with simulated() as server:
+        for _ in range(TABS - 1):
+            window.driver.switch_to.new_window("window")
+            open_wall(window, server)
+        window.driver.switch_to.new_window("window")
+        began = time.monotonic()
+        open_wall(window, server)
+        took = time.monotonic() - began
+    yield Figure(f"window {TABS} of the pit wall: live after, ms", f"{took * 1e3:,.0f}")
 
 
 def main() -> int:
@@ -70,9 +147,12 @@ def main() -> int:
     frames = 60_000 if options.quick else 360_000
     with tempfile.TemporaryDirectory() as profile:
         window = Window(Path(profile))
+        window.size(*SIZE)
         try:
             rows = [row for name in BACKENDS for row in measure(window, name, frames)]
             rows += watch(window, WATCH_S / 4 if options.quick else WATCH_S)
+            rows += flood(window, FLOOD // 10 if options.quick else FLOOD)
+            rows += open_several(window)
         finally:
             window.close()
     show(f"pages, {frames:,} frames", rows)

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 from selenium.webdriver.support.ui import Select
 
-from tests.browser.bridgepages import HOSTILE, faults, got, post, said, served
+from tests.bridge.coach.modelkit import laps
+from tests.browser.bridgepages import HOSTILE, faults, got, post, record, said, served
 from tests.browser.window import Window
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
@@ -20,6 +21,8 @@ let sum = 0;
 for (let i = 0; i < data.length; i += 4) sum = (sum * 31 + data[i] + 7 * data[i + 3]) % 1000000007;
 return sum
 """
+LAPS = "return document.querySelectorAll('#laps tbody tr').length"
+"""Not the rows themselves: the driver would keep those that the page has replaced."""
 SLOW_S = 120.0
 """Two laps of the simulator take a quarter of this on a machine that does nothing else."""
 HIDE = (
@@ -152,6 +155,23 @@ def test_the_pit_wall_has_no_barrier_is_quiet_and_fits_the_screen(
 ) -> None:
     page.until(lambda: page.all("#laps tbody tr"), SLOW_S)
     assert faults(page, bridge) == []
+
+
+@pytest.mark.slow
+def test_ten_minutes_of_driving_do_not_make_the_page_grow(
+    window: Window, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with served(tmp_path_factory.mktemp("long-drive")) as address:
+        record(address, {"session_id": "long", "track": "larkfell"}, laps(7))
+        window.open(f"{address}/ui/live?session=long")
+        post(address, "/session/replay/start", {"source_session_id": "long", "speed": 30})
+        window.until(lambda: window.js(LAPS) == 1, SLOW_S)
+        before = window.held()
+        window.until(lambda: window.js(LAPS) == 7, SLOW_S)
+        after = window.held()
+    assert {name: after[name] / before[name] for name in before} == {
+        name: pytest.approx(1, abs=0.2) for name in before
+    }
 
 
 def test_the_car_page_shows_messages_signals_and_what_they_allow(

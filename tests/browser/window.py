@@ -128,6 +128,15 @@ class Window:
         for key in keys:
             ActionChains(self.driver).send_keys(key).perform()
 
+    def held(self) -> dict[str, float]:
+        """What the page holds once garbage is collected: kilobytes of its heap, and its nodes."""
+        self.cdp("HeapProfiler.collectGarbage")
+        self.cdp("Performance.enable")
+        metrics = {
+            row["name"]: row["value"] for row in self.cdp("Performance.getMetrics")["metrics"]
+        }
+        return {"kB of heap": metrics["JSHeapUsedSize"] / 1e3, "nodes": metrics["Nodes"]}
+
     def focus(self) -> WebElement:
         """The element that has the focus."""
         return self.driver.switch_to.active_element

@@ -1,7 +1,7 @@
 // Charts over the distance of a lap: one below the other, one cursor, one zoom, bands for corners.
 
 import uPlot from "./vendor/uplot/uPlot.esm.js";
-import { colour, onScheme } from "./colours.js";
+import { colour, labelFont, onScheme } from "./colours.js";
 import { el, replace } from "./dom.js";
 import { number, signed } from "./format.js";
 import { shortName } from "./trackmap.js";
@@ -13,7 +13,6 @@ const AXIS = 26; // pixels of the distances below the last chart
 const SCALE = 46; // pixels of the values on the left
 const LEAST = 4; // a narrower selection is a click
 const BAND = 0.42; // of a corner, in the colour of the lines
-const FONT = "12px system-ui, sans-serif";
 
 /** A value of a channel as it is read out. */
 export const reading = (channel, value) =>
@@ -100,10 +99,10 @@ export class LapCharts {
       padding: [first ? 18 : 7, 20, last ? 0 : 7, 0],
       scales: { x: { time: false }, y: { range: (_, low, high) => limits(channel, low, high) } },
       axes: [
-        { show: last, size: AXIS, font: FONT, stroke: soft, gap: 4, grid: { show: false },
+        { show: last, size: AXIS, font: labelFont(), stroke: soft, gap: 4, grid: { show: false },
           ticks: { stroke: line, width: 1, size: 4 }, space: 70,
           values: (_, marks) => marks.map((metres) => `${metres} m`) },
-        { size: SCALE, font: FONT, stroke: soft, gap: 6, space: channel.tall ? 34 : 24,
+        { size: SCALE, font: labelFont(), stroke: soft, gap: 6, space: channel.tall ? 34 : 24,
           grid: { stroke: line, width: 1 }, ticks: { show: false },
           values: (_, marks) => marks.map((mark) => String(mark).replace("-", "−")) },
       ],

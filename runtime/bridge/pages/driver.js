@@ -1,7 +1,7 @@
 // A driver over time: best laps, what to work on, the place on the leaderboard.
 
 import { call } from "./api.js";
-import { colour, onScheme } from "./colours.js";
+import { colour, labelFont, onScheme } from "./colours.js";
 import { byId, el, problem, replace } from "./dom.js";
 import { amount, date, lapTime, number, signed } from "./format.js";
 import { bridgeHead } from "./head.js";
@@ -92,8 +92,7 @@ function draw() {
   const box = byId("chart");
   box.hidden = steps.length < 2;
   if (box.hidden) return;
-  const font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  const axis = { stroke: colour("--soft"), font, ticks: { show: false }, grid: { stroke: colour("--line"), width: 1 } };
+  const axis = { stroke: colour("--soft"), font: labelFont(), ticks: { show: false }, grid: { stroke: colour("--line"), width: 1 } };
   const day = (index) => (Number.isInteger(index) && steps[index]
     ? new Date(steps[index].started_at).toLocaleDateString("en-GB", { day: "numeric", month: "short" }) : "");
   plot = new uPlot({

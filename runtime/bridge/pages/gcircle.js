@@ -1,24 +1,16 @@
 // The friction circle on a canvas: where the last seconds lay, and the g of this moment.
 
-import { colour, onScheme } from "./colours.js";
+import { colour, labelFont } from "./colours.js";
+import { Layers } from "./layers.js";
 
 const TRAIL_S = 6;
 const SHADES = 4;
 const LEAST_G = 1.5;
 const MARGIN = 22;
 
-export class GripCircle {
-  #canvas;
-  #pen;
+export class GripCircle extends Layers {
   #trail = [];
   #reach = LEAST_G;
-
-  constructor(canvas) {
-    this.#canvas = canvas;
-    this.#pen = canvas.getContext("2d");
-    new ResizeObserver(() => this.draw()).observe(canvas);
-    onScheme(() => this.draw());
-  }
 
   /** A moment: seconds, lateral and longitudinal g. */
   push(t, lateral, longitudinal) {
@@ -26,45 +18,49 @@ export class GripCircle {
     if (last && (t < last.t || t - last.t > TRAIL_S)) this.#trail = [];
     this.#trail.push({ t, x: lateral, y: longitudinal });
     while (this.#trail[0].t < t - TRAIL_S) this.#trail.shift();
-    this.#reach = Math.max(this.#reach, Math.ceil(Math.hypot(lateral, longitudinal) * 2) / 2);
+    this.#widen(Math.ceil(Math.hypot(lateral, longitudinal) * 2) / 2);
+    this.draw();
   }
 
   clear() {
     this.#trail = [];
     this.#reach = LEAST_G;
-    this.draw();
+    this.changeGround();
   }
 
-  draw() {
-    const { clientWidth: width, clientHeight: height } = this.#canvas;
-    const scale = window.devicePixelRatio || 1, pen = this.#pen;
-    const [wide, tall] = [Math.round(width * scale), Math.round(height * scale)];
-    if (this.#canvas.width !== wide) this.#canvas.width = wide;
-    if (this.#canvas.height !== tall) this.#canvas.height = tall;
-    pen.setTransform(scale, 0, 0, scale, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    const radius = Math.max(10, Math.min(width, height) / 2 - MARGIN);
-    const place = (x, y) => [width / 2 + x / this.#reach * radius, height / 2 - y / this.#reach * radius];
-    this.#rings(width / 2, height / 2, radius);
+  #widen(reach) {
+    if (reach <= this.#reach) return;
+    this.#reach = reach;
+    this.changeGround();
+  }
+
+  paint(pen) {
     const now = this.#trail.at(-1);
     if (!now) return;
     pen.fillStyle = colour("--accent");
-    for (const { t, x, y } of this.#trail) {
-      pen.globalAlpha = 0.12 + 0.5 * Math.ceil(SHADES * (1 - (now.t - t) / TRAIL_S)) / SHADES;
-      dot(pen, place(x, y), 2);
+    for (let shade = 1; shade <= SHADES; shade += 1) {
+      pen.globalAlpha = 0.12 + 0.5 * shade / SHADES;
+      pen.beginPath();
+      for (const { t, x, y } of this.#trail) {
+        if (Math.ceil(SHADES * (1 - (now.t - t) / TRAIL_S)) === shade) addDot(pen, this.#place(x, y), 2);
+      }
+      pen.fill();
     }
     pen.globalAlpha = 1;
     pen.strokeStyle = colour("--sheet");
     pen.lineWidth = 2;
-    dot(pen, place(now.x, now.y), 7);
+    pen.beginPath();
+    addDot(pen, this.#place(now.x, now.y), 7);
+    pen.fill();
     pen.stroke();
   }
 
-  #rings(x, y, radius) {
-    const pen = this.#pen, step = this.#reach > 3 ? 1 : 0.5;
+  /** The rings of even g, and a cross through them. */
+  paintGround(pen) {
+    const step = this.#reach > 3 ? 1 : 0.5, radius = this.#radius, [x, y] = this.#place(0, 0);
     pen.strokeStyle = colour("--line");
     pen.fillStyle = colour("--soft");
-    pen.font = `12px ${getComputedStyle(this.#canvas).fontFamily}`;
+    pen.font = labelFont();
     pen.textAlign = "left";
     pen.textBaseline = "bottom";
     pen.lineWidth = 1;
@@ -81,10 +77,17 @@ export class GripCircle {
     pen.lineTo(x, y + radius);
     pen.stroke();
   }
+
+  get #radius() { return Math.max(10, Math.min(this.width, this.height) / 2 - MARGIN); }
+
+  /** Where so much g lies on the canvas. */
+  #place(lateral, longitudinal) {
+    const scale = this.#radius / this.#reach;
+    return [this.width / 2 + lateral * scale, this.height / 2 - longitudinal * scale];
+  }
 }
 
-function dot(pen, [x, y], radius) {
-  pen.beginPath();
+function addDot(pen, [x, y], radius) {
+  pen.moveTo(x + radius, y);
   pen.arc(x, y, radius, 0, 2 * Math.PI);
-  pen.fill();
 }

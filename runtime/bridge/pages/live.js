@@ -1,7 +1,7 @@
 // The pit wall: one stream, drawn once a screen refresh.
 
 import { call } from "./api.js";
-import { byId, el, problem, replace } from "./dom.js";
+import { byId, el, problem, replace, write } from "./dom.js";
 import { clock, date, lapTime, number, signed, time } from "./format.js";
 import { GripCircle } from "./gcircle.js";
 import { bridgeHead } from "./head.js";
@@ -14,7 +14,7 @@ import { TrackMap } from "./trackmap.js";
 import { Traces } from "./traces.js";
 
 const ACTIVE = "SIM";
-const HZ = 25;
+const HZ = 50;
 const QUIET_MS = 3000;
 const WHOLE = new Set(["lap", "track"]); // outlines that do not grow any more
 const CHANNELS = [
@@ -85,16 +85,15 @@ function take(frame) {
     grips = true;
     circle.push(t, frame.g_lat, frame.g_long);
   }
+  map.setDots([{ lat: frame.lat, lon: frame.lon, colour: "--accent" }]);
   if (!due) { due = true; requestAnimationFrame(draw); }
 }
 
 /** Draw the newest frame; those before it are in the curves. */
 function draw() {
   due = false;
-  timing.frame(newest);
   traces.draw();
-  circle.draw();
-  map.setDots([{ lat: newest.lat, lon: newest.lon, colour: "--accent" }]);
+  timing.frame(newest);
 }
 
 function link(state) {
@@ -103,8 +102,7 @@ function link(state) {
 }
 
 function feed(words, kind) {
-  if (byId("feed").textContent === words) return;
-  byId("feed").textContent = words;
+  write(byId("feed"), words);
   byId("feed").className = `state ${kind}`;
 }
 

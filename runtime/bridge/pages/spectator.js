@@ -1,7 +1,7 @@
 // A session for those who watch along, behind a token of its address.
 
 import { call } from "./api.js";
-import { byId, el } from "./dom.js";
+import { byId, el, write } from "./dom.js";
 import { speaker } from "./speech.js";
 import { follow } from "./stream.js";
 import { watch } from "./ticker.js";
@@ -35,6 +35,7 @@ follow({ query, onLink: link, on: {
     newest = frame;
     heardAt = performance.now();
     say("Live", "running");
+    map.setDots([{ lat: frame.lat, lon: frame.lon, colour: "--accent" }]);
     if (!due) { due = true; requestAnimationFrame(draw); }
   },
   loop() { timing.clear(); },
@@ -49,7 +50,6 @@ function draw() {
   due = false;
   if (!newest) return;
   timing.frame(newest);
-  map.setDots([{ lat: newest.lat, lon: newest.lon, colour: "--accent" }]);
 }
 
 function link(state) {
@@ -59,8 +59,7 @@ function link(state) {
 }
 
 function say(words, kind = "") {
-  if (byId("state").textContent === words) return;
-  byId("state").textContent = words;
+  write(byId("state"), words);
   byId("state").className = `state ${kind}`;
 }
 

@@ -1,6 +1,6 @@
 // The lap clock, the delta, the last and the best lap, the sectors: on the pit wall and on phones.
 
-import { byId, el, replace } from "./dom.js";
+import { byId, el, replace, write } from "./dom.js";
 import { clock, kmh, lapTime, number, signed } from "./format.js";
 
 const CUES = 12;
@@ -21,14 +21,13 @@ export class Timing {
     const { lap, lap_time_s: running, delta_s: delta, predicted_s: predicted } = frame;
     if (lap !== this.#lap) this.#begin(lap);
     if (performance.now() >= this.#until) this.#running(lap, running);
-    const signedDelta = byId("delta");
-    signedDelta.textContent = signed(delta, Math.abs(delta) < LONG_DELTA_S ? 2 : 1);
-    signedDelta.className = `figure ${tone(delta)}`;
+    write(byId("delta"), signed(delta, Math.abs(delta) < LONG_DELTA_S ? 2 : 1));
+    byId("delta").className = `figure ${tone(delta)}`;
     const share = Math.max(-1, Math.min(1, (delta ?? 0) / FULL_DELTA_S));
     byId("balance").style.setProperty("--share", share.toFixed(3));
     byId("balance").className = tone(delta);
-    byId("predicted").textContent = lapTime(predicted);
-    byId("speed").textContent = kmh(frame.speed_ms);
+    write(byId("predicted"), lapTime(predicted));
+    write(byId("speed"), kmh(frame.speed_ms));
   }
 
   /** A lap has ended: shown for some seconds in the place of the clock. */
@@ -91,9 +90,9 @@ export class Timing {
 
   #running(lap, running) {
     byId("clock").classList.remove("flash", "record");
-    byId("lap-name").textContent = Number.isFinite(lap) ? `Lap ${lap}` : "Out lap";
-    byId("lap-time").textContent = clock(running);
-    byId("lap-note").textContent = Number.isFinite(lap) ? "" : "The clock starts at the line";
+    write(byId("lap-name"), Number.isFinite(lap) ? `Lap ${lap}` : "Out lap");
+    write(byId("lap-time"), clock(running));
+    write(byId("lap-note"), Number.isFinite(lap) ? "" : "The clock starts at the line");
     byId("lap-note").className = "under";
   }
 

@@ -1,7 +1,7 @@
 // Curves of the last seconds, one below the other on one clock; a channel that never came has none.
 
-import { colour, onScheme } from "./colours.js";
-import { el } from "./dom.js";
+import { colour, labelFont, onScheme } from "./colours.js";
+import { el, write } from "./dom.js";
 import { number } from "./format.js";
 import uPlot from "./vendor/uplot/uPlot.esm.js";
 
@@ -59,7 +59,7 @@ export class Traces {
     const ago = this.#times.map((t) => t - now);
     for (const { plot, box, values, value, channel } of this.#rows) {
       if (box.hidden) continue;
-      value.textContent = number(values.at(-1), channel.digits);
+      write(value, number(values.at(-1), channel.digits));
       plot.setData([ago, values]);
     }
   }
@@ -107,8 +107,7 @@ export class Traces {
 }
 
 function options({ colour: token, least }, last) {
-  const font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  const axis = { stroke: colour("--soft"), font, ticks: { show: false }, grid: { stroke: colour("--line"), width: 1 } };
+  const axis = { stroke: colour("--soft"), font: labelFont(), ticks: { show: false }, grid: { stroke: colour("--line"), width: 1 } };
   const [low, high] = least;
   return {
     width: 300, height: LEAST, padding: [8, 16, last ? 0 : 8, 0],

@@ -1,6 +1,7 @@
 // The circuit on a canvas: its outline, where time is won and lost, and dots for cars.
 
-import { colour, onScheme } from "./colours.js";
+import { colour, labelFont } from "./colours.js";
+import { Layers } from "./layers.js";
 
 const PADDING = 30;
 const ROAD = 9;
@@ -10,9 +11,7 @@ const REACH = 12; // points on either side of a corner that say which side is it
 const OFFSET = 17; // from a corner to its name
 const NEAR = 40; // a click so many pixels from the line still means the line
 
-export class TrackMap {
-  #canvas;
-  #context;
+export class TrackMap extends Layers {
   #points = [];
   #closed = true;
   #corners = [];
@@ -20,15 +19,11 @@ export class TrackMap {
   #dots = [];
   #path = [];
   #place = null;
-  #due = false;
 
   /** *onPick* hears the index of the point of the outline that was clicked. */
   constructor(canvas, { onPick = null } = {}) {
-    this.#canvas = canvas;
-    this.#context = canvas.getContext("2d");
-    new ResizeObserver(() => this.#resize()).observe(canvas);
-    onScheme(() => this.#draw());
-    if (onPick) canvas.addEventListener("pointerdown", (event) => this.#pick(event, onPick));
+    super(canvas);
+    if (onPick) canvas.addEventListener("pointerdown", (event) => this.#pick(canvas, event, onPick));
   }
 
   /** The line as [latitude, longitude] in degrees; null ends a stretch. *values*, one a point: from
@@ -38,13 +33,13 @@ export class TrackMap {
     this.#closed = closed;
     this.#corners = corners;
     this.#values = values;
-    this.#resize();
+    this.changeGround();
   }
 
   /** Cars: latitude, longitude, a colour or the name of its token, and a label. */
   setDots(dots) {
     this.#dots = dots.filter((dot) => Number.isFinite(dot.lat) && Number.isFinite(dot.lon));
-    this.#draw();
+    this.draw();
   }
 
   clear() {
@@ -52,39 +47,25 @@ export class TrackMap {
     this.setOutline([]);
   }
 
-  #resize() {
-    const { clientWidth, clientHeight } = this.#canvas;
-    const scale = window.devicePixelRatio || 1;
-    const width = Math.round(clientWidth * scale), height = Math.round(clientHeight * scale);
-    if (this.#canvas.width !== width) this.#canvas.width = width;
-    if (this.#canvas.height !== height) this.#canvas.height = height;
-    this.#place = projection(this.#points, clientWidth, clientHeight);
+  paint(pen) {
+    if (!this.#path.some(Boolean)) return;
+    for (const dot of this.#dots) this.#paintDot(pen, dot);
+  }
+
+  paintGround(pen) {
+    this.#place = projection(this.#points, this.width, this.height);
     this.#path = this.#points.map((point) => point && this.#place(point));
-    this.#draw();
-  }
-
-  #draw() {
-    if (this.#due) return;
-    this.#due = true;
-    requestAnimationFrame(() => { this.#due = false; this.#paint(); });
-  }
-
-  #paint() {
-    const pen = this.#context, scale = window.devicePixelRatio || 1;
-    pen.setTransform(scale, 0, 0, scale, 0, 0);
-    pen.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
     if (!this.#path.some(Boolean)) return;
     pen.lineJoin = pen.lineCap = "round";
-    this.#stroke(colour("--line"), ROAD, () => true);
-    if (this.#values) this.#paintValues();
-    this.#paintStart();
-    for (const corner of this.#corners) this.#paintName(corner);
-    for (const dot of this.#dots) this.#paintDot(dot);
+    this.#stroke(pen, colour("--line"), ROAD, () => true);
+    if (this.#values) this.#paintValues(pen);
+    this.#paintStart(pen);
+    for (const corner of this.#corners) this.#paintName(pen, corner);
   }
 
   /** Draw the parts of the line whose first point *wanted* takes. */
-  #stroke(style, width, wanted) {
-    const pen = this.#context, path = this.#path;
+  #stroke(pen, style, width, wanted) {
+    const path = this.#path;
     pen.strokeStyle = style;
     pen.lineWidth = width;
     pen.beginPath();
@@ -100,22 +81,21 @@ export class TrackMap {
     pen.stroke();
   }
 
-  #paintValues() {
+  #paintValues(pen) {
     const levels = this.#values.map((value) => Math.round(Math.max(-1, Math.min(1, value ?? 0)) * LEVELS));
     for (let level = 1; level <= LEVELS; level += 1) {
-      this.#context.globalAlpha = 0.25 + 0.75 * level / LEVELS;
-      this.#stroke(colour("--gain"), ROAD, (i) => levels[i] === -level);
-      this.#stroke(colour("--loss"), ROAD, (i) => levels[i] === level);
+      pen.globalAlpha = 0.25 + 0.75 * level / LEVELS;
+      this.#stroke(pen, colour("--gain"), ROAD, (i) => levels[i] === -level);
+      this.#stroke(pen, colour("--loss"), ROAD, (i) => levels[i] === level);
     }
-    this.#context.globalAlpha = 1;
+    pen.globalAlpha = 1;
   }
 
   /** A line across the road where the lap begins. */
-  #paintStart() {
+  #paintStart(pen) {
     const [start, next] = this.#path.filter(Boolean);
     if (!next) return;
     const [x, y] = unit(next[0] - start[0], next[1] - start[1]);
-    const pen = this.#context;
     pen.strokeStyle = colour("--ink");
     pen.lineWidth = 2;
     pen.beginPath();
@@ -125,22 +105,21 @@ export class TrackMap {
   }
 
   /** The name of a corner, on its outside. */
-  #paintName({ name, lat, lon }) {
+  #paintName(pen, { name, lat, lon }) {
     if (!Number.isFinite(lat) || !Number.isFinite(lon)) return;
     const at = this.#place([lat, lon]), path = this.#path;
     const i = nearest(path, at).index, n = path.length;
     const before = path[(i - REACH + n) % n] ?? at, after = path[(i + REACH) % n] ?? at;
     const [x, y] = unit(at[0] - (before[0] + after[0]) / 2, at[1] - (before[1] + after[1]) / 2);
-    const pen = this.#context;
-    pen.font = `600 12px ${getComputedStyle(this.#canvas).fontFamily}`;
+    pen.font = labelFont(600);
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     pen.fillStyle = colour("--soft");
     pen.fillText(shortName(name), at[0] + x * OFFSET, at[1] + y * OFFSET);
   }
 
-  #paintDot({ lat, lon, colour: name, label }) {
-    const [x, y] = this.#place([lat, lon]), pen = this.#context;
+  #paintDot(pen, { lat, lon, colour: name, label }) {
+    const [x, y] = this.#place([lat, lon]);
     pen.beginPath();
     pen.arc(x, y, DOT, 0, 2 * Math.PI);
     pen.fillStyle = colour(name);
@@ -149,15 +128,15 @@ export class TrackMap {
     pen.strokeStyle = colour("--sheet");
     pen.stroke();
     if (!label) return;
-    pen.font = `600 12px ${getComputedStyle(this.#canvas).fontFamily}`;
+    pen.font = labelFont(600);
     pen.textAlign = "left";
     pen.textBaseline = "middle";
     pen.fillStyle = colour("--ink");
     pen.fillText(label, x + DOT + 5, y);
   }
 
-  #pick(event, onPick) {
-    const box = this.#canvas.getBoundingClientRect();
+  #pick(canvas, event, onPick) {
+    const box = canvas.getBoundingClientRect();
     const { index, distance } = nearest(this.#path, [event.clientX - box.left, event.clientY - box.top]);
     if (distance <= NEAR) onPick(index);
   }

@@ -1,5 +1,6 @@
 // Colours of the tokens for what is drawn on a canvas.
 
+const FAMILY = getComputedStyle(document.body).fontFamily;
 const probe = document.createElement("span");
 const known = new Map();
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -20,6 +21,9 @@ export function colour(name) {
   }
   return value;
 }
+
+/** The font of labels on a canvas. */
+export const labelFont = (weight = 400) => `${weight} 12px ${FAMILY}`;
 
 /** Call *changed* when the system turns from light to dark or back. */
 export function onScheme(changed) {

@@ -14,6 +14,11 @@ export function el(tag, properties = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
+/** Set the text of an element; the same text once more costs no layout. */
+export function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 /** Put *children* in the place of what *parent* holds; null and undefined are left out. */
 export function replace(parent, ...children) {
   parent.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
