@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,15 +25,25 @@ from course.read.lesson import Lesson, Parts, Setup
 
 _FILE: Final = "lessons.json"
 LINKS: Final = "links.json"  # external links that answered
-_LIBRARIES: Final = ("jinja2", "jsonschema-rs", "orjson", "pygments", "pyromark", "pyyaml")
+_LIBRARIES: Final = (
+    *("jinja2", "jsonschema-rs", "math-core", "orjson", "pygments", "pyromark", "pyyaml"),
+)
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
 _TOOL: Final = (_PACKAGE, _PACKAGE.parent / "schemas" / "course")
+
+
+def _version(name: str) -> str:
+    """The version of a library; empty for one that only some courses need and this one lacks."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
 
 
 @cache
 def _tool_key() -> str:
     """A digest of this package, its schemas and the versions of the libraries that it uses."""
-    digest = sha256("".join(f"{name}={version(name)};" for name in _LIBRARIES).encode())
+    digest = sha256("".join(f"{name}={_version(name)};" for name in _LIBRARIES).encode())
     for folder in _TOOL:
         for path in sorted(folder.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:

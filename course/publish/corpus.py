@@ -247,6 +247,7 @@ def _bare(text: str) -> str:
     if "_" in text:
         text = _UNDERSCORE.sub("", text)
     if "\\" in text:
+        text = text.replace("\\,", " ")  # the thin space of a formula
         text = _ESCAPE.sub(r"\1", text)
     return text
 

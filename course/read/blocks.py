@@ -38,7 +38,8 @@ _TAGS: Final = re.compile(
     r"|table()>"
     r"|/table()>"
     r'|blockquote class="markdown-alert-([a-z]+)">'
-    r'|input disabled="" type="checkbox"((?: checked="")?)/>)',
+    r'|input disabled="" type="checkbox"((?: checked="")?)/>'
+    r'|(span) class="math math-(?:inline|display)">.*?</span>)',
     re.DOTALL,
 )
 _BREAK: Final = "\x1d"  # no source file holds this character
@@ -54,7 +55,7 @@ def render(source: Source) -> Body:
 
 
 class _Writer:
-    """Walks headings, links, images and code of the outline in step with the HTML."""
+    """Walks headings, links, images, code and formulas of the outline in step with the HTML."""
 
     def __init__(self, out: Outline) -> None:
         self.out = out
@@ -63,6 +64,7 @@ class _Writer:
         self.codes = iter(out.codes)
         self.urls = iter(out.urls)
         self.image_urls = iter(out.image_urls)
+        self.formulas = iter(out.formulas)
         self.traces = count(1)
 
     def write(self) -> None:
@@ -123,6 +125,8 @@ class _Writer:
                 return self.table(opens=match.lastindex == 7)
             case 9:
                 return self.alert(match[0], match[9])
+            case 11:
+                return next(self.formulas)
             case _:
                 return self.check_box(done=match[10] != "")
 

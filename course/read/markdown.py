@@ -21,6 +21,7 @@ from course.diagnostics import Problem, Span, did_you_mean, nearest, short
 from course.read import links, trace
 from course.read.code import PYTHON, is_known, python_fault
 from course.read.files import control
+from course.read.maths import MathsError, mathml
 
 OPTIONS: Final = (
     pyromark.Options.ENABLE_TABLES
@@ -28,6 +29,7 @@ OPTIONS: Final = (
     | pyromark.Options.ENABLE_STRIKETHROUGH
     | pyromark.Options.ENABLE_TASKLISTS
     | pyromark.Options.ENABLE_GFM
+    | pyromark.Options.ENABLE_MATH
 )
 INTRO: Final = "intro"
 TEXT_KIND: Final = "text"
@@ -39,6 +41,7 @@ NESTED_LIMIT: Final = 12
 # The kinds of link by which the parser asks for a definition that is not there.
 _REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Collapsed")
 _FOOTNOTE: Final = re.compile(rb"(?<!\\)\[\^([^\]\s]+)\]")
+_OPEN_FORMULA: Final = re.compile(rb"(?<!\\)\$(?:\$|(?=\S)[^$\n]*?\\[a-zA-Z])")
 _NOT_SLUG: Final = re.compile(r"[^\w\- ]")
 _NEAR: Final = 0.75
 _VAGUE: Final = frozenset({"here", "click here", "link", "this", "this page", "more", "read more"})
@@ -175,6 +178,7 @@ class Outline:
         self.codes: list[CodeBlock] = []
         self.urls: list[str] = []
         self.image_urls: list[str] = []
+        self.formulas: list[str] = []
         self.footnotes: dict[str, str] = {}
         self.errors = 0
 
@@ -276,7 +280,7 @@ class _Reader:
                 body.prose += len(text)
                 if captures:
                     self.text(text)
-                if self.numeric or "[^" in text:
+                if self.numeric or "[^" in text or "$" in text:
                     self.marks(text, where["start"], where["end"])
             elif (tag := event.get("End")) is not None:
                 if type(tag) is not str:
@@ -301,12 +305,31 @@ class _Reader:
             start(self, detail, self.at)
 
     def other(self, event: Mapping[str, str], where: Mapping[str, int]) -> None:
-        """A code span counts as text; HTML is refused; the rest says nothing."""
+        """A code span and a formula count as text; HTML is refused; the rest says nothing."""
         if (code := event.get("Code")) is not None:
             self.out.body.prose += len(code)
             self.text(code)
+        elif (tex := event.get("InlineMath")) is not None:
+            self.formula(tex, (where["start"], where["end"]), display=False)
+        elif (tex := event.get("DisplayMath")) is not None:
+            self.formula(tex, (where["start"], where["end"]), display=True)
         elif "InlineHtml" in event:
             self.raw_html(None, (where["start"], where["end"]))
+
+    def formula(self, tex: str, at: Range, *, display: bool) -> None:
+        """A formula between dollar signs; two amounts of money are none."""
+        out, (start, end) = self.out, at
+        out.body.prose += len(tex)
+        self.text(tex)
+        if not display and out.bytes[end : end + 1].isdigit():
+            message, hint = "a dollar sign before a number ends a formula", "write \\$ for a dollar"
+            out.report("MTH001", message, at, hint=hint)
+            return
+        try:
+            out.formulas.append(mathml(tex, display=display))
+        except MathsError as error:
+            fault = start + 1 + display + len(tex[: error.offset].encode())
+            out.report("MTH001", error.message, (min(fault, end - 1), end), got=short(tex))
 
     def text(self, value: str) -> None:
         """Add *value* to every element that is being read."""
@@ -456,8 +479,8 @@ class _Reader:
     def marks(self, text: str, start: int, end: int) -> None:
         """What stands in a *text* and does not belong there.
 
-        That is a footnote mark that nothing defines, and a character that sources must not hold,
-        which can only come from an entity.
+        That is a footnote mark that nothing defines, a formula that never ends, and a character
+        that sources must not hold, which can only come from an entity.
         """
         report = self.out.report
         if (char := control(text)) is not None:
@@ -469,6 +492,10 @@ class _Reader:
             label = short(match[1].decode(errors="ignore"))
             hint = f"add a line [^{label}]: and its text"
             report("MD008", f'the footnote "{label}" is not defined', match.span(), hint=hint)
+        if "$" in text and (match := _OPEN_FORMULA.search(self.out.bytes, start, end)):
+            message = "the formula that begins here never ends"
+            hint = "close every brace, leave no line empty, and end it with the same dollar signs"
+            report("MTH001", message, match.span(), hint=hint)
 
     def broken_link(self, link: Any) -> None:
         """A reference that the text does not define; a bare word in brackets is not one."""
