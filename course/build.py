@@ -15,17 +15,17 @@ from typing import Any, Final, TypeVar
 
 from course.check import links
 from course.check.pages import link_problems
-from course.diagnostics import TOP, Diagnostic, Problem, diagnostic, order
-from course.publish import whole
+from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order
+from course.publish import look, whole
 from course.publish.cache import Cache
 from course.publish.lesson import LessonPages, Unit, relate_lessons, render
-from course.publish.shell import Shell, SiteInfo, bundle
+from course.publish.shell import Shell, SiteInfo, TemplateFault, bundle
 from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, tree_digest
 from course.read import graph
 from course.read.graph import Graph
 from course.read.lesson import KIB, Lesson, Parts, Setup, read_lesson
 from course.read.models import plain
-from course.read.sources import Sources, load
+from course.read.sources import CONTENT, Sources, load
 
 CACHE: Final = ".course-cache"
 OUT: Final = "site"
@@ -169,7 +169,12 @@ def run(options: Options, outputs: Outputs, cache: Cache) -> Report:
         sources=sources.files,
     )
     if not report.errors and sources.course is not None:
-        problems = this.publish(linked)
+        try:
+            problems = this.publish(linked)
+        except TemplateFault as fault:
+            name, message, line = fault.args
+            span = Span(line, 1, line, 1)
+            problems = [Problem("CFG015", f"{CONTENT}/templates/{name}", message, span=span)]
         placed = [diagnostic(problem, problem.span or TOP) for problem in problems]
         report.diagnostics = order([*report.diagnostics, *placed])
         report.files = len(outputs.files)
@@ -207,7 +212,9 @@ class _Build:
     def publish(self, linked: Graph) -> list[Problem]:
         """Render everything and check the links of the pages; returns the problems."""
         sources, outputs = linked.sources, self.outputs
-        files = bundle()
+        course = plain(sources.course) if sources.course else {}
+        style = look.style(course) + sources.templates.get("style.css", "").encode()
+        files = bundle(style, look.icon(course, sources.media))
         shell = Shell(_site_info(sources, self.options, files.paths))
         units, problems = self.render(linked, shell)
         facts, more = whole.build(linked, units, shell, files, outputs.put)
@@ -254,14 +261,24 @@ def _site_info(sources: Sources, options: Options, paths: Any) -> SiteInfo:
     if course is None:
         raise ValueError("a course without course.yaml has no site")
     base_url = options.base_url or course.base_url
+    facts = plain(course)
+    sections = {
+        "pathways": sources.pathways,
+        "roles": (*sources.roles, *sources.domains),
+        "projects": sources.projects,
+        "concepts": sources.concepts,
+    }
     return SiteInfo(
-        course=plain(course),
+        course=facts,
         words=sources.words,
         kinds=sources.kinds,
         assets=paths,
         base_url=f"{base_url.rstrip('/')}/" if base_url else None,
         file_urls=options.file_urls,
         edit_base=f"{course.repository}/edit/main/" if course.repository else None,
+        mark=look.mark(facts, sources.media),
+        templates={name: text for name, text in sources.templates.items() if name != "style.css"},
+        empty=tuple(name for name, entries in sections.items() if not entries),
     )
 
 

@@ -14,6 +14,7 @@ from course.build import Options, Report, check, link_course, run
 from course.check.links import current
 from course.check.pages import markup_problems
 from course.diagnostics import TOP, Diagnostic, diagnostic, nearest, order
+from course.program import command
 from course.publish.cache import Cache
 from course.publish.tree import File, Outputs, Refusal
 from course.read.files import folder_id, replace_file
@@ -123,7 +124,7 @@ def accept_ids(options: Options) -> str:
             "CFG010",
             f"ids are accepted only from a course without errors: {first.file}:{first.line} "
             f"{first.code} {first.message}",
-            "run: python build.py check",
+            f"run: {command()} check",
         )
     locked_ids = {name: (locked.kind, locked.status) for name, locked in sources.lock.items()}
     before = dict(locked_ids)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from course.build import CACHE, OUT, Options, Report, build
+from course.program import program
 from course.publish.cache import remove_cache
 from course.publish.tree import Refusal, check_places
 
@@ -28,13 +29,16 @@ _EPOCH: Final = re.compile(r"[0-9]{1,11}")
 _FORMATS: Final = ("text", "json", "github", "sarif", "junit")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one command; returns the exit status: 0 clean, 1 problems, 2 a bad call."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command, that of the terminal when *arguments* are None.
+
+    Returns the exit status: 0 clean, 1 problems, 2 a bad call.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that knows only ASCII shows \\u…
             stream.reconfigure(errors="backslashreplace")
     try:
-        words = _with_command(list(arguments))
+        words = _with_command(list(sys.argv[1:] if arguments is None else arguments))
         options = _parser().parse_args(words)
         command: Callable[[argparse.Namespace], int] = options.run
         status = command(options)
@@ -55,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _with_command(arguments: list[str]) -> list[str]:
-    """`build.py` alone builds; `build.py --check` checks."""
+    """No command builds; `--check` alone checks."""
     if arguments and (arguments[0][:1] != "-" or arguments[0] in ("-h", "--help")):
         return arguments
     if "--check" in arguments:
@@ -65,7 +69,7 @@ def _with_command(arguments: list[str]) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="build.py",
+        prog=program(),
         description="Builds the course in content/ into a static site. Without a command: build.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -128,8 +132,14 @@ def _add_serve(commands: Commands, emit: argparse.ArgumentParser) -> None:
 
 
 def _add_helpers(commands: Commands, place: argparse.ArgumentParser) -> None:
+    init = commands.add_parser("init", help="begin a course: a small one that builds at once")
+    init.add_argument("folder", type=Path, help="a new or empty folder")
+    init.add_argument("--title", help="title of the course (default: from the name of the folder)")
+    init.add_argument("--lang", default="en", help="its language, such as de (default: en)")
+    init.set_defaults(run=_init)
     new = commands.add_parser("new", parents=[place], help="write a skeleton")
-    new.add_argument("kind", choices=("lesson", "phase", "pathway", "project"))
+    kinds = ("lesson", "phase", "pathway", "role", "domain", "project")
+    new.add_argument("kind", choices=kinds)
     new.add_argument("names", nargs="+", metavar="NAME", help="lesson: PHASE ID; else: ID")
     new.add_argument("--planned", action="store_true", help="a brief without material")
     new.set_defaults(run=_new)
@@ -253,6 +263,12 @@ def _new(arguments: argparse.Namespace) -> int:
     from course.scaffold import new
 
     return new(_root(arguments), arguments.kind, arguments.names, planned=arguments.planned)
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    from course.scaffold import init
+
+    return init(arguments.folder, arguments.title, arguments.lang)
 
 
 def _explain(arguments: argparse.Namespace) -> int:

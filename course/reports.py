@@ -18,6 +18,7 @@ import orjson
 from course import rules
 from course.build import Report, plural
 from course.diagnostics import TOP, Diagnostic, nearest, short
+from course.program import program
 from course.read.files import TEXT_LIMIT, is_regular
 from course.rules import Rule
 
@@ -177,7 +178,7 @@ def conclusion(report: Report) -> str:
     else:
         where = _share(lessons, filter(None, map(lesson_of, report.sources)), "lesson")
     first = next((problem for problem in problems if problem.severity == "error"), problems[0])
-    return f'{report.counts()} in {where}; run "build.py explain {first.code}" for the rule'
+    return f'{report.counts()} in {where}; run "{program()} explain {first.code}" for the rule'
 
 
 def _share(names: set[str], every: Iterable[str], word: str) -> str:

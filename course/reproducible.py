@@ -13,7 +13,7 @@ from typing import Final
 from course.build import Options
 from course.publish.tree import MANIFEST, read_built
 
-_DOOR: Final = Path(__file__).resolve().parent.parent / "build.py"
+_HOME: Final = Path(__file__).resolve().parent.parent  # where `course` is imported from
 _ONE: Final = {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C"}
 _OTHER: Final = {"PYTHONHASHSEED": "4242", "TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8"}
 
@@ -65,7 +65,7 @@ def _copy(site: Path, out: Path) -> None:
 def _build(
     options: Options, out: Path, environment: dict[str, str], umask: int, more: list[str]
 ) -> str | None:
-    command = [sys.executable, os.fspath(_DOOR), "build", "--quiet", "--out", os.fspath(out)]
+    command = [sys.executable, "-m", "course", "build", "--quiet", "--out", os.fspath(out)]
     command += ["--root", os.fspath(options.root), *more]
     if options.base_url:
         command += ["--base-url", options.base_url]
@@ -73,7 +73,7 @@ def _build(
         command.append("--file-urls")
     process = subprocess.run(
         command,
-        env={**os.environ, **environment},
+        env={**os.environ, "PYTHONPATH": os.fspath(_HOME), **environment},
         umask=umask,
         capture_output=True,
         text=True,

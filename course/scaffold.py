@@ -1,22 +1,27 @@
-"""`build.py new`: a lesson, phase, pathway or project to begin with, in its right place.
+"""`init` and `new`: a whole course to begin with, and every other thing in its right place.
 
-The texts lie in `skeletons/`: valid at once, with TODO wherever an author has to write.
+The texts lie in `skeletons/`: valid at once, with TODO wherever an author has to write; those of a
+whole course need none, because its one lesson is about lessons.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from string import Template
 from typing import Final
 
 from course.build import Options, link_course
 from course.diagnostics import nearest
-from course.read import ids, schema
+from course.fmt import run
+from course.program import command, program
+from course.read import ids, schema, yamlsource
 from course.read.files import split_number
 from course.read.graph import Graph
-from course.read.sources import CONTENT
+from course.read.sources import CONTENT, english
 
 STEP: Final = 10
 LAST: Final = 99
@@ -39,7 +44,7 @@ def new(root: Path, kind: str, names: Sequence[str], *, planned: bool = False) -
     wanted = ("PHASE", "ID") if kind == "lesson" else ("ID",)
     try:
         if len(names) != len(wanted):
-            call = f"build.py new {kind} {' '.join(wanted)}"
+            call = f"{program()} new {kind} {' '.join(wanted)}"
             raise ScaffoldError(f"a {kind} is named by {' and '.join(wanted)}", f"write: {call}")
         phase = names[0] if kind == "lesson" else None
         written = create(root, kind, names[-1], phase=phase, planned=planned)
@@ -50,13 +55,55 @@ def new(root: Path, kind: str, names: Sequence[str], *, planned: bool = False) -
     return 0
 
 
+def init(folder: Path, title: str | None, lang: str) -> int:
+    """The command: begin a course in *folder*, which is made; prints what to type next.
+
+    Returns 0, or 2 when nothing could be created.
+    """
+    named = title or folder.absolute().name.replace("-", " ").replace("_", " ").capitalize()
+    quoted = json.dumps(named, ensure_ascii=False)
+    words = {"id": _id_from(named), "quoted": quoted, "lang": lang, **english()["kinds"]}
+    words["updated"] = datetime.now(UTC).date().isoformat()
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise ScaffoldError(f"the folder {folder} is not empty", "name a new one")
+        source = _SKELETONS / "init"
+        names = sorted(path for path in source.rglob("*") if path.is_file())
+        texts = {
+            path.relative_to(source).as_posix().replace("gitignore", ".gitignore"): Template(
+                path.read_text("utf-8")
+            ).substitute(words)
+            for path in names
+        }
+        front, problems = yamlsource.parse(texts["content/course.yaml"], "course.yaml")
+        problems += schema.check("course", front, "course.yaml") if not problems else []
+        if problems:
+            raise ScaffoldError(problems[0].message, problems[0].hint or "choose another title")
+        written = _write(folder, "", texts)
+        run(folder)  # quotes only where YAML needs them
+    except ScaffoldError as error:
+        sys.stderr.write(f"error: {error}\n  hint: {error.hint}\n")
+        return 2
+    sys.stdout.write("".join(f"{folder / file}\n" for file in written))
+    sys.stdout.write(f"\nnext: cd {folder} && {command()} serve --open\n")
+    return 0
+
+
+def _id_from(title: str) -> str:
+    """An id that says *title*; ``my-course`` when that leaves too little."""
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in title.lower()).split()
+    name = "-".join(words).lstrip("0123456789-")[:64].rstrip("-")
+    return name if len(name) > 2 else "my-course"
+
+
 def create(
     root: Path, kind: str, name: str, *, phase: str | None = None, planned: bool = False
 ) -> list[str]:
-    """Create the skeleton of a ``lesson``, ``phase``, ``pathway`` or ``project`` called *name*.
+    """Create the skeleton of a thing of *kind* called *name*.
 
-    *phase* is the id (or the folder name) of the phase of a lesson; a phase and a pathway take
-    no account of *planned*. Returns the files written, as POSIX paths from *root*. Raises
+    *kind* is ``lesson``, ``phase``, ``pathway``, ``role``, ``domain`` or ``project``. *phase* is
+    the id (or the folder name) of the phase of a lesson; only a lesson and a project can be
+    *planned*. Returns the files written, as POSIX paths from *root*. Raises
     :class:`ScaffoldError`; then nothing was written.
     """
     sources, graph = link_course(Options(root, root))
@@ -80,6 +127,10 @@ def create(
         folder, _, file = _numbered(root, f"{CONTENT}/pathways", name).rpartition("/")
         files = {f"{file}.yaml": "pathway.yaml"}
         words["phase"] = _first_phase(graph)
+    elif kind in ("role", "domain"):
+        folder, _, file = _numbered(root, f"{CONTENT}/{kind}s", name).rpartition("/")
+        files = {f"{file}.yaml": f"{kind}.yaml"}
+        words["pathway"], words["phase"] = _led_through(graph)
     else:
         folder = f"{CONTENT}/projects/{name}"
         files = {"project.yaml": f"project{state}.yaml"}
@@ -97,6 +148,14 @@ def _first_phase(graph: Graph) -> str:
     if first is None:
         raise ScaffoldError("a pathway leads through phases, and there is none", "create one first")
     return first
+
+
+def _led_through(graph: Graph) -> tuple[str, str]:
+    """The first pathway that has lessons, and its first phase."""
+    for name in graph.pathways:
+        for phase in graph.pathway_phases(name):
+            return name, phase
+    raise ScaffoldError("there is no pathway with a lesson yet", "create one first")
 
 
 def _base(graph: Graph, planned: bool) -> tuple[str, str]:
@@ -122,7 +181,7 @@ def _check_id(name: str, graph: Graph) -> None:
     taken = {
         identity: kind
         for kind, names in graph.known.items()
-        if kind != "part"
+        if kind not in ("part", "equipment")
         for identity in names
     }
     taken |= dict.fromkeys(graph.aliases, "alias of a lesson")
@@ -170,4 +229,4 @@ def _write(root: Path, folder: str, files: Mapping[str, str]) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
-    return [f"{folder}/{name}" for name in files]
+    return [f"{folder}/{name}".lstrip("/") for name in files]

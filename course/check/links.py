@@ -52,7 +52,12 @@ def unresolved(
     """REF001 for each of *names* that is not a known *kind*."""
     known = graph.known[kind]
     for number, name in enumerate(names):
-        if name in known or kind in graph.unread & {"part", "concept"}:
+        if name in known or kind in graph.unread & {"part", "concept", "equipment"}:
+            continue
+        if kind == "equipment":
+            cure = nearest(name, sorted(known)) or "add it to the equipment of course.yaml"
+            message = f'the course knows no equipment "{name}"'
+            yield Problem("REF001", file, message, (*path, number), got=name, hint=cure)
             continue
         ended = {entry.id: entry.replaced_by for entry in graph.sources.retired}
         moved = graph.aliases.get(name) if kind == "lesson" else ended.get(name)
@@ -78,6 +83,7 @@ def _phase_problems(graph: Graph) -> Iterator[Problem]:
         yield from unresolved(graph, "part", [view.part], file, ("part",), single=True)
         yield from unresolved(graph, "phase", view.prerequisites, file, ("prerequisites",))
         yield from unresolved(graph, "project", view.projects, file, ("projects",))
+        yield from unresolved(graph, "equipment", view.equipment, file, ("equipment",))
     files = {name: phase.file for name, phase in graph.phases.items()}
     yield from cycles(prerequisites, files, "prerequisites")
 
@@ -92,6 +98,8 @@ def _lesson_problems(graph: Graph) -> Iterator[Problem]:
             yield from _planned_prerequisites(graph, node)
         if view.concepts:
             yield from unresolved(graph, "concept", view.concepts, file, ("concepts",))
+        if view.equipment:
+            yield from unresolved(graph, "equipment", view.equipment, file, ("equipment",))
         key = (node.phase.id, view.title.casefold())
         if key in titles:
             yield Problem(
@@ -391,6 +399,8 @@ def _homeless(graph: Graph) -> Iterator[Problem]:
     views = [item.view for item in graph.domains.values() if item.view]
     if len(views) < len(graph.domains):
         return  # a domain that cannot be read may name what seems to be missing
+    if not views:
+        return  # a small course needs none
     pathways = {name for view in views for name in view.pathways}
     roles = {name for view in views for name in view.roles}
     for code, kind, items, named in (
@@ -414,6 +424,7 @@ def project_problems(graph: Graph) -> Iterator[Problem]:
         required = view.required_lessons
         yield from unresolved(graph, "pathway", [view.pathway], file, ("pathway",), single=True)
         yield from unresolved(graph, "lesson", required, file, ("requiredLessons",))
+        yield from unresolved(graph, "equipment", view.equipment, file, ("equipment",))
         yield from _stages(graph, view, file)
         yield from _rubric(view, file)
         if view.status == "authored":

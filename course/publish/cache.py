@@ -20,6 +20,7 @@ from course.diagnostics import Diagnostic
 from course.publish.lesson import Unit
 from course.publish.shell import SiteInfo
 from course.publish.tree import File, Outputs
+from course.read import schema
 from course.read.files import replace_file
 from course.read.lesson import Lesson, Parts, Setup
 
@@ -29,7 +30,7 @@ _LIBRARIES: Final = (
     *("jinja2", "jsonschema-rs", "math-core", "orjson", "pygments", "pyromark", "pyyaml"),
 )
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
-_TOOL: Final = (_PACKAGE, _PACKAGE.parent / "schemas" / "course")
+_TOOL: Final = (_PACKAGE, schema.FOLDER)
 
 
 def _version(name: str) -> str:

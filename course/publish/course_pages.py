@@ -20,7 +20,8 @@ Page = tuple[str, str]  # path from the site root, HTML
 class CoursePages:
     """Renders every page that is not a lesson's own.
 
-    *catalog*, *pathways*, *roles* and *projects* are the resources of those names.
+    *catalog*, *pathways*, *roles* and *projects* are the resources of those names, *hero* is the
+    figure of the home page.
     """
 
     def __init__(
@@ -30,9 +31,12 @@ class CoursePages:
         pathways: Resource,
         roles: Resource,
         projects: Resource,
+        *,
+        hero: str = "",
     ) -> None:
         self._shell = shell
         self._words = shell.words
+        self._hero = hero
         self._catalog = catalog
         self._phases: Sequence[Resource] = catalog["phases"]
         self._pathways: Sequence[Resource] = pathways["pathways"]
@@ -101,6 +105,7 @@ class CoursePages:
             "home.html",
             page=self._shell.frame("", course["title"], course["summary"], "home"),
             root=TOP,
+            hero=self._hero,
             course=course,
             name=name,
             rest=rest,

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from course.read import schema
+
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_COMPONENTS: Final = "#/components/schemas/"
+_CONDITIONS: Final = frozenset({"if", "then", "else", "anyOf"})
 _RESOURCES: Final = {
     "catalog": ("getCatalog", "All phases and lesson metadata"),
     "pathways": ("getPathways", "Ordered learning pathways"),
@@ -44,7 +48,7 @@ def openapi(examples: Mapping[str, Any]) -> dict[str, Any]:
         "info": {"title": "Static Course Resources", "version": "1.0.0", "description": _TEXT},
         "servers": [{"url": "./", "description": "The root of the deployed site"}],
         "paths": {_path(name): {"get": _operation(name, examples)} for name in _RESOURCES},
-        "components": {"headers": _HEADERS},
+        "components": {"headers": _HEADERS, "schemas": _schemas()},
     }
 
 
@@ -73,14 +77,50 @@ def _operation(name: str, examples: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schema(name: str) -> dict[str, Any]:
-    file = f"schemas/v1/{name}.v1.schema.json"
     if name != "lesson":
-        return {"$ref": file}
-    kinds = {kind: f"{file}#/$defs/{kind}" for kind in ("authored", "planned")}
+        return {"$ref": f"{_COMPONENTS}{_component(name)}"}
+    kinds = {kind: f"{_COMPONENTS}{_component(kind)}" for kind in ("authored", "planned")}
     return {
         "oneOf": [{"$ref": address} for address in kinds.values()],
         "discriminator": {"propertyName": "status", "mapping": kinds},
     }
+
+
+def _schemas() -> dict[str, Any]:
+    """Every object of the resources by name, as a generator of models takes it."""
+    named: dict[str, Any] = {}
+    for resource in _RESOURCES:
+        whole = schema.published(f"{resource}.v1")
+        parts = {key: part for key, part in whole["$defs"].items() if part.get("type") == "object"}
+        if "type" in whole:
+            parts[resource] = {key: whole[key] for key in whole if key[0] != "$"}
+        texts = {key: part for key, part in whole["$defs"].items() if key not in parts}
+        named |= {_component(key): _embed(part, texts) for key, part in parts.items()}
+    return named
+
+
+def _embed(node: Any, texts: Mapping[str, Any]) -> Any:
+    """*node* with its objects in the components, and its *texts* and numbers written out.
+
+    Conditions between fields are left out: they hold, and no generator of models knows them.
+    """
+    if isinstance(node, list):
+        return [_embed(item, texts) for item in node]
+    if not isinstance(node, dict):
+        return node
+    name = str(node.get("$ref", "")).rpartition("/")[2]
+    if name in texts:
+        own = {key: value for key, value in node.items() if key != "$ref"}
+        return _embed({**texts[name], **own}, texts)
+    if name:
+        return {**node, "$ref": _COMPONENTS + _component(name)}
+    return {key: _embed(value, texts) for key, value in node.items() if key not in _CONDITIONS}
+
+
+def _component(name: str) -> str:
+    """The name of a definition among the components: ``Check``; ``authored`` says of what."""
+    of = f"{name}Lesson" if name in ("authored", "planned") else name
+    return of[0].upper() + of[1:]
 
 
 def _parameter(examples: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import (
+    ChoiceLoader,
+    DictLoader,
+    Environment,
+    FileSystemLoader,
+    PrefixLoader,
+    StrictUndefined,
+    TemplateError,
+)
 from markupsafe import Markup
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -106,7 +114,9 @@ class SiteInfo(NamedTuple):
 
     ``words`` is ``ui/<lang>.yaml`` without ``kinds``; ``assets`` maps logical names to paths
     from the site root; ``base_url`` is absolute with a final slash; ``file_urls`` links
-    ``x/index.html`` in full; ``edit_base`` goes before a source path in edit links.
+    ``x/index.html`` in full; ``edit_base`` goes before a source path in edit links; ``mark`` is
+    the SVG beside the name of the course; ``templates`` replace those of the tool by name;
+    ``empty`` names the sections that the course has nothing for, which no menu leads to.
     """
 
     course: Resource
@@ -116,6 +126,13 @@ class SiteInfo(NamedTuple):
     base_url: str | None
     file_urls: bool = False
     edit_base: str | None = None
+    mark: str = ""
+    templates: Mapping[str, str] = {}
+    empty: tuple[str, ...] = ()
+
+
+class TemplateFault(Exception):
+    """A template of the course that cannot be used: its name, what is wrong, and its line."""
 
 
 class Frame(NamedTuple):
@@ -136,9 +153,12 @@ class Shell:
         self.site = site
         self.words = site.words
         self.index = "index.html" if site.file_urls else ""
+        self._things = {
+            thing["id"]: plain(thing["title"]) for thing in site.course.get("equipment", ())
+        }
         self.name = plain(site.course["title"]).partition(":")[0]
         self._env = Environment(
-            loader=FileSystemLoader(TEMPLATES),
+            loader=_loader(site.templates),
             autoescape=True,
             auto_reload=False,
             undefined=StrictUndefined,
@@ -166,7 +186,13 @@ class Shell:
 
     def render(self, template: str, **values: Any) -> Markup:
         """The template of that name as HTML that is safe to put into another page."""
-        html = self._env.get_template(template).render(values)
+        try:
+            html = self._env.get_template(template).render(values)
+        except TemplateError as error:
+            if not self.site.templates:
+                raise
+            name = getattr(error, "name", None) or template
+            raise TemplateFault(name, str(error.message), getattr(error, "lineno", 1)) from error
         return Markup(html)  # noqa: S704  (escaped by jinja)
 
     def word(self, key: str) -> str:
@@ -298,11 +324,15 @@ class Shell:
 
     def equipment(self, items: Iterable[str]) -> str:
         """The words for a list of equipment."""
-        words = [self.words["equipment_" + item.replace("-", "_")] for item in items]
+        words = [self._things.get(item, self.words["equipment_none"]) for item in items]
         return ", ".join(words) or self.words["equipment_none"]
 
     def _render_chrome(self, root: str, section: str, exact: bool) -> tuple[Markup, Markup]:
-        items = [(key, url, self.words[word]) for key, url, word in _MAIN_ITEMS]
+        items = [
+            (key, url, self.words[word])
+            for key, url, word in _MAIN_ITEMS
+            if key not in self.site.empty
+        ]
         header = self.render(
             "header.html",
             root=root,
@@ -326,7 +356,14 @@ class Shell:
             "c": _escape_all(facts),
             "asset": _escape_all(assets),
             "index": self.index,
+            "mark": Markup(self.site.mark),  # noqa: S704  (an SVG that images.py has let pass)
         }
+
+
+def _loader(own: Mapping[str, str]) -> ChoiceLoader:
+    """The templates *own* of a course before the tool's, which are ``tool/NAME``, too."""
+    tool = FileSystemLoader(TEMPLATES)
+    return ChoiceLoader([DictLoader(own), tool, PrefixLoader({"tool": tool})])
 
 
 def _escape_all(texts: Mapping[str, str]) -> SimpleNamespace:
@@ -351,17 +388,22 @@ class Assets(NamedTuple):
     files: Mapping[str, bytes]
 
 
-def bundle() -> Assets:
+def bundle(style: bytes = b"", icon: bytes | None = None) -> Assets:
     """Read the folder of assets once and name each file after its bytes.
 
-    Files directly inside keep their name; a subfolder ("site.css/") becomes one file of that
-    name, made of its parts in the order of their names.
+    *style* comes after the tool's own rules, *icon* in place of its icon. Files directly inside
+    keep their name; a subfolder ("site.css/") becomes one file of that name, made of its parts in
+    the order of their names.
     """
     paths: dict[str, str] = {}
     files: dict[str, bytes] = {}
     for entry in sorted(ASSETS.iterdir()):
         parts = sorted(entry.iterdir()) if entry.is_dir() else [entry]
         data = b"\n".join(part.read_bytes() for part in parts)
+        if entry.name == "site.css" and style:
+            data += b"\n" + style
+        elif entry.name == "icon.svg" and icon is not None:
+            data = icon
         path = hashed_path(entry.name, data)
         paths[entry.name] = path
         files[path] = data

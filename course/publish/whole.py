@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from course.check.pages import read_facts
 from course.diagnostics import Problem
-from course.publish import resources, search
+from course.publish import look, resources, search
 from course.publish.course_pages import CoursePages, not_found_hashes, not_found_page
 from course.publish.downloads import ROOT
 from course.publish.hosting import NOT_FOUND, atom, bundle, headers, robots, sitemap
@@ -53,11 +53,14 @@ def build(
         problems += resource_problems(f"{name}.v1", resource, f"site/{path}")
         put(path, json_bytes(resource))
     for name in schema.names():
-        put(resources.schema_url(name), schema.source(name))
+        put(resources.schema_url(name), json_bytes(schema.published(name)))
     put(resources.SCHEMA_INDEX, json_bytes(resources.schema_index()))
     for path, data in assets.files.items():
         put(path, data)
-    pages = CoursePages(shell, *(named[name] for name in _RESOURCES))
+    figure, pictures = look.hero(shell.site.course, graph.sources.media)
+    for path, data in pictures.items():
+        put(path, data)
+    pages = CoursePages(shell, *(named[name] for name in _RESOURCES), hero=figure)
     readmes = {
         name: "".join(block["html"] for block in project.body.blocks)
         for name, project in graph.projects.items()

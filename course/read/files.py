@@ -7,7 +7,6 @@ import re
 import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +29,6 @@ _CONTROL: Final = re.compile(
 )
 _UNFINISHED_WORDS: Final = ("TODO", "TBD", "FIXME")
 _UNFINISHED: Final = re.compile(rf"\b(?:{'|'.join(_UNFINISHED_WORDS)})\b")
-UNFINISHED_LIMIT: Final = 20
 _TRANSLATION: Final = re.compile(r"(?:lesson|quiz)\.([a-z]{2,3}(?:-[A-Za-z0-9]+)*)\.(?:md|yaml)\Z")
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*\Z")
 CODE_SUFFIXES: Final = (".py", ".json", ".sql")
@@ -249,16 +247,18 @@ def merge_marker(text: str, file: str) -> Problem | None:
 
 
 def find_unfinished(text: str, file: str, what: str, *, may_wait: bool) -> Iterator[Problem]:
-    """The first marks of unfinished work in the *text* of *file*; *what* says whose text it is.
+    """The first mark of unfinished work in the *text* of *file*; *what* says whose text it is.
 
     *may_wait* says that its author may set ``status: planned`` instead of finishing it.
     """
     if not any(word in text for word in _UNFINISHED_WORDS):
         return  # three searches for a word cost less than one pattern
     hint = "finish the passage, or set status: planned" if may_wait else "finish the passage"
-    for match in islice(_UNFINISHED.finditer(text), UNFINISHED_LIMIT):
-        span = span_at(text, *match.span())
-        yield Problem("LES018", file, f"{what} says {match[0]}", span=span, hint=hint)
+    places = list(_UNFINISHED.finditer(text))
+    if places:
+        more = f" at {len(places)} places, first here" if len(places) > 1 else ""
+        span = span_at(text, *places[0].span())
+        yield Problem("LES018", file, f"{what} says {places[0][0]}{more}", span=span, hint=hint)
 
 
 def span_at(text: str, start: int, end: int, first_line: int = 1) -> Span:

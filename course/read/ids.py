@@ -15,7 +15,7 @@ RESERVED: Final = frozenset(
 LOCK_FILE: Final = "content/ids.lock"
 LOCK_HEADER: Final = (
     "# Every id that was ever published: kind, id and, for lessons, status.\n"
-    "# Written by: python build.py check --accept-ids. Lines are added, never removed.\n"
+    "# Written by check --accept-ids. Lines are added, never removed.\n"
 )
 _FORM: Final = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*\Z")
 _NUMBERED: Final = re.compile(r"-[0-9]{1,3}\Z")

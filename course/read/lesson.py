@@ -195,7 +195,7 @@ class _Reader:
         for number, route in enumerate(routes if isinstance(routes, list) else []):
             if isinstance(route, str) and route not in self.setup.interfaces:
                 near, at = nearest(route, self.setup.interfaces), ("interfaces", number)
-                message = "no product has this route"
+                message = "no service has this route"
                 yield Problem("LES026", self.file, message, at, got=route, hint=near)
         size, limit = len(self.parts.files["lesson.md"]), self.setup.lesson_limit
         if size > limit:

@@ -85,7 +85,7 @@ ConceptId = Annotated[
     str,
     _id(
         "Concept id",
-        "Lower-case words joined by underscores, as the coach writes them; 3 to 64 characters.",
+        "Lower-case words joined by underscores, 3 to 64 characters.",
         "_",
     ),
 ]
@@ -208,7 +208,8 @@ Spdx = Annotated[
     ),
 ]
 Interface = Annotated[
-    str, Field(max_length=200, pattern=r"^(bridge|llm) (GET|POST|PUT|PATCH|DELETE) /[!-~]*$")
+    str,
+    Field(max_length=200, pattern=r"^[a-z][a-z0-9-]* (GET|POST|PUT|PATCH|DELETE) /[!-~]*$"),
 ]
 
 # -- words to choose from, numbers and lists ----------------------------------------------------
@@ -224,9 +225,22 @@ Level = Annotated[
     Literal["intro", "core", "advanced"],
     Field(title="Level", description="How much the learner needs to know already."),
 ]
-Equipment = Annotated[
-    Literal["none", "laptop", "phone", "simulator", "car", "track-day", "can-adapter"],
-    Field(title="Equipment", description="What the learner needs at hand."),
+Colour = Annotated[
+    str,
+    Field(
+        title="Colour",
+        description="A colour as # and six hex digits, such as #8a3b12.",
+        pattern=r"^#[0-9a-fA-F]{6}$",
+    ),
+]
+Picture = Annotated[
+    str,
+    Field(
+        title="Picture",
+        description="A file of content/media/, written media/NAME.",
+        max_length=130,
+        pattern=r"^media/[A-Za-z0-9_][A-Za-z0-9._-]*$",
+    ),
 ]
 Command = Annotated[
     str,
@@ -278,6 +292,39 @@ class Part(Model):
     description: Text = Field(description="What the part leads to.")
 
 
+class Thing(Model):
+    """Something that a learner needs at hand."""
+
+    id: Id = Field(description="How lessons, phases and projects name it.")
+    title: Text = Field(description="How the pages name it.")
+
+
+class Pair(Model):
+    """A colour on light pages and on dark ones."""
+
+    model_config = ConfigDict(title="Pair of colours")
+
+    light: Colour = Field(description="On light pages.")
+    dark: Colour = Field(description="On dark pages.")
+
+
+class Colours(Model):
+    """The colours of the pages; what is absent is the tool's own."""
+
+    accent: Maybe[Pair] = Field(None, description="Links, buttons and marks.")
+    paper: Maybe[Pair] = Field(None, description="The page.")
+    sheet: Maybe[Pair] = Field(None, description="Cards and tables on the page.")
+    ink: Maybe[Pair] = Field(None, description="Text.")
+
+
+class Hero(Model):
+    """The picture of the home page."""
+
+    image: Picture = Field(description="The picture, in content/media/.")
+    alt: LongText = Field(description="What the picture shows, for those who cannot see it.")
+    caption: Maybe[LongText] = Field(None, description="The text below the picture.")
+
+
 class Limits(Model):
     """Size budgets, checked in every build."""
 
@@ -321,6 +368,18 @@ class Course(Model):
         description="Languages whose translations may lie beside the lessons; they are kept and "
         "not shown yet.",
     )
+    equipment: tuple[Thing, ...] = Field(
+        (),
+        max_length=60,
+        description="What learners may need, in the words of the course; none is always known.",
+    )
+    hero: Maybe[Hero] = Field(None, description="The picture of the home page.")
+    logo: Maybe[Picture] = Field(
+        None, description="The mark beside the name of the course: an SVG in content/media/."
+    )
+    colours: Maybe[Colours] = Field(
+        None, description="Colours of the pages, each for light and for dark pages."
+    )
     limits: Limits = Field(Limits(), description="Size budgets, checked in every build.")
 
 
@@ -335,8 +394,8 @@ class Phase(Model):
     summary: Summary = Field(description="What the phase is about, in one line.")
     outcome: Text = Field(description="What the learner can do after the phase.")
     prerequisites: Ids20 = Field((), description="Phases to finish first.")
-    equipment: Annotated[tuple[Equipment, ...], _Distinct] = Field(
-        (), description="What the learner needs at hand."
+    equipment: Ids20 = Field(
+        (), description="What the learner needs at hand, by the ids of course.yaml."
     )
     checkpoint: Check = Field(description="The question that closes the phase.")
     projects: Ids20 = Field((), description="Projects that use the phase.")
@@ -366,8 +425,8 @@ class LessonFrontMatter(Model):
         None, ge=1, le=240, description="Minutes a learner needs; an estimate when planned."
     )
     level: Maybe[Level] = Field(None, description="How much the learner needs to know already.")
-    equipment: Annotated[tuple[Equipment, ...], _Distinct] = Field(
-        (), description="What the learner needs at hand."
+    equipment: Ids20 = Field(
+        (), description="What the learner needs at hand, by the ids of course.yaml."
     )
     concepts: Annotated[tuple[ConceptId, ...], _Distinct] = Field(
         (), max_length=9, description="Concepts of concepts.yaml that the lesson teaches."
@@ -384,7 +443,7 @@ class LessonFrontMatter(Model):
     interfaces: Annotated[tuple[Interface, ...], _Distinct] = Field(
         (),
         max_length=20,
-        description='Product routes that the lesson uses, written "bridge GET /sessions".',
+        description='Routes of services that the lesson uses, written "SERVICE GET /path".',
     )
     review: Maybe[Literal["none", "editorial", "expert"]] = Field(
         None, description="Who looked at it: nobody, an editor, or an expert of the field."
@@ -671,7 +730,7 @@ class Domain(Model):
     artifact: Text = Field(description="The typical thing that is made in it.")
     pathways: SomeIds20 = Field(description="Pathways of the domain.")
     default_pathway: Id = Field(description="The pathway to start with; one of the listed.")
-    roles: SomeIds20 = Field(description="Roles that need the domain.")
+    roles: Ids20 = Field((), description="Roles that need the domain.")
 
 
 # -- projects ---------------------------------------------------------------------------------
@@ -733,8 +792,8 @@ class Project(Model):
         "this brief does."
     )
     pathway: Id = Field(description="Pathway that the project belongs to.")
-    equipment: Annotated[tuple[Equipment, ...], _Distinct] = Field(
-        (), description="What the learner needs at hand."
+    equipment: Ids20 = Field(
+        (), description="What the learner needs at hand, by the ids of course.yaml."
     )
     required_lessons: SomeIds60 = Field(description="Lessons to finish first.")
     stages: tuple[Stage, ...] = Field(
@@ -756,9 +815,9 @@ class Concept(Model):
 
     model_config = ConfigDict(title="Concept")
 
-    id: ConceptId = Field(description="Id of the concept, the same in the coach.")
+    id: ConceptId = Field(description="Id of the concept.")
     title: Title = Field(description="Name of the concept.")
-    description: LongText = Field(description="What it means for the driver.")
+    description: LongText = Field(description="What it means.")
 
 
 class RetiredEntry(Model):
@@ -775,18 +834,18 @@ class RetiredEntry(Model):
 class BlockWords(Model):
     """The word before the colon in a block heading."""
 
-    idea: Word = Field(description="Block that explains.")
-    example: Word = Field(description="Block that shows.")
-    predict: Word = Field(description="Block that asks before it shows.")
-    exercise: Word = Field(description="Block that the learner does.")
-    solution: Word = Field(description="Block that answers the exercise.")
-    diagnose: Word = Field(description="Block about a usual mistake.")
-    recap: Word = Field(description="Block that sums up.")
-    references: Word = Field(description="Block of sources.")
+    idea: Maybe[Word] = Field(None, description="Block that explains.")
+    example: Maybe[Word] = Field(None, description="Block that shows.")
+    predict: Maybe[Word] = Field(None, description="Block that asks before it shows.")
+    exercise: Maybe[Word] = Field(None, description="Block that the learner does.")
+    solution: Maybe[Word] = Field(None, description="Block that answers the exercise.")
+    diagnose: Maybe[Word] = Field(None, description="Block about a usual mistake.")
+    recap: Maybe[Word] = Field(None, description="Block that sums up.")
+    references: Maybe[Word] = Field(None, description="Block of sources.")
 
 
 class InterfaceWords(Model):
-    """ui/<lang>.yaml: the words of the pages and the names of the teaching blocks in one language.
+    """ui/<lang>.yaml: what a course says otherwise than the tool, or in another language.
 
     The words of the pages are in ``model_extra``.
     """
@@ -794,14 +853,16 @@ class InterfaceWords(Model):
     model_config = ConfigDict(title="Interface words", extra="allow")
     __pydantic_extra__: dict[str, Word] = Field(init=False)
 
-    kinds: BlockWords = Field(description="The word before the colon in a block heading.")
+    kinds: Maybe[BlockWords] = Field(
+        None, description="The word before the colon in a block heading."
+    )
 
 
 Concepts = Annotated[
     tuple[Concept, ...],
     Field(
         title="Concepts",
-        description="concepts.yaml: the vocabulary that lessons share with the coach.",
+        description="concepts.yaml: the ideas of the course, by which lessons say what they teach.",
         min_length=1,
         max_length=100,
     ),

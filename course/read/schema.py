@@ -13,7 +13,9 @@ import orjson
 
 from course.diagnostics import Problem, did_you_mean, nearest, short
 
-FOLDER: Final = Path(__file__).resolve().parents[2] / "schemas" / "course"
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+_INSTALLED: Final = _PACKAGE / "schemas"
+FOLDER: Final = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent / "schemas" / "course"
 SUFFIX: Final = ".schema.json"
 _TYPES: Final = {
     "object": "a mapping",
@@ -70,16 +72,36 @@ def names() -> list[str]:
     return sorted(path.name.removesuffix(SUFFIX) for path in FOLDER.glob(f"*{SUFFIX}"))
 
 
-def source(name: str) -> bytes:
-    """The schema file called *name* as it is published."""
-    return (FOLDER / f"{name}{SUFFIX}").read_bytes()
-
-
 @cache
 def schema(name: str) -> dict[str, Any]:
     """The schema called *name* as data; callers must not change it."""
-    data: dict[str, Any] = json.loads(source(name))
+    data: dict[str, Any] = json.loads((FOLDER / f"{name}{SUFFIX}").read_bytes())
     return data
+
+
+@cache
+def published(name: str) -> dict[str, Any]:
+    """The schema called *name* as clients get it: without examples, and a resource may grow.
+
+    The build is strict, so that it writes no key that nothing describes. A client must be able to
+    read the resources of a later version, which may hold more.
+    """
+    whole = {key: value for key, value in schema(name).items() if key != "examples"}
+    return dict(_opened(whole)) if name.endswith(".v1") else whole
+
+
+def _opened(node: Any) -> Any:
+    """*node* of a schema without the bans on keys that it does not name."""
+    if isinstance(node, list):
+        return [_opened(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    closed = node.get("additionalProperties") is False
+    return {
+        key: _opened(value)
+        for key, value in node.items()
+        if not (closed and key == "additionalProperties")
+    }
 
 
 @cache

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from course.diagnostics import Diagnostic, Problem
-from course.read import blocks, ids, markdown, models, plot, schema, yamlsource
+from course.diagnostics import Diagnostic, Problem, nearest
+from course.read import blocks, ids, look, markdown, models, plot, schema, yamlsource
 from course.read.files import (
     CODE_SUFFIXES,
     DATA_SUFFIXES,
@@ -37,11 +38,15 @@ EntryT = TypeVar("EntryT", Entry, Folder)
 CONTENT: Final = "content"
 DATA_LIMIT: Final = 256 * KIB
 PROJECT_FILE_LIMIT: Final = 512 * KIB
-_ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "ids.lock")
-_ROOT_FOLDERS: Final = ("phases", "pathways", "roles", "domains", "projects", "ui")
+_ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "interfaces.txt", "ids.lock")
+_ROOT_FOLDERS: Final = (
+    *("phases", "pathways", "roles", "domains", "projects"),
+    *("ui", "media", "templates"),
+)
 _PROJECT_FOLDERS: Final = ("starter", "tests", "solution")
 # Rules that mean nothing while the words for the blocks are unknown.
 _NEED_WORDS: Final = ("LES017", "LES021", "LES022")
+_BLANK: Final = re.compile(r"\{[a-z]+\}")
 Reader = Callable[[list[Parts], Setup], Iterable[Lesson]]
 
 
@@ -89,12 +94,16 @@ class ProjectSource(Item[models.Project]):
 class Sources:
     """Every source as a record, and what is wrong with them.
 
-    ``unread`` holds the kinds of which a list file cannot be read.
+    ``media`` holds the pictures of the course by path (``media/x.svg``), ``templates`` its own
+    templates and style by name (``home.html``). ``unread`` holds the kinds of which a list file
+    cannot be read.
     """
 
     course: models.Course | None = None
     words: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
+    media: dict[str, bytes] = field(default_factory=dict)
+    templates: dict[str, str] = field(default_factory=dict)
     concepts: tuple[models.Concept, ...] = ()
     retired: tuple[models.RetiredEntry, ...] = ()
     phases: list[PhaseSource] = field(default_factory=list)
@@ -159,20 +168,11 @@ class Sources:
 
 
 @cache
-def interfaces() -> frozenset[str]:
-    """The product routes that lessons may name."""
-    return _lines("interfaces.txt")
-
-
-@cache
-def page_words() -> frozenset[str]:
-    """The interface words that the pages use."""
-    return _lines("words.txt")
-
-
-def _lines(name: str) -> frozenset[str]:
-    text = (Path(__file__).parent / name).read_text("utf-8")
-    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+def english() -> Mapping[str, Any]:
+    """The interface words of the tool, and under ``kinds`` the names of the blocks."""
+    text = Path(__file__).with_name("words.yaml").read_text("utf-8")
+    data: dict[str, Any] = yamlsource.parse(text, "words.yaml")[0]
+    return data
 
 
 def load(root: Path, read: Reader, *, file_urls: bool = False) -> Sources:
@@ -206,9 +206,10 @@ class _Loader:
             message = "the course has no course.yaml"
             self.problems.append(Problem("CFG001", f"{CONTENT}/course.yaml", message))
         self.problems += _untranslated(self.course)
+        self.templates(tree.folder("templates"))
         self.labels = words = self.words(tree, self.course.get("lang", "en"))
         self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
-        out.setup = Setup(words, interfaces(), self.lesson_limit, self.file_urls)
+        out.setup = Setup(words, self.interfaces(tree), self.lesson_limit, self.file_urls)
         parts, owners = self.phases(tree)
         out.parts = {lesson.folder: lesson for lesson in parts}
         records = read(parts, out.setup)
@@ -228,6 +229,7 @@ class _Loader:
         if self.course:
             out.course = models.Course.model_validate(self.course)
         self.lists(tree)
+        self.look(tree)
         out.pathways = self.routes(tree, "pathways", "pathway")
         out.roles = self.routes(tree, "roles", "role")
         out.domains = self.routes(tree, "domains", "domain")
@@ -304,36 +306,56 @@ class _Loader:
             self.problems += problems
 
     def words(self, tree: Folder, lang: str) -> markdown.Words:
-        """The interface words of the course language; other languages must have equal keys."""
-        folder = tree.folder("ui")
-        languages: dict[str, dict[str, Any]] = {}
+        """The interface words of the course language, in English where the course has none."""
+        folder, default = tree.folder("ui"), english()
+        own: dict[str, Any] = {}
         for entry in self.take(folder.files, [f"{lang}.yaml"], "the folder ui", _is_words):
-            if (data := self.data(entry, "ui")) is not None:
-                languages[entry.name.removesuffix(".yaml")] = data
-        own = languages.get(lang)
-        if own is None:
-            self.has_words = False
-            if not folder.get(f"{lang}.yaml"):
-                self.problems.append(
-                    Problem(
-                        "CFG008",
-                        f"{CONTENT}/ui/{lang}.yaml",
-                        f"the interface words of the language {lang} are missing",
-                        hint=f"copy another language to content/ui/{lang}.yaml and translate it",
-                    )
-                )
-            kinds = schema.schema("ui")["properties"]["kinds"]["required"]
-            own = {"kinds": {kind: kind.title() for kind in kinds}}
-        else:
-            self.problems += _lacking(page_words() - set(own), f"{CONTENT}/ui/{lang}.yaml")
-            for tag in sorted(set(languages) - {lang}):
-                self.problems += _unequal(own, languages[tag], f"{CONTENT}/ui/{tag}.yaml", lang)
-        self.out.kinds = dict(own["kinds"])
-        words = self.out.words = {key: word for key, word in own.items() if key != "kinds"}
-        labels = {key: words.get(key, key) for key in ("output", "table", "done", "to_do")}
-        alerts = {key: words.get(f"alert_{key}", key.title()) for key in markdown.ALERTS}
-        trace = {key: words.get(f"trace_{key}", key) for key in plot.WORDS}
+            data = self.data(entry, "ui")
+            if data is not None:
+                self.problems += _odd_words(data, default, entry.file, self.out.templates)
+            if entry.name == f"{lang}.yaml":
+                own, self.has_words = data or {}, data is not None
+        if self.has_words and lang.partition("-")[0] != "en":
+            self.problems += _english_words(own, default, f"{CONTENT}/ui/{lang}.yaml")
+        self.out.kinds = {**default["kinds"], **own.get("kinds", {})}
+        words = {key: word for key, word in {**default, **own}.items() if key != "kinds"}
+        self.out.words = words
+        labels = {key: words[key] for key in ("output", "table", "done", "to_do")}
+        alerts = {key: words[f"alert_{key}"] for key in markdown.ALERTS}
+        trace = {key: words[f"trace_{key}"] for key in plot.WORDS}
         return markdown.Words(self.out.kinds, **labels, alerts=alerts, trace=trace)
+
+    def interfaces(self, tree: Folder) -> frozenset[str]:
+        """The routes of services that lessons may name, from ``interfaces.txt``."""
+        entry = tree.get("interfaces.txt")
+        lines = ((self.text(entry) if entry else None) or "").splitlines()
+        return frozenset(line for line in lines if line and not line.startswith("#"))
+
+    def look(self, tree: Folder) -> None:
+        """The pictures of the course, and whether ``course.yaml`` can use them."""
+        folder = tree.folder("media")
+        endings = [f"*{suffix}" for suffix in MEDIA_SUFFIXES]
+        refused = {f"media/{name}" for name in folder.refused}
+        fits = partial(_ends, MEDIA_SUFFIXES)
+        for entry in self.take(folder.files, endings, "the folder media", fits):
+            data = read_bytes(entry, self.budget("mediaKiB", MEDIA_KIB), self.problems)
+            if data is None:
+                refused.add(f"media/{entry.name}")
+            else:
+                self.out.media[f"media/{entry.name}"] = data
+        self.take(folder.folders, ["files only"], "the folder media")
+        if self.course:
+            file = f"{CONTENT}/course.yaml"
+            self.problems += look.problems(self.course, self.out.media, frozenset(refused), file)
+
+    def templates(self, folder: Folder) -> None:
+        """The templates that the course has instead of the tool's, and its style."""
+        endings = ["*.html", "style.css"]
+        for entry in self.take(folder.files, endings, "the folder templates", _is_template):
+            text = self.text(entry)
+            if text is not None:
+                self.out.templates[entry.name] = text
+        self.take(folder.folders, ["files only"], "the folder templates")
 
     # -- folders ----------------------------------------------------------------------------
 
@@ -477,18 +499,39 @@ def _is_words(name: str) -> bool:
     return suffix == "yaml" and is_language(tag)
 
 
-def _lacking(keys: Iterable[str], file: str) -> Iterator[Problem]:
-    """CFG007 for each interface word of *keys*, which the language of *file* does not have."""
-    for key in sorted(keys):
-        yield Problem("CFG007", file, f'the word "{key}" is missing', (key,), hint=f"add {key}:")
+def _is_template(name: str) -> bool:
+    return name.endswith(".html") or name == "style.css"
 
 
-def _unequal(own: Iterable[str], other: Iterable[str], file: str, lang: str) -> Iterator[Problem]:
-    """CFG007 for each word that only one of two languages has; *own* is that of the course."""
-    yield from _lacking(set(own) - set(other), file)
-    for key in sorted(set(other) - set(own)):
-        message = f'the word "{key}" is not in {lang}.yaml'
-        yield Problem("CFG007", file, message, (key,), on_key=True)
+def _odd_words(
+    own: Mapping[str, Any], default: Mapping[str, Any], file: str, templates: Mapping[str, str]
+) -> Iterator[Problem]:
+    """CFG007 for each word that no page uses, and for each blank that no page fills in."""
+    for key, word in own.items():
+        if key == "kinds":
+            continue
+        if key not in default:
+            if not any(f"w.{key}" in text for text in templates.values()):
+                message, hint = f'no page uses the word "{key}"', nearest(key, default)
+                yield Problem("CFG007", file, message, (key,), on_key=True, hint=hint)
+            continue
+        known = _BLANK.findall(default[key])
+        for blank in _BLANK.findall(word):
+            if blank not in known:
+                hint = f"write {' or '.join(known)}" if known else "write it without braces"
+                message = f'nothing fills in {blank} in the word "{key}"'
+                yield Problem("CFG007", file, message, (key,), got=word, hint=hint)
+
+
+def _english_words(
+    own: Mapping[str, Any], default: Mapping[str, Any], file: str
+) -> Iterator[Problem]:
+    """CFG008 when words of a course that is not English stay English."""
+    missing = [key for key in default if key not in own]
+    if missing:
+        message = f"{'some' if own else 'all'} interface words stay English"
+        hint = f"write those that readers see into {file}, first: {', '.join(missing[:5])}"
+        yield Problem("CFG008", file, message, hint=hint)
 
 
 def _untranslated(course: Mapping[str, Any]) -> Iterator[Problem]:

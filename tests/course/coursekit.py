@@ -15,7 +15,7 @@ from course.diagnostics import Diagnostic
 
 RULES: Final = Path(__file__).parent / "rules"
 BASE: Final = RULES / "_base"
-WORDS: Final = Path(__file__).resolve().parents[2] / "content" / "ui" / "en.yaml"
+WORDS: Final = Path(__file__).resolve().parents[2] / "course" / "read" / "words.yaml"
 READ_A_LAP: Final = "content/phases/10-laps/10-read-a-lap/lesson.md"
 BRAKE_TRACE: Final = "content/phases/20-braking/10-brake-trace/lesson.md"
 TYRE_WINDOW: Final = "content/phases/20-braking/20-tyre-window/lesson.md"

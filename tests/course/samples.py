@@ -13,7 +13,7 @@ from course.publish.lesson import LessonPages, catalog_entry
 from course.publish.shell import Shell, SiteInfo, bundle
 from tests.course import mutations
 
-WORDS = Path(__file__).parents[2] / "content" / "ui" / "en.yaml"
+WORDS = Path(__file__).parents[2] / "course" / "read" / "words.yaml"
 COURSE: dict[str, Any] = {
     "id": "paddock",
     "title": "Paddock: drive with data",
@@ -22,6 +22,10 @@ COURSE: dict[str, Any] = {
     "version": "1.2.0",
     "updated": "2026-11-20",
     "licence": "CC-BY-4.0",
+    "equipment": [
+        {"id": "laptop", "title": "Laptop"},
+        {"id": "track-day", "title": "Track day"},
+    ],
 }
 
 
@@ -226,7 +230,8 @@ def course_pages(shell: Shell, **changes: dict[str, Any]) -> CoursePages:
         "roles": {"roles": [role()], "domains": [domain()]},
         "projects": {"projects": [project()]},
     }
-    return CoursePages(shell, **(resources | changes))
+    names = ("catalog", "pathways", "roles", "projects")
+    return CoursePages(shell, *((resources | changes)[name] for name in names))
 
 
 def every_page(site: SiteInfo) -> dict[str, str]:

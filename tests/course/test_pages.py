@@ -445,7 +445,7 @@ def test_every_interface_word_is_used() -> None:
         for path in sorted(TEMPLATES.parents[1].rglob("*"))
         if path.suffix in (".py", ".html", ".svg")
     )
-    made = ("alert_", "equipment_", "level_", "review_", "artifact_")
+    made = ("alert_", "level_", "review_", "artifact_")
     groups = ("pathways", "roles", "projects")
     summaries = {f"{one}_summary" for one in groups} | {f"llms_{one}_text" for one in groups}
     unused = {

@@ -31,7 +31,7 @@ def test_a_stale_file_fails_the_check_and_is_written_anew(
 def test_routes_that_lessons_may_name_exist(root: Path) -> None:
     paths = json.loads(reference.files()[reference.OPENAPI])["paths"]
     served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
-    lines = (root / "course" / "read" / "interfaces.txt").read_text(encoding="utf-8").splitlines()
+    lines = (root / "content" / "interfaces.txt").read_text(encoding="utf-8").splitlines()
     named = {line.removeprefix("llm ") for line in lines if line.startswith("llm ")}
     assert not named - served
 

@@ -57,8 +57,8 @@ function scoreWord(part, prefix, exactOnly, total, lengths, average) {
       code += step;
       const lesson = Math.floor(code / LEVEL_WEIGHT.length);
       const weight = LEVEL_WEIGHT[code % LEVEL_WEIGHT.length];
-      const brake = K * (1 - B + (B * lengths[lesson]) / average);
-      const score = rarity * (weight ? (weight * (K + 1)) / (weight + brake) : ASIDE);
+      const damping = K * (1 - B + (B * lengths[lesson]) / average);
+      const score = rarity * (weight ? (weight * (K + 1)) / (weight + damping) : ASIDE);
       if (score > (scores.get(lesson) ?? 0)) scores.set(lesson, score);
     }
   }

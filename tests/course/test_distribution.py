@@ -1,0 +1,156 @@
+"""The tool as its own distribution: a course of any subject, and nothing of driving in it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from openapi_spec_validator import validate
+
+from course.cli import main
+from tests.course.coursekit import built, checked, codes, edited, put
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+LESSON: Final = "content/phases/10-first-steps/10-first-lesson/lesson.md"
+COURSE: Final = "content/course.yaml"
+DRIVING: Final = re.compile(
+    r"\b(laps?|corners?|brak(e|es|ing)|karts?|tyres?|rac(e|es|ing)|cars?|driv(e|er|ers|ing)|"
+    r"coach(es|ing)?|circuits?|telemetry|apex|motorsport|bridge)\b",
+    re.IGNORECASE,
+)
+CRUMB: Final = (
+    '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 120">'
+    '<path d="M20 100C60 20 340 20 380 100Z" fill="var(--accent, #8a3b12)"/></svg>\n'
+)
+LOOK: Final = """\
+equipment:
+  - {id: oven, title: An oven}
+  - {id: scales, title: Kitchen scales}
+hero: {image: media/loaf.svg, alt: A loaf., caption: One loaf.}
+logo: media/loaf.svg
+colours:
+  accent: {light: "#8a3b12", dark: "#f0a070"}
+"""
+
+
+@pytest.fixture
+def bread(tmp_path: Path) -> Path:
+    """What `init` makes of a title, with oven, picture, mark and colours of its own."""
+    folder = tmp_path / "bread"
+    assert main(["init", str(folder), "--title", "Bread: from flour to loaf"]) == 0
+    (_, old, _) = re.split(r"(equipment:\n.*\n)", (folder / COURSE).read_text("utf-8"))
+    edited(folder, COURSE, (old, LOOK))
+    edited(folder, LESSON, ("equipment: [notebook]", "equipment: [oven, scales]"))
+    put(folder / "content/media/loaf.svg", CRUMB)
+    return folder
+
+
+def page(root: Path, path: str = "") -> str:
+    return (root / "site" / path / "index.html").read_text("utf-8")
+
+
+def test_what_init_makes_builds_and_warns_of_the_missing_lock_only(tmp_path: Path) -> None:
+    folder = tmp_path / "sour-dough"
+    assert main(["init", str(folder)]) == 0
+    report = built(folder)
+    assert codes(report) == {"IDS010"}
+    assert "<title>Sour dough</title>" in page(folder)
+    assert "A notebook" in page(folder, "lessons/first-lesson")
+    assert main(["check", "--accept-ids", "--root", str(folder)]) == 0
+    assert main(["check", "--strict", "--root", str(folder)]) == 0
+    assert main(["fmt", "--check", "--root", str(folder)]) == 0
+
+
+def test_init_refuses_a_folder_that_holds_something(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path / "notes.txt", "mine")
+    assert main(["init", str(tmp_path)]) == 2
+    assert "is not empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_course_about_bread_holds_nothing_of_driving(bread: Path) -> None:
+    for kind in ("role", "domain"):
+        assert main(["new", kind, f"bread-{kind}", "--root", str(bread)]) == 0
+    assert main(["new", "lesson", "first-steps", "knead", "--root", str(bread)]) == 0
+    assert built(bread).written
+    found = {
+        (str(path.relative_to(bread)), match[0])
+        for path in (bread / "site").rglob("*")
+        if path.is_file()
+        for match in DRIVING.finditer(path.read_text("utf-8"))
+    }
+    assert found == set()
+
+
+def test_a_course_has_its_own_picture_mark_colours_and_equipment(bread: Path) -> None:
+    assert built(bread).written
+    assert 'role="img" aria-label="A loaf."' in page(bread)
+    assert "<?xml" not in page(bread)
+    assert "One loaf." in page(bread)
+    assert "An oven, Kitchen scales" in page(bread, "lessons/first-lesson")
+    (style,) = (bread / "site/assets").glob("site.*.css")
+    assert "--accent: light-dark(#8a3b12, #f0a070)" in style.read_text("utf-8")
+    (icon,) = (bread / "site/assets").glob("icon.*.svg")
+    assert icon.read_text("utf-8") == CRUMB
+
+
+def test_a_menu_leads_to_nothing_that_is_empty(bread: Path) -> None:
+    assert built(bread).written
+    menu = page(bread).partition('<nav class="site-nav"')[2].partition("</nav>")[0]
+    assert "pathways/" in menu
+    assert not re.search("roles/|projects/|concepts/", menu)
+
+
+def test_a_template_and_a_style_of_the_course_come_before_those_of_the_tool(bread: Path) -> None:
+    assert built(bread).written
+    put(
+        bread / "content/templates/footer.html",
+        '{% include "tool/footer.html" %}<p>{{ w.baked }}</p>\n',
+    )
+    put(bread / "content/templates/style.css", ".wrap { max-width: 40rem; }\n")
+    put(bread / "content/ui/en.yaml", "baked: Baked at home\nhome: Kitchen\n")
+    assert built(bread).written
+    for path in ("", "lessons/first-lesson"):
+        assert "<p>Baked at home</p>" in page(bread, path)
+        assert "OpenAPI description" in page(bread, path)
+    assert ">Kitchen</a>" in page(bread, "lessons/first-lesson")
+    (style,) = (bread / "site/assets").glob("site.*.css")
+    assert style.read_text("utf-8").endswith(".wrap { max-width: 40rem; }\n")
+    put(bread / "content/templates/footer.html", "{{ w.baked }}{% if %}")
+    assert codes(checked(bread)) >= {"CFG015"}
+
+
+def test_the_interface_describes_itself_and_can_grow(bread: Path) -> None:
+    assert built(bread).written
+    described: Any = json.loads((bread / "site/openapi.json").read_bytes())
+    validate(described)
+    assert "additionalProperties" not in json.dumps(described)
+    references = set(re.findall(r'"\$ref": "([^"]+)"', json.dumps(described)))
+    assert all(reference.startswith("#/components/") for reference in references)
+    assert {"Catalog", "LessonEntry", "AuthoredLesson", "PlannedLesson", "Question"} <= set(
+        described["components"]["schemas"]
+    )
+
+
+def test_the_distribution_asks_for_what_the_tool_imports() -> None:
+    project = tomllib.loads((ROOT / "course/pyproject.toml").read_text("utf-8"))["project"]
+    named = {re.split(r"[>=]", entry)[0].replace("-", "_") for entry in project["dependencies"]}
+    used: set[str] = set()
+    for path in (ROOT / "course").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                used |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                used.add(str(node.module).partition(".")[0])
+    third = used - set(sys.stdlib_module_names) - {"course", "__future__"}
+    other = {"yaml": "pyyaml", "markupsafe": "jinja2", "pydantic_core": "pydantic"}
+    assert {other.get(name, name) for name in third} == named
+    assert project["scripts"] == {"paddock-course": "course.cli:main"}
