@@ -39,6 +39,10 @@ def run_check(options: Options, arguments: Namespace) -> int:
     report = check(options)
     if arguments.deep and not report.errors:
         report.diagnostics = order([*report.diagnostics, *deep_problems(options)])
+    if arguments.programs and not report.errors:
+        from course.execution import program_problems
+
+        report.diagnostics = order([*report.diagnostics, *program_problems(options)])
     if arguments.only:
         for name in arguments.only:
             if not any(_concerns(file, [name]) for file in report.sources):

@@ -112,6 +112,7 @@ def _add_check(commands: Commands, emit: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="print every problem with its source")
     parser.add_argument("--only", nargs="+", metavar="ID", help="problems of these ids only")
     parser.add_argument("--external-links", action="store_true", help="try the https links")
+    parser.add_argument("--run", action="store_true", dest="programs", help="run the programs")
     parser.add_argument("--accept-ids", action="store_true", help="add new ids to ids.lock")
     parser.add_argument(
         "--reproducible", action="store_true", help="build three or four ways and compare"

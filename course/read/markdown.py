@@ -492,10 +492,10 @@ class _Reader:
             label = short(match[1].decode(errors="ignore"))
             hint = f"add a line [^{label}]: and its text"
             report("MD008", f'the footnote "{label}" is not defined', match.span(), hint=hint)
-        if "$" in text and (match := _OPEN_FORMULA.search(self.out.bytes, start, end)):
+        if "$" in text and (formula := _OPEN_FORMULA.search(self.out.bytes, start, end)):
             message = "the formula that begins here never ends"
             hint = "close every brace, leave no line empty, and end it with the same dollar signs"
-            report("MTH001", message, match.span(), hint=hint)
+            report("MTH001", message, formula.span(), hint=hint)
 
     def broken_link(self, link: Any) -> None:
         """A reference that the text does not define; a bare word in brackets is not one."""

@@ -1,0 +1,161 @@
+"""`build.py check --run`: whether the programs of the lessons print what the pages say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from course.build import Options, link_course
+from course.diagnostics import Diagnostic, Problem, Span, diagnostic, order, short
+from course.read.code import PYTHON
+from course.read.sources import Sources
+
+WAIT_S: Final = 60.0
+_CHILD: Final = Path(__file__).with_name("sandbox.py")
+
+
+class Program(NamedTuple):
+    """A Python block of a lesson; *line* is that of its first line in *file*.
+
+    *output_line* is that of what it has to print, in ``lesson.md``.
+    """
+
+    file: str
+    line: int
+    source: str
+    expected: str
+    output_line: int
+
+
+class Outcome(NamedTuple):
+    """What became of the programs of one lesson; *left* names the files that they left."""
+
+    results: list[dict[str, Any]]
+    left: list[str]
+    why: str = ""
+
+
+def program_problems(options: Options, wait_s: float = WAIT_S) -> list[Diagnostic]:
+    """RUN001 to RUN003 for each lesson whose programs do not do what it says.
+
+    They run as the notebook does: all blocks of a lesson in one process, in order, with warnings
+    as errors, in an empty folder, within the limits of `course.sandbox`.
+    """
+    sources, _ = link_course(options)
+    lessons = {
+        record.file: found for record in sources.lessons() if (found := programs(sources, record))
+    }
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = pool.map(lambda found: execute(found, wait_s), lessons.values())
+        rows = [
+            diagnostic(problem, problem.span or Span(1, 1, 1, 1))
+            for (file, found), outcome in zip(lessons.items(), outcomes, strict=True)
+            for problem in compare(file, found, outcome)
+        ]
+    return order(rows)
+
+
+def programs(sources: Sources, record: Any) -> list[Program]:
+    """The Python blocks of the lesson *record*, in order."""
+    if not record.authored:
+        return []
+    text = sources.parts[record.folder].files["lesson.md"].decode("utf-8", "replace")
+    found: list[Program] = []
+    at = 0
+    for block in sources.material(record).content["code"]:
+        if block["language"] not in PYTHON:
+            continue
+        mark = f"file={block['file']}" if "file" in block else block["source"]
+        at = max(text.find(mark, at), at)
+        line = text.count("\n", 0, at) + 1
+        expected = block.get("expected", "")
+        output = text.find(expected, at + len(mark)) if expected else at
+        found.append(
+            Program(
+                f"{record.folder}/{block['file']}" if "file" in block else record.file,
+                1 if "file" in block else line,
+                block["source"],
+                expected,
+                text.count("\n", 0, max(output, at)) + 1,
+            )
+        )
+        at += len(mark)
+    return found
+
+
+def execute(found: Sequence[Program], wait_s: float) -> Outcome:
+    """Run the programs of one lesson in a child."""
+    told = json.dumps([[program.file, program.source] for program in found])
+    command = [sys.executable, "-I", "-W", "error", "-X", "utf8", str(_CHILD)]
+    with tempfile.TemporaryDirectory(prefix="lesson-") as folder:
+        try:
+            done = subprocess.run(
+                command,
+                input=told,
+                capture_output=True,
+                check=False,
+                cwd=folder,
+                encoding="utf-8",
+                env={"PATH": os.defpath, "TZ": "UTC"},
+                timeout=wait_s,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome([], [], f"nothing came back within {wait_s:g} s")
+        left = sorted(path.name for path in Path(folder).iterdir())
+    if not done.stdout:
+        last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        return Outcome([], left, f"the process ended: {short(last)}")
+    return Outcome(json.loads(done.stdout), left)
+
+
+def compare(file: str, found: Sequence[Program], outcome: Outcome) -> Iterator[Problem]:
+    """What of *outcome* is not as the lesson *file* says."""
+    if outcome.why:
+        program = found[0]
+        yield Problem("RUN001", program.file, outcome.why, span=_line(program.line))
+    for program, result in zip(found, outcome.results, strict=False):
+        if "error" in result:
+            line = program.line + result["line"] - 1
+            message = f"the program fails: {short(result['error'])}"
+            yield Problem("RUN001", program.file, message, span=_line(line))
+        else:
+            yield from _difference(file, program, result)
+    for name in outcome.left:
+        message = f'the programs leave the file "{short(name)}"'
+        yield Problem("RUN003", file, message, span=_line(found[-1].line))
+
+
+def _difference(file: str, program: Program, result: Mapping[str, Any]) -> Iterator[Problem]:
+    """The first line that is printed otherwise than it stands in the lesson."""
+    printed = result["printed"].rstrip("\n").split("\n")
+    stated = program.expected.rstrip("\n").split("\n")
+    if printed == stated:
+        return
+    rows = range(max(len(printed), len(stated)))
+    row = next(n for n in rows if printed[n : n + 1] != stated[n : n + 1])
+    expected, got = (short(lines[row]) if row < len(lines) else "" for lines in (stated, printed))
+    message = f"line {row + 1} of the output is not what the program prints"
+    hint = None
+    if not program.expected:
+        message, hint = "the program prints what the lesson does not show", f"it prints: {got}"
+    line = program.output_line + (min(row, len(stated) - 1) if program.expected else 0)
+    yield Problem(
+        "RUN002",
+        file,
+        message,
+        span=_line(line),
+        expected=expected or "no more lines",
+        got=got or "no more lines",
+        hint=hint,
+    )
+
+
+def _line(number: int) -> Span:
+    return Span(number, 1, number, 1)

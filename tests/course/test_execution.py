@@ -1,0 +1,94 @@
+"""`check --run`: programs of lessons are run, bounded, and held to what the page says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from course.build import Options
+from course.cli import main
+from course.diagnostics import Diagnostic
+from course.execution import program_problems
+from tests.course.coursekit import BRAKE_TRACE, with_body, write_course
+
+CODE = "content/phases/10-laps/10-read-a-lap/code/slowest.py"
+
+
+def problems(root: Path, wait_s: float = 60.0) -> list[Diagnostic]:
+    """What running the programs of the course below *root* finds."""
+    return program_problems(Options(root, root / "site"), wait_s)
+
+
+def program(*lines: str, expected: str | None = None) -> str:
+    """A Python block with these *lines*; its first line is line 36 of the lesson."""
+    output = "" if expected is None else f"\n```text expected\n{expected}\n```\n"
+    return "\n```python\n" + "\n".join(lines) + "\n```\n" + output
+
+
+def test_a_course_that_does_what_it_says_has_no_problems(tmp_path: Path) -> None:
+    body = program("lap_s = 61.2") + program("print(lap_s)", expected="61.2")
+    root = with_body(tmp_path, body)
+    assert problems(root) == []
+    assert main(["check", "--run", "--root", str(root), "--no-cache"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "line", "said"),
+    [
+        (program("a = 1", "print(b)"), "RUN001", 37, "NameError: name 'b' is not defined"),
+        (program("print(1)"), "RUN002", 36, "it prints: 1"),
+        (program("print(1)", "print(3)", expected="1\n2"), "RUN002", 42, "got 3"),
+        (program("print(1)", expected="1\n2"), "RUN002", 41, "got no more lines"),
+        (program("open('a.csv', 'w').close()"), "RUN003", 36, "a.csv"),
+        (program("import warnings", "warnings.warn('x')"), "RUN001", 37, "UserWarning"),
+        (program("import sys", "sys.exit(3)"), "RUN001", 37, "SystemExit"),
+        (program("import os", "os._exit(0)"), "RUN001", 36, "the process ended"),
+        (program("x = [0] * 10**10"), "RUN001", 36, "MemoryError"),
+        (program("import os", "os.system('true')"), "RUN001", 37, "must not use os.system"),
+        (program("import os", "os.fork()"), "RUN001", 37, "must not use os.fork"),
+        (program("open('/tmp/stray', 'w')"), "RUN001", 36, "its own folder"),
+        (program("open('big', 'wb').write(b'0' * 10**8)"), "RUN001", 36, "too large"),
+        (
+            program("import socket", "socket.create_connection(('127.0.0.1', 9))"),
+            "RUN001",
+            37,
+            "must not use socket",
+        ),
+    ],
+)
+def test_what_a_program_must_not_do_is_named_at_its_line(
+    body: str, code: str, line: int, said: str, tmp_path: Path
+) -> None:
+    found = problems(with_body(tmp_path, body))
+    assert [row.code for row in found if row.code != "RUN003" or code == "RUN003"] == [code]
+    first = found[0]
+    assert (first.file, first.line) == (BRAKE_TRACE, line)
+    assert said in f"{first.message} {first.hint} got {first.got}"
+
+
+def test_an_endless_program_ends(tmp_path: Path) -> None:
+    (found,) = problems(with_body(tmp_path, program("while True:", "    pass")), wait_s=1.0)
+    assert found.code == "RUN001"
+    assert "within 1 s" in found.message
+
+
+def test_a_program_sees_nothing_of_the_one_who_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_TOKEN", "secret")
+    body = program(
+        "import os, sys", "print('API_TOKEN' in os.environ, os.listdir())", expected="False []"
+    )
+    assert problems(with_body(tmp_path, body)) == []
+    assert os.environ["API_TOKEN"] == "secret"
+
+
+def test_a_fault_in_an_included_file_stands_there(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    lines = (root / CODE).read_text("utf-8").splitlines()
+    (root / CODE).write_text("\n".join([*lines, "print(1 / 0)", ""]), "utf-8")
+    (found,) = problems(root)
+    assert (found.code, found.file, found.line) == ("RUN001", CODE, len(lines) + 1)
+    assert "ZeroDivisionError" in found.message
