@@ -64,9 +64,7 @@ from runtime.web.routes import Routes, parse_query
 from runtime.web.uploads import receive_file
 from runtime.web.wire import Wire
 
-KNOWN: Final = (
-    "VBO, RaceChrono CSV, candump (.log), .asc, .blf, .trc, and with their extras .mf4, .xrk, .xrz"
-)
+KNOWN: Final = " ".join(sorted(SUFFIXES))
 MIB: Final = 1 << 20
 routes = Routes("session")
 

@@ -48,9 +48,9 @@ EXAMPLES: Final = """examples:
   python -m runtime.bridge import day.vbo --dry-run
   python -m runtime.bridge import day.vbo --map rpm=ECU_RPM --map brake_bar=none
 
-Files: VBO, RaceChrono CSV, candump (.log), Vector .asc and .blf, PEAK .trc; .mf4 and .xrk/.xrz with
-their extras. While a bridge runs on the database the files are
-brought in through it, otherwise directly."""
+Files: those of docs/formats.md, from VBO and any CSV to CAN logs; .mf4 and .xrk/.xrz with their
+extras. While a bridge runs on the database the files are brought in through it, otherwise
+directly."""
 
 
 Bring: TypeAlias = Callable[[Path], Awaitable[Json]]

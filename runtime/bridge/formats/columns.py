@@ -180,14 +180,20 @@ class Sorted(NamedTuple):
     logger: str
 
 
-def sort_columns(columns: Sequence[Column], t: Numbers, form: str, options: Options) -> Sorted:
+def sort_columns(
+    columns: Sequence[Column],
+    t: Numbers,
+    form: str,
+    options: Options,
+    own: Mapping[str, Choice] | None = None,
+) -> Sorted:
     """Map columns to signals, converted and without the numbers that stand for no reading.
 
-    *t* is finite.
+    *t* is finite; see `find_channels` for *own*.
     """
     logger = logger_of(form, (column.name for column in columns))
     channels = [_describe(column, t) for column in columns]
-    matches = find_channels(channels, logger, options)
+    matches = find_channels(channels, logger, options, own=own)
     by_name = {column.name: column for column in columns}
     doubts = doubts_of(matches)
     wide: dict[str, Numbers] = {}
@@ -200,7 +206,7 @@ def sort_columns(columns: Sequence[Column], t: Numbers, form: str, options: Opti
             values = _converted(values, match, doubts)
             values = _without_sentinels(signal, values, match.channel, doubts)
         (wide if signal in WIDE_TABLE else tall)[signal] = values
-    own: list[str] = []
+    kept: list[str] = []
     taken = {*WIDE, *RENAMED, *tall}
     signal_of = {match.channel: signal for signal, match in matches.items()}
     for column in columns:
@@ -208,17 +214,17 @@ def sort_columns(columns: Sequence[Column], t: Numbers, form: str, options: Opti
         if signal in WIDE_TABLE or signal in RENAMED:
             continue
         name, number = clean_name(column.name), 2
-        own.append(name)
+        kept.append(name)
         if name == signal:
             continue
         while name.casefold() in taken and name.casefold() != signal:
             name = f"{clean_name(column.name)[: LONGEST_NAME - 8]}_{number}"
             number += 1
-        own[-1] = name
+        kept[-1] = name
         taken.add(name.casefold())
         twice = [] if signal else doubts
         tall[name] = _without_sentinels(column.name, column.values, column.name, twice)
-    return Sorted(wide, tall, tuple(own), tuple(doubts), tell_matches(matches), logger)
+    return Sorted(wide, tall, tuple(kept), tuple(doubts), tell_matches(matches), logger)
 
 
 def _describe(column: Column, t: Numbers) -> Channel:

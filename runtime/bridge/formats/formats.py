@@ -17,8 +17,8 @@ from runtime.bridge.formats.options import (
     UnparsableVbo,
     UnreadableRecording,
 )
-from runtime.bridge.formats.racechrono import is_racechrono, read_racechrono
 from runtime.bridge.formats.rows import LARGEST_FILE
+from runtime.bridge.formats.tables import read_csv
 from runtime.bridge.formats.vbo.reader import read_vbo
 from runtime.bridge.formats.xrk import read_xrk
 from runtime.bridge.session.recording import Recording
@@ -27,44 +27,57 @@ Read: TypeAlias = Callable[[BinaryIO, Options], Recording]
 """Reads a recording from a seekable stream at its start; raises `UnreadableRecording` in words."""
 
 
-class Format(NamedTuple):
-    """A kind of file."""
-
-    read: Read
-    binary: bool = False
-
-
-def _log(form: str, read_frames: ReadFrames, *, binary: bool = False) -> Format:
-    return Format(partial(read_log, form=form, read_frames=read_frames), binary)
-
-
-FORMATS: Final[Mapping[str, Format]] = {
-    ".vbo": Format(read_vbo),
-    ".csv": Format(read_racechrono),
-    ".log": _log("candump", candump_frames),
-    ".asc": _log("asc", asc_frames),
-    ".trc": _log("trc", trc_frames),
-    ".blf": _log("blf", blf_frames, binary=True),
-    ".mf4": Format(read_mf4, binary=True),
-    ".xrk": Format(read_xrk, binary=True),
-    ".xrz": Format(read_xrk, binary=True),
-}
-"""By suffix; a RaceChrono export is known by its first line, too, whatever its suffix."""
-SUFFIXES: Final = frozenset(FORMATS)
-VBO_SUFFIXES: Final = frozenset({".vbo"})
-MAX_BYTES: Final = LARGEST_FILE
-_SAMPLED: Final = 4096
 _PACKED: Final = (
     (b"PK\x03\x04", "a ZIP archive; unpack it first"),
     (b"\x1f\x8b", "a gzip archive; unpack it first"),
 )
-_NO_TEXT: Final = (
+_NO_TABLE: Final = (
     *_PACKED,
     (b"MDF ", "an MDF log; name it .mf4"),
     (b"LOGG", "a BLF log; name it .blf"),
+)
+_NO_TEXT: Final = (
+    *_NO_TABLE,
     (b"\xff\xfe", "UTF-16 text; save it as UTF-8"),
     (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
 )
+
+
+class Format(NamedTuple):
+    """A kind of file."""
+
+    read: Read
+    refused: tuple[tuple[bytes, str], ...] = _NO_TEXT
+    """Beginnings of files that are something else, and what."""
+
+
+def _log(form: str, read_frames: ReadFrames, *, binary: bool = False) -> Format:
+    read = partial(read_log, form=form, read_frames=read_frames)
+    return Format(read, _PACKED if binary else _NO_TEXT)
+
+
+_CSV: Final = Format(read_csv, _NO_TABLE)
+FORMATS: Final[Mapping[str, Format]] = {
+    ".vbo": Format(read_vbo),
+    ".csv": _CSV,
+    ".tsv": _CSV,
+    ".txt": _CSV,
+    ".log": _log("candump", candump_frames),
+    ".asc": _log("asc", asc_frames),
+    ".trc": _log("trc", trc_frames),
+    ".blf": _log("blf", blf_frames, binary=True),
+    ".mf4": Format(read_mf4, _PACKED),
+    ".xrk": Format(read_xrk, _PACKED),
+    ".xrz": Format(read_xrk, _PACKED),
+}
+"""By suffix; text files that begin like another format are read as that."""
+SUFFIXES: Final = frozenset(FORMATS)
+VBO_SUFFIXES: Final = frozenset({".vbo"})
+MAX_BYTES: Final = LARGEST_FILE
+_SAMPLED: Final = 4096
+_BOM: Final = b"\xef\xbb\xbf"
+_RACECHRONO: Final = b"This file is created using RaceChrono"
+_RACECAPTURE: Final = (b'"Interval"', b"Interval")
 
 
 def read_recording(stream: BinaryIO, name: str, options: Options = NO_OPTIONS) -> Recording:
@@ -73,20 +86,31 @@ def read_recording(stream: BinaryIO, name: str, options: Options = NO_OPTIONS) -
     Raises `UnreadableRecording` with a text for the client.
     """
     suffix = PurePath(name).suffix.lower()
-    form = FORMATS.get(suffix)
     first = stream.read(_SAMPLED)
     stream.seek(0)
+    form = _choose(suffix, first)
     try:
-        for magic, what in _PACKED if form and form.binary else _NO_TEXT:
-            if first.startswith(magic):
-                raise UnreadableRecording(f"the file is {what}")
-        if suffix in (".csv", ".vbo") and is_racechrono(first):
-            return read_racechrono(stream, options)
         if form is None:
             known = " ".join(sorted(SUFFIXES))
             raise UnreadableRecording(f"the file is of no known format: {known}")
+        for magic, what in form.refused:
+            if first.startswith(magic):
+                raise UnreadableRecording(f"the file is {what}")
         return form.read(stream, options)
     except UnreadableRecording as error:
         if suffix != ".vbo":
             raise
         raise UnparsableVbo(str(error)) from error
+
+
+def _choose(suffix: str, first: bytes) -> Format | None:
+    """By the suffix, but for texts that plainly are something else."""
+    form = FORMATS.get(suffix)
+    text = first.removeprefix(_BOM).lstrip()
+    if suffix == ".vbo" and text.startswith(_RACECHRONO):
+        head = first.lower()
+        own = b"[header]" in head or b"[column names]" in head
+        return form if own else _CSV
+    if suffix == ".log" and text.startswith(_RACECAPTURE):
+        return _CSV
+    return form

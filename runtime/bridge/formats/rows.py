@@ -1,9 +1,10 @@
 """Reads rows of numbers: with Arrow's CSV reader, odd rows one by one in plain Python."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -28,19 +29,29 @@ _ASCII: Final = bytes(range(128)) + b"?" * 128
 _NO_PLUS: Final = bytes.maketrans(b"+", b"0")
 _BEFORE_PLUS: Final = np.isin(np.arange(256), list(b" \t\r\n,eE"))
 _AFTER_PLUS: Final = np.isin(np.arange(256), list(b"0123456789."))
+_QUOTED: Final = re.compile(rb'"([^"\n]*)"')
+NULLS: Final = ("", "-", "--", "NaN", "nan", "NAN", "null", "NULL", "N/A", "n/a", "NA")
+"""How exported tables write that there is no reading."""
+BLANKS: Final = " "
+
+ReadCell: TypeAlias = Callable[[str], float]
+"""The number of a cell that is written as text, such as a date; NaN where it has none."""
 
 
 class Layout(NamedTuple):
     """How the cells of a row are divided and written."""
 
     columns: int
-    commas: bool = False
-    """Cells are divided by commas instead of blanks."""
+    divider: str = BLANKS
     decimal_commas: bool = False
     trailing: bool = False
     """Every row ends with a comma that divides nothing."""
     spaced: bool = False
     """Tabs or several blanks divide cells."""
+    nulls: tuple[str, ...] = ("",)
+    """Cells between dividers that say that there is no reading."""
+    texts: Mapping[int, ReadCell] = {}
+    """How the cells of columns are read that hold no plain numbers."""
 
 
 @dataclass(eq=False)
@@ -57,15 +68,16 @@ class Table:
         return len(self.columns[0])
 
 
-def read_table(stream: BinaryIO, columns: int, *, commas: bool) -> Table:
-    """Read every row to the end of the file.
+def read_table(
+    stream: BinaryIO, columns: int, *, commas: bool = False, layout: Layout | None = None
+) -> Table:
+    """Read every row to the end of the file; without a *layout* the first rows tell it.
 
     Rows with too few or too many cells, and rows without any number, are left out and counted.
     Raises `UnreadableRecording` when no row can be read, or when the file, a line or the table is
     too large.
     """
     skipped: Counter[str] = Counter()
-    layout: Layout | None = None
     first_row: tuple[str, ...] = ()
     parts: list[list[Numbers]] = []
     rows = 0
@@ -134,9 +146,9 @@ def find_layout(lines: Sequence[bytes], columns: int, *, commas: bool) -> Layout
     by_blanks = sum(len(line.split()) == columns for line in rows)
     listed = any(cell.endswith(b",") for line in rows for cell in line.split()[:-1])
     if by_commas and (commas or listed or by_commas > by_blanks):
-        return Layout(columns, commas=True, trailing=trailing > by_commas / 2)
+        return Layout(columns, ",", trailing=trailing > by_commas / 2)
     if commas and not by_blanks:
-        return Layout(columns, commas=True)
+        return Layout(columns, ",")
     decimal = any(b"," in line for line in rows)
     spaced = any(line.rstrip(b"\r") != b" ".join(line.split()) for line in rows)
     return Layout(columns, decimal_commas=decimal, spaced=spaced)
@@ -146,7 +158,9 @@ def parse_block(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Num
     """The columns of some lines; what cannot be used is counted."""
     if not block.isascii():
         block = block.translate(_ASCII)
-    if layout.decimal_commas:
+    if layout.divider != BLANKS and b'"' in block:
+        block = _without_quotes(block, layout)
+    if layout.decimal_commas and layout.divider != ",":
         block = block.replace(b",", b".")
     if layout.trailing:
         block = block.replace(b",\r\n", b"\n").replace(b",\n", b"\n")
@@ -154,6 +168,16 @@ def parse_block(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Num
         block = b"\n".join([b" ".join(line.split()) for line in block.split(b"\n")])
     parts = list(_parse(block, layout, skipped))
     return [np.concatenate([part[at] for part in parts]) for at in range(layout.columns)]
+
+
+def _without_quotes(block: bytes, layout: Layout) -> bytes:
+    """The cells without quotes; a divider between quotes divides nothing."""
+    divider = layout.divider.encode()
+    plain = block.replace(b'"', b"")
+    if plain.count(divider) == plain.count(b"\n") * (layout.columns - 1):
+        return plain
+    instead = b"." if layout.decimal_commas and divider == b"," else b" "
+    return _QUOTED.sub(lambda cell: cell[1].replace(divider, instead), block).replace(b'"', b"")
 
 
 def _parse(block: bytes, layout: Layout, skipped: Counter[str]) -> Iterator[list[Numbers]]:
@@ -196,9 +220,9 @@ def _read_with_arrow(block: bytes, layout: Layout, skipped: Counter[str]) -> lis
     names = [str(at) for at in range(layout.columns)]
 
     def skip(row: arrow_csv.InvalidRow) -> str:
-        if row.text.strip():
+        if row.text.strip() and not _is_comment(row.text, layout):
             few = row.actual_columns < row.expected_columns
-            if not layout.commas and len(row.text.split()) == layout.columns:
+            if layout.divider == BLANKS and len(row.text.split()) == layout.columns:
                 return "error"  # the blanks are many, the cells are not
             skipped["rows_short" if few else "rows_long"] += 1
         return "skip"
@@ -211,18 +235,26 @@ def _read_with_arrow(block: bytes, layout: Layout, skipped: Counter[str]) -> lis
             column_names=names, use_threads=False, block_size=len(block) + 1
         ),
         parse_options=arrow_csv.ParseOptions(
-            delimiter="," if layout.commas else " ",
+            delimiter=layout.divider,
             quote_char=False,
             double_quote=False,
             invalid_row_handler=skip,
         ),
         convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.float64()),
-            null_values=[""] if layout.commas else [],
+            column_types={
+                name: pa.string() if at in layout.texts else pa.float64()
+                for at, name in enumerate(names)
+            },
+            null_values=[] if layout.divider == BLANKS else list(layout.nulls),
         ),
     )
     columns = []
-    for column in table.columns:
+    for at, column in enumerate(table.columns):
+        if at in layout.texts:
+            read = layout.texts[at]
+            texts = column.to_pylist()
+            columns.append(np.array([read(text or "") for text in texts], dtype=np.float64))
+            continue
         values = column.to_numpy()
         low, high = np.min(values, initial=0.0), np.max(values, initial=0.0)
         if not (low > -LARGEST_VALUE and high < LARGEST_VALUE):  # False for NaN, too
@@ -237,12 +269,17 @@ def _read_plainly(block: bytes, layout: Layout, skipped: Counter[str]) -> list[N
     rows: list[list[float]] = []
     for line in block.decode("latin-1").split("\n"):
         cells = _cells(line, layout)
-        if not cells:
+        if not cells or _is_comment(line, layout):
             continue
         if len(cells) != layout.columns:
             skipped["rows_short" if len(cells) < layout.columns else "rows_long"] += 1
             continue
-        row = [_number(cell) for cell in cells]
+        row = [
+            layout.texts[at](cell.strip())
+            if at in layout.texts
+            else read_number(cell, layout.nulls)
+            for at, cell in enumerate(cells)
+        ]
         unread = sum(value is None for value in row)
         if unread == len(row):
             skipped["rows_unreadable"] += 1
@@ -253,15 +290,19 @@ def _read_plainly(block: bytes, layout: Layout, skipped: Counter[str]) -> list[N
 
 
 def _cells(line: str, layout: Layout) -> list[str]:
-    if not layout.commas:
+    if layout.divider == BLANKS:
         return line.split()
-    line = line.strip()
-    return line.split(",") if line else []
+    line = line.strip("\r\n ")
+    return line.split(layout.divider) if line.strip() else []
 
 
-def _number(cell: str) -> float | None:
-    """A cell's number, NaN for an empty cell, None for anything else."""
-    if not cell.strip():
+def _is_comment(line: str, layout: Layout) -> bool:
+    return layout.divider != BLANKS and line.lstrip().startswith("#")
+
+
+def read_number(cell: str, nulls: Sequence[str] = ("",)) -> float | None:
+    """A cell's number, NaN for one that says that there is none, None for anything else."""
+    if cell.strip() in nulls:
         return np.nan
     if "_" in cell or not cell.isascii():  # Python's own digits and separators are no VBO
         return None
@@ -275,6 +316,6 @@ def _number(cell: str) -> float | None:
 def _first_row(block: bytes, layout: Layout) -> tuple[str, ...]:
     for line in block.split(b"\n", _SAMPLED)[:_SAMPLED]:
         cells = _cells(line.decode("latin-1"), layout)
-        if len(cells) == layout.columns and any(_number(c.replace(",", ".")) for c in cells):
+        if len(cells) == layout.columns and any(read_number(c.replace(",", ".")) for c in cells):
             return tuple(cell.strip() for cell in cells)
     return ()

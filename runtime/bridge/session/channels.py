@@ -60,7 +60,7 @@ def _times(kind: Units, factor: float) -> Units:
 SPEED: Final[Units] = {
     **dict.fromkeys(("kmh", "km/h", "kph", "kmph", "unitkilometerperhour"), FROM_KMH),
     **dict.fromkeys(("knots", "knot", "kts", "kt", "kn"), Scale(1.852 / KMH)),
-    **_same("m/s", "ms", "mps", "ms-1", "m/sec"),
+    **_same("m/s", "ms", "mps", "ms-1", "m/sec", "meters/second"),
     "mph": Scale(0.44704),
 }
 PRESSURE: Final[Units] = {
@@ -201,7 +201,8 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
         "inline_accel inline_acc inline_acceleration longitudinalacc longitudinal_accel long_accel "
         "longaccel lonacc lon_acc lon_accel lineacc line_acc g_force_long g_lon "
         "longitudinal_g_force cg_accel_longitudinal accel_longitudinal acceleration_longitudinal "
-        "inline_g accx_can vehicle_longitudinal_acceleration esp_laengsbeschl g_force_x ax?",
+        "inline_g lineal_g accx_can vehicle_longitudinal_acceleration esp_laengsbeschl g_force_x "
+        "ax?",
         credible=8.0,
     ),
     "combo_g": _signal(

@@ -48,7 +48,7 @@ from runtime.bridge.analysis.pedals import (
 )
 from runtime.bridge.analysis.reference import reference_lap
 from runtime.bridge.analysis.stats import stats, straight_line_speed
-from runtime.bridge.formats.racechrono import read_racechrono
+from runtime.bridge.formats.tables import read_csv
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames
 from tests.bridge.analysis.cornerkit import driven, ring_frames, ring_track
@@ -175,7 +175,7 @@ def test_a_car_that_stands_all_day_has_nothing_to_show() -> None:
 def test_a_real_lap_is_answered() -> None:
     path = REAL / "racechrono-v3-tianma-lap9.csv"
     with path.open("rb") as stream:
-        recording = read_racechrono(stream)
+        recording = read_csv(stream)
     drive = driven(recording.frames, partial=True)
 
     assert len(drive.series) > 3000

@@ -316,3 +316,5 @@ PLANS: Final = (
     Plan("hairpins-irregular", _hairpins(), ROAD_CAR, 6, 10.0, "irregular", seed=19),
     Plan("club-pits-jitter", _club(), RACING_CAR, 5, 50.0, "jitter", pits=True, seed=20),
 )
+FILE_PLAN: Final = Plan("files", _kart_track(), KART, 3, 20.0, seed=31, place=(46.1, 9.7))
+"""What is written as the file of each program: short, for there are many."""

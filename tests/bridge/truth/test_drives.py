@@ -22,39 +22,16 @@ import pytest
 import pytest_asyncio
 
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.truth.asking import View, bring, look, send
-from tests.bridge.truth.circuits import Corner, Numbers
+from tests.bridge.truth.asking import bring, look, send
+from tests.bridge.truth.circuits import Corner
 from tests.bridge.truth.drives import PLANS, Drive, Plan, drive
 from tests.bridge.truth.loggers import write_racechrono, write_vbo
+from tests.bridge.truth.seen import Seen
 
 LAP_S = 0.040
 FILES = {"club-pits-25hz": write_vbo, "beside-bursts": write_racechrono, "sweepers": write_vbo}
 """What comes as a file; the rest comes as frames."""
 driven = cache(drive)
-
-
-class Seen:
-    """A drive, and what the bridge says of it."""
-
-    def __init__(self, made: Drive, view: View) -> None:
-        self.made, self.view = made, view
-        self.plan = made.plan
-        self.clock_s = made.columns["timestamp"][0] - view.full["t_start"]
-
-    @property
-    def gate_m(self) -> float:
-        """Where the laps begin: the median, going round, of the drive's places at their edges."""
-        laps = self.view.laps
-        moments = [lap["t_start"] for lap in laps] + [lap["t_end"] for lap in laps[-1:]]
-        length = self.made.circuit.length_m
-        places = np.array([self.made.station_at(t + self.clock_s) for t in moments])
-        around = (places - places[0] + length / 2) % length - length / 2
-        return float(places[0] + np.median(around)) % length
-
-    @property
-    def lap_times(self) -> Numbers:
-        """Seconds between the passes of the gate, the way out of the pits and in left out."""
-        return np.diff(self.made.lap_edges(self.gate_m))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=PLANS, ids=lambda p: p.name)

@@ -12,7 +12,8 @@ from tests.bridge.truth.asking import DEFAULT_CIRCUIT, bring, look, send
 from tests.bridge.truth.circuits import KART, Bend, Numbers, lay_out
 from tests.bridge.truth.drives import PLANS, Drive, Plan, degrees, drive
 from tests.bridge.truth.loggers import write_vbo
-from tests.bridge.truth.test_drives import LAP_S, Seen
+from tests.bridge.truth.seen import Seen
+from tests.bridge.truth.test_drives import LAP_S
 
 BY_NAME: Final = {plan.name: plan for plan in PLANS}
 FROM_LINE: Final = drive(

@@ -1,9 +1,8 @@
 """Reads a VBO file, in any dialect, into a recording: its head, its columns, its video places."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from runtime.bridge.formats.columns import (
     unique_names,
 )
 from runtime.bridge.formats.corrections import turn_signs
+from runtime.bridge.formats.moments import parse_date
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LONGEST_LINE, Table, read_table
 from runtime.bridge.formats.vbo.encodings import (
@@ -33,10 +33,6 @@ from runtime.bridge.session.recording import TIMESTAMP, Numbers, ReadWarning, Re
 LONGEST_HEAD: Final = 1_048_576
 MOST_COLUMNS: Final = 256
 _LONGEST_TITLE: Final = 80
-_DATE: Final = re.compile(
-    r"(\d{1,4})[/.\-](\d{1,2})[/.\-](\d{2,4})"
-    r"(?:\D{1,8}(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?)?"
-)
 MOST_VIDEO_FRAMES: Final = 500_000
 MOST_COMMENTS: Final = 200
 LONGEST_COMMENT: Final = 500
@@ -199,29 +195,6 @@ def _split_names(lines: Sequence[str]) -> tuple[tuple[str, ...], bool]:
     while words and not words[-1]:  # a trailing comma names nothing
         words.pop()
     return tuple("_".join(word.split()) or "unnamed" for word in words), commas
-
-
-def parse_date(text: str) -> datetime | None:
-    """The first date in a text, with its time of day where it has one; None when there is none.
-
-    Day comes before month, unless only the other order can be; years may come first.
-    """
-    match = _DATE.search(text)
-    if match is None:
-        return None
-    first, second, third = (int(part) for part in match.groups()[:3])
-    year, month, day = (first, second, third) if first > 31 else (third, second, first)
-    if month > 12:
-        month, day = day, month
-    hour, minute, seconds = (int(part or 0) for part in match.groups()[3:6])
-    if match[7]:
-        hour = hour % 12 + (12 if match[7].lower() == "pm" else 0)
-    try:
-        return datetime(
-            year + 2000 if year < 100 else year, month, day, hour, minute, seconds, tzinfo=UTC
-        )
-    except ValueError:
-        return None
 
 
 def _days_apart(created: datetime, t: Numbers) -> bool:

@@ -1,0 +1,101 @@
+"""Reads dates and times of day as people and programs write them."""
+
+import functools
+import re
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+_DATE: Final = re.compile(
+    r"(\d{1,4})[/.\-](\d{1,2})[/.\-](\d{2,4})"
+    r"(?:\D{1,8}(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?)?"
+)
+_CLOCK: Final = re.compile(
+    r"(?<![\d:])(?:(\d{1,3}):)?(\d{1,2}):(\d{2}(?:[.,]\d{1,9})?)(?![\d:])\s*([ap]m\b)?", re.I
+)
+_ZONE: Final = re.compile(r"^\s*(?:z|utc|gmt)?\s*([+-])(\d{2}):?(\d{2})?\b", re.I)
+_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTH: Final = rf"({'|'.join(_MONTHS)})[a-z]*"
+_DAY_MONTH: Final = re.compile(rf"\b(\d{{1,2}})[ \-.]+{_MONTH}[ \-.,]+(\d{{2,4}})\b", re.I)
+_MONTH_DAY: Final = re.compile(rf"\b{_MONTH} +(\d{{1,2}})\b.*?\b(\d{{4}})\b", re.I)
+LONGEST: Final = 64
+"""A longer text is no moment."""
+
+
+class Moment(NamedTuple):
+    """A date, a time of day or length of time, or both."""
+
+    day: float | None
+    """Unix seconds of its midnight; None: no date."""
+    seconds: float | None
+    """Since midnight, or since whatever the clock counts from; of a zone: in UTC."""
+
+
+def parse_moment(text: str) -> Moment:
+    """What a text says of a moment: both parts may be missing.
+
+    Day comes before month in numbers, unless only the other order can be. A time of two parts is
+    minutes and seconds, beside a date hours and minutes.
+    """
+    if len(text) > LONGEST:
+        return Moment(None, None)
+    clock = _CLOCK.search(text)
+    if clock is None:
+        return Moment(parse_day(text), None)
+    before, after = text[: clock.start()], text[clock.end() :]
+    zone = _ZONE.match(after)
+    day = parse_day(f"{before} {after}".strip().lower())
+    first, second, third = clock[1], float(clock[2]), float(clock[3].replace(",", "."))
+    if first is not None:
+        seconds = float(first) * 3600.0 + second * 60.0 + third
+    elif day is not None or clock[4]:
+        seconds = second * 3600.0 + third * 60.0
+    else:
+        seconds = second * 60.0 + third
+    if clock[4]:
+        noon = 43_200.0
+        seconds = seconds % noon + noon * (clock[4].lower() == "pm")
+    if zone and day is not None:
+        away = float(zone[2]) * 3600.0 + float(zone[3] or 0) * 60.0
+        seconds -= away if zone[1] == "+" else -away
+    return Moment(day, seconds)
+
+
+@functools.lru_cache(maxsize=1024)
+def parse_day(text: str) -> float | None:
+    """Unix seconds of the midnight of a date, UTC; None where a text has none."""
+    if match := _DAY_MONTH.search(text):
+        day, word, year = match.groups()
+    elif match := _MONTH_DAY.search(text):
+        word, day, year = match.groups()
+    else:
+        date = parse_date(text)
+        return date.replace(hour=0, minute=0, second=0).timestamp() if date else None
+    whole = int(year) + 2000 if len(year) == 2 else int(year)
+    try:
+        moment = datetime(whole, _MONTHS.index(word.lower()) + 1, int(day), tzinfo=UTC)
+    except ValueError:
+        return None
+    return moment.timestamp()
+
+
+def parse_date(text: str) -> datetime | None:
+    """The first date in a text, with its time of day where it has one; None when there is none.
+
+    Day comes before month, unless only the other order can be; years may come first.
+    """
+    match = _DATE.search(text)
+    if match is None:
+        return None
+    first, second, third = (int(part) for part in match.groups()[:3])
+    year, month, day = (first, second, third) if first > 31 else (third, second, first)
+    if month > 12:
+        month, day = day, month
+    hour, minute, seconds = (int(part or 0) for part in match.groups()[3:6])
+    if match[7]:
+        hour = hour % 12 + (12 if match[7].lower() == "pm" else 0)
+    try:
+        return datetime(
+            year + 2000 if year < 100 else year, month, day, hour, minute, seconds, tzinfo=UTC
+        )
+    except ValueError:
+        return None
