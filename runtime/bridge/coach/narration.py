@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from runtime.bridge.coach.asking import Question
-from runtime.bridge.coach.bearing import Evidence
+from runtime.bridge.coach.bearing.evidence import Evidence
 from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.memory import Turn
 from runtime.bridge.coach.model import Message, ModelClient, ModelFailed, Schema

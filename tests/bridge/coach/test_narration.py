@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.coach.bearing import Evidence
+from runtime.bridge.coach.bearing.evidence import Evidence
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Value
 from runtime.bridge.coach.narration import schema_of, split_sentences, weigh
 from runtime.bridge.coach.need import Language
@@ -16,6 +16,7 @@ from runtime.bridge.coach.understanding.slots import CornerNames, Names
 from runtime.bridge.coach.wording.words import words_of
 
 TABLE: Final = Path(__file__).with_name("narration.tsv")
+FRESH: Final = Path(__file__).with_name("narration-apart.tsv")
 NICKNAMES: Final = {4: ("Storm Hook", "the hairpin"), 7: ("The Wink",)}
 NAMES: Final = Names(
     tuple(CornerNames(f"Turn {at}", at, NICKNAMES.get(at, ())) for at in range(1, 12)),
@@ -26,12 +27,18 @@ NAMES: Final = Names(
 
 
 class Answer(NamedTuple):
-    """Facts, and what may and may not be said by them."""
+    """What the coach answers with."""
 
     language: Language
     facts: list[Fact]
-    true: list[str]
-    false: list[str]
+
+
+class Line(NamedTuple):
+    """A sentence of a model about the facts of an answer."""
+
+    answer: str
+    true: bool
+    text: str
 
 
 def cell(told: Any) -> Cell:
@@ -48,14 +55,16 @@ def cell(told: Any) -> Cell:
     return cast(Cell, told)
 
 
-def answers() -> dict[str, Answer]:
-    """Of the table: A an answer, F its facts, T a true sentence, L a lie."""
+def read_table() -> tuple[dict[str, Answer], list[Line]]:
+    """A an answer, F its facts, T a true sentence, L a lie."""
     found: dict[str, Answer] = {}
-    answer = Answer("en", [], [], [])
-    for line in TABLE.read_text("utf-8").splitlines():
-        mark, head, text = line.split("\t")
+    lines: list[Line] = []
+    key, answer = "", Answer("en", [])
+    for row in TABLE.read_text("utf-8").splitlines():
+        mark, head, text = row.split("\t")
         if mark == "A":
-            answer = found[text] = Answer(cast(Language, head), [], [], [])
+            key, answer = text, Answer(cast(Language, head), [])
+            found[key] = answer
         elif mark == "F":
             told = json.loads(text)
             values = {key: cell(one) for key, one in told.pop("values").items()}
@@ -63,11 +72,18 @@ def answers() -> dict[str, Answer]:
             laps = tuple(told.pop("laps", ()))
             answer.facts.append(Fact(head, values, place, laps, **told))
         else:
-            (answer.true if mark == "T" else answer.false).append(text)
-    return found
+            lines.append(Line(key, mark == "T", text))
+    return found, lines
 
 
-ANSWERS: Final = answers()
+def read_apart() -> list[Line]:
+    """T a true sentence; a false number N, corner C or direction D."""
+    rows = (row.split("\t") for row in FRESH.read_text("utf-8").splitlines())
+    return [Line(key, mark == "T", text) for key, mark, text in rows]
+
+
+ANSWERS, TOGETHER = read_table()
+APART: Final = read_apart()
 WORDS: Final = words_of("en", "metric")
 LOSS: Final = ANSWERS["loss"].facts
 
@@ -76,17 +92,14 @@ def evidence_of(answer: Answer) -> Evidence:
     return Evidence(answer.facts, words_of(answer.language, "metric"), NAMES)
 
 
-def test_a_third_of_the_true_sentences_reach_the_driver() -> None:
-    """Words that are not known are dropped, true or not: no lie comes first."""
-    lines = [(evidence_of(answer), line) for answer in ANSWERS.values() for line in answer.true]
-    kept = [line for evidence, line in lines if evidence.refute(line) is None]
-    assert len(kept) >= len(lines) / 3
-
-
-@pytest.mark.parametrize("key", ANSWERS)
-def test_no_lie_reaches_the_driver(key: str) -> None:
-    evidence = evidence_of(ANSWERS[key])
-    assert [line for line in ANSWERS[key].false if evidence.refute(line) is None] == []
+@pytest.mark.parametrize("written", ["with the check", "before it"])
+def test_most_of_what_is_true_reaches_the_driver_and_nothing_false(written: str) -> None:
+    """The first sentences were at hand when the check was made; the others were written apart."""
+    lines = TOGETHER if written == "with the check" else APART
+    evidence = {key: evidence_of(answer) for key, answer in ANSWERS.items()}
+    kept = {line for line in lines if evidence[line.answer].refute(line.text) is None}
+    assert [line for line in kept if not line.true] == []
+    assert len(kept) >= 0.9 * sum(line.true for line in lines)
 
 
 @pytest.mark.parametrize("corner", range(1, 15))
