@@ -1,7 +1,6 @@
 """A bridge that is killed while eight clients send frames has every frame that it acknowledged."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,9 @@ from typing import Final
 
 import pytest
 
-KILLS: Final = int(os.environ.get("BRIDGE_TEST_KILLS", "200"))
+from tests.effort import repeats
+
+KILLS: Final = repeats(60)
 
 
 @pytest.mark.slow

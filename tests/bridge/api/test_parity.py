@@ -11,6 +11,7 @@ from runtime.bridge.live.circuits import LiveCircuits
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
 from tests.bridge.conftest import Start
+from tests.effort import repeats
 from tools.drive import drive
 
 DATA = Path(__file__).resolve().parents[3] / "data"
@@ -88,7 +89,7 @@ async def told(bridge: Bridge, path: str) -> tuple[int, Json]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-async def test_two_hundred_sequences_of_writes_read_the_same_from_both(
+async def test_sequences_of_writes_read_the_same_from_both(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What the coach learns of a circuit aside, and says then, depends on how quick a store is.
@@ -99,7 +100,7 @@ async def test_two_hundred_sequences_of_writes_read_the_same_from_both(
             await stack.enter_async_context(start(db_backend=name, db=tmp_path / name))
             for name in ("analytical", "lightweight")
         ]
-        for seed in range(200):
+        for seed in range(repeats(60)):
             for path, body in writes(seed, lap):
                 answers = await asyncio.gather(*(bridge.post(path, body) for bridge in both))
                 assert answers[0].status == answers[1].status, (path, body)

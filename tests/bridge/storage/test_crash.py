@@ -1,7 +1,6 @@
 """Writers that are killed at any moment: what was acknowledged is there, once, and in its place."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.storage.values import Backend
+from tests.effort import repeats
 
-KILLS = int(os.environ.get("BRIDGE_TEST_STORE_KILLS", "25"))
+KILLS = repeats(25)
 """Many more are made over HTTP, see tests/bridge/test_kill.py."""
 
 

@@ -24,6 +24,7 @@ from runtime.bridge.storage.errors import NoRows, StoreError
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Appended, LapRow, NoteRow, SessionMeta
 from tests.bridge.storage.storekit import KINDS, NOON, exported, opened
+from tests.effort import repeats
 
 SESSIONS = ("one", "two")
 NAMES = ("boost", "temp é", "oil_temp_c", "rpm", "lat")
@@ -185,7 +186,7 @@ def test_both_back_ends_answer_alike_to_the_byte(
         number = 0
 
         @settings(
-            max_examples=60,
+            max_examples=repeats(60),
             deadline=None,
             derandomize=True,
             phases=[Phase.generate],  # to shrink a failure takes minutes
@@ -206,4 +207,4 @@ def test_both_back_ends_answer_alike_to_the_byte(
         compare()
         for store in stores:
             runner.run(store.close())
-        assert number >= 60
+        assert number >= repeats(60)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import repeats
 from tests.llm.faults.program import Program, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-EXAMPLES = 40
+EXAMPLES = repeats(20)
 CONFIG = """
 [[operations]]  # that the last message is the user's is more than a schema can say
 include-name = "POST /v1/chat/completions"

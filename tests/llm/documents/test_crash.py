@@ -13,11 +13,12 @@ import pytest
 
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.documents.values import Hit
+from tests.effort import repeats
 from tests.forker import ENDED, ROOT, command
 from tests.llm.documents.kit import MODEL, named, query
 from tests.llm.documents.writer import NAMES, TENANTS, VECTORS
 
-KILLS = 200
+KILLS = repeats(80)
 EXACT_MAX = 40
 Version = tuple[int, int]
 """The number of a version and its chunks; no chunks: the document was deleted."""

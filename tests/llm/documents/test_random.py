@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.documents.values import NewDocument, TenantInfo, Where
+from tests.effort import repeats
 from tests.llm.documents.kit import Model, admits, assert_same, document, query, randoms
 
 T = TypeVar("T")
@@ -144,7 +145,7 @@ def test_nothing_crosses_between_tenants_and_every_answer_is_right(machine: type
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=30,
+            max_examples=repeats(12),
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),
