@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 COMMANDS: Final[Mapping[str, str]] = {
+    "export": "runtime.bridge.commands.exports",
     "import": "runtime.bridge.commands.imports",
     "reference": "runtime.bridge.commands.references",
     "track": "runtime.bridge.commands.tracks",
 }
-RECORDING: Final = (None, "import")
+RECORDING: Final = (None, "export", "import")
 """Those that write telemetry, which is nobody else's to read."""
 PRIVATE: Final = 0o077
 SERVER: Final = "runtime.bridge.server"

@@ -23,6 +23,7 @@ from runtime.bridge.api.shapes import (
 )
 from runtime.bridge.api.status import CanDiagnostics, can_state
 from runtime.bridge.errors import NoCircuit, TooManyRows, UnknownLap
+from runtime.bridge.lake.layout import folder_of, stamp_of
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session import resample as resampling
 from runtime.bridge.session.capabilities import coaching
@@ -31,6 +32,7 @@ from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of
 from runtime.bridge.session.units import Hertz, Metres, Seconds
 from runtime.bridge.storage.derived import Scope, build_track
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
+from runtime.bridge.storage.exporting import available
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError
@@ -39,6 +41,7 @@ from runtime.web.routes import Routes, json_bytes
 from runtime.web.wire import Wire, absent
 
 PARQUET: Final = "application/octet-stream"
+ZIP: Final = "application/zip"
 HEADERS: Final = {
     "X-Bridge-Session": "the session",
     "X-Bridge-Table": "the table",
@@ -87,6 +90,21 @@ class ExportQuery(Wire):
         "telemetry",
         description="telemetry, telemetry_signals, signal_registry or capabilities",
     )
+
+
+class LakeSession(Wire):
+    """A session as a lake has it."""
+
+    session_id: str
+    folder: str = Field(description="season=YEAR/car=CAR/session=ID, percent-encoded")
+    stamp: str = Field(description="changes whenever the files would")
+
+
+class LakeIndex(Wire):
+    """What may be exported, the newest first."""
+
+    count: int
+    sessions: list[LakeSession]
 
 
 class CircuitQuery(Wire):
@@ -273,6 +291,43 @@ async def export(
         await response.prepare(request)
     await response.write_eof()
     return response
+
+
+@routes.get("/lake", errors=READ_ERRORS)
+async def lake_index(request: web.Request) -> LakeIndex:
+    """List the sessions with telemetry as `python -m runtime.bridge export` writes them."""
+    service = request.app[SERVICE]
+    rows = [row for row in service.db.sessions() if row.n_frames]
+    circuits = service.library.digest
+    return LakeIndex(
+        count=len(rows),
+        sessions=[
+            LakeSession(
+                session_id=row.session_id, folder=folder_of(row), stamp=stamp_of(row, circuits)
+            )
+            for row in rows
+        ],
+    )
+
+
+@routes.get(
+    "/session/{sid}/lake.zip",
+    text=ZIP,
+    errors=(UnknownSession, NoRows, ExportUnavailable, *READ_ERRORS),
+)
+async def lake_files(request: web.Request, *, path: SessionPath) -> web.Response:
+    """Give telemetry with laps, signals, laps and a summary as parquet files in one archive."""
+    service = request.app[SERVICE]
+    row = service.session(path.sid)
+    if not row.n_frames:
+        raise NoRows("the session has no telemetry", session_id=row.session_id)
+    await asyncio.to_thread(available)
+    from runtime.bridge.lake.tables import packed  # loads pyarrow
+
+    stamp = stamp_of(row, service.library.digest)
+    archive = await packed(service.db, service.book, row, stamp)
+    name = f'attachment; filename="{path.sid}.zip"'
+    return web.Response(body=archive, headers={"Content-Type": ZIP, "Content-Disposition": name})
 
 
 @routes.get(

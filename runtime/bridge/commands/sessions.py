@@ -81,6 +81,16 @@ def request_text(url: str, path: str, body: Json | None = None, wait_s: float = 
 
     Raises `CannotMake`.
     """
+    try:
+        return request_bytes(url, path, body, wait_s).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _not_a_bridge(url, error) from None
+
+
+def request_bytes(
+    url: str, path: str, body: Json | None = None, wait_s: float = WAIT_S, largest: int = LARGEST
+) -> bytes:
+    """The same, for an answer of *largest* bytes at most that is no text."""
     if not url.startswith(("http://", "https://")):
         raise CannotMake("the address must begin with http:// or https://")
     request = urllib.request.Request(  # noqa: S310 - checked above
@@ -90,12 +100,15 @@ def request_text(url: str, path: str, body: Json | None = None, wait_s: float = 
     )
     try:
         with urllib.request.urlopen(request, timeout=wait_s) as answer:  # noqa: S310 - checked above
-            return str(answer.read(LARGEST).decode("utf-8"))
+            return bytes(answer.read(largest))
     except urllib.error.HTTPError as error:
         raise _refused(error) from None
-    except (urllib.error.URLError, TimeoutError, UnicodeDecodeError) as error:
-        text = f"{url} does not answer as a bridge does: {error}"
-        raise CannotMake(text, "no_bridge") from None
+    except (urllib.error.URLError, TimeoutError) as error:
+        raise _not_a_bridge(url, error) from None
+
+
+def _not_a_bridge(url: str, error: Exception) -> CannotMake:
+    return CannotMake(f"{url} does not answer as a bridge does: {error}", "no_bridge")
 
 
 def _refused(error: urllib.error.HTTPError) -> CannotMake:

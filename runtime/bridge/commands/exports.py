@@ -1,0 +1,221 @@
+"""The command ``export``: sessions go into a lake of parquet files, with or without a bridge."""
+
+import argparse
+import asyncio
+import io
+import json
+import logging
+import os
+import sys
+import urllib.parse
+import zipfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, NamedTuple
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from pyarrow import fs
+
+from runtime.bridge.commands.flags import add_server_flags
+from runtime.bridge.commands.sessions import (
+    CannotMake,
+    address,
+    circuits,
+    request_bytes,
+    request_text,
+)
+from runtime.bridge.lake.layout import STAMP, TABLES, folder_of, stamp_of
+from runtime.bridge.lake.tables import packed
+from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.storage.derived import LapBook
+from runtime.bridge.storage.errors import StoreUnusable
+from runtime.bridge.storage.store import Store
+from runtime.bridge.track.model import TrackError
+from runtime.web.errors import ApiError
+from runtime.web.instance import AlreadyRunning
+
+WRONG_USE: Final = 2
+INTERRUPTED: Final = 130
+LONGEST_S: Final = 900.0
+LARGEST: Final = 2 << 30
+SHOWN: Final = frozenset("config data_dir db db_backend port track".split())
+"""Settings of the server that an export uses."""
+EXAMPLES: Final = """examples:
+  python -m runtime.bridge export --all --lake season
+  python -m runtime.bridge export monday tuesday --lake season
+  python -m runtime.bridge export --all --lake s3://bucket/season
+
+Each session becomes season=YEAR/car=CAR/session=ID with telemetry, signals, laps and session
+(.parquet). What is there and has not changed is left alone. While a bridge runs on the database
+the sessions are read through it, otherwise directly."""
+
+
+class Session(NamedTuple):
+    """A session that may be exported."""
+
+    id: str
+    folder: str
+    stamp: str
+
+
+class Source(NamedTuple):
+    """Where sessions come from."""
+
+    sessions: Sequence[Session]
+    """All that have telemetry."""
+    read: Callable[[Session], Awaitable[bytes]]
+    """The archive with the files of one. Raises `CannotMake`."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """0: all are there; 1: not all; 2: wrong use; the others go on where one fails."""
+    parser = _parser()
+    chosen, rest = parser.parse_known_args(argv)
+    if bool(chosen.sessions) == chosen.all:
+        parser.error("name sessions, or give --all")
+    settings = BridgeSettings.load([*chosen.server, *rest], os.environ)
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    try:
+        target = Lake.open(chosen.lake)
+        return asyncio.run(_export(chosen, settings, target))
+    except (StoreUnusable, CannotMake, TrackError, ApiError, OSError, pa.ArrowException) as problem:
+        sys.stderr.write(f"export: {problem}\n")
+        return WRONG_USE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+class Lake:
+    """The folders of a lake, on this machine or in an object store."""
+
+    def __init__(self, files: fs.FileSystem, root: str) -> None:
+        self._files = files
+        self._root = root.rstrip("/")
+        self._is_local = isinstance(files, fs.LocalFileSystem)
+
+    @classmethod
+    def open(cls, place: str) -> "Lake":
+        """A folder, or an address as ``s3://bucket/path``. Raises OSError and ArrowException."""
+        if "://" in place:
+            return cls(*fs.FileSystem.from_uri(place))
+        return cls(fs.LocalFileSystem(), os.path.abspath(place))  # noqa: PTH100 - with forward slashes on no system else
+
+    def stamps(self) -> dict[str, str]:
+        """What the files of each folder that is whole were made of."""
+        selector = fs.FileSelector(self._root, recursive=True, allow_not_found=True)
+        found = {}
+        for info in self._files.get_file_info(selector):
+            folder, _, name = info.path.rpartition("/")
+            if name == f"{TABLES[-1]}.parquet":
+                with self._files.open_input_file(info.path) as file:
+                    metadata = pq.read_schema(file).metadata or {}
+                found[folder.removeprefix(f"{self._root}/")] = metadata.get(STAMP, b"").decode()
+        return found
+
+    def write(self, folder: str, archive: bytes) -> None:
+        """Put the files of a session there, the one that says that it is whole last."""
+        self._files.create_dir(f"{self._root}/{folder}")
+        with zipfile.ZipFile(io.BytesIO(archive)) as files:
+            for name in files.namelist():
+                self._put(f"{self._root}/{folder}/{name}", files.read(name))
+
+    def remove(self, folder: str) -> None:
+        """Remove a session's folder."""
+        self._files.delete_dir(f"{self._root}/{folder}")
+
+    def _put(self, path: str, data: bytes) -> None:
+        """A file is the old one or the new one at any moment; an object store does so by itself."""
+        target = f"{path}.part" if self._is_local else path
+        with self._files.open_output_stream(target) as file:
+            file.write(data)
+        if self._is_local:
+            self._files.move(target, path)
+
+
+async def _export(chosen: argparse.Namespace, settings: BridgeSettings, target: Lake) -> int:
+    there = await asyncio.to_thread(target.stamps)
+    failed = 0
+    async with _source(settings) as source:
+        known = {session.id: session for session in source.sessions}
+        wanted = list(known) if chosen.all else list(dict.fromkeys(chosen.sessions))
+        for name in wanted:
+            session = known.get(name)
+            try:
+                if session is None:
+                    raise CannotMake("there is no such session, or it has no telemetry")
+                if there.get(session.folder) == session.stamp:
+                    _say(f"{name}: unchanged")
+                    continue
+                await asyncio.to_thread(target.write, session.folder, await source.read(session))
+                for folder in _elsewhere(session, there):  # its car was corrected
+                    await asyncio.to_thread(target.remove, folder)
+            except CannotMake as problem:
+                failed += 1
+                sys.stderr.write(f"{name}: {problem}\n")
+            else:
+                _say(f"{name}: {session.folder}")
+    return 1 if failed else 0
+
+
+def _elsewhere(session: Session, folders: Sequence[str] | dict[str, str]) -> list[str]:
+    """Folders of the same session under another season or car."""
+    own = session.folder.rpartition("/")[2]
+    return [name for name in folders if name.endswith(f"/{own}") and name != session.folder]
+
+
+@asynccontextmanager
+async def _source(settings: BridgeSettings) -> AsyncIterator[Source]:
+    """The database itself, or the bridge that has it open."""
+    if not settings.database.exists():
+        raise CannotMake(f"there is no database in {settings.database}")
+    try:
+        store = await Store.open(settings.database, settings.db_backend, ())
+    except AlreadyRunning:
+        yield await asyncio.to_thread(_through, address(settings))
+        return
+    try:
+        library = circuits(settings)
+        book = LapBook(store, library)
+        rows = {row.session_id: row for row in store.sessions() if row.n_frames}
+        sessions = [
+            Session(name, folder_of(row), stamp_of(row, library.digest))
+            for name, row in rows.items()
+        ]
+        yield Source(sessions, lambda one: packed(store, book, rows[one.id], one.stamp))
+    finally:
+        await store.close()
+
+
+def _through(url: str) -> Source:
+    """The sessions of a running bridge."""
+    listed = json.loads(request_text(url, "/lake"))["sessions"]
+    sessions = [Session(one["session_id"], one["folder"], one["stamp"]) for one in listed]
+
+    async def read(session: Session) -> bytes:
+        path = f"/session/{urllib.parse.quote(session.id, safe='')}/lake.zip"
+        return await asyncio.to_thread(request_bytes, url, path, None, LONGEST_S, LARGEST)
+
+    return Source(sessions, read)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m runtime.bridge export",
+        description="Write sessions as parquet files that are read together as one table.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("sessions", nargs="*", metavar="SESSION")
+    parser.add_argument("--all", action="store_true", help="every session that has telemetry")
+    parser.add_argument(
+        "--lake", required=True, metavar="PLACE", help="folder, or address of an object store"
+    )
+    add_server_flags(parser, SHOWN)
+    return parser

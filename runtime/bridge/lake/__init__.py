@@ -1,0 +1,1 @@
+"""Sessions as parquet files of a season, read together as one table."""

@@ -1,0 +1,40 @@
+"""Where the files of a session lie in a lake, and what tells whether they are as it is now.
+
+The files of one session lie in one folder, named after season, car and session as Hive does, so
+that DuckDB, Spark and pandas read many sessions as one table and leave out what is not asked for.
+"""
+
+import hashlib
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import quote
+
+from runtime.bridge.storage.derived import METHOD
+from runtime.bridge.storage.values import SessionRow
+
+TABLES: Final = ("telemetry", "signals", "laps", "session")
+"""The last one is written last: a folder that has it is whole."""
+LAYOUT: Final = 1
+"""Raised when columns change: what is there is written anew."""
+UNNAMED: Final = "unnamed"
+STAMP: Final = b"stamp"
+"""Under which the files' metadata tell what they were made of."""
+
+
+def folder_of(row: SessionRow) -> str:
+    """Where the files of a session lie in the lake: ``season=2026/car=c03/session=monday``."""
+    season = datetime.fromtimestamp(row.started_at / 1000, UTC).year
+    return f"season={season}/car={_escaped(row.car or UNNAMED)}/session={_escaped(row.session_id)}"
+
+
+def stamp_of(row: SessionRow, circuits: str) -> str:
+    """Tells whether files are of the session as it is now; *circuits*: digest of the circuits."""
+    facts = {name: value for name, value in asdict(row).items() if name != "key"}
+    made_of = (LAYOUT, METHOD, circuits, sorted(facts.items(), key=str))
+    return hashlib.sha256(repr(made_of).encode()).hexdigest()
+
+
+def _escaped(value: str) -> str:
+    """As a part of a path, with nothing in it that a folder's name may not have."""
+    return quote(value, safe=" ") if value.strip(".") else value.replace(".", "%2E")
