@@ -27,7 +27,7 @@ SECTORS: Final = 3
 _TIME: Final = pa.timestamp("ms", tz="UTC")
 _LAPS: Final = pa.schema(
     [
-        ("session_id", pa.string()),
+        *((name, pa.string()) for name in ("session_id", "driver", "track")),
         ("lap", pa.int32()),
         ("kind", pa.string()),
         ("valid", pa.bool_()),
@@ -98,7 +98,7 @@ def pack(session: LakeSession) -> bytes:
     tables = {
         "telemetry": _telemetry(session),
         "signals": _signals(session),
-        "laps": _laps(session.row.session_id, summary),
+        "laps": _laps(session, summary),
         "session": _session(session, summary),
     }
     archive = io.BytesIO()
@@ -171,13 +171,15 @@ def _signals(session: LakeSession) -> pa.Table:
     return pa.concat_tables(parts) if parts else _SIGNALS.empty_table()
 
 
-def _laps(session_id: str, summary: Summary) -> pa.Table:
+def _laps(session: LakeSession, summary: Summary) -> pa.Table:
     """All stretches of the session in time order; what is known of complete laps only is null."""
     counted = {lap.t_start: lap for lap in summary.laps}
     rows = []
     for stretch in summary.segments:
         row = {
-            "session_id": session_id,
+            "session_id": session.row.session_id,
+            "driver": session.row.driver,
+            "track": _place(session.where) or None,
             "lap": stretch.number if stretch.kind == "lap" else None,
             "lap_time_s": stretch.duration_s,
             **{name: getattr(stretch, name) for name in _LAPS.names if hasattr(stretch, name)},
