@@ -1,7 +1,7 @@
 """Find what keeps a cue from being useful in the car."""
 
 MOST_WORDS = 8
-ACTIONS = {"brake", "release", "turn", "look", "wait", "squeeze", "open", "hold", "stay"}
+ACTIONS = {"brake", "release", "turn", "look", "wait", "open", "hold", "stay"}
 NEGATIONS = {"not", "don't", "never", "less", "stop"}
 REASONS = {"because", "since"}
 PLACES = {"board", "kerb", "apex", "exit", "crest", "marshal", "bridge"}
@@ -33,4 +33,5 @@ for cue in (
     "Brake at the marshal post, open at the kerb",
     "Brake at the marshal post",
 ):
-    print(f"{cue}: {', '.join(problems(cue)) or 'good'}")
+    print(cue)
+    print("   ", ", ".join(problems(cue)) or "good")

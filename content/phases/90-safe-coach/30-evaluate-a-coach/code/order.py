@@ -13,5 +13,6 @@ def effect_s(order: str) -> float:
     return round(with_s - without_s, 6) + 0.0  # no -0.0
 
 
+print("order  seeming effect")
 for order in ("AB", "AABB", "ABAB", "ABBA", "BAAB"):
-    print(f"{order:4}  the coach seems to change the lap by {effect_s(order):+.2f} s")
+    print(f"{order:5}  {effect_s(order):+12.2f} s")
