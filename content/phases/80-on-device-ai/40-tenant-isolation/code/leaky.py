@@ -3,7 +3,9 @@ class LeakyView(View):
 
     def names(self) -> list[str]:
         """Names of the notes, in order."""
-        return sorted(name for owner, name in self._notes if owner.startswith(self._tenant))
+        return sorted(
+            name for owner, name in self._notes if owner.startswith(self._tenant)
+        )
 
     def search(self, word: str) -> list[str]:
         """Names of the notes that hold a word."""

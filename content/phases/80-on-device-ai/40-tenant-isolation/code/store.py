@@ -28,7 +28,9 @@ class View:
 
     def search(self, word: str) -> list[str]:
         """Names of the notes that hold a word."""
-        return [name for name in self.names() if word in self._notes[self._tenant, name]]
+        return [
+            name for name in self.names() if word in self._notes[self._tenant, name]
+        ]
 
     def delete(self, name: str) -> bool:
         """Remove a note; False if this tenant has none of that name."""

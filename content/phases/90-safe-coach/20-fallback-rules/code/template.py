@@ -10,7 +10,9 @@ def template(facts: dict[str, str | float]) -> str:
     parts = [f"{facts['corner']} costs you {facts['loss_s']:.2f} s a lap."]
     if "late_m" in facts:
         side = "later" if float(facts["late_m"]) > 0 else "earlier"
-        parts.append(f"You brake {abs(float(facts['late_m'])):.0f} m {side} than on your best lap.")
+        parts.append(
+            f"You brake {abs(float(facts['late_m'])):.0f} m {side} than on your best lap."
+        )
     else:
         parts.append("Your braking was not recorded, so I cannot say why.")
     if float(facts.get("laps", 0)) < 3:

@@ -16,7 +16,13 @@ def by_luck(differences_s: list[float]) -> float:
 luck = by_luck(DIFFERENCES_S)
 print(f"mean {mean_s:+.2f} s, as far from zero by luck in {luck:.1%} of 256 cases")
 offs_at_most = 3 / LAPS_WITH if OFFS_WITH == 0 else OFFS_WITH / LAPS_WITH
-print(f"offs: {OFFS_WITH} in {LAPS_WITH} laps, so up to {offs_at_most:.1%} of laps are possible")
+print(
+    f"offs: {OFFS_WITH} in {LAPS_WITH} laps, so up to {offs_at_most:.1%} of laps are possible"
+)
 helps = luck < KEEP_BELOW and mean_s <= WORTH_S
 print("gain: shown" if helps else "gain: not shown")
-print("offs: below the limit" if offs_at_most < MOST_OFFS else "offs: not shown to be below")
+print(
+    "offs: below the limit"
+    if offs_at_most < MOST_OFFS
+    else "offs: not shown to be below"
+)
