@@ -13,6 +13,7 @@ from runtime.bridge.storage.derived import BEHIND_S, SURE_LAPS, LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend, SessionMeta, SessionRow
 from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import Track
 from tests.bridge.simulator.drivekit import LARKFELL
 from tests.bridge.storage.storekit import opened
 from tests.bridge.truth.drives import PLANS
@@ -126,3 +127,19 @@ async def lap_begins(book: LapBook, store: Store) -> list[float]:
     assert row is not None
     summary = await book.summary(row)
     return [lap.t_start for lap in summary.laps] if summary is not None else []
+
+
+@pytest.mark.parametrize("tracks", [{}, {LARKFELL.id: LARKFELL}], ids=["unnamed", "known"])
+async def test_laps_are_the_same_once_it_is_known_where_they_were_driven(
+    car: Drive, tracks: Mapping[str, Track]
+) -> None:
+    await car.on(1.0)
+    await car.store.end_session("s", 1)
+    book = LapBook(car.store, Library(tracks))
+    laps, where = await book.found(car.row())
+    await book.summary(car.row())
+
+    for later in (book, LapBook(car.store, Library(tracks))):
+        again, there = await later.found(car.row())
+        assert (again.segments, again.gate, again.chosen) == (laps.segments, laps.gate, laps.chosen)
+        assert there == where

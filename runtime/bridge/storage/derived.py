@@ -8,9 +8,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
+from typing import ClassVar, Concatenate, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from runtime.bridge import errors
 from runtime.bridge.analysis import drive as pure
@@ -61,8 +61,11 @@ class _Findings:
     name: str
     """Of the place."""
     site: Site | None
+    gate: ChosenGate | None
+    """Where the laps were cut, if nobody gave a gate: looking for it takes longest."""
     made_with: str
     """The method and the circuits that it was found with."""
+    __pydantic_config__: ClassVar = ConfigDict(ser_json_inf_nan="constants")
 
 
 _KEPT: Final = TypeAdapter(_Findings)
@@ -114,6 +117,9 @@ class LapBook:
             track = self._library.by_name(words)
             ground: Ground | None = None if track is None else "driver"
             return Identity(track, ground, words)
+        return self._identity(findings)
+
+    def _identity(self, findings: _Findings) -> Identity:
         track = None if findings.circuit is None else self._library.by_id(findings.circuit)
         return Identity(track, findings.ground, findings.name)
 
@@ -187,8 +193,9 @@ class LapBook:
 
     async def found(self, row: SessionRow) -> tuple[Laps, Identity]:
         """The laps with their frames, and the circuit, for analytics."""
+        findings = self._at_hand(row) or await self._kept(row)
         frames, extras = await self._read(row)
-        return await asyncio.to_thread(self._find, frames, extras, row)
+        return await asyncio.to_thread(self._find, frames, extras, row, findings)
 
     async def _read(self, row: SessionRow) -> tuple[Frames, dict[str, Samples]]:
         """The frames of a session, and what its series is read with besides."""
@@ -228,17 +235,28 @@ class LapBook:
         self._gates.pop(session_id, None)
 
     def _find(
-        self, frames: Frames, extras: dict[str, Samples], row: SessionRow
+        self,
+        frames: Frames,
+        extras: dict[str, Samples],
+        row: SessionRow,
+        findings: _Findings | None = None,
     ) -> tuple[Laps, Identity]:
-        """The laps and their circuit; without one, laps of the gate that the file gave."""
+        """The laps and their circuit; without one, laps of the gate that the file gave.
+
+        *findings* are those of the same frames, as far as they are known already.
+        """
         whole = series(frames, extras)
-        where = identify_circuit(whole, row.track or "", self._library)
+        if findings is not None:
+            where = self._identity(findings)
+        else:
+            where = identify_circuit(whole, row.track or "", self._library)
         if where.track is not None:
             start, length = where.track.start, where.track.length_m
             laps = detect_laps(whole, gate=start, track_length_m=length)
             return align_laps(laps, where.track), where
         file = recording_from_meta(row.meta)
         kept = self._gates.pop(row.session_id, None) if row.ended_at is None else None
+        kept = findings.gate if findings is not None else kept
         laps = detect_laps(whole, gate=file.start, splits=file.splits, kept=kept)
         if row.ended_at is None and laps.chosen is not None and len(laps.complete) >= SURE_LAPS:
             self._gates[row.session_id] = laps.chosen._replace(end=math.inf)
@@ -251,7 +269,9 @@ class LapBook:
         circuit = where.track.id if where.track is not None else None
         summary = summarise(laps, where.track)
         site = site_of(laps)
-        return _Findings(summary, circuit, where.ground, where.name, site, self._made_with)
+        return _Findings(
+            summary, circuit, where.ground, where.name, site, laps.chosen, self._made_with
+        )
 
 
 class Scope(NamedTuple):
