@@ -56,11 +56,12 @@ def post(address: str, path: str, body: Any) -> Any:
         return json.load(answer)
 
 
-def record(address: str, session: dict[str, str], frames: Frames) -> None:
-    """Store a session with these frames and end it."""
+def record(address: str, session: dict[str, str], frames: Frames, *, without: str = "") -> None:
+    """Store a session with these frames, which lack the channels of *without*, and end it."""
     columns = {
         name: [None if np.isnan(value) else value for value in values.tolist()]
         for name, values in frames.columns.items()
+        if name not in without.split()
     }
     post(address, "/session/start", session)
     post(address, f"/session/{session['session_id']}/frames", {"columns": columns})

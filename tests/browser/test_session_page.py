@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-from runtime.bridge.session.recording import Frames
+from runtime.bridge.session.recording import Frames, Recording
+from runtime.bridge.storage.values import SessionMeta
 from tests.bridge.coach.modelkit import laps
-from tests.browser.bridgepages import HOSTILE, faults, got, post, served
+from tests.bridge.storage.storekit import opened as opened_store
+from tests.browser.bridgepages import HOSTILE, faults, got, record, served
 from tests.browser.window import Window
 
 pytestmark = pytest.mark.browser
 
+EARLIER: Final = datetime(2025, 3, 14, 12, tzinfo=UTC)
 READY: Final = "return document.getElementById('main').dataset.state === 'ready'"
 CURSORS: Final = """
 return [...document.querySelectorAll('.u-over')].map((over) =>
@@ -33,22 +38,21 @@ return sum
 """
 
 
-def record(address: str, session: dict[str, str], frames: Frames, *, without: str = "") -> None:
-    """A session whose frames lack the channels named in *without*."""
-    columns = {
-        name: [None if np.isnan(value) else value for value in values.tolist()]
-        for name, values in frames.columns.items()
-        if name not in without.split()
-    }
-    post(address, "/session/start", session)
-    post(address, f"/session/{session['session_id']}/frames", {"columns": columns})
-    post(address, f"/session/{session['session_id']}/end", {})
+async def keep_earlier(folder: Path) -> None:
+    """Store a session of another day, as an import does."""
+    store = await opened_store(folder / "bridge.db", "lightweight")
+    about = SessionMeta(driver="Ben", track="larkfell", car="vesper")
+    recording = Recording(laps(2, seed=3), created=EARLIER.timestamp())
+    await store.import_recording("earlier", recording, about)
+    await store.close()
 
 
 @pytest.fixture(scope="module")
 def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a bridge with Ana's session, one of another day, and what may go wrong."""
-    with served(tmp_path_factory.mktemp("session-page")) as address:
+    folder = tmp_path_factory.mktemp("session-page")
+    asyncio.run(keep_earlier(folder))
+    with served(folder) as address:
         here = {"track": "larkfell", "car": "vesper"}
         record(address, {"session_id": "ana", "driver": "Ana", **here}, laps(3, skill=0.6))
         record(address, {"session_id": "ben", "driver": "Ben", **here}, laps(2, seed=2))
@@ -155,11 +159,12 @@ def test_corners_are_ordered_by_loss_and_add_up_to_the_gap(page: Window) -> None
     assert sum(lost) == pytest.approx(gap, abs=0.01 * len(lost))
 
 
-def test_a_lap_of_another_session_becomes_the_reference(page: Window) -> None:
+def test_a_lap_of_another_day_becomes_the_reference(page: Window) -> None:
     page.until(lambda: len(page.all("#others option")) > 1)
-    names = [option.text for option in page.all("#others option")]
-    other = next(at for at, name in enumerate(names) if name.startswith("Ben"))
-    Select(page.one("#others")).select_by_index(other)
+    named = {row.get_attribute("value"): row.text for row in page.all("#others option")}
+    assert "14 Mar 2025" in named["earlier"]
+    assert "14 Mar 2025" not in named["ben"]
+    Select(page.one("#others")).select_by_value("earlier")
     page.until(lambda: len(shown(page)) == 3)
     assert shown(page)[2].startswith("Ben, lap ")
     ref = page.one("#laps tbody:last-child input:checked").get_attribute("data-ref")
@@ -170,6 +175,25 @@ def test_a_lap_of_another_session_becomes_the_reference(page: Window) -> None:
     page.until(lambda: page.js(READY))
     assert shown(page)[0].startswith("Ben, lap ")
     assert len(shown(page)) == 3
+
+
+def test_the_ideal_lap_is_chosen_like_any_other(page: Window) -> None:
+    ideal = "[data-ref='ana:ideal']"
+    page.until(lambda: page.all(ideal))
+    page.one(ideal).click()
+    page.until(lambda: "Ideal lap" in shown(page))
+    times = {lap.text.split("\n")[0]: lap.text for lap in page.all("#legend .lap")}
+    assert "\N{MINUS SIGN}" in times["Ideal lap"]
+    settle(page)
+    values = page.one(".values").text.splitlines()
+    assert len(values) == 1 + len(shown(page))
+    page.one(f"#laps tr:has({ideal}) [type=radio]").click()
+    page.until(lambda: shown(page)[0] == "Ideal lap")
+    gaps = [seconds(lap.text.split()[-1]) for lap in page.all("#legend .lap")[1:]]
+    assert all(gap > 0 for gap in gaps)
+    page.driver.refresh()
+    page.until(lambda: page.js(READY))
+    assert shown(page)[0] == "Ideal lap"
 
 
 def test_an_answer_moves_the_cursor_to_what_it_speaks_of(page: Window) -> None:

@@ -26,7 +26,7 @@ SAME_LENGTH: Final = 0.1
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _CLOCK: Final = re.compile(r"([0-9]{1,2}):([0-5][0-9]\.[0-9]{1,6})")
 _SECONDS: Final = re.compile(r"[0-9]{1,4}\.[0-9]{1,6}")
-_ELSEWHERE: Final = re.compile(r"([^:].*):([0-9]{1,6}|best)")
+_ELSEWHERE: Final = re.compile(r"([^:].*):([0-9]{1,6}|best|ideal)")
 
 
 def moments(drive: Drive, lap: Segment, places: Numbers) -> Numbers:
@@ -103,6 +103,8 @@ class Reference(NamedTuple):
 def reference(text: str) -> Reference:
     """Read ``7``, ``best``, ``ideal``, ``record``, ``session:7``, ``1:35.2`` or ``95.2``.
 
+    Of another session its best and its ideal lap too: ``session:best``, ``session:ideal``.
+
     A time has a decimal point, a number without one is a lap. Raises ValueError.
     """
     word = text.strip()
@@ -116,6 +118,8 @@ def reference(text: str) -> Reference:
     if _SECONDS.fullmatch(word):
         return _target(float(word))
     if (other := _ELSEWHERE.fullmatch(word)) is not None:
+        if other[2] == "ideal":
+            return Reference("ideal", other[1])
         number = None if other[2] == "best" else int(other[2])
         return Reference("best" if number is None else "lap", other[1], number)
     raise ValueError(
@@ -245,10 +249,10 @@ def target_side(drive: Drive, time_s: float) -> Side:
     )
 
 
-def ideal_side(drive: Drive) -> Side:
+def ideal_side(drive: Drive, on: Circuit) -> Side:
     """The best of every sector and mini-sector: times of parts, and nothing between."""
     found = ideal_lap(drive)
-    unknown = np.full(len(axis(drive.length_m)), np.nan)
+    unknown = np.full(len(axis(on.length_m)), np.nan)
     return Side(
         found.sectors.lap_s,
         None,
@@ -259,7 +263,7 @@ def ideal_side(drive: Drive) -> Side:
         unknown,
         tuple(part.time_s for part in found.sectors.parts),
         tuple(part.time_s for part in found.mini_sectors.parts),
-        (None,) * len(corner_windows(drive)),
+        (None,) * len(on.corners),
     )
 
 

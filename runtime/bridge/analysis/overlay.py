@@ -7,6 +7,7 @@ import numpy as np
 
 from runtime.bridge.analysis.compare import channel_at, moments, values_at
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.session.progress import within
 from runtime.bridge.session.recording import WIDE_SIGNALS, Numbers, Samples
 from runtime.bridge.session.resample import Axis, grid, previous, samples_in_time
@@ -53,6 +54,32 @@ def lap_channels(
         samples = samples_in_time(name, drive.series, signals)
         if len(samples.t):
             found[name] = _signal_at(samples, t, held=name in discrete)
+    return found
+
+
+def ideal_channels(
+    drive: Drive, points: int, signals: Mapping[str, Samples], discrete: Collection[str]
+) -> Channels:
+    """The ideal lap: in each mini-sector the lap that was fastest there, as it was driven.
+
+    As `lap_channels`; nothing where a mini-sector has no time.
+    """
+    parts = ideal_lap(drive).mini_sectors.parts
+    if any(part.time_s is None for part in parts):
+        return {}
+    numbers = sorted({part.from_lap for part in parts if part.from_lap is not None})
+    laps = {n: lap_channels(drive, n, points, signals, discrete) for n in numbers}
+    places = lap_places(drive.length_m, points)
+    found = {name: np.full(points, np.nan) for lap in laps.values() for name in lap}
+    begun = 0.0
+    for part in parts:
+        inside = (places >= part.start_m) & (places <= part.end_m)
+        for name, values in laps[part.from_lap or 0].items():
+            found[name][inside] = values[inside]
+        lap = drive.lap(part.from_lap)
+        begin = moments(drive, lap, np.array([part.start_m]))[0] - lap.t_start
+        found[TIME][inside] += begun - begin
+        begun += part.time_s or 0.0
     return found
 
 

@@ -32,10 +32,10 @@ from runtime.web.routes import Routes, json_bytes
 from runtime.web.wire import Wire
 
 LAP_WORDS: Final = (
-    "a lap number; <session>:<lap> or <session>:best; best: of this session; ideal: its best "
-    "sectors and mini-sectors, times only; record: the fastest lap ever of the same driver, car "
-    "and track, or of the track where driver or car is unknown; a time with a decimal point, "
-    "1:35.200 or 95.2: the best lap scaled to it"
+    "a lap number; <session>:<lap> or <session>:best; best: of this session; ideal or "
+    "<session>:ideal: its best sectors and mini-sectors; record: the fastest lap ever of the same "
+    "driver, car and track, or of the track where driver or car is unknown; a time with a decimal "
+    "point, 1:35.200 or 95.2: the best lap scaled to it"
 )
 TRIED: Final = 8
 """So many sessions are looked at for a record before it is given up."""
@@ -126,6 +126,7 @@ class ChosenLap(NamedTuple):
     ref: str
     kind: Kind
     row: SessionRow | None
+    """None: a target, which no session has."""
     side: Side
 
 
@@ -159,8 +160,6 @@ async def choose_lap(
 ) -> ChosenLap:
     """The lap of a reference. Raises `BadQuery` for one of another circuit."""
     analyses = service.analytics
-    if ref.kind == "ideal":
-        return ChosenLap(text, ref.kind, None, await analyses.of(row, Scope(), ideal_side))
     if ref.time_s is not None:
         side = await analyses.of(row, Scope(), target_side, ref.time_s)
         return ChosenLap(text, ref.kind, None, side)
@@ -172,6 +171,9 @@ async def choose_lap(
         other = await analyses.of(owner, Scope(), circuit)
         if (why := why_apart(where, other)) is not None:
             raise BadQuery(f"{name}: {why}", param=name)
+    if ref.kind == "ideal":
+        side = await analyses.of(owner, Scope(), ideal_side, where)
+        return ChosenLap(text, ref.kind, owner, side)
     side = await analyses.of(owner, Scope(), driven_side, number, where)
     return ChosenLap(text, ref.kind, owner, side)
 
@@ -244,4 +246,5 @@ def describe_lap(lap: ChosenLap) -> dict[str, object]:
     """A lap as it is answered."""
     time_s = lap.side.time_s
     time = None if time_s is None else time_text(time_s)
-    return ComparedLap.of(lap, lap.side, lap.row, time=time).model_dump()
+    row = lap.row if lap.kind != "ideal" else None  # nobody drove it
+    return ComparedLap.of(lap, lap.side, row, time=time).model_dump()

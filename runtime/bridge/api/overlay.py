@@ -20,6 +20,7 @@ from runtime.bridge.analysis.compare import (
 from runtime.bridge.analysis.overlay import (
     TIME,
     Channels,
+    ideal_channels,
     lap_channels,
     lap_places,
     missing_channels,
@@ -160,6 +161,8 @@ async def overlay(request: web.Request, *, query: OverlayQuery) -> web.StreamRes
     for i, (text, ref) in enumerate(zip(texts, wanted, strict=True)):
         lap = await choose_lap(service, row, f"laps[{i}]", text, ref, where)
         channels = await _channels(service, lap.row or row, lap, query.points, named)
+        if lap.kind == "ideal" and channels:  # of the mini-sectors, as the channels are
+            lap = lap._replace(side=lap.side._replace(time_s=float(channels[TIME][-1])))
         shown.append(Shown(lap, channels))
     return json_bytes(await asyncio.to_thread(_body, shown, where, query.points, named))
 
@@ -167,9 +170,7 @@ async def overlay(request: web.Request, *, query: OverlayQuery) -> web.StreamRes
 async def _channels(
     service: Service, owner: SessionRow, lap: ChosenLap, points: int, named: Set[str]
 ) -> Channels:
-    """What is shown of a lap of *owner*; nothing of the ideal one, which nobody drove."""
-    if lap.kind == "ideal":
-        return {}
+    """What is shown of a lap of *owner*."""
     drive = await service.analytics.drive(owner, Scope())
     number = lap.side.lap or drive.best.number or 0
     kinds = {signal.name: signal.semantics for signal in service.db.registry()}
@@ -179,7 +180,10 @@ async def _channels(
         further = [name for name in further if name in named]
     signals = await service.db.read_signals(owner.session_id, further)
     discrete = [name for name in further if is_discrete(name, kinds[name])]
-    found = await asyncio.to_thread(lap_channels, drive, number, points, signals, discrete)
+    if lap.kind == "ideal":
+        found = await asyncio.to_thread(ideal_channels, drive, points, signals, discrete)
+    else:
+        found = await asyncio.to_thread(lap_channels, drive, number, points, signals, discrete)
     if lap.side.time_s is not None and lap.kind == "target":
         found = target_channels(found, drive.best.duration_s / lap.side.time_s)
     return {name: found[name] for name in found if not named or name in (TIME, *named)}
@@ -195,7 +199,7 @@ def _body(shown: Sequence[Shown], where: Circuit, points: int, named: Set[str]) 
         "laps": [
             {
                 **describe_lap(one.lap),
-                "started_at": iso(one.lap.row.started_at) if one.lap.row is not None else None,
+                "started_at": _started_at(one.lap),
                 "channels": _written(one.channels, laps[0]),
                 "missing": missing_channels(one.channels, named, laps),
             }
@@ -210,6 +214,11 @@ def _body(shown: Sequence[Shown], where: Circuit, points: int, named: Set[str]) 
         ],
     }
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _started_at(lap: ChosenLap) -> str | None:
+    driven = lap.row is not None and lap.kind != "ideal"
+    return iso(lap.row.started_at) if lap.row is not None and driven else None
 
 
 def _written(own: Channels, first: Channels) -> dict[str, Numbers]:

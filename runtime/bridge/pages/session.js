@@ -59,7 +59,7 @@ async function start() {
   await showFirst(words.get("laps"), usualLaps(session, table));
   // The rest may come later: the charts do not wait for it.
   loadFocus();
-  loadIdeal();
+  loadIdeal(page.groups[0]);
   loadOthers();
 }
 
@@ -163,11 +163,9 @@ function withoutName(tip) {
   return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 
-async function loadIdeal() {
-  const ideal = await call(`${pathOf(page.session.session_id)}/ideal_lap`).catch(() => null);
-  if (!ideal) return;
-  page.groups[0].ideal = ideal;
-  drawBests(page.groups[0].table, ideal);
+async function loadIdeal(group) {
+  group.ideal = await call(`${pathOf(group.prefix)}/ideal_lap`).catch(() => null);
+  if (group === page.groups[0]) drawBests(group.table, group.ideal);
   drawLapTable();
 }
 
@@ -189,7 +187,7 @@ async function show() {
   }
   const { laps: shown } = page.comparison;
   for (const lap of shown) lap.name = lapName(lap);
-  page.refs = shown.map(({ session_id: id, lap_number: lap }) => `${id}:${lap}`);
+  page.refs = shown.map((lap) => (lap.kind === "ideal" ? lap.ref : `${lap.session_id}:${lap.lap_number}`));
   page.focus = shown.find((lap, i) => i > 0 && lap.name === keep) ?? shown[1] ?? shown[0];
   const { shown: channels, missing } = laps.recorded(page.comparison);
   page.channels = channels;
@@ -206,12 +204,14 @@ async function show() {
   history.replaceState(null, "", `?${words}`);
 }
 
-function lapName({ session_id: id, lap_number: lap, driver }) {
-  return id === page.session.session_id ? `Lap ${lap}` : `${driver || id}, lap ${lap}`;
+function lapName({ kind, ref, session_id: id, lap_number: lap, driver }) {
+  if (kind !== "ideal") return id === page.session.session_id ? `Lap ${lap}` : `${driver || id}, lap ${lap}`;
+  const group = page.groups.find(({ prefix }) => prefix === sessionOf(ref));
+  return group === page.groups[0] ? "Ideal lap" : `${group.title}, ideal lap`;
 }
 
 /** The name of a lap inside a sentence. */
-const within = (name) => name.replace(/^Lap /, "lap ");
+const within = (name) => name.replace(/^(Lap|Ideal) /, (word) => word.toLowerCase());
 
 function drawMissing(channels, missing) {
   const some = channels.flatMap(({ name, title }) => page.comparison.laps
@@ -313,6 +313,7 @@ async function addGroup(id) {
   const path = pathOf(id);
   const [{ session }, table] = await Promise.all([call(path), call(`${path}/lap_time_table`)]);
   page.groups.push({ title: nameOf(session), prefix: id, table, ideal: null });
+  loadIdeal(page.groups.at(-1));
   return table;
 }
 

@@ -28,37 +28,43 @@ export function drawLaps(host, groups, { shown, colours, onShow, onReference }) 
       groups.length > 1 ? el("tr", {}, el("th", { scope: "rowgroup", className: "group",
         colSpan: sectors + 4, textContent: group.title })) : null,
       ...group.table.laps.map((lap) => lapRow(lap, group, { sectors, shown, colours, onShow, onReference })),
-      group.ideal ? idealRow(group.ideal, group.table, sectors) : null))));
+      group.ideal?.mini_sectors.lap_s ? idealRow(group, { sectors, shown, colours, onShow, onReference }) : null))));
 }
 
-function lapRow(lap, group, { sectors, shown, colours, onShow, onReference }) {
-  const ref = `${group.prefix}:${lap.lap_number}`, on = shown.includes(ref);
-  const title = `lap ${lap.lap_number} of ${group.title}`;
-  const show = el("input", { type: "checkbox", checked: on, "data-ref": ref,
-    disabled: !on && shown.length >= MOST_LAPS || on && shown.length === 1,
-    onchange: () => onShow(ref, show.checked) });
-  const colour = colours.get(ref);
-  if (colour) show.style.setProperty("--of-lap", `var(${colour})`);
-  const choose = el("input", { type: "radio", name: "reference", checked: shown[0] === ref,
-    "aria-label": `Compare with ${title}`, onchange: () => onReference(ref) });
-  return el("tr", { className: on ? "on" : "" },
-    el("td", {}, el("label", { className: "pick" }, show,
+function lapRow(lap, group, { sectors, shown, ...rest }) {
+  const ref = `${group.prefix}:${lap.lap_number}`;
+  return el("tr", { className: shown.includes(ref) ? "on" : "" },
+    ...choices(ref, `lap ${lap.lap_number} of ${group.title}`, { shown, ...rest },
       el("span", { className: "hidden", textContent: "Show lap " }), String(lap.lap_number),
-      lap.valid ? null : el("span", { className: "fine", textContent: " invalid" }))),
-    el("td", {}, choose),
+      lap.valid ? null : el("span", { className: "fine", textContent: " invalid" })),
     ...Array.from({ length: sectors }, (_, i) => lap.sectors[i]).map((sector) =>
       cell(number(sector?.time_s, 3), sector?.is_best ? "right best" : "right")),
     cell(lapTime(lap.lap_time_s), lap.is_best ? "right best" : "right"),
     cell(lap.is_best ? "" : signed(lap.delta_to_best_s, 3)));
 }
 
-function idealRow(ideal, table, sectors) {
-  const parts = ideal.best_sectors;
-  return el("tr", { className: "ideal" },
-    el("td", { colSpan: 2, textContent: "Ideal" }),
+/** The best of each part of the lap, from whichever lap it was driven in. */
+function idealRow(group, { sectors, shown, ...rest }) {
+  const { ideal, table, prefix } = group, parts = ideal.best_sectors, ref = `${prefix}:ideal`;
+  const whole = ideal.mini_sectors.lap_s;
+  return el("tr", { className: shown.includes(ref) ? "ideal on" : "ideal" },
+    ...choices(ref, `ideal lap of ${group.title}`, { shown, ...rest },
+      el("span", { className: "hidden", textContent: "Show the ideal lap" }),
+      el("span", { "aria-hidden": "true", textContent: "Ideal" })),
     ...Array.from({ length: sectors }, (_, i) => cell(number(parts[i]?.time_s, 3))),
-    cell(lapTime(ideal.mini_sectors.lap_s ?? ideal.ideal_lap_s)),
-    cell(signed((ideal.mini_sectors.lap_s ?? ideal.ideal_lap_s) - table.best_lap_s, 3)));
+    cell(lapTime(whole)), cell(signed(whole - table.best_lap_s, 3)));
+}
+
+/** The cells in which a lap is put on the charts, and made the reference. */
+function choices(ref, title, { shown, colours, onShow, onReference }, ...words) {
+  const on = shown.includes(ref), colour = colours.get(ref);
+  const show = el("input", { type: "checkbox", checked: on, "data-ref": ref,
+    disabled: !on && shown.length >= MOST_LAPS || on && shown.length === 1,
+    onchange: () => onShow(ref, show.checked) });
+  if (colour) show.style.setProperty("--of-lap", `var(${colour})`);
+  const choose = el("input", { type: "radio", name: "reference", checked: shown[0] === ref,
+    "aria-label": `Compare with ${title}`, onchange: () => onReference(ref) });
+  return [el("td", {}, el("label", { className: "pick" }, show, ...words)), el("td", {}, choose)];
 }
 
 /** The corners with the seconds that one lap loses there, as `lossesByCorner` gives them. */

@@ -55,7 +55,28 @@ async def test_laps_of_two_sessions_share_an_axis(driven: Bridge) -> None:
     assert (first["missing"], tom["missing"]) == (["gear_position", "oil_temp_c"], ["steering_deg"])
     assert target["channels"]["time_s"][-1] == 60.5
     assert target["channels"]["lat"] == best["channels"]["lat"]
-    assert (ideal["channels"], ideal["session_id"]) == ({}, None)
+    assert (ideal["kind"], ideal["session_id"], ideal["started_at"]) == ("ideal", None, None)
+
+
+async def test_the_ideal_lap_is_made_of_what_was_driven(driven: Bridge) -> None:
+    found = await driven.ok("GET", "/compare?laps=tom:ideal,mia:1,mia:2,mia:3,mia:ideal")
+
+    other, *laps, ideal = found["laps"]
+    times = ideal["channels"]["time_s"]
+    assert times == sorted(times)
+    assert times[-1] == pytest.approx(ideal["lap_time_s"], abs=0.0011)
+    whole = await driven.ok("GET", "/session/mia/ideal_lap")
+    assert ideal["lap_time_s"] == pytest.approx(whole["mini_sectors"]["lap_s"], abs=0.0021)
+    for name in ("speed_kmh", "lat", "brake_bar"):
+        columns = [lap["channels"][name] for lap in laps]
+        assert all(
+            value in driven
+            for value, *driven in zip(ideal["channels"][name], *columns, strict=True)
+        )
+    assert other["lap_time_s"] != ideal["lap_time_s"]
+    assert ideal["channels"]["delta_s"][-1] == pytest.approx(
+        ideal["lap_time_s"] - other["lap_time_s"], abs=0.0021
+    )
 
 
 async def test_corners_and_sectors_say_where_each_lap_loses(driven: Bridge) -> None:
