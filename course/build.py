@@ -19,6 +19,7 @@ from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order
 from course.publish import look, whole
 from course.publish.cache import Cache
 from course.publish.lesson import LessonPages, Unit, relate_lessons, render
+from course.publish.offline import WORKER, worker
 from course.publish.shell import Shell, SiteInfo, TemplateFault, bundle
 from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, tree_digest
 from course.read import graph
@@ -226,6 +227,8 @@ class _Build:
         for unit in units.values():
             facts |= unit.facts
         problems += more
+        if not self.options.file_urls:  # pages from a disk have no service worker
+            outputs.put(WORKER, worker(shell.site.course["id"], outputs.files).encode())
         problems += link_problems(facts, {*outputs.files, MANIFEST})
         return problems
 

@@ -12,6 +12,8 @@ from html import escape
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from course.publish.offline import WORKER
+
 PAGE: Final = "text/html; charset=utf-8"
 TYPES: Final = {
     ".css": "text/css; charset=utf-8",
@@ -76,6 +78,7 @@ _CACHING: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "/domains/*",
             "/projects/*",
             "/print/*",
+            "/sw.js",
         ),
     ),
     (NEVER, ("/404.html", "/404.json")),
@@ -97,7 +100,7 @@ _DIGITS: Final = 16  # of the content hash, in the id of an entry
 
 
 class Stage(IntEnum):
-    """When a file goes up: a page never names an asset or a resource that is not there yet."""
+    """When a file goes up: a page or worker never names a file that is not there yet."""
 
     ASSETS = 0
     RESOURCES = 1
@@ -106,7 +109,7 @@ class Stage(IntEnum):
 
 def stage(path: str) -> Stage:
     """The upload stage of a path."""
-    if path.endswith(".html"):
+    if path.endswith(".html") or path == WORKER:
         return Stage.PAGES
     if path.startswith("assets/") or PurePosixPath(path).suffix in _IMAGES:
         return Stage.ASSETS
@@ -126,7 +129,7 @@ def cache_control(path: str) -> str:
         return NEVER
     if path.startswith("assets/") or (path.startswith("media/") and _HASHED_NAME.search(path)):
         return IMMUTABLE
-    return REVALIDATE if path.endswith(".html") else SHORT
+    return REVALIDATE if path.endswith(".html") or path == WORKER else SHORT
 
 
 def headers(not_found_hashes: Iterable[str]) -> str:

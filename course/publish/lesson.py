@@ -332,6 +332,7 @@ class LessonPages:
         frame = shell.frame(lesson["url"], title, lesson["summary"], "phases", trail)
         values: dict[str, str] = {
             "authored": "1" if authored else "",
+            "id": attribute(lesson["id"]),
             "number": attribute(f"{phase['number']}.{lesson['position']}"),
             "title": html(lesson["title"]),
             "summary": html(lesson["summary"]),
@@ -429,7 +430,8 @@ class LessonPages:
         unit = html(question["unit"]) if "unit" in question else ""
         margin = f" (± {tolerance})" if tolerance else ""
         return (
-            f'<fieldset class="question" data-value="{value}" data-tolerance="{tolerance}">\n'
+            f'<fieldset class="question" data-question="{attribute(question["id"])}" '
+            f'data-value="{value}" data-tolerance="{tolerance}">\n'
             f"{legend}\n"
             f'<label class="number-field">{self._safe["your_number"]} {_NUMBER} {unit}</label>\n'
             f"{self._answer}\n"
@@ -457,7 +459,8 @@ class LessonPages:
                 verdict = f"><strong>{words['wrong']}:</strong>"
             verdicts.append(f"<li{verdict} {text}{why}</li>\n")
         return (
-            f'<fieldset class="question" data-answer="{attribute_cached(" ".join(answers))}">\n'
+            f'<fieldset class="question" data-question="{attribute(question["id"])}" '
+            f'data-answer="{attribute_cached(" ".join(answers))}">\n'
             f"{legend}\n{hint}{''.join(labels)}{self._answer}\n"
             f'<ul class="verdicts">\n{"".join(verdicts)}</ul>\n'
         )

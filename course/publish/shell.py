@@ -349,6 +349,7 @@ class Shell:
         language = course["lang"].partition("-")[0]
         facts = {key: plain(course[key]) for key in ("title", "version", "updated")}
         facts |= {"lang": course["lang"], "licence": course["licence"], "name": self.name}
+        facts["id"] = course["id"]
         facts["dir"] = "rtl" if language in RIGHT_TO_LEFT else "ltr"
         assets = {name.replace(".", "_"): path for name, path in self.site.assets.items()}
         return {

@@ -76,7 +76,8 @@ class Window:
         self.size(*LAPTOP)
         self.media(scheme="light")
         if self.driver.current_url.startswith("http"):
-            self.js("localStorage.clear()")
+            origin = self.js("return location.origin")
+            self.cdp("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
         self.driver.get("about:blank")
         self.console()
         self.requests()

@@ -380,6 +380,7 @@ TEXT_ON = [
     ("mark", "mark-wash"),
     ("on-accent", "accent"),
     ("paper", "ink"),
+    *[(f"plot-{n}", "sheet") for n in range(1, 7)],  # names in a legend
 ]
 BORDER_ON = [(line, ground) for line in ("edge", "accent", "ink") for ground in ("paper", "sheet")]
 
@@ -431,7 +432,8 @@ def test_the_style_sheet_uses_logical_directions() -> None:
 
 def test_an_asset_is_named_by_its_bytes() -> None:
     assets = bundle()
-    assert set(assets.paths) == {"site.css", "site.js", "search.js", "icon.svg"}
+    scripts = {"reader.js", "search.js", "site.js", "trace.js"}
+    assert set(assets.paths) == {"icon.svg", "site.css", *scripts}
     for name, path in assets.paths.items():
         assert path == hashed_path(name, assets.files[path])
         assert re.fullmatch(rf"assets/\w+\.[0-9a-f]{{8}}\.{name.rpartition('.')[2]}", path)
@@ -445,7 +447,7 @@ def test_every_interface_word_is_used() -> None:
         for path in sorted(TEMPLATES.parents[1].rglob("*"))
         if path.suffix in (".py", ".html", ".svg")
     )
-    made = ("alert_", "level_", "review_", "artifact_")
+    made = ("alert_", "level_", "review_", "artifact_", "trace_")
     groups = ("pathways", "roles", "projects")
     summaries = {f"{one}_summary" for one in groups} | {f"llms_{one}_text" for one in groups}
     unused = {

@@ -72,6 +72,8 @@
       var right = verdict(question);
       result.textContent = right === null ? words[3] : words[right ? 1 : 2];
       result.className = right === null ? "" : right ? "yes" : "no";
+      if (right === null) return;
+      question.dispatchEvent(new CustomEvent("answered", { bubbles: true, detail: right }));
     });
     question.addEventListener("input", function () { result.textContent = ""; });
     row.append(button, result);
