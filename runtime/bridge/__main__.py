@@ -9,6 +9,7 @@ from typing import Final
 COMMANDS: Final[Mapping[str, str]] = {
     "export": "runtime.bridge.commands.exports",
     "import": "runtime.bridge.commands.imports",
+    "mcp": "runtime.bridge.commands.assistants",
     "reference": "runtime.bridge.commands.references",
     "track": "runtime.bridge.commands.tracks",
 }
