@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -279,10 +279,16 @@ def _site_info(sources: Sources, options: Options, paths: Any) -> SiteInfo:
         base_url=f"{base_url.rstrip('/')}/" if base_url else None,
         file_urls=options.file_urls,
         edit_base=f"{course.repository}/edit/main/" if course.repository else None,
+        social=_address(base_url, look.social(facts, sources.media)),
         mark=look.mark(facts, sources.media),
         templates={name: text for name, text in sources.templates.items() if name != "style.css"},
         empty=tuple(name for name, entries in sections.items() if not entries),
     )
+
+
+def _address(base_url: str | None, paths: Iterable[str]) -> str:
+    """The absolute address of the only one of *paths*; empty for none, or on a site without one."""
+    return next((f"{base_url.rstrip('/')}/{path}" for path in paths), "") if base_url else ""
 
 
 def processes(wanted: int, items: int) -> int:

@@ -16,27 +16,33 @@ from course.publish.offline import WORKER
 
 PAGE: Final = "text/html; charset=utf-8"
 TYPES: Final = {
+    ".avif": "image/avif",
     ".css": "text/css; charset=utf-8",
     ".csv": "text/csv; charset=utf-8",
     ".html": PAGE,
     ".ico": "image/x-icon",
     ".ipynb": "application/x-ipynb+json",
+    ".jpeg": "image/jpeg",
     ".jpg": "image/jpeg",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".jsonl": "application/jsonl",
     ".md": "text/markdown; charset=utf-8",
+    ".mp4": "video/mp4",
     ".png": "image/png",
     ".py": "text/x-python; charset=utf-8",
     ".sql": "text/plain; charset=utf-8",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
+    ".webm": "video/webm",
     ".webp": "image/webp",
     ".woff2": "font/woff2",
     ".xml": "application/xml",
     ".zip": "application/zip",
 }
-_IMAGES: Final = frozenset({".ico", ".jpg", ".png", ".svg", ".webp", ".woff2"})
+_IMAGES: Final = frozenset(
+    {suffix for suffix, kind in TYPES.items() if kind.startswith(("image/", "video/", "font/"))}
+)
 _HASHED_NAME: Final = re.compile(r"[.-][0-9a-f]{8,64}\.[a-z0-9]+$")
 
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
@@ -197,7 +203,8 @@ def atom(catalog: Mapping[str, Any], base_url: str, index: str = "") -> str:
     Readers take an entry for new when they do not know its id: so a version of the course brings
     them the lessons whose `contentHash` changed and no other, and the feed needs to know nothing
     of an earlier build. *base_url* is absolute and ends with a slash; *index* goes after the
-    address of a page (its id stays the folder). The only date is the course's `updated`.
+    address of a page (its id stays the folder). The date is the `updated` of the lesson, else of
+    the course.
     """
     course = catalog["course"]
     when = f"{course['updated']}T00:00:00Z"
@@ -226,6 +233,7 @@ def atom(catalog: Mapping[str, Any], base_url: str, index: str = "") -> str:
 def _entry(entry: Mapping[str, Any], base_url: str, when: str, index: str) -> str:
     address = escape(f"{base_url}{entry['url']}")
     state = entry["contentHash"].partition(":")[2][:_DIGITS]
+    when = f"{entry['updated']}T00:00:00Z" if "updated" in entry else when
     return (
         "  <entry>\n"
         f"    <id>{address}#{state}</id>\n"

@@ -72,6 +72,7 @@ ENTRY_FIELDS: Final = (
     "concepts",
     "tags",
     "review",
+    "updated",
     "contentHash",
     "aliases",
     "phaseId",
@@ -371,6 +372,7 @@ class LessonPages:
             "body": self.body(lesson),
             "after": self._questions("page-quiz", "practice", rest),
             "downloads": self._downloads(lesson["artifacts"]),
+            "updated": attribute(lesson.get("updated", "")),
             "hash": lesson["contentHash"].partition(":")[2][:8],
         }
 

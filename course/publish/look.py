@@ -41,6 +41,14 @@ def mark(course: Mapping[str, Any], media: Mapping[str, bytes]) -> str:
     return _inline(media[course["logo"]]) if "logo" in course else ""
 
 
+def social(course: Mapping[str, Any], media: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The picture that goes with links to the site, by its path; empty without one."""
+    if "social" not in course:
+        return {}
+    data = media[course["social"]]
+    return {hashed_path(course["social"].rpartition("/")[2], data): data}
+
+
 def hero(course: Mapping[str, Any], media: Mapping[str, bytes]) -> tuple[Markup, dict[str, bytes]]:
     """The figure of the home page, and the files that it needs by path from the site root.
 

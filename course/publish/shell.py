@@ -114,9 +114,10 @@ class SiteInfo(NamedTuple):
 
     ``words`` is ``ui/<lang>.yaml`` without ``kinds``; ``assets`` maps logical names to paths
     from the site root; ``base_url`` is absolute with a final slash; ``file_urls`` links
-    ``x/index.html`` in full; ``edit_base`` goes before a source path in edit links; ``mark`` is
-    the SVG beside the name of the course; ``templates`` replace those of the tool by name;
-    ``empty`` names the sections that the course has nothing for, which no menu leads to.
+    ``x/index.html`` in full; ``edit_base`` goes before a source path in edit links;
+    ``social`` is the absolute address of the picture for links to the site; ``mark`` is the SVG
+    beside the name of the course; ``templates`` replace those of the tool by name; ``empty``
+    names the sections that the course has nothing for, which no menu leads to.
     """
 
     course: Resource
@@ -126,6 +127,7 @@ class SiteInfo(NamedTuple):
     base_url: str | None
     file_urls: bool = False
     edit_base: str | None = None
+    social: str = ""
     mark: str = ""
     templates: Mapping[str, str] = {}
     empty: tuple[str, ...] = ()
@@ -349,7 +351,7 @@ class Shell:
         language = course["lang"].partition("-")[0]
         facts = {key: plain(course[key]) for key in ("title", "version", "updated")}
         facts |= {"lang": course["lang"], "licence": course["licence"], "name": self.name}
-        facts["id"] = course["id"]
+        facts |= {"id": course["id"], "social": self.site.social}
         facts["dir"] = "rtl" if language in RIGHT_TO_LEFT else "ltr"
         assets = {name.replace(".", "_"): path for name, path in self.site.assets.items()}
         return {

@@ -58,6 +58,7 @@ def build(
     for path, data in assets.files.items():
         put(path, data)
     figure, pictures = look.hero(shell.site.course, graph.sources.media)
+    pictures |= look.social(shell.site.course, graph.sources.media)
     for path, data in pictures.items():
         put(path, data)
     pages = CoursePages(shell, *(named[name] for name in _RESOURCES), hero=figure)

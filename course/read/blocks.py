@@ -10,7 +10,7 @@ from typing import Final
 
 import pyromark
 
-from course.read import plot
+from course.read import images, plot
 from course.read.code import highlight
 from course.read.markdown import (
     INTRO,
@@ -42,6 +42,7 @@ _TAGS: Final = re.compile(
     r'|(span) class="math math-(?:inline|display)">.*?</span>)',
     re.DOTALL,
 )
+_VIDEO: Final = re.compile(r'<video([^<>]*?) alt="([^"]*)"(?: title="[^"]*")? ?/>')
 _BREAK: Final = "\x1d"  # no source file holds this character
 
 
@@ -71,7 +72,10 @@ class _Writer:
         """Cut the HTML at its second-level headings."""
         html = pyromark.html(self.out.source.text, options=OPTIONS, highlight=self.code)
         html = html.replace(' style="text-align: ', ' class="')
-        first, *rest = _TAGS.sub(self.tag, html).split(_BREAK)
+        html = _TAGS.sub(self.tag, html)
+        if "<video" in html:
+            html = _VIDEO.sub(r'<video\1 aria-label="\2"></video>', html)
+        first, *rest = html.split(_BREAK)
         blocks = self.out.body.blocks
         if first.strip():
             blocks.append({"id": INTRO, "kind": TEXT_KIND, "html": first})
@@ -145,8 +149,10 @@ class _Writer:
         return f'{lead}<h{level} id="{head.id}">{inner}</h{level}>'
 
     def image(self) -> str:
-        """An image that keeps its room on the page before it is loaded."""
+        """An image that keeps its room on the page before it is loaded; or a video."""
         url = next(self.image_urls)
+        if url.endswith(tuple(f".{suffix}" for suffix in images.VIDEOS)):
+            return f'<video controls preload="metadata" src="{escape(url)}"'
         size = self.out.source.sizes.get(url)
         room = f' width="{size[0]}" height="{size[1]}"' if size else ""
         return f'<img src="{escape(url)}"{room} loading="lazy"'

@@ -33,7 +33,7 @@ _TRANSLATION: Final = re.compile(r"(?:lesson|quiz)\.([a-z]{2,3}(?:-[A-Za-z0-9]+)
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*\Z")
 CODE_SUFFIXES: Final = (".py", ".json", ".sql")
 DATA_SUFFIXES: Final = (".csv",)
-MEDIA_SUFFIXES: Final = (".svg", ".png", ".webp")
+MEDIA_SUFFIXES: Final = (".svg", ".png", ".webp", ".jpg", ".jpeg", ".avif", ".mp4", ".webm")
 
 
 @dataclass(slots=True)

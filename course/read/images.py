@@ -1,4 +1,4 @@
-"""Images of a lesson: kind and size from the bytes, and SVG that can do no harm.
+"""Images and videos of a lesson: kind and size from the bytes, and SVG that can do no harm.
 
 An SVG may hold known elements only, and nothing that runs or loads something.
 """
@@ -8,14 +8,26 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 from xml.parsers import expat
 
 from course.diagnostics import Problem, Span, short
 
-TYPES: Final = {"svg": "image/svg+xml", "png": "image/png", "webp": "image/webp"}
+TYPES: Final = {
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "webp": "image/webp",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "avif": "image/avif",
+    "mp4": "video/mp4",
+    "webm": "video/webm",
+}
+VIDEOS: Final = ("mp4", "webm")
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
+_EBML: Final = b"\x1aE\xdf\xa3"
+_NO_FRAME: Final = (0xC4, 0xC8, 0xCC)  # tables of a JPEG, with numbers among those of frames
 _SVG: Final = "http://www.w3.org/2000/svg"
 _LINK: Final = ("href", "http://www.w3.org/1999/xlink href")
 _ELEMENTS: Final = frozenset(
@@ -52,8 +64,13 @@ def dimensions(suffix: str, data: bytes) -> tuple[int, int] | None:
     """Width and height in pixels (user units for SVG), or None when the bytes hold none."""
     if suffix == "svg":
         return _SvgReader().read(data).size
-    size = _png(data) if suffix == "png" else _webp(data)
+    size = _SIZES[suffix](data) if suffix in _SIZES else None
     return size if size and min(size) > 0 else None
+
+
+def is_video(suffix: str, data: bytes) -> bool:
+    """Whether the bytes begin as a video of that kind does."""
+    return data.startswith(_EBML) if suffix == "webm" else data[4:8] == b"ftyp"
 
 
 def _png(data: bytes) -> tuple[int, int] | None:
@@ -78,6 +95,36 @@ def _webp(data: bytes) -> tuple[int, int] | None:
     return width & 0x3FFF, height & 0x3FFF
 
 
+def _jpeg(data: bytes) -> tuple[int, int] | None:
+    """From the frame header, the first segment of a kind that has one."""
+    at = 2
+    while data.startswith(b"\xff\xd8") and at + 9 <= len(data) and data[at] == 0xFF:
+        kind, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
+        if 0xC0 <= kind <= 0xCF and kind not in _NO_FRAME:
+            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            return width, height
+        at += 2 + length
+    return None
+
+
+def _avif(data: bytes) -> tuple[int, int] | None:
+    """From the first property ispe (image spatial extents)."""
+    at = data.find(b"ispe")
+    if data[4:12] not in (b"ftypavif", b"ftypavis") or at < 0 or len(data) < at + 16:
+        return None
+    width, height = struct.unpack(">II", data[at + 8 : at + 16])
+    return width, height
+
+
+_SIZES: Final[dict[str, Callable[[bytes], tuple[int, int] | None]]] = {
+    "png": _png,
+    "webp": _webp,
+    "jpg": _jpeg,
+    "jpeg": _jpeg,
+    "avif": _avif,
+}
+
+
 def problems(name: str, data: bytes, file: str) -> Iterator[Problem]:
     """Why the image must not be published."""
     suffix = name.rpartition(".")[2].lower()
@@ -85,6 +132,10 @@ def problems(name: str, data: bytes, file: str) -> Iterator[Problem]:
     if harm is not None:
         message = "the SVG holds a script or a reference to something outside"
         yield Problem("SRC012", file, message, span=harm[1], got=short(harm[0]))
+    elif suffix in VIDEOS:
+        if not is_video(suffix, data):
+            message, wanted = "the video cannot be read", f"a {suffix} file"
+            yield Problem("SRC011", file, message, expected=wanted)
     elif dimensions(suffix, data) is None:
         wanted = 'an <svg> root with a viewBox="0 0 W H"' if suffix == "svg" else f"a {suffix} file"
         yield Problem("SRC011", file, "the image cannot be read", expected=wanted)

@@ -52,6 +52,12 @@ def problems(
         if not course["logo"].endswith(".svg"):
             message, hint = "the mark of a course is an SVG", "draw it as an SVG"
             yield Problem("CFG013", file, message, ("logo",), got=course["logo"], hint=hint)
+    if "social" in course:
+        used.setdefault(course["social"], ("social",))
+        if not course["social"].endswith((".png", ".jpg", ".jpeg")):
+            message, hint = "other sites show PNG and JPEG only", "save it as a PNG"
+            got = course["social"]
+            yield Problem("CFG013", file, message, ("social",), got=got, hint=hint)
     folder = file.rpartition("/")[0]
     for name, path in used.items():
         if name in media:

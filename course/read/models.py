@@ -374,6 +374,11 @@ class Course(Model):
         description="What learners may need, in the words of the course; none is always known.",
     )
     hero: Maybe[Hero] = Field(None, description="The picture of the home page.")
+    social: Maybe[Picture] = Field(
+        None,
+        description="The picture that others show with a link to the site: PNG or JPEG, best "
+        "1200 by 630 pixels.",
+    )
     logo: Maybe[Picture] = Field(
         None, description="The mark beside the name of the course: an SVG in content/media/."
     )
@@ -447,6 +452,9 @@ class LessonFrontMatter(Model):
     )
     review: Maybe[Literal["none", "editorial", "expert"]] = Field(
         None, description="Who looked at it: nobody, an editor, or an expert of the field."
+    )
+    updated: Maybe[Date] = Field(
+        None, description="Day on which the lesson last changed in a way that readers notice."
     )
     tracking: Maybe[HttpsUrl] = Field(
         None, description="Where the plan of a planned lesson is discussed."
