@@ -1,5 +1,6 @@
 """Puts the bridge together: settings in, application out."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -202,11 +203,12 @@ def _car(settings: BridgeSettings) -> LoadedCar | None:
 
 async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     service = app[SERVICE]
+    is_new = not await asyncio.to_thread(service.settings.database.exists)
     service.store = await _open(service)
     if service.store is not None:
         service.laps = LapBook(service.store, service.library)
         service.analyses = Analyses(service.laps)
-        if service.settings.example and not service.store.sessions():
+        if service.settings.example and is_new:
             service.aside(store_example(service))
     settings = service.settings
     service.lessons = await lessons_of(settings.course.strip())

@@ -120,9 +120,14 @@ class NoCompleteLap(SessionError, BadRequest):
 
     code = "no_complete_lap"
 
-    def __init__(self, session_id: str, *, partial: bool = False) -> None:
-        """*partial*: the session was to count as one lap, and has no time that it could take."""
-        why = "the session has no complete lap; partial=true takes it as one"
+    def __init__(self, session_id: str, *, partial: bool | None = None) -> None:
+        """*partial*: the session was to count as one lap, and has no time that it could take.
+
+        None: it cannot be taken as one lap here.
+        """
+        why = "the session has no complete lap"
+        if partial is not None:
+            why = f"{why}; partial=true takes it as one"
         if partial:
             why = "the session's frames cover no time, so it does not count as one lap either"
         super().__init__(session_id, why)

@@ -121,7 +121,7 @@ class BridgeSettings(Settings):
         "with a reference line, else this",
     )
     example: bool = Field(
-        False, description="store some laps of the synthetic car in a database without sessions"
+        False, description="store some laps of the synthetic car in a new database"
     )
     check: bool = Field(
         False,

@@ -42,7 +42,7 @@ async def receive_file(request: web.Request, cap: int, write: Write) -> Sent:
     if not await begin_body(request, cap + FORM_CAP if is_form else cap):
         raise BadRequest("the body must be the file, or a form with it")
     if not is_form:
-        await _hand_on(request, cap, request.content.readany, write)
+        await _hand_on(request, cap, request.content.readany, write, "the file")
         return Sent()
     try:
         return await _receive_form(request, cap, write)
@@ -65,11 +65,11 @@ async def _receive_form(request: web.Request, cap: int, write: Write) -> Sent:
             if found:
                 raise BadField(f"{PART}: send one file at a time", param=PART)
             found, filename = True, part.filename
-            await _hand_on(request, cap, _reader(part), write)
+            await _hand_on(request, cap, _reader(part), write, "the file")
         elif len(fields) == MOST_FIELDS:
             raise BadField("the form has too many parts")
-        else:
-            fields.append((part.name, await _text(request, part)))
+        elif text := await _text(request, part):  # an input that was left blank says nothing
+            fields.append((part.name, text))
     if not found:
         raise BadField(f"{PART}: the form must have the file as this part", param=PART)
     return Sent(filename, fields)
@@ -81,7 +81,7 @@ async def _text(request: web.Request, part: BodyPartReader) -> str:
     async def keep(piece: bytes) -> None:
         held.append(piece)
 
-    await _hand_on(request, FIELD_CAP, _reader(part), keep)
+    await _hand_on(request, FIELD_CAP, _reader(part), keep, "a field of the form")
     return b"".join(held).decode("utf-8", "replace")
 
 
@@ -89,7 +89,7 @@ def _reader(part: BodyPartReader) -> Read:
     return lambda: part.read_chunk(PIECE)
 
 
-async def _hand_on(request: web.Request, cap: int, read: Read, write: Write) -> None:
+async def _hand_on(request: web.Request, cap: int, read: Read, write: Write, whose: str) -> None:
     size = 0
 
     async def next_piece() -> bytes:
@@ -98,8 +98,8 @@ async def _hand_on(request: web.Request, cap: int, read: Read, write: Write) -> 
             piece += some
         return bytes(piece)
 
-    while piece := await in_time(request, cap, "the file", next_piece()):
+    while piece := await in_time(request, cap, whose, next_piece()):
         size += len(piece)
         if size > cap:
-            raise too_large(f"the file is over {cap} bytes")
+            raise too_large(f"{whose} is over {cap} bytes")
         await write(piece)

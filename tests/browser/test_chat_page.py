@@ -474,8 +474,7 @@ def show_settings(window: Window) -> None:
 
 
 def show_key(window: Window) -> None:
-    window.js("document.getElementById('change-key').hidden = false")
-    window.one("#change-key").click()
+    window.js("document.getElementById('key-dialog').showModal()")
 
 
 def show_nothing(window: Window) -> None:

@@ -190,6 +190,7 @@ def test_the_car_page_shows_messages_signals_and_what_they_allow(
 
 
 def test_a_link_lets_others_watch_and_only_that(page: Window, bridge: str) -> None:
+    page.until(lambda: page.one("#share").is_enabled())
     page.one("#share").click()
     page.until(lambda: page.all("dialog .code"))
     page.until(lambda: page.js("return document.querySelector('dialog .code').naturalWidth > 0"))

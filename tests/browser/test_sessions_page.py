@@ -15,6 +15,7 @@ from tests.browser.bridgepages import HOSTILE, faults, got, post, record, said, 
 from tests.browser.window import Window
 
 pytestmark = pytest.mark.browser
+NOTE = f"{HOSTILE}\nand a second line"
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def bridge(empty: str) -> str:
     """Its address with a session whose names should do harm, driving no more."""
     here = {"session_id": "hostile", "driver": HOSTILE, "car": HOSTILE, "track": HOSTILE}
-    post(empty, "/session/start", {**here, "note": HOSTILE})
+    post(empty, "/session/start", {**here, "note": NOTE})
     post(empty, "/session/hostile/end", {})
     return empty
 
@@ -52,6 +53,8 @@ def test_without_a_session_the_page_says_what_to_do(window: Window, empty: str) 
     assert "Nothing recorded yet" in window.one(".none").text
     assert not window.one("#now").is_displayed()
     assert faults(window, empty) == []
+    window.open(f"{empty}/ui/live")
+    assert not window.one("#share").is_enabled()
 
 
 def test_a_file_is_added_and_its_session_opened(
@@ -84,10 +87,10 @@ def test_names_are_text_and_can_be_changed(window: Window, bridge: str) -> None:
         box.clear()
         box.send_keys(value)
     assert faults(window, bridge) == []
-    window.one("dialog [name=note]").send_keys(Keys.ENTER)
+    window.one("dialog [name=track]").send_keys(Keys.ENTER)
     window.until(lambda: "Ana" in said(window, ".day .about"))
     session = got(bridge, "/session/hostile")["session"]
-    assert (session["driver"], session["car"], session["note"]) == ("Ana", HOSTILE, HOSTILE)
+    assert (session["driver"], session["car"], session["note"]) == ("Ana", HOSTILE, NOTE)
     assert window.js("return window.hacked") is None
 
 
@@ -117,9 +120,11 @@ def test_a_driver_sees_the_trend_what_to_work_on_and_the_board(window: Window, b
     here = {"car": "vesper", "track": "larkfell"}
     for number, (name, skill) in enumerate((("Cleo", 0.3), ("Cleo", 0.7), ("Dan", 0.5))):
         session = {"session_id": f"driven-{number}", "driver": name, **here}
+        here["track"] = "Larkfell Circuit"  # of the others: the name of the same one
         record(bridge, session, laps(3, skill=skill, seed=number))
     window.open(f"{bridge}/ui/driver?driver=Cleo&track=larkfell")
     window.until(lambda: len(window.all("#steps tbody tr")) == 2)
+    assert [track.text for track in window.all("#track option")] == ["Larkfell Circuit"]
     assert window.one("#gained").text.startswith("\N{MINUS SIGN}")
     assert window.all("#chart canvas")
     assert [row.text.split()[1] for row in window.all("#board tbody tr")] == ["Cleo", "Dan"]

@@ -11,15 +11,20 @@ import uPlot from "./vendor/uplot/uPlot.esm.js";
 const MOST = 1000;
 const PLACES = 10;
 const asked = new URLSearchParams(location.search);
-let plot = null, steps = [], sessions = [];
+let plot = null, steps = [], sessions = [], circuits = new Map();
+
+/** What tells the track of a session: its circuit, else what the driver called it. */
+const trackOf = ({ track, track_id: id }) => id ?? track;
 
 /** Drivers by name, with their tracks; the one who drove last comes first. */
 async function offer() {
-  ({ sessions } = await call(`/sessions?limit=${MOST}`));
+  const [stored, { tracks }] = await Promise.all([call(`/sessions?limit=${MOST}`), call("/tracks")]);
+  sessions = stored.sessions;
+  circuits = new Map(tracks.map(({ id, name }) => [id, name]));
   const drivers = new Map();
-  for (const { driver, track } of sessions) {
-    if (!driver || !track) continue;
-    drivers.set(driver, (drivers.get(driver) ?? new Set()).add(track));
+  for (const session of sessions) {
+    const { driver } = session, track = trackOf(session);
+    if (driver && track) drivers.set(driver, (drivers.get(driver) ?? new Set()).add(track));
   }
   if (!drivers.size) {
     byId("choose").hidden = true;
@@ -35,7 +40,7 @@ async function offer() {
 }
 
 function fill(select, names, wanted) {
-  replace(select, ...names.map((name) => el("option", { value: name, textContent: name })));
+  replace(select, ...names.map((name) => el("option", { value: name, textContent: circuits.get(name) ?? name })));
   if (names.includes(wanted)) select.value = wanted;
 }
 
@@ -63,7 +68,7 @@ async function show() {
 }
 
 /** The sessions as they are stored, oldest first: there is no series of fewer than five. */
-const driven = (driver, track) => sessions.filter((row) => row.driver === driver && row.track === track).reverse();
+const driven = (driver, track) => sessions.filter((row) => row.driver === driver && trackOf(row) === track).reverse();
 
 function showSteps() {
   const first = steps.at(0)?.best_lap_s, last = steps.at(-1)?.best_lap_s;

@@ -114,6 +114,7 @@ async function enter({ session_id: id, replay_id: replay = "" }) {
   replayed = replay ?? "";
   restart();
   byId("cues").replaceChildren();
+  byId("share").disabled = false;
   const path = `/session/${encodeURIComponent(id)}`;
   if (replayed) return; // its laps are still to come
   const { lap_count: count } = await call(path).catch(() => ({ lap_count: 0 }));
@@ -246,6 +247,7 @@ byId("session").addEventListener("change", ({ target }) => {
   chosen = target.value;
   session = "";
   newest = null;
+  byId("share").disabled = chosen === ACTIVE;
   history.replaceState(null, "", chosen === ACTIVE ? "/ui/live" : `/ui/live?session=${encodeURIComponent(chosen)}`);
   restart();
   stream.restart(query());
@@ -268,6 +270,7 @@ const replayButton = () => el("button", { type: "button", className: "button", t
 
 bridgeHead("live", document.querySelector(".source"));
 byId("share").addEventListener("click", () => share(session || chosen));
+byId("share").disabled = chosen === ACTIVE; // until something drives
 restart();
 if (chosen !== ACTIVE) blank("Nothing comes in for this session now.", replayButton());
 else blank("Nothing drives now. As soon as a car, a replay or the simulator does, it is here.");

@@ -8,7 +8,12 @@ import { watch } from "./ticker.js";
 
 const MOST = 200;
 const LOOK_S = 5;
-const DETAILS = { driver: "Driver", car: "Car", track: "Track", note: "Note" };
+const DETAILS = {
+  driver: { label: "Driver", tag: "input", most: 256 },
+  car: { label: "Car", tag: "input", most: 256 },
+  track: { label: "Track", tag: "input", most: 256 },
+  note: { label: "Note", tag: "textarea", most: 2000 },
+};
 let shown = "", sessions = [], circuits = null;
 
 async function look() {
@@ -66,9 +71,9 @@ function act(verb, title, onclick) {
 
 /** Ask for new details of a session and keep them. */
 function change(session) {
-  const fields = Object.entries(DETAILS).map(([name, label]) =>
+  const fields = Object.entries(DETAILS).map(([name, { label, tag, most }]) =>
     el("label", { className: "field" }, label,
-      el("input", { name, value: session[name] ?? "", autocomplete: "off", maxLength: 256 })));
+      el(tag, { name, value: session[name] ?? "", autocomplete: "off", maxLength: most })));
   const wrong = el("div");
   const form = el("form", {},
     el("h2", { id: "details-title", textContent: "Details of the session" }), ...fields, wrong,

@@ -277,8 +277,8 @@ class LapBook:
 class Scope(NamedTuple):
     """Which part of a session an analytic is about."""
 
-    partial: bool = False
-    """Whether a session without a complete lap counts as one."""
+    partial: bool | None = None
+    """Whether a session without a complete lap counts as one; None: nobody could ask for that."""
     lap: int | None = None
     """The only complete lap to look at."""
 
@@ -296,6 +296,7 @@ _Name: TypeAlias = tuple[_Key, *tuple[Hashable, ...]]
 
 
 def _key(row: SessionRow, scope: Scope) -> _Key:
+    scope = scope._replace(partial=bool(scope.partial))  # the same, whoever asks
     return _Key(row.session_id, row.key, row.version, row.ended_at is None, scope)
 
 
@@ -380,7 +381,7 @@ class Analyses:
         return await _aside(
             row,
             scope,
-            lambda: pure.drive_of(laps, where.track, words=where.name, partial=scope.partial),
+            lambda: pure.drive_of(laps, where.track, words=where.name, partial=bool(scope.partial)),
         )
 
 

@@ -8,6 +8,7 @@ import { askForKey, call } from "./keyed.js";
 
 const VIEWS = { chat, documents, engines };
 const NAMES = { chat: "Chat", documents: "Documents", engines: "Engines" };
+const UNAUTHORISED = 401;
 let shown = "";
 
 function show() {
@@ -37,4 +38,5 @@ byId("change-key").addEventListener("click", async () => {
 });
 addEventListener("hashchange", show);
 show();
-call("health").then((health) => { byId("change-key").hidden = health.auth !== "key"; }, () => {});
+call("health", { quiet: true }).then(({ auth }) => auth === "key", ({ status }) => status === UNAUTHORISED)
+  .then((locked) => { byId("change-key").hidden = !locked; });

@@ -243,10 +243,16 @@ async def test_what_has_no_data_has_nothing_to_count(bridge: Bridge) -> None:
     assert await bridge.refused("POST", path) == (404, "no_rows")
 
 
-async def test_partial_is_not_advised_to_who_has_given_it(bridge: Bridge) -> None:
+async def test_partial_is_advised_only_where_it_helps(bridge: Bridge) -> None:
     await bridge.service.db.append_frames("s", frames_at([5.0]))
-    for query, advised in (("", True), ("?partial=1", False)):
-        answer = await bridge.get(f"/session/s/stats{query}")
+    cases = {
+        "/session/s/stats": True,
+        "/session/s/stats?partial=1": False,
+        "/session/s/compare?a=1": False,
+        "/compare?laps=s:1,s:2": False,
+    }
+    for path, advised in cases.items():
+        answer = await bridge.get(path)
         assert (answer.status, answer.json["code"]) == (400, "no_complete_lap")
         assert ("partial=true" in answer.json["error"]) is advised
 

@@ -74,6 +74,17 @@ async def test_a_file_may_come_in_pieces_of_no_declared_length(bridge: Bridge) -
     assert (await send(bridge, RAW, pieces())).status == 200
 
 
+async def test_a_blank_field_of_a_form_says_nothing(bridge: Bridge) -> None:
+    blank = {"session_id": "", "driver": "", "driver_level": "", "mapping": ""}
+    answer = await send(bridge, "/session/upload", form(**blank))
+    assert answer.status == 200, answer.body
+
+
+async def test_a_field_that_is_too_long_is_not_called_the_file(bridge: Bridge) -> None:
+    answer = await send(bridge, "/session/upload", form(driver="x" * 70_000))
+    assert (answer.status, answer.json["error"]) == (413, "a field of the form is over 65536 bytes")
+
+
 async def test_a_mapping_is_written_as_json(bridge: Bridge) -> None:
     mapping = json.dumps({"rpm": None})
 
@@ -164,6 +175,7 @@ async def test_a_client_that_leaves_halfway_leaves_nothing(start: Start) -> None
         writer.write(head.encode() + VBO[: len(VBO) // 2])
         await until(lambda: uploads._value < free)
         writer.close()
+        await writer.wait_closed()
         await until(lambda: uploads._value == free)
         assert (await bridge.ok("GET", "/sessions"))["count"] == 0
 
