@@ -400,6 +400,7 @@ def _is_known(request: web.Request, session_id: str) -> bool:
 @replay_routes.post("/session/replay/start", errors=REPLAY_ERRORS)
 async def start_replay(request: web.Request, *, body: ReplayRequest) -> ReplayStarted:
     """Begin to replay a session on the telemetry stream; a live CAN bus is put aside for it."""
+    await request.app[SERVICE].circuits.look(body.source_session_id)  # or the coach begins later
     begun = await _replays(request).start(body.source_session_id, body.speed, loop=body.loop)
     return ReplayStarted.of(begun)
 

@@ -40,7 +40,8 @@ class _Held(NamedTuple, Generic[T]):
 
 
 class Arbiter(Generic[T]):
-    """One voice of one session; *now* is in seconds of a clock that never steps back."""
+    """One voice of one session, for what is posted and for what is heard live; *now* is in seconds
+    of a clock that never steps back."""
 
     def __init__(self) -> None:
         self._spoke = -math.inf
@@ -54,6 +55,10 @@ class Arbiter(Generic[T]):
     def drop(self) -> None:
         """Forget what waits."""
         self._held = None
+
+    def is_quiet(self, now: float, cooldown_s: float = COOLDOWN_S) -> bool:
+        """Whether nothing was said for so long."""
+        return now - self._spoke >= cooldown_s
 
     def submit(
         self, message: Message[T] | None, now: float, *, on_straight: bool
@@ -76,7 +81,7 @@ class Arbiter(Generic[T]):
         if same and held is not None and held.priority > message.priority:
             return self._deliver(now, on_straight=on_straight)
         waits_for_straight = message.priority >= WARNING and not on_straight
-        if waits_for_straight or now - self._spoke < COOLDOWN_S:
+        if waits_for_straight or not self.is_quiet(now):
             if held is None or held.priority <= message.priority:
                 self._held = _Held(message, now)
             return None
@@ -86,7 +91,7 @@ class Arbiter(Generic[T]):
         return message
 
     def _deliver(self, now: float, *, on_straight: bool) -> Message[T] | None:
-        if self._held is None or not on_straight or now - self._spoke < COOLDOWN_S:
+        if self._held is None or not on_straight or not self.is_quiet(now):
             return None
         message, self._held = self._held.message, None
         self._spoke = now

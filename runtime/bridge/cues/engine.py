@@ -1,7 +1,8 @@
 """The cue engine: bursts and live frames of every session in, analyses and cues out.
 
-A posted burst is answered by the rules of `/analyze`, on the clock of this machine. Live frames are
-heard on their own clock, so that a replay at any pace says the same at the same places.
+A posted burst is answered by the rules of `/analyze`. Live frames are heard on their own clock, so
+that a replay at any pace says the same at the same places. Both speak with the one voice that their
+session has.
 """
 
 import math
@@ -147,7 +148,6 @@ class Posted:
     """What is remembered of the bursts that were posted of a session."""
 
     def __init__(self) -> None:
-        self.arbiter: Arbiter[Occasion | None] = Arbiter()
         self.was_past_apex: bool | None = None
         self.watch = Watch()
         self._clock: LapClock | None = None
@@ -166,14 +166,17 @@ class SessionMemory:
 
     def __init__(self, session_id: str, track: Track | None) -> None:
         self.id = session_id
+        self.arbiter: Arbiter[Occasion | None] = Arbiter()
         self.posted = Posted()
-        self.voice = Voice()
+        self.voice = Voice(self.arbiter)
         self.bursts = BurstBuilder(session_id)
         self.lost = True
         """Whether nothing tells where on its circuit the car is."""
         self.step: Step = "gap"
         """How the last frame followed the one before."""
         self._t = -math.inf
+        self._posted_at = (-math.inf, 0.0)
+        """The last frame when a burst was posted, and when on the clock of this machine."""
         self._asked = -math.inf
         self._days = 0.0
         self.circuit: Circuit | None = None
@@ -207,15 +210,24 @@ class SessionMemory:
                 return None
             else:  # what was said and learned is of another drive, or of this one played again
                 anew = True
-                self.voice = Voice()
+                self._begin_anew()
                 if self.habits is not None:
                     self.habits = Habits(self.habits.circuit)
+        elif math.isinf(self._t):  # what was posted before is of another clock
+            self._begin_anew()
         self.step = "on"
         if not 0 < t - self._t <= GAP_S:
             self.step = "anew" if anew else "gap"
             self._interrupted()
         self._t = t
         return t
+
+    def posted_time(self, now: float) -> float:
+        """When a burst came on the clock of the frames; on this machine's where there are none."""
+        if self._posted_at[0] != self._t:
+            self._posted_at = (self._t, now)
+        last, then = self._posted_at
+        return now if math.isinf(last) else last + now - then
 
     def is_due(self, t: float) -> bool:
         """Whether to ask for the track at a time; then not again for a second."""
@@ -244,6 +256,10 @@ class SessionMemory:
         if self.circuit is None or distance_m is None:
             return None
         return self.circuit.place(distance_m)
+
+    def _begin_anew(self) -> None:
+        self.arbiter = Arbiter()
+        self.voice = Voice(self.arbiter)
 
     def _interrupted(self) -> None:
         self.bursts.drop()
@@ -289,6 +305,7 @@ class CueEngine:
         monotonic clock."""
         session = self._session(burst.session_id)
         session.set_track(self._track_of(burst.session_id))
+        now = session.posted_time(now)
         posted, place = session.posted, session.place_at(burst.distance_m)
         estimate = posted.lap(session.circuit, now, place)
         was, posted.was_past_apex = posted.was_past_apex, burst.past_apex
@@ -377,7 +394,7 @@ class CueEngine:
             note = zone_note(zone, speed, level)
         if note is not None:
             message = Message[Occasion | None](SAFETY, note.corner, None)
-            session.posted.arbiter.submit(message, now, on_straight=False)
+            session.arbiter.submit(message, now, on_straight=False)
         return note
 
     def _advice(
@@ -386,7 +403,7 @@ class CueEngine:
         """What the arbiter lets pass, in words."""
         inputs = read_inputs(burst, place)
         level = self._level(session, burst.driver_level)
-        arbiter = session.posted.arbiter
+        arbiter = session.arbiter
         occasion = make_occasion(choose_concept(inputs), inputs, session.circuit, place)
         held = arbiter.held
         if held is not None and held.body and refresh(held.body, inputs, place) is None:

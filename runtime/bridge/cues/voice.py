@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from runtime.bridge.cues.advice import STRAIGHT_G, make_occasion
+from runtime.bridge.cues.advice import STRAIGHT_G, Arbiter, Message, make_occasion
 from runtime.bridge.cues.burst import Reading
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, braking_m
 from runtime.bridge.cues.concepts import Inputs, choose_concept
@@ -14,6 +14,7 @@ from runtime.bridge.cues.model import ADVICE, MOST_WORDS, WARNING, WORD_S, CueLi
 from runtime.bridge.cues.phrases import (
     ANYWHERE,
     Note,
+    Occasion,
     focus_words,
     grip_note,
     note_of,
@@ -58,10 +59,10 @@ CONCEPT_OF: Final = {
 
 
 class Voice:
-    """One session's voice while it is driven; times are those of its frames."""
+    """What one session hears while it is driven; times are those of its frames."""
 
-    def __init__(self) -> None:
-        self._spoke = -math.inf
+    def __init__(self, arbiter: Arbiter[Occasion | None]) -> None:
+        self._arbiter = arbiter
         self._announced: str | None = None
         self._told: dict[str, tuple[int, int]] = {}
         """By corner: how often its loss was spoken of, and at which of its passes the last time."""
@@ -86,8 +87,8 @@ class Voice:
             zone = self._watch.enter_zone(circuit, place, reading.speed_ms, t)
             if zone is not None:
                 notes.append(zone_note(zone, reading.speed_ms, level))
-        if notes:
-            self._spoke = t
+        for note in notes:
+            self._tell(note, t)
         return notes
 
     def speak(
@@ -97,7 +98,7 @@ class Voice:
         coming = place.next if place is not None and place.corner is None else None
         if coming is None or coming.name != self._announced:
             self._announced = None
-        if t - self._spoke < QUIET_S or not reading.speed_ms * KMH >= MOVING_KMH:
+        if not self._arbiter.is_quiet(t, QUIET_S) or not reading.speed_ms * KMH >= MOVING_KMH:
             return None
         if abs(reading.g_lat) >= STRAIGHT_G:  # an unknown one is no bend
             return None
@@ -107,7 +108,8 @@ class Voice:
         if note is None and not self._waits_for_a_loss(reading, place, habits):
             note = self._pace_note(reading, place, coming, habits, level)
         if note is not None:
-            self._spoke, self._announced = t, coming.name
+            self._announced = coming.name
+            self._tell(note, t)
         return note
 
     def speak_of_coasting(self, t: float, reading: Reading, level: Level) -> Note | None:
@@ -124,11 +126,17 @@ class Voice:
         if self._coasts_since is None:
             self._coasts_since = t
         late = t - self._coasts_since < COASTING_S or t - self._coasting_told < REPEAT_S
-        if late or t - self._spoke < QUIET_S:
+        if late or not self._arbiter.is_quiet(t, QUIET_S):
             return None
-        self._spoke = self._coasting_told = t
+        self._coasting_told = t
         text = ANYWHERE[COASTING][level].format(v=f"{reading.speed_ms * KMH:.0f}")
-        return note_of(f"{text}.", ADVICE, COASTING, None, level)
+        note = note_of(f"{text}.", ADVICE, COASTING, None, level)
+        self._tell(note, t)
+        return note
+
+    def _tell(self, note: Note, t: float) -> None:
+        """Take the one voice that the session has; it is free, or this is of safety."""
+        self._arbiter.submit(Message(note.priority, note.corner, None), t, on_straight=True)
 
     def _of_a_loss(
         self, reading: Reading, place: Place, habits: Habits, level: Level

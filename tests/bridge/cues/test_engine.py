@@ -336,3 +336,18 @@ def test_over_the_grip_is_said_without_any_place() -> None:
     ]
 
     assert [cue.priority for _, cue in listen(engine_of(small()), slide)] == [3]
+
+
+def test_what_is_posted_and_what_is_heard_live_have_one_voice() -> None:
+    frames = [straight(at / 10, at * 5.0) for at in range(60)]
+    burst = FAST._replace(distance_m=300.0)
+    after, before = engine_of(small()), engine_of(small())
+
+    heard = listen(after, frames[:15])
+    refused = after.analyze(burst, 5000.0).pace_note
+    listen(before, frames[:5])
+    said = before.analyze(burst, 5000.0).pace_note
+
+    assert [round(t, 1) for t, _ in heard] == [1.1]
+    assert (refused, said != "") == ("", True)
+    assert listen(before, frames[5:]) == []

@@ -1,7 +1,7 @@
 """A planted fault that a driver repeats is spoken of before its corner, and nothing else is."""
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from runtime.bridge.track.model import Corner, DangerZone, Track
 from tests.bridge.cues.coachkit import larkfell
 from tools.drive import Drive, drive
 
+Columns: TypeAlias = dict[str, Numbers]
 Fault = Literal["rolls", "brakes_early", "crawls", "waits"]
 LAPS = 4
 BOX_M = 0.04 * larkfell().length_m
@@ -25,6 +26,11 @@ def clean() -> Drive:
 
 
 def plant(driven: Drive, corner: Corner, fault: Fault) -> list[LiveFrame]:
+    """The drive with one fault, as a car without positions sends it that counts its metres."""
+    return sent(with_fault(driven, corner, fault))
+
+
+def with_fault(driven: Drive, corner: Corner, fault: Fault) -> Columns:
     """The drive with one fault in one corner on every lap: the same way, driven more slowly."""
     columns = columns_of(driven)
     length = larkfell().length_m
@@ -52,20 +58,28 @@ def plant(driven: Drive, corner: Corner, fault: Fault) -> list[LiveFrame]:
     return slowed(columns, factor)
 
 
-def slowed(columns: dict[str, Numbers], factor: Numbers) -> list[LiveFrame]:
-    """The same way at a share of the speed, as a car sends it that counts its metres."""
-    columns["speed_ms"] = columns["speed_ms"] * factor
+def slowed(columns: Columns, factor: Numbers) -> Columns:
+    """The same way at a share of the speed."""
     steps = np.diff(columns[TIMESTAMP], prepend=columns[TIMESTAMP][0]) / factor
-    columns[TIMESTAMP] = np.cumsum(steps)
-    columns["g_lat"] = columns["g_lat"] * factor**2
-    columns["distance_m"] = columns["distance_m"] + BOX_M
-    columns["lat"] = columns["lon"] = np.full(len(factor), np.nan)
+    return {
+        **columns,
+        TIMESTAMP: np.cumsum(steps),
+        "speed_ms": columns["speed_ms"] * factor,
+        "g_lat": columns["g_lat"] * factor**2,
+        "distance_m": columns["distance_m"] + BOX_M,
+    }
+
+
+def sent(columns: Columns) -> list[LiveFrame]:
+    """As a car without positions sends it that counts its metres."""
+    nowhere = np.full(len(columns[TIMESTAMP]), np.nan)
+    columns = {**columns, "lat": nowhere, "lon": nowhere}
     rows = zip(*(columns[name].tolist() for name in WIDE), strict=True)
     wide = [dict(zip(WIDE, row, strict=True)) for row in rows]
     return [LiveFrame("s", "ingest", one, device_distance_m=one["distance_m"]) for one in wide]
 
 
-def columns_of(driven: Drive) -> dict[str, Numbers]:
+def columns_of(driven: Drive) -> Columns:
     return {name: np.array(driven.frames.columns[name]) for name in WIDE}
 
 
@@ -112,7 +126,7 @@ def test_a_repeated_fault_is_spoken_of_within_three_laps_before_its_corner(
 
 
 def test_a_driver_without_faults_hears_of_none(clean: Drive) -> None:
-    frames = slowed(columns_of(clean), np.ones(len(clean.frames)))
+    frames = sent(slowed(columns_of(clean), np.ones(len(clean.frames))))
 
     assert [cue.text for _, cue in listen(larkfell(), frames) if cue.priority == 2] == []
 
@@ -120,7 +134,7 @@ def test_a_driver_without_faults_hears_of_none(clean: Drive) -> None:
 def test_rain_is_no_habit(clean: Drive) -> None:
     columns = columns_of(clean)
     wet = columns["distance_m"] > 2.0 * larkfell().length_m
-    frames = slowed(columns, np.where(wet, 0.9, 1.0))
+    frames = sent(slowed(columns, np.where(wet, 0.9, 1.0)))
 
     assert [cue.text for _, cue in listen(larkfell(), frames) if cue.priority == 2] == []
 

@@ -1,7 +1,7 @@
 """A replay whose clock stands in the test's hand."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,10 @@ class Told(NamedTuple):
 class Stage:
     """Takes what a replay sends; its clock only moves when the replay waits, if it may."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(
+        self, service: Service, publish: Callable[[LiveFrame], None] = lambda _: None
+    ) -> None:
+        self._forward = publish
         self.now = 1000.0
         self.sent: list[Sent] = []
         self.told: list[Told] = []
@@ -89,6 +92,7 @@ class Stage:
 
     def _publish(self, frame: LiveFrame) -> None:
         self.sent.append(Sent(self.now, frame))
+        self._forward(frame)
         self._changed.set()
 
     def _tell(self, session_id: str, event: Control, payload: Mapping[str, object]) -> None:
