@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 from course.check import links
 from course.check.pages import link_problems
+from course.check.prune import prune
 from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order
 from course.publish import look, whole
 from course.publish.cache import Cache
@@ -44,7 +45,8 @@ class Options:
     ``cache`` is the cache folder (None: read and write no cache); ``jobs`` the number of
     processes that read and render lessons (0: one, or two when many lessons changed);
     ``updated`` replaces the date of course.yaml (``YYYY-MM-DD``); ``verify`` reads the files of
-    the output before they are kept, instead of trusting their size.
+    the output before they are kept, instead of trusting their size; a ``draft`` is written in
+    spite of its errors, as far as it can be shown.
     """
 
     root: Path
@@ -56,6 +58,7 @@ class Options:
     cache: Path | None = None
     updated: str | None = None
     verify: bool = False
+    draft: bool = False
 
 
 @dataclass(slots=True)
@@ -126,7 +129,7 @@ def build(options: Options) -> Report:
         foreign = _foreign(stage, options)
         try:
             report = run(options, stage, cache)
-            if not report.errors:
+            if options.draft or not report.errors:
                 report.changed = stage.finish(foreign)
                 report.written = True
         finally:
@@ -169,7 +172,7 @@ def run(options: Options, outputs: Outputs, cache: Cache) -> Report:
         authored=sum(record.authored for record in records),
         sources=sources.files,
     )
-    if not report.errors and sources.course is not None:
+    if (options.draft or not report.errors) and sources.course is not None:
         try:
             problems = this.publish(linked)
         except TemplateFault as fault:
@@ -194,10 +197,10 @@ class _Build:
     def link(self) -> tuple[Sources, Graph]:
         """Load all sources, relate them and check every reference."""
         options = self.options
-        sources = load(options.root, self.read, file_urls=options.file_urls)
+        sources = load(options.root, self.read, file_urls=options.file_urls, draft=options.draft)
         if sources.course is not None and options.updated is not None:
             sources.course = sources.course.model_copy(update={"updated": options.updated})
-        linked = graph.build(sources)
+        linked = prune(sources) if options.draft else graph.build(sources)
         sources.report(list(links.problems(linked)))
         return sources, linked
 

@@ -14,9 +14,11 @@ import threading
 import time
 import traceback
 import webbrowser
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -26,10 +28,12 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from course.build import Options, Report, build, plural
+from course.diagnostics import Diagnostic
 from course.publish.hosting import PAGE
 from course.publish.tree import MANIFEST, Refusal
+from course.read.files import split_number
 from course.read.sources import CONTENT
-from course.reports import SHOWN, block, reader
+from course.reports import SHOWN, Source, block, reader
 from course.serve_files import File, entity_tag, find, host_headers, is_allowed_host, names_tag
 
 GOODBYE_S: Final = 0.2
@@ -38,6 +42,7 @@ SETTLED_S: Final = 0.05
 PATIENCE_S: Final = 1.0
 STREAM: Final = "__reload"
 SCRIPT: Final = "__reload.js"
+_PHASE_FILE: Final = 4  # content/phases/10-phase-id/phase.yaml
 HEARTBEAT_S: Final = 15.0
 WRITE_S: Final = 5.0
 LISTENERS: Final = 64
@@ -173,6 +178,20 @@ class State(NamedTuple):
     failure: str = ""
 
 
+class Attempt(NamedTuple):
+    """What one build came to.
+
+    ``said`` is for the terminal; ``out`` the folder that is served from now on, that of a draft
+    when there are *errors*; ``again`` says to try again although no source changed.
+    """
+
+    state: State
+    said: str
+    out: Path
+    errors: Sequence[Diagnostic] = ()
+    again: bool = False
+
+
 class Live:
     """Keeps the site equal to its sources; every method runs on the event loop."""
 
@@ -180,17 +199,23 @@ class Live:
         self.options = options
         self.say = say
         self.state = State()
+        self.out = options.out
+        self.errors: Sequence[Diagnostic] = ()
         self.closed = False
         self._changed = asyncio.Event()
         self._seen = ""
         self._retry = False
+        self._said = ""
 
     async def build(self) -> None:
         """Build once, off the event loop, and make the result the state."""
-        state, summary, self._retry = await off_loop(lambda: attempt(self.options))
-        if summary or state.failure != self.state.failure:
-            self.say(summary or state.failure)
-        self.state = State(state.site or self.state.site, state.failure)
+        made = await off_loop(lambda: attempt(self.options))
+        if made.said != self._said or not made.state.failure:
+            self.say(made.said)
+        self._said, self._retry = made.said, made.again
+        if made.state.site:
+            self.out, self.errors = made.out, made.errors
+        self.state = State(made.state.site or self.state.site, made.state.failure)
         self._changed.set()
         if not self.closed:
             self._changed = asyncio.Event()
@@ -215,7 +240,7 @@ class Live:
     def _lost(self) -> bool:
         """Whether somebody has removed the site; a build that fails is not tried for ever."""
         known = self.state.site and not self.state.failure
-        return bool(known) and not (self.options.out / MANIFEST).exists()
+        return bool(known) and not (self.out / MANIFEST).exists()
 
     async def next(self, known: State | None, timeout_s: float) -> State | None:
         """The state as soon as it differs from *known*; None after *timeout_s* or at the end."""
@@ -233,21 +258,75 @@ class Live:
         self._changed.set()
 
 
-def attempt(options: Options) -> tuple[State, str, bool]:
-    """Build once; a failure of any kind is a state too.
-
-    Returns also the summary of a good build, and whether to try again although no source changed.
-    """
+def attempt(options: Options) -> Attempt:
+    """Build once; with errors as a draft beside the site, and a failure of any kind is a state."""
+    out = options.out
     try:
         report = build(options)
+        if not report.errors:
+            return Attempt(State(report.digest), report.summary(), out)
+        said = explain_failure(report, options)
+        return _draft(options, report, said) or Attempt(State("", said), said, out)
     except Refusal as refusal:
         failure = f"{refusal.code}: {refusal}\nhint: {refusal.hint}"
-        return State("", failure), "", refusal.code == _BUSY
+        return Attempt(State("", failure), failure, out, again=refusal.code == _BUSY)
     except Exception:  # noqa: BLE001  (a fault of the tool must not end the author's session)
-        return State("", f"the build broke off\n\n{traceback.format_exc()}"), "", False
-    if report.errors:
-        return State("", explain_failure(report, options)), "", False
-    return State(report.digest), report.summary(), False
+        failure = f"the build broke off\n\n{traceback.format_exc()}"
+        return Attempt(State("", failure), failure, out)
+
+
+def _draft(options: Options, report: Report, said: str) -> Attempt | None:
+    """The course with the errors of *report* as far as it can be shown; None when it cannot.
+
+    It lies beside the site, so that nobody publishes it by mistake.
+    """
+    out = options.out.with_name(f".{options.out.name.lstrip('.')}.draft")
+    cache = options.cache and options.cache / "draft"
+    try:
+        drafted = build(replace(options, out=out, cache=cache, draft=True))
+    except Exception:  # noqa: BLE001  (no stand-in helped: the report alone is shown)
+        return None
+    if not drafted.digest:
+        return None
+    errors = [problem for problem in report.diagnostics if problem.severity == "error"]
+    digest = blake2b(f"{drafted.digest}{said}".encode(), digest_size=16).hexdigest()
+    return Attempt(State(digest), said, out, errors)
+
+
+def page_of(file: str) -> str:
+    """The folder of the page that the source *file* is shown on; the home page for all others."""
+    parts = file.split("/")
+    if len(parts) < 3 or parts[1] in ("ui", "media", "templates"):
+        return ""
+    lesson = parts[1] == "phases" and len(parts) > _PHASE_FILE
+    name = parts[3] if lesson else parts[2].removesuffix(".yaml")
+    number = split_number(name)
+    return f"{'lessons' if lesson else parts[1]}/{number[1] if number else name}/"
+
+
+def with_banner(page: bytes, path: str, errors: Sequence[Diagnostic], source: Source) -> bytes:
+    """*page* (at *path* from the site root) with its *errors* on top, and where others are."""
+    here = path.removesuffix("index.html")
+    own = [problem for problem in errors if page_of(problem.file) == here]
+    rest = Counter(page_of(problem.file) for problem in errors)
+    del rest[here]
+    root = "../" * path.count("/")
+    links = ", ".join(
+        f'<a href="{root}{html.escape(page) or "./"}">{html.escape(page) or "home"}</a> ({count})'
+        for page, count in sorted(rest.items())
+    )
+    reports = "".join(
+        f'<pre tabindex="0">{html.escape(block(problem, source))}</pre>' for problem in own[:SHOWN]
+    )
+    title = f"Draft: {plural(len(own), 'problem')} on this page" if own else "Draft"
+    elsewhere = f"<p>Problems elsewhere: {links}</p>" if rest else ""
+    banner = (
+        '<div class="wrap" data-draft><div class="notice" role="note">'
+        f'<p><strong class="planned">{title}</strong> No build publishes this.</p>'
+        f"{reports}{elsewhere}</div></div>\n"
+    ).encode()
+    head, start, tail = page.partition(b'<main id="page-main" tabindex="-1">\n')
+    return head + start + banner + tail if start else page
 
 
 def explain_failure(report: Report, options: Options) -> str:
@@ -293,6 +372,7 @@ class Server:
         self.watch = watch
         self.url = ""
         self.listeners = 0
+        self.source = reader(options.root)
         self._script = _SCRIPT_FILE.read_bytes()
         self._opened = asyncio.Event()
         self._runner: web.ServerRunner
@@ -359,7 +439,7 @@ class Server:
         state = self.live.state
         if not state.site:
             return web.Response(status=503, body=self.failure_page(state), headers=_PAGE_HEADERS)
-        out = self.live.options.out
+        out = self.live.out
         result, headers = await asyncio.to_thread(_look_up, out, raw)
         if result.status == 301:
             where = f"{self.prefix}/{result.location}{query}"
@@ -367,6 +447,8 @@ class Server:
         body = result.body
         if self.watch and result.type == PAGE:
             body = self.with_script(body, state.site)
+        if result.type == PAGE and self.live.errors:
+            body = with_banner(body, result.path, self.live.errors, self.source)
         headers["Content-Type"] = result.type
         if result.status == 200:
             return _unless_known(request, body, headers)

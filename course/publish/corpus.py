@@ -182,7 +182,7 @@ def _halves(joined: _Passage, last: _Passage) -> tuple[_Passage, _Passage]:
 def _concepts(concepts: Sequence[str], passages: list[_Passage]) -> list[list[str]]:
     """For each passage, the concept ids that its title has to name."""
     named: list[list[str]] = [[] for _ in passages]
-    if not concepts:
+    if not concepts or not passages:
         return named
     texts = [f"{passage.heading} {passage.text}".lower() for passage in passages]
     for concept in concepts:

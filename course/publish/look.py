@@ -28,8 +28,8 @@ def style(course: Mapping[str, Any]) -> bytes:
 
 def icon(course: Mapping[str, Any], media: Mapping[str, bytes]) -> bytes:
     """The picture in the tab of the browser: the mark of *course*, or the tool's in its accent."""
-    if "logo" in course:
-        return media[course["logo"]]
+    if (logo := course.get("logo", "")) in media:
+        return media[logo]
     accent = course.get("colours", {}).get("accent", {}).get("light", DEFAULTS["accent"][0])
     return (
         (ASSETS / "icon.svg").read_bytes().replace(DEFAULTS["accent"][0].encode(), accent.encode())
@@ -38,7 +38,8 @@ def icon(course: Mapping[str, Any], media: Mapping[str, bytes]) -> bytes:
 
 def mark(course: Mapping[str, Any], media: Mapping[str, bytes]) -> str:
     """The SVG of the mark beside the name of *course*; empty without one."""
-    return _inline(media[course["logo"]]) if "logo" in course else ""
+    logo = course.get("logo", "")
+    return _inline(media[logo]) if logo in media else ""
 
 
 def social(course: Mapping[str, Any], media: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -55,9 +56,10 @@ def hero(course: Mapping[str, Any], media: Mapping[str, bytes]) -> tuple[Markup,
     An SVG becomes part of the page, so that it can use the colours of the page (``var(--ink)``);
     one with a style of its own, and any other picture, stays a file.
     """
-    if "hero" not in course:
+    name = course.get("hero", {}).get("image", "")
+    if name not in media:
         return Markup(""), {}
-    name, files = course["hero"]["image"], {}
+    files: dict[str, bytes] = {}
     alt, caption = attribute(course["hero"]["alt"]), course["hero"].get("caption", "")
     if name.endswith(".svg") and b"<style" not in media[name]:
         picture = f'<div role="img" aria-label="{alt}">{_inline(media[name])}</div>'

@@ -46,13 +46,30 @@ _VIDEO: Final = re.compile(r'<video([^<>]*?) alt="([^"]*)"(?: title="[^"]*")? ?/
 _BREAK: Final = "\x1d"  # no source file holds this character
 
 
-def render(source: Source) -> Body:
-    """The blocks, contents, code, links and problems of *source*; with errors no blocks."""
+def render(source: Source, *, draft: bool = False) -> Body:
+    """The blocks, contents, code, links and problems of *source*; with errors no blocks.
+
+    With errors a *draft* has blocks as well, in the worst case one without code and links.
+    """
     out = read(source)
     if not out.errors:
         _Writer(out).write()
         out.body.pieces = [*pieces(out)]
+    elif draft:
+        _write_draft(out)
     return out.body
+
+
+def _write_draft(out: Outline) -> None:
+    body = out.body
+    try:
+        if not any(problem.code == "MD001" for problem in body.problems):
+            _Writer(out).write()
+    except (RuntimeError, LookupError, TypeError, ValueError):
+        body.blocks.clear()
+    if not body.blocks:
+        html = pyromark.html(out.source.text.replace("<", "&lt;"), options=OPTIONS)
+        body.blocks.append({"id": INTRO, "kind": TEXT_KIND, "html": html})
 
 
 class _Writer:

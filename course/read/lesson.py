@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, did_you_mean, nearest
-from course.read import blocks, ids, images, markdown, quiz, schema, yamlsource
+from course.read import blocks, ids, images, markdown, quiz, schema, standin, yamlsource
 from course.read.files import find_unfinished, span_at, text_of
 
 KIB: Final = 1024
@@ -29,12 +29,13 @@ _OWN_RULE: Final[dict[tuple[str | int, ...], str]] = {
 
 
 class Setup(NamedTuple):
-    """What every lesson of one language is read with."""
+    """What every lesson of one language is read with; a *draft* is completed with stand-ins."""
 
     words: markdown.Words
     interfaces: frozenset[str]
     lesson_limit: int = 64 * KIB
     file_urls: bool = False
+    draft: bool = False
 
 
 class Parts(NamedTuple):
@@ -156,7 +157,9 @@ class _Reader:
         split = split_front(text)
         if split is None:
             yield _no_front(text, self.file)
-            return
+            if not self.setup.draft:
+                return
+            split = "", text, 1
         self.front_text, body, line = split
         yield from self.front(text)
         match self.lesson.front.get("status"):
@@ -177,6 +180,9 @@ class _Reader:
         for problem in problems:
             own = _OWN_RULE.get(problem.path or ()) if problem.code == "SCH002" else None
             yield replace(problem, code=own, hint=None) if own else problem
+        if self.setup.draft:
+            data = standin.complete("lesson", data, problems, self.parts.name)
+            problems = []
         if isinstance(data, dict):
             self.lesson.front = data
             self.lesson.usable = not problems
@@ -273,10 +279,10 @@ class _Reader:
             },
             file_urls=self.setup.file_urls,
         )
-        read = blocks.render(source)
+        read = blocks.render(source, draft=self.setup.draft)
         yield from read.problems
         self.lesson.links, self.lesson.anchors = read.links, read.anchors
-        if any(problem.code == "MD012" for problem in read.problems):
+        if any(problem.code == "MD012" for problem in read.problems) and not self.setup.draft:
             return  # the rest of the text is inside the fence: nothing can be said about it
         if read.prose < PROSE_MINIMUM:
             yield Problem(
@@ -351,9 +357,20 @@ class _Reader:
             count = len(objectives) if isinstance(objectives, list) else MOST_OBJECTIVES
             broken = quiz.fit_objective_errors(schema.check("quiz", tree, file), count)
             problems += broken or quiz.problems(tree["questions"], count, file)
-            if not broken:
+            if self.setup.draft:
+                self.questions = quiz.publish_questions(_sound(tree, problems))
+            elif not broken:
                 self.questions = quiz.publish_questions(tree["questions"])
         yield from problems
+
+
+def _sound(tree: Any, problems: list[Problem]) -> list[dict[str, Any]]:
+    """The questions of the quiz data *tree* that none of *problems* is about."""
+    paths = [problem.path or () for problem in problems]
+    if not isinstance(tree, dict) or any(path[:1] != ("questions",) for path in paths):
+        return []
+    wrong = {path[1] if len(path) > 1 else 0 for path in paths}
+    return [entry for number, entry in enumerate(tree["questions"]) if number not in wrong]
 
 
 def _unfinished(text: str, file: str) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from course.diagnostics import Diagnostic, Problem, nearest
-from course.read import blocks, ids, look, markdown, models, plot, schema, yamlsource
+from course.read import blocks, ids, look, markdown, models, plot, schema, standin, yamlsource
 from course.read.files import (
     CODE_SUFFIXES,
     DATA_SUFFIXES,
@@ -19,6 +19,7 @@ from course.read.files import (
     Entry,
     Folder,
     find_unfinished,
+    folder_id,
     is_language,
     is_regular,
     is_translation,
@@ -175,13 +176,17 @@ def english() -> Mapping[str, Any]:
     return data
 
 
-def load(root: Path, read: Reader, *, file_urls: bool = False) -> Sources:
-    """The content folder below *root*; *read* turns lesson folders into lessons, in order."""
-    return _Loader(root, file_urls).load(read)
+def load(root: Path, read: Reader, *, file_urls: bool = False, draft: bool = False) -> Sources:
+    """The content folder below *root*; *read* turns lesson folders into lessons, in order.
+
+    For a *draft* something stands in for what is wrong.
+    """
+    return _Loader(root, file_urls, draft).load(read)
 
 
 class _Loader:
-    def __init__(self, root: Path, file_urls: bool) -> None:
+    def __init__(self, root: Path, file_urls: bool, draft: bool) -> None:
+        self.draft = draft
         self.file_urls = file_urls
         self.out = Sources(root=root)
         self.problems: list[Problem] = []
@@ -209,7 +214,9 @@ class _Loader:
         self.templates(tree.folder("templates"))
         self.labels = words = self.words(tree, self.course.get("lang", "en"))
         self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
-        out.setup = Setup(words, self.interfaces(tree), self.lesson_limit, self.file_urls)
+        out.setup = Setup(
+            words, self.interfaces(tree), self.lesson_limit, self.file_urls, self.draft
+        )
         parts, owners = self.phases(tree)
         out.parts = {lesson.folder: lesson for lesson in parts}
         records = read(parts, out.setup)
@@ -278,7 +285,10 @@ class _Loader:
         project = name == "project" and isinstance(data, dict)
         if not project or data.get("status") != "planned":
             self.problems += find_unfinished(text, entry.file, entry.name, may_wait=project)
-        return None if problems or broken else data
+        if not problems and not broken:
+            return data
+        wrong = [*problems, *broken]
+        return standin.complete(name, data, wrong, folder_id(entry.file)) if self.draft else None
 
     def list_data(self, entry: Entry | None, name: str, kind: str) -> list[Any]:
         """The data of a list file that may be absent; one with faults is noted as unread."""

@@ -12,13 +12,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from course.build import Options, Report, build
 from course.publish.tree import Refusal
-from course.serve import LISTENERS, ServeError, normal_prefix, serve
-from tests.course.coursekit import BRAKE_TRACE, edited, write_course
+from course.serve import LISTENERS, ServeError, attempt, normal_prefix, serve
+from tests.course.coursekit import BRAKE_TRACE, END, LAP_KIT, QUIZ, edited, put, write_course
 from tests.course.servekit import serving, stream
 
 PROGRAM = """
@@ -76,30 +77,73 @@ def test_a_page_that_a_browser_keeps_is_told_apart_from_the_one_of_the_next_buil
         assert b"Again, " in fresh.body
 
 
-def test_a_broken_source_shows_the_report_and_the_old_site_until_it_is_mended(course: Path) -> None:
+def test_a_broken_lesson_is_shown_with_its_problems_and_not_published(course: Path) -> None:
     with serving(course) as running, stream(running.port, "/__reload") as states:
         before = next(states)
-        edited(course, BRAKE_TRACE, ("status: authored", "status: autored"))
-        broken = next(states)
-        assert broken["site"] == before["site"]
-        assert re.search(r"lesson\.md:\d+:9: error SCH004 /status", broken["failure"])
-        assert 'did you mean "authored"' in broken["failure"]
-        assert running.ask("/lessons/brake-trace/").status == 200
-        edited(course, BRAKE_TRACE, ("status: autored", "status: authored"))
-        assert next(states) == before
+        text = (course / BRAKE_TRACE).read_text("utf-8").replace(END, f"{END}\nA new thought.\n")
+        put(course / BRAKE_TRACE, text.replace("status: authored", "status: <b>autored</b>"))
+        assert next(states)["site"] != before["site"]
+        page = running.ask("/lessons/brake-trace/").body.decode()
+        assert "A new thought." in page
+        assert "Draft: 1 problem on this page" in page
+        assert re.search(r"lesson\.md:\d+:9: error SCH004 /status", page)
+        assert "got &lt;b&gt;autored" in page
+        home = running.ask("/").body.decode()
+        assert "on this page" not in home
+        assert '<a href="lessons/brake-trace/">lessons/brake-trace/</a> (1)' in home
+        published = (course / "site/lessons/brake-trace/index.html").read_text("utf-8")
+        assert "A new thought." not in published
+        edited(course, BRAKE_TRACE, ("status: <b>autored</b>", "status: authored"))
+        next(states)
+        page = running.ask("/lessons/brake-trace/").body.decode()
+        assert "A new thought." in page
+        assert "data-draft" not in page
 
 
-def test_before_the_first_good_build_every_page_is_the_report(course: Path) -> None:
-    edited(course, BRAKE_TRACE, ("title: ", "title: 7 # <script>alert(1)</script> "))
+# What may stand in a half-written course, by file: every page of the rest is there.
+HALVES: Final = {
+    "no front matter": (BRAKE_TRACE, "# Just begun\n\nSome words."),
+    "an open fence": (BRAKE_TRACE, None),
+    "an unknown prerequisite": (BRAKE_TRACE, None),
+    "an empty quiz": (QUIZ, "questions: []\n"),
+    "half a phase": ("content/phases/10-laps/phase.yaml", "id: laps\ntitle: Laps\n"),
+    "half a course": ("content/course.yaml", "id: half-a-course\ntitle: Half a course\n"),
+    "half a pathway": ("content/pathways/10-data-driver.yaml", "id: data-driver\n"),
+    "half a project": (f"{LAP_KIT}/project.yaml", "id: lap-kit\n"),
+    "no concepts": ("content/concepts.yaml", "- a\n"),
+}
+
+
+@pytest.mark.parametrize("what", HALVES)
+def test_a_half_written_course_is_shown(what: str, course: Path) -> None:
+    name, text = HALVES[what]
+    put(course / name, text or (course / name).read_bytes())
+    if what == "an open fence":
+        edited(course, name, (END, f"{END}\n```python\nx = (\n"))
+    elif what == "an unknown prerequisite":
+        edited(course, name, ("prerequisites: [", "prerequisites: [nothing-like-it, "))
+    made = attempt(Options(course, course / "site"))
+    assert made.state.failure == ""
+    assert {problem.file for problem in made.errors} >= {name}
+    assert not (course / "site").exists()
+    for path in ("index.html", "lessons/read-a-lap/index.html", "lessons/brake-trace/index.html"):
+        assert (made.out / path).is_file()
+
+
+def test_without_a_course_every_page_is_the_report(course: Path) -> None:
+    text = (course / "content/course.yaml").read_bytes()
+    put(course / "content/course.yaml", None)
+    put(course / "content/<script>alert(1)<", "")
     with serving(course) as running, stream(running.port, "/__reload") as states:
         page = running.ask("/lessons/brake-trace/")
         assert (page.status, page.headers["content-type"]) == (503, "text/html; charset=utf-8")
-        assert b"error SCH001 /title" in page.body
+        assert b"error CFG001" in page.body
         assert b"&lt;script&gt;alert(1)" in page.body
         assert b"<script>" not in page.body
         assert b'<script src="/__reload.js?site="' in page.body
         assert next(states)["site"] == ""
-        edited(course, BRAKE_TRACE, ("title: 7 # <script>alert(1)</script> ", "title: "))
+        put(course / "content/<script>alert(1)<", None)
+        put(course / "content/course.yaml", text)
         assert next(states)["site"] != ""
         assert running.ask("/lessons/brake-trace/").status == 200
 
