@@ -151,6 +151,25 @@ def _lost_target(graph: Graph, link: Mapping[str, Any], file: str) -> Iterator[P
         hint = hint or f"link to a {kind} that exists"
         message, span = f'there is no {kind} "{name}"', Span(*link["at"])
         yield Problem("LNK001", file, message, span=span, got=name, hint=hint)
+    elif folder := link.get("folder"):
+        yield from _lost_folder(graph, link, folder, file)
+
+
+def _lost_folder(
+    graph: Graph, link: Mapping[str, Any], folder: str, file: str
+) -> Iterator[Problem]:
+    """LNK001 for a path that names the right id in a folder that does not exist."""
+    lesson, phase = graph.lessons.get(link["id"]), graph.phases.get(link["id"])
+    if link["kind"] == "lesson" and lesson is not None:
+        there = lesson.record.folder
+    elif link["kind"] == "phase" and phase is not None:
+        there = phase.file.rpartition("/")[0]
+    else:
+        return
+    if there != folder:
+        hint = f"write {link['kind']}:{link['id']}, which no renumbering breaks"
+        message, span = f"there is no folder {folder}", Span(*link["at"])
+        yield Problem("LNK001", file, message, span=span, expected=there, got=folder, hint=hint)
 
 
 def _lost_anchor(

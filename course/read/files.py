@@ -279,8 +279,16 @@ def unknown(entry: Entry | Folder, known: list[str], where: str) -> Problem:
         f"{where} has no place for this",
         expected=", ".join(known),
         got=entry.name,
-        hint=_translation_hint(entry.name) or nearest(entry.name, known),
+        hint=_translation_hint(entry.name) or _place_hint(entry.name, known),
     )
+
+
+def _place_hint(name: str, known: list[str]) -> str | None:
+    """Where the thing belongs: the name that is meant, or the formats that have a place."""
+    formats = [form.removeprefix("*") for form in known if form.startswith("*.")]
+    if formats and "." in name:
+        return f"save it in another format ({', '.join(formats)}), or begin its name with _"
+    return nearest(name, [form for form in known if form[:2] != "NN"])
 
 
 def _translation_hint(name: str) -> str | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from course.read import models
 from course.read.files import folder_id
+from course.read.ids import is_id
 from course.read.lesson import Lesson
 from course.read.sources import Item, ItemT, PhaseSource, ProjectSource, Sources
 
@@ -120,16 +122,19 @@ def _by_id(items: Iterable[ItemT]) -> dict[str, ItemT]:
 
 
 def _restore_ids(sources: Sources) -> None:
-    """Let a source with a mistyped id be known by the published one, which its folder bears.
+    """Let a source with a mistyped id be known by the one that its folder bears.
 
+    That is an id that was published, or the one of a copy that still has the id of its original.
     The rule about the folder's name reports the slip; references to the id are correct.
     """
     named = list(sources.named())
-    taken = {source.id for _, source in named}
+    taken = Counter(source.id for _, source in named)
     for kind, source in named:
+        name = folder_id(source.file)
+        if taken[source.id] > 1 and name not in taken and is_id(name):
+            source.rename(name)
         if source.id in sources.lock:
             continue
-        name = folder_id(source.file)
         locked = sources.lock.get(name)
         moved = isinstance(source, Lesson) and name in (source.front.get("aliases") or ())
         if locked is not None and locked.kind == kind and name not in taken and not moved:
@@ -145,6 +150,12 @@ def _unread(sources: Sources) -> Iterator[str]:
     for kind, items in sources.items().items():
         if not all(item.view for item in items):
             yield kind
+    phases = {phase.id for phase in sources.phases}
+    lessons = {record.id for record in sources.lessons()}
+    for item in sources.pathways:
+        for step in item.view.steps if item.view else ():
+            if not {step.phase} <= phases | {None} or not set(step.lessons or ()) <= lessons:
+                yield "pathway"  # what it misses is said there, and explains the rest
 
 
 def _relate(graph: Graph) -> None:

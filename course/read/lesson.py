@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, did_you_mean, nearest
+from course.diagnostics import (
+    TOP,
+    Diagnostic,
+    Problem,
+    Span,
+    diagnostic,
+    did_you_mean,
+    nearest,
+    short,
+)
 from course.read import blocks, ids, images, markdown, quiz, schema, standin, yamlsource
 from course.read.files import find_unfinished, span_at, text_of
 
@@ -130,6 +140,7 @@ class _Reader:
         self.parts = parts
         self.setup = setup
         self.file = f"{parts.folder}/lesson.md"
+        self.others = [name for name in parts.unread if name.count(".") == 1]
         self.lesson = Lesson(parts.folder, parts.phase, parts.name)
         self.content: dict[str, Any] = {"markdown": ""}
         self.content |= {key: [] for key in ("blocks", "toc", "code", "media")}
@@ -194,9 +205,12 @@ class _Reader:
     def more_front(self, data: dict[str, Any], text: str) -> Iterator[Problem]:
         """Rules of the front matter that need more than one field."""
         needed = data.get("prerequisites")
-        if isinstance(needed, list) and data.get("id") in needed:
+        own = data.get("id") == self.parts.name  # the id of a copy is reported as such
+        if own and isinstance(needed, list) and data["id"] in needed:
             at = ("prerequisites", needed.index(data["id"]))
             yield Problem("LES023", self.file, "the lesson requires itself", at)
+        for key in ("objectives", "evidence"):
+            yield from self.cut_texts(key, data.get(key))
         routes = data.get("interfaces")
         for number, route in enumerate(routes if isinstance(routes, list) else []):
             if isinstance(route, str) and route not in self.setup.interfaces:
@@ -214,6 +228,16 @@ class _Reader:
             )
         if data.get("status") == "authored":
             yield from _unfinished(text, self.file)
+
+    def cut_texts(self, key: str, texts: Any) -> Iterator[Problem]:
+        """A comma inside brackets ends a text: what goes on in lower case is a part of it."""
+        pairs = pairwise(texts if isinstance(texts, list) else ())
+        for number, (before, text) in enumerate(pairs, 1):
+            if not (isinstance(before, str) and isinstance(text, str) and before and text):
+                continue
+            if before[0].isupper() and before[-1] not in ".!?" and text[0].islower():
+                message = f"this looks like the end of the text before it: {short(before)}"
+                yield Problem("YML011", self.file, message, (key, number), got=text)
 
     # -- by status --------------------------------------------------------------------------
 
@@ -241,7 +265,7 @@ class _Reader:
         for key, code, what in _REQUIRED:
             if key not in self.lesson.front and did_you_mean(key) not in misspelt:
                 yield Problem(code, self.file, f"an authored lesson must state {what}", (key,))
-        if "quiz.yaml" not in {*self.parts.files, *self.parts.unread}:
+        if not any(name.partition(".")[0] == "quiz" for name in (*self.parts.files, *self.others)):
             yield Problem("LES016", self.file, "an authored lesson must have a quiz", ("status",))
 
     # -- body -------------------------------------------------------------------------------
@@ -293,7 +317,9 @@ class _Reader:
                 expected=f"at least {PROSE_MINIMUM} characters of prose",
                 got=f"{read.prose} characters",
             )
-        yield from self.block_order(read.kinds, body, line)
+        misnamed = any(problem.code == "LES022" for problem in read.problems)
+        if not misnamed:  # the block that is missing may be the one of the wrong name
+            yield from self.block_order(read.kinds, body, line)
         self.pieces = read.pieces
         self.content["markdown"] = "".join([piece.text for piece in read.pieces])
         self.content |= {key: getattr(read, key) for key in ("blocks", "toc", "code")}

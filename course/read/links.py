@@ -28,13 +28,15 @@ class Target(NamedTuple):
     """Where a link goes, or the code of the rule that it breaks.
 
     ``kind`` is set for targets that only the whole course can confirm: one of KINDS,
-    ``concept``, ``self`` (an anchor of this page) or ``external``.
+    ``concept``, ``self`` (an anchor of this page) or ``external``; ``folder`` is what a relative
+    link names.
     """
 
     kind: str = ""
     id: str = ""
     anchor: str = ""
     url: str = ""
+    folder: str = ""
     code: str = ""
     message: str = ""
     hint: str | None = None
@@ -136,7 +138,8 @@ def _relative(path: str, anchor: str, folder: str, media: Mapping[str, str]) -> 
     if parts[-1] in ("lesson.md", "phase.yaml", "project.yaml", "README.md"):
         parts = parts[:-1]
     if len(parts) in (3, 4) and parts[1] == "phases" and (number := split_number(parts[-1])):
-        return Target("lesson" if len(parts) == 4 else "phase", number[1], anchor)
+        kind = "lesson" if len(parts) == 4 else "phase"
+        return Target(kind, number[1], anchor, folder="/".join(parts))
     if len(parts) == 3 and parts[1] == "projects":
         return Target("project", parts[2], anchor)
     return Target(

@@ -225,6 +225,14 @@ def read(source: Source) -> Outline:
     return _Reader(source).read()
 
 
+# What other tools turn into a box, a tab or a picture, and CommonMark into nothing; and addresses.
+_FOREIGN: Final = re.compile(
+    r"(?P<box>!!! ?\w+|\?\?\?\+? ?\w+|:{3,} ?\{?\w+)|(?P<alert>\[![A-Za-z]+\])"
+    r"|(?P<code>\{\{[<%]|\{%)"
+    r"|(?P<address>(?<![(<\w])(?:https?://|www\.)[^\s)>]+)"
+)
+
+
 class _TooDeepError(Exception):
     """Elements with a text stand in one another without an end."""
 
@@ -248,6 +256,8 @@ class _Reader:
         self.depth = 0
         self.at: Range = (0, 0)
         self.numeric = "&#" in source.text
+        self.foreign = _FOREIGN.search(source.text) is not None
+        self.links = 0
 
     def read(self) -> Outline:
         """Walk the whole text."""
@@ -282,6 +292,8 @@ class _Reader:
                     self.text(text)
                 if self.numeric or "[^" in text or "$" in text:
                     self.marks(text, where["start"], where["end"])
+                if self.foreign and (match := _FOREIGN.search(text)):
+                    self.of_another_tool(match, where["start"])
             elif (tag := event.get("End")) is not None:
                 if type(tag) is not str:
                     (tag,) = tag
@@ -353,6 +365,8 @@ class _Reader:
     def raw_html(self, detail: Any, at: Range) -> None:
         """Raw HTML is refused wherever it stands."""
         got = short(self.out.bytes[slice(*at)].decode(errors="ignore"))
+        if got.startswith("</") and any(one.code == "MD001" for one in self.out.body.problems):
+            return  # it closes what was reported
         self.out.report("MD001", "raw HTML is not allowed", at, got=got)
 
     def heading(self, detail: Any, at: Range) -> None:
@@ -420,7 +434,9 @@ class _Reader:
         out = self.out
         slot, images = len(out.urls), len(out.body.images)
         out.urls.append("")
+        self.links += 1
         text = self.inner("Link")
+        self.links -= 1
         raw = detail["dest_url"]
         if detail["link_type"] == "Email":
             raw = f"mailto:{raw}"
@@ -496,6 +512,22 @@ class _Reader:
             message = "the formula that begins here never ends"
             hint = "close every brace, leave no line empty, and end it with the same dollar signs"
             report("MTH001", message, formula.span(), hint=hint)
+
+    def of_another_tool(self, match: re.Match[str], start: int) -> None:
+        """An address that would be no link, or marks that other tools know and that stay text."""
+        at = start + len(match.string[: match.start()].encode())
+        if match["address"]:
+            if not self.links:
+                hint = f"write [what is there]({short(match['address'])})"
+                self.out.report("MD015", "the address is no link", (at, at + 1), hint=hint)
+        elif match["code"] or match["alert"] or self.out.is_first(at):
+            mark = match.string[match.start() :].strip()
+            hint = "write it in Markdown; to show the braces, put them in backticks"
+            if not match["code"]:
+                hint = "write > [!NOTE], and > before each line of the text"
+            message = "this mark of another tool would be printed as it stands"
+            end = at + len(match[0].encode())
+            self.out.report("MD014", message, (at, end), got=short(mark), hint=hint)
 
     def broken_link(self, link: Any) -> None:
         """A reference that the text does not define; a bare word in brackets is not one."""
@@ -578,12 +610,18 @@ def resolve(out: Outline, raw: str, at: Range, *, image: bool) -> str:
     """The URL that the page uses; a target that needs the course is noted for the linker."""
     source = out.source
     target = links.read(raw, source.folder, source.media, image=image)
-    if target.code:
+    if target.code == "LNK001" and image:
+        hint = target.hint or ""
+        hint = hint if hint.startswith("did you") else "put the file into media/, beside lesson.md"
+        out.report("LNK001", "there is no such picture", at, got=short(raw), hint=hint)
+    elif target.code:
         got = short(_CREDENTIALS.sub("//…@", raw))
         out.report(target.code, target.message, at, got=got, hint=target.hint)
     if target.kind:
         place = list(out.span(at))
         entry = {"kind": target.kind, "id": target.id, "anchor": target.anchor, "at": place}
+        if target.folder:
+            entry["folder"] = target.folder
         out.body.links.append(entry)
     return links.url(target, source.file_urls)
 

@@ -198,7 +198,7 @@ def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
                 on_key=True,
                 expected=_some(known),
                 got=short(key),
-                hint=nearest(key, known),
+                hint=_comma_hint(error.instance, key) or nearest(key, known),
             )
     elif kind == "Required":
         key = error.kind.property
@@ -212,6 +212,13 @@ def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
         )
     else:
         yield _value_problem(kind, error, part, path, file)
+
+
+def _comma_hint(mapping: Any, key: str) -> str | None:
+    """What to do about words after a comma: inside braces it ends the text before it."""
+    if mapping.get(key) is None and " " in key:
+        return "put the text before it in quotes: inside { } a comma ends a text"
+    return None
 
 
 def _nearest_branch(error: Any) -> list[Any]:

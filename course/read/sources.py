@@ -376,7 +376,10 @@ class _Loader:
         root = tree.folder("phases")
         self.take(root.files, ["NN-phase-id/"], "the folder phases")
         for folder in root.folders:
-            name, entry = self.numbered(folder, "phase"), folder.get("phase.yaml")
+            name, entry = self.numbered(folder, "phase", root.folders), folder.get("phase.yaml")
+            if entry is None and folder.get("lesson.md") and self.out.phases:
+                self.stray_lesson(folder, name)
+                continue
             if entry is None:
                 self.problems += missing(folder, "phase.yaml", "a phase")
                 phase = PhaseSource(name, f"{folder.file}/phase.yaml")
@@ -385,7 +388,7 @@ class _Loader:
             self.out.phases.append(phase)
             self.take(folder.files, ["phase.yaml", "NN-lesson-id/"], "a phase folder")
             for sub in folder.folders:
-                name = self.numbered(sub, "lesson")
+                name = self.numbered(sub, "lesson", folder.folders)
                 lesson = self.lesson_parts(sub, name, phase.id)
                 if lesson is None:
                     phase.lessons.append(Lesson(sub.file, phase.id, name))
@@ -394,11 +397,16 @@ class _Loader:
                     owners.append(phase)
         return parts, owners
 
-    def numbered(self, folder: Folder | Entry, what: str) -> str:
-        """The id part of ``NN-id``; a name without number is reported and taken as the id."""
+    def numbered(self, folder: Folder | Entry, what: str, beside: Sequence[Folder | Entry]) -> str:
+        """The id part of ``NN-id``; a name without number is reported and taken as the id.
+
+        *beside* is all that stands in the same folder.
+        """
         stem = folder.name.removesuffix(".yaml")
         number = split_number(stem)
         if number is None:
+            numbers = [place[0] for entry in beside if (place := split_number(entry.name))]
+            free = max(map(int, numbers), default=0) // 10 * 10 + 10
             self.problems.append(
                 Problem(
                     "SRC013",
@@ -406,10 +414,26 @@ class _Loader:
                     f"the name of a {what} begins with its place in the order",
                     expected=f"NN-{stem}",
                     got=folder.name,
-                    hint=f"rename it to 10-{folder.name.lstrip('0123456789-')}",
+                    hint=f"rename it to {free}-{folder.name.lstrip('0123456789-')}",
                 )
             )
         return number[1] if number else stem
+
+    def stray_lesson(self, folder: Folder, name: str) -> None:
+        """A lesson among the phases: it is known, so that nothing else is said about it."""
+        phase = self.out.phases[-1]
+        home = phase.file.rpartition("/")[0]
+        self.problems.append(
+            Problem(
+                "SRC006",
+                folder.file,
+                "a lesson stands among the phases",
+                expected="NN-phase-id/",
+                got=folder.name,
+                hint=f"move it into the folder of its phase, such as {home}/{folder.name}",
+            )
+        )
+        phase.lessons.append(Lesson(folder.file, phase.id, name))
 
     def item(self, kind_of: type[ItemT], entry: Entry, kind: str, name: str) -> ItemT:
         """One YAML source of *kind*."""
@@ -461,7 +485,10 @@ class _Loader:
         folder, known, where = tree.folder(plural), [f"NN-{kind}-id.yaml"], f"the folder {plural}"
         self.take(folder.folders, known, where)
         entries = self.take(folder.files, known, where, partial(_ends, (".yaml",)))
-        return [self.item(Item[Any], entry, kind, self.numbered(entry, kind)) for entry in entries]
+        return [
+            self.item(Item[Any], entry, kind, self.numbered(entry, kind, entries))
+            for entry in entries
+        ]
 
     def projects(self, tree: Folder) -> None:
         """The folders of ``projects/`` by name."""

@@ -35,9 +35,14 @@ _CURES: Final = {
     "block sequence entries": "begin a list on the line below its key",
     "did not find expected key": "check the indentation and the quotation marks",
     "expected comment or line break": "begin the text on the line after | or >",
+    "expected alphabetic or numeric": "begin an item with -, not *; quote a text that begins so",
     "cannot start any token": "quote the value: it starts with a reserved character",
 }
 """What to do about the syntax errors that authors meet most, by a part of libyaml's message."""
+
+
+_KEY: Final = re.compile(r"[ ]*(?:- )?[A-Za-z][\w-]*:(?:$| (?P<rest>.*))")
+_CUT: Final = re.compile(r"[ ]+#[^\s#].*")
 
 
 class Place(NamedTuple):
@@ -72,7 +77,7 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
     except _RefusedError as refused:
         return None, [refused.problem]
     except yaml.MarkedYAMLError as error:
-        return None, [_syntax(error, file, first_line)]
+        return None, [_syntax(error, file, first_line, text)]
     except yaml.YAMLError as error:
         message = f"not readable as YAML: {short(str(error))}"
         return None, [Problem("YML001", file, message, hint=_cure(""))]
@@ -128,6 +133,8 @@ class _Builder:
         places: dict[tuple[str | int, ...], Place] | None = None,
     ) -> None:
         self.parser = CParser(text)
+        self.text = text
+        self.lines = text.split("\n") if "#" in text else []
         self.next: Callable[[], Any] = self.parser.get_event
         self.file = file
         self.first_line = first_line
@@ -177,6 +184,8 @@ class _Builder:
             if event.style == '"' and (match := _CONTROL.search(text)):
                 self.problems.append(self._control(match[0], event))
             data = text if event.style else scalar(text)
+            if not event.style and isinstance(data, str) and self.places is None:
+                self._cut(event)
         elif depth > MAX_DEPTH:
             hint = "close the brackets, or write the value as plain text"
             raise self._refused("YML009", f"nested deeper than {MAX_DEPTH}", event, hint)
@@ -252,6 +261,18 @@ class _Builder:
         problem = Problem("YML007", self.file, "the document is empty", span=span, hint=hint)
         return _RefusedError(problem)
 
+    def _cut(self, event: Any) -> None:
+        """Report a text without quotes that ends at a hash: "no. #2" is "no." and a comment."""
+        mark = event.end_mark
+        if "#" not in self.text:
+            return
+        line = self.lines[mark.line] if mark.line < len(self.lines) else ""
+        if match := _CUT.match(line, mark.column):
+            span = self._span(event)
+            hint = f'put the text in quotes: "{short(event.value)}{match[0]}"'
+            message = "the text ends before the #, which begins a comment"
+            self.problems.append(Problem("YML010", self.file, message, span=span, hint=hint))
+
     def _control(self, char: str, event: Any) -> Problem:
         message = f"the text holds the control character U+{ord(char):04X}"
         hint = "remove the escape, or double its backslash to show it"
@@ -264,10 +285,30 @@ def _at(mark: Any, first: int) -> Span:
     return Span(line, column, line, column + 1)
 
 
-def _syntax(error: yaml.MarkedYAMLError, file: str, first: int) -> Problem:
+def _syntax(error: yaml.MarkedYAMLError, file: str, first: int, text: str) -> Problem:
     mark = _beginning(error) or error.problem_mark or error.context_mark
     what = str(error.problem or error.context or "syntax error")
-    return Problem("YML001", file, what, span=_at(mark, first), hint=_cure(what))
+    hint = (mark and _indent_cure(what, text, mark.line, first)) or _cure(what)
+    return Problem("YML001", file, what, span=_at(mark, first), hint=hint)
+
+
+def _indent_cure(what: str, text: str, number: int, first: int) -> str | None:
+    """What to do about a key that begins in another column than the keys before it."""
+    if "expected key" not in what and "mapping values" not in what:
+        return None
+    lines = text.split("\n")
+    key = _KEY.match(lines[number]) if number < len(lines) else None
+    above = next((row for row in range(number - 1, -1, -1) if _KEY.match(lines[row])), None)
+    if key is None or above is None or ": " in (key["rest"] or ""):
+        return None
+    if _column(lines[above]) == _column(lines[number]):
+        return None
+    return f"begin the line in the column of line {above + first}, or in that of a key above it"
+
+
+def _column(line: str) -> int:
+    """In which column the key of *line* begins, counted from 0."""
+    return len(line) - len(line.lstrip(" -"))
 
 
 def _beginning(error: yaml.MarkedYAMLError) -> Any:
