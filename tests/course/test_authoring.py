@@ -131,7 +131,7 @@ def test_a_draft_is_passed_over_wherever_it_lies(course: Path) -> None:
 def test_a_course_in_another_language_has_words_and_block_names_of_its_own(course: Path) -> None:
     put(course / "content/ui/fr.yaml", "kinds: {exercise: Exercice}\n")
     edited(course, "content/course.yaml", ("lang: en", "lang: fr\nlanguages: [de]"))
-    assert {"LES017", "LES022"} <= set(codes(course))
+    assert "LES022" in codes(course)
     edited(course, f"{LINE}/lesson.md", ("## Exercise: your", "## Exercice: your"))
     put(course / f"{PHASE}/20-rain/lesson.de.md", "later")
     assert sorted(codes(course)) == ["CFG008", "CFG012"]
