@@ -3,20 +3,26 @@
 To add a format, write a module with one function of the type `Read` and name it in `FORMATS`.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import PurePath
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
 from runtime.bridge.formats.canlog import ReadFrames, read_log
+from runtime.bridge.formats.fit import read_fit
+from runtime.bridge.formats.gps import read_gpx, read_nmea
+from runtime.bridge.formats.iracing import read_ibt
 from runtime.bridge.formats.logs import asc_frames, blf_frames, candump_frames, trc_frames
 from runtime.bridge.formats.mf4 import read_mf4
+from runtime.bridge.formats.motec import read_ld
 from runtime.bridge.formats.options import (
     NO_OPTIONS,
     Options,
     UnparsableVbo,
     UnreadableRecording,
 )
+from runtime.bridge.formats.rcz import read_rcz
 from runtime.bridge.formats.rows import LARGEST_FILE
 from runtime.bridge.formats.tables import read_csv
 from runtime.bridge.formats.vbo.reader import read_vbo
@@ -57,6 +63,7 @@ def _log(form: str, read_frames: ReadFrames, *, binary: bool = False) -> Format:
 
 
 _CSV: Final = Format(read_csv, _NO_TABLE)
+_NMEA: Final = Format(read_nmea)
 FORMATS: Final[Mapping[str, Format]] = {
     ".vbo": Format(read_vbo),
     ".csv": _CSV,
@@ -69,6 +76,12 @@ FORMATS: Final[Mapping[str, Format]] = {
     ".mf4": Format(read_mf4, _PACKED),
     ".xrk": Format(read_xrk, _PACKED),
     ".xrz": Format(read_xrk, _PACKED),
+    ".nmea": _NMEA,
+    ".gpx": Format(read_gpx, _NO_TABLE),
+    ".fit": Format(read_fit, _PACKED),
+    ".ld": Format(read_ld, _PACKED),
+    ".rcz": Format(read_rcz, ()),
+    ".ibt": Format(read_ibt, _PACKED),
 }
 """By suffix; text files that begin like another format are read as that."""
 SUFFIXES: Final = frozenset(FORMATS)
@@ -77,6 +90,7 @@ MAX_BYTES: Final = LARGEST_FILE
 _SAMPLED: Final = 4096
 _BOM: Final = b"\xef\xbb\xbf"
 _RACECHRONO: Final = b"This file is created using RaceChrono"
+_SENTENCE: Final = re.compile(rb"\$[A-Z]{2}[A-Z]{3},")
 _RACECAPTURE: Final = (b'"Interval"', b"Interval")
 
 
@@ -113,4 +127,6 @@ def _choose(suffix: str, first: bytes) -> Format | None:
         return form if own else _CSV
     if suffix == ".log" and text.startswith(_RACECAPTURE):
         return _CSV
+    if suffix in (".log", ".txt") and _SENTENCE.match(text):
+        return _NMEA
     return form

@@ -175,12 +175,12 @@ def _decoded(stream: BinaryIO, plain: BinaryIO) -> BinaryIO:
 
 
 def _read_head(stream: BinaryIO) -> _Head:
-    raw = stream.read(_SAMPLED)
-    if len(raw) == _SAMPLED:
-        raw = raw[: raw.rfind(b"\n") + 1] or raw
-    lines = raw.splitlines(keepends=True)[:_MOST_LINES]
+    lines = stream.read(_SAMPLED).splitlines(keepends=True)
     if any(len(line) > LONGEST_LINE for line in lines):
         raise UnreadableRecording(f"a line is longer than {LONGEST_LINE} bytes")
+    if sum(map(len, lines)) == _SAMPLED:
+        del lines[-1]  # the rest of it comes later
+    del lines[_MOST_LINES:]
     texts = [_text(line) for line in lines]
     divider, first, width = _find_rows(texts)
     rows = [_cells(text, divider) for text in texts]

@@ -102,7 +102,9 @@ PERCENT: Final[Units] = {
 }
 _FRACTIONS: Final = (0.2, 1.05)
 """The largest value of a pedal that was used and runs from 0 to 1."""
-ROTATION: Final[Units] = _same("rpm", "1/min", "r/min", "min-1", "u/min", "unitminutinver")
+ROTATION: Final[Units] = _same(
+    "rpm", "1/min", "r/min", "min-1", "u/min", "revs/min", "unitminutinver"
+)
 TURNING: Final[Units] = {
     **_same("deg/s", "°/s", "dps", "degrees/s", "deg/sec", "degs", "unitdegreofarcpersecon"),
     "rad/s": ANGLE["rad"],

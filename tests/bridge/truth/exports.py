@@ -4,8 +4,13 @@ None of the writers shares anything with the readers. The headers are those that
 write; what they say of the session is made up.
 """
 
+import io
+import json
+import struct
+import zipfile
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -317,6 +322,187 @@ def write_tabs(made: Drive) -> bytes:
     return (head + rows).encode("cp1252")
 
 
+def write_nmea(made: Drive) -> bytes:
+    """RMC and GGA for each fix, and a sentence that nobody needs."""
+    c = channels(made)
+    lines = []
+    for t, lat, lon, speed, course in zip(
+        moments(c["timestamp"], "%d%m%y %H%M%S.%f"), c["lat"], c["lon"], c["speed_ms"], c["course"],
+        strict=True,
+    ):  # fmt: skip
+        day, clock = t.split()
+        north = f"{int(lat):02d}{lat % 1 * 60:08.5f},N"
+        east = f"{int(lon):03d}{lon % 1 * 60:08.5f},E"
+        for text in (
+            f"GPRMC,{clock},A,{north},{east},{speed * 3600 / 1852:.3f},{course:.2f},{day},,,A",
+            f"GPGGA,{clock},{north},{east},1,12,0.8,500.0,M,48.0,M,,",
+            "GPGSA,A,3,04,05,,09,12,,,24,,,,,2.5,1.3,2.1",
+        ):
+            total = 0
+            for letter in text:
+                total ^= ord(letter)
+            lines.append(f"${text}*{total:02X}\r\n")
+    return "".join(lines).encode()
+
+
+def write_gpx(made: Drive) -> bytes:
+    """A track in two segments with the extension of a watch."""
+    c = channels(made)
+    texts = moments(c["timestamp"], "%Y-%m-%dT%H:%M:%S.%fZ")
+    points = [
+        f'<trkpt lat="{lat:.7f}" lon="{lon:.7f}"><ele>500.1</ele><time>{t}</time><extensions>'
+        f"<g:TrackPointExtension><g:speed>{v:.3f}</g:speed><g:hr>140</g:hr>"
+        "</g:TrackPointExtension></extensions></trkpt>\n"
+        for t, lat, lon, v in zip(texts, c["lat"], c["lon"], c["speed_ms"], strict=True)
+    ]
+    middle = len(points) // 2
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<gpx version="1.1" creator="a test" '
+        'xmlns="http://www.topografix.com/GPX/1/1" '
+        'xmlns:g="http://www.garmin.com/xmlschemas/TrackPointExtension/v2">'
+        '<wpt lat="1" lon="2"><ele>3</ele></wpt><trk><name>Hollow</name><trkseg>\n'
+        + "".join(points[:middle])
+        + "</trkseg><trkseg>\n"
+        + "".join(points[middle:])
+        + "</trkseg></trk></gpx>\n"
+    ).encode()
+
+
+def write_fit(made: Drive) -> bytes:
+    """GPS messages of a camera, whose times have milliseconds, and slower records of a watch."""
+    c = channels(made)
+    since = c["timestamp"] - 631_065_600
+
+    def define(local: int, number: int, *fields: tuple[int, int, int]) -> bytes:
+        head = struct.pack("<BBBHB", 0x40 | local, 0, 0, number, len(fields))
+        return head + b"".join(struct.pack("BBB", *field) for field in fields)
+
+    parts = [
+        define(0, 0, (0, 1, 0x00), (4, 4, 0x86)),
+        struct.pack("<BBI", 0, 4, int(since[0])),
+        define(1, 160, (253, 4, 0x86), (0, 2, 0x84), (1, 4, 0x85), (2, 4, 0x85), (4, 4, 0x86)),
+        define(2, 20, (253, 4, 0x86), (3, 1, 0x02), (6, 2, 0x84)),
+        define(3, 19, (253, 4, 0x86), (2, 4, 0x86), (7, 4, 0x86), (24, 1, 0x00)),
+    ]
+    for i, (t, lat, lon, v) in enumerate(
+        zip(since, c["lat"], c["lon"], c["speed_ms"], strict=True)
+    ):
+        second, ms = divmod(round(float(t) * 1000), 1000)
+        places = (round(float(one) * 2**31 / 180) for one in (lat, lon))
+        parts.append(struct.pack("<BIHiiI", 1, second, ms, *places, round(float(v) * 1000)))
+        if i % 20 == 0:
+            parts.append(struct.pack("<BIBH", 2, second, 140, 0xFFFF))
+    data = b"".join(parts)
+    return struct.pack("<BBHI4sH", 14, 0x20, 2132, len(data), b".FIT", 0) + data + b"\0\0"
+
+
+def write_ld(made: Drive) -> bytes:
+    """Channels of several rates and kinds of numbers, one after the other."""
+    c = channels(made)
+    begun = datetime.fromtimestamp(float(c["timestamp"][0]), UTC)
+    kinds = {
+        "GPS Latitude": (c["lat"], "deg", 8, 8, "<f8", 1, 0),
+        "GPS Longitude": (c["lon"], "deg", 8, 8, "<f8", 1, 0),
+        "Ground Speed": (c["kmh"], "km/h", 7, 4, "<f4", 1, 0),
+        "G Force Lat": (c["g_lat"], "G", 3, 2, "<i2", 1, 3),
+        "G Force Long": (c["g_long"], "G", 3, 2, "<i2", 1, 3),
+        "Throttle Pos": (c["throttle_pct"][::2], "%", 5, 4, "<i4", 1, 1),
+        "Brake Pres Front": (c["brake_bar"] * 100, "kPa", 7, 4, "<f4", 1, 0),
+    }
+    head = bytearray(1762)
+    struct.pack_into("<I4xII", head, 0, 0x40, 1762, 1762 + 124 * len(kinds))
+    struct.pack_into("<16s16x16s16x64s64s64x64s", head, 94, f"{begun:%d/%m/%Y}".encode(),
+                     f"{begun:%H:%M:%S}".encode(), b"Mia", b"Pip 180", b"Hollow")  # fmt: skip
+    abouts, data = [], b""
+    for i, (name, (values, unit, family, width, form, scale, decimals)) in enumerate(kinds.items()):
+        place, begin = 1762 + 124 * i, 1762 + 124 * len(kinds) + len(data)
+        after = place + 124 if i + 1 < len(kinds) else 0
+        raw = values * scale * 10**decimals
+        raw = raw.round() if form[1] == "i" else raw
+        hz = 10 if len(values) < len(c["s"]) else 20
+        abouts.append(
+            struct.pack("<4I4H4h32s8s12s40x", place - 124 if i else 0, after, begin, len(values),
+                        i, family, width, hz, 0, 1, scale, decimals, name.encode(),
+                        name[:7].encode(), unit.encode())
+        )  # fmt: skip
+        data += raw.astype(form).tobytes()
+    return bytes(head) + b"".join(abouts) + data
+
+
+def write_rcz(made: Drive) -> bytes:
+    """An archive with a receiver and a car that answers twice a second."""
+    c = channels(made)
+    begin = round(float(c["timestamp"][0]) * 1000)
+    ms = (c["timestamp"] * 1000).round().astype("<i8")
+    passed = [begin + round(float(t) * 1000) for t in lines_passed(made)]
+    laps = [
+        {"number": i + 1, "startTimestamp": a, "finishTimestamp": b}
+        for i, (a, b) in enumerate(pairwise(passed))
+    ]
+    pairs = np.stack([c["lat"], c["lon"]], axis=1) * 6_000_000
+    some = slice(None, None, 10)
+    session = {"version": 1, "firstTimestamp": begin, "trackName": "Hollow", "laps": laps}
+    files: dict[str, Numbers] = {
+        "channel_1_100_0_1_1": ms,
+        "channel_1_100_0_3_1": pairs.round().astype("<i4"),
+        "channel_1_100_0_4_0": (c["speed_ms"] * 1000).round().astype("<i4"),
+        "channel_1_100_0_6_0": (c["course"] * 1000).round().astype("<i4"),
+        "channel_5_200_10025_1_1": ms[some],
+        "channel2_5_200_10025_10025_3": c["throttle_pct"][some].astype("<f8"),
+        "channel_5_200_10024_1_1": ms[some],
+        "channel2_5_200_10024_10024_3": c["rpm"][some].astype("<f8"),
+    }  # fmt: skip
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("session.json", json.dumps(session))
+        archive.writestr("sessionfragment.json", '{"version": 1}')
+        for name, values in files.items():
+            archive.writestr(name, values.tobytes())
+    return packed.getvalue()
+
+
+def write_ibt(made: Drive) -> bytes:
+    """Rows of packed variables; accelerations and steering to the left, pedals from 0 to 1."""
+    c = channels(made)
+    variables = {
+        "SessionTime": (5, "s", c["s"] + 77.0),
+        "Lap": (2, "", c["lap"]),
+        "Lat": (5, "deg", c["lat"]),
+        "Lon": (5, "deg", c["lon"]),
+        "Speed": (4, "m/s", c["speed_ms"]),
+        "LatAccel": (4, "m/s^2", c["g_lat"] * -9.80665),
+        "LongAccel": (4, "m/s^2", c["g_long"] * 9.80665),
+        "Throttle": (4, "%", c["throttle_pct"] / 100),
+        "LFbrakeLinePress": (4, "bar", c["brake_bar"]),
+        "RPM": (4, "revs/min", c["rpm"]),
+        "OnPitRoad": (1, "", c["rpm"] * 0),
+    }
+    forms = {1: "?", 2: "<i4", 4: "<f4", 5: "<f8"}
+    about, fields, width = b"", [], 0
+    for name, (kind, unit, _) in variables.items():
+        about += struct.pack("<3i?3x32s64s32s", kind, width, 1, False, name.encode(), b"",
+                             unit.encode())  # fmt: skip
+        fields.append((name, forms[kind], width))
+        width += np.dtype(forms[kind]).itemsize
+    rows = np.zeros(len(c["s"]), np.dtype({
+        "names": [name for name, _, _ in fields], "formats": [form for _, form, _ in fields],
+        "offsets": [at for _, _, at in fields], "itemsize": width,
+    }))  # fmt: skip
+    for name, (_, _, values) in variables.items():
+        rows[name] = values
+    text = (
+        b"---\nWeekendInfo:\n TrackName: hollow\n TrackDisplayName: Hollow\nDriverInfo:\n"
+        b" DriverCarIdx: 7\n Drivers:\n - CarIdx: 1\n   UserName: Tom\n - CarIdx: 7\n"
+        b"   UserName: Mia\n   CarScreenName: Pip 180\n..."
+    )
+    variables_at = 144
+    text_at = variables_at + len(about)
+    head = struct.pack("<10i8x4i48x", 2, 1, 20, 0, len(text), text_at, len(variables),
+                       variables_at, 1, width, 0, text_at + len(text), 0, 0)  # fmt: skip
+    disk = struct.pack("<qddii", int(c["timestamp"][0]), 77.0, 77.0 + c["s"][-1], 3, len(rows))
+    return head + disk + about + text + rows.tobytes()
+
+
 SENSORS: Final = frozenset(("g_lat", "g_long", "throttle_pct", "brake_bar"))
 
 
@@ -346,5 +532,12 @@ EXPORTS: Final[dict[str, Export]] = {
     "semicolons": Export(".csv", "csv", write_semicolons, _without("g_lat", "g_long")),
     "quoted-commas": Export(".csv", "csv", write_quoted_commas, SENSORS),
     "tabs": Export(".txt", "csv", write_tabs, SENSORS),
+    "nmea": Export(".nmea", "nmea", write_nmea, SENSORS),
+    "nmea-txt": Export(".txt", "nmea", write_nmea, SENSORS),
+    "gpx": Export(".gpx", "gpx", write_gpx, SENSORS),
+    "fit": Export(".fit", "fit", write_fit, SENSORS),
+    "motec-ld": Export(".ld", "motec_ld", write_ld),
+    "rcz": Export(".rcz", "racechrono_rcz", write_rcz, SENSORS - {"throttle_pct"}),
+    "ibt": Export(".ibt", "ibt", write_ibt),
 }
 """By name; the rest of a name tells files of one program apart."""
