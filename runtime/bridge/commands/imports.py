@@ -6,8 +6,9 @@ import json
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -44,10 +45,12 @@ SHOWN: Final = frozenset(
 """Settings of the server that an import uses."""
 EXAMPLES: Final = """examples:
   python -m runtime.bridge import session.vbo --driver Ada
+  python -m runtime.bridge import track-day/ --driver Ada
   python -m runtime.bridge import *.log --dbc my-car.dbc --car tarnhow-pip-180
   python -m runtime.bridge import day.vbo --dry-run
   python -m runtime.bridge import day.vbo --map rpm=ECU_RPM --map brake_bar=none
 
+Of a folder all files that can be read are brought in, the older ones first, each as a session.
 Files: those of docs/formats.md, from VBO and any CSV to CAN logs; .mf4 and .xrk/.xrz with their
 extras. While a bridge runs on the database the files are brought in through it, otherwise
 directly."""
@@ -63,12 +66,16 @@ def main(argv: Sequence[str]) -> int:
     chosen, rest = parser.parse_known_args(argv)
     if not chosen.files and not chosen.list_maps:
         parser.error("the following arguments are required: FILE")
+    given = chosen.files
     if chosen.forget_map and chosen.maps:
         parser.error("give --map or --forget-map")
     try:
         mapping = _mapping(chosen)
     except ValueError as problem:
         parser.error(str(problem))
+    chosen.files = list(_files_of(given))
+    if given and not chosen.files:
+        return WRONG_USE
     if chosen.session_id and len(chosen.files) > 1:
         parser.error("--session-id names one session: give one file")
     settings = BridgeSettings.load([*chosen.server, *rest], os.environ)
@@ -94,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
+    parser.add_argument("files", type=Path, nargs="*", metavar="FILE|FOLDER")
     parser.add_argument("--driver", default="", help="who drove")
     parser.add_argument("--driver-level", default="", help="beginner, intermediate or pro")
     parser.add_argument(
@@ -126,6 +133,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="one line of JSON for each file")
     add_server_flags(parser, SHOWN)
     return parser
+
+
+def _files_of(given: Sequence[Path]) -> Iterator[Path]:
+    """The files themselves, and those of folders that can be read, by the time of their writing."""
+    for path in given:
+        if not path.is_dir():
+            yield path
+            continue
+        inside = [
+            (file.stat().st_mtime, file)
+            for file in path.rglob("*")
+            if file.suffix.lower() in SUFFIXES and file.is_file() and file.name[0] != "."
+        ]
+        if not inside:
+            sys.stderr.write(f"{path}: holds no file of a kind that is imported\n")
+        yield from (file for _, file in sorted(inside))
 
 
 def _mapping(chosen: argparse.Namespace) -> dict[str, str] | None:
@@ -184,7 +207,7 @@ def _in_words(mapped: Mapped) -> str:
 async def _import(
     chosen: argparse.Namespace, settings: BridgeSettings, mapping: dict[str, str] | None
 ) -> int:
-    failed = 0
+    failed: list[tuple[Path, str, str]] = []
     async with _bringing(chosen, settings, mapping) as bring:
         for file in chosen.files:
             try:
@@ -194,12 +217,18 @@ async def _import(
                     await asyncio.to_thread(_Files(chosen, settings, mapping).forget, file)
                     _write(f"{file.name}: the mapping of its logger is forgotten")
                     continue
-                failed += 1
                 # the flag that helps
                 helps = "; --session-id gives another id" * (problem.code == SessionExists.code)
-                _tell_failure(file, f"{problem}{helps}", problem.code, as_json=chosen.json)
+                failed.append((file, f"{problem}{helps}", problem.code))
+                if chosen.json:
+                    _tell_failure(*failed[-1], as_json=True)
             else:
                 _tell(file, done, as_json=chosen.json)
+    if failed and not chosen.json:
+        if len(chosen.files) > 1:
+            sys.stderr.write(f"{len(failed)} of {len(chosen.files)} files were not imported:\n")
+        for failure in failed:
+            _tell_failure(*failure, as_json=False)
     return 1 if failed else 0
 
 
@@ -357,7 +386,10 @@ class _Files:
         ):
             kept = kept_mappings(self._maps)
             options = Options(bus=self._bus, mapping=self._mapping, kept=kept)
-            return read_recording(shown, file.name, options)
+            recording = read_recording(shown, file.name, options)
+        if recording.created is not None:
+            return recording
+        return replace(recording, created=file.stat().st_mtime)  # the best that is known
 
 
 def _tell(file: Path, done: Json, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ from runtime.bridge.storage.values import SessionRow
 from runtime.web.instance import write_address
 from tests.bridge.bridgekit import bridging, settings_for
 from tests.bridge.formats.logkit import drive, write
+from tests.bridge.truth import drives as truth
+from tests.bridge.truth.exports import EXPORTS
 
 ROOT = Path(__file__).parents[3]
 
@@ -108,6 +111,45 @@ def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixt
         imports.main(arguments)
     assert leaving.value.code == 2
     assert capsys.readouterr().err
+
+
+async def test_a_folder_of_mixed_files_becomes_a_session_for_each(
+    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = truth.drive(truth.FILE_PLAN)
+    folder = tmp_path / "day"
+    (folder / "phone").mkdir(parents=True)
+    for age, name in enumerate(("nmea", "semicolons", "phone/vbox-csv", "tabs")):
+        export = EXPORTS[name.rpartition("/")[2]]
+        path = folder / f"{name}{export.suffix}"
+        path.write_bytes(export.write(made))
+        os.utime(path, (1_780_000_000 - 100 * age,) * 2)
+    (folder / "broken.vbo").write_bytes(b"hello")
+    (folder / "photo.jpg").write_bytes(b"no recording")
+    flags = ["--db", str(tmp_path / "db"), "--db-backend", backend]
+
+    code = await asyncio.to_thread(imports.main, [str(folder), *flags])
+
+    out, err = capsys.readouterr()
+    told = [line.split(":")[0] for line in out.splitlines() if ": session " in line]
+    assert code == 1
+    assert told == ["tabs.txt", "vbox-csv.csv", "semicolons.csv", "nmea.nmea"]
+    assert err.splitlines() == [
+        "1 of 5 files were not imported:",
+        "broken.vbo: the file has no [data] section",
+    ]
+    stored = await sessions(tmp_path)
+    assert len(stored) == 4
+    assert (await asyncio.to_thread(imports.main, [str(folder / "phone"), *flags])) == 1
+    assert "already" in capsys.readouterr().err
+    assert len(await sessions(tmp_path)) == 4
+
+
+def test_a_folder_without_recordings_is_wrong_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert imports.main([str(tmp_path), "--db", str(tmp_path / "db")]) == 2
+    assert "holds no file" in capsys.readouterr().err
 
 
 def test_flags_of_the_server_may_stand_before_the_files(
