@@ -58,7 +58,7 @@ def test_a_racechrono_export_is_known_by_its_first_line(name: str) -> None:
         (b"hello, world\n", "a.csv", "no known format"),
         (b"", "a.csv", "no known format"),
         (b"MDF     4.10", "a.mf4", "MDF"),
-        (b"<log/>", "a.ld", "no known format"),
+        (b"<log/>", "a.ldx", "no known format"),
         (CHRONO.replace(b"\r\ntimestamp", b"\r\nspan"), "a.csv", "no column of time"),
         (CHRONO.replace(ROWS, b""), "a.csv", "no column of time"),
         (CHRONO.replace(ROWS, b"a,b\n"), "a.csv", "no column of time"),
