@@ -17,6 +17,7 @@ FILE: Final = f"{FILES}/{{version}}/{{name:.+}}"
 """The path of one of them, as a pattern."""
 ASSETS: Final = Path(__file__).parent / "assets"
 """Style sheets and scripts that the pages of all servers share."""
+HEAD: Final = "head.html"
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -48,8 +49,9 @@ class FilePath(Wire):
 class Pages:
     """The files of *folders* in memory, as if they lay in one: pages (``.html``), and their files.
 
-    A page writes ``{files}`` for the address of the others. That holds a digest of all of them, so
-    that browsers keep them for good and modules find each other by relative names.
+    A page writes ``{head}`` for the lines that begin the head of every page (``head.html``), and
+    ``{files}`` for the address of the others. That holds a digest of all of them, so that browsers
+    keep them for good and modules find each other by relative names.
     """
 
     def __init__(self, *folders: Path) -> None:
@@ -62,10 +64,11 @@ class Pages:
         whole = b"".join(b"%s %d\n%s" % (n.encode(), len(b), b) for n, b in contents.items())
         self.version = _digest(whole)
         address = self.address("").rstrip("/").encode()
+        head = contents.pop(HEAD, b"").rstrip()
         self._pages, self._files = dict[str, bytes](), dict[str, tuple[str, bytes]]()
         for name, body in contents.items():
             if name.endswith(".html"):
-                self._pages[name] = body.replace(b"{files}", address)
+                self._pages[name] = body.replace(b"{head}", head).replace(b"{files}", address)
             else:
                 self._files[name] = _type_of(name), body
 

@@ -16,7 +16,7 @@ from runtime.web.routes import Routes, mount
 from runtime.web.serve import started
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-PAGE = '<!doctype html><script type="module" src="{files}/main.js"></script>'
+PAGE = '<!doctype html>{head}<script type="module" src="{files}/main.js"></script>'
 
 
 @pytest.fixture
@@ -24,6 +24,7 @@ def folder(tmp_path: Path) -> Path:
     inside = tmp_path / "pages"
     (inside / "vendor").mkdir(parents=True)
     (inside / "index.html").write_text(PAGE)
+    (inside / "head.html").write_text('<link rel="icon" href="{files}/icon.svg">\n')
     (inside / "main.js").write_text("import './vendor/more.js';")
     (inside / "vendor" / "more.js").write_text("1;")
     (inside / "style.css").write_text("a {}")
@@ -91,12 +92,16 @@ async def test_a_page_is_for_those_who_ask_for_one(
         assert answer.headers["Vary"] == "Accept, Origin"
 
 
-async def test_a_page_runs_nothing_but_what_lies_beside_it(client: aiohttp.ClientSession) -> None:
+async def test_a_page_runs_nothing_but_what_lies_beside_it(
+    client: aiohttp.ClientSession, pages: Pages
+) -> None:
     async with client.get("/", headers={"Accept": BROWSER}) as page:
         assert page.headers["Content-Security-Policy"] == POLICY
         assert page.headers["X-Content-Type-Options"] == "nosniff"
         assert page.headers["Cache-Control"] == "no-cache"
-        script = (await page.text()).split('src="')[1].split('"')[0]
+        text = await page.text()
+        assert f'<link rel="icon" href="{pages.address("icon.svg")}"><script' in text
+        script = text.split('src="')[1].split('"')[0]
     async with client.get(script) as answer:
         assert (answer.status, await answer.text()) == (200, "import './vendor/more.js';")
         assert answer.content_type == "text/javascript"

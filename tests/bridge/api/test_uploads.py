@@ -75,8 +75,8 @@ async def test_a_file_may_come_in_pieces_of_no_declared_length(bridge: Bridge) -
 
 
 async def test_a_blank_field_of_a_form_says_nothing(bridge: Bridge) -> None:
-    blank = {"session_id": "", "driver": "", "driver_level": "", "mapping": ""}
-    answer = await send(bridge, "/session/upload", form(**blank))
+    blank = form(session_id="", driver="", driver_level="", mapping="")
+    answer = await send(bridge, "/session/upload", blank)
     assert answer.status == 200, answer.body
 
 
