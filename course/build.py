@@ -23,6 +23,7 @@ from course.publish.lesson import LessonPages, Unit, relate_lessons, render
 from course.publish.offline import WORKER, worker
 from course.publish.shell import Shell, SiteInfo, TemplateFault, bundle
 from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, tree_digest
+from course.pyodide import runtime
 from course.read import graph
 from course.read.graph import Graph
 from course.read.lesson import KIB, Lesson, Parts, Setup, read_lesson
@@ -230,6 +231,9 @@ class _Build:
         for unit in units.values():
             facts |= unit.facts
         problems += more
+        if shell.site.course.get("runInPage") and isinstance(outputs, Stage):
+            for place, data in runtime(self.options.cache).items():
+                outputs.put(place, data)
         if not self.options.file_urls:  # pages from a disk have no service worker
             outputs.put(WORKER, worker(shell.site.course["id"], outputs.files).encode())
         problems += link_problems(facts, {*outputs.files, MANIFEST})

@@ -27,6 +27,7 @@ TYPES: Final = {
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".jsonl": "application/jsonl",
+    ".mjs": "text/javascript; charset=utf-8",
     ".md": "text/markdown; charset=utf-8",
     ".mp4": "video/mp4",
     ".png": "image/png",
@@ -34,6 +35,7 @@ TYPES: Final = {
     ".sql": "text/plain; charset=utf-8",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
+    ".wasm": "application/wasm",
     ".webm": "video/webm",
     ".webp": "image/webp",
     ".woff2": "font/woff2",
@@ -52,7 +54,7 @@ NEVER: Final = "no-store"
 
 # No two patterns overlap: some hosts join the values of all rules that match.
 _CACHING: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    (IMMUTABLE, ("/assets/*", "/media/*")),
+    (IMMUTABLE, ("/assets/*", "/media/*", "/python/*")),
     (
         SHORT,
         (
@@ -117,7 +119,7 @@ def stage(path: str) -> Stage:
     """The upload stage of a path."""
     if path.endswith(".html") or path == WORKER:
         return Stage.PAGES
-    if path.startswith("assets/") or PurePosixPath(path).suffix in _IMAGES:
+    if path.startswith(("assets/", "python/")) or PurePosixPath(path).suffix in _IMAGES:
         return Stage.ASSETS
     return Stage.RESOURCES
 
@@ -133,22 +135,27 @@ def cache_control(path: str) -> str:
     """How long a browser may keep this path; only names that carry a hash are kept for good."""
     if path.startswith("404."):
         return NEVER
-    if path.startswith("assets/") or (path.startswith("media/") and _HASHED_NAME.search(path)):
+    if path.startswith(("assets/", "python/")) or (
+        path.startswith("media/") and _HASHED_NAME.search(path)
+    ):
         return IMMUTABLE
     return REVALIDATE if path.endswith(".html") or path == WORKER else SHORT
 
 
-def headers(not_found_hashes: Iterable[str]) -> str:
+def headers(not_found_hashes: Iterable[str], *, python: bool = False) -> str:
     """The file; *not_found_hashes* are the quoted `'sha256-…'` names of the style and script.
+
+    With *python* pages may compile WebAssembly.
 
     They are the only inline parts of the site and stand in `404.html`, which a host may send
     for any path, so the policy of every path allows them.
     """
     style, script = not_found_hashes
+    compiled = "'wasm-unsafe-eval' " if python else ""
     policy = "; ".join(
         (
             "default-src 'self'",
-            f"script-src 'self' {script}",
+            f"script-src 'self' {compiled}{script}",
             f"style-src 'self' {style}",
             "img-src 'self' data:",
             "object-src 'none'",

@@ -27,6 +27,7 @@ from course.publish.downloads import (
 from course.publish.shell import (
     DEEP,
     FLAT,
+    PYTHON_FOLDER,
     Ref,
     Resource,
     Shell,
@@ -343,6 +344,7 @@ class LessonPages:
             "prerequisites": shell.names(related["prerequisites"], DEEP),
             "concepts": shell.concepts(related["concepts"], DEEP),
             "toc": "",
+            "python": "",
             "objectives": _points(lesson["objectives"]),
             "evidence": _points(lesson.get("evidence", ())),
             "references": shell.references(lesson.get("references", ())),
@@ -354,6 +356,8 @@ class LessonPages:
         }
         if authored:
             values |= self._material(lesson)
+        if shell.site.course.get("runInPage") and 'class="language-py' in values.get("body", ""):
+            values["python"] = f"{DEEP}{PYTHON_FOLDER}"
         values["live"] = "1" if "data-trace=" in values.get("body", "") else ""
         safe = {name: Markup(value) for name, value in values.items()}  # noqa: S704  (escaped above)
         return shell.render("lesson.html", page=frame, root=DEEP, **safe)

@@ -23,6 +23,8 @@ from markupsafe import Markup
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 ASSETS: Final = Path(__file__).parent / "assets"
+PYODIDE: Final = "314.0.7"
+PYTHON_FOLDER: Final = f"python/{PYODIDE}/"  # in the site; a new version has new addresses
 RIGHT_TO_LEFT: Final = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
 TOP, FLAT, DEEP = "", "../", "../../"  # from a page to the site root, by depth
 

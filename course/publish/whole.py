@@ -73,7 +73,8 @@ def build(
     _put_texts(graph, units, shell, named, put)
     put("404.html", not_found_page(shell).encode())
     put("404.json", json_bytes(NOT_FOUND))
-    put("_headers", headers(not_found_hashes()).encode())
+    python = bool(shell.site.course.get("runInPage"))
+    put("_headers", headers(not_found_hashes(), python=python).encode())
     put(".nojekyll", b"")
     if base_url := shell.site.base_url:
         entries = (f"{unit.entry['url']}index.html" for unit in units.values())

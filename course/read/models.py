@@ -374,6 +374,11 @@ class Course(Model):
         description="What learners may need, in the words of the course; none is always known.",
     )
     hero: Maybe[Hero] = Field(None, description="The picture of the home page.")
+    run_in_page: bool = Field(
+        False,
+        description="Whether the Python of the lessons runs in the page; puts a Python of 14 MB "
+        "into the site.",
+    )
     social: Maybe[Picture] = Field(
         None,
         description="The picture that others show with a link to the site: PNG or JPEG, best "

@@ -432,7 +432,7 @@ def test_the_style_sheet_uses_logical_directions() -> None:
 
 def test_an_asset_is_named_by_its_bytes() -> None:
     assets = bundle()
-    scripts = {"reader.js", "search.js", "site.js", "trace.js"}
+    scripts = {"reader.js", "run.js", "search.js", "site.js", "trace.js"}
     assert set(assets.paths) == {"icon.svg", "site.css", *scripts}
     for name, path in assets.paths.items():
         assert path == hashed_path(name, assets.files[path])
