@@ -195,6 +195,7 @@
     tick();
     if (section) onHome(section);
   });
-  if (navigator.clipboard) document.querySelectorAll(".code[id]").forEach(addCopy);
+  const programs = document.querySelectorAll(".code[id]:has(code:not(.language-text))");
+  if (navigator.clipboard) programs.forEach(addCopy);
   serveOffline();
 })();
