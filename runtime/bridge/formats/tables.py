@@ -54,6 +54,7 @@ _MOST_LINES: Final = 300
 _DIVIDERS: Final = (",", ";", "\t", "|")
 _PARTS: Final = 0.5
 """At least so much of a row of data are numbers or times."""
+_FOLLOWED: Final = 3
 _DECIMAL_COMMA: Final = re.compile(r"\s*[+-]?\d+,\d+\s*")
 _SWITCH: Final = {"true": 1.0, "on": 1.0, "yes": 1.0, "false": 0.0, "off": 0.0, "no": 0.0}
 _UNIT_WORDS: Final = frozenset(unit for kind in KINDS for unit in kind)
@@ -225,21 +226,29 @@ def _find_rows(texts: Sequence[str]) -> tuple[str, int, int]:
     """The divider of cells, the line of the first row, and the number of its cells."""
     best: tuple[int, str, int, int] | None = None
     for divider in _DIVIDERS:
-        widths: Counter[int] = Counter()
-        begins: dict[int, int] = {}
+        widths: list[int] = []  # of the lines in order, 0 for one without numbers
+        places: list[int] = []
         for at, text in enumerate(texts):
-            if divider not in text or text.lstrip().startswith("#"):
+            if not text.strip() or text.lstrip().startswith("#"):
                 continue
-            row = _cells(text, divider)
-            if _is_data(row):
-                widths[len(row)] += 1
-                begins.setdefault(len(row), at)
-        for width, count in widths.items():
+            row = _cells(text, divider) if divider in text else []
+            widths.append(len(row) if _is_data(row) else 0)
+            places.append(at)
+        for width, count in Counter(filter(None, widths)).items():
             if best is None or width * count > best[0]:
-                best = width * count, divider, begins[width], width
+                best = width * count, divider, places[_begin(widths, width)], width
     if best is None:
         raise UnreadableRecording("the file is of no known format: it has no rows of numbers")
     return best[1:]
+
+
+def _begin(widths: Sequence[int], width: int) -> int:
+    """The first row that more such rows follow: a line of the head may look like one."""
+    rows = [at for at, one in enumerate(widths) if one == width]
+    return next(
+        (at for at in rows if set(widths[at : at + _FOLLOWED]) == {width}),
+        rows[0],
+    )
 
 
 def _is_data(row: Sequence[str]) -> bool:
@@ -421,6 +430,9 @@ def _read_time(head: _Head, columns: Sequence[Column], options: Options) -> _Clo
         for at in _time_columns(head)
         if (clock := _clock_of(at, head, columns, created, options)) is not None
     ]
+    if not clocks and (hz := _sample_rate(head.told)):
+        t = np.arange(len(columns[0].values)) / hz
+        return _Clock(t, "zero", "sample rate", frozenset(), 0.0, created)
     if not clocks:
         raise UnreadableRecording(
             "the file has no column of time: one is called time, timestamp, utc_time or the like"
@@ -435,6 +447,13 @@ def _read_time(head: _Head, columns: Sequence[Column], options: Options) -> _Clo
     shift = float(np.nanmin(apart))
     used = best.used | dated.used
     return best._replace(t=best.t + shift, base="utc", used=used, shift=best.shift + shift)
+
+
+def _sample_rate(told: Mapping[str, list[str]]) -> float:
+    """Rows a second as the head says; 0: it does not."""
+    cells = next((told[name] for name in told if name.lower() == "sample rate"), [])
+    hz = read_number(cells[0]) if cells else None
+    return hz if hz and 0.1 <= hz <= 100_000 else 0.0
 
 
 def _time_columns(head: _Head) -> list[int]:
@@ -569,7 +588,7 @@ def _by_rows(
         created=clock.created,
         comments=(),
     )
-    laps = _laps(head.told, clock)
+    laps = _laps(head, clock)
     mapping = dict(kept.mapping)
     if told:
         mapping["speed_ms"] = mapping["speed_ms"]._replace(unit=told[0].detail.split()[-1])
@@ -649,16 +668,18 @@ def _by_channels(
         {name: unit for name, (_, unit) in channels.items()},
         form=head.form,
         created=clock.created,
-        laps=_laps(head.told, clock),
+        laps=_laps(head, clock),
         options=options,
     )
     return replace(recording, doubts=(*doubts, *recording.doubts))
 
 
-def _laps(told: Mapping[str, list[str]], clock: _Clock) -> list[Lap]:
+def _laps(head: _Head, clock: _Clock) -> list[Lap]:
     """The laps between the beacons that the head lists, the way out before them."""
+    told = head.told
     cells = next((told[name] for name in told if name.lower() == "beacon markers"), [])
-    found = [float(text) for cell in cells for text in re.findall(r"\d+(?:\.\d+)?", cell)]
+    texts = " ".join(cells).replace(",", "." if head.layout.decimal_commas else " ")
+    found = [float(text) for text in re.findall(r"\d+(?:\.\d+)?", texts)]
     edges = [moment + clock.shift for moment in found[:1000]]
     begin, end = float(clock.t[0]), float(np.max(clock.t))
     inner = [moment for moment in edges if begin < moment < end - 0.25]

@@ -179,6 +179,27 @@ def write_aim(made: Drive) -> bytes:
     return (head + rows).replace("\n", "\r\n").encode("cp1252")
 
 
+def write_aim_abroad(made: Drive) -> bytes:
+    """The same with semicolons and decimal commas, no quotes, and no line between head and names.
+
+    The beacons are as many as there are columns.
+    """
+    text = write_aim(made).decode("cp1252").replace("\r\n\r\n", "\r\n")
+    return text.replace(", ", " ").replace('"', "").replace(",", ";").replace(".", ",").encode()
+
+
+def write_distances(made: Drive) -> bytes:
+    """An export over distance: only the head says when."""
+    c = channels(made)
+    head = (
+        "Format,MoTeC CSV File\nVenue,Hollow\nSample Rate,20\n\n"
+        "Distance,Ground Speed,GPS Latitude,GPS Longitude\nm,km/h,deg,deg\n\n"
+    )
+    way = np.interp(c["timestamp"], made.t, made.path_m)
+    row = "{:.2f},{:.3f},{:.7f},{:.7f}"
+    return (head + table(row, way - way[0], c["kmh"], c["lat"], c["lon"])).encode()
+
+
 def write_motec(made: Drive) -> bytes:
     """Everything between quotes; pairs beside pairs in the head."""
     c = channels(made)
@@ -519,6 +540,8 @@ EXPORTS: Final[dict[str, Export]] = {
     "harrys": Export(".csv", "harrys_laptimer", write_harrys, _without("brake_bar")),
     "torque": Export(".csv", "torque", write_torque, _without("g_lat", "g_long", "brake_bar")),
     "aim-csv": Export(".csv", "aim_race_studio", write_aim),
+    "aim-abroad": Export(".csv", "aim_race_studio", write_aim_abroad),
+    "distances": Export(".csv", "motec_i2", write_distances, SENSORS),
     "motec-csv": Export(".csv", "motec_i2", write_motec),
     "racechrono-2": Export(".csv", "racechrono_2", write_racechrono_2, _without("brake_bar")),
     "car-scanner": Export(
