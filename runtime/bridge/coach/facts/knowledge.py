@@ -130,7 +130,9 @@ def conditions(scene: Scene, _: Slots) -> tuple[Fact, ...]:
     facts = []
     if isinstance(surface, str) and surface:
         known = Term("surface", surface.replace(" ", "_")) if surface in _SURFACES else surface
-        facts.append(Fact("conditions", {"surface": known, "hour": scene.now_hour}))
+        circuit = scene.track.name if scene.track else ""
+        values = {"circuit": circuit, "surface": known, "hour": scene.now_hour}
+        facts.append(Fact("conditions", values))
     if isinstance(note, str) and note:
         facts.append(Fact("conditions-note", {"note": note}))
     return (Fact("conditions-unmeasured"), *facts)

@@ -1,4 +1,4 @@
-not-recorded = Nicht aufgezeichnet, daher nicht bekannt: { $quantity }.
+not-recorded = { $quantity }: nicht aufgezeichnet, daher nicht bekannt.
 no-session = Keine Session ausgewählt, es gibt noch nichts zu messen.
 no-complete-lap = Keine vollständige Runde in dieser Session, also keine Rundenzeiten und keine Kurven zum Vergleichen.
 no-circuit = Zu dieser Strecke gibt es keine Datei: Kurvennamen, Gefahrenstellen und Plan sind nicht bekannt.

@@ -26,7 +26,7 @@ severity-6 = kink
 danger-high = high
 danger-medium = medium
 danger-low = low
-danger = Danger { $severity } at { $corner }, { $start } to { $end } after the start line: { $note }
+danger = { $severity } danger at { $corner } ({ $start } to { $end } after the start line): { $note }
 danger-none = No danger zone is on file { $count ->
     [0] for this circuit
    *[other] at { $corners }
@@ -37,7 +37,7 @@ surface-rising_grip = rising grip
 surface-optimal = at its best
 surface-tire_degradation = past its best, tyres worn
 conditions-unmeasured = Weather, wind, track temperature and grip are not measured.
-conditions = Circuit notes for { $hour } o'clock: surface { $surface }.
+conditions = { $circuit } at { $hour } o'clock, by the circuit's notes: surface { $surface }.
 conditions-note = Note on file: “{ $note }”
 wet = In the wet no braking point and no speed of a dry lap counts.
 wet-do = Brake earlier and more gently in a straight line, turn the wheel once and slowly, throttle late; keep off painted kerbs and build up over the first laps.

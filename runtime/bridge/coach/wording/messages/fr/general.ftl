@@ -1,4 +1,4 @@
-not-recorded = Non enregistré, donc inconnu : { $quantity }.
+not-recorded = { $quantity } : non enregistré, donc inconnu.
 no-session = Aucune séance ouverte, il n'y a encore rien à mesurer.
 no-complete-lap = Aucun tour complet dans cette séance, donc ni temps au tour ni virage à comparer.
 no-circuit = Aucun fichier pour ce circuit : noms des virages, dangers et plan ne sont pas connus.
