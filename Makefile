@@ -17,6 +17,8 @@ READY := .venv/.ready
 # The suite runs on up to four cores, a file of tests on one of them, slow ones first; browsers come after it, by themselves.
 SPREAD := $(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 NONE_IS_FINE := || [ $$? = 5 ]
+# Where the environment forbids it, Python compiles every module anew at each start: seconds for each program of the suite.
+export PYTHONDONTWRITEBYTECODE :=
 CODE := course runtime build.py bench deploy tests tools training
 
 help:  ## list these commands

@@ -12,7 +12,12 @@ class Wire(BaseModel):
     """
 
     model_config = ConfigDict(
-        extra="ignore", frozen=True, allow_inf_nan=False, strict=True, protected_namespaces=()
+        extra="ignore",
+        frozen=True,
+        allow_inf_nan=False,
+        strict=True,
+        protected_namespaces=(),
+        defer_build=True,  # until it is used: a server starts in half the time
     )
 
 
