@@ -1,6 +1,7 @@
 """What of a model's words reaches the driver: what the facts bear out, and no false number."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
@@ -84,6 +85,7 @@ def read_apart() -> list[Line]:
 
 ANSWERS, TOGETHER = read_table()
 APART: Final = read_apart()
+NUMBER: Final = re.compile(r"(?<![\d.,:+-])\d+(?:[.,]\d+)?(?= (?:km/h|s|m|bar)\b)")
 WORDS: Final = words_of("en", "metric")
 LOSS: Final = ANSWERS["loss"].facts
 
@@ -102,15 +104,18 @@ def test_most_of_what_is_true_reaches_the_driver_and_nothing_false(written: str)
     assert len(kept) >= 0.9 * sum(line.true for line in lines)
 
 
-@pytest.mark.parametrize("corner", range(1, 15))
-@pytest.mark.parametrize("wording", ["{0} cost you {1}.", "At {0} you were {1} slower."])
-def test_no_number_is_moved_to_another_corner(corner: int, wording: str) -> None:
-    evidence = Evidence(LOSS, WORDS, NAMES)
-    for number in ("0.82 s", "1.9 s", "three tenths"):
-        true = (corner, number) == (1, "0.82 s")
-        sentence = wording.format(f"Turn {corner}", number)
-        if not true and (corner, number) != (11, "three tenths"):
-            assert evidence.refute(sentence) is not None, sentence
+def test_no_true_sentence_stays_true_with_another_number() -> None:
+    evidence = {key: evidence_of(answer) for key, answer in ANSWERS.items()}
+    changed = [
+        Line(
+            line.answer, False, f"{line.text[: found.start()]}7{found[0]}{line.text[found.end() :]}"
+        )
+        for line in (*TOGETHER, *APART)
+        if line.true
+        for found in NUMBER.finditer(line.text)
+    ]
+    assert len(changed) > 300
+    assert [line for line in changed if evidence[line.answer].refute(line.text) is None] == []
 
 
 @given(st.floats(0.0, 400.0), st.integers(0, 2), st.sampled_from(["s", "m", "km/h", "bar", "%"]))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -39,6 +39,8 @@ NAME: Final = (
 )
 """What is written as a name; the first word where a verb follows."""
 TINY: Final = 2e-3
+LEXICONS: Final = 32
+"""Kept at a time: of a language with the names of a circuit and its drivers."""
 
 
 class Reader:
@@ -143,7 +145,7 @@ class Lexicon(NamedTuple):
     """What is written out, and the number that it is."""
 
 
-@cache
+@lru_cache(maxsize=LEXICONS)
 def _lexicon(language: str, corners: tuple[str, ...], people: tuple[str, ...]) -> Lexicon:
     lexicon = _words()[language]
     calls = "|".join(map(re.escape, sorted(corners, key=len, reverse=True))) or "(?!)"
