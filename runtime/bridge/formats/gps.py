@@ -19,6 +19,7 @@ DAY_S: Final = 86_400.0
 _SENTENCE: Final = re.compile(
     rb"\$([A-Z]{2})(RMC|GGA),([ -)+-~]{0,120})(?:\*([0-9A-Fa-f]{2}))?\s*$"
 )
+_DATED: Final = re.compile(rb"RMC,(?:[^,\r\n]{0,20},){8}(\d{6})\b")
 _NAME: Final = re.compile(r"[\w.-]{1,40}")
 _MOST_NAMES: Final = 64
 _LONGEST_TEXT: Final = 64
@@ -63,8 +64,8 @@ class _Track:
 def read_nmea(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     """Read RMC and GGA sentences; those with a wrong checksum are left out and counted."""
     track = _Track()
-    day: float | None = None
-    before = -math.inf
+    first = _first_day(stream)
+    day, before = first or 0.0, -math.inf
     for block in read_blocks(stream):
         for line in block.splitlines():
             match = _SENTENCE.search(line)
@@ -78,11 +79,12 @@ def read_nmea(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
                 continue
             track.count()
             if match[2] == b"RMC" and len(cells) > 8 and len(cells[8]) == 6:
-                text = f"{cells[8][:2]}/{cells[8][2:4]}/20{cells[8][4:]}"
-                day, before = parse_day(text) or day, clock
+                text = _date(cells[8])
+                day = parse_day(text) or day
             elif clock < before - DAY_S / 2:  # a day begins, and no sentence has named it yet
-                day, before = (None if day is None else day + DAY_S), clock
-            t = clock + (day or 0.0)
+                day += DAY_S
+            before = clock
+            t = clock + day
             if match[2] == b"RMC" and len(cells) > 8 and cells[1] == "A":
                 _add_place(track, t, "", cells[2:6])
                 track.add(t, "speed", _knots(cells[6]))
@@ -97,7 +99,21 @@ def read_nmea(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     names = {name: samples for name, samples in names.items() if not name.startswith("gga ")}
     if "latitude" not in names:
         raise UnreadableRecording("the file has no NMEA sentence with a position")
-    return _recording("nmea", names, track, {}, [], dated=day is not None, options=options)
+    return _recording("nmea", names, track, {}, [], dated=first is not None, options=options)
+
+
+def _first_day(stream: BinaryIO) -> float | None:
+    """The first date of the file, which most often follows a sentence without one."""
+    start = stream.read(1 << 20)
+    stream.seek(0)
+    for match in _DATED.finditer(start):
+        if (day := parse_day(_date(match[1].decode("ascii")))) is not None:
+            return day
+    return None
+
+
+def _date(digits: str) -> str:
+    return f"{digits[:2]}/{digits[2:4]}/20{digits[4:]}"
 
 
 def _is_sound(match: re.Match[bytes]) -> bool:

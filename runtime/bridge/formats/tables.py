@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import BinaryIO, Final, NamedTuple
 
@@ -501,13 +502,8 @@ def _clock_of(
     if usual * factor > _EARLIEST:
         return _Clock(t, "utc", "seconds", used, 0.0, created)
     stated = "seconds" if unit in _SECONDS else options.time_encoding
-    moment = None
+    moment = None if created is None else datetime.fromtimestamp(created, UTC)
     read = read_clock(t, head.first[at], moment, stated)
-    if read.encoding == "hhmmss" and created is not None:
-        day = created // 86_400.0 * 86_400.0
-        start = float(np.nanmin(np.where(np.isfinite(read.t), t, np.nan)))
-        seconds = start // 10_000 * 3600 + start // 100 % 100 * 60 + start % 100
-        return _Clock(read.t + day + seconds, "utc", "hhmmss", used, 0.0, created, read.midnights)
     first = np.flatnonzero(np.isfinite(read.t))
     shift = float(read.t[first[0]] - t[first[0]]) if len(first) else 0.0
     return _Clock(read.t, read.base, read.encoding, used, shift, created, read.midnights)

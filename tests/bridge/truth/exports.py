@@ -344,7 +344,7 @@ def write_tabs(made: Drive) -> bytes:
 
 
 def write_nmea(made: Drive) -> bytes:
-    """RMC and GGA for each fix, and a sentence that nobody needs."""
+    """GGA, RMC with the date, and a sentence that nobody needs."""
     c = channels(made)
     lines = []
     for t, lat, lon, speed, course in zip(
@@ -355,8 +355,8 @@ def write_nmea(made: Drive) -> bytes:
         north = f"{int(lat):02d}{lat % 1 * 60:08.5f},N"
         east = f"{int(lon):03d}{lon % 1 * 60:08.5f},E"
         for text in (
-            f"GPRMC,{clock},A,{north},{east},{speed * 3600 / 1852:.3f},{course:.2f},{day},,,A",
             f"GPGGA,{clock},{north},{east},1,12,0.8,500.0,M,48.0,M,,",
+            f"GPRMC,{clock},A,{north},{east},{speed * 3600 / 1852:.3f},{course:.2f},{day},,,A",
             "GPGSA,A,3,04,05,,09,12,,,24,,,,,2.5,1.3,2.1",
         ):
             total = 0
