@@ -1,7 +1,7 @@
 """Python for the browser (Pyodide), for a course with ``runInPage``: fetched once, checked, kept.
 
-It comes from the npm registry of the machine (``NPM_CONFIG_REGISTRY``), lies in the cache folder
-afterwards, and goes into the site, so that readers ask nobody else.
+It comes from the npm registry of the machine (``NPM_CONFIG_REGISTRY``, else as npm is configured),
+lies in the cache folder afterwards, and goes into the site, so that readers ask nobody else.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Final
@@ -28,7 +29,6 @@ _FILES: Final = (
     "pyodide.mjs",
     "python_stdlib.zip",
 )
-_REGISTRY: Final = "https://registry.npmjs.org/"
 _WAIT_S: Final = 60.0
 _LIMIT: Final = 64 << 20  # bytes of the archive
 
@@ -50,9 +50,21 @@ def runtime(cache: Path | None) -> dict[str, bytes]:
         return {f"{PYTHON_FOLDER}{name}": file.read() for name, file in files.items() if file}
 
 
+def _registry() -> str:
+    """The address of the registry from which npm would install."""
+    if address := os.environ.get("NPM_CONFIG_REGISTRY"):
+        return address
+    command = ["npm", "config", "get", "registry"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=_WAIT_S)
+    except (OSError, subprocess.SubprocessError) as error:
+        hint = "install npm, set NPM_CONFIG_REGISTRY, or remove runInPage"
+        raise Refusal("RUN004", "no npm registry is known on this machine", hint) from error
+    return done.stdout.strip()
+
+
 def _fetch() -> bytes:
-    registry = os.environ.get("NPM_CONFIG_REGISTRY", _REGISTRY).rstrip("/")
-    url = f"{registry}/pyodide/-/pyodide-{PYODIDE}.tgz"
+    url = f"{_registry().rstrip('/')}/pyodide/-/pyodide-{PYODIDE}.tgz"
     try:
         with urlopen(url, timeout=_WAIT_S) as answer:  # noqa: S310  (the address is set here)
             archive: bytes = answer.read(_LIMIT)

@@ -1,4 +1,4 @@
-"""Programs that run in the page: in order, changed by the reader, stopped. Python is a stand-in."""
+"""Programs that run in the page, by a stand-in of Python: in order, changed, and stopped."""
 
 from __future__ import annotations
 

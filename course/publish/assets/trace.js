@@ -170,6 +170,8 @@
     constructor(figure) {
       this.figure = figure;
       this.data = JSON.parse(figure.dataset.trace);
+      // A map or a circle has no place along x that all lines share, and would lose its shape.
+      this.rises = this.data.rises && !figure.classList.contains("equal");
       this.words = figure.dataset.words.split("|");
       this.off = new Set();
       this.across = this.data.across.slice();
@@ -238,7 +240,7 @@
         row.append(button);
         return button;
       };
-      if (this.data.rises) {
+      if (this.rises) {
         add(this.words[2], () => this.zoom(0.5));
         this.out = add(this.words[3], () => this.zoom(2));
       }
@@ -256,7 +258,7 @@
       const x = at => this.across[0] + at * (this.across[1] - this.across[0]);
       svg.addEventListener("pointerdown", event => {
         this.point(this.nearest(svg, ...shown(event)));
-        if (event.pointerType === "mouse" && this.data.rises) from = shown(event)[0];
+        if (event.pointerType === "mouse" && this.rises) from = shown(event)[0];
       });
       svg.addEventListener("pointermove", event => {
         this.point(this.nearest(svg, ...shown(event)));
@@ -279,7 +281,7 @@
       chart.lines.filter(line => !this.off.has(line.label)).forEach(line => {
         line.xs.forEach((x, n) => {
           const gap = Math.abs(part(this.across, x) - left);
-          consider(n, this.data.rises && !line.x ? gap :
+          consider(n, this.rises && !line.x ? gap :
             Math.hypot(gap, 1 - part(chart.up, line.ys[n]) - top));
         });
       });
@@ -370,12 +372,13 @@
     point(n) {
       this.position.value = n;
       const x = this.columns.x[n], said = this.data.labels.map(() => []);
-      const at = part(this.across, x), visible = this.data.rises && at >= 0 && at <= 1;
+      const at = part(this.across, x), visible = this.rises && at >= 0 && at <= 1;
       const unit = this.data.unit ? " " + this.data.unit : "";
       this.place.textContent = x.toFixed(decimals(this.data.across)) + unit;
       this.charts.forEach(chart => {
-        chart.cursor.setAttribute("x1", visible ? percent(at) : "-9");
-        chart.cursor.setAttribute("x2", visible ? percent(at) : "-9");
+        chart.cursor.setAttribute("visibility", visible ? "visible" : "hidden");
+        chart.cursor.setAttribute("x1", percent(at));
+        chart.cursor.setAttribute("x2", percent(at));
         chart.dots.replaceChildren();
         chart.lines.forEach(line => {
           if (this.off.has(line.label) || isNaN(line.xs[n]) || isNaN(line.ys[n])) return;
