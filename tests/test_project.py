@@ -167,3 +167,20 @@ def test_a_workflow_pins_its_actions_and_ends(name: str, workflow: dict[str, Any
             if action.startswith("actions/checkout@"):
                 assert step["with"]["persist-credentials"] is False
             assert "${{" not in step.get("run", ""), "values reach a shell through env only"
+
+
+def test_course_and_servers_have_the_same_colours_and_faces() -> None:
+    course, servers = (
+        dict(re.findall(r"(--[\w-]+): ([^;]+);", read(sheet)))
+        for sheet in (
+            "course/publish/assets/site.css/10-tokens.css",
+            "runtime/web/assets/tokens.css",
+        )
+    )
+    looks = {
+        name
+        for name in course.keys() & servers.keys()
+        if "light-dark" in course[name] or name.endswith("-face")
+    }
+    assert len(looks) > 12
+    assert {name: course[name] for name in looks} == {name: servers[name] for name in looks}

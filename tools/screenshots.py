@@ -2,7 +2,7 @@
 
     python -m tools.screenshots [FOLDER]
 
-A bridge of its own runs with a simulated car, twenty times as fast as time, and the pictures are
+A bridge of its own runs with a simulated car, five times as fast as time, and the pictures are
 taken once a few laps are driven. Needs Chromium and its driver (`make test-deps`).
 """
 
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -23,12 +24,16 @@ from tests.browser.window import Window, installed
 WIDTHS: Final = {390: 844, 1024: 768, 1440: 900}
 """CSS pixels, and the height of such a window."""
 SCHEMES: Final = ("light", "dark")
-SPEED: Final = 20.0
+SPEED: Final = 5.0
 LAPS: Final = 3
 LONGEST_S: Final = 300.0
 READY: Final = "return performance.getEntriesByName('ready').length"
-SETTLED_S: Final = 3.0
-"""A page that streams has drawn enough after so long."""
+LIVE: Final = """
+const said = (id) => document.getElementById(id).textContent;
+return said('best').includes(':') && said('track-title') !== 'Track'
+"""
+SETTLED_S: Final = 6.0
+"""A page that streams has drawn enough after so long: half a minute of the car's time."""
 
 
 class Page(NamedTuple):
@@ -38,8 +43,8 @@ class Page(NamedTuple):
     path: str
     whole: bool = True
     """Whether all of it is shown, however long it is."""
-    marks: bool = False
-    """Whether it tells when it is ready."""
+    ready: str = "return document.readyState === 'complete'"
+    """A script that tells when it can be looked at."""
 
 
 def wait_for_laps(server: Server) -> str:
@@ -58,13 +63,13 @@ def pages(server: Server) -> Iterator[Page]:
     """What is looked at."""
     session = wait_for_laps(server)
     yield Page("sessions", "/")
-    yield Page("live", "/ui/live")
-    yield Page("session", f"/ui/session?session={EXAMPLE}", marks=True)
+    yield Page("live", "/ui/live", ready=LIVE)
+    yield Page("session", f"/ui/session?session={EXAMPLE}", ready=READY)
     yield Page("driver", "/ui/driver")
     yield Page("car", "/ui/car")
     yield Page("reference", "/docs", whole=False)
     told = json.loads(server.post("/spectator/token", {"session_id": session}))
-    yield Page("spectator", told["url"])
+    yield Page("spectator", told["url"], ready=LIVE)
 
 
 def shoot(window: Window, file: Path, *, whole: bool) -> None:
@@ -86,7 +91,7 @@ def main() -> int:
         print("there is no Chromium with its driver: make test-deps", file=sys.stderr)
         return 1
     folder.mkdir(parents=True, exist_ok=True)
-    simulated = ("--example", "--simulate", "--simulate-speed", str(SPEED), "--model-url", "")
+    simulated = ("--example", "--model-url", "", "--simulate", "--simulate-speed", str(SPEED))
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
         bridge("lightweight", *simulated) as server,
@@ -98,8 +103,7 @@ def main() -> int:
                 for width, height in WIDTHS.items():
                     window.size(width, height)
                     window.open(server.url + page.path)
-                    if page.marks:
-                        window.until(lambda: window.js(READY), LONGEST_S)
+                    window.until(partial(window.js, page.ready), LONGEST_S)
                     time.sleep(SETTLED_S)
                     file = folder / f"{page.name}-{width}-{scheme}.png"
                     shoot(window, file, whole=page.whole)

@@ -21,8 +21,17 @@ from tests.bridge.storage.storekit import opened as opened_store
 from tests.browser.bridgepages import HOSTILE, faults, got, record, served
 from tests.browser.window import Window
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
+CLICK_MAP: Final = """
+const canvas = document.getElementById('map'), box = canvas.getBoundingClientRect();
+const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+let last = data.length - 1;
+while (!data[last]) last -= 4; // the lowest pixel of the circuit, far from its start
+const at = (last - 3) / 4, place = {clientX: box.x + at % canvas.width,
+  clientY: box.y + Math.floor(at / canvas.width)};
+canvas.dispatchEvent(new PointerEvent('pointerdown', place));
+"""
 EARLIER: Final = datetime(2025, 3, 14, 12, tzinfo=UTC)
 READY: Final = "return document.getElementById('main').dataset.state === 'ready'"
 CURSORS: Final = """
@@ -136,6 +145,15 @@ def test_three_laps_share_one_cursor_on_the_map_and_all_charts(page: Window, bri
     compared = got(bridge, f"/compare?laps=ana:{third},ana:{third}")
     speed = compared["laps"][0]["channels"]["speed_kmh"][index]
     assert page.one(".values p:last-child").text == f"{speed:.0f}"
+
+
+def test_a_click_on_the_map_moves_the_cursor_of_the_charts(page: Window) -> None:
+    settle(page)
+    before = page.js(CURSORS)
+    page.js(CLICK_MAP)
+    page.until(lambda: metres(page) > 0)
+    settle(page)
+    assert page.js(CURSORS) != before
 
 
 def test_what_to_fix_is_named_first_and_one_click_shows_where(page: Window, bridge: str) -> None:

@@ -14,7 +14,7 @@ from tests.bridge.formats.vbo.vbokit import drive, write_vbo
 from tests.browser.bridgepages import HOSTILE, faults, got, post, record, said, served
 from tests.browser.window import Window
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 NOTE = f"{HOSTILE}\nand a second line"
 
 

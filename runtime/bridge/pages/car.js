@@ -11,6 +11,7 @@ const LOOK_S = 2;
 const RATE_HZ = 2;
 const LATE = 0.5; // a message that comes at less than this share of its rate is late
 const NOT_SIGNALS = new Set(["timestamp", "session_id", "frame_idx", "source", "replay_id", "dropped"]);
+const UNITS = { C: "°C", deg: "°", "deg/s": "°/s", kmh: "km/h" }; // as people write them
 const STATES = { running: "The bus is running", off: "No bus is connected" };
 
 let values = {}, units = new Map(), session = "";
@@ -71,7 +72,7 @@ function showSignals() {
   byId("signals-about").textContent = silent ? "No frame has come yet." : `${amount(rows.length, "signal")} in the last frame`;
   replace(byId("signals"), silent ? null : table(["Signal", "Unit", "Value"], rows.map(([name, value]) => el("tr", {},
     el("th", { scope: "row" }, el("code", { textContent: name })),
-    el("td", { className: "old", textContent: units.get(name) ?? "" }),
+    el("td", { className: "old", textContent: UNITS[units.get(name)] ?? units.get(name) ?? "" }),
     el("td", { className: "right", textContent: number(value, Math.abs(value) >= 100 ? 1 : 3) })))));
 }
 
@@ -79,11 +80,14 @@ function showSignals() {
 async function showAbilities() {
   const { coaches_available: can, coaches_disabled: cannot } = await call(`/session/${encodeURIComponent(session)}/capabilities`);
   replace(byId("abilities"),
-    ...can.map((coach) => el("li", {}, el("strong", { textContent: coach.name ?? coach }), el("span", { className: "state on", textContent: "Ready" }))),
+    ...can.map((name) => el("li", {}, el("strong", { textContent: inWords(name) }), el("span", { className: "state on", textContent: "Ready" }))),
     ...cannot.map((coach) => el("li", {},
       el("div", {}, el("strong", { textContent: coach.name }), el("p", { textContent: coach.reasons.join("; ") || coach.reason })),
       el("span", { className: "state", textContent: "Not possible" }))));
 }
+
+/** "base_pace_note" as "Base pace note". */
+const inWords = (name) => (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll("_", " ");
 
 bridgeHead("car");
 showSignals();

@@ -10,6 +10,13 @@ import uPlot from "./vendor/uplot/uPlot.esm.js";
 
 const MOST = 1000;
 const PLACES = 10;
+/** What is told of a session, where at least one has it. */
+const COLUMNS = [
+  { name: "Laps", of: (step) => step.lap_count, write: number },
+  { name: "Best", of: (step) => step.best_lap_s, write: lapTime },
+  { name: "Median", of: (step) => step.median_lap_s, write: lapTime },
+  ...["S1", "S2", "S3"].map((name) => ({ name, of: (step) => step.sector_pbs?.[name.toLowerCase()], write: (seconds) => number(seconds, 2) })),
+];
 const asked = new URLSearchParams(location.search);
 let plot = null, steps = [], sessions = [], circuits = new Map();
 
@@ -79,16 +86,17 @@ function showSteps() {
     replace(byId("steps"), el("p", { className: "fine", textContent: "No complete lap on this track yet." }));
     return;
   }
-  replace(byId("steps"), table(["Session", "Laps", "Best", "Median", "S1", "S2", "S3"], [...steps].reverse().map((step) => el("tr", {},
+  const columns = COLUMNS.filter(({ of }) => steps.some((step) => Number.isFinite(of(step))));
+  replace(byId("steps"), table(["Session", ...columns.map(({ name }) => name)], [...steps].reverse().map((step) => el("tr", {},
     el("th", { scope: "row" }, el("a", { href: `/ui/session?session=${encodeURIComponent(step.session_id)}`, textContent: date(step.started_at) })),
-    cell(step.lap_count), cell(lapTime(step.best_lap_s), step.best_lap_s === best ? "best" : ""), cell(lapTime(step.median_lap_s)),
-    ...["s1", "s2", "s3"].map((name) => cell(number(step.sector_pbs?.[name], 2)))))));
+    ...columns.map(({ of, write }) => cell(write(of(step)), of(step) === best ? "right best" : "right"))))));
 }
 
-const cell = (text, kind = "") => el("td", { className: `right ${kind}`, textContent: text });
+const cell = (text, className = "right") => el("td", { className, textContent: text });
 
-const table = (names, rows) => el("table", {},
-  el("thead", {}, el("tr", {}, ...names.map((name, i) => el("th", { scope: "col", className: i ? "right" : "", textContent: name })))),
+/** *words* are the names of columns that hold text. */
+const table = (names, rows, words = []) => el("table", {},
+  el("thead", {}, el("tr", {}, ...names.map((name, i) => el("th", { scope: "col", className: i && !words.includes(name) ? "right" : "", textContent: name })))),
   el("tbody", {}, ...rows));
 
 /** Best and median over the sessions in their order: days without driving take no room. */
@@ -123,7 +131,7 @@ function showFocus(insights) {
 function showBoard(entries, driver) {
   replace(byId("board"), entries.length ? table(["Place", "Driver", "Car", "Time"], entries.map((entry) =>
     el("tr", { className: entry.driver === driver ? "mine" : "" },
-      el("th", { scope: "row", textContent: entry.rank }), cell(entry.driver || "–"), cell(entry.car || "–"), cell(lapTime(entry.lap_time_s)))))
+      el("th", { scope: "row", textContent: entry.rank }), cell(entry.driver || "–", ""), cell(entry.car || "–", ""), cell(lapTime(entry.lap_time_s)))), ["Driver", "Car"])
     : el("p", { className: "fine", textContent: "No lap on this track yet." }));
 }
 
