@@ -59,11 +59,11 @@ export class Timing {
   /** Laps that are stored, with what their events would have told. */
   stored(laps) {
     for (const lap of laps) if (!this.#laps.has(lap.lap_number)) this.#laps.set(lap.lap_number, lap);
-    if (!this.#sectors.size) {
-      const count = Math.max(0, ...laps.map((lap) => lap.sectors?.length ?? 0));
-      for (let sector = 1; sector <= count; sector += 1) this.#sectors.set(sector, { sector });
-      this.#showSectors();
+    const count = Math.max(0, ...laps.map((lap) => lap.sectors?.length ?? 0));
+    for (let sector = 1; sector <= count; sector += 1) {
+      if (!this.#sectors.has(sector)) this.#sectors.set(sector, { sector });
     }
+    this.#showSectors();
     this.#times();
   }
 
