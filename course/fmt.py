@@ -38,6 +38,7 @@ _SCHEMAS: Final = tuple(
         (r"course\.yaml\Z", "course"),
         (r"concepts\.yaml\Z", "concepts"),
         (r"retired\.yaml\Z", "retired"),
+        (r"synonyms\.yaml\Z", "synonyms"),
         (r"ui/[^/]+\.yaml\Z", "ui"),
         (r"phases/[^/]+/phase\.yaml\Z", "phase"),
         (r"phases/[^/]+/[^/]+/quiz(?:\.[A-Za-z0-9-]+)?\.yaml\Z", "quiz"),

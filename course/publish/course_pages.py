@@ -125,7 +125,13 @@ class CoursePages:
     def _phase_index(self) -> str:
         words = self._words
         page = self._shell.frame("phases/", words["course"], words["course_summary"], "phases")
-        return self._shell.render("phases.html", page=page, root=FLAT, parts=self._by_part())
+        return self._shell.render(
+            "phases.html",
+            page=page,
+            root=FLAT,
+            parts=self._by_part(),
+            lessons=lambda phase: self._shell.rows(phase["lessons"], FLAT),
+        )
 
     def _phase(self, phase: Resource, before: Ref | None, after: Ref | None) -> str:
         shell = self._shell

@@ -201,9 +201,26 @@ def relate_lessons(graph: Graph) -> Iterator[tuple[LessonNode, dict[str, Any]]]:
     routes = graph.pathway_lessons.values()
     printed = {name for lessons in routes if is_printable(lessons) for name in lessons}
     numbers = graph.phase_numbers()
-    for node in graph.lessons.values():
+    order = list(graph.lessons)
+    for at, node in enumerate(graph.lessons.values()):
         number = numbers[node.phase.id]
-        yield node, {**_relations(graph, node, number), "printed": node.id in printed}
+        relations = _relations(graph, node, number)
+        relations["before"] = lesson_ref(graph, order[at - 1]) if at else None
+        relations["after"] = lesson_ref(graph, order[at + 1]) if at + 1 < len(order) else None
+        relations["along"] = _along(graph, node.id, relations["after"])
+        yield node, {**relations, "printed": node.id in printed}
+
+
+def _along(graph: Graph, name: str, after: dict[str, str] | None) -> list[dict[str, str]]:
+    """What comes after a lesson on each pathway that goes on elsewhere than the course."""
+    found = []
+    for pathway in graph.lesson_pathways.get(name, ()):
+        lessons = graph.pathway_lessons[pathway]
+        following = lessons[lessons.index(name) + 1 :][:1]
+        if following and (after is None or following[0] != after["id"]):
+            title = graph.pathways[pathway].data.title
+            found.append({**lesson_ref(graph, following[0]), "pathway": title})
+    return found
 
 
 def _relations(graph: Graph, node: LessonNode, number: str) -> dict[str, Any]:
@@ -323,8 +340,8 @@ class LessonPages:
     def page(self, lesson: Resource, related: Mapping[str, Any], source_path: str) -> str:
         """``lessons/<id>/index.html``; *source_path* counts from the repository root.
 
-        *related* is what the course around the lesson says about it: ``previous``, ``next``,
-        ``prerequisites``, ``unlocks``, ``concepts``, ``pathways``, ``projects``.
+        *related* is what the course around the lesson says about it: ``before``, ``after``,
+        ``along``, ``prerequisites``, ``unlocks``, ``concepts``, ``pathways``, ``projects``.
         """
         shell, words = self._shell, self._words
         authored = lesson["status"] == "authored"
@@ -349,9 +366,14 @@ class LessonPages:
             "evidence": _points(lesson.get("evidence", ())),
             "references": shell.references(lesson.get("references", ())),
             "downloads": "",
+            "review": "",
             "part_of": shell.items([*related["pathways"], *related["projects"]], DEEP),
             "unlocks": shell.items(related["unlocks"], DEEP),
-            "nearby": shell.nearby(*map(_with_url, (related["previous"], related["next"]))),
+            "nearby": shell.nearby(
+                _with_url(related["before"]),
+                _with_url(related["after"]),
+                [{**ref, "url": f"lessons/{ref['id']}/"} for ref in related["along"]],
+            ),
             "edit": attribute(shell.site.edit_base + source_path) if shell.site.edit_base else "",
         }
         if authored:
@@ -364,12 +386,12 @@ class LessonPages:
 
     def _material(self, lesson: Resource) -> dict[str, str]:
         """What only an authored lesson shows."""
-        quiz = lesson["quiz"]
+        quiz, review = lesson["quiz"], lesson.get("review", "none")
         first = [question for question in quiz["questions"] if question["stage"] == "before"]
         rest = [question for question in quiz["questions"] if question["stage"] != "before"]
         return {
             "toc": self._toc(lesson["content"]),
-            "review": self._shell.word(f"review_{lesson.get('review', 'none')}"),
+            "review": self._shell.word(f"review_{review}") if review != "none" else "",
             "prompt": html(lesson["check"]["prompt"]),
             "answer": paragraphs(lesson["check"]["answer"]),
             "before": self._questions("page-before", "before_reading", first),

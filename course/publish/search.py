@@ -151,11 +151,13 @@ def build_index(
     entries: Sequence[Mapping[str, Any]],
     shard_above: int = SHARD_ABOVE,
     others: Sequence[Mapping[str, Any]] = (),
+    synonyms: Sequence[Sequence[str]] = (),
 ) -> dict[str, bytes]:
     """The files of ``search/`` from the results of :func:`lesson_terms`, in course order.
 
     *others* are results of :func:`page_terms`; their numbers follow those of the lessons, and
     each counts as long as the average lesson, so that its few words do not outrank lessons.
+    *synonyms* are groups of phrases that stand for one another in a query.
 
     A posting is ``STEP * lesson + level``; a word's postings ascend and are stored as differences.
     One mention in passing is no reason to list a lesson under a common word (:data:`RARE`).
@@ -170,6 +172,8 @@ def build_index(
             [e["id"], e["title"], e["summary"], int(e["planned"]), e["length"]] for e in entries
         ],
     }
+    if synonyms:
+        head["synonyms"] = [[" ".join(tokens(phrase)) for phrase in group] for group in synonyms]
     if others:
         length = sum(entry["length"] for entry in entries) // max(1, len(entries))
         head["others"] = [

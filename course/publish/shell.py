@@ -269,13 +269,22 @@ class Shell:
         ]
         return Markup("\n".join(items))  # noqa: S704  (escaped above)
 
-    def nearby(self, before: Ref | None, after: Ref | None) -> Markup:
-        """Links to the page before and the page after, of a page two folders deep."""
+    def nearby(self, before: Ref | None, after: Ref | None, along: Iterable[Ref] = ()) -> Markup:
+        """Links to the page before and the page after, of a page two folders deep.
+
+        *along* are the pages that come next on a pathway, which each ref names.
+        """
         links = [
             f'<a class="{word}" rel="{relation}" href="{DEEP}{attribute(ref["url"])}{self.index}">'
             f"<span>{self.word(word)}</span> {html(ref['title'])}{self._badge(ref)}</a>"
             for word, relation, ref in (("previous", "prev", before), ("next", "next", after))
             if ref is not None
+        ]
+        links += [
+            f'<a class="next along" href="{DEEP}{attribute(ref["url"])}{self.index}"><span>'
+            f"{attribute(fill(self.words['next_along'], title=plain(ref['pathway'])))}</span> "
+            f"{html(ref['title'])}{self._badge(ref)}</a>"
+            for ref in along
         ]
         if not links:
             return Markup("")

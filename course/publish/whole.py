@@ -111,7 +111,9 @@ def _put_texts(
         for entry in entries
     ]
     terms = [units[name].terms for name in lessons]
-    for path, data in search.build_index(terms, others=others).items():
+    for path, data in search.build_index(
+        terms, others=others, synonyms=graph.sources.synonyms
+    ).items():
         put(path, data)
     examples = dict(named)
     for first, related in islice((pair for pair in relate_lessons(graph) if pair[0].authored), 1):

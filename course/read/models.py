@@ -880,6 +880,14 @@ Concepts = Annotated[
         max_length=100,
     ),
 ]
+Synonyms = Annotated[
+    tuple[Annotated[tuple[Word, ...], Field(min_length=2, max_length=12), _Distinct], ...],
+    Field(
+        title="Synonyms",
+        description="synonyms.yaml: words and phrases by which search finds one another's lessons.",
+        max_length=200,
+    ),
+]
 RetiredIds = Annotated[
     tuple[RetiredEntry, ...],
     Field(
@@ -900,6 +908,7 @@ SOURCES: Final[dict[str, Any]] = {
     "project": Project,
     "concepts": Concepts,
     "retired": RetiredIds,
+    "synonyms": Synonyms,
     "ui": InterfaceWords,
 }
 """The model of every kind of source, by the name of its schema."""

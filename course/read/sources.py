@@ -39,7 +39,10 @@ EntryT = TypeVar("EntryT", Entry, Folder)
 CONTENT: Final = "content"
 DATA_LIMIT: Final = 256 * KIB
 PROJECT_FILE_LIMIT: Final = 512 * KIB
-_ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "interfaces.txt", "ids.lock")
+_ROOT_FILES: Final = (
+    *("course.yaml", "concepts.yaml", "retired.yaml"),
+    *("synonyms.yaml", "interfaces.txt", "ids.lock"),
+)
 _ROOT_FOLDERS: Final = (
     *("phases", "pathways", "roles", "domains", "projects"),
     *("ui", "media", "templates"),
@@ -107,6 +110,7 @@ class Sources:
     templates: dict[str, str] = field(default_factory=dict)
     concepts: tuple[models.Concept, ...] = ()
     retired: tuple[models.RetiredEntry, ...] = ()
+    synonyms: list[list[str]] = field(default_factory=list)
     phases: list[PhaseSource] = field(default_factory=list)
     pathways: list[Item[models.Pathway]] = field(default_factory=list)
     roles: list[Item[models.Role]] = field(default_factory=list)
@@ -308,6 +312,8 @@ class _Loader:
             models.RetiredEntry.model_validate(entry)
             for entry in self.list_data(retired, "retired", "retired")
         )
+        entry = tree.get("synonyms.yaml")
+        self.out.synonyms = self.list_data(entry, "synonyms", "synonym")
         lock = tree.get("ids.lock")
         text = self.text(lock) if lock else None
         if text is not None:

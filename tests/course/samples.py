@@ -170,8 +170,9 @@ def planned_lesson(identity: str = "tyre-window") -> dict[str, Any]:
 def related(**changes: Any) -> dict[str, Any]:
     """What the course around a lesson says about it."""
     values: dict[str, Any] = {
-        "previous": ref("read-a-lap"),
-        "next": ref("trail-braking", status="planned"),
+        "before": ref("read-a-lap"),
+        "after": ref("trail-braking", status="planned"),
+        "along": [ref("tyre-window") | {"pathway": "Track coach"}],
         "prerequisites": [ref("read-a-lap")],
         "unlocks": [ref("trail-braking", status="planned")],
         "concepts": [{"id": "trail_brake", "title": "Trail the brake"}],

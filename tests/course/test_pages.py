@@ -222,8 +222,9 @@ def test_a_lesson_without_options_renders() -> None:
         del bare[key]
     bare |= {"equipment": [], "objectives": ["Name two signals."]}
     alone: dict[str, Any] = {key: [] for key in samples.related()} | {
-        "previous": None,
-        "next": None,
+        "before": None,
+        "after": None,
+        "along": [],
     }
     html = LessonPages(Shell(samples.site())).page(bare, alone, "x/lesson.md")
     assert Outline(html).errors == []

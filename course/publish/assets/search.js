@@ -5,6 +5,8 @@ const K = 1.4; // saturation of repeated words
 const B = 0.6; // how much a long lesson is held back
 const TITLE = 1.5; // what a word of the title is worth, above the text
 const SHOWN = 30;
+const SYNONYM = 0.8; // what a lesson is worth that only another word for the same finds
+const MANY = 300; // lessons above which no passages are loaded
 const MARKS = /[\u0300-\u036f]+/g;
 const CJK = /[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+/g;
 const SINGLE = { "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l" };
@@ -104,6 +106,25 @@ export function rank(query, lessons, partOf, common) {
     .sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 }
 
+// The query with each phrase of a group replaced by the others of its group.
+export function alternatives(query, groups) {
+  const text = ` ${tokens(query).join(" ")} `;
+  return groups.flatMap((group) => group.filter((phrase) => text.includes(` ${phrase} `))
+    .flatMap((phrase) => group.filter((other) => other !== phrase)
+      .map((other) => text.replace(` ${phrase} `, ` ${other} `).trim() + " ")));
+}
+
+// The passage of a lesson that holds most of the words, and where: [passage, matches], or null.
+export function passage(words, passages) {
+  let best = null;
+  for (const one of passages) {
+    const own = tokens(one.text);
+    const hits = words.filter((word) => own.some((other) => other.startsWith(word))).length;
+    if (hits && (!best || hits > best[1])) best = [one, hits];
+  }
+  return best && best[0];
+}
+
 export class Index {
   constructor(base) {
     this.base = base;
@@ -120,6 +141,7 @@ export class Index {
     const head = await this.read("index");
     this.lessons = head.lessons.concat(head.others ?? []);
     this.common = new Set(head.common.split(" "));
+    this.synonyms = head.synonyms ?? [];
     this.shards = head.shards ? new Set(head.shards) : null;
     if (!this.shards) this.parts.set("", this.unpack(head));
     return this;
@@ -135,12 +157,34 @@ export class Index {
   }
 
   async find(query) {
-    const needed = new Set(tokens(query).map((word) => this.shard(word)));
+    const ways = [query, ...alternatives(query, this.synonyms)];
+    const needed = new Set(tokens(ways.join(" ")).map((word) => this.shard(word)));
     await Promise.all(Array.from(needed, async (name) => {
       if (this.parts.has(name) || !this.shards?.has(name)) return;
       this.parts.set(name, this.unpack(await this.read(name)));
     }));
-    return rank(query, this.lessons, (word) => this.parts.get(this.shard(word)), this.common);
+    const partOf = (word) => this.parts.get(this.shard(word));
+    const best = new Map();
+    ways.forEach((way, at) => {
+      for (const [number, score] of rank(way, this.lessons, partOf, this.common)) {
+        const worth = at ? SYNONYM * score : score;
+        if (worth > (best.get(number) ?? 0)) best.set(number, worth);
+      }
+    });
+    return Array.from(best).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+  }
+
+  // The passages of the course by lesson; none where they are too many to load for a search.
+  async passages() {
+    if (this.lessons.length > MANY) return new Map();
+    const response = await fetch(new URL("corpus/chunks.jsonl", this.base));
+    const lines = response.ok ? (await response.text()).split("\n").filter(Boolean) : [];
+    const found = new Map();
+    for (const one of lines.map((line) => JSON.parse(line))) {
+      if (!found.has(one.lessonId)) found.set(one.lessonId, []);
+      found.get(one.lessonId).push(one);
+    }
+    return found;
   }
 }
 
@@ -151,7 +195,46 @@ function start(form) {
   const list = document.getElementById("page-results");
   const [none, one, many, failed, planned, ...kinds] = form.dataset.words.split("|");
   let index;
+  let passages;
   let turn = 0;
+
+  // Below each lesson the passage that speaks of it, with a link to its heading.
+  async function quote(query, found) {
+    const ready = await index;
+    passages ??= ready.passages();
+    const byLesson = await passages;
+    const words = [query, ...alternatives(query, ready.synonyms)].flatMap(tokens)
+      .filter((word) => !ready.common.has(word));
+    return (lesson, entry) => {
+      const one = lesson.length < 6 && passage(words, byLesson.get(lesson[0]) ?? []);
+      if (!one) return;
+      const [page, anchor] = one.url.split("#");
+      const link = document.createElement("a");
+      link.className = "passage";
+      link.href = new URL(page + form.dataset.index + (anchor ? `#${anchor}` : ""), base).href;
+      link.append(...marked(one.text, words));
+      entry.append(link);
+    };
+  }
+
+  // A piece of the text around the first of the words, each of them marked.
+  function marked(text, words) {
+    const spans = Array.from(text.matchAll(/[\p{L}\p{N}]+/gu))
+      .filter(([word]) => words.some((one) => fold(word).startsWith(one)));
+    const from = spans.length ? Math.max(0, text.lastIndexOf(" ", spans[0].index - 60)) : 0;
+    const to = Math.min(text.length, from + 220);
+    const parts = [from ? "… " : ""];
+    let at = from;
+    for (const { 0: word, index: start } of spans) {
+      if (start < at || start + word.length > to) continue;
+      const mark = document.createElement("mark");
+      mark.textContent = word;
+      parts.push(text.slice(at, start), mark);
+      at = start + word.length;
+    }
+    parts.push(text.slice(at, to), to < text.length ? " …" : "");
+    return parts;
+  }
 
   function item([id, title, summary, isPlanned, , kind]) {
     const link = document.createElement("a");
@@ -185,10 +268,13 @@ function start(form) {
       return;
     }
     if (mine !== turn) return;
-    list.replaceChildren(...found.slice(0, SHOWN).map(item));
+    const shown = found.slice(0, SHOWN).map((lesson) => [lesson, item(lesson)]);
+    list.replaceChildren(...shown.map(([, entry]) => entry));
     if (!query.trim()) count.textContent = "";
     else if (!found.length) count.textContent = none;
     else count.textContent = found.length === 1 ? one : many.replace("{n}", found.length);
+    const add = found.length ? await quote(query, found).catch(() => null) : null;
+    if (add && mine === turn) shown.forEach(([lesson, entry]) => add(lesson, entry));
   }
 
   function remember() {
@@ -199,7 +285,7 @@ function start(form) {
   }
 
   function move(event) {
-    const links = Array.from(list.querySelectorAll("a"));
+    const links = Array.from(list.querySelectorAll("a:not(.passage)"));
     const at = links.indexOf(document.activeElement);
     if (event.key === "ArrowDown" && links.length) links[Math.min(at + 1, links.length - 1)].focus();
     else if (event.key === "ArrowUp" && at > 0) links[at - 1].focus();

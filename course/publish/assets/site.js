@@ -59,6 +59,20 @@
     return chosen.sort().join(" ") === data.answer.split(" ").sort().join(" ");
   }
 
+  // The author's word on an option, beside it: the list of verdicts has the order of the options.
+  function showReasons(question) {
+    question.querySelectorAll(".option + .why").forEach(function (old) { old.remove(); });
+    var verdicts = question.querySelectorAll(".verdicts > li");
+    question.querySelectorAll(".option").forEach(function (option, at) {
+      var why = verdicts[at] && verdicts[at].querySelector(".why");
+      if (!why || !option.querySelector(":checked")) return;
+      var reason = document.createElement("p");
+      reason.className = "why";
+      reason.textContent = why.textContent;
+      option.after(reason);
+    });
+  }
+
   function checkButton(question, words) {
     var row = document.createElement("div");
     var button = document.createElement("button");
@@ -73,9 +87,15 @@
       result.textContent = right === null ? words[3] : words[right ? 1 : 2];
       result.className = right === null ? "" : right ? "yes" : "no";
       if (right === null) return;
+      showReasons(question);
       question.dispatchEvent(new CustomEvent("answered", { bubbles: true, detail: right }));
     });
     question.addEventListener("input", function () { result.textContent = ""; });
+    question.addEventListener("keydown", function (event) {
+      if (event.key !== "Enter" || !event.target.matches("input")) return;
+      event.preventDefault();
+      button.click();
+    });
     row.append(button, result);
     question.querySelector("details").before(row);
   }
