@@ -15,6 +15,7 @@ from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.understanding.slots import Names
 from runtime.bridge.coach.wording.words import Words
 
+SUBJECTS: Final = frozenset({"own", "other", "than-own", "than-other"})
 MOODY: Final = frozenset({"early", "late", "more", "less"})
 """Ways that a part is told to do as the part before is: try it again, and brake later."""
 
@@ -64,8 +65,12 @@ class Evidence:
             if part.ways and part.ways <= MOODY:
                 alone = alone.join(mood)
             joined = alone.join(before.marks)
-            choices = (alone, alone.join(before.whose), joined)
-            if not any(map(self._bears, choices if part.marks else (joined,))):
+            choices = [alone, alone.follow(before), joined]
+            if not part.marks:
+                choices = [joined]
+            elif "other" in before.marks and not part.places and not part.whose & SUBJECTS:
+                del choices[0]  # Ben brakes later and coasts less
+            if not any(map(self._bears, choices)):
                 return str(alone)
             before = alone if part.marks else joined
         return None

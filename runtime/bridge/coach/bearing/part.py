@@ -109,14 +109,22 @@ class Part(NamedTuple):
     def __str__(self) -> str:
         return " ".join(sorted(self.marks)) or "number"
 
+    def follow(self, before: "Part") -> "Part":
+        """The same of whom and of which lap the part *before* is, unless it says so itself."""
+        known = self.whose & {"best", "usual"} or {mark for mark in self.marks if "lap " in mark}
+        own = {mark for mark in before.whose if mark.removeprefix("than-") in ("own", "other")}
+        return self.join(frozenset(own) if known else before.whose)
+
     def join(self, marks: frozenset[str]) -> "Part":
         """The same with other marks, too."""
         return self._replace(marks=self.marks | marks)
 
     def split(self) -> Iterator["Part"]:
-        """What it claims, apart: each corner, or each thing that it only names."""
+        """What it claims, apart: each number, else each corner, or each thing that is named."""
         claims = self.marks - self.places
-        if self.numbers or ((self.ways or claims & RANKS) and len(self.places) < 2):
+        if self.numbers:
+            yield from (self._replace(numbers=(number,)) for number in self.numbers)
+        elif (self.ways or claims & RANKS) and len(self.places) < 2:
             yield self
         elif self.ways or claims & RANKS:
             yield from (self._replace(marks=claims | {place}) for place in self.places)

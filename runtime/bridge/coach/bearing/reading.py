@@ -160,6 +160,7 @@ def _lexicon(language: str, corners: tuple[str, ...], people: tuple[str, ...]) -
         ("place", calls),
         ("?corner", lexicon["corner"]),
         ("neutral", rf"(?:{lexicon['gaps']}) (?:{lexicon['toward']}) (?:{names})"),
+        ("neutral", rf"(?:{lexicon['chase']}) (?:{names})"),
         ("than other", rf"(?:{lexicon['toward']}) (?:{names})"),
         ("name", names),
         *((kind, rf"(?:{words})(?= ~?[\d+±])") for kind, words in lexicon["hedges"].items()),
@@ -212,6 +213,8 @@ def _number(digits: str, unit: str | None, role: str, hedge: str) -> Number:
         if unit and re.fullmatch(pattern, unit):
             name, factor = told, scale
             break
+    if name == "s" and factor == 1.0 and "." not in rest:  # nobody says 1 s for half a second
+        half = min(half, 0.25)
     low, high = number - max(below, half), number + max(above, half)
     return Number(role, low * factor - TINY, high * factor + TINY, name)
 

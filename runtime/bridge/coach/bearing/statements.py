@@ -117,7 +117,9 @@ def _compare(row: Row, levels: tuple[Figure, ...] = ()) -> Iterator[Statement]:
         yield Statement(marks, frozenset({"same"}), ())
     if "own" in both_sides and ways - {"same"}:
         marks = row.place | both_sides | {f"than-{mark}" for mark in both_sides - {"best"}} | worth
-        marks |= (turned if "own" in row.own else row.about) | row.about & RANKS | {"quick"}
+        marks |= (
+            (turned if "own" in row.own else row.about) | row.about & RANKS | {"quick", "worth"}
+        )
         told = tuple(
             one._replace(role=role) for one, role in zip(levels, ("from", "to"), strict=False)
         )
