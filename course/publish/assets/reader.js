@@ -164,7 +164,7 @@
 
   function serveOffline() {
     if (!("serviceWorker" in navigator) || !location.protocol.startsWith("http")) return;
-    if (document.querySelector("script[src*='__reload']")) return;  // `serve` shows what changes
+    if (document.querySelector("script[src*='.js?site=']")) return;  // `serve` shows what changes
     navigator.serviceWorker.register(new URL(`${root}sw.js`, location.href)).catch(() => {});
     const here = [location, ...document.images].map(one => path(one.href || one.src));
     navigator.serviceWorker.ready.then(worker => worker.active.postMessage(here));
