@@ -233,6 +233,9 @@ _FOREIGN: Final = re.compile(
 )
 
 
+_MARKS: Final = ("!!!", "???", ":::", "[!", "{{", "{%", "://", "www.")  # one is in each of them
+
+
 class _TooDeepError(Exception):
     """Elements with a text stand in one another without an end."""
 
@@ -256,7 +259,7 @@ class _Reader:
         self.depth = 0
         self.at: Range = (0, 0)
         self.numeric = "&#" in source.text
-        self.foreign = _FOREIGN.search(source.text) is not None
+        self.foreign = [mark for mark in _MARKS if mark in source.text]
         self.links = 0
 
     def read(self) -> Outline:
@@ -292,8 +295,10 @@ class _Reader:
                     self.text(text)
                 if self.numeric or "[^" in text or "$" in text:
                     self.marks(text, where["start"], where["end"])
-                if self.foreign and (match := _FOREIGN.search(text)):
-                    self.of_another_tool(match, where["start"])
+                for mark in self.foreign:
+                    if mark in text and (match := _FOREIGN.search(text)):
+                        self.of_another_tool(match, where["start"])
+                        break
             elif (tag := event.get("End")) is not None:
                 if type(tag) is not str:
                     (tag,) = tag

@@ -133,8 +133,7 @@ class _Builder:
         places: dict[tuple[str | int, ...], Place] | None = None,
     ) -> None:
         self.parser = CParser(text)
-        self.text = text
-        self.lines = text.split("\n") if "#" in text else []
+        self.lines = text.split("\n") if " #" in text else []
         self.next: Callable[[], Any] = self.parser.get_event
         self.file = file
         self.first_line = first_line
@@ -184,7 +183,7 @@ class _Builder:
             if event.style == '"' and (match := _CONTROL.search(text)):
                 self.problems.append(self._control(match[0], event))
             data = text if event.style else scalar(text)
-            if not event.style and isinstance(data, str) and self.places is None:
+            if self.lines and not event.style and isinstance(data, str) and self.places is None:
                 self._cut(event)
         elif depth > MAX_DEPTH:
             hint = "close the brackets, or write the value as plain text"
@@ -264,8 +263,6 @@ class _Builder:
     def _cut(self, event: Any) -> None:
         """Report a text without quotes that ends at a hash: "no. #2" is "no." and a comment."""
         mark = event.end_mark
-        if "#" not in self.text:
-            return
         line = self.lines[mark.line] if mark.line < len(self.lines) else ""
         if match := _CUT.match(line, mark.column):
             span = self._span(event)
