@@ -93,8 +93,8 @@ def lesson(markdown: str = MARKDOWN, kinds: list[tuple[str, str]] = KINDS) -> di
 def pieces(resource: dict[str, Any]) -> list[markdown.Piece]:
     """The text of a lesson resource as the reader cuts it."""
     words, kinds = samples.words()
-    labels = [words[key] for key in ("output", "table", "done", "to_do")]
-    terms = markdown.Words(kinds, *labels, alerts={})
+    output, table, done, to_do = (words[key] for key in ("output", "table", "done", "to_do"))
+    terms = markdown.Words(kinds, output, table, done, to_do, alerts={})
     text = resource.get("content", {"markdown": ""})["markdown"]
     source = markdown.Source(text, "lesson.md", 1, "content/phases/10-a/10-b", terms)
     return [*blocks.pieces(markdown.read(source))]
