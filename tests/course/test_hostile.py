@@ -87,7 +87,9 @@ def test_no_source_file_breaks_the_check(name: str, data: bytes, tmp_path: Path)
     if data == b"[]" and name.endswith("retired.yaml"):
         assert codes(report) == {"IDS004"}  # an empty list is valid, but an id ended there
         return
-    assert {one.file for one in report.diagnostics if one.severity == "error"} == {name}
+    fine = data == b"{}" and name.endswith("en.yaml")  # then every word is the tool's own
+    found = {one.file for one in report.diagnostics if one.severity == "error"}
+    assert found == (set() if fine else {name})
 
 
 def test_a_missing_word_is_named(tmp_path: Path) -> None:
