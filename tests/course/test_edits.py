@@ -29,7 +29,7 @@ EDITS: Final = {
     "skip link": (WORDS, "skip: Skip to the content", "skip: Go to the content"),
     "theme": (WORDS, "theme: Theme", "theme: Colours"),
     "alias page": (WORDS, "moved: This lesson has moved", "moved: This lesson went elsewhere"),
-    "review": (WORDS, "\nreview: ", "\nreview: Zz "),
+    "review": (READ_A_LAP, "status: authored\n", "status: authored\nreview: editorial\n"),
     "status": (WORDS, "planned: Planned", "planned: To come"),
     "label of a notebook": (WORDS, "answers: Answers", "answers: The answers"),
     "label of a text": (WORDS, "llms_start: Start", "llms_start: Begin"),
