@@ -324,6 +324,7 @@ class Analyses:
         """
         if not row.n_frames:
             raise NoRows("the session has no telemetry", session_id=row.session_id)
+        scope = await self._settled(row, scope)
         key = _key(row, scope)
         function = (compute.__module__, compute.__qualname__)
         name = (key, function, args, tuple(sorted(kwargs.items())))
@@ -348,6 +349,7 @@ class Analyses:
 
     async def drive(self, row: SessionRow, scope: Scope) -> Drive:
         """The session on its circuit. Raises what `of` raises."""
+        scope = await self._settled(row, scope)
         key = _key(row, scope)
         if key not in self._drives:
             made = await self._made(row, scope)
@@ -372,6 +374,14 @@ class Analyses:
         while len(self._results) > RESULTS:
             self._results.popitem(last=False)
         return self._results[name]
+
+    async def _settled(self, row: SessionRow, scope: Scope) -> Scope:
+        """The same part: a session that has a complete lap counts as it is, whoever asks."""
+        if scope.partial:
+            summary = await self._book.summary(row)
+            if summary is not None and summary.laps:
+                return scope._replace(partial=False)
+        return scope
 
     async def _made(self, row: SessionRow, scope: Scope) -> Drive:
         if scope.lap is not None:
