@@ -16,6 +16,7 @@ from course.build import Options, link_course
 from course.diagnostics import Diagnostic, Problem, Span, diagnostic, order, short
 from course.read.code import PYTHON
 from course.read.sources import Sources
+from course.sandbox import CPU_S
 
 WAIT_S: Final = 60.0
 _CHILD: Final = Path(__file__).with_name("sandbox.py")
@@ -110,9 +111,18 @@ def execute(found: Sequence[Program], wait_s: float) -> Outcome:
             return Outcome([], [], f"nothing came back within {wait_s:g} s")
         left = sorted(path.name for path in Path(folder).iterdir())
     if not done.stdout:
-        last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        last = (done.stderr.strip().splitlines() or [_ending(done.returncode)])[-1]
         return Outcome([], left, f"the process ended: {short(last)}")
-    return Outcome(json.loads(done.stdout), left)
+    try:
+        return Outcome(json.loads(done.stdout), left)
+    except ValueError:
+        return Outcome([], left, "a program wrote where only the tool writes its answer")
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return f"signal {-code}, as for more than {CPU_S} s of a processor, or too much memory"
+    return f"exit status {code}"
 
 
 def compare(file: str, found: Sequence[Program], outcome: Outcome) -> Iterator[Problem]:

@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import Final
 
 NAME: Final = "paddock-course"
+MODULE: Final = "python -m course"
+SCRIPT: Final = "build.py"
 
 
 def program() -> str:
-    """The command as it is typed: the one of the distribution, or the script of this repository."""
-    return NAME if Path(sys.argv[0]).stem == NAME else "build.py"
+    """The command as it is typed: that of the distribution, the module, or this repository's."""
+    started = Path(sys.argv[0])
+    if started.stem == NAME:
+        return NAME
+    return MODULE if started.name == "__main__.py" else SCRIPT
 
 
 def command() -> str:
     """The same as the start of a line for a terminal."""
-    return NAME if program() == NAME else "python build.py"
+    name = program()
+    return f"python {name}" if name == SCRIPT else name

@@ -3,7 +3,8 @@
 Reads ``[[name, source], …]`` from its input, runs them one after the other in one namespace, as
 a notebook does, and writes ``[{"printed": …}, …]``; the last one has an ``error`` when it failed.
 A program may use processor time, memory and its own folder, within limits; no network, no other
-process, and no file elsewhere.
+process, and no file elsewhere. This keeps a mistake from doing harm; a program that wants to get
+out can: what strangers have written is run in a container or a virtual machine.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ _REFUSED = (
     *("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn"),
     *("os.spawn", "os.kill", "os.killpg", "pty.spawn", "ctypes.dlopen", "signal.pthread_kill"),
 )
-_CHANGES = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.chmod")
+_CHANGES = (
+    *("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.chmod"),
+    *("os.chown", "os.truncate", "os.utime", "sqlite3.connect"),
+)
+_TWO_PLACES = ("os.rename", "os.link", "os.symlink")
 
 
 def limit() -> None:
@@ -62,12 +67,25 @@ def watch(folder: str) -> None:
             raise PermissionError(f"a program of a lesson must not use {event}")
         writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
         opened = event == "open" and args[0] is not None and (args[2] or 0) & writes
-        if (opened or event in _CHANGES) and not is_own(args[0]):
-            raise PermissionError(
-                f"a program of a lesson writes into its own folder, not {args[0]}"
-            )
+        if not (opened or event in _CHANGES):
+            return
+        for place in args[: 2 if event in _TWO_PLACES else 1]:
+            if not is_own(place):
+                raise PermissionError(
+                    f"a program of a lesson writes into its own folder, not {place}"
+                )
 
     sys.addaudithook(check)
+
+
+class Printed(io.StringIO):
+    """What a program prints, up to a limit."""
+
+    def write(self, text: str) -> int:
+        """Raises RuntimeError for a program that does not stop."""
+        if self.tell() > PRINTED:
+            raise RuntimeError(f"the program prints more than {PRINTED:,} characters")
+        return super().write(text)
 
 
 def fault(name: str) -> dict[str, Any]:
@@ -75,8 +93,13 @@ def fault(name: str) -> dict[str, Any]:
     error = sys.exc_info()[1]
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
     lines = [frame.lineno for frame in frames if frame.filename == name]
-    line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
-    return {"error": f"{type(error).__name__}: {error}", "line": line or (lines or [1])[-1]}
+    told = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+    line = told if isinstance(told, int) else None
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001  (an error may be unable to say what it is)
+        text = type(error).__name__
+    return {"error": text, "line": line or (lines or [1])[-1]}
 
 
 def run(programs: list[list[str]]) -> list[dict[str, Any]]:
@@ -84,7 +107,7 @@ def run(programs: list[list[str]]) -> list[dict[str, Any]]:
     space: dict[str, Any] = {"__name__": "__main__"}
     results: list[dict[str, Any]] = []
     for name, source in programs:
-        output = io.StringIO()
+        output = Printed()
         failed: dict[str, Any] = {}
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
             try:

@@ -372,7 +372,6 @@ class Server:
         self.watch = watch
         self.url = ""
         self.listeners = 0
-        self.source = reader(options.root)
         self._script = _SCRIPT_FILE.read_bytes()
         self._opened = asyncio.Event()
         self._runner: web.ServerRunner
@@ -448,7 +447,7 @@ class Server:
         if self.watch and result.type == PAGE:
             body = self.with_script(body, state.site)
         if result.type == PAGE and self.live.errors:
-            body = with_banner(body, result.path, self.live.errors, self.source)
+            body = with_banner(body, result.path, self.live.errors, reader(self.live.options.root))
         headers["Content-Type"] = result.type
         if result.status == 200:
             return _unless_known(request, body, headers)

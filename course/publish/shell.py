@@ -192,11 +192,14 @@ class Shell:
         """The template of that name as HTML that is safe to put into another page."""
         try:
             html = self._env.get_template(template).render(values)
-        except TemplateError as error:
+        except Exception as error:
             if not self.site.templates:
                 raise
-            name = getattr(error, "name", None) or template
-            raise TemplateFault(name, str(error.message), getattr(error, "lineno", 1)) from error
+            # whatever an expression of the course's own template raises, and what jinja does
+            name = getattr(error, "name", None)
+            name = name if name in self.site.templates else template
+            said = str(error) if isinstance(error, TemplateError) else repr(error)
+            raise TemplateFault(name, said, getattr(error, "lineno", 1)) from error
         return Markup(html)  # noqa: S704  (escaped by jinja)
 
     def word(self, key: str) -> str:

@@ -20,6 +20,9 @@ TRACE: Final = "trace"
 ROW_LIMIT: Final = 2000
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*\Z")
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
+LARGEST: Final = 1e9
+"""Greater numbers, as well as ranges below `SMALLEST`, have no marks that could be read."""
+SMALLEST: Final = 1e-6
 _EDGES: Final = 1e-9
 _RESERVED: Final = frozenset(("x", *formula.FUNCTIONS, *formula.CONSTANTS))
 Path = tuple[str | int, ...]
@@ -385,7 +388,13 @@ class _Reader:
     def extent(self, panel: Mapping[str, Any], heights: Column, path: Path) -> tuple[float, float]:
         """What the vertical axis shows: as the author wrote it, or whatever the lines reach."""
         if "range" not in panel:
-            return _extent(heights)
+            low, high = extent = _extent(heights)
+            if max(-low, high) > LARGEST or high - low < SMALLEST:
+                said = f"the lines of this panel run from {low:g} to {high:g}"
+                hint = "choose a unit in which they can be read on an axis"
+                self.report("TRC004", said, path[:-1], hint)
+                return 0.0, 1.0
+            return extent
         low, high = panel["range"]
         if low >= high:
             self.report(

@@ -124,8 +124,11 @@ def test_a_template_and_a_style_of_the_course_come_before_those_of_the_tool(brea
     assert ">Kitchen</a>" in page(bread, "lessons/first-lesson")
     (style,) = (bread / "site/assets").glob("site.*.css")
     assert style.read_text("utf-8").endswith(".wrap { max-width: 40rem; }\n")
-    put(bread / "content/templates/footer.html", "{{ w.baked }}{% if %}")
-    assert codes(checked(bread)) >= {"CFG015"}
+    footer = "content/templates/footer.html"
+    for wrong in ("{% if %}", "{{ 1 / 0 }}", '{% include "footer.html" %}'):
+        put(bread / footer, f"{{{{ w.baked }}}}{wrong}")
+        (found,) = [one for one in checked(bread).diagnostics if one.severity == "error"]
+        assert (found.code, found.file) == ("CFG015", footer), wrong
 
 
 def test_the_interface_describes_itself_and_can_grow(bread: Path) -> None:

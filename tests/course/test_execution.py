@@ -49,6 +49,16 @@ def test_a_course_that_does_what_it_says_has_no_problems(tmp_path: Path) -> None
         (program("import os", "os.system('true')"), "RUN001", 37, "must not use os.system"),
         (program("import os", "os.fork()"), "RUN001", 37, "must not use os.fork"),
         (program("open('../stray', 'w')"), "RUN001", 36, "its own folder"),
+        (program("import os", "os.symlink('a', '../stray')"), "RUN001", 37, "its own folder"),
+        (program("import os", "os.truncate('../stray', 0)"), "RUN001", 37, "its own folder"),
+        (program("import os", "[os.write(n, b'x') for n in (3, 4)]"), "RUN001", 36, "tool writes"),
+        (program("while True:", "    print('x' * 1000)"), "RUN001", 37, "more than 1,048,576"),
+        (
+            program("class E(SyntaxError):", "    lineno = 'five'", "raise E('x')"),
+            "RUN001",
+            38,
+            "E: x",
+        ),
         (program("open('big', 'wb').write(b'0' * 10**8)"), "RUN001", 36, "too large"),
         (
             program("import socket", "socket.create_connection(('127.0.0.1', 9))"),

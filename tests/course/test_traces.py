@@ -209,6 +209,8 @@ LINES = "panels: [{label: Speed, lines: [{label: Lap, y: speed}]}]"
         ("y: distance,", "from: 0, to: 9, step: 1,", "TRC004", 38, "write y:"),
         ("x: {y: distance, label: Distance}", "x: {label: Distance}", "SCH012", 38, "add y or"),
         ("y: speed}", "y: speed/0}", "TRC004", 39, "division by zero"),
+        ("y: speed}", "y: speed*1e300}", "TRC004", 39, "choose a unit"),
+        ("y: speed}", "y: speed*1e-300}", "TRC004", 39, "choose a unit"),
         (
             "panels:",
             "sliders: [{name: speed, label: S, from: 0, to: 1, step: 1, start: 0}]\npanels:",
