@@ -9,8 +9,9 @@ import os
 import sys
 import urllib.parse
 import zipfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -99,7 +100,7 @@ class Lake:
         """A folder, or an address as ``s3://bucket/path``. Raises OSError and ArrowException."""
         if "://" in place:
             return cls(*fs.FileSystem.from_uri(place))
-        return cls(fs.LocalFileSystem(), os.path.abspath(place))  # noqa: PTH100 - with forward slashes on no system else
+        return cls(fs.LocalFileSystem(), Path(place).absolute().as_posix())
 
     def stamps(self) -> dict[str, str]:
         """What the files of each folder that is whole were made of."""
@@ -108,8 +109,9 @@ class Lake:
         for info in self._files.get_file_info(selector):
             folder, _, name = info.path.rpartition("/")
             if name == f"{TABLES[-1]}.parquet":
-                with self._files.open_input_file(info.path) as file:
-                    metadata = pq.read_schema(file).metadata or {}
+                metadata: dict[bytes, bytes] = {}
+                with self._files.open_input_file(info.path) as file, suppress(pa.ArrowInvalid):
+                    metadata = pq.read_schema(file).metadata or {}  # a damaged one has none
                 found[folder.removeprefix(f"{self._root}/")] = metadata.get(STAMP, b"").decode()
         return found
 
@@ -150,7 +152,7 @@ async def _export(chosen: argparse.Namespace, settings: BridgeSettings, target: 
                 await asyncio.to_thread(target.write, session.folder, await source.read(session))
                 for folder in _elsewhere(session, there):  # its car was corrected
                     await asyncio.to_thread(target.remove, folder)
-            except CannotMake as problem:
+            except (CannotMake, ApiError) as problem:
                 failed += 1
                 sys.stderr.write(f"{name}: {problem}\n")
             else:
@@ -158,7 +160,7 @@ async def _export(chosen: argparse.Namespace, settings: BridgeSettings, target: 
     return 1 if failed else 0
 
 
-def _elsewhere(session: Session, folders: Sequence[str] | dict[str, str]) -> list[str]:
+def _elsewhere(session: Session, folders: Iterable[str]) -> list[str]:
     """Folders of the same session under another season or car."""
     own = session.folder.rpartition("/")[2]
     return [name for name in folders if name.endswith(f"/{own}") and name != session.folder]

@@ -165,6 +165,8 @@ async def test_a_killed_export_is_finished_by_the_next(folder: Path, backend: st
     for name in ("session.parquet", "laps.parquet"):
         for path in (folder / "lake").rglob(f"session=ben/{name}"):
             path.rename(path.with_name(f"{name}.part"))
+    (damaged,) = (folder / "lake").rglob("session=ada/session.parquet")
+    damaged.write_bytes(b"PAR1")
 
     assert await asyncio.to_thread(export, folder, backend, "--all") == 0
 
