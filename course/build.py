@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from course.check import links
+from course.check import links, templates
 from course.check.pages import link_problems
 from course.check.prune import prune
 from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order
@@ -21,7 +21,7 @@ from course.publish import look, whole
 from course.publish.cache import Cache
 from course.publish.lesson import LessonPages, Unit, relate_lessons, render
 from course.publish.offline import WORKER, worker
-from course.publish.shell import Shell, SiteInfo, TemplateFault, bundle
+from course.publish.shell import TEMPLATES, Shell, SiteInfo, TemplateFault, bundle
 from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, tree_digest
 from course.pyodide import runtime
 from course.read import graph
@@ -64,7 +64,7 @@ class Options:
 
 @dataclass(slots=True)
 class Report:
-    """What a check or a build found and did; ``digest`` names the whole output."""
+    """What a check or a build found and did; ``digest`` names the whole output, if there is one."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     lessons: int = 0
@@ -99,7 +99,8 @@ class Report:
     def summary(self) -> str:
         """The last line of a build."""
         return (
-            f"{self.lessons:,} lessons ({self.authored:,} authored, {self.planned:,} planned), "
+            f"{plural(self.lessons, 'lesson')} "
+            f"({self.authored:,} authored, {self.planned:,} planned), "
             f"{self.files:,} files, {self.changed:,} changed, {self.seconds:.2f} s, "
             f"tree {self.digest[:12]}"
         )
@@ -130,7 +131,7 @@ def build(options: Options) -> Report:
         foreign = _foreign(stage, options)
         try:
             report = run(options, stage, cache)
-            if options.draft or not report.errors:
+            if report.digest and (options.draft or not report.errors):
                 report.changed = stage.finish(foreign)
                 report.written = True
         finally:
@@ -176,14 +177,16 @@ def run(options: Options, outputs: Outputs, cache: Cache) -> Report:
     if (options.draft or not report.errors) and sources.course is not None:
         try:
             problems = this.publish(linked)
+            report.digest = tree_digest(outputs.files)
         except TemplateFault as fault:
             name, message, line = fault.args
             span = Span(line, 1, line, 1)
-            problems = [Problem("CFG015", f"{CONTENT}/templates/{name}", message, span=span)]
+            file = f"{CONTENT}/templates/{name}"
+            told = any(row.file == file for row in report.diagnostics)
+            problems = [] if told else [Problem("CFG015", file, message, span=span)]
         placed = [diagnostic(problem, problem.span or TOP) for problem in problems]
         report.diagnostics = order([*report.diagnostics, *placed])
         report.files = len(outputs.files)
-        report.digest = tree_digest(outputs.files)
     return report
 
 
@@ -203,6 +206,14 @@ class _Build:
             sources.course = sources.course.model_copy(update={"updated": options.updated})
         linked = prune(sources) if options.draft else graph.build(sources)
         sources.report(list(links.problems(linked)))
+        if sources.templates:
+            tool = {path.name: path.read_text("utf-8") for path in TEMPLATES.iterdir()}
+            folder = f"{CONTENT}/templates"
+            wrong = list(templates.problems(sources.templates, tool, folder))
+            sources.report(wrong)
+            if options.draft:  # shown with the tool's own in their place
+                for problem in wrong:
+                    sources.templates.pop(problem.file.rpartition("/")[2], None)
         return sources, linked
 
     def read(self, parts: list[Parts], setup: Setup) -> list[Lesson]:

@@ -16,7 +16,7 @@ def program() -> str:
     started = Path(sys.argv[0])
     if started.stem == NAME:
         return NAME
-    return MODULE if started.name == "__main__.py" else SCRIPT
+    return MODULE if started.parts[-2:] == ("course", "__main__.py") else SCRIPT
 
 
 def command() -> str:

@@ -346,9 +346,9 @@ class _Parser:
         least, most = _COUNTS[name]
         if not least <= len(args) <= most:
             wanted = str(least) if least == most else f"{least} to {most}"
-            raise FormulaError(
-                f"{name}() takes {wanted} values, not {len(args)}", "separate them by commas"
-            )
+            plural = "" if most == 1 else "s"
+            hint = "separate them by commas" if args else "write them between the brackets"
+            raise FormulaError(f"{name}() takes {wanted} value{plural}, not {len(args)}", hint)
         return [name, *map(self.tree, args)]
 
 
@@ -408,7 +408,10 @@ def _by_row(function: Callable[..., float], args: list[Value]) -> Value:
     if rows is None:
         return _guard(function, *args)
     columns = [arg if isinstance(arg, list) else [arg] * rows for arg in args]
-    return [_guard(function, *row) for row in zip(*columns, strict=True)]
+    try:
+        return [*map(_finite, map(function, *columns))]
+    except (ArithmeticError, ValueError):  # some row has no result: the others keep theirs
+        return [_guard(function, *row) for row in zip(*columns, strict=True)]
 
 
 def _guard(function: Callable[..., float], *args: Any) -> float:

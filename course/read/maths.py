@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 _ALIGN: Final = re.compile(r'(<m[a-z]+) style="text-align: (left|right)[^"]*"')
+_PROSE: Final = re.compile(r"(?<=[\w.,] )[a-z]{2,}(?= \w)")
 _STYLE: Final = re.compile(r'(<m[a-z]+[^<>]*?) style="[^"]*"')
 
 
@@ -31,6 +32,9 @@ def mathml(tex: str, *, display: bool) -> str:
         raise MathsError("the formula is empty", 0)
     if "\\color" in tex:
         raise MathsError("colours are left to the page", tex.index("\\color"))
+    if words := _PROSE.search(tex):
+        message = f'"{words[0]}" is no name in a formula; mark words with \\text{{{words[0]}}}'
+        raise MathsError(message, words.start())
     try:
         html = LatexToMathML(fancy_error=False).convert_with_local_state(tex, displaystyle=display)
     except LatexError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -59,6 +60,7 @@ _LIMITS: Final = {
     "minLength": ("is too short", "at least {} characters", "say more: {} characters are missing"),
     "maxLength": ("is too long", "at most {} characters", "shorten it by {} characters"),
     "minimum": ("is too small", "at least {}", "write {} or more"),
+    "exclusiveMinimum": ("is too small", "more than {}", "write more than {}"),
     "maximum": ("is too large", "at most {}", "write {} or less"),
     "minItems": ("has too few entries", "at least {} entries", "add at least {}"),
     "maxItems": ("has too many entries", "at most {} entries", "remove at least {}"),
@@ -323,7 +325,9 @@ def _type_hint(
 
 def _id_hint(got: str, joiner: str) -> str:
     """The id that the author probably meant."""
-    words = "".join(c.lower() if c.isascii() and c.isalnum() else " " for c in got).split()
+    plain = unicodedata.normalize("NFKD", got.casefold())
+    letters = (c for c in plain if not unicodedata.combining(c))
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in letters).split()
     while words and not words[0][0].isalpha():
         words = words[1:]
     meant = joiner.join(words)

@@ -199,6 +199,8 @@ class _Reader:
             if not _NAME.match(label) or label in _RESERVED or header.count(label) > 1:
                 what = "stands twice" if header.count(label) > 1 else "cannot name a column"
                 hint = "lower-case letters, digits and _, such as speed_kmh; no function, not x"
+                if ";" in label or "\t" in label:
+                    hint = "part the columns by commas, and write a point in 0.5"
                 self.blame(name, 1, f'"{short(label)}" {what}', hint)
                 return False
         if not header:

@@ -131,6 +131,39 @@ def test_a_template_and_a_style_of_the_course_come_before_those_of_the_tool(brea
         assert (found.code, found.file) == ("CFG015", footer), wrong
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "line", "says"),
+    [
+        ("hoem.html", "", 1, 'did you mean "home.html"?'),
+        ("home.html", '\n{% extends "tool/hoem.html" %}', 2, 'did you mean "tool/home.html"?'),
+        ("home.html", '{% extends "tool/home.html" %}\n{% block mian %}{% endblock %}', 2, "main"),
+        ("home.html", '{% extends "tool/home.html" %}\n<p>Lost</p>', 2, "into a block"),
+        ("home.html", '\n\n{% include ["a.html"] %}', 3, 'no template "a.html"'),
+        ("home.html", "\n{% if %}", 2, "an expression"),
+    ],
+)
+def test_a_template_that_does_not_do_what_it_says_is_an_error(
+    bread: Path, name: str, text: str, line: int, says: str
+) -> None:
+    put(bread / "content/templates" / name, text)
+    (found,) = [one for one in checked(bread).diagnostics if one.severity == "error"]
+    assert (found.code, found.file) == ("CFG015", f"content/templates/{name}")
+    assert found.line == line
+    assert says in f"{found.message} {found.hint}"
+
+
+def test_a_template_may_have_parts_and_blocks_of_its_own(bread: Path) -> None:
+    assert built(bread).written
+    put(
+        bread / "content/templates/home.html",
+        '{% extends "tool/home.html" %}\n{% set loud = "!" %}\n{% block main %}{{ super() }}'
+        '{% block oven %}{% include "oven.html" %}{{ loud }}{% endblock %}{% endblock %}\n',
+    )
+    put(bread / "content/templates/oven.html", "<p>Hot</p>")
+    assert built(bread).written
+    assert "<p>Hot</p>!" in page(bread)
+
+
 def test_the_interface_describes_itself_and_can_grow(bread: Path) -> None:
     assert built(bread).written
     described: Any = json.loads((bread / "site/openapi.json").read_bytes())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,6 +28,7 @@ PHASE: Final = "content/phases/20-braking/phase.yaml"
 PATHWAY: Final = "content/pathways/10-data-driver.yaml"
 FOLDER: Final = "content/phases/20-braking"
 LESSON: Final = f"{FOLDER}/10-brake-trace"
+COPY: Final = "content/phases/10-laps/30-brake-trace"
 YML: Final = QUIZ.replace(".yaml", ".yml")
 EVIDENCE: Final = "evidence:\n  - A plot of one braking event with three marks."
 BRACES: Final = "- text: A straight.\n        why: On"
@@ -263,6 +265,12 @@ SLIPS: Final = {
         f"{COURSE}:6:10",
         "SCH001",
         "write three numbers, such as 1.2.0",
+    ),
+    "a lesson copied into another phase": Slip(
+        lambda root: shutil.copytree(root / f"{FOLDER}/10-brake-trace", root / COPY),
+        f"{BRAKE_TRACE}:2:5",
+        "IDS003",
+        "is taken",
     ),
     "an unfinished passage": Slip(
         body("TODO: write on.\n\nTODO: and on."), f"{BRAKE_TRACE}:34:1", "LES018", "at 2 places"

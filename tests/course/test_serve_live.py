@@ -111,6 +111,7 @@ HALVES: Final = {
     "half a pathway": ("content/pathways/10-data-driver.yaml", "id: data-driver\n"),
     "half a project": (f"{LAP_KIT}/project.yaml", "id: lap-kit\n"),
     "no concepts": ("content/concepts.yaml", "- a\n"),
+    "half a template": ("content/templates/home.html", "{% if %}"),
 }
 
 
@@ -146,6 +147,16 @@ def test_without_a_course_every_page_is_the_report(course: Path) -> None:
         put(course / "content/course.yaml", text)
         assert next(states)["site"] != ""
         assert running.ask("/lessons/brake-trace/").status == 200
+
+
+def test_a_draft_stays_when_the_course_file_is_gone(course: Path) -> None:
+    edited(course, BRAKE_TRACE, ("status: authored", "status: autored"))
+    with serving(course) as running, stream(running.port, "/__reload") as states:
+        assert next(states)["failure"] == ""
+        put(course / "content/course.yaml", None)
+        assert "CFG001" in next(states)["failure"]
+        page = running.ask("/lessons/brake-trace/")
+        assert (page.status, b"Draft: 1 problem" in page.body) == (200, True)
 
 
 def test_a_site_that_somebody_removes_comes_back_without_a_change(course: Path) -> None:

@@ -211,6 +211,14 @@ LINES = "panels: [{label: Speed, lines: [{label: Lap, y: speed}]}]"
         ("y: speed}", "y: speed/0}", "TRC004", 39, "division by zero"),
         ("y: speed}", "y: speed*1e300}", "TRC004", 39, "choose a unit"),
         ("y: speed}", "y: speed*1e-300}", "TRC004", 39, "choose a unit"),
+        ("y: speed}", "y: sqrt()}", "TRC003", 39, "takes 1 value, not 0"),
+        (
+            "panels:",
+            "sliders: [{name: s, label: S, from: 0, to: 1, step: 0, start: 0}]\npanels:",
+            "SCH007",
+            39,
+            "write more than 0",
+        ),
         (
             "panels:",
             "sliders: [{name: speed, label: S, from: 0, to: 1, step: 1, start: 0}]\npanels:",
