@@ -39,6 +39,7 @@ from runtime.llm.errors import BenchmarkFailed, JsonObject, render
 from runtime.llm.hostinfo import host_info
 from runtime.llm.identity import client_id, header_safe
 from runtime.llm.models.catalog import Catalog
+from runtime.llm.models.daemon import Patience
 from runtime.llm.models.system.benchmark import (
     Benchmark,
     BenchmarkRefused,
@@ -46,6 +47,7 @@ from runtime.llm.models.system.benchmark import (
 )
 from runtime.llm.models.system.providers import BUNDLED, build
 from runtime.llm.models.system.state import CachedProbe
+from runtime.llm.models.upstreams.fleet import LOOK_S, Upstreams
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
@@ -178,6 +180,9 @@ def assemble(settings: LlmSettings) -> Service:
         pool.generate,
     )
     probing = CachedProbe(provider)
+    wait_s = settings.upstream_wait_ms / 1000
+    patience = Patience(settings.upstream_connect_ms / 1000, LOOK_S, wait_s, wait_s)
+    upstreams = Upstreams(settings.upstreams, settings.upstream_keys, patience)
     admission = Admission(settings.max_queue_depth)
     return Service(
         settings=settings,
@@ -189,9 +194,11 @@ def assemble(settings: LlmSettings) -> Service:
             pool,
             provider,
             probing,
+            upstreams,
             admission,
             settings,
         ),
+        upstreams=upstreams,
         admission=admission,
         provider=provider,
         probing=probing,
@@ -212,6 +219,7 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     service = app[SERVICE]
     service.admission.on_finish = _log_request
     service.store = await _open_store(service.settings)
+    service.upstreams.start()
     monitor = asyncio.create_task(_monitor(service), name="monitor")
     yield
     monitor.cancel()
@@ -220,6 +228,7 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     await service.announcer.stop()
     await service.probing.close()
     await service.provider.close()
+    await service.upstreams.close()
     await service.embedder.close()
     await service.pool.close()
     await service.store.close()

@@ -8,12 +8,15 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final, Literal, NamedTuple
 
 from runtime.llm.engine.pool import Job, Pool
 from runtime.llm.errors import EngineDied, ModelNotFound, SysmodelUnavailable
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.state import CachedProbe, Provider
+from runtime.llm.models.upstreams.fleet import Upstreams
+from runtime.llm.models.upstreams.forwarding import generate
 from runtime.llm.settings import LlmSettings
 from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Outcome, Piece, ReplyFormat
 from runtime.web.errors import ApiError, BadRequest, RequestTimeout, TooMany
@@ -28,6 +31,9 @@ LANE_QUEUES: Final = 8
 
 Owner = tuple[str, str]
 """Whom a request belongs to: the address it came from, and the name that its client gave."""
+
+
+LaneName = Literal["local", "sysmodel", "upstream"]
 
 
 class State(StrEnum):
@@ -133,7 +139,7 @@ class Lane:
     generates joins it while it has room for one more reply.
     """
 
-    def __init__(self, name: str, concurrency: int = 1) -> None:
+    def __init__(self, name: LaneName, concurrency: int = 1) -> None:
         self.name = name
         self.concurrency = concurrency
         """Replies at a time of the engine that generated last."""
@@ -384,34 +390,31 @@ class Timely:
 
 
 @dataclass(frozen=True)
-class SystemJob:
-    """A call that the system model answers: as `runtime.llm.engine.pool.Job`, but holds nothing."""
+class OutsideJob:
+    """A call that the system model or an upstream answers.
+
+    It is as a `runtime.llm.engine.pool.Job`, but holds nothing.
+    """
 
     call: ChatCall
-    provider: Provider
+    source: str
+    """What answers."""
+    place: tuple[str, int]
+    """What generates, and how many replies of it go side by side."""
+    generate: Callable[[ChatCall], Generation]
     load_ms = 0.0
     is_stale = False
-
-    @property
-    def source(self) -> str:
-        """What answers."""
-        return f"{SYSTEM_MODEL}\x1f{self.provider.name}"
-
-    @property
-    def place(self) -> tuple[str, int]:
-        """What generates, and how many replies of it go side by side."""
-        return SYSTEM_MODEL, self.provider.max_concurrency
 
     def run(self, on_end: Callable[[], None]) -> Generation:
         """The reply; *on_end* is not called."""
         del on_end
-        return self.provider.generate(self.call)
+        return self.generate(self.call)
 
     def release(self) -> None:
         """Nothing to give back."""
 
 
-PreparedCall = Job | SystemJob
+PreparedCall = Job | OutsideJob
 """A call whose model is ready; it only waits for its lane."""
 
 
@@ -433,34 +436,48 @@ class Chats:
         pool: Pool,
         provider: Provider,
         probing: CachedProbe,
+        upstreams: Upstreams,
         admission: Admission,
         settings: LlmSettings,
     ) -> None:
         self.catalog = catalog
         self.pool = pool
         self.provider = provider
+        self.upstreams = upstreams
         self.admission = admission
         self.local = Lane("local")
         one_lane = settings.sysmodel.share_cpu_lane
         self.system = self.local if one_lane else Lane("sysmodel", provider.max_concurrency)
+        self._forwarded = settings.upstream_parallel * max(1, len(upstreams.all))
+        self.forwarded = Lane("upstream", self._forwarded)
         self._probing = probing
         self._auto_download = settings.sysmodel.auto_download
         self.request_s = settings.request_timeout_ms / 1000
         self.queue_s = settings.queue_timeout_ms / 1000
 
-    def admit(self, number: int, owner: Owner, model: str) -> Ticket:
+    async def admit(self, number: int, owner: Owner, model: str) -> Ticket:
         """A place in the queue of the model's lane; raises `QueueFull`."""
         lane = self.system if model == SYSTEM_MODEL else self.local
+        if await self.is_elsewhere(model):
+            lane = self.forwarded
         ticket = self.admission.enter(number, lane, owner, model)
         if self.queue_s:
             late = TimedOut("the request waited too long in the queue")
             asyncio.get_running_loop().call_later(self.queue_s, _stop_queued, ticket, late)
         return ticket
 
+    async def is_elsewhere(self, model: str) -> bool:
+        """Whether upstreams answer for the model; one on this machine hides theirs."""
+        if not self.upstreams.all:
+            return False
+        here = await asyncio.to_thread(self.catalog.find, model)
+        return here is None and await self.upstreams.lists(model)
+
     async def prepare(self, call: ChatCall) -> PreparedCall:
         """Make the model ready and the prompt fit; whoever gets the result releases it.
 
-        Raises `ModelNotFound`, `PromptTooLong`, `BadRequest` and the rich errors.
+        Raises `ModelNotFound`, `PromptTooLong`, `BadRequest`, `UpstreamsUnavailable` and the rich
+        errors.
         """
         if call.model == SYSTEM_MODEL:
             if call.uses_tools and not self.provider.calls_tools:
@@ -470,8 +487,15 @@ class Chats:
                 text = "what answers as the system model here cannot be held to a format"
                 raise BadRequest(text, param="response_format")
             await self._preflight()
-            return SystemJob(call, self.provider)
+            provider = self.provider
+            place = (SYSTEM_MODEL, provider.max_concurrency)
+            return OutsideJob(call, f"{SYSTEM_MODEL}\x1f{provider.name}", place, provider.generate)
         entry = await asyncio.to_thread(self.catalog.find, call.model)
+        if entry is None and not call.is_forwarded and await self.upstreams.lists(call.model):
+            self.upstreams.order(call.model, "")  # a failure now has a status of its own
+            place = ("upstream", self._forwarded)
+            answer = partial(generate, self.upstreams)
+            return OutsideJob(call, f"upstream\x1f{call.model}", place, answer)
         if entry is None:
             raise ModelNotFound(
                 "there is no such model on this machine; GET /v1/models lists them all"

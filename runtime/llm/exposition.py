@@ -12,6 +12,7 @@ def families(service: Service, stored: Figures) -> Iterator[Family]:
     yield from _chat(service)
     yield from _caches(service)
     yield from _embeddings(service)
+    yield from _upstreams(service)
     yield from _documents(stored)
 
 
@@ -106,6 +107,23 @@ def _embeddings(service: Service) -> Iterator[Family]:
     yield _gauge("embedding_waiting", "Requests that wait for an encoder.", embedder.waiting)
     loaded = len(service.pool.loaded("embedding"))
     yield _gauge("embedding_engines_loaded", "Embedding models in memory.", loaded)
+
+
+def _upstreams(service: Service) -> Iterator[Family]:
+    upstreams, lane = service.upstreams, service.chats.forwarded
+    ups = labelled(({"upstream": each.url}, int(each.up)) for each in upstreams.all)
+    yield Family("llmsvc_upstream_up", "gauge", "1 for each upstream that is in use.", ups)
+    tried = {each.url: each.requests for each in upstreams.all}
+    text = "Requests that an upstream was asked to answer."
+    yield _counters("upstream_requests", text, "upstream", tried)
+    failed = {each.url: each.errors for each in upstreams.all}
+    yield _counters("upstream_errors", "Those that it failed.", "upstream", failed)
+    text = "Requests that went on to a further upstream."
+    yield _counter("upstream_failovers", text, upstreams.failovers)
+    text = "Replies that an upstream broke off after their first token."
+    yield _counter("upstream_broken_replies", text, upstreams.cut)
+    yield _gauge("upstream_queue_depth", "Requests that wait for the upstreams.", lane.waiting)
+    yield _gauge("upstream_inflight", "Requests that upstreams answer.", lane.running)
 
 
 def _documents(stored: Figures) -> Iterator[Family]:

@@ -5,9 +5,17 @@ import re
 import secrets
 import string
 from collections.abc import Callable, Generator, Sequence
-from typing import Final, NamedTuple, NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
-from runtime.llm.values import Calls, ReplyFormat
+from runtime.llm.values import (
+    Calls,
+    Content,
+    Event,
+    Reasoning,
+    ReplyFormat,
+    ToolArguments,
+    ToolStart,
+)
 
 THINK: Final = "<think>"
 THOUGHT: Final = "</think>"
@@ -36,34 +44,6 @@ _HALF_ESCAPE: Final = re.compile(
 _CLOSED: Final = re.compile(r'"\s*\}?\s*')
 
 
-class Content(NamedTuple):
-    """Text for the reader."""
-
-    text: str
-
-
-class Reasoning(NamedTuple):
-    """Text of the thought before the content."""
-
-    text: str
-
-
-class ToolStart(NamedTuple):
-    """A tool call begins; the calls of a reply are numbered from 0."""
-
-    number: int
-    id: str
-    name: str
-
-
-class ToolArguments(NamedTuple):
-    """JSON text that the arguments of a call go on with."""
-
-    number: int
-    text: str
-
-
-Event = Content | Reasoning | ToolStart | ToolArguments
 _Answer = TypeVar("_Answer")
 _Reading = Generator[None, None, _Answer]
 """Reads from the buffer; it yields when it needs more text, unless there is none to come."""

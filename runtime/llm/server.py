@@ -85,7 +85,8 @@ def _warnings(service: Service) -> Iterator[str]:
     if settings.models_dir is not None and not settings.models_dir.exists():
         yield f"models_dir: {settings.models_dir} does not exist yet; it may be made at any time"
     model = settings.selected_model_id
-    if model != SYSTEM_MODEL and service.catalog.find(model) is None:
+    elsewhere = bool(settings.upstreams)
+    if model != SYSTEM_MODEL and not elsewhere and service.catalog.find(model) is None:
         yield f"selected_model_id: there is no model {model} yet; until then requests get 404"
     if settings.cors_origins and not settings.allow_cors:
         yield "cors_origins: has no effect while allow_cors is off"

@@ -17,6 +17,7 @@ from runtime.llm.hostinfo import HostInfo
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.system.benchmark import Benchmark
 from runtime.llm.models.system.state import CachedProbe, Provider
+from runtime.llm.models.upstreams.fleet import Upstreams
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.settings import LlmSettings
 from runtime.llm.values import Outcome
@@ -56,6 +57,7 @@ class Service:
     catalog: Catalog
     pool: Pool
     chats: Chats
+    upstreams: Upstreams
     admission: Admission
     provider: Provider
     probing: CachedProbe

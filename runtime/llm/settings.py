@@ -4,14 +4,15 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
 import psutil
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from runtime.llm.models.download import check_source
 from runtime.llm.models.system.settings import SysmodelSettings
+from runtime.llm.models.upstreams.fleet import address_of
 from runtime.llm.values import MAX_PARALLEL, SYSTEM_MODEL
 from runtime.web.auth import check_key
 from runtime.web.bodies import BUDGET_BYTES
@@ -48,10 +49,27 @@ def _check_folder(path: object) -> object:
     return path
 
 
+def _check_upstreams(urls: list[str]) -> list[str]:
+    """The addresses, trimmed. Raises ValueError for one that is none or comes twice."""
+    trimmed = [url.strip().rstrip("/") for url in urls]
+    for number, url in enumerate(trimmed):
+        try:
+            address_of(url)
+        except ValueError as problem:
+            raise ValueError(f"number {number + 1} {problem}") from None
+    if len(set(trimmed)) < len(trimmed):
+        raise ValueError("names an upstream twice")
+    return trimmed
+
+
+def _check_keys(keys: list[SecretStr]) -> list[SecretStr]:
+    return [check_key(key) or key for key in keys]
+
+
 def _check_model(name: str) -> str:
     """The id of a model, trimmed; a blank one is the default. Raises ValueError for a path."""
     trimmed = name.strip()
-    if trimmed.startswith(".") or set(trimmed) & set("/\\\0"):
+    if trimmed.startswith((".", "/")) or set(trimmed) & set("\\\0"):
         raise ValueError("must be an id of GET /v1/models, not a path")
     return trimmed or SYSTEM_MODEL
 
@@ -128,6 +146,23 @@ class LlmSettings(Settings):
     )
     output_max_tokens: bool | None = Field(
         None, description="max_tokens limits the reply alone; else as compat"
+    )
+
+    upstreams: Annotated[list[str], AfterValidator(_check_upstreams)] = Field(
+        [], description="addresses of OpenAI-compatible servers, whose models are served too"
+    )
+    upstream_keys: Annotated[list[SecretStr], AfterValidator(_check_keys)] = Field(
+        [], description="bearer keys of the upstreams in their order; empty text: none"
+    )
+    upstream_connect_ms: Annotated[int, Clamp(100, 60_000)] = Field(
+        5_000, description="limit on connecting to an upstream; then the next one is asked"
+    )
+    upstream_wait_ms: Annotated[int, Clamp(100, 600_000)] = Field(
+        60_000,
+        description="limit on the wait for an upstream's first token, and for each next one",
+    )
+    upstream_parallel: Annotated[int, Clamp(1, 1024)] = Field(
+        16, description="forwarded replies at a time, for each upstream; more wait in the queue"
     )
 
     request_timeout_ms: Annotated[int, Clamp(5_000, 600_000, also=(0,))] = Field(
@@ -220,6 +255,12 @@ class LlmSettings(Settings):
     )
     keep_awake: bool = Field(True, description="keep the machine awake while requests run")
     sysmodel: SysmodelSettings = SysmodelSettings()
+
+    @model_validator(mode="after")
+    def _keys_fit(self) -> Self:
+        if self.upstream_keys and len(self.upstream_keys) != len(self.upstreams):
+            raise ValueError("upstream_keys must have as many entries as upstreams, or none")
+        return self
 
     @property
     def host(self) -> str:

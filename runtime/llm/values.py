@@ -105,6 +105,13 @@ class ChatCall:
 
     prompt: str | None = None
     """A text to continue as it stands, control tokens included, in place of any chat template."""
+    asked: Mapping[str, object] = field(default_factory=dict)
+    """What the request itself says of the choice of tokens and the form of the reply, under the
+    names of the OpenAI interface: for an upstream, which has defaults of its own."""
+    is_whole: bool = False
+    """Whether the client sees nothing before the reply has ended."""
+    is_forwarded: bool = False
+    """Whether it comes from a server of this kind, which has no further one ask on its behalf."""
 
     @property
     def uses_tools(self) -> bool:
@@ -165,18 +172,50 @@ class TokenLogprob:
     """The likeliest tokens at its place, as many as were asked for, the likeliest first."""
 
 
+class Content(NamedTuple):
+    """Text for the reader."""
+
+    text: str
+
+
+class Reasoning(NamedTuple):
+    """Text of the thought before the content."""
+
+    text: str
+
+
+class ToolStart(NamedTuple):
+    """A tool call begins; the calls of a reply are numbered from 0."""
+
+    number: int
+    id: str
+    name: str
+
+
+class ToolArguments(NamedTuple):
+    """JSON text that the arguments of a call go on with."""
+
+    number: int
+    text: str
+
+
+Event = Content | Reasoning | ToolStart | ToolArguments
+
+
 class Piece(NamedTuple):
     """The next text of a reply."""
 
     text: str
     tokens: Sequence[TokenLogprob] = ()
     """The tokens that the text covers, where their probabilities were asked for and are known."""
+    events: Sequence[Event] = ()
+    """What it adds besides the text, from a source that parts thoughts and calls from it itself."""
 
 
 class Generation(Protocol):
     """A reply under way: iterate for pieces, then read the outcome.
 
-    A piece never splits a character; an empty one says that the prompt is being read. Leaving the
+    A piece never splits a character; one without text and events is a sign of work. Leaving the
     iteration early, by `aclose` or by cancelling the task that iterates, stops the work behind it
     within one token.
     Failures are raised from the iteration as an `ApiError` of `runtime.llm.errors`.

@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.llm.replies import (
+from runtime.llm.replies import ReplyParser, reply_format
+from runtime.llm.values import (
     Content,
     Event,
     Reasoning,
-    ReplyParser,
+    ReplyFormat,
     ToolArguments,
     ToolStart,
-    reply_format,
 )
-from runtime.llm.values import ReplyFormat
 
 PLAIN = ReplyFormat()
 THINKING = ReplyFormat(thinks=True)

@@ -34,6 +34,21 @@ REFUSED: dict[str, tuple[list[str], dict[str, str], str]] = {
     "a host with a scheme": (["--allowed-hosts=http://box"], {}, "'http://box' is not a host name"),
     "a host with a port": (["--allowed-hosts=box:80"], {}, "'box:80' is not a host name"),
     "a path for a model": (["--selected-model-id=../x"], {}, "--selected-model-id: must be an id"),
+    "an upstream that is a word": (["--upstreams=http://a/v1,b"], {}, "number 2 must be http"),
+    "an upstream in the open": (["--upstreams=http://8.8.8.8/v1"], {}, "number 1 must be https"),
+    "an upstream with a key": (["--upstreams=http://a:geheim@b/v1"], {}, "has its own setting"),
+    "an upstream twice": (["--upstreams=http://a/v1,http://a/v1/"], {}, "names an upstream twice"),
+    "too few upstream keys": (
+        ["--upstreams=http://a/v1,http://b/v1"],
+        {"LLMSVC_UPSTREAM_KEYS": '["geheim"]'},
+        "as many entries as upstreams",
+    ),
+    "an upstream key of two lines": (
+        ["--upstreams=http://a/v1"],
+        {"LLMSVC_UPSTREAM_KEYS": '["geheim\\nx"]'},
+        "LLMSVC_UPSTREAM_KEYS: holds a line",
+    ),
+    "an upstream key as a flag": (["--upstream-keys=geheim"], {}, "LLMSVC_UPSTREAM_KEYS"),
     "a daemon without an address": (
         ["--sysmodel.provider=openai_http", "--sysmodel.url="],
         {},
@@ -69,6 +84,25 @@ def test_what_browsers_and_operators_write_is_taken() -> None:
     assert read(LlmSettings, ["--cors-origins=http://a.b,"], {}).cors_origins == ["http://a.b"]
     assert (settings.cors_origins, settings.allowed_hosts) == (origins, hosts)
     assert settings.api_key.get_secret_value().strip() == "k e-y"
+
+
+def test_upstreams_come_from_a_flag_the_environment_or_the_file(tmp_path: Path) -> None:
+    urls = ["http://gpu1:8000/v1", "https://models.example/v1"]
+    file = tmp_path / "llm.toml"
+    file.write_text(f'upstreams = {urls}\nupstream_keys = ["geheim", ""]\n', encoding="utf-8")
+    given = ",".join(urls)
+    keys = {"LLMSVC_UPSTREAM_KEYS": '["geheim", ""]'}
+
+    for settings in (
+        read(LlmSettings, [f"--upstreams={given}"], keys),
+        read(LlmSettings, [], {"LLMSVC_UPSTREAMS": given, **keys}),
+        read(LlmSettings, [f"--config={file}"], {}),
+    ):
+        assert settings.upstreams == urls
+        assert [key.get_secret_value() for key in settings.upstream_keys] == ["geheim", ""]
+        assert "geheim" not in repr(settings)
+    model = "--selected-model-id=Qwen/Qwen2.5-7B-Instruct"
+    assert read(LlmSettings, [model], {}).selected_model_id == "Qwen/Qwen2.5-7B-Instruct"
 
 
 def test_an_empty_key_is_a_server_without_one_and_a_blank_model_the_default() -> None:

@@ -6,9 +6,20 @@ from dataclasses import replace
 import pytest
 from llguidance import LLMatcher, LLTokenizer
 
-from runtime.llm.replies import TRIGGERS, Content, ReplyParser, ToolArguments, ToolStart
+from runtime.llm.replies import TRIGGERS, ReplyParser
 from runtime.llm.tools import constrain, fit_tools
-from runtime.llm.values import Calls, ChatCall, ReplyFormat, Sampling, Tool, ToolCall, Turn
+from runtime.llm.values import (
+    Calls,
+    ChatCall,
+    Content,
+    ReplyFormat,
+    Sampling,
+    Tool,
+    ToolArguments,
+    ToolCall,
+    ToolStart,
+    Turn,
+)
 from runtime.web.errors import BadRequest
 
 BRAKE = Tool(

@@ -28,24 +28,24 @@ from runtime.llm.errors import (
     SysmodelUnknown,
 )
 from runtime.llm.identity import addressed_client, client_id, header_safe
-from runtime.llm.replies import (
-    Content,
-    Event,
-    Reasoning,
-    ReplyParser,
-    ToolArguments,
-    ToolStart,
-)
+from runtime.llm.models.upstreams.fleet import UpstreamsUnavailable
+from runtime.llm.models.upstreams.forwarding import VIA, UpstreamFailed
+from runtime.llm.replies import ReplyParser
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
 from runtime.llm.values import (
     ChatCall,
+    Content,
+    Event,
     Outcome,
     Piece,
+    Reasoning,
     ReplyFormat,
     Sampling,
     TokenLogprob,
+    ToolArguments,
     ToolCall,
+    ToolStart,
 )
 from runtime.web import logs
 from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
@@ -83,6 +83,8 @@ ERRORS: Final[tuple[type[ApiError], ...]] = (
     SysmodelRuntimeError,
     SysmodelUnavailable,
     SysmodelUnknown,
+    UpstreamFailed,
+    UpstreamsUnavailable,
 )
 
 
@@ -152,7 +154,7 @@ class Reply:
         self._pieces.append(piece)
         self.chars += len(piece.text)
         self._parser = self._parser or ReplyParser(form)
-        self._note(self._parser.feed(piece.text))
+        self._note([*piece.events, *self._parser.feed(piece.text)])
 
     def end(self, outcome: Outcome) -> None:
         """The text is whole."""
@@ -208,9 +210,13 @@ async def answer(
     """Run the *calls* of an admitted request one after the other, and write their replies."""
     service = request.app[SERVICE]
     ticket.stream = stream
+    client = ""
     if service.settings.prefix_cache:
         client = addressed_client(request.headers, request.remote)
-        calls = [replace(call, client=client) for call in calls]
+    forwarded = VIA in request.headers.get("Via", "")
+    calls = [
+        replace(call, client=client, is_whole=not stream, is_forwarded=forwarded) for call in calls
+    ]
     try:
         async with service.awake.hold():
             if stream:
@@ -227,7 +233,7 @@ async def answer(
         service.touch()
 
 
-def admit(request: web.Request, model: str) -> Ticket:
+async def admit(request: web.Request, model: str) -> Ticket:
     """A place in the queue of *model*, which the head of the answer shows; raises `QueueFull`.
 
     Whoever gets the ticket hands it to `answer` at once.
@@ -236,7 +242,7 @@ def admit(request: web.Request, model: str) -> Ticket:
     client = client_id(request.headers.get("User-Agent"))
     number, owner = int(logs.request_id.get() or 0), (request.remote or "", client)
     try:
-        ticket = service.chats.admit(number, owner, model)
+        ticket = await service.chats.admit(number, owner, model)
     except QueueFull:
         service.rejected("queue")
         raise
@@ -328,7 +334,7 @@ async def _run(
             if stream is not None:
                 await stream.send(form.begin(reply))
             async for piece in generation:
-                if not piece.text:  # only a sign that the prompt is being read
+                if not (piece.text or piece.events):  # only a sign of work
                     continue
                 _note_first(ticket)
                 reply.add(piece, generation.format)

@@ -44,9 +44,18 @@ from runtime.llm.api.wire import (
 )
 from runtime.llm.chats import Ticket, fingerprint
 from runtime.llm.identity import tenant_id
-from runtime.llm.replies import Content, Event, Reasoning, ToolArguments, ToolStart
 from runtime.llm.service import SERVICE, Service, body_cap
-from runtime.llm.values import SYSTEM_MODEL, ChatCall, Outcome, Piece
+from runtime.llm.values import (
+    SYSTEM_MODEL,
+    ChatCall,
+    Content,
+    Event,
+    Outcome,
+    Piece,
+    Reasoning,
+    ToolArguments,
+    ToolStart,
+)
 from runtime.web.errors import ApiError
 from runtime.web.routes import Routes
 
@@ -70,7 +79,7 @@ async def chat_completions(
     service = request.app[SERVICE]
     check_turns(body.turns(), service.settings.max_prompt_chars)
     calls = calls_of(body, service, request.headers)
-    ticket = admit(request, calls[0].model)
+    ticket = await admit(request, calls[0].model)
     usage = body.stream_options is not None and bool(body.stream_options.include_usage)
     form = ChatForm(
         ticket,
@@ -210,6 +219,7 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
         tools_required=must_call,
         parallel_tools=body.parallel_tool_calls is not False,
         template_options=options,
+        asked=body.asked(),
     )
     return choices_of(call, body.n or 1)
 

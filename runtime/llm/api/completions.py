@@ -165,13 +165,14 @@ async def complete(
                 sampling=usual,
                 max_completion_tokens=body.max_tokens or USUAL_TOKENS,
                 stop=body.stops(),
+                asked=body.asked(),
             ),
             choices,
         )
     ]
     if len(calls) > MAX_PROMPTS:
         raise BadField(f"n: at most {MAX_PROMPTS} texts in one request", param="n")
-    ticket = admit(request, calls[0].model)
+    ticket = await admit(request, calls[0].model)
     usage = body.stream_options is not None and bool(body.stream_options.include_usage)
     form = TextForm(ticket, choices=choices, echo=prompts if body.echo else (), with_usage=usage)
     return await answer(request, ticket, calls, form, stream=bool(body.stream))

@@ -12,6 +12,8 @@ from runtime.llm.engine.embedding import Vectors
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
 from runtime.llm.identity import addressed_client
 from runtime.llm.models.catalog import Entry
+from runtime.llm.models.upstreams.fleet import UpstreamsUnavailable
+from runtime.llm.models.upstreams.forwarding import VIA, UpstreamFailed, embed
 from runtime.llm.service import SERVICE, body_cap
 from runtime.web.errors import BadField, TooLarge
 from runtime.web.routes import Routes
@@ -85,7 +87,15 @@ class EmbeddingsAnswer(Wire):
     "/v1/embeddings",
     before=touch,
     body_cap=body_cap,
-    errors=(ModelNotFound, TooLarge, EmbedBusy, EmbedFailed, ApiFailure),
+    errors=(
+        ModelNotFound,
+        TooLarge,
+        EmbedBusy,
+        EmbedFailed,
+        ApiFailure,
+        UpstreamFailed,
+        UpstreamsUnavailable,
+    ),
     failure=ApiFailure,
 )
 async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) -> EmbeddingsAnswer:
@@ -95,15 +105,22 @@ async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) ->
     if sum(map(len, texts)) > service.settings.max_prompt_chars:
         limit = service.settings.max_prompt_chars
         raise TooLarge(f"the texts together have more than {limit} characters", param="input")
+    client = addressed_client(request.headers, request.remote)
+    forwarded = VIA in request.headers.get("Via", "")
+    if not forwarded and await service.chats.is_elsewhere(body.model.strip()):
+        with service.embedder.admission(client):
+            model, dimensions = body.model.strip(), body.dimensions
+            made = await embed(service.upstreams, model, texts, dimensions, client)
+        vectors = Vectors(made.vectors.shape[1], made.vectors.astype("<f4").tobytes(), ())
+        return _answer(body, vectors, made.tokens)
     entry = await embedding_model(service, body.model)
     async with service.awake.hold():
         width = await service.embedder.width(entry) if body.dimensions is not None else 0
         wanted = _dimensions(body.dimensions, width, entry)
-        client = addressed_client(request.headers, request.remote)
         vectors = await service.embedder.embed(entry, texts, client=client)
     if wanted is not None and wanted < vectors.width:
         vectors = vectors.shortened(wanted)
-    return _answer(body, vectors)
+    return _answer(body, vectors, sum(vectors.tokens))
 
 
 def _dimensions(wanted: int | None, width: int, entry: Entry) -> int | None:
@@ -119,13 +136,12 @@ def _dimensions(wanted: int | None, width: int, entry: Entry) -> int | None:
     return wanted
 
 
-def _answer(body: EmbeddingsRequest, vectors: Vectors) -> EmbeddingsAnswer:
+def _answer(body: EmbeddingsRequest, vectors: Vectors, tokens: int) -> EmbeddingsAnswer:
     def shown(number: int) -> list[float] | str:
         if body.encoding_format == "base64":
             return base64.b64encode(vectors.row(number)).decode("ascii")
         return vectors.floats(number)
 
-    tokens = sum(vectors.tokens)
     return EmbeddingsAnswer(
         data=[Embedding(index=at, embedding=shown(at)) for at in range(len(vectors))],
         model=body.model,

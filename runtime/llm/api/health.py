@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final, Literal
 
 from aiohttp import web
@@ -13,6 +13,8 @@ from runtime.llm.engine.protocol import ChatLoaded
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.exposition import families
 from runtime.llm.models.system.state import WARM_UP, ProbeError, Status, label, wait_for_token
+from runtime.llm.models.upstreams.fleet import Upstream
+from runtime.llm.models.upstreams.forwarding import generate
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL, Backend
 from runtime.web.errors import ApiError
@@ -95,6 +97,18 @@ class StoreRecord(Wire):
     recovered_from: str | None = absent("the damaged file that was put aside at the start")
 
 
+class UpstreamRecord(Wire):
+    """A server whose models are served too."""
+
+    url: str
+    state: Literal["up", "down"]
+    models: int = Field(description="on its last list")
+    inflight: int
+    failures: int = Field(description="looks or requests in a row that failed")
+    error: str | None = absent("why it is down")
+    next_look_s: float | None = absent("until it is looked at again, while it is down")
+
+
 class Health(Wire):
     """The state of the server."""
 
@@ -112,6 +126,7 @@ class Health(Wire):
     documents: StoreRecord
     auth: Literal["open", "key"]
     last_failures: list[FailureRecord]
+    upstreams: list[UpstreamRecord] | None = absent("where the settings name any")
 
 
 class WarmQuery(Wire):
@@ -157,6 +172,7 @@ async def health(request: web.Request) -> Health:
             FailureRecord.model_validate(attempt._asdict() | {"at": int(attempt.at)})
             for attempt in service.pool.failures
         ],
+        upstreams=[_upstream(upstream) for upstream in service.upstreams.all] or None,
     )
 
 
@@ -171,6 +187,10 @@ async def warm(request: web.Request, *, query: WarmQuery) -> Reply[WarmAnswer]:
         async with asyncio.timeout(WARM_BUDGET_S):
             if model == SYSTEM_MODEL:
                 outcome = await _warm_system(service, deep=query.deep)
+            elif await service.chats.is_elsewhere(model):
+                call = replace(WARM_UP, model=model)
+                await wait_for_token(generate(service.upstreams, call))
+                outcome = WARM
             else:
                 outcome = await _warm_local(service, model)
     except ApiError as error:
@@ -203,6 +223,19 @@ def _engine(engine: Engine) -> EngineRecord:
         attempts=[attempt],
         n_ctx=engine.budget or None,
         compute=compute,
+    )
+
+
+def _upstream(upstream: Upstream) -> UpstreamRecord:
+    wait_s = max(0.0, upstream.due - time.monotonic())
+    return UpstreamRecord(
+        url=upstream.url,
+        state="up" if upstream.up else "down",
+        models=len(upstream.models or ()),
+        inflight=upstream.running,
+        failures=max(upstream.unlisted, upstream.broken),
+        error=upstream.fault,
+        next_look_s=None if upstream.up else round(wait_s, 1),
     )
 
 

@@ -13,6 +13,8 @@ from runtime.llm.errors import ModelNotFound
 from runtime.llm.models.catalog import Entry
 from runtime.llm.models.gguf import TemplateSource
 from runtime.llm.models.system.providers import BUNDLED
+from runtime.llm.models.upstreams.fleet import Served
+from runtime.llm.models.upstreams.forwarding import VIA
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.errors import BadField
@@ -27,8 +29,15 @@ DEMONSTRATION: Final = "a small demonstration that knows driving on a track and 
 routes = Routes("models")
 
 
+class UpstreamPlace(Wire):
+    """An upstream that serves a model."""
+
+    url: str
+    state: Literal["up", "down"]
+
+
 class ModelMeta(Wire):
-    """What is known of a model file without loading it."""
+    """What is known of a model without loading it."""
 
     kind: Literal["chat", "embedding"]
     size: int | None = absent("bytes on disk")
@@ -40,7 +49,8 @@ class ModelMeta(Wire):
     )
     n_params: int | None = absent()
     quant: str | None = absent("type of most weights")
-    loaded: bool
+    loaded: bool = Field(description="in memory; of an upstream's model: one that serves it is up")
+    upstreams: list[UpstreamPlace] | None = absent("where it runs, if not on this machine")
     selected: bool = Field(description="answers the requests that name no model")
     note: str | None = absent("what to know of it before it is asked")
 
@@ -56,7 +66,7 @@ class ModelEntry(Wire):
 
 
 class ModelList(Wire):
-    """Every model of this machine."""
+    """Every model that can be asked."""
 
     object: Literal["list"] = "list"
     data: list[ModelEntry]
@@ -71,9 +81,8 @@ class ModelPath(Wire):
 
 @routes.get("/v1/models")
 async def list_models(request: web.Request) -> ModelList:
-    """List the model files on disk, then the built-in system model."""
-    service = request.app[SERVICE]
-    entries = await asyncio.to_thread(_entries, service)
+    """List the model files on disk, the built-in system model, then those of upstreams."""
+    entries = await _every_entry(request)
     embedding = any(entry.meta.kind == "embedding" for entry in entries)
     return ModelList(data=entries, hints=None if embedding else [NO_EMBEDDING_MODEL])
 
@@ -81,11 +90,40 @@ async def list_models(request: web.Request) -> ModelList:
 @routes.get("/v1/models/{id}", errors=(ModelNotFound,))
 async def one_model(request: web.Request, *, path: ModelPath) -> ModelEntry:
     """One model of the list."""
-    service = request.app[SERVICE]
-    for entry in await asyncio.to_thread(_entries, service):
+    for entry in await _every_entry(request):
         if entry.id == path.id:
             return entry
     raise ModelNotFound("there is no such model on this machine; GET /v1/models lists them all")
+
+
+async def _every_entry(request: web.Request) -> list[ModelEntry]:
+    """This machine's models and, unless a server of this kind asks, what upstreams have besides."""
+    service = request.app[SERVICE]
+    entries = await asyncio.to_thread(_entries, service)
+    if VIA in request.headers.get("Via", ""):
+        return entries
+    own = {entry.id for entry in entries}
+    served = service.upstreams.models().items()
+    return [*entries, *(_elsewhere(service, id_, it) for id_, it in served if id_ not in own)]
+
+
+def _elsewhere(service: Service, model: str, served: Served) -> ModelEntry:
+    places = [
+        UpstreamPlace(url=upstream.url, state="up" if upstream.up else "down")
+        for upstream in service.upstreams.serving(model)
+    ]
+    return ModelEntry(
+        id=model,
+        created=served.created or int(service.started),
+        owned_by="upstream",
+        meta=ModelMeta(
+            kind=served.kind,
+            n_ctx=served.n_ctx,
+            loaded=any(place.state == "up" for place in places),
+            selected=model == service.settings.selected_model_id,
+            upstreams=places,
+        ),
+    )
 
 
 def _entries(service: Service) -> list[ModelEntry]:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from aiohttp import web
 
-from runtime.llm.chats import Cancelled, State, Ticket
+from runtime.llm.chats import Cancelled, LaneName, State, Ticket
 from runtime.llm.service import SERVICE
 from runtime.web.errors import NotFound
 from runtime.web.routes import Reply, Routes
@@ -20,7 +20,7 @@ class RequestRecord(Wire):
     id: int
     client: str
     model: str
-    lane: Literal["local", "sysmodel"]
+    lane: LaneName
     state: Literal["queued", "running", "completed", "errored", "cancelled"]
     stream: bool
     created: int
@@ -99,7 +99,7 @@ def record_of(ticket: Ticket) -> RequestRecord:
         id=ticket.number,
         client=ticket.client,
         model=ticket.model,
-        lane="sysmodel" if ticket.lane.name == "sysmodel" else "local",
+        lane=ticket.lane.name,
         state=ticket.state.value,
         stream=ticket.stream,
         created=int(ticket.created),

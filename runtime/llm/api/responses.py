@@ -46,10 +46,21 @@ from runtime.llm.api.wire import (
     pick_tools,
 )
 from runtime.llm.chats import Ticket
-from runtime.llm.replies import Content as Said
-from runtime.llm.replies import Event, Reasoning, ToolArguments, ToolStart
 from runtime.llm.service import SERVICE, body_cap
-from runtime.llm.values import ChatCall, Outcome, Piece, TokenLogprob, Tool, ToolCall, Turn
+from runtime.llm.values import (
+    ChatCall,
+    Event,
+    Outcome,
+    Piece,
+    Reasoning,
+    TokenLogprob,
+    Tool,
+    ToolArguments,
+    ToolCall,
+    ToolStart,
+    Turn,
+)
+from runtime.llm.values import Content as Said
 from runtime.web.errors import ApiError, NotFound
 from runtime.web.routes import Routes
 from runtime.web.sse import frame
@@ -219,6 +230,17 @@ class ResponseRequest(SamplingFields):
         """Likely tokens to tell of at each place; None: no probabilities."""
         return (self.top_logprobs or 0) if LOGPROBS in (self.include or ()) else None
 
+    def asked(self) -> dict[str, object]:
+        """As in `SamplingFields`, with the form of the text as a chat asks for it."""
+        form = self.text.format if self.text else None
+        if form is None:
+            return super().asked()
+        fields = form.model_dump(exclude_none=True, by_alias=True)
+        kind = {"type": fields.pop("type")}
+        return super().asked() | {
+            "response_format": kind | ({"json_schema": fields} if fields else {})
+        }
+
     def turns(self) -> list[Turn]:
         """The conversation as turns."""
         turns = [Turn("system", self.instructions)] if self.instructions else []
@@ -384,8 +406,9 @@ async def respond(
         tools=tools,
         tools_required=must_call,
         parallel_tools=body.parallel_tool_calls is not False,
+        asked=body.asked(),
     )
-    ticket = admit(request, call.model)
+    ticket = await admit(request, call.model)
     form = ResponseForm(ticket, body, call)
     return await answer(request, ticket, [call], form, stream=bool(body.stream))
 

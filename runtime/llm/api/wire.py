@@ -49,6 +49,20 @@ MAX_TOOLS = 128
 ChatFinish = Literal["stop", "length", "tool_calls"]
 MAX_CHOICES = 16
 MAX_BIASES = 1024
+ASKED: Final = (
+    "temperature",
+    "top_k",
+    "top_p",
+    "seed",
+    "frequency_penalty",
+    "presence_penalty",
+    "repeat_penalty",
+    "min_p",
+    "logit_bias",
+    "response_format",
+    "grammar",
+)
+"""Fields that an upstream gets as they are."""
 ModelName = Annotated[StrictStr, Field(max_length=MAX_NAME)]
 
 
@@ -325,6 +339,10 @@ class SamplingFields(Wire):
             is_usual=self.temperature is None,
         )
 
+    def asked(self) -> dict[str, object]:
+        """What the request says of the choice of tokens and the form, but for `stops` and `n`."""
+        return self.model_dump(include=set(ASKED), exclude_none=True, by_alias=True)
+
 
 def _or(given: T | None, usual: T) -> T:
     return usual if given is None else given
@@ -575,6 +593,7 @@ class PlainError(Wire):
     sysmodel_status: str | None = None
     actionable: bool | None = None
     next_steps: list[str] | None = None
+    retry_after: int | None = Field(None, description="in a stream: seconds until another try")
 
 
 class ErrorAnswer(Wire):
@@ -625,7 +644,10 @@ class Frames:
 
 def error_frame(error: ApiError) -> bytes:
     """The frame that reports a failure after the stream began; only `DONE` follows."""
-    return frame(orjson.dumps({"error": error_object(error)}))
+    told = error_object(error)
+    if "Retry-After" in error.headers:  # the head of the answer has been sent
+        told["retry_after"] = int(error.headers["Retry-After"])
+    return frame(orjson.dumps({"error": told}))
 
 
 def check_turns(turns: Sequence[Turn], max_chars: int) -> None:

@@ -48,12 +48,13 @@ class Vectors:
     data: bytes
     """Little-endian float32, row after row: ``len(self) * width * 4`` bytes."""
     tokens: tuple[int, ...]
-    """Tokens of each text that the model saw: special ones counted, padding not."""
+    """Tokens of each text that the model saw: special ones counted, padding not. Empty where only
+    their sum is known."""
     truncated: int = 0
     """How many of the texts were cut at the model's longest input."""
 
     def __len__(self) -> int:
-        return len(self.tokens)
+        return len(self.data) // (self.width * _FLOAT)
 
     def row(self, number: int) -> bytes:
         """The bytes of one vector."""
@@ -177,7 +178,7 @@ class Embedder:
         Raises `EmbedBusy` when too many wait, or too many of that *client*, `EmbedFailed`,
         `BadText` and `ShuttingDown`.
         """
-        with self._admission(client):
+        with self.admission(client):
             async with self._lease(entry) as lease:
                 return await self._vectors(lease, texts, _prefix(entry, purpose))
 
@@ -188,7 +189,7 @@ class Embedder:
 
         Each vector is that of the *heading*, a line break and the chunk.
         """
-        with self._admission(client):
+        with self.admission(client):
             async with self._lease(entry) as lease:
                 prefix = _prefix(entry, "document") + _headed(heading, lease.max_tokens)
                 chunks = (await self._in_turn(lease, Split(text), Chunks)).texts
@@ -225,10 +226,8 @@ class Embedder:
         while self._working:  # nothing holds it any more
             await asyncio.wait(self._working)
 
-    # --- inside
-
     @contextlib.contextmanager
-    def _admission(self, client: str) -> Iterator[None]:
+    def admission(self, client: str) -> Iterator[None]:
         """Let a request in and count it; raises `EmbedBusy`."""
         full = self._admitted.total() > 2 * self._most_waiting
         if full or self._admitted[client] > self._most_waiting:
@@ -244,6 +243,8 @@ class Embedder:
         finally:
             self._admitted[client] -= 1
             self._admitted += Counter()  # drops those that have none
+
+    # --- inside
 
     @contextlib.asynccontextmanager
     async def _lease(self, entry: Entry) -> AsyncIterator[_Lease]:

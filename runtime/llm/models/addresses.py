@@ -49,6 +49,11 @@ def public(ip: Ip) -> bool:
     return reachable(ip) and _plain(ip).is_global
 
 
+def private(ip: Ip) -> bool:
+    """Whether *ip* lies on this machine or on a private network."""
+    return reachable(ip) and not _plain(ip).is_global
+
+
 class GuardedResolver(AbstractResolver):
     """Resolves a name and keeps only addresses that *rule* permits, whatever the DNS says."""
 

@@ -97,7 +97,7 @@ async function listModels() {
 
 function title({ id, meta }) {
   const traits = [meta.note ? "demonstration" : null, meta.n_params ? parameters(meta.n_params) : null];
-  if (id === "sysmodel-builtin" && !meta.loaded) traits.push("not available");
+  if ((id === "sysmodel-builtin" || meta.upstreams) && !meta.loaded) traits.push("not available");
   const told = traits.filter(Boolean).join(", ");
   return told ? `${modelName(id)} (${told})` : modelName(id);
 }
@@ -109,6 +109,9 @@ function describeModel() {
   else if (model.meta.note) about.textContent = `${subject(model.id)} is ${model.meta.note}.`;
   else if (model.id === "sysmodel-builtin" && !model.meta.loaded) {
     about.textContent = "The built-in model is not available now. “Engines” says how it stands.";
+  } else if (model.meta.upstreams) {
+    const hosts = model.meta.upstreams.map(({ url }) => new URL(url).host || url);
+    about.textContent = `${subject(model.id)} answers at ${hosts.join(", ")}. What you write is sent there.`;
   } else about.textContent = `${subject(model.id)} answers on this machine. What you write stays here.`;
 }
 

@@ -107,7 +107,8 @@ function showModel({ id, meta }, system) {
     meta.size ? bytes(meta.size) : null,
     meta.n_ctx_train ? `${count(meta.n_ctx_train)} tokens` : null,
   ];
-  const state = isSystem ? STATES[system.status] ?? system.status : meta.loaded ? "in memory" : "on disk";
+  const state = isSystem ? STATES[system.status] ?? system.status
+    : meta.upstreams ? (meta.loaded ? "upstream" : "upstream is down") : meta.loaded ? "in memory" : "on disk";
   const lit = isSystem ? system.status === "available" : meta.loaded;
   const said = warming.get(id) ?? { text: (isSystem && system.error) || "", bad: true };
   const lines = [el("strong", { textContent: modelName(id) }), el("p", { textContent: traits.filter(Boolean).join(" · ") })];

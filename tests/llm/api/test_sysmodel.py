@@ -10,7 +10,7 @@ import pytest
 
 from runtime.llm.models.system.settings import SysmodelSettings
 from tests.llm.conftest import Start
-from tests.llm.models.system.daemons import (
+from tests.llm.models.daemons import (
     Script,
     answer,
     by_path,

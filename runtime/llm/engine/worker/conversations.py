@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 import orjson
 
 from runtime.llm.engine.protocol import CalledTool, ChatMessage
-from runtime.llm.replies import THOUGHT, Content, ReplyParser, ToolArguments, ToolStart
-from runtime.llm.values import ReplyFormat
+from runtime.llm.replies import THOUGHT, ReplyParser
+from runtime.llm.values import Content, ReplyFormat, ToolArguments, ToolStart
 
 
 class Part(NamedTuple):

@@ -7,7 +7,7 @@ from contextlib import aclosing, suppress
 from typing import Final
 
 from runtime.llm.errors import SysmodelUnavailable
-from runtime.llm.models.system.daemon import (
+from runtime.llm.models.daemon import (
     Daemon,
     DaemonTrouble,
     as_json,
@@ -133,7 +133,9 @@ class Pull:
             await self._follow()
         except DaemonTrouble as trouble:
             self.failure = "download_failed"
-            log.warning("pull failed: %s (%s)", trouble.text, sanitise(error_text(trouble.body)))
+            log.warning(
+                "pull failed: the daemon %s (%s)", trouble.text, sanitise(error_text(trouble.body))
+            )
         except TimeoutError:
             self.failure = "stalled"
             log.warning("pull failed: no progress")
@@ -147,15 +149,15 @@ class Pull:
                     if self._take(line):
                         limit.reschedule(loop.time() + self._stall_s)
         if self._status != "success":
-            raise DaemonTrouble("the daemon broke off the download")
+            raise DaemonTrouble("broke off the download")
 
     def _take(self, line: str) -> bool:
         """Take a line of the report; whether it means progress."""
         event = as_json(line)
         if not isinstance(event, Mapping):
-            raise DaemonTrouble("the daemon's progress makes no sense")
+            raise DaemonTrouble("told of a progress that makes no sense")
         if event.get("error"):
-            raise DaemonTrouble("the daemon could not download the model", body=event)
+            raise DaemonTrouble("could not download the model", body=event)
         news, self._status = event.get("status") != self._status, event.get("status")
         digest, total = member(event, "digest"), count(member(event, "total"))
         if not isinstance(digest, str) or total is None:
@@ -174,6 +176,6 @@ def full(tag: str) -> str:
 def _names(answer: object) -> list[str]:
     models = member(answer, "models")
     if not isinstance(models, list):
-        raise DaemonTrouble("the system model's daemon did not answer with a list of models")
+        raise DaemonTrouble("did not answer with a list of models")
     names = (member(entry, "name") or member(entry, "model") for entry in models)
     return [full(name) for name in names if isinstance(name, str)]

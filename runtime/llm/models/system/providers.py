@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from runtime.llm.models.system.daemon import Daemon, Patience, parse_address
+from runtime.llm.models.daemon import Daemon, Patience, parse_address
 from runtime.llm.models.system.file import Declared, Generate, ManagedFile
 from runtime.llm.models.system.ollama import PULL_STALL_S, Ollama
 from runtime.llm.models.system.settings import OLLAMA_URL, SysmodelSettings

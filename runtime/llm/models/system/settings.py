@@ -14,8 +14,8 @@ from pydantic import (
     model_validator,
 )
 
+from runtime.llm.models.daemon import parse_address
 from runtime.llm.models.download import check_source
-from runtime.llm.models.system.daemon import parse_address
 from runtime.llm.models.system.foreground import Policy
 from runtime.llm.models.system.state import Cell
 from runtime.web.auth import check_key

@@ -4,18 +4,11 @@ import time
 from asyncio import sleep
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Final
 
 from runtime.llm.errors import SysmodelUnavailable
-from runtime.llm.models.system.daemon import (
-    Daemon,
-    DaemonTrouble,
-    as_error,
-    as_json,
-    count,
-    member,
-)
+from runtime.llm.models.chunks import read_reply
+from runtime.llm.models.daemon import Daemon, DaemonTrouble, member
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import (
     MAIN,
@@ -29,10 +22,9 @@ from runtime.llm.models.system.state import (
     every_cell,
     flatten,
 )
-from runtime.llm.values import ChatCall, Generation, Outcome, Piece, Sampling
+from runtime.llm.models.system.trouble import as_error, sentence
+from runtime.llm.values import ChatCall, Generation, Piece, Sampling
 
-REPLY_CAP: Final = 1 << 20
-"""Characters of one reply."""
 _WAITING: Final = frozenset(("downloading",))
 _OPTIONS: Final = (
     "frequency_penalty",
@@ -91,7 +83,7 @@ class Upstream(Provider):
         """Id → reported status (None: none) of each model. Raises `DaemonTrouble`."""
         data = member(await self._daemon.get("/models"), "data")
         if not isinstance(data, list):
-            raise DaemonTrouble("the system model's daemon did not answer with a list of models")
+            raise DaemonTrouble("did not answer with a list of models")
         names = ((member(entry, "id"), entry) for entry in data)
         return {name: _status_of(entry) for name, entry in names if isinstance(name, str)}
 
@@ -99,7 +91,7 @@ class Upstream(Provider):
         try:
             return await self._models()
         except DaemonTrouble as trouble:
-            raise ProbeError(trouble.text) from trouble
+            raise ProbeError(sentence(trouble)) from trouble
 
     def _state_of(self, models: Mapping[str, object], model: str | None) -> Availability:
         """What the list says about *model*, or about the only model where None is chosen."""
@@ -127,7 +119,8 @@ class Upstream(Provider):
         while True:
             try:
                 body = await self._body(call)
-                async with aclosing(self._pieces(body, reply)) as pieces:
+                answer = read_reply(self._daemon, self.chat_path, body, reply.settle)
+                async with aclosing(answer) as pieces:
                     async for piece in pieces:
                         yield piece
                 return
@@ -143,7 +136,7 @@ class Upstream(Provider):
         if model is None:
             models = await self._models()
             if len(models) != 1:
-                text = "the daemon does not have exactly one model; set sysmodel.model"
+                text = "does not have exactly one model; set sysmodel.model"
                 raise DaemonTrouble(text)
             (model,) = models
         messages = [{"role": turn.role, "content": turn.content} for turn in call.turns]
@@ -169,88 +162,6 @@ class Upstream(Provider):
         if caps:
             body["max_tokens"] = min(caps)
         return body
-
-    async def _pieces(
-        self, body: Mapping[str, object], reply: Reply
-    ) -> AsyncGenerator[Piece, None]:
-        began, first = time.monotonic(), None
-        chunks, size = _Chunks(), 0
-        async with aclosing(self._daemon.stream(self.chat_path, body)) as lines:
-            async for line in lines:
-                text = chunks.feed(line)
-                size += len(text)
-                if size > REPLY_CAP:
-                    raise DaemonTrouble("the system model's daemon does not stop talking")
-                if text:
-                    first = first or time.monotonic()
-                    yield Piece(text)
-                if chunks.closed:
-                    break
-        chunks.check_end()
-        now = time.monotonic()
-        first = first or now
-        reply.settle(
-            replace(
-                chunks.cost, prompt_ms=(first - began) * 1000, predicted_ms=(now - first) * 1000
-            )
-        )
-
-
-class _Chunks:
-    """Understands the lines of a streamed chat completion."""
-
-    def __init__(self) -> None:
-        self.closed = False
-        """The sentinel came."""
-        self.cost = Outcome("stop")
-        self._finished = False
-        self._silent = True
-        self._half = ""
-
-    def check_end(self) -> None:
-        """Raise `DaemonTrouble` unless the reply is whole."""
-        if self._silent:
-            raise DaemonTrouble("the system model's daemon did not answer with a stream of text")
-        if not (self.closed or self._finished):
-            raise DaemonTrouble("the system model's daemon broke off in the middle of its reply")
-
-    def feed(self, line: str) -> str:
-        """The text that a line adds. Raises `DaemonTrouble` for an error or no chunk."""
-        name, _, data = line.partition(":")
-        if name != "data":
-            return ""
-        self._silent = False
-        if data.strip() == "[DONE]":
-            self.closed = True
-            return ""
-        chunk = as_json(data)
-        if not isinstance(chunk, dict):
-            raise DaemonTrouble("the system model's daemon sent something that is not a chunk")
-        if chunk.get("error"):
-            raise DaemonTrouble("the system model's daemon failed while answering", body=chunk)
-        usage = chunk.get("usage")
-        if usage is not None:
-            self.cost = replace(
-                self.cost,
-                prompt_tokens=count(member(usage, "prompt_tokens")),
-                completion_tokens=count(member(usage, "completion_tokens")),
-                cached_tokens=count(member(usage, "prompt_tokens_details", "cached_tokens")) or 0,
-            )
-        choices = chunk.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        reason = member(choice, "finish_reason")
-        if reason is not None:
-            self._finished = True
-            self.cost = replace(self.cost, finish="length" if reason == "length" else "stop")
-        text = member(choice, "delta", "content")
-        return self._joined(text) if isinstance(text, str) else ""
-
-    def _joined(self, text: str) -> str:
-        """*text* with the halves of a character joined that came in two pieces."""
-        text = self._half + text
-        self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-        whole = text[: len(text) - len(self._half)]
-        return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _status_of(entry: object) -> object:

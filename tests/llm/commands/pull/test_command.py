@@ -11,8 +11,8 @@ import pytest
 from runtime.llm.commands.pull.command import NAMED, main
 from runtime.llm.models.catalog import scan
 from tests.llm.commands.pull.pullkit import Puller
+from tests.llm.models.daemons import scripted
 from tests.llm.models.download.origin import MODEL, SHA, Origin
-from tests.llm.models.system.daemons import scripted
 from tests.llm.tinymodel import write_random
 
 

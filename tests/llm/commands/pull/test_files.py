@@ -9,8 +9,8 @@ import pytest
 
 from runtime.llm.models.catalog import scan
 from tests.llm.commands.pull.pullkit import Puller
+from tests.llm.models.daemons import Asked, Script, head, scripted
 from tests.llm.models.download.origin import KIND, Origin
-from tests.llm.models.system.daemons import Asked, Script, head, scripted
 from tests.llm.tinymodel import Shape, write_random
 
 NAME = "tiny.gguf"

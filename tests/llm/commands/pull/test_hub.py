@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.llm.commands.pull.pullkit import Puller
+from tests.llm.models.daemons import Asked, head, scripted
 from tests.llm.models.download.origin import KIND, Origin
-from tests.llm.models.system.daemons import Asked, head, scripted
 from tests.llm.tinymodel import Shape, write_random
 
 TOKEN = "hf_notForAnybodyElse"

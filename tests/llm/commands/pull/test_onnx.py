@@ -10,8 +10,8 @@ from runtime.llm.models.catalog import Catalog
 from runtime.web.instance import move_into_place
 from tests.llm.commands.pull.pullkit import Puller
 from tests.llm.engine.onnxkit import write_tiny
+from tests.llm.models.daemons import scripted
 from tests.llm.models.download.origin import Origin
-from tests.llm.models.system.daemons import scripted
 
 BOTH = ["e-vocab.txt", "e.onnx"]
 

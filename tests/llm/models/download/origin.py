@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 
-from tests.llm.models.system.daemons import Asked, head
+from tests.llm.models.daemons import Asked, head
 
 MODEL = bytes(range(256)) * 4096  # 1 MiB
 SHA = hashlib.sha256(MODEL).hexdigest()

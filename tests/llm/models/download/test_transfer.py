@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from runtime.llm.models.download import Pace, Source, Transfer, TransferFailed, free_bytes, size_of
+from tests.llm.models.daemons import Asked, Script, head, scripted
 from tests.llm.models.download.origin import HALF, KIND, MODEL, SHA, Origin
-from tests.llm.models.system.daemons import Asked, Script, head, scripted
 
 
 def made(address: str, folder: Path, **pace: float) -> Transfer:

@@ -27,7 +27,7 @@ from runtime.llm.models.system.foreground import Gate
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, Status
 from runtime.llm.values import Turn
-from tests.llm.models.system.daemons import chat, collect, texts
+from tests.llm.models.daemons import chat, collect, texts
 from tests.llm.models.system.played import Workshop
 
 MODEL = bytes(range(256)) * 4096  # 1 MiB

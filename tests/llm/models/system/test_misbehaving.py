@@ -8,9 +8,9 @@ from contextlib import suppress
 import pytest
 
 from runtime.llm.errors import SysmodelRuntimeError
-from runtime.llm.models.system import daemon as client_module
+from runtime.llm.models import daemon as client_module
 from runtime.llm.models.system.state import Provider
-from tests.llm.models.system.daemons import (
+from tests.llm.models.daemons import (
     GROWING_S,
     HASTY,
     PATIENT,
@@ -142,7 +142,7 @@ async def test_a_daemon_that_fails_in_mid_reply_keeps_what_it_said(
 
 
 async def test_a_reply_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.llm.models.system.upstream.REPLY_CAP", 10)
+    monkeypatch.setattr("runtime.llm.models.chunks.REPLY_CAP", 10)
     async with upstream(says(sse(*[delta("four")] * 3))) as (model, _):
         with pytest.raises(SysmodelRuntimeError, match="stop talking"):
             await collect(model.generate(chat()))

@@ -9,7 +9,7 @@ from runtime.llm.errors import SysmodelUnavailable
 from runtime.llm.models.system.ollama import Ollama, Pull, full
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, ProbeError, Status
-from tests.llm.models.system.daemons import (
+from tests.llm.models.daemons import (
     Asked,
     Script,
     answer,

@@ -13,7 +13,7 @@ from runtime.llm.models.system.file import ManagedFile
 from runtime.llm.models.system.providers import build
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, Provider, Status
-from tests.llm.models.system.daemons import (
+from tests.llm.models.daemons import (
     answer,
     by_path,
     chat,

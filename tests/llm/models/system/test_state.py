@@ -19,7 +19,7 @@ from runtime.llm.models.system.state import (
     refusal,
 )
 from runtime.llm.values import Role, Turn
-from tests.llm.models.system.daemons import chat
+from tests.llm.models.daemons import chat
 from tests.llm.models.system.played import READY, Played
 
 

@@ -11,12 +11,12 @@ from runtime.llm.errors import (
     SysmodelBackgroundBlocked,
     SysmodelRuntimeError,
 )
-from runtime.llm.models.system.daemon import Daemon
-from runtime.llm.models.system.daemon import parse_address as parse
+from runtime.llm.models.daemon import Daemon
+from runtime.llm.models.daemon import parse_address as parse
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, ProbeError, Status
 from runtime.llm.models.system.upstream import Upstream
-from tests.llm.models.system.daemons import (
+from tests.llm.models.daemons import (
     HASTY,
     Asked,
     Slept,

@@ -1,4 +1,4 @@
-"""A careful HTTP client for a daemon that answers on this machine and may misbehave."""
+"""A careful HTTP client for a server of models that may misbehave: a daemon or an upstream."""
 
 import asyncio
 import json
@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -15,18 +16,17 @@ import aiohttp
 from pydantic import SecretStr
 from yarl import URL
 
-from runtime.llm.errors import PromptTooLong, SysmodelBackgroundBlocked, SysmodelRuntimeError
+from runtime.llm.errors import PromptTooLong
 from runtime.llm.models.addresses import (
     GuardedResolver,
     as_ip,
     is_local_name,
     loopback,
     plain_session,
+    private,
     reachable,
 )
-from runtime.web.errors import ApiError
 
-BACKGROUND_CODE: Final = 30
 LINE_CAP: Final = 1 << 20
 """Bytes of one line; a token of text needs a few hundred."""
 WHOLE_CAP: Final = 1 << 20
@@ -35,10 +35,6 @@ ERROR_CAP: Final = 1 << 16
 STREAM_CAP: Final = 1 << 26
 _BUSY_S: Final = 1.0
 _BUSY_MAX_S: Final = 30.0
-_SAYS_BACKGROUND: Final = re.compile(
-    r"error ?code:? ?30\b|background usage is blocked|not in (?:the )?foreground", re.IGNORECASE
-)
-_SERVICE_NAMES: Final = ("sysmodel", "system model")
 _BUSY_WORDS: Final = re.compile(
     r"busy|loading|overload|queue|try again|unavailable_error", re.IGNORECASE
 )
@@ -55,6 +51,10 @@ _PRIVATE: Final = re.compile(
 _TEXT_CAP: Final = 200
 
 
+JsonObject = Mapping[str, object]
+Headers = Mapping[str, str]
+
+
 class Address(NamedTuple):
     """Where a daemon listens."""
 
@@ -68,11 +68,18 @@ class Address(NamedTuple):
         return self.socket is not None or is_local_name(self.base.host or "")
 
 
-def parse_address(text: str, *, allow_remote: bool = False, socket_base: str = "/v1") -> Address:
+def parse_address(
+    text: str,
+    *,
+    allow_remote: bool = False,
+    allow_private: bool = False,
+    socket_base: str = "/v1",
+) -> Address:
     """Read ``http(s)://host[:port]/base`` or ``unix:/path/of.sock``.
 
     A unix socket is spoken to under *socket_base*. Raises `ValueError` with a text for the reader
-    of the settings when the address is not one, or leads off this machine without *allow_remote*.
+    of the settings when the address is not one, or leads off this machine without *allow_remote*,
+    or does so without encryption and not, as *allow_private* permits, to a private network.
     """
     if text.startswith("unix:"):
         return _unix(text.removeprefix("unix:").removeprefix("//"), socket_base)
@@ -80,14 +87,14 @@ def parse_address(text: str, *, allow_remote: bool = False, socket_base: str = "
     if split.scheme not in ("http", "https") or not split.hostname:
         raise ValueError("must be http://host:port/base or unix:/path/of.sock")
     if split.username or split.password:
-        raise ValueError("must not hold a user name or password; use api_key")
+        raise ValueError("must not hold a user name or password; a key has its own setting")
     if split.query or split.fragment:
         raise ValueError("must not have a query or a fragment")
     try:
         base = URL(text.rstrip("/"))
     except ValueError:
         raise ValueError("is not a valid address") from None
-    _check_reach(base, allow_remote)
+    _check_reach(base, allow_remote, allow_private)
     return Address(base)
 
 
@@ -99,7 +106,7 @@ def _unix(path: str, socket_base: str) -> Address:
     return Address(URL(f"http://localhost{socket_base}"), path)
 
 
-def _check_reach(base: URL, allow_remote: bool) -> None:
+def _check_reach(base: URL, allow_remote: bool, allow_private: bool) -> None:
     host = base.host or ""
     if is_local_name(host):
         return
@@ -107,11 +114,15 @@ def _check_reach(base: URL, allow_remote: bool) -> None:
         raise ValueError(
             "leads off this machine; the system model is on-device unless allow_remote is set"
         )
-    if base.scheme != "https":
+    if base.scheme != "https" and not allow_private:
         raise ValueError("must be https when it leads off this machine")
     literal = as_ip(host)
-    if literal is not None and not reachable(literal):
+    if literal is None:
+        return
+    if not reachable(literal):
         raise ValueError("is a link-local or reserved address")
+    if base.scheme != "https" and not private(literal):
+        raise ValueError("must be https when it leads out of a private network")
 
 
 class Patience(NamedTuple):
@@ -133,13 +144,15 @@ class DaemonTrouble(Exception):
     """A daemon could not be reached or did not do what was asked."""
 
     text: str
-    """What happened, in our words, fit for a client."""
+    """What the daemon did, in our words, fit for a client: the sentence without its subject."""
     status: int | None = None
     """The HTTP status, where there was an answer."""
     body: object = None
     """The error that the daemon sent: parsed JSON, or its text."""
     retry_after_s: float | None = None
     """Set when the daemon is only busy."""
+    away: bool = False
+    """Whether it could not be reached, broke off or fell silent."""
 
 
 class Daemon:
@@ -162,15 +175,31 @@ class Daemon:
 
     async def get(self, path: str) -> object:
         """The JSON value at *path*."""
-        try:
-            async with asyncio.timeout(self.patience.whole_s):
-                async with self._opened("GET", path, None) as response:
-                    raw = await _read(response, WHOLE_CAP)
-        except TimeoutError:
-            raise DaemonTrouble("the system model's daemon did not answer in time") from None
-        return as_json(raw)
+        return as_json(await self._fetch("GET", path, None, WHOLE_CAP, self.patience.whole_s))
 
-    async def stream(self, path: str, body: Mapping[str, object]) -> AsyncGenerator[str, None]:
+    async def post(self, path: str, body: JsonObject, headers: Headers, cap: int) -> bytes:
+        """The whole answer to *body*, of at most *cap* bytes."""
+        return await self._fetch("POST", path, body, cap, self.patience.first_s, headers)
+
+    async def _fetch(
+        self,
+        method: str,
+        path: str,
+        body: JsonObject | None,
+        cap: int,
+        limit_s: float,
+        headers: Headers = MappingProxyType({}),
+    ) -> bytes:
+        try:
+            async with asyncio.timeout(limit_s):
+                async with self._opened(method, path, body, headers) as response:
+                    return await _read(response, cap)
+        except TimeoutError:
+            raise DaemonTrouble("did not answer in time", away=True) from None
+
+    async def stream(
+        self, path: str, body: JsonObject, headers: Headers = MappingProxyType({})
+    ) -> AsyncGenerator[str, None]:
         """Post *body* and yield the lines of the answer, blank ones and comments left out."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self.patience.first_s
@@ -179,7 +208,9 @@ class Daemon:
             async with AsyncExitStack() as stack:
                 # No time limit spans a `yield`: the next piece may be awaited by another task.
                 async with asyncio.timeout_at(deadline):
-                    response = await stack.enter_async_context(self._opened("POST", path, body))
+                    response = await stack.enter_async_context(
+                        self._opened("POST", path, body, headers)
+                    )
                 more = True
                 while more:
                     async with asyncio.timeout_at(deadline):
@@ -187,17 +218,17 @@ class Daemon:
                     more = bool(data)
                     size += len(data)
                     if size > STREAM_CAP:
-                        raise DaemonTrouble("the system model's daemon does not stop talking")
+                        raise DaemonTrouble("does not stop talking")
                     *lines, rest = (rest + (data or b"\n")).split(b"\n")
                     if max(map(len, (*lines, rest))) > LINE_CAP:
-                        raise DaemonTrouble("the system model's daemon sent an overlong line")
+                        raise DaemonTrouble("sent an overlong line")
                     texts = [line.decode("utf-8", "replace").strip() for line in lines]
                     for line in texts:
                         if line and not line.startswith(":"):
                             yield line
                             deadline = loop.time() + self.patience.stall_s
         except TimeoutError:
-            raise DaemonTrouble("the system model's daemon fell silent") from None
+            raise DaemonTrouble("fell silent", away=True) from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -206,13 +237,18 @@ class Daemon:
 
     @asynccontextmanager
     async def _opened(
-        self, method: str, path: str, body: Mapping[str, object] | None
+        self, method: str, path: str, body: JsonObject | None, headers: Headers
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A response with status 200; whatever else happened is a `DaemonTrouble`."""
         url = f"{self._address.base}{path}"
+        sent = {**self._headers(), **headers}
         try:
             async with self._connected().request(
-                method, url, json=body, headers=self._headers(), allow_redirects=False
+                method,
+                url,
+                json=body,
+                headers=sent,
+                allow_redirects=False,
             ) as response:
                 try:
                     await self._check(response)
@@ -221,23 +257,22 @@ class Daemon:
                     # At once, so that a daemon whose listener has left stops working.
                     response.close()
         except aiohttp.ClientConnectorError as failure:
-            raise DaemonTrouble("the system model's daemon cannot be reached") from failure
+            raise DaemonTrouble("cannot be reached", away=True) from failure
         except aiohttp.ConnectionTimeoutError as failure:
-            raise DaemonTrouble(
-                "the system model's daemon does not accept connections"
-            ) from failure
+            raise DaemonTrouble("does not accept connections", away=True) from failure
         except (aiohttp.ClientError, OSError, ValueError) as failure:
             if isinstance(failure, TimeoutError):
                 raise
-            raise DaemonTrouble("the system model's daemon broke off") from failure
+            nonsense = isinstance(failure, aiohttp.ClientResponseError | ValueError)
+            raise DaemonTrouble("broke off", away=not nonsense) from failure
 
     async def _check(self, response: aiohttp.ClientResponse) -> None:
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise DaemonTrouble("the system model's daemon sent a compressed answer")
+            raise DaemonTrouble("sent a compressed answer")
         if response.status == 200:
             return
         if 300 <= response.status < 400:
-            raise DaemonTrouble("the system model's daemon redirects, which is not followed")
+            raise DaemonTrouble("redirects, which is not followed")
         body: object = None
         with suppress(DaemonTrouble, TimeoutError):
             async with asyncio.timeout(self.patience.whole_s):
@@ -261,7 +296,8 @@ class Daemon:
         # A fresh connection each time: a POST on a kept one that the daemon just closed would fail.
         if self._address.socket is not None:
             return aiohttp.UnixConnector(self._address.socket, force_close=True)
-        rule = loopback if self._address.local else reachable
+        far = reachable if self._address.base.scheme == "https" else private
+        rule = loopback if self._address.local else far
         return aiohttp.TCPConnector(resolver=GuardedResolver(rule), force_close=True)
 
 
@@ -270,7 +306,7 @@ def as_json(raw: bytes | str) -> object:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):
-        raise DaemonTrouble("the system model's daemon sent something that is not JSON") from None
+        raise DaemonTrouble("sent something that is not JSON") from None
 
 
 def member(value: object, *names: str) -> object:
@@ -292,19 +328,19 @@ async def _read(response: aiohttp.ClientResponse, cap: int) -> bytes:
     while data := await response.content.readany():
         raw += data
         if len(raw) > cap:
-            raise DaemonTrouble("the system model's daemon sent too long an answer")
+            raise DaemonTrouble("sent too long an answer")
     return bytes(raw)
 
 
 def _refusal(response: aiohttp.ClientResponse, body: object) -> DaemonTrouble:
     status, header = response.status, response.headers.get("Retry-After")
-    text = f"the system model's daemon answered with HTTP status {status}"
+    text = f"answered with HTTP status {status}"
     retry: float | None = None
     if status in (401, 403):
-        text = "the system model's daemon refused the key or the caller"
+        text = "refused the key or the caller"
     elif is_busy(status, body, has_retry_after=header is not None):
         retry = _seconds(header)
-        text = "the system model's daemon is busy"
+        text = "is busy"
     return DaemonTrouble(text, status, body, retry)
 
 
@@ -319,10 +355,10 @@ def _seconds(header: str | None) -> float:
 
 def error_text(body: object) -> str:
     """The words in a daemon's error: ``{"error": {"message"}}``, ``{"error": "…"}`` or a text."""
-    inner = _inner(body)
-    if isinstance(inner, dict):
-        inner = inner.get("message", inner.get("detail"))
-    return inner if isinstance(inner, str) else ""
+    part = error_part(body)
+    if isinstance(part, dict):
+        part = part.get("message", part.get("detail"))
+    return part if isinstance(part, str) else ""
 
 
 def sanitise(text: str) -> str:
@@ -332,57 +368,28 @@ def sanitise(text: str) -> str:
     return line if len(line) <= _TEXT_CAP else line[: _TEXT_CAP - 1] + "…"
 
 
-def is_background_block(body: object) -> bool:
-    """Whether a daemon refuses because its host program is in the background (code 30)."""
-    inner = _inner(body)
-    if isinstance(inner, dict):
-        codes = [inner.get(key) for key in ("code", "errorCode", "error_code")]
-        if any(_is_thirty(code) for code in codes) or "SYSMODEL_BACKGROUND_BLOCKED" in codes:
-            return True
-    text = error_text(body).lower()
-    named = "foreground" in text and any(name in text for name in _SERVICE_NAMES)
-    return named or _SAYS_BACKGROUND.search(text) is not None
-
-
 def is_busy(status: int, body: object, *, has_retry_after: bool) -> bool:
     """Whether it is worth asking again later."""
     if status == 429:
         return True
-    inner = _inner(body)
-    kind = inner.get("type") if isinstance(inner, dict) else None
+    kind = member(error_part(body), "type")
     words = f"{error_text(body)} {kind}"
     return status == 503 and (has_retry_after or _BUSY_WORDS.search(words) is not None)
 
 
-def as_error(trouble: DaemonTrouble) -> ApiError:
-    """The error that a chat client gets for *trouble*."""
-    if trouble.body is not None and is_background_block(trouble.body):
-        return SysmodelBackgroundBlocked(
-            "the program that hosts the system model is in the background and refused"
-        )
-    too_long = _prompt_too_long(trouble.body)
-    if too_long is not None:
-        return too_long
-    words = sanitise(error_text(trouble.body))
-    return SysmodelRuntimeError(f"{trouble.text}: {words}" if words else trouble.text)
-
-
-def _inner(body: object) -> object:
+def error_part(body: object) -> object:
+    """What a daemon sent under ``error``, or all that it sent."""
     return body.get("error", body) if isinstance(body, dict) else body
 
 
-def _is_thirty(code: object) -> bool:
-    return not isinstance(code, bool) and code in (BACKGROUND_CODE, str(BACKGROUND_CODE))
-
-
-def _prompt_too_long(body: object) -> PromptTooLong | None:
-    inner = _inner(body)
-    if not isinstance(inner, dict) or inner.get("type") != "exceed_context_size_error":
+def prompt_too_long(body: object) -> PromptTooLong | None:
+    """The error for a prompt that is longer than the model's budget, where *body* says so."""
+    part = error_part(body)
+    if member(part, "type") != "exceed_context_size_error":
         return None
-    tokens, budget = inner.get("n_prompt_tokens"), inner.get("n_ctx")
-    if not isinstance(tokens, int) or not isinstance(budget, int):
+    tokens, budget = count(member(part, "n_prompt_tokens")), count(member(part, "n_ctx"))
+    if tokens is None or budget is None:
         return None
     return PromptTooLong(
-        f"the prompt has {tokens} tokens and the system model's budget is {budget}",
-        param="messages",
+        f"the prompt has {tokens} tokens and the model's budget is {budget}", param="messages"
     )

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runtime.llm.models.system.daemon import Daemon, Patience
-from runtime.llm.models.system.daemon import parse_address as parse
+from runtime.llm.models.daemon import Daemon, Patience
+from runtime.llm.models.daemon import parse_address as parse
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.upstream import Upstream
 from runtime.llm.values import ChatCall, Generation, Sampling, Turn

@@ -1,0 +1,207 @@
+"""Reads the chunks of a streamed reply as OpenAI-compatible servers write them."""
+
+import math
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from itertools import zip_longest
+from types import MappingProxyType
+from typing import Final
+
+from runtime.llm.models.daemon import (
+    Daemon,
+    DaemonTrouble,
+    Headers,
+    JsonObject,
+    as_json,
+    count,
+    member,
+)
+from runtime.llm.replies import new_id
+from runtime.llm.values import (
+    Event,
+    Outcome,
+    Piece,
+    Reasoning,
+    TokenLogprob,
+    ToolArguments,
+    ToolStart,
+)
+
+REPLY_CAP: Final = 1 << 20
+"""Characters of one reply, its thoughts and calls included."""
+MAX_CALLS: Final = 128
+_NOTHING: Final = Piece("")
+
+
+class Chunks:
+    """Understands the lines of a streamed completion, of a chat or of a text."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        """The sentinel came."""
+        self.cost = Outcome("stop")
+        self._finished = False
+        self._silent = True
+        self._half = ""
+        self._size = 0
+        self._calls: list[tuple[object, object]] = []
+        """Index and id of each call so far, as they were sent."""
+
+    def check_end(self) -> None:
+        """Raise `DaemonTrouble` unless the reply is whole."""
+        if self._silent:
+            raise DaemonTrouble("did not answer with a stream of text")
+        if not (self.closed or self._finished):
+            raise DaemonTrouble("broke off in the middle of its reply", away=True)
+
+    def feed(self, line: str) -> Piece:
+        """What a line adds. Raises `DaemonTrouble` for an error or no chunk."""
+        name, _, data = line.partition(":")
+        if name != "data":
+            return _NOTHING
+        self._silent = False
+        if data.strip() == "[DONE]":
+            self.closed = True
+            return _NOTHING
+        chunk = as_json(data)
+        if not isinstance(chunk, dict):
+            raise DaemonTrouble("sent something that is not a chunk")
+        if chunk.get("error"):
+            raise DaemonTrouble("failed while answering", body=chunk)
+        self._count(chunk.get("usage"))
+        choices = chunk.get("choices")
+        piece = self._piece(choices[0]) if isinstance(choices, list) and choices else _NOTHING
+        self._size += len(piece.text) + sum(len(event[-1]) for event in piece.events)
+        if self._size > REPLY_CAP:
+            raise DaemonTrouble("does not stop talking")
+        return piece
+
+    def _count(self, usage: object) -> None:
+        if usage is not None:
+            self.cost = replace(
+                self.cost,
+                prompt_tokens=count(member(usage, "prompt_tokens")),
+                completion_tokens=count(member(usage, "completion_tokens")),
+                cached_tokens=count(member(usage, "prompt_tokens_details", "cached_tokens")) or 0,
+            )
+
+    def _piece(self, choice: object) -> Piece:
+        reason = member(choice, "finish_reason")
+        if reason is not None:
+            self._finished = True
+            self.cost = replace(self.cost, finish="length" if reason == "length" else "stop")
+        delta = member(choice, "delta")
+        text = member(choice, "text") if delta is None else member(delta, "content")
+        events: list[Event] = []
+        thought = member(delta, "reasoning_content") or member(delta, "reasoning")
+        if isinstance(thought, str):
+            events.append(Reasoning(_whole(thought)))
+        calls = member(delta, "tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            events += self._call(call)
+        joined = self._joined(text) if isinstance(text, str) else ""
+        return Piece(joined, tokens_of(member(choice, "logprobs")), events)
+
+    def _call(self, call: object) -> list[Event]:
+        """What a fragment adds to a call; one with a name that is not under way begins a call."""
+        index, given = member(call, "index"), member(call, "id")
+        name, arguments = member(call, "function", "name"), member(call, "function", "arguments")
+        places = [at for at, (other, _) in enumerate(self._calls) if other == index]
+        begins = not places or given not in (None, self._calls[places[-1]][1])
+        events: list[Event] = []
+        if isinstance(name, str) and name and begins:
+            if len(self._calls) == MAX_CALLS:
+                raise DaemonTrouble("does not stop calling tools")
+            places.append(len(self._calls))
+            self._calls.append((index, given))
+            call_id = given if isinstance(given, str) and given else new_id()
+            events.append(ToolStart(places[-1], _whole(call_id), _whole(name)))
+        if isinstance(arguments, str) and arguments and places:
+            events.append(ToolArguments(places[-1], _whole(arguments)))
+        return events
+
+    def _joined(self, text: str) -> str:
+        """*text* with the halves of a character joined that came in two pieces."""
+        text = self._half + text
+        self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        return _whole(text[: len(text) - len(self._half)])
+
+
+async def read_reply(
+    daemon: Daemon,
+    path: str,
+    body: JsonObject,
+    settle: Callable[[Outcome], None],
+    headers: Headers = MappingProxyType({}),
+) -> AsyncGenerator[Piece, None]:
+    """Post *body*, yield the pieces of the reply, then *settle* what it cost.
+
+    Raises `DaemonTrouble`.
+    """
+    began, first = time.monotonic(), None
+    chunks = Chunks()
+    async with aclosing(daemon.stream(path, body, headers)) as lines:
+        async for line in lines:
+            piece = chunks.feed(line)
+            if piece.text or piece.events:
+                first = first or time.monotonic()
+                yield piece
+            if chunks.closed:
+                break
+    chunks.check_end()
+    now = time.monotonic()
+    first = first or now
+    settle(
+        replace(chunks.cost, prompt_ms=(first - began) * 1000, predicted_ms=(now - first) * 1000)
+    )
+
+
+def tokens_of(logprobs: object) -> Sequence[TokenLogprob]:
+    """The probabilities of tokens, in the form of a chat or of a text; what is neither is none."""
+    content = member(logprobs, "content")
+    if isinstance(content, list):
+        return _tokens(content)
+    lists = [member(logprobs, name) for name in ("tokens", "token_logprobs", "top_logprobs")]
+    tokens, chances, tops = (part if isinstance(part, list) else [] for part in lists)
+    return _tokens(
+        {"token": token, "logprob": chance, "top_logprobs": _listed(top)}
+        for token, chance, top in zip_longest(tokens, chances, tops)
+    )
+
+
+def _listed(top: object) -> list[object]:
+    pairs = top.items() if isinstance(top, dict) else ()
+    return [{"token": token, "logprob": chance} for token, chance in pairs]
+
+
+def _tokens(entries: Iterable[object], *, with_others: bool = True) -> list[TokenLogprob]:
+    """The entries that can be read, with the other tokens that were likely at their places."""
+    read = []
+    for entry in entries:
+        token, chance = member(entry, "token"), member(entry, "logprob")
+        if not isinstance(token, str) or not isinstance(chance, int | float):
+            continue
+        if not math.isfinite(chance):
+            continue
+        token, data = _whole(token), member(entry, "bytes")
+        others = member(entry, "top_logprobs") if with_others else None
+        read.append(
+            TokenLogprob(
+                token,
+                data if isinstance(data, list) and _are_bytes(data) else list(token.encode()),
+                float(chance),
+                _tokens(others, with_others=False) if isinstance(others, list) else (),
+            )
+        )
+    return read
+
+
+def _are_bytes(values: Sequence[object]) -> bool:
+    return all(isinstance(value, int) and 0 <= value <= 255 for value in values)
+
+
+def _whole(text: str) -> str:
+    """*text* without halves of characters, which no answer could carry."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
