@@ -23,10 +23,10 @@ from tests.browser.window import Window
 READY: Final = "return performance.getEntriesByName('ready')[0]?.startTime ?? null"
 COUNT: Final = """
 window.draws = new Map();
-const clear = CanvasRenderingContext2D.prototype.clearRect;
-CanvasRenderingContext2D.prototype.clearRect = function (...place) {
+const copy = CanvasRenderingContext2D.prototype.drawImage;
+CanvasRenderingContext2D.prototype.drawImage = function (...place) {
   window.draws.set(this.canvas, (window.draws.get(this.canvas) ?? 0) + 1);
-  return clear.apply(this, place);
+  return copy.apply(this, place);
 };
 """
 WATCH_S: Final = 20.0
@@ -146,7 +146,7 @@ def main() -> int:
     options = arguments("pages", __doc__).parse_args()
     frames = 60_000 if options.quick else 360_000
     with tempfile.TemporaryDirectory() as profile:
-        window = Window(Path(profile))
+        window = Window(Path(profile), logs=False)
         window.size(*SIZE)
         try:
             rows = [row for name in BACKENDS for row in measure(window, name, frames)]

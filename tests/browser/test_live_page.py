@@ -65,10 +65,16 @@ def test_the_car_moves_in_numbers_curves_and_pictures(page: Window) -> None:
     page.until(lambda: text(page, "speed").isdigit() and int(text(page, "speed")) > 20)
     page.until(lambda: ":" in text(page, "lap-time"), SLOW_S)
     different(page, "lap-time")
-    before = [page.js(PIXELS, canvas) for canvas in ("map", "circle")]
+    before = [page.js(PIXELS, canvas) for canvas in ("map", "circle", "curves")]
     page.until(lambda: page.js(PIXELS, "map") != before[0])
     page.until(lambda: page.js(PIXELS, "circle") != before[1])
-    assert len(page.all("#traces canvas")) == 4
+    assert [row.text.split("\n")[0] for row in page.all(".trace")] == [
+        "Speed",
+        "Throttle",
+        "Brake",
+        "Lateral",
+    ]
+    page.until(lambda: page.js(PIXELS, "curves") != before[2])
     page.until(lambda: text(page, "track-title") == "Larkfell Circuit", SLOW_S)
     assert "frames/s" in page.until(lambda: page.one("#bus").text)
 

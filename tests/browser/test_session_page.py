@@ -26,9 +26,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 CLICK_MAP: Final = """
 const canvas = document.getElementById('map'), box = canvas.getBoundingClientRect();
 const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-let last = data.length - 1;
-while (!data[last]) last -= 4; // the lowest pixel of the circuit, far from its start
-const at = (last - 3) / 4, place = {clientX: box.x + at % canvas.width,
+let last = data.length - 4;
+while (data[last] === data[0]) last -= 4; // the lowest pixel of the circuit, far from its start
+const at = last / 4, place = {clientX: box.x + at % canvas.width,
   clientY: box.y + Math.floor(at / canvas.width)};
 canvas.dispatchEvent(new PointerEvent('pointerdown', place));
 """

@@ -5,18 +5,20 @@ import { Layers } from "./layers.js";
 
 const TRAIL_S = 6;
 const SHADES = 4;
+const APART_S = 0.06; // between two dots of the trail, at least
 const LEAST_G = 1.5;
 const MARGIN = 22;
 
 export class GripCircle extends Layers {
   #trail = [];
+  #now = null;
   #reach = LEAST_G;
 
   /** A moment: seconds, lateral and longitudinal g. */
   push(t, lateral, longitudinal) {
-    const last = this.#trail.at(-1);
-    if (last && (t < last.t || t - last.t > TRAIL_S)) this.#trail = [];
-    this.#trail.push({ t, x: lateral, y: longitudinal });
+    if (this.#now && t < this.#now.t) this.#trail = [];
+    this.#now = { t, x: lateral, y: longitudinal };
+    if (!(t - this.#trail.at(-1)?.t < APART_S)) this.#trail.push(this.#now);
     while (this.#trail[0].t < t - TRAIL_S) this.#trail.shift();
     this.#widen(Math.ceil(Math.hypot(lateral, longitudinal) * 2) / 2);
     this.draw();
@@ -24,6 +26,7 @@ export class GripCircle extends Layers {
 
   clear() {
     this.#trail = [];
+    this.#now = null;
     this.#reach = LEAST_G;
     this.changeGround();
   }
@@ -35,7 +38,7 @@ export class GripCircle extends Layers {
   }
 
   paint(pen) {
-    const now = this.#trail.at(-1);
+    const now = this.#now;
     if (!now) return;
     pen.fillStyle = colour("--accent");
     for (let shade = 1; shade <= SHADES; shade += 1) {

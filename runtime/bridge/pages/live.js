@@ -16,6 +16,7 @@ import { Traces } from "./traces.js";
 const ACTIVE = "SIM";
 const HZ = 50;
 const QUIET_MS = 3000;
+const READ_MS = 50; // numbers change 20 times a second: nobody reads more
 const WHOLE = new Set(["lap", "track"]); // outlines that do not grow any more
 const CHANNELS = [
   { name: "speed_kmh", label: "Speed", unit: "km/h", digits: 0, colour: "--speed", least: [0, 100] },
@@ -86,13 +87,13 @@ function take(frame) {
     circle.push(t, frame.g_lat, frame.g_long);
   }
   map.setDots([{ lat: frame.lat, lon: frame.lon, colour: "--accent" }]);
-  if (!due) { due = true; requestAnimationFrame(draw); }
+  if (!due) { due = true; setTimeout(tell, READ_MS); }
 }
 
-/** Draw the newest frame; those before it are in the curves. */
-function draw() {
+/** Write the numbers of the newest frame. */
+function tell() {
   due = false;
-  traces.draw();
+  traces.tell();
   timing.frame(newest);
 }
 
