@@ -126,6 +126,11 @@ class LiveCircuits:
             self._aside(self._look(watched, row))
         return watched.coaching
 
+    def known(self, session_id: str) -> Track | None:
+        """The circuit that was found for a session so far; begins no search."""
+        watched = self._watched.get(session_id)
+        return None if watched is None or watched.coaching.own else watched.coaching.track
+
     async def look(self, session_id: str) -> Coaching:
         """Like `of`, but waits for the first look at what a session has already."""
         row = self._rows(session_id)

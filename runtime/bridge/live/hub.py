@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal, NamedTuple, Self, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 import orjson
 
@@ -175,6 +175,27 @@ class TooManyListeners(ApiError):
         )
 
 
+class Listener(Protocol):
+    """Takes events as they happen; nothing of it may wait."""
+
+    @property
+    def topics(self) -> Mapping[Kind, tuple[str, ...]]:
+        """What it listens to, which stays the same."""
+
+    @property
+    def signals(self) -> Signals:
+        """What it wants of a frame."""
+
+    def is_due(self, number: int, now: float, frame: LiveFrame) -> bool:
+        """Whether it takes a frame."""
+
+    def offer(self, kind: Kind, event: Event) -> None:
+        """Take an event, in place of an older one where there is no room."""
+
+    def close(self) -> None:
+        """Stop listening."""
+
+
 class Subscription:
     """The events of one listener, as bytes, until it or the hub closes; made by `Hub.subscribe`."""
 
@@ -226,7 +247,7 @@ class Subscription:
             await self._waiter
         raise StopAsyncIteration
 
-    def is_due(self, number: int, now: float) -> bool:
+    def is_due(self, number: int, now: float, frame: LiveFrame) -> bool:
         """Whether it takes a frame: not one that came by another of the topics, nor one that is
         earlier than the rate that was asked for."""
         if number == self._offered:
@@ -295,11 +316,11 @@ class Hub:
         self._clock, self._wall = clock, wall
         # Numbers go on from the time of day, so that they grow over restarts too.
         self._number = int(wall() * 1000)
-        self._topics: dict[Kind, dict[str, dict[Subscription, None]]] = {k: {} for k in QUEUES}
+        self._topics: dict[Kind, dict[str, dict[Listener, None]]] = {k: {} for k in QUEUES}
         self._kept: dict[Kind, deque[tuple[tuple[str, ...], Event]]] = {
             kind: deque(maxlen=RING) for kind in KEPT
         }
-        self._all: dict[Subscription, None] = {}
+        self._all: dict[Listener, None] = {}
         self._active: Callable[[], str] = str
 
     def follow(self, active_session: Callable[[], str]) -> None:
@@ -325,7 +346,7 @@ class Hub:
         made: dict[Signals, Event] = {}
         now = self._clock()
         for listener in self._listeners("telemetry", names):
-            if listener.is_due(number, now):
+            if listener.is_due(number, now, frame):
                 signals = listener.signals
                 if signals not in made:
                     made[signals] = frame_event(frame, timing, number, signals)
@@ -413,31 +434,35 @@ class Hub:
             plain=plain,
             signals=signals,
         )
-        if self.closed:
-            made.closed = True
-            return made
-        self._all[made] = None
-        for kind, names in made.topics.items():
-            for name in names:
-                self._topics[kind].setdefault(name, {})[made] = None
+        self.join(made)
         return made
 
-    def leave(self, subscription: Subscription) -> None:
+    def join(self, listener: Listener) -> None:
+        """Let *listener* take what happens from now on; it is closed with the hub."""
+        if self.closed:
+            listener.close()
+            return
+        self._all[listener] = None
+        for kind, names in listener.topics.items():
+            for name in names:
+                self._topics[kind].setdefault(name, {})[listener] = None
+
+    def leave(self, listener: Listener) -> None:
         """It listens no longer."""
-        self._all.pop(subscription, None)
-        for kind, names in subscription.topics.items():
+        self._all.pop(listener, None)
+        for kind, names in listener.topics.items():
             table = self._topics[kind]
             for name in names:
                 listeners = table.get(name, {})
-                listeners.pop(subscription, None)
+                listeners.pop(listener, None)
                 if not listeners:
                     table.pop(name, None)
 
     def close(self) -> None:
         """End every subscription, and those to come."""
         self.closed = True
-        for subscription in list(self._all):
-            subscription.close()
+        for listener in list(self._all):
+            listener.close()
 
     def _named(self, kind: Kind, session_id: str, *, live: bool) -> list[str]:
         """The topics of a session that somebody listens to."""
@@ -455,7 +480,7 @@ class Hub:
         self._number += 1
         return self._number
 
-    def _listeners(self, kind: Kind, topics: Iterable[str]) -> Iterator[Subscription]:
+    def _listeners(self, kind: Kind, topics: Iterable[str]) -> Iterator[Listener]:
         table = self._topics[kind]
         for topic in topics:
             yield from table.get(topic, ())
