@@ -89,14 +89,20 @@ test-clients: $(READY)  ## run stock OpenAI clients against the server, in .venv
 	@.venv-clients/bin/python -m pytest --confcutdir tests/clients --timeout 600 \
 	  -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning tests/clients $(ARGS)
 
-test-deps:  ## install the system packages of the browser tests (Debian or Ubuntu, root or sudo)
-	@set -eu; \
-	if command -v chromedriver >/dev/null 2>&1; then echo 'test-deps: a browser driver is there already'; exit 0; fi; \
-	fail() { printf 'test-deps: %s; the browser tests will be skipped\n' "$$1" >&2; exit 1; }; \
-	command -v apt-get >/dev/null 2>&1 || fail 'no apt-get here: install Chromium and its driver by hand'; \
+# InfluxDB 1 is not in every release of Debian and Ubuntu; what is not there is left out.
+test-deps:  ## install the system packages of the browser and outlet tests (Debian or Ubuntu, root or sudo)
+	@set -eu; lacking=; \
+	PATH="$$PATH:/usr/sbin"; \
+	command -v chromedriver >/dev/null 2>&1 || lacking='chromium chromium-driver'; \
+	command -v mosquitto >/dev/null 2>&1 || lacking="$$lacking mosquitto"; \
+	command -v influxd >/dev/null 2>&1 || lacking="$$lacking influxdb"; \
+	if [ -z "$$lacking" ]; then echo 'test-deps: everything is there already'; exit 0; fi; \
+	fail() { printf 'test-deps: %s; the tests that need %s will be skipped\n' "$$1" "$$lacking" >&2; exit 1; }; \
+	command -v apt-get >/dev/null 2>&1 || fail 'no apt-get here: install them by hand'; \
 	as=; if [ "$$(id -u)" != 0 ]; then as='sudo -n'; $$as true 2>/dev/null || fail 'needs root or sudo'; fi; \
-	$$as apt-get update -q && $$as env DEBIAN_FRONTEND=noninteractive \
-	  apt-get install -q -y --no-install-recommends chromium chromium-driver || fail 'apt-get failed'
+	$$as apt-get update -q; \
+	apt-cache show influxdb >/dev/null 2>&1 || lacking=$${lacking% influxdb}; \
+	$$as env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$lacking || fail 'apt-get failed'
 
 check: $(READY)  ## lint, format, types, import borders, and the course itself
 	@$(PY) -m ruff check $(CODE)

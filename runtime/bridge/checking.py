@@ -12,6 +12,7 @@ from runtime.bridge.can.settings import SLCAN, VIRTUAL
 from runtime.bridge.coach.lessons import CATALOG, lessons_of
 from runtime.bridge.errors import BIND_CODES
 from runtime.bridge.live.hub import LIVE_SESSION
+from runtime.bridge.outlets.opening import check_influx, check_mqtt, check_secret
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.opening import check as check_database
@@ -42,6 +43,13 @@ def validate(settings: BridgeSettings) -> None:
     for name, url in (("model_url", settings.model_url), ("grading_url", settings.grading_url)):
         if url.strip() and not _is_address(url.strip()):
             raise _bad(name, f"{url!r} is no address such as http://127.0.0.1:8080/v1")
+    with must_work("influx_url: "):
+        check_influx(settings.influx_url.strip())
+    with must_work("mqtt_url: "):
+        check_mqtt(settings.mqtt_url.strip())
+    for name, secret in _outlet_secrets(settings).items():
+        with must_work(f"{name}: "):
+            check_secret(secret)
     if "://" in settings.course and not _is_address(settings.course.strip()):
         raise _bad("course", f"{settings.course!r} is neither a folder nor an http address")
 
@@ -58,6 +66,10 @@ def warnings(settings: BridgeSettings) -> Iterator[str]:
     course = settings.course.strip()
     if course and "://" not in course and not (Path(course) / CATALOG).is_file():
         yield f"course: no course is built in {course} ({CATALOG} is missing): lessons have no link"
+    secrets = _outlet_secrets(settings)
+    for url, name in (("influx_url", "influx_token"), ("mqtt_url", "mqtt_password")):
+        if secrets[name] and not getattr(settings, url).strip():
+            yield f"{name}: not used, since no {url} is set"
     yield from _bus_warnings(settings)
 
 
@@ -91,6 +103,13 @@ def probe_startup(settings: BridgeSettings) -> list[str]:
 
 def _bad(setting: str, why: str) -> CannotStart:
     return CannotStart(f"{setting}: {why}", BAD_CONFIGURATION)
+
+
+def _outlet_secrets(settings: BridgeSettings) -> dict[str, str]:
+    return {
+        "influx_token": settings.influx_token.get_secret_value().strip(),
+        "mqtt_password": settings.mqtt_password.get_secret_value().strip(),
+    }
 
 
 def _is_address(url: str) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -18,13 +18,16 @@ from runtime.bridge.live.hub import LIVE_SESSION
 from runtime.bridge.live.live import Destination, Live
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.replay import Replays
+from runtime.bridge.outlets.opening import targets_of
+from runtime.bridge.outlets.outlet import Outlet
+from runtime.bridge.outlets.points import PointReader
 from runtime.bridge.service import Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.simulator.course import natural_seconds
 from runtime.bridge.storage.sessions import end_begun_by_bus
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SIMULATOR, SessionMeta, unix_ms
+from runtime.bridge.storage.values import SIMULATOR, SessionMeta, SessionRow, unix_ms
 from runtime.bridge.track.model import Track
 from runtime.web.errors import ApiError
 from runtime.web.lifecycle import LIFECYCLE
@@ -48,6 +51,10 @@ async def run_live(
         await service.spectators.open(store, service.why_no_database)
         stack.callback(service.hub.close)
         service.hub.follow(service.active_session)
+        service.outlets = _outlets(service)
+        for outlet in service.outlets:
+            outlet.start(service.hub)
+        stack.push_async_callback(_stop, service.outlets)
         recorder = None
         if store is not None:
             await _put_aside(store, settings)
@@ -129,6 +136,23 @@ async def _end_begun(store: Store, settings: BridgeSettings) -> None:
         await store.write(lambda tx: end_begun_by_bus(tx, kept, unix_ms()))
     except ApiError as problem:
         log.warning("could not close bus sessions: %s", problem)
+
+
+def _outlets(service: Service) -> tuple[Outlet, ...]:
+    def circuit(session_id: str) -> str | None:
+        track = service.circuits.known(session_id)
+        return track.name if track is not None else None
+
+    def row(session_id: str) -> SessionRow | None:
+        return service.store.session(session_id) if service.store is not None else None
+
+    hz = service.settings.outlet_hz
+    targets = targets_of(service.settings)
+    return tuple(Outlet(target, PointReader(row, circuit), hz) for target in targets)
+
+
+async def _stop(outlets: Sequence[Outlet]) -> None:
+    await asyncio.gather(*(outlet.stop() for outlet in outlets))
 
 
 class OwnSession:

@@ -1,10 +1,10 @@
 """What the bridge counts, as metric families in their documented order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from runtime.bridge.can.reader import NO_READER
 from runtime.bridge.service import Service
-from runtime.web.metrics import Family, counter, gauge
+from runtime.web.metrics import Family, Sample, counter, gauge, labelled
 
 
 def families(service: Service) -> Iterator[Family]:
@@ -35,3 +35,26 @@ def families(service: Service) -> Iterator[Family]:
     if service.recorder is not None:
         lost = "Rows of the bus that were not stored."
         yield counter("bridge_can_rows_dropped_total", lost, service.recorder.dropped)
+    if service.outlets:
+        yield from _outlets(service)
+
+
+def _outlets(service: Service) -> Iterator[Family]:
+    """What the servers that live points go to got, each under its name."""
+    outlets = {outlet.target.name: outlet for outlet in service.outlets}
+
+    def samples(values: Mapping[str, float]) -> tuple[Sample, ...]:
+        return labelled(({"outlet": name}, value) for name, value in values.items())
+
+    up = {name: int(outlet.state == "up") for name, outlet in outlets.items()}
+    yield Family("bridge_outlet_up", "gauge", "1: the server took the last points.", samples(up))
+    waiting = {name: outlet.waiting for name, outlet in outlets.items()}
+    text = "Events that wait for the server."
+    yield Family("bridge_outlet_waiting", "gauge", text, samples(waiting))
+    for count, text in (
+        ("sent", "Points that the server took."),
+        ("dropped", "Events that were dropped while the server took nothing."),
+        ("refused", "Points that the server refused."),
+    ):
+        counts = {name: getattr(outlet, count) for name, outlet in outlets.items()}
+        yield Family(f"bridge_outlet_{count}_total", "counter", text, samples(counts))

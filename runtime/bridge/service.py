@@ -27,6 +27,7 @@ from runtime.bridge.live.live import Live
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.replay import Replays
 from runtime.bridge.live.spectators import Spectators
+from runtime.bridge.outlets.outlet import Outlet
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.errors import NoDatabase, UnknownSession
@@ -77,6 +78,8 @@ class Service:
     replays: Replays | None = None
     live: Live | None = None
     recorder: Recorder | None = None
+    outlets: Sequence[Outlet] = ()
+    """What sends live points to other servers."""
     bus: LiveBus | None = None
     model: ModelClient | None = None
     """The language-model server, while the bridge runs."""

@@ -94,6 +94,25 @@ class BridgeSettings(Settings):
         "", description="folder or address of the built course; empty: site, if it is there"
     )
 
+    influx_url: str = Field(
+        "",
+        description="where live points are written to, as "
+        "http://127.0.0.1:8086/api/v2/write?org=team&bucket=paddock, or …/write?db=paddock of "
+        "InfluxDB 1; empty: nowhere",
+    )
+    influx_token: SecretStr = Field(
+        SecretStr(""), description="its token; of InfluxDB 1 USER:PASSWORD"
+    )
+    mqtt_url: str = Field(
+        "",
+        description="broker that live points are published on, as mqtt://USER@HOST:1883/TOPIC, "
+        "mqtts for TLS; empty: none",
+    )
+    mqtt_password: SecretStr = Field(SecretStr(""), description="its password")
+    outlet_hz: Annotated[float, Clamp(0.1, 100.0)] = Field(
+        10.0, description="frames of a session a second that InfluxDB and MQTT get, at most"
+    )
+
     can_channel: str | None = Field(None, description="serial device or name of the CAN channel")
     can_interface: str = Field("virtual", description="kind of CAN interface; slcan for USB")
     can_bitrate: Annotated[int, Clamp(10_000, 1_000_000)] = Field(

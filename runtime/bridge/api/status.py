@@ -13,6 +13,7 @@ from runtime.bridge.api.shapes import READ_ERRORS, Moment, Values, capped, iso
 from runtime.bridge.can.devices import Kind, usb_devices
 from runtime.bridge.can.reader import NO_READER, State
 from runtime.bridge.exposition import families
+from runtime.bridge.outlets.outlet import State as OutletState
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.stats import quantile
 from runtime.bridge.session.units import Decimals, Seconds, Share, Tenths
@@ -105,6 +106,21 @@ class DbHealth(Values):
     writer: WriterHealth | None
 
 
+class OutletHealth(Values):
+    """A server that live points go to."""
+
+    name: Literal["influx", "mqtt"]
+    place: str = Field(description="its address, without what opens it")
+    state: OutletState
+    problem: str | None = Field(
+        description="why it takes nothing, or what it refused last; null: all is well"
+    )
+    sent: int
+    waiting: int
+    dropped: int = Field(description="events that were dropped while it took nothing")
+    refused: int = Field(description="points that it refused")
+
+
 class Health(Wire):
     """The state of the bridge."""
 
@@ -123,6 +139,7 @@ class Health(Wire):
     replay: ReplayHealth
     streams: StreamsHealth
     db: DbHealth
+    outlets: list[OutletHealth]
     uptime_s: float
 
 
@@ -274,6 +291,10 @@ async def health(request: web.Request) -> Health:
         replay=ReplayHealth(running=service.replays is not None and service.replays.running),
         streams=StreamsHealth.of(service.hub, spectators=service.spectators.views),
         db=_db(service),
+        outlets=[
+            OutletHealth.of(outlet, name=outlet.target.name, place=outlet.target.place)
+            for outlet in service.outlets
+        ],
         uptime_s=round(time.monotonic() - service.started, 1),
     )
 

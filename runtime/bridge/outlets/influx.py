@@ -1,0 +1,126 @@
+"""Writes points to InfluxDB, of version 1 or 2, or to what takes its line protocol over HTTP."""
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+import aiohttp
+from yarl import URL
+
+from runtime.bridge.outlets.address import place_of, read_address
+from runtime.bridge.outlets.lines import to_line
+from runtime.bridge.outlets.outlet import Away, Refused
+from runtime.bridge.outlets.points import Point
+
+PORTS: Final = {"http": 80, "https": 443}
+CONNECT_S: Final = 3.0
+ANSWER_S: Final = 10.0
+READ_BYTES: Final = 2048
+"""Of an answer that is an error."""
+TOLD: Final = 200
+"""Characters of what the server says about an error."""
+NEVER: Final = (400, 413, 422)
+"""Answers to points that are no better a second time."""
+LONGEST_PAUSE_S: Final = 300.0
+OPENING: Final = ("u", "p", "user", "username", "password", "token")
+"""Parts of a query that open a server; none of them belongs in an address."""
+_DROPPED: Final = re.compile(r"dropped=(\d+)")
+
+
+def read_influx(text: str) -> URL:
+    """Where to write. Raises ValueError, whose text does not repeat the address."""
+    url = read_address(text, PORTS, "http://127.0.0.1:8086/api/v2/write?org=team&bucket=paddock")
+    if url.user or url.password or not set(url.query).isdisjoint(OPENING):
+        raise ValueError("user, password and token do not belong in an address; see influx_token")
+    if "precision" in url.query:
+        raise ValueError("leave precision out: times are written in nanoseconds")
+    if not url.path.endswith("/write"):
+        raise ValueError("the path must be /api/v2/write, or /write of InfluxDB 1")
+    needed = "db" if _is_first_version(url) else "bucket"
+    if not url.query.get(needed):
+        raise ValueError(f"{needed}= is missing behind {url.path}?")
+    return url
+
+
+def _is_first_version(url: URL) -> bool:
+    return not url.path.endswith("/api/v2/write")
+
+
+class Influx:
+    """A database that points are written to; *token* opens it."""
+
+    name: Final = "influx"
+    most: Final = 100
+    pause_s: Final = 1.0
+
+    def __init__(self, url: URL, token: str = "") -> None:
+        self.place = place_of(url)
+        self._url = url
+        self._token = token
+        self._http: aiohttp.ClientSession | None = None
+
+    async def send(self, points: Sequence[Point]) -> None:
+        """See `Target`."""
+        lines = b"".join(map(to_line, points))
+        try:
+            async with self._session().post(
+                self._url, data=lines, allow_redirects=False
+            ) as response:
+                if 200 <= response.status < 300:
+                    return
+                body = await response.content.read(READ_BYTES)
+        except (aiohttp.ClientError, TimeoutError, OSError) as problem:
+            raise Away(_in_words(problem)) from None
+        why = f"status {response.status}: {self._read_reason(body)}".removesuffix(": ")
+        if response.status in NEVER:
+            dropped = _DROPPED.search(why)
+            raise Refused(why, max(1, int(dropped[1])) if dropped else len(points))
+        raise Away(why, _retry_s(response.headers.get("Retry-After", "")))
+
+    async def close(self) -> None:
+        """See `Target`."""
+        if self._http is not None:
+            await self._http.close()
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._http is None:
+            self._http = aiohttp.ClientSession(
+                headers={"Content-Type": "text/plain; charset=utf-8", **self._credentials()},
+                timeout=aiohttp.ClientTimeout(total=ANSWER_S, sock_connect=CONNECT_S),
+                trust_env=False,
+            )
+        return self._http
+
+    def _credentials(self) -> dict[str, str]:
+        if not self._token:
+            return {}
+        if _is_first_version(self._url):
+            user, _, password = self._token.partition(":")
+            return {"Authorization": aiohttp.encode_basic_auth(user, password, "utf-8")}
+        return {"Authorization": f"Token {self._token}"}
+
+    def _read_reason(self, body: bytes) -> str:
+        """What the server says, on one line, without what opens it."""
+        text = body.decode("utf-8", "replace")
+        with suppress(ValueError, RecursionError):
+            said = json.loads(text)
+            if isinstance(said, dict):
+                text = str(said.get("message") or said.get("error") or text)
+        sent = self._credentials().get("Authorization", "").partition(" ")[2]
+        for secret in filter(None, (self._token, self._token.partition(":")[2], sent)):
+            text = text.replace(secret, "***")
+        return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:TOLD]
+
+
+def _in_words(problem: Exception) -> str:
+    if isinstance(problem, TimeoutError):
+        return "it does not answer"
+    if isinstance(problem, OSError) and problem.strerror:
+        return problem.strerror
+    return type(problem).__name__
+
+
+def _retry_s(text: str) -> float:
+    return min(float(text), LONGEST_PAUSE_S) if re.fullmatch(r"\d{1,6}", text) else 0.0

@@ -1,0 +1,54 @@
+"""The outlets that the settings name."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Final
+
+from yarl import URL
+
+from runtime.bridge.outlets.address import read_address
+from runtime.bridge.outlets.influx import Influx, read_influx
+from runtime.bridge.outlets.outlet import Target
+from runtime.bridge.settings import BridgeSettings
+
+PORTS: Final = {"mqtt": 1883, "mqtts": 8883}
+
+
+def check_influx(url: str) -> None:
+    """Raises ValueError for an address that nothing can be written to; empty is none."""
+    if url:
+        read_influx(url)
+
+
+def check_secret(secret: str) -> None:
+    """Raises ValueError for what cannot be sent as a password or token."""
+    if not secret.isprintable():
+        raise ValueError("it holds line breaks or other control characters")
+
+
+def check_mqtt(url: str) -> None:
+    """Raises ValueError for an address of no broker, or without the library; empty is none."""
+    if not url:
+        return
+    _read_broker(url)
+    if find_spec("aiomqtt") is None:
+        raise ValueError("install the extra mqtt (.venv/tools/bin/uv sync --extra mqtt)")
+
+
+def targets_of(settings: BridgeSettings) -> Iterator[Target]:
+    """The servers that get points; their settings must be good."""
+    if url := settings.influx_url.strip():
+        yield Influx(read_influx(url), settings.influx_token.get_secret_value().strip())
+    if url := settings.mqtt_url.strip():
+        from runtime.bridge.outlets.mqtt import Mqtt  # its library need not be installed
+
+        yield Mqtt(_read_broker(url), settings.mqtt_password.get_secret_value().strip())
+
+
+def _read_broker(text: str) -> URL:
+    url = read_address(text, PORTS, "mqtt://127.0.0.1:1883/paddock")
+    if url.password or url.query_string:
+        raise ValueError("a password does not belong in an address; see mqtt_password")
+    if url.fragment or not set(url.path).isdisjoint("+#$"):
+        raise ValueError("a topic has none of + # $")
+    return url
