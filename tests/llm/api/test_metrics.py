@@ -1,7 +1,9 @@
 """The metrics: which there are, in what order and form, and that they say what happened."""
 
 import asyncio
+import json
 import re
+from pathlib import Path
 
 from tests.llm.conftest import Start
 from tests.llm.serverkit import Server
@@ -118,3 +120,16 @@ async def test_a_hundred_looks_at_once_do_not_disturb_a_stream(server: Server) -
         looks = await asyncio.gather(*(server.get("/metrics") for _ in range(50)))
         await running.piece()
     assert {look.status for look in looks} == {200}
+
+
+async def test_there_is_every_metric_that_the_dashboard_shows(server: Server, root: Path) -> None:
+    board = json.loads((root / "deploy" / "grafana" / "servers.json").read_text())
+    asked = {
+        name.removesuffix("_bucket")
+        for panel in board["panels"]
+        for target in panel.get("targets", ())
+        for name in re.findall(r"\bllmsvc_[a-z_]+", target["expr"])
+    }
+    text = (await server.get("/metrics")).body.decode()
+    assert len(asked) > 20
+    assert asked - set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE)) == set()
