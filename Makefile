@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo build test test-fast test-clients test-deps check format bench screenshots clean
+.PHONY: help setup demo build test test-fast test-clients test-install test-deps bundle check format bench screenshots clean
 
 UV_VERSION := 0.13.8
 PYTHON ?=
@@ -65,7 +65,7 @@ $(READY): pyproject.toml uv.lock
 	  how='there is no C compiler, so llama.cpp comes prebuilt'; \
 	  engine='--extra prebuilt --config-settings-package llama-cpp-python:wheel.cmake=false'; fi; \
 	echo "setup: installing the dependencies of uv.lock into .venv ($$how)"; \
-	$$uv sync --locked --quiet $$engine
+	$$uv sync --locked --quiet --no-install-project --extra all $$engine
 	@touch $@
 
 # Job control gives the server the terminal, so Ctrl-C reaches the server alone: it stops in order and
@@ -85,9 +85,12 @@ test-fast: $(READY)  ## run the suite without crash, soak and browser tests
 
 test-clients: $(READY)  ## run stock OpenAI clients against the server, in .venv-clients (500 MB on disk)
 	@set -eu; unset VIRTUAL_ENV UV_PYTHON; uv=.venv/tools/bin/uv; [ -x $$uv ] || uv=uv; \
-	UV_PROJECT_ENVIRONMENT=.venv-clients UV_PYTHON_DOWNLOADS=never $$uv sync --locked --quiet --only-group clients
+	UV_PROJECT_ENVIRONMENT=.venv-clients UV_PYTHON_DOWNLOADS=never $$uv sync --locked --quiet --no-install-project --only-group clients
 	@.venv-clients/bin/python -m pytest --confcutdir tests/clients --timeout 600 \
 	  -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning tests/clients $(ARGS)
+
+test-install: $(READY)  ## install wheels and a bundle into empty environments, start what they bring (minutes; needs a package index)
+	@PADDOCK_TEST_INSTALL=1 $(PY) -m pytest tests/install $(ARGS)
 
 # InfluxDB 1 is not in every release of Debian and Ubuntu; what is not there is left out.
 test-deps:  ## install the system packages of the browser and outlet tests (Debian or Ubuntu, root or sudo)
@@ -112,8 +115,12 @@ check: $(READY)  ## lint, format, types, import borders, and the course itself
 	@$(PY) -m runtime.llm.reference --check
 	@$(PY) -m runtime.bridge.reference --check
 	@$(PY) -m course.read.export --check
+	@$(PY) -m tools.wheels --check
 	@$(PY) build.py check --strict
 	@$(PY) build.py fmt --check
+
+bundle: $(READY)  ## pack wheels, built course and models into dist/, to install without network
+	@$(PY) -m tools.bundle $(ARGS)
 
 format: $(READY)  ## apply the formatter and the safe lint fixes
 	@$(PY) -m ruff check --fix $(CODE)
@@ -126,5 +133,5 @@ bench: $(READY)  ## measure every published figure beside its peer (ARGS="course
 	@$(PY) -m bench $(ARGS)
 
 clean:  ## remove build output and caches, keep .venv
-	@rm -rf site .site.* .course-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis .demo .import_linter_cache
+	@rm -rf dist site .site.* .course-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis .demo .import_linter_cache
 	@find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from bench.common import TOOLS, Figure, arguments, percentiles, serving, show
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.documents.values import NewDocument
-from runtime.llm.settings import user_data_dir
+from runtime.places import user_data_dir
 
 WIDTH: Final = 384
 NEAREST: Final = 10

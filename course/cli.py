@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -60,11 +61,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _with_command(arguments: list[str]) -> list[str]:
     """No command builds; `--check` alone checks."""
-    if arguments and (arguments[0][:1] != "-" or arguments[0] in ("-h", "--help")):
+    if arguments and (arguments[0][:1] != "-" or arguments[0] in ("-h", "--help", "--version")):
         return arguments
     if "--check" in arguments:
         return ["check", *(word for word in arguments if word != "--check")]
     return ["build", *arguments]
+
+
+def _version() -> str:
+    try:
+        return version("paddock")
+    except PackageNotFoundError:
+        return "not installed: this is a checkout"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         prog=program(),
         description="Builds the course in content/ into a static site. Without a command: build.",
     )
+    parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     place = argparse.ArgumentParser(add_help=False)
     place.add_argument("--root", type=Path, default=Path(), help="folder that holds content/")

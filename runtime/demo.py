@@ -14,17 +14,16 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, NoReturn
+from typing import IO, Any, Final, NoReturn
 
+from runtime.places import CHECKOUT, PACKAGES, SHARE, SITE, choose_folder
 from runtime.web.instance import AlreadyRunning, address_of, claim, write_address
 
 PARENT: Final = os.getppid()
 """Asked for at once: it may end before anything else is done."""
 C_LIBRARY: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG: Final = 1
-ROOT: Final = Path(__file__).resolve().parents[1]
-DATA: Final = ROOT / ".demo"
-LLM_DATA: Final = DATA / "llm"
+DATA: Final = choose_folder(".demo", "demo")
 LAP_S: Final = 105
 """Of the synthetic car: a brisk lap of the circuit that comes along."""
 START_S: Final = 120.0
@@ -53,27 +52,37 @@ class Part:
     """The first group is the port."""
 
 
-def parts(course_port: int, llm_port: int, bridge_port: int) -> list[Part]:
+def choose_site(data: Path) -> Path:
+    """Where the course is built: the ``site`` of a checkout, else a folder of the demo's data."""
+    return SITE if CHECKOUT else data / "site"
+
+
+def parts(data: Path, course_port: int, llm_port: int, bridge_port: int) -> list[Part]:
     """The parts in the order in which they start; they stop in the reverse one."""
+    cache = () if CHECKOUT else ("--cache", str(data / "course-cache"))
     ready = re.compile(r'"event":"ready","port":(\d+)')
     return [
         Part(
             "course",
-            ("build.py", "serve", "--port", str(course_port)),
+            (
+                *("-m", "runtime", "course", "serve", "--port", str(course_port)),
+                *("--root", str(SHARE), "--out", str(choose_site(data)), *cache),
+            ),
             re.compile(r"the course is at http://[^/]*:(\d+)/"),
         ),
         Part(
             "language-model server",
             (
-                *("-m", "runtime.llm", "--compat", "--port", str(llm_port)),
-                *("--data-dir", str(LLM_DATA)),
+                *("-m", "runtime", "llm", "--compat", "--port", str(llm_port)),
+                *("--data-dir", str(data / "llm")),
             ),
             ready,
         ),
         Part(
             "bridge",
             (
-                *("-m", "runtime.bridge", "--port", str(bridge_port), "--db", str(DATA / "bridge")),
+                *("-m", "runtime", "bridge", "--port", str(bridge_port)),
+                *("--db", str(data / "bridge")),
                 *("--simulate", "--simulate-lap-seconds", str(LAP_S), "--example"),
                 *("--model-url", f"http://127.0.0.1:{llm_port}/v1"),
                 *("--course", f"http://127.0.0.1:{course_port}/"),
@@ -83,13 +92,14 @@ def parts(course_port: int, llm_port: int, bridge_port: int) -> list[Part]:
     ]
 
 
-def preparations(course: int) -> list[tuple[str, ...]]:
+def preparations(data: Path, course: int) -> list[tuple[str, ...]]:
     """What makes the lessons searchable, once everything runs: commands in their order."""
-    data = ("--data-dir", str(LLM_DATA))
+    store = ("--data-dir", str(data / "llm"))
     link = f"http://127.0.0.1:{course}/"
+    site = str(choose_site(data))
     return [
-        ("-m", "runtime.llm", "pull", "minilm", *data),
-        ("-m", "runtime.llm", "ingest", "site", "--base-url", link, *data),
+        ("-m", "runtime", "llm", "pull", "minilm", *store),
+        ("-m", "runtime", "llm", "ingest", site, "--base-url", link, *store),
     ]
 
 
@@ -108,16 +118,21 @@ async def launch(
         if os.getppid() != ours:  # ended before it was asked
             os._exit(128 + signal.SIGTERM)
 
+    apart: dict[str, Any] = {}
+    if sys.platform != "win32":
+        apart = {
+            "start_new_session": True,
+            "pass_fds": (held.fileno(),),
+            "preexec_fn": end_with_us,
+        }
     return await asyncio.create_subprocess_exec(
         sys.executable,
         *command,
-        cwd=ROOT,
+        cwd=PACKAGES,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE if quiet else None,
-        start_new_session=True,
-        pass_fds=(held.fileno(),),
-        preexec_fn=end_with_us,
+        **apart,
     )
 
 
@@ -229,10 +244,10 @@ The lessons can be searched by meaning now:
 """
 
 
-async def prepare_search(course: int, llm: int, held: IO[str]) -> None:
+async def prepare_search(data: Path, course: int, llm: int, held: IO[str]) -> None:
     """Bring the embedding model and load the lessons; a failure says so and harms nothing else."""
     print("Making the lessons searchable; the first time this brings a model of 90 MB.", flush=True)
-    for command in preparations(course):
+    for command in preparations(data, course):
         process = await launch(command, held)
         try:
             await process.communicate()
@@ -246,25 +261,30 @@ async def prepare_search(course: int, llm: int, held: IO[str]) -> None:
     print(searchable(llm), flush=True)
 
 
-async def run(ports: Sequence[int], lock: IO[str], held: IO[str], *, search: bool = True) -> int:
+async def run(
+    data: Path, ports: Sequence[int], lock: IO[str], held: IO[str], *, search: bool = True
+) -> int:
     """Start every part, say where it is, wait for a signal or for a part that ends; stop all.
 
-    *lock* is told where the course is, *held* stays open in every part.
+    *data* is their folder, *lock* is told where the course is, *held* stays open in every part.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop.set)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        with contextlib.suppress(AttributeError, NotImplementedError):  # on Windows
+            loop.add_signal_handler(getattr(signal, name), stop.set)
     watching = asyncio.create_task(_watch_parent(stop))
     running: list[Running] = []
     try:
-        open_ports = await _unless(stop, asyncio.ensure_future(start(parts(*ports), running, held)))
+        open_ports = await _unless(
+            stop, asyncio.ensure_future(start(parts(data, *ports), running, held))
+        )
         if open_ports is None:
             return 0
         course, llm, bridge = open_ports
         write_address(lock, f"http://127.0.0.1:{course}/")
         print(greeting(course, llm, bridge), flush=True)
-        preparing = asyncio.create_task(prepare_search(course, llm, held)) if search else None
+        preparing = asyncio.create_task(prepare_search(data, course, llm, held)) if search else None
         watchers = [asyncio.create_task(program.read_on()) for program in running]
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait([stopping, *watchers], return_when=asyncio.FIRST_COMPLETED)
@@ -401,20 +421,29 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str]) -> int:
     """Run the demo; the exit code of the process."""
-    parser = _Parser(prog="python -m runtime.demo", description=__doc__)
+    parser = _Parser(prog="python -m runtime.demo" if CHECKOUT else "paddock", description=__doc__)
     parser.add_argument("--course-port", type=port_number, default=8000)
     parser.add_argument("--llm-port", type=port_number, default=8080)
     parser.add_argument("--bridge-port", type=port_number, default=8765)
+    parser.add_argument("--data-dir", type=Path, default=DATA, help=f"default: {DATA}")
     parser.add_argument("--no-search", action="store_true", help="do not bring the embedding model")
     chosen = parser.parse_args(argv)
+    data: Path = chosen.data_dir.absolute()
     try:
-        with alone(DATA) as (lock, held):
+        data.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        sys.stderr.write(f"demo: {data} cannot be used: {problem.strerror}\n")
+        return 1
+    try:
+        with alone(data) as (lock, held):
             ports = choose([chosen.course_port, chosen.llm_port, chosen.bridge_port])
             print("demo: building the course, starting the servers", flush=True)
-            return asyncio.run(run(ports, lock, held, search=not chosen.no_search))
+            return asyncio.run(run(data, ports, lock, held, search=not chosen.no_search))
     except AlreadyRunning as problem:
         sys.stderr.write(f"demo: {problem}\n")
         return 1
+    except KeyboardInterrupt:  # where the event loop takes no signal handlers
+        return 0
 
 
 if __name__ == "__main__":

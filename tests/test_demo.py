@@ -21,15 +21,6 @@ from runtime.web.instance import AlreadyRunning, claim
 ROOT = Path(__file__).resolve().parent.parent
 # A pseudo-terminal of its own, in a process of its own: what we write is what is typed.
 TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
-# A demo with data of its own, so that it runs beside that of the project.
-ELSEWHERE = """
-import sys
-from pathlib import Path
-from runtime import demo
-demo.DATA = Path(sys.argv[1])
-demo.LLM_DATA = demo.DATA / "llm"
-sys.exit(demo.main(sys.argv[2:]))
-"""
 PORTS = ["--course-port", "0", "--llm-port", "0", "--bridge-port", "0", "--no-search"]
 Launch = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -141,7 +132,7 @@ def runs(pid: int) -> bool:
 def test_a_running_demo_refuses_a_second_one_and_takes_its_parts_along_when_it_is_killed(
     launch: Launch, data: Path
 ) -> None:
-    command = [sys.executable, "-c", ELSEWHERE, str(data), *PORTS]
+    command = [sys.executable, "-m", "runtime", "--data-dir", str(data), *PORTS]
     first = launch(*command)
     bridge = read_until(rb"bridge +(http://[\w.:]+)/health", first.stdout)[1].decode()
 
@@ -177,7 +168,8 @@ def test_a_demo_ends_when_the_shell_that_make_started_is_told_to(
     launch: Launch, data: Path
 ) -> None:
     shell = launch(
-        *("sh", "-c", '"$@"; exit $?', "sh"), *(sys.executable, "-c", ELSEWHERE, str(data), *PORTS)
+        *("sh", "-c", '"$@"; exit $?', "sh"),
+        *(sys.executable, "-m", "runtime", "--data-dir", str(data), *PORTS),
     )
     read_until(rb"starting the servers", shell.stdout)
 

@@ -238,15 +238,15 @@ def output_lock(out: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-if sys.platform == "win32":
-    import msvcrt
+def _lock(descriptor: int) -> None:
+    """Lock an open file, or raise OSError where somebody has locked it."""
+    if sys.platform == "win32":
+        import msvcrt
 
-    def _lock(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
+    else:
+        import fcntl
 
-    def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 

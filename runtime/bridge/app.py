@@ -8,7 +8,7 @@ from typing import Final
 
 from aiohttp import web
 
-from runtime.bridge import VERSION
+from runtime import VERSION
 from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.api import (
     analysis,

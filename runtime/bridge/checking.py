@@ -13,7 +13,7 @@ from runtime.bridge.coach.lessons import CATALOG, lessons_of
 from runtime.bridge.errors import BIND_CODES
 from runtime.bridge.live.hub import LIVE_SESSION
 from runtime.bridge.outlets.opening import check_influx, check_mqtt, check_secret
-from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.opening import check as check_database
 from runtime.bridge.track.model import Track
@@ -79,7 +79,7 @@ def track_warnings(track: Track | None, settings: BridgeSettings) -> Iterator[st
         return
     yield (
         f"track {track.id}: it has no reference line, so positions do not tell which corner comes: "
-        "the coach speaks of none while driving; 'python -m runtime.bridge track build' makes a "
+        f"the coach speaks of none while driving; '{PROGRAM} track build' makes a "
         "track file with a line"
     )
 

@@ -8,12 +8,12 @@ from typing import Final
 
 from aiohttp import web
 
-from runtime.bridge import VERSION
+from runtime import VERSION
 from runtime.bridge.app import ENDING, assemble, make_app
 from runtime.bridge.checking import BAD_CONFIGURATION, probe_startup
 from runtime.bridge.errors import BIND_CODES
 from runtime.bridge.service import Service
-from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.web.guard import Limits
 from runtime.web.hosts import is_loopback
 from runtime.web.logs import logging_to
@@ -21,11 +21,11 @@ from runtime.web.serve import CannotStart, Running, run
 
 PER_PEER: Final = 192
 """Connections of one address: every program of this machine has the same one."""
-COMMANDS: Final = """
+COMMANDS: Final = f"""
 commands:
-  python -m runtime.bridge import FILE...     make sessions of recorded files
-  python -m runtime.bridge track build FILE   make a track file from a lap or a centreline
-  python -m runtime.bridge reference SESSION  make a lap the reference of its circuit
+  {PROGRAM} import FILE...     make sessions of recorded files
+  {PROGRAM} track build FILE   make a track file from a lap or a centreline
+  {PROGRAM} reference SESSION  make a lap the reference of its circuit
 Each explains itself with --help.
 """
 log = logging.getLogger("runtime.bridge")
@@ -107,5 +107,5 @@ class _Warnings(logging.Handler):
 
 
 def _fail(text: str, code: int = BAD_CONFIGURATION) -> int:
-    sys.stderr.write(f"python -m runtime.bridge: {text}\n")
+    sys.stderr.write(f"{PROGRAM}: {text}\n")
     return code

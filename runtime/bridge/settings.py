@@ -1,25 +1,26 @@
 """The settings of the bridge: flags, environment and file in one class."""
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from runtime.bridge.storage.values import Choice
+from runtime.places import BRIDGE_DATA, choose_folder, copy_bridge_data, name_program
 from runtime.web.hosts import HostNames, Origins
 from runtime.web.settings import Clamp, Settings
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+PROGRAM: Final = name_program("bridge")
 DEFAULT_TRACK: Final = "larkfell"
 
 
 class BridgeSettings(Settings):
     """Telemetry and coaching bridge."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="BRIDGE_", cli_prog_name="python -m runtime.bridge"
-    )
+    model_config = SettingsConfigDict(env_prefix="BRIDGE_", cli_prog_name=PROGRAM)
 
     port: Annotated[int, Clamp(1, 65535, also=(0,))] = Field(
         8765, description="port to listen on, 0 for any free one"
@@ -38,10 +39,11 @@ class BridgeSettings(Settings):
     )
 
     data_dir: Path = Field(
-        ROOT / "data", description="folder with cars, dbc, tracks, registry and reference"
+        BRIDGE_DATA, description="folder with cars, dbc, tracks, registry and reference"
     )
     db: Path = Field(
-        ROOT / ".bridge", description="file of the database, made where missing; or its folder"
+        choose_folder(".bridge", "bridge"),
+        description="file of the database, made where missing; or its folder",
     )
     db_backend: Choice = Field(
         "auto", description="analytical: DuckDB; lightweight: SQLite; auto: by the machine"
@@ -146,6 +148,15 @@ class BridgeSettings(Settings):
         False,
         description="try the configuration, database and ports too, say what is wrong, end",
     )
+
+    @classmethod
+    def load(cls, argv: Sequence[str], environ: Mapping[str, str]) -> Self:
+        """See `Settings.load`; of an installation, the data folder of the user is filled first."""
+        settings = super().load(argv, environ)
+        if settings.data_dir == BRIDGE_DATA:
+            with suppress(OSError):  # what is missing there is told by whoever needs it
+                copy_bridge_data()
+        return settings
 
     @property
     def database(self) -> Path:

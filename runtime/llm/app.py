@@ -12,7 +12,7 @@ from typing import Final
 
 from aiohttp import web
 
-from runtime.llm import VERSION
+from runtime import VERSION
 from runtime.llm.api import (
     chat,
     completions,

@@ -9,9 +9,10 @@ from typing import IO, Final
 
 from aiohttp import web
 
+from runtime import VERSION
 from runtime.llm.app import ENDING, assemble, make_app
 from runtime.llm.service import Service
-from runtime.llm.settings import LlmSettings
+from runtime.llm.settings import PROGRAM, LlmSettings
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.guard import Limits
 from runtime.web.instance import AlreadyRunning, claim, write_address
@@ -20,10 +21,10 @@ from runtime.web.serve import Running, run
 
 PER_PEER: Final = 192
 """Connections of one address: every program of this machine has the same one."""
-COMMANDS: Final = """
+COMMANDS: Final = f"""
 commands:
-  python -m runtime.llm pull    bring a model into the models folder
-  python -m runtime.llm ingest  make a course searchable
+  {PROGRAM} pull    bring a model into the models folder
+  {PROGRAM} ingest  make a course searchable
 Each explains itself with --help.
 """
 log = logging.getLogger("runtime.llm")
@@ -31,6 +32,9 @@ log = logging.getLogger("runtime.llm")
 
 def main(argv: Sequence[str]) -> int:
     """Run the server until a signal stops it; the exit code of the process."""
+    if "--version" in argv:
+        sys.stdout.write(f"{VERSION}\n")
+        return 0
     try:
         settings = LlmSettings.load([_flag(word) for word in argv], os.environ)
     except SystemExit as leaving:
@@ -107,5 +111,5 @@ def _flag(word: str) -> str:
 
 
 def _fail(text: str, code: int) -> int:
-    sys.stderr.write(f"python -m runtime.llm: {text}\n")
+    sys.stderr.write(f"{PROGRAM}: {text}\n")
     return code

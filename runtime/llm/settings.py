@@ -1,7 +1,5 @@
 """The settings of the language-model server: flags, environment and file in one class."""
 
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
@@ -14,11 +12,13 @@ from runtime.llm.models.download import check_source
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.upstreams.fleet import address_of
 from runtime.llm.values import MAX_PARALLEL, SYSTEM_MODEL
+from runtime.places import name_program, user_data_dir
 from runtime.web.auth import check_key
 from runtime.web.bodies import BUDGET_BYTES
 from runtime.web.hosts import HostNames, Origins
 from runtime.web.settings import Clamp, Settings
 
+PROGRAM: Final = name_program("llm")
 SESSION_BYTES_LIMIT: Final = 2 << 30
 Feature = Literal["stop", "length", "tools", "format", "sampling", "max_tokens"]
 """What a plain start leaves out and general OpenAI clients expect."""
@@ -31,16 +31,6 @@ FEATURES: Final[Mapping[Feature, str]] = {
     "max_tokens": "output_max_tokens",
 }
 """The setting of each feature."""
-
-
-def user_data_dir() -> Path:
-    """Where programs of this system keep their data for this user."""
-    home = Path.home()
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "paddock"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "paddock"
-    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "paddock"
 
 
 def _check_folder(path: object) -> object:
@@ -77,7 +67,7 @@ def _check_model(name: str) -> str:
 class LlmSettings(Settings):
     """On-device language-model server."""
 
-    model_config = SettingsConfigDict(env_prefix="LLMSVC_", cli_prog_name="python -m runtime.llm")
+    model_config = SettingsConfigDict(env_prefix="LLMSVC_", cli_prog_name=PROGRAM)
 
     server_port: Annotated[int, Clamp(1024, 65535, also=(0,))] = Field(
         8080, description="port to listen on, 0 for any free one; also --port"

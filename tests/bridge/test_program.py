@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from runtime.bridge import VERSION
+from runtime import VERSION
 from runtime.bridge.server import main
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.opening import open_database

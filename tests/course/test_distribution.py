@@ -1,12 +1,9 @@
-"""The tool as its own distribution: a course of any subject, and nothing of driving in it."""
+"""The tool by itself: a course of any subject, and nothing of driving in it."""
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import sys
-import tomllib
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +13,6 @@ from openapi_spec_validator import validate
 from course.cli import main
 from tests.course.coursekit import built, checked, codes, edited, put
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 LESSON: Final = "content/phases/10-first-steps/10-first-lesson/lesson.md"
 COURSE: Final = "content/course.yaml"
 DRIVING: Final = re.compile(
@@ -174,19 +170,3 @@ def test_the_interface_describes_itself_and_can_grow(bread: Path) -> None:
     assert {"Catalog", "LessonEntry", "AuthoredLesson", "PlannedLesson", "Question"} <= set(
         described["components"]["schemas"]
     )
-
-
-def test_the_distribution_asks_for_what_the_tool_imports() -> None:
-    project = tomllib.loads((ROOT / "course/pyproject.toml").read_text("utf-8"))["project"]
-    named = {re.split(r"[>=]", entry)[0].replace("-", "_") for entry in project["dependencies"]}
-    used: set[str] = set()
-    for path in (ROOT / "course").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                used |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                used.add(str(node.module).partition(".")[0])
-    third = used - set(sys.stdlib_module_names) - {"course", "__future__"}
-    other = {"yaml": "pyyaml", "markupsafe": "jinja2", "pydantic_core": "pydantic"}
-    assert {other.get(name, name) for name in third} == named
-    assert project["scripts"] == {"paddock-course": "course.cli:main"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm import VERSION, reference
+from runtime.llm import reference
 
 
 def test_generated_files_are_fresh() -> None:
@@ -34,10 +34,6 @@ def test_routes_that_lessons_may_name_exist(root: Path) -> None:
     lines = (root / "content" / "interfaces.txt").read_text(encoding="utf-8").splitlines()
     named = {line.removeprefix("llm ") for line in lines if line.startswith("llm ")}
     assert not named - served
-
-
-def test_the_version_is_that_of_the_project(root: Path) -> None:
-    assert f'version = "{VERSION}"' in (root / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_every_setting_is_explained() -> None:

@@ -9,11 +9,10 @@ from typing import Final, NamedTuple
 import aiohttp
 
 from runtime.bridge.cues.concepts import CONCEPTS
-from runtime.bridge.settings import ROOT
+from runtime.places import SITE
 
 log = logging.getLogger(__name__)
 
-SITE: Final = ROOT / "site"
 CATALOG: Final = "api/v1/catalog.json"
 LARGEST: Final = 16 << 20
 COURSE_S: Final = 5.0

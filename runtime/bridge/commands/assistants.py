@@ -18,6 +18,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from runtime.bridge.commands.sessions import CannotMake, request_text
+from runtime.bridge.settings import PROGRAM
 
 ADDRESS: Final = "http://127.0.0.1:8765"
 ANSWER_S: Final = 120.0
@@ -133,7 +134,7 @@ def make_server(address: str) -> MCPServer:
 def main(argv: Sequence[str]) -> int:
     """Serve until the assistant closes the input."""
     parser = argparse.ArgumentParser(
-        prog="python -m runtime.bridge mcp",
+        prog=f"{PROGRAM} mcp",
         description="Let an assistant read sessions (Model Context Protocol on standard input).",
     )
     parser.add_argument("--bridge", default=ADDRESS, metavar="URL", help=f"default: {ADDRESS}")

@@ -28,7 +28,7 @@ from runtime.bridge.commands.sessions import (
 )
 from runtime.bridge.lake.layout import STAMP, TABLES, folder_of, stamp_of
 from runtime.bridge.lake.tables import packed
-from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
@@ -42,10 +42,10 @@ LONGEST_S: Final = 900.0
 LARGEST: Final = 2 << 30
 SHOWN: Final = frozenset("config data_dir db db_backend port track".split())
 """Settings of the server that an export uses."""
-EXAMPLES: Final = """examples:
-  python -m runtime.bridge export --all --lake season
-  python -m runtime.bridge export monday tuesday --lake season
-  python -m runtime.bridge export --all --lake s3://bucket/season
+EXAMPLES: Final = f"""examples:
+  {PROGRAM} export --all --lake season
+  {PROGRAM} export monday tuesday --lake season
+  {PROGRAM} export --all --lake s3://bucket/season
 
 Each session becomes season=YEAR/car=CAR/session=ID with telemetry, signals, laps and session
 (.parquet). What is there and has not changed is left alone. While a bridge runs on the database
@@ -208,7 +208,7 @@ def _say(text: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m runtime.bridge export",
+        prog=f"{PROGRAM} export",
         description="Write sessions as parquet files that are read together as one table.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from pydantic import SecretStr
 
-from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.settings import PROGRAM, BridgeSettings
 
 
 def add_server_flags(parser: argparse.ArgumentParser, shown: Collection[str]) -> None:
@@ -15,7 +15,7 @@ def add_server_flags(parser: argparse.ArgumentParser, shown: Collection[str]) ->
     A flag that the command has for itself stays its own. ``--help`` lists the settings in *shown*.
     """
     parser.set_defaults(server=[])
-    text = "all others of python -m runtime.bridge --help are taken too"
+    text = f"all others of {PROGRAM} --help are taken too"
     group = parser.add_argument_group("flags of the server", text)
     for name, field in BridgeSettings.model_fields.items():
         flag = name.replace("_", "-")

@@ -25,7 +25,7 @@ from runtime.bridge.formats.naming import car_file_name, name_session
 from runtime.bridge.formats.options import BusChoice, Options
 from runtime.bridge.session.recording import Mapped, ReadWarning, Recording
 from runtime.bridge.session.series import series
-from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import SessionExists, StoreUnusable
 from runtime.bridge.storage.store import Store
@@ -43,12 +43,12 @@ SHOWN: Final = frozenset(
     "config data_dir db db_backend port can_dbc can_car_config can_no_car_config".split()
 )
 """Settings of the server that an import uses."""
-EXAMPLES: Final = """examples:
-  python -m runtime.bridge import session.vbo --driver Ada
-  python -m runtime.bridge import track-day/ --driver Ada
-  python -m runtime.bridge import *.log --dbc my-car.dbc --car tarnhow-pip-180
-  python -m runtime.bridge import day.vbo --dry-run
-  python -m runtime.bridge import day.vbo --map rpm=ECU_RPM --map brake_bar=none
+EXAMPLES: Final = f"""examples:
+  {PROGRAM} import session.vbo --driver Ada
+  {PROGRAM} import track-day/ --driver Ada
+  {PROGRAM} import *.log --dbc my-car.dbc --car tarnhow-pip-180
+  {PROGRAM} import day.vbo --dry-run
+  {PROGRAM} import day.vbo --map rpm=ECU_RPM --map brake_bar=none
 
 Of a folder all files that can be read are brought in, the older ones first, each as a session.
 Files: those of docs/formats.md, from VBO and any CSV to CAN logs; .mf4 and .xrk/.xrz with their
@@ -95,7 +95,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m runtime.bridge import",
+        prog=f"{PROGRAM} import",
         description="Bring recorded files in as sessions, each whole or not at all.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -16,12 +16,13 @@ from runtime.llm.models.system.providers import BUNDLED
 from runtime.llm.models.upstreams.fleet import Served
 from runtime.llm.models.upstreams.forwarding import VIA
 from runtime.llm.service import SERVICE, Service
+from runtime.llm.settings import PROGRAM
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent
 
-HOW_TO_GET_ONE: Final = "python -m runtime.llm pull minilm"
+HOW_TO_GET_ONE: Final = f"{PROGRAM} pull minilm"
 NO_EMBEDDING_MODEL: Final = (
     f"No embedding model is installed, so embeddings and documents wait: {HOW_TO_GET_ONE}"
 )

@@ -20,7 +20,7 @@ from runtime.llm.api.documents import DocumentAnswer, DocumentDeleted, DocumentP
 from runtime.llm.api.models import ModelList
 from runtime.llm.app import assemble, make_app
 from runtime.llm.documents.values import LESSON, digest_of, heading_of, metadata_text
-from runtime.llm.settings import LlmSettings
+from runtime.llm.settings import PROGRAM, LlmSettings
 from runtime.web.instance import AlreadyRunning, address_of, claim
 from runtime.web.serve import CannotStart, started
 
@@ -36,9 +36,9 @@ PAGE: Final = 1000
 TRIES: Final = 30
 LONGEST_PAUSE_S: Final = 10
 TIMEOUT: Final = aiohttp.ClientTimeout(total=600.0, connect=5.0)
-EXAMPLES: Final = """examples:
-  python -m runtime.llm ingest site
-  python -m runtime.llm ingest site --url http://board.local:8080 --base-url https://example.org/course/
+EXAMPLES: Final = f"""examples:
+  {PROGRAM} ingest site
+  {PROGRAM} ingest site --url http://board.local:8080 --base-url https://example.org/course/
 
 Other flags are those of the server: --data-dir names the store, LLMSVC_API_KEY holds the key. While
 a server runs on that folder its documents are written through it, otherwise directly."""
@@ -79,7 +79,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m runtime.llm ingest",
+        prog=f"{PROGRAM} ingest",
         description="Load a built course into the document store, so that POST /v1/search finds "
         "its lessons. Running it again sends only what changed.",
         epilog=EXAMPLES,
@@ -333,9 +333,7 @@ async def _server(url: str, settings: LlmSettings) -> AsyncIterator[str]:
 
 def _choose_model(models: list[str]) -> str:
     if not models:
-        raise IngestFailed(
-            "no embedding model is installed: python -m runtime.llm pull minilm brings one"
-        )
+        raise IngestFailed(f"no embedding model is installed: {PROGRAM} pull minilm brings one")
     if PREFERRED in models:
         return PREFERRED
     if len(models) > 1:

