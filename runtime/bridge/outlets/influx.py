@@ -52,7 +52,7 @@ class Influx:
     """A database that points are written to; *token* opens it."""
 
     name: Final = "influx"
-    most: Final = 100
+    most: Final = 50
     pause_s: Final = 1.0
 
     def __init__(self, url: URL, token: str = "") -> None:

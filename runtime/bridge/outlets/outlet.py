@@ -19,8 +19,8 @@ from runtime.bridge.session.recording import LiveFrame
 State: TypeAlias = Literal["idle", "up", "away"]
 """idle: there was nothing to send yet."""
 
-ROOM: Final = 8 << 20
-"""Bytes that wait for one server: at 10 frames a second of a usual car, half an hour."""
+ROOM: Final = 16 << 20
+"""Bytes that wait for one server: at 10 frames a second half an hour of the eleven columns."""
 OVERHEAD: Final = 64
 """Bytes that an event costs besides its own."""
 FIRST_RETRY_S: Final = 1.0
