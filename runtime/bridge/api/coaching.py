@@ -1,7 +1,7 @@
 """What the coach says before and after sessions, remembers, teaches, and finds over several."""
 
+import math
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from typing import Annotated, Final, Literal
@@ -29,6 +29,7 @@ from runtime.bridge.analysis.grip import (
 )
 from runtime.bridge.analysis.highlights import Highlight, highlights
 from runtime.bridge.analysis.incidents import IncidentRecord, incidents
+from runtime.bridge.analysis.insights import Driving, Insight, Piece, driving, insights
 from runtime.bridge.analysis.pedals import (
     BrakeEndSummary,
     ChangeOfSpeedRecord,
@@ -75,10 +76,9 @@ from runtime.bridge.api.shapes import (
     iso,
 )
 from runtime.bridge.api.tracks import Hour, phase_of
-from runtime.bridge.coach.fact import Cell, Term
+from runtime.bridge.coach.fact import Cell, Corner, Term, Value
 from runtime.bridge.coach.facts.knowledge import danger
 from runtime.bridge.coach.grades import grades
-from runtime.bridge.coach.insights import Driving, Insight, driving, insights, of_burst
 from runtime.bridge.coach.lessons import Lesson
 from runtime.bridge.coach.model import ModelFailed
 from runtime.bridge.coach.need import Language, Slots, Units
@@ -94,7 +94,7 @@ from runtime.bridge.coach.score import (
 from runtime.bridge.coach.stories import Plan, shorten
 from runtime.bridge.coach.wording.words import Words, words_of
 from runtime.bridge.cues.concepts import CONCEPTS
-from runtime.bridge.cues.model import Burst, Emotion
+from runtime.bridge.cues.model import Burst, CueLimits, Emotion
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, NothingRecorded, UnknownLap
 from runtime.bridge.formats.files import NotImportable
 from runtime.bridge.formats.options import UnparsableVbo
@@ -624,7 +624,8 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
             continue
     bursts = _bursts(service, query, {row.session_id for row in rows})
     words = words_of(query.language, query.units)
-    shown = insights(drives, [of_burst(one) for one in bursts])
+    usual_g = CueLimits().combo_g
+    shown = insights(drives, [piece_of(one, usual_g) for one in bursts], usual_g)
     return InsightsAnswer(
         insights=[
             _insight(one, rank, words, lesson_of(service, one.concept))
@@ -636,20 +637,33 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
     )
 
 
+def piece_of(burst: Burst, usual_g: float) -> Piece:
+    """A burst as a piece of driving; its grip is that of any car, since nobody knows which."""
+    tells = not math.isnan(burst.max_brake_bar + burst.avg_throttle_pct + burst.avg_speed_kmh)
+    trails = not math.isnan(burst.max_brake_bar + burst.max_lateral_g)
+    return Piece(
+        corners=burst.corners_visited,
+        in_corner=bool(burst.in_corner),
+        told=burst.frame_count if tells else 0,
+        coasting=min(burst.coast_frames, burst.frame_count) if tells else 0,
+        trailing=burst.trail_brake_frames if trails else None,
+        speed_kmh=burst.avg_speed_kmh,
+        grip=None if math.isnan(burst.max_combo_g) else burst.max_combo_g / usual_g,
+    )
+
+
 def _insight(one: Insight, rank: int, words: Words, lesson: Lesson) -> InsightRecord:
     """An insight in words."""
-
-    def say(part: str, values: Mapping[str, Cell] = {}) -> str:
-        return words.text(f"insight-{one.id}-{part}", values)
-
+    metric = Value(one.metric, one.unit)
+    values: dict[str, Cell] = {"metric": metric, "corner": Corner(one.corner)}
     return InsightRecord.of(
         one,
         rank=rank,
         lesson=lesson,
-        title=say("title"),
-        detail=say("detail", one.values),
-        metric_label=say("metric"),
-        metric_value=words.write(one.metric),
+        title=words.text(f"insight-{one.id}-title"),
+        detail=words.text(f"insight-{one.id}-detail", values),
+        metric_label=words.text(f"insight-{one.id}-metric"),
+        metric_value=words.write(metric),
     )
 
 

@@ -12,19 +12,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
-from runtime.bridge.analysis.drive import NoGeometry, UnknownLap
 from runtime.bridge.coach.asking import Answer, Found, Question, Row, Told
 from runtime.bridge.coach.errors import TooManyQuestions
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term
-from runtime.bridge.coach.facts.general import (
-    corners_of,
-    correct_strange,
-    need_outing,
-    no_complete_lap,
-    no_corners,
-)
-from runtime.bridge.coach.facts.knowledge import WITHOUT_SESSION
-from runtime.bridge.coach.facts.tellers import TELLERS
+from runtime.bridge.coach.facts.general import corners_of
+from runtime.bridge.coach.facts.tellers import tell
 from runtime.bridge.coach.gather import Gathering, Known
 from runtime.bridge.coach.lessons import Lesson
 from runtime.bridge.coach.memory import Memory, Turn, key_of
@@ -32,11 +24,11 @@ from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.coach.narration import Narration, narrate
 from runtime.bridge.coach.need import Asked, Need, NeedKind, Slots
 from runtime.bridge.coach.queries import Queries
-from runtime.bridge.coach.roles import OF_INTENT, emotion_of
+from runtime.bridge.coach.roles import OF_INTENT, emotion_of, intent_of
 from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.traces import Trace
 from runtime.bridge.coach.understanding.classify import load_classifier, read_examples
-from runtime.bridge.coach.understanding.read import intent_of, read_question, text_to_embed
+from runtime.bridge.coach.understanding.read import read_question, text_to_embed
 from runtime.bridge.coach.vectors import read_vectors, write_vectors
 from runtime.bridge.coach.wording.words import Words, words_of
 from runtime.bridge.storage.coaching import TurnRow
@@ -229,7 +221,7 @@ class _Answering:
         owner, question = self._owner, self._question
         known = await owner.gathering.look(question.session_id, question.driver_id)
         asked = await self._understand(known)
-        intent = intent_of(asked)
+        intent = intent_of(asked.needs)
         self._trace.agent = OF_INTENT[intent].name
         self._trace.add("intent", intent)
         succeeded = False
@@ -440,23 +432,6 @@ class _Answering:
 
     def _left_s(self) -> float:
         return max(self._owner.timeout_s - self._passed_s(), 0.05)
-
-
-def tell(scene: Scene, need: Need) -> tuple[Fact, ...]:
-    """The facts that a need asks for; first what it names that there is not. Pure."""
-    slots = need.slots
-    corrections = correct_strange(scene, slots)
-    named = slots.corners or slots.laps or slots.sectors or slots.straights or slots.drivers
-    if corrections and not named:
-        return corrections
-    if scene.outing is None and need.kind not in WITHOUT_SESSION:
-        return (*corrections, *need_outing(scene))
-    try:
-        return (*corrections, *TELLERS[need.kind](scene, slots))
-    except NoGeometry:
-        return (*corrections, no_corners())
-    except UnknownLap:
-        return (*corrections, no_complete_lap())
 
 
 def _suggest(words: Words, scene: Scene, need: Need) -> str:

@@ -74,12 +74,6 @@ def grades(events: Sequence[EventRow]) -> Grades:
     )
 
 
-def first_of(told: Grades, corner: str | None) -> Grades:
-    """*told* with another weakest corner; its score is that of its grades, None without any."""
-    scores = [one.score for one in told.corners.get(corner, ())] if corner is not None else []
-    return told._replace(weakest=corner, weakest_score=_mean(scores[-RECENT:]) if scores else None)
-
-
 def _even(scores: Sequence[float]) -> bool:
     """Whether no corner is weaker than the others, or than it could be."""
     alike = len(scores) > 1 and max(scores) - min(scores) < EVEN

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
-from runtime.bridge.coach.facts.handling import tell_incidents
+from runtime.bridge.coach.facts.handling import TELLERS as OF_HANDLING
 from runtime.bridge.coach.facts.knowledge import conditions, danger
 from runtime.bridge.coach.facts.laps import TELLERS as OF_LAPS
-from runtime.bridge.coach.facts.plans import again, target
+from runtime.bridge.coach.facts.plans import again, assumed_circuit, target
 from runtime.bridge.coach.facts.reviews import (
     advise,
     cause_fact,
@@ -94,7 +94,9 @@ def tell_debrief(scene: Scene, best_before_s: float | None) -> Story:
         return Story(((began,), (Fact("debrief-two-laps"),)), ())
     view, slots = compare_widest(scene), Slots()
     losses = workable(view)[:MOST_FOCUS]
-    scares = [fact for fact in tell_incidents_of(scene) if fact.kind == "incident"][:1]
+    scares = [fact for fact in OF_HANDLING["incidents"](scene, slots) if fact.kind == "incident"][
+        :1
+    ]
     problems = [(corner_fact(view, loss), *cause_fact(view, loss)[:1]) for loss in losses]
     advice = tuple(advise(view, loss) for loss in losses)
     opening = _open(scene, best_before_s, slots)
@@ -109,12 +111,6 @@ def tell_debrief(scene: Scene, best_before_s: float | None) -> Story:
         advice,
         (advice[0].concept if advice else None) or USUAL_CONCEPT,
     )
-
-
-def tell_incidents_of(scene: Scene) -> Facts:
-    """What went wrong in the session, the worst first."""
-    assert scene.outing is not None
-    return tell_incidents(scene, Slots(), scene.outing.drive)
 
 
 def _open(scene: Scene, best_before_s: float | None, slots: Slots) -> Facts:
@@ -171,7 +167,7 @@ def tell_brief(scene: Scene, plan: Plan) -> Story:
     zones = danger(scene, Slots())
     return Story(
         (
-            conditions(scene, Slots())[1:],
+            (*assumed_circuit(scene), *conditions(scene, Slots())[1:]),
             tuple(form) or (Fact("brief-first"),),
             todo,
             (*zones[:ZONES], *(zones[-1:] if len(zones) > ZONES else ())),

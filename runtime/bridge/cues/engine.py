@@ -23,7 +23,6 @@ from runtime.bridge.cues.burst import BurstBuilder, read
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, circuit_for
 from runtime.bridge.cues.concepts import Inputs, choose_concept
 from runtime.bridge.cues.habits import Habits
-from runtime.bridge.cues.locate import Counter, Locator, Report
 from runtime.bridge.cues.model import (
     SAFETY,
     USUAL_LEVEL,
@@ -51,6 +50,7 @@ from runtime.bridge.cues.tones import Ahead, Estimate, LapClock, Watch, tones
 from runtime.bridge.cues.voice import Voice
 from runtime.bridge.session.recording import LiveFrame
 from runtime.bridge.session.units import KMH
+from runtime.bridge.track.locate import Counter, Locator, Report
 from runtime.bridge.track.model import Track
 
 DAY_S: Final = 86_400.0

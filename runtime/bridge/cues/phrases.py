@@ -39,6 +39,17 @@ LONGEST_LABEL: Final = 5
 _Table: TypeAlias = Mapping[str, Mapping[Level, str]]
 
 
+class Note(NamedTuple):
+    """Something that may be said now."""
+
+    text: str
+    priority: int = BACKGROUND
+    concept: str = ""
+    corner: str | None = None
+    phrase_id: str | None = None
+    emotion: Emotion = "neutral"
+
+
 class PhraseFile(BaseModel, frozen=True, extra="forbid"):
     """The file `phrases.yaml`."""
 
@@ -48,6 +59,9 @@ class PhraseFile(BaseModel, frozen=True, extra="forbid"):
     focus: _Table
     severity: Mapping[int, str]
     parts: Mapping[Level, Mapping[str, int]]
+    alarms: _Table
+    tones: Mapping[str, Note]
+    rules: Mapping[str, Note]
 
 
 PHRASES: Final = PhraseFile.model_validate(
@@ -122,19 +136,20 @@ def focus_words(focus: Focus, level: Level, *, dangerous: bool) -> str:
     )
 
 
-def grip_note(level: Level) -> "Note":
+def grip_note(level: Level) -> Note:
     """Said when there is more acceleration than grip."""
-    text = "Over the grip." if level == "pro" else "Ease off: that is all the grip there is."
-    return Note(text, SAFETY, phrase_id=f"grip-{level}", emotion="intense")
+    return _alarm("grip", level, f"grip-{level}")
 
 
-def zone_note(zone: Zone, speed_ms: float, level: Level) -> "Note":
+def zone_note(zone: Zone, speed_ms: float, level: Level) -> Note:
     """Said where a danger zone is entered too fast."""
     now, usual = round(min(speed_ms, 999.0) * KMH), round(zone.reference_ms * KMH)
-    text = f"Slow down: {now} km/h where {usual} is usual."
-    if level == "pro":
-        text = f"{now}, usual {usual}. Brake."
-    return Note(text, SAFETY, phrase_id=f"danger-{zone.zone.id}-{level}", emotion="intense")
+    return _alarm("zone", level, f"danger-{zone.zone.id}-{level}", now=now, usual=usual)
+
+
+def _alarm(kind: str, level: Level, phrase_id: str, **speeds_kmh: int) -> Note:
+    text = PHRASES.alarms[kind][level].format(**speeds_kmh)
+    return Note(text, SAFETY, phrase_id=phrase_id, emotion="intense")
 
 
 def speaking_ms(text: str) -> int:
@@ -258,70 +273,10 @@ def _low(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-class Note(NamedTuple):
-    """Something that may be said now."""
-
-    text: str
-    priority: int = BACKGROUND
-    concept: str = ""
-    corner: str | None = None
-    phrase_id: str | None = None
-    emotion: Emotion = "neutral"
-
-
 def note_of(text: str, priority: int, concept: str, corner: str | None, level: Level) -> Note:
     """A text about a concept, with the face that goes with it."""
     emotion = EMOTIONS.get(concept, "neutral")
     return Note(text, priority, concept, corner, f"{concept}-{level}", emotion)
-
-
-GRIP: Final = Note(
-    "You are at the limit of the grip: smooth hands, calm feet.",
-    phrase_id="rule-grip",
-    emotion="serious",
-)
-COASTING: Final = Note(
-    "Too much coasting: be on the throttle or on the brake.",
-    concept="full_commitment",
-    phrase_id="rule-coasting",
-    emotion="serious",
-)
-PRAISE: Final = Note(
-    "Good trail braking: you carry the brake into the corner.",
-    concept="trail_brake",
-    phrase_id="rule-trail-brake",
-    emotion="proud",
-)
-SLOW: Final = Note(
-    "Carry a little more speed, step by step.", phrase_id="rule-slow", emotion="encouraging"
-)
-FAST: Final = Note(
-    "Fast here: look far ahead.", concept="look_ahead", phrase_id="rule-fast", emotion="intense"
-)
-NEUTRAL: Final = Note("Steady. Keep your rhythm.", phrase_id="rule-neutral")
-
-TONES: Final = {
-    "grip": Note(
-        "That is all the grip there is: ease off.", phrase_id="tone-grip", emotion="intense"
-    ),
-    "brake_approach": Note(
-        "A corner is coming.", concept="brake_end_focus", phrase_id="tone-approach"
-    ),
-    "trail_brake": Note(
-        "Bleed the brake off as you turn.", concept="trail_brake", phrase_id="tone-trail-brake"
-    ),
-    "throttle": Note(
-        "Past the apex: open the throttle.", concept="exit_speed", phrase_id="tone-throttle"
-    ),
-    "coast_warning": Note(
-        "You are coasting.", concept="full_commitment", phrase_id="tone-coast", emotion="serious"
-    ),
-}
-"""By layer: what a tone says in words."""
-AHEAD: Final = Note("You are ahead of your best lap.", phrase_id="tone-ahead", emotion="excited")
-BEHIND: Final = Note(
-    "You are behind your best lap.", phrase_id="tone-behind", emotion="encouraging"
-)
 
 
 def tone_phrase(tones: tuple[Tone, ...]) -> Note | None:
@@ -329,18 +284,19 @@ def tone_phrase(tones: tuple[Tone, ...]) -> Note | None:
     tone = max(tones, key=lambda tone: tone.priority, default=None)
     if tone is None or tone.priority < ADVICE:
         return None
-    note = TONES.get(tone.layer) or (AHEAD if tone.pattern == "chime_up" else BEHIND)
+    chimes = "ahead" if tone.pattern == "chime_up" else "behind"
+    note = PHRASES.tones.get(tone.layer, PHRASES.tones[chimes])
     return note._replace(priority=tone.priority)
 
 
 def rule_phrase(burst: Burst) -> Note:
     """The first rule that fits; what is not known fits none."""
     coasting = burst.coast_frames / burst.frame_count if burst.frame_count > 0 else 0.0
-    rules = (
-        (burst.max_combo_g > 2.1, GRIP),
-        (coasting > 0.25, COASTING),
-        (burst.trail_brake_frames > 0 and burst.max_combo_g > 1.5, PRAISE),
-        (burst.avg_speed_kmh < 60, SLOW),
-        (burst.avg_speed_kmh > 120, FAST),
-    )
-    return next((said for fits, said in rules if fits), NEUTRAL)
+    fitting = {
+        "grip": burst.max_combo_g > 2.1,
+        "coasting": coasting > 0.25,
+        "trail_brake": burst.trail_brake_frames > 0 and burst.max_combo_g > 1.5,
+        "slow": burst.avg_speed_kmh < 60,
+        "fast": burst.avg_speed_kmh > 120,
+    }
+    return PHRASES.rules[next((rule for rule, fits in fitting.items() if fits), "neutral")]

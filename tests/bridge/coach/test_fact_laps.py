@@ -12,9 +12,9 @@ from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.analysis.driver import DriverSession
 from runtime.bridge.analysis.reference import References, reference_lap
 from runtime.bridge.analysis.summary import summarise
-from runtime.bridge.coach.fact import Corner, Fact, Place, Term, Value
-from runtime.bridge.coach.facts import drivers, laps
-from runtime.bridge.coach.need import NeedKind, Slots, Strange
+from runtime.bridge.coach.fact import Corner, Fact, Term, Value
+from runtime.bridge.coach.facts.tellers import tell
+from runtime.bridge.coach.need import Need, NeedKind, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames
@@ -24,7 +24,6 @@ from tests.bridge.bridgekit import ROOT
 from tests.bridge.coach.truthkit import Truth, session_of
 
 TRACK: Final = read_track(ROOT / "data" / "tracks" / "larkfell.json")[0]
-TELLERS: Final = {**laps.TELLERS, **drivers.TELLERS}
 PEDALS: Final = ("brake_bar", "throttle_pct")
 NEAR: Final = pytest.approx
 
@@ -56,7 +55,7 @@ def scene_of(*, rival: bool = True) -> Scene:
 
 def ask(kind: NeedKind, scene: Scene | None = None, **slots: object) -> dict[str, Fact]:
     """The facts by kind; the first of each."""
-    facts = TELLERS[kind](scene or scene_of(), Slots(**slots))  # type: ignore[arg-type]
+    facts = tell(scene or scene_of(), Need(kind, Slots(**slots)))  # type: ignore[arg-type]
     return {fact.kind: fact for fact in reversed(facts)}
 
 
@@ -135,7 +134,8 @@ def test_a_slow_lap_is_explained_by_a_corner_that_cost_most() -> None:
         for corner in TRACK.corners
     }
     assert over[corner_of(lost)] >= sorted(over.values())[-3] - 0.02
-    assert lost.place == Place(corner_of(lost))
+    assert lost.place is not None
+    assert lost.place.corner == corner_of(lost)
     assert lost.basis == "usual"
 
 
@@ -145,14 +145,13 @@ def test_an_incident_is_told_of_its_lap_which_is_not_the_one_to_show() -> None:
     there = (columns[TIMESTAMP] > begin) & (columns[TIMESTAMP] < begin + 2.0)
     columns["lat"][there] += 0.0002  # 22 m beside the line
     scene = Scene("Ana", outing_of(Frames(columns)), track=TRACK)
-    told = ask("lap_explain", scene, laps=(ANA.best,))["lap-incident"]
-    assert told.values["incident"] == Term("incident", "off_line")
-    assert told.place is not None
-    assert told.place.start_m == NEAR(1650.0, abs=80.0)
+    told = ask("lap_explain", scene, laps=(ANA.best,))["incident"]
+    assert told.values["kind"] == Term("incident", "off_line")
+    assert (told.values["placed"], told.laps) == ("yes", (ANA.best,))
     second = sorted(ANA.laps, key=ANA.time)[1]
     facts = ask("video", scene)
     assert facts["video-lap"].values["lap"] == second
-    assert facts["lap-incident"].values["lap"] == ANA.best
+    assert facts["incident"].values["lap"] == ANA.best
 
 
 def test_two_laps_are_compared_and_the_quicker_one_is_named() -> None:

@@ -13,19 +13,20 @@ import pytest
 
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.analysis.driver import DriverSession
-from runtime.bridge.analysis.summary import summarise
-from runtime.bridge.coach.fact import Corner as CornerCell
-from runtime.bridge.coach.fact import Fact, Term, Value
-from runtime.bridge.coach.facts import laps, plans, reviews, sectors
-from runtime.bridge.coach.facts.losses import (
+from runtime.bridge.analysis.losses import (
     Loss,
     losses_between,
     passes_of_lap,
     usual_passes,
 )
+from runtime.bridge.analysis.summary import summarise
+from runtime.bridge.coach.fact import Corner as CornerCell
+from runtime.bridge.coach.fact import Fact, Term, Value
+from runtime.bridge.coach.facts import laps, plans, reviews, sectors
 from runtime.bridge.coach.facts.measures import UNITS, measure
 from runtime.bridge.coach.facts.tellers import TELLERS as EVERY
-from runtime.bridge.coach.need import Language, Slots, Strange
+from runtime.bridge.coach.facts.tellers import tell
+from runtime.bridge.coach.need import Language, Need, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.session.laps import detect_laps
@@ -231,7 +232,7 @@ def test_a_named_corner_or_sector_is_kept_to() -> None:
     corner = TELLERS["loss_rank"](scene, Slots(corners=("Turn 3",)))
     assert [fact.kind for fact in corner] == ["loss-even"]
     strange = Slots(strange=(Strange("corner", "Turn 14"),))
-    assert TELLERS["corner_advice"](scene, strange)[0].kind == "no-corner"
+    assert tell(scene, Need("corner_advice", strange))[0].kind == "no-corner"
     assert TELLERS["loss_rank"](scene, Slots(laps=(17,)))[0].kind == "no-lap"
 
 
@@ -328,9 +329,9 @@ def questions(scene: Scene) -> Iterator[Fact]:
     ways = [Slots(), corner, replace(corner, corners=tuple(named), drivers=rivals)]
     ways += [Slots(laps=(1, 2), without=("slowest",), order="each"), Slots(laps=("best",))]
     ways += [Slots(sectors=(2,), order="late", drivers=rivals, amounts=(Value(118.0, "s"),))]
-    for tell in EVERY.values():
+    for teller in EVERY.values():
         for way in ways:
-            yield from tell(scene, way)
+            yield from teller(scene, way)
     for quantity in UNITS if rivals else ():
         for kind in ("measure", "measure_rank", "measure_judge", "claim", "corner_spread"):
             facts = EVERY[kind](scene, replace(corner, quantity=quantity, order="most"))

@@ -1,6 +1,5 @@
 """Quantities, claims and the handling of the car are told as the drive on paper has them."""
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -11,10 +10,10 @@ import pytest
 
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
-from runtime.bridge.coach.facts import claims, handling, judgements, measures
+from runtime.bridge.coach.facts import tellers
 from runtime.bridge.coach.facts.measures import beside, measure
-from runtime.bridge.coach.need import NeedKind, Order, Quantity, Slots, Strange
-from runtime.bridge.coach.scene import Outing, Scene, Session, Teller
+from runtime.bridge.coach.need import Need, NeedKind, Order, Quantity, Slots, Strange
+from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames
@@ -27,12 +26,6 @@ from tests.bridge.coach.truthkit import Spot, Truth, session_of
 TRACK: Final = read_track(Path(__file__).parents[3] / "data/tracks/larkfell.json")[0]
 OWN: Final = Truth(TRACK, session_of(TRACK, 5, seed=3, skill=0.9))
 OTHER: Final = Truth(TRACK, session_of(TRACK, 4, seed=8, skill=0.96))
-TELLERS: Final[Mapping[NeedKind, Teller]] = {
-    **measures.TELLERS,
-    **judgements.TELLERS,
-    **claims.TELLERS,
-    **handling.TELLERS,
-}
 PEDALS: Final = ("brake_bar", "throttle_pct")
 
 
@@ -58,7 +51,7 @@ def scene() -> Scene:
 
 
 def tell(kind: NeedKind, slots: Slots, told: Scene | None = None) -> tuple[Fact, ...]:
-    return TELLERS[kind](told or scene(), slots)
+    return tellers.tell(told or scene(), Need(kind, slots))
 
 
 def number(cell: Cell) -> float:

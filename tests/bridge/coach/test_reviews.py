@@ -1,7 +1,6 @@
 """What a driver's history, briefs, debriefs, insights and a grader's reply come to."""
 
 import json
-import math
 from dataclasses import replace
 from typing import get_args
 
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.coach.grades import grades
-from runtime.bridge.coach.insights import Driving, Piece, driving, insights, of_burst
 from runtime.bridge.coach.lessons import Lessons, lessons_of, parse_catalog
 from runtime.bridge.coach.need import Language, Units
 from runtime.bridge.coach.scene import Outing, Scene, Session
@@ -19,7 +17,6 @@ from runtime.bridge.coach.score import BadGrade, add_up, read_grade
 from runtime.bridge.coach.stories import Plan, shorten, tell_brief, tell_debrief, write_story
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.cues.concepts import CONCEPTS
-from runtime.bridge.cues.model import Burst
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.series import series
 from runtime.bridge.storage.coaching import EventRow
@@ -205,64 +202,3 @@ def test_a_grader_is_told_no_name_and_no_place(scene: Scene) -> None:
     told = json.dumps(add_up(scene.outing.drive))
     for secret in ("Turn", "Mia", "Larkfell", '"lat"', "Gannet"):
         assert secret not in told
-
-
-def piece(corner: str, *, coasting: int = 0, speed_kmh: float = 90.0, grip: float = 0.9) -> Piece:
-    return Piece((corner,), True, 100, coasting, 5, speed_kmh, grip)
-
-
-def test_habits_are_found_where_they_are() -> None:
-    lazy = Driving(
-        (piece("T1", coasting=40, grip=0.5), piece("T2", coasting=40, grip=0.55)),
-        tuple(("T1", 0.5) for _ in range(3)),
-        gain_s=0.5,
-        best_s=90.0,
-        laps=3,
-        told=1000,
-        coasting=400,
-        envelope_g=1.1,
-    )
-    found = insights([lazy], [])
-    assert len(found) == 3
-    assert [one.effort for one in found] == sorted(one.effort for one in found)
-    assert {"coast_excess", "grip_headroom", "nothing_time"} == {one.id for one in found}
-    quick = Driving((piece("T1", speed_kmh=120.0),), (), 0.1, 80.0, 3, 1000, 10)
-    assert insights([quick], []) == ()
-    assert insights([], []) == ()
-
-
-def test_grip_in_hand_is_what_this_car_reached_here_and_none_in_danger_zones() -> None:
-    pieces = (piece("T1", grip=0.5), piece("T2", grip=0.4), piece("T3", grip=0.6))
-    calm = Driving(pieces, (), 0.1, 80.0, 3, 1000, 0, envelope_g=1.1)
-
-    (found,) = insights([calm], [])
-    (spared,) = insights([calm._replace(spared=frozenset({"T2", "T3"}))], [])
-
-    assert (found.id, found.corners) == ("grip_headroom", ("T2", "T1", "T3"))
-    assert found.gain_s == pytest.approx(0.4 * 1.1 * 0.5)
-    assert spared.corners == ("T1",)
-    assert insights([calm._replace(spared=frozenset({"T1", "T2", "T3"}))], []) == ()
-
-
-def test_a_slow_surface_is_no_grip_in_hand() -> None:
-    frames = drive(LARKFELL, 3, seed=4, skill=0.99).frames
-    found = detect_laps(series(frames), gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
-    seen = driving(drive_of(found, LARKFELL))
-
-    assert seen.envelope_g is not None
-    assert "grip_headroom" not in {one.id for one in insights([seen], [])}
-
-
-def test_bursts_without_accelerations_say_nothing_of_grip() -> None:
-    known = Burst(
-        corners_visited=("T1", "T2"),
-        in_corner=True,
-        frame_count=10,
-        max_combo_g=0.3,
-        avg_speed_kmh=90.0,
-        trail_brake_frames=1,
-    )
-    unknown = known._replace(max_combo_g=math.nan)
-    assert insights([], [of_burst(unknown)] * 3) == ()
-    (found,) = insights([], [of_burst(known), of_burst(unknown)])
-    assert (found.id, found.corners) == ("grip_headroom", ("T1", "T2"))

@@ -7,10 +7,10 @@ import pytest
 
 from runtime.bridge.cues.circuit import Circuit
 from runtime.bridge.cues.engine import SessionMemory
-from runtime.bridge.cues.locate import AWAY_S, LAPS, RECKONED_M, Counter, Locator, Report
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.progress import lap_progress
 from runtime.bridge.session.series import FROZEN_S, Odometer, fill_distance, series
+from runtime.bridge.track.locate import AWAY_S, LAPS, RECKONED_M, Counter, Locator, Report
 from tests.bridge.cues.coachkit import NAN, circuit, corner, frame, larkfell, small, track
 from tools.drive import USUAL, drive
 

@@ -11,7 +11,7 @@ from runtime.bridge.cues.circuit import Circuit
 from runtime.bridge.cues.concepts import CONCEPTS, Inputs
 from runtime.bridge.cues.model import Burst, Level
 from runtime.bridge.cues.phrases import (
-    TONES,
+    PHRASES,
     Occasion,
     grip_note,
     phrase,
@@ -276,7 +276,7 @@ def test_warnings_are_short(level: Level) -> None:
     texts = [
         zone_note(zone, 62.0, level).text,
         grip_note(level).text,
-        *(one.text for one in TONES.values()),
+        *(one.text for one in PHRASES.tones.values()),
     ]
 
     assert "223" in texts[0]

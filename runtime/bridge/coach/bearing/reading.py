@@ -6,9 +6,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import yaml
-
 from runtime.bridge.coach.bearing.part import OPPOSITE, PARTIES, ROLES, Number, Part
+from runtime.bridge.coach.understanding.phrases import read_yaml
 
 UNITS: Final = (
     (r"km/?h|kph", "km/h", 1.0),
@@ -235,6 +234,4 @@ def _part(marks: set[str], numbers: Sequence[Number], contrast: bool) -> Part:
 
 @cache
 def _words() -> Mapping[str, Any]:
-    path = Path(__file__).with_name("words.yaml")
-    words: Mapping[str, Any] = yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader)
-    return words
+    return read_yaml(Path(__file__).with_name("words.yaml"))

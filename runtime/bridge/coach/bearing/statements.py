@@ -6,10 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import yaml
-
 from runtime.bridge.coach.bearing.part import OPPOSITE, RANKS, Figure, Statement
 from runtime.bridge.coach.fact import Corner, Fact, Term, Value
+from runtime.bridge.coach.understanding.phrases import read_yaml
 
 PAIRS: Final = (
     *(("own", "best"), ("own", "theirs"), ("usual", "best"), ("low", "best_low")),
@@ -206,6 +205,4 @@ def _marks(head: str, cell: object, terms: Mapping[str, str]) -> list[str]:
 
 @cache
 def _table() -> Mapping[str, Any]:
-    path = Path(__file__).with_name("statements.yaml")
-    table: Mapping[str, Any] = yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader)
-    return table
+    return read_yaml(Path(__file__).with_name("statements.yaml"))

@@ -6,26 +6,26 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.compare import Comparison, circuit, compare_sides, driven_side
+from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
 from runtime.bridge.analysis.drive import NoGeometry
 from runtime.bridge.analysis.driver import DriverSession, Step, progress, steps
-from runtime.bridge.analysis.passes import Pass
+from runtime.bridge.analysis.losses import (
+    Loss,
+    losses_between,
+    stretch_times,
+    usual_passes,
+)
 from runtime.bridge.analysis.pedals import opening_m
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Unit, Value
 from runtime.bridge.coach.facts import measures
 from runtime.bridge.coach.facts.general import no_earlier, no_rival
-from runtime.bridge.coach.facts.losses import (
-    Loss,
-    losses_between,
-    passes_of_lap,
-    stretch_times,
-    usual_passes,
-)
+from runtime.bridge.coach.facts.reviews import compare
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
     SHOWN_S,
     Facts,
+    Tell,
     View,
     gap,
     lap_time,
@@ -36,7 +36,6 @@ from runtime.bridge.coach.facts.view import (
     usual_s,
 )
 from runtime.bridge.coach.scene import Outing, Teller, Tellers
-from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.stats import deviation
 
 FEW: Final = 10
@@ -47,117 +46,85 @@ HALVES: Final = 4
 """Laps from which on two halves of a session are compared."""
 
 
-class Duel(NamedTuple):
-    """A lap of the driver beside the best one of another."""
-
-    view: View
-    outing: Outing
-    """Of the other."""
-    lap: Segment
-    its: Segment
-
-    @property
-    def name(self) -> str:
-        """The other's."""
-        return self.outing.session.driver
-
-    @property
-    def behind_s(self) -> float:
-        """By how much the own lap is slower."""
-        return self.lap.duration_s - self.its.duration_s
-
-    @property
-    def passes(self) -> tuple[Mapping[str, Pass], Mapping[str, Pass]]:
-        """Of both laps by corner, the own ones first."""
-        try:
-            own = passes_of_lap(self.view.drive, self.lap.number or 0)
-            return own, passes_of_lap(self.outing.drive, self.its.number or 0)
-        except NoGeometry:
-            return {}, {}
-
-    @property
-    def losses(self) -> tuple[Loss, ...]:
-        """Corner by corner, in the places that are named; the most first."""
-        own, other = self.passes
-        if not own or not other:
-            return ()
-        found = losses_between(own, other, self.view.drive, self.outing.drive)
-        return tuple(loss for loss in found if self.view.covers(loss.corner))
-
-    @property
-    def compared(self) -> Comparison:
-        """Both on the circuit of the own session."""
-        on = circuit(self.view.drive)
-        own = driven_side(self.view.drive, self.lap.number, on)
-        return compare_sides(own, driven_side(self.outing.drive, self.its.number, on), on)
-
-    def fact(
-        self,
-        kind: str,
-        values: Mapping[str, Cell],
-        place: Place | None = None,
-        gain_s: float | None = None,
-    ) -> Fact:
-        """A fact about the two."""
-        named: dict[str, Cell] = {"other": self.name, **values}
-        return self.view.fact(
-            kind, named, [self.lap], place=place, basis="driver", gain_s=gain_s, other=self.name
-        )
-
-
-def duel(tell: Callable[[Duel], Facts]) -> Callable[[View], Facts]:
-    """Facts about the drivers that are named, else about the quickest other one.
+def duel(tell: Tell) -> Tell:
+    """Facts about the drivers that are named, else about the quickest other one: the best lap, or
+    the one that is named, beside their best one.
 
     What is asked of a straight is its top speed.
     """
 
     def answer(view: View) -> Facts:
         rivals = view.scene.rivals
-        if not rivals or view.scene.outing is None:
+        if not rivals:
             return (no_rival(view.scene),)
-        own = view._replace(outing=view.scene.outing, name="own")
         quickest = min(rivals, key=lambda name: rivals[name].drive.best.duration_s)
         names = tuple(name for name in view.slots.drivers if name in rivals) or (quickest,)
         if view.slots.straights:
             slots = replace(view.slots, quantity="speed", spot="straight", drivers=names)
-            return measures.TELLERS["measure"](view.scene, replace(slots, strange=()))
-        lap = own.named[0] if own.named else own.drive.best
-        duels = [Duel(own, rivals[name], lap, rivals[name].drive.best) for name in names[:2]]
-        return tuple(fact for each in duels for fact in tell(each)[: 4 // len(duels)])
+            return measures.TELLERS["measure"](view.scene, slots)
+        each = 4 // min(len(names), 2)
+        duels = [compare(view.scene, replace(view.slots, drivers=(name,))) for name in names[:2]]
+        return tuple(fact for of in duels for fact in tell(of)[:each])
 
     return answer
+
+
+def _rival(of: View) -> Outing:
+    """The session of the driver who is compared with."""
+    return of.scene.rivals[of.other]
+
+
+def _fact(
+    of: View,
+    kind: str,
+    values: Mapping[str, Cell],
+    where: str | None = None,
+    *,
+    place: Place | None = None,
+    gain_s: float | None = None,
+) -> Fact:
+    """A fact about the two, at *where*, a corner, or at *place*."""
+    named: dict[str, Cell] = {"other": of.other, **values}
+    return of.fact(
+        kind, named, [of.lap], where, place=place, basis="driver", gain_s=gain_s, other=of.other
+    )
 
 
 def _side(behind_s: float) -> str:
     return "level" if abs(behind_s) < LEVEL_S else "behind" if behind_s > 0 else "ahead"
 
 
-def _gap(of: Duel) -> Fact:
-    values: dict[str, Cell] = {"side": _side(of.behind_s), "gap": span(abs(of.behind_s))}
-    values |= {"time": lap_time(of.lap.duration_s), "other_time": lap_time(of.its.duration_s)}
-    which = "best" if of.lap is of.view.drive.best else "named"
-    values |= {"which": which, "lap": of.lap.number or 0}
-    return of.fact("rival-gap", values, gain_s=of.behind_s)
+def _behind_s(of: View) -> float:
+    """By how much the own lap is slower."""
+    return of.drive.lap(of.lap).duration_s - _rival(of).drive.best.duration_s
 
 
-def _tell_gap(of: Duel) -> Facts:
-    if of.view.slots.corners or of.view.slots.sectors:
+def _gap(of: View) -> Fact:
+    lap, its, behind_s = of.drive.lap(of.lap), _rival(of).drive.best, _behind_s(of)
+    values: dict[str, Cell] = {"side": _side(behind_s), "gap": span(abs(behind_s))}
+    values |= {"time": lap_time(lap.duration_s), "other_time": lap_time(its.duration_s)}
+    values |= {"which": "best" if lap is of.drive.best else "named", "lap": of.lap}
+    return _fact(of, "rival-gap", values, gain_s=behind_s)
+
+
+def _tell_gap(of: View) -> Facts:
+    if of.slots.corners or of.slots.sectors:
         return _tell_how(of)
-    own, other = usual_s(of.view.counted), usual_s(of.outing.drive.counted)
+    own, other = usual_s(of.counted), usual_s(_rival(of).drive.counted)
     values: dict[str, Cell] = {"side": _side(own - other), "gap": span(abs(own - other))}
     values |= {"time": lap_time(own), "other_time": lap_time(other)}
-    said = _count_said(of) if of.view.slots.claims else ()
-    return (*said, _gap(of), of.fact("rival-usual", values))
+    said = _count_said(of) if of.slots.claims else ()
+    return (*said, _gap(of), _fact(of, "rival-usual", values))
 
 
-def _count_said(of: Duel) -> Facts:
+def _count_said(of: View) -> Facts:
     """How many laps the other has, where the question has another number of them."""
-    count, amounts = len(of.outing.drive.counted), of.view.slots.amounts
+    count, amounts = len(_rival(of).drive.counted), of.slots.amounts
     said = next((round(each.number) for each in amounts if not each.unit), count)
-    return () if said == count else (of.fact("rival-laps", {"count": count, "said": said}),)
+    return () if said == count else (_fact(of, "rival-laps", {"count": count, "said": said}),)
 
 
-def compare_with(of: Duel) -> Facts:
+def compare_with(of: View) -> Facts:
     """A lap beside the other driver's best: the gap, and where it lies."""
     return (_gap(of), *(fact for fact in _tell_where(of) if fact.kind != "rival-gap"))
 
@@ -165,12 +132,12 @@ def compare_with(of: Duel) -> Facts:
 # Where and how
 
 
-def _tell_where(of: Duel) -> Facts:
-    slots = of.view.slots
-    lost = [_loss(of, each) for each in of.losses if each.seconds >= SHOWN_S]
-    won = [_loss(of, each) for each in of.losses[::-1] if each.seconds <= -SHOWN_S]
+def _tell_where(of: View) -> Facts:
+    slots = of.slots
+    lost = [_loss(of, each) for each in of.lost_here if each.seconds >= SHOWN_S]
+    won = [_loss(of, each) for each in of.lost_here[::-1] if each.seconds <= -SHOWN_S]
     places = _named(of) if slots.corners else (lost[: MOST_PLACES - bool(won)] + won)[:MOST_PLACES]
-    first = [_gap(of)] if of.behind_s < LEVEL_S else []
+    first = [_gap(of)] if _behind_s(of) < LEVEL_S else []
     if slots.spot in ("entry", "apex", "exit"):
         first += _split(of)
     if slots.sectors or any(each.kind == "sector" for each in slots.strange):
@@ -178,72 +145,75 @@ def _tell_where(of: Duel) -> Facts:
     return (*first, *places, *(() if len(places) == MOST_PLACES else _sectors(of)))
 
 
-def _loss(of: Duel, loss: Loss, on: str = "laps") -> Fact:
+def _loss(of: View, loss: Loss, on: str = "laps") -> Fact:
     """A corner beside the other's pass of it, on the laps or as a rule (``usual``)."""
     values = name_loss(loss) | {"seconds": span(abs(loss.seconds)), "side": _side(loss.seconds)}
-    return of.fact("rival-corner", {**values, "on": on}, Place(loss.corner), loss.seconds)
+    return _fact(of, "rival-corner", {**values, "on": on}, loss.corner, gain_s=loss.seconds)
 
 
-def _named(of: Duel) -> list[Fact]:
+def _named(of: View) -> list[Fact]:
     """The corners that are named, on both laps and as a rule."""
-    if not of.losses:
+    if not of.lost_here:
         return []
-    corners = of.view.slots.corners[:2]
-    theirs = usual_passes(of.outing.drive)
-    usual = losses_between(of.view.usual_passes, theirs, of.view.drive, of.outing.drive)
-    facts = [_loss(of, each) for each in of.losses[:2]]
+    corners = of.slots.corners[:2]
+    theirs = usual_passes(_rival(of).drive)
+    usual = losses_between(of.usual_passes, theirs, of.drive, _rival(of).drive)
+    facts = [_loss(of, each) for each in of.lost_here[:2]]
     return facts + [_loss(of, each, "usual") for each in usual if each.corner in corners]
 
 
-def _sectors(of: Duel) -> list[Fact]:
+def _sectors(of: View) -> list[Fact]:
     """The sectors of both laps: one by one where some are named, else all in a sentence."""
-    gaps = {at: part for at, part in enumerate(of.compared.sectors, 1) if part.delta_s is not None}
-    asked = [at for at in of.view.slots.sectors if at in gaps]
+    on, its = circuit(of.drive), _rival(of).drive
+    sides = driven_side(of.drive, of.lap, on), driven_side(its, its.best.number, on)
+    parts = enumerate(compare_sides(*sides, on).sectors, 1)
+    gaps = {at: part for at, part in parts if part.delta_s is not None}
+    asked = [at for at in of.slots.sectors if at in gaps]
     facts = []
     for at in asked:
         part, behind = gaps[at], gaps[at].delta_s or 0.0
         values: dict[str, Cell] = {"sector": at, "side": _side(behind), "gap": span(abs(behind))}
         values |= {"own": span(part.a_s or 0.0), "theirs": span(part.b_s or 0.0)}
         place = Place(None, at, None, part.span.start_m, part.span.end_m)
-        facts.append(of.fact("rival-sector", values, place, behind))
+        facts.append(_fact(of, "rival-sector", values, place=place, gain_s=behind))
     if not asked and len(gaps) == 3:
         values = {f"s{at}": gap(part.delta_s or 0.0) for at, part in gaps.items()}
-        facts.append(of.fact("rival-sectors", values))
+        facts.append(_fact(of, "rival-sectors", values))
     return facts
 
 
-def tell_sectors(of: Duel) -> Facts:
+def tell_sectors(of: View) -> Facts:
     """The sectors beside another driver's, and the corners where the gap of those named lies."""
-    losses = of.losses if of.view.slots.sectors else ()
+    losses = of.lost_here if of.slots.sectors else ()
     lost = [_loss(of, each) for each in losses if each.seconds >= SHOWN_S]
     ways = _differences(of, losses[0]) if lost else []
     return (*_sectors(of), *lost[:1], *ways[:2], *lost[1:])
 
 
-def _split(of: Duel) -> list[Fact]:
+def _split(of: View) -> list[Fact]:
     """How much is lost before, at and behind the apexes."""
-    if not of.losses:
+    if not of.lost_here:
         return []
     ways = ("entry_s", "apex_s", "exit_s")
-    parts = {way: sum(getattr(each, way) for each in of.losses) for way in ways}
+    parts = {way: sum(getattr(each, way) for each in of.lost_here) for way in ways}
     values: dict[str, Cell] = {way[:-2]: gap(seconds) for way, seconds in parts.items()}
     most = max(parts, key=lambda way: parts[way])
     values["most"] = most[:-2] if parts[most] >= SHOWN_S else "none"
-    return [of.fact("rival-split", values)]
+    return [_fact(of, "rival-split", values)]
 
 
-def _tell_how(of: Duel) -> Facts:
-    losses = of.losses
-    if of.view.slots.sectors:
+def _tell_how(of: View) -> Facts:
+    losses = of.lost_here
+    if of.slots.sectors:
         return tell_sectors(of)
-    if not losses or (not of.view.slots.corners and losses[0].seconds < SHOWN_S):
+    if not losses or (not of.slots.corners and losses[0].seconds < SHOWN_S):
         return _tell_where(of)
     loss = losses[0]
-    first = [_gap(of)] if of.behind_s < LEVEL_S else []
-    if of.view.slots.spot in ("entry", "apex", "exit") and not of.view.slots.corners:
+    first = [_gap(of)] if _behind_s(of) < LEVEL_S else []
+    if of.slots.spot in ("entry", "apex", "exit") and not of.slots.corners:
         first += _split(of)
-    alike = of.fact("rival-alike", {"corner": Corner(loss.corner)}, Place(loss.corner))
-    told = _named(of)[:2] if of.view.slots.corners else [_loss(of, loss)]
+    alike = _fact(of, "rival-alike", {"corner": Corner(loss.corner)}, loss.corner)
+    told = _named(of)[:2] if of.slots.corners else [_loss(of, loss)]
     return (*first, *told, *(_differences(of, loss) or [alike]))
 
 
@@ -268,44 +238,44 @@ _ASKED: Final[Mapping[str, tuple[str, ...]]] = {
 """Which of them a spot or a quantity asks for."""
 
 
-def _differences(of: Duel, loss: Loss) -> list[Fact]:
+def _differences(of: View, loss: Loss) -> list[Fact]:
     """What the other does differently in a corner: what is asked for, then what differs most."""
     found = []
-    slots = of.view.slots
+    slots = of.slots
     asked = (*_ASKED.get(slots.quantity or "", ()), *_ASKED.get(slots.spot or "", ()))
     for way, (name, unit, least) in _WAYS.items():
-        sides = (of.view.drive, loss.own), (of.outing.drive, loss.other)
+        sides = (of.drive, loss.own), (_rival(of).drive, loss.other)
         own, other = (getattr(p, name) if name else opening_m(drive, p) for drive, p in sides)
         if own is None or other is None or abs(own - other) < least:
             continue
         values: dict[str, Cell] = {"corner": Corner(loss.corner), "own": Value(own, unit)}
         values |= {"theirs": Value(other, unit), "apart": Value(abs(own - other), unit)}
         values["side"] = "more" if other > own else "less"
-        fact = of.fact(f"rival-{way}", values, Place(loss.corner))
+        fact = _fact(of, f"rival-{way}", values, loss.corner)
         found.append((way not in asked, -abs(own - other) / least, fact))
     return [fact for _, _, fact in sorted(found, key=lambda each: each[:2])]
 
 
-def _tell_car(of: Duel) -> Facts:
-    own, other = of.view.outing.session.car.strip(), of.outing.session.car.strip()
+def _tell_car(of: View) -> Facts:
+    own, other = of.outing.session.car.strip(), _rival(of).session.car.strip()
     same = (
         "unknown" if not own or not other else "yes" if own.casefold() == other.casefold() else "no"
     )
-    car = of.fact("rival-car", {"same": same, "own_car": own, "other_car": other})
-    lost = [_loss(of, each) for each in of.losses if each.seconds >= SHOWN_S][:1]
-    return (car, _gap(of), *lost, of.fact("rival-day", {}))
+    car = _fact(of, "rival-car", {"same": same, "own_car": own, "other_car": other})
+    lost = [_loss(of, each) for each in of.lost_here if each.seconds >= SHOWN_S][:1]
+    return (car, _gap(of), *lost, _fact(of, "rival-day", {}))
 
 
-def _tell_spread(of: Duel) -> Facts:
-    sides = of.view.pool, of.outing.drive.counted
+def _tell_spread(of: View) -> Facts:
+    sides = of.pool, _rival(of).drive.counted
     own, other = (spread_s(side) for side in sides)
     side = "level" if abs(own - other) < 0.05 else "other" if other < own else "own"
     values: dict[str, Cell] = {"side": side, "spread": span(own), "other_spread": span(other)}
     values |= {"count": len(sides[0]), "other_count": len(sides[1])}
     if min(map(len, sides)) < 2:
-        return (*_count_said(of), of.fact("rival-one-lap", values))
-    few = [of.fact("rival-few", {})] if min(map(len, sides)) < FEW else []
-    return (*_count_said(of), of.fact("rival-spread", values), *few)
+        return (*_count_said(of), _fact(of, "rival-one-lap", values))
+    few = [_fact(of, "rival-few", {})] if min(map(len, sides)) < FEW else []
+    return (*_count_said(of), _fact(of, "rival-spread", values), *few)
 
 
 # Earlier sessions
@@ -356,7 +326,7 @@ def _tell_progress(view: View) -> Facts:
         elif whole is not None and whole.gain is not None:
             corner, speed = whole.gain.corner, Value(whole.gain.delta_kmh, "km/h")
             values = {"corner": Corner(corner), "speed": speed}
-            facts.append(view.fact("progress-corner", values, place=Place(corner)))
+            facts.append(view.fact("progress-corner", values, where=corner))
     return (*facts, view.fact("progress-limits", {}))
 
 
@@ -414,8 +384,8 @@ def _halves_fact(view: View, kind: str, corner: _Halves) -> Fact:
     values: dict[str, Cell] = {"corner": Corner(corner.corner), "early": span(corner.early_s)}
     gain = corner.early_s - corner.late_s
     values |= {"late": span(corner.late_s), "gain": span(abs(gain))}
-    place = Place(corner.corner)
-    return view.fact(kind, values, place=place, basis="best_pass", gain_s=corner.late_s)
+    where, loss_s = corner.corner, corner.late_s
+    return view.fact(kind, values, where=where, basis="best_pass", gain_s=loss_s)
 
 
 def _stuck_here(view: View) -> Facts:

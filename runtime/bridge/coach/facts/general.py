@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from runtime.bridge.analysis.drive import NoGeometry
+from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term
 from runtime.bridge.coach.need import Slots, Strange
 from runtime.bridge.coach.scene import Scene
@@ -47,6 +47,12 @@ def no_earlier(scene: Scene) -> Fact:
     return Fact("no-earlier", driver=scene.driver)
 
 
+def no_lap(said: str, drive: Drive) -> Fact:
+    """The session has no lap of that name."""
+    laps = [lap.number or 0 for lap in drive.counted]
+    return Fact("no-lap", {"said": said, "count": len(laps), "first": laps[0], "last": laps[-1]})
+
+
 def need_outing(scene: Scene) -> tuple[Fact, ...]:
     """Why nothing can be said of a session; empty where there is one with laps."""
     if scene.outing is not None:
@@ -86,11 +92,7 @@ def _correct(scene: Scene, strange: Strange) -> Fact:
             }
             return Fact("no-corner", {**said, **ends})
         case "lap":
-            laps = [lap.number or 0 for lap in scene.outing.drive.counted] if scene.outing else []
-            if not laps:
-                return no_complete_lap()
-            span: dict[str, Cell] = {"count": len(laps), "first": laps[0], "last": laps[-1]}
-            return Fact("no-lap", {**said, **span})
+            return no_lap(strange.text, scene.outing.drive) if scene.outing else no_complete_lap()
         case "sector":
             count = len(scene.outing.drive.sectors) if scene.outing else 3
             return Fact("no-sector", {**said, "count": count})

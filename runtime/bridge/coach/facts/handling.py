@@ -1,7 +1,6 @@
 """How the car was handled: releasing the brake, coasting, grip, balance, incidents, resolution."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -10,6 +9,12 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grip import envelope_g
 from runtime.bridge.analysis.incidents import Incident, incidents
+from runtime.bridge.analysis.losses import (
+    USUAL_LAPS,
+    losses_between,
+    passes_of_lap,
+    usual_passes,
+)
 from runtime.bridge.analysis.passes import STEERED_DEG, Pass
 from runtime.bridge.analysis.pedals import release_rate, trail_braking
 from runtime.bridge.analysis.quantities import (
@@ -21,25 +26,16 @@ from runtime.bridge.analysis.quantities import (
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
 from runtime.bridge.coach.facts.general import no_corners, not_recorded
 from runtime.bridge.coach.facts.judgements import FEW_LAPS
-from runtime.bridge.coach.facts.losses import (
-    USUAL_LAPS,
-    losses_between,
-    passes_of_lap,
-    usual_passes,
-)
 from runtime.bridge.coach.facts.measures import (
     APART,
     UNITS,
     beside,
-    fact,
-    list_laps,
-    list_rivals,
-    on_drive,
+    measured,
     spread,
     tell_measure,
 )
-from runtime.bridge.coach.need import Slots
-from runtime.bridge.coach.scene import Scene, Tellers
+from runtime.bridge.coach.facts.view import Facts, View
+from runtime.bridge.coach.scene import Tellers
 from runtime.bridge.session.definitions import BRAKING_BAR, CLOSED_PCT, is_on_brake, is_recorded
 from runtime.bridge.session.stats import deviation
 from runtime.bridge.session.units import KMH
@@ -64,12 +60,13 @@ def _flags(**flags: bool) -> dict[str, Cell]:
     return {name: "yes" if flag else "no" for name, flag in flags.items()}
 
 
-def tell_trail_brake(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_trail_brake(view: View) -> Facts:
     """How the brake is let go in the named corners, else in those that slow the car most."""
+    drive = view.drive
     usual = {n: one for n, one in _usual(drive).items() if (one.peak_brake_bar or 0) >= BRAKING_BAR}
-    names = [name for name in slots.corners if name in usual]
-    if not names and (slots.corners or not usual):
-        return tell_measure(scene, replace(slots, quantity="brake_pressure"), drive)
+    names = [name for name in view.slots.corners if name in usual]
+    if not names and (view.slots.corners or not usual):
+        return tell_measure(view.about(quantity="brake_pressure"))
     lead: list[Fact] = []
     if not names:
         held = {(one.corner, one.lap) for one in trail_braking(drive)}
@@ -78,12 +75,12 @@ def tell_trail_brake(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ..
             "apex": sum((name, one.lap) in held for name, one in usual.items()),
             "count": len(usual),
         }
-        lead = [fact(scene, "trail-summary", counts)]
+        lead = [view.fact("trail-summary", counts)]
         names = sorted(usual, key=lambda name: -_slowing(drive, usual[name]))[:2]
-    lead += [_release(scene, drive, usual[name], scene.driver) for name in names[:3]]
-    for name, rival in list_rivals(scene, slots)[:1]:
+    lead += [_release(view, drive, usual[name], view.scene.driver) for name in names[:3]]
+    for name, rival in view.rivals[:1]:
         theirs = _usual(rival)
-        lead += [_release(scene, rival, theirs[n], name) for n in names[:1] if n in theirs]
+        lead += [_release(view, rival, theirs[n], name) for n in names[:1] if n in theirs]
     return tuple(lead)
 
 
@@ -104,7 +101,7 @@ def _entry_bar(drive: Drive, one: Pass) -> tuple[float, bool]:
     return pressure, pressure >= _TRAILED * (one.peak_brake_bar or 0.0)
 
 
-def _release(scene: Scene, drive: Drive, one: Pass, driver: str) -> Fact:
+def _release(view: View, drive: Drive, one: Pass, driver: str) -> Fact:
     """Pressure at entry and apex, rate and place of the release, overlap with the steering."""
     series, frames = drive.series, slice(one.approach, one.last)
     steering = np.abs(series["steering_deg"])
@@ -120,18 +117,18 @@ def _release(scene: Scene, drive: Drive, one: Pass, driver: str) -> Fact:
     values |= _flags(steered=not is_missing(drive, "steering"))
     values |= {**_values("bar/s", rate=rate), **_values("s", overlap=overlap)}
     values |= {"place": shown, "side": side, "shape": "trail" if trailed else "straight"}
-    return fact(scene, "trail-corner", values, one.corner, (one.lap,))
+    return view.fact("trail-corner", values, (one.lap,), one.corner)
 
 
-def tell_coasting(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_coasting(view: View) -> Facts:
     """Coasting on a usual lap, its share, the corners with most of it; or at a named place."""
-    if slots.corners or slots.straights or list_laps(drive, slots) or slots.order == "mean":
-        return tell_measure(scene, replace(slots, quantity="coasting"), drive)
-    drives = [(scene.driver, drive), *list_rivals(scene, slots)[:1]]
-    return tuple(told for name, each in drives for told in _coasted(scene, name, each))
+    if view.slots.corners or view.slots.straights or view.listed or view.slots.order == "mean":
+        return tell_measure(view.about(quantity="coasting"))
+    drives = [(view.scene.driver, view.drive), *view.rivals[:1]]
+    return tuple(told for name, each in drives for told in _coasted(view, name, each))
 
 
-def _coasted(scene: Scene, driver: str, drive: Drive) -> tuple[Fact, ...]:
+def _coasted(view: View, driver: str, drive: Drive) -> Facts:
     lap, best = spread(drive, "coasting", None, None), drive.best.number or 0
     if lap is None:
         return ()
@@ -145,16 +142,16 @@ def _coasted(scene: Scene, driver: str, drive: Drive) -> tuple[Fact, ...]:
     values |= {"first": Corner(most[0][1]), "second": Corner(most[1][1])}
     values |= _values("s", first_value=most[0][0], second_value=most[1][0])
     values |= _values("%", share=share)
-    other = driver if driver != scene.driver else ""
-    return (fact(scene, "coasting-lap", values, most[0][1] or None, other=other),)
+    other = driver if driver != view.scene.driver else ""
+    return (view.fact("coasting-lap", values, where=most[0][1] or None, other=other),)
 
 
-def tell_grip(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_grip(view: View) -> Facts:
     """How much of the combined g that this car reached today is used, by corner."""
+    slots, drive, laps = view.slots, view.drive, view.listed
     told: list[Fact] = []
     if slots.quantity is not None and slots.quantity not in UNITS:
         told.append(not_recorded(slots.quantity))
-    laps = list_laps(drive, slots)
     used = {
         bend.name: found.find(laps[0] if len(laps) == 1 else 0).number
         for bend in known_corners(drive)
@@ -165,18 +162,18 @@ def tell_grip(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
         return (*told, not_recorded("total_g") if missing else no_corners())
     envelope = max(envelope_g(drive) or 0.0, *used.values())
     named = [corner for corner in slots.corners if corner in used]
-    told += [fact(scene, "grip-corner", _grip(c, used[c], envelope), c) for c in named[:2]]
-    for name, rival in list_rivals(scene, slots)[:1] if named else ():
+    told += [view.fact("grip-corner", _grip(c, used[c], envelope), where=c) for c in named[:2]]
+    for name, rival in view.rivals[:1] if named else ():
         if theirs := spread(rival, "total_g", named[0], None):
             values: dict[str, Cell] = {"driver": name, "value": theirs.usual}
-            told.append(fact(scene, "grip-other", values, named[0], other=name))
+            told.append(view.fact("grip-other", values, where=named[0], other=name))
     if not named:
         least, most = min(used, key=lambda c: used[c]), max(used, key=lambda c: used[c])
         top = {f"top_{key}": cell for key, cell in _grip(most, used[most], envelope).items()}
         values = {**_grip(least, used[least], envelope), **top}
-        told.append(fact(scene, "grip-corners", values, least, laps[:1]))
+        told.append(view.fact("grip-corners", values, laps[:1], least))
     caveat = _values("g", envelope=envelope) | _flags(computed="combo_g" in drive.series.derived)
-    return (*told[:3], fact(scene, "grip-caveat", caveat))
+    return (*told[:3], view.fact("grip-caveat", caveat))
 
 
 def _grip(corner: str, used: float, envelope: float) -> dict[str, Cell]:
@@ -230,7 +227,7 @@ def _sign(own: _Moment, target: _Moment) -> str:
     return "lift" if lateral_g < usual_g - APART["g"] else "none"
 
 
-def _shows(scene: Scene, drive: Drive, one: Pass, which: str, driver: str = "") -> Fact:
+def _shows(view: View, drive: Drive, one: Pass, which: str, driver: str = "") -> Fact:
     """Speed, steering, lateral g and throttle of a pass, as one fact."""
     seen = _read(drive, one)
     side, (pick_up,) = beside("throttle_point", Value(seen.pick_up or 0.0, "m"))
@@ -244,13 +241,13 @@ def _shows(scene: Scene, drive: Drive, one: Pass, which: str, driver: str = "") 
     values["gas"] = "no" if seen.throttle is None else "yes"
     if seen.pick_up is None and seen.throttle is not None:
         values["gas"] = "held" if seen.throttle > CLOSED_PCT else "down"
-    return fact(scene, "balance-pass", values, one.corner, (one.lap,), other=driver)
+    return view.fact("balance-pass", values, (one.lap,), one.corner, other=driver)
 
 
-def find_odd(drive: Drive, slots: Slots) -> tuple[int, str, float]:
+def _find_odd(view: View) -> tuple[int, str, float]:
     """The lap and the corner, of those named, that lost most against the usual pass, and seconds;
     no lap where none lost much, unless one was named."""
-    corners, numbers = slots.corners, list_laps(drive, slots)
+    drive, corners, numbers = view.drive, view.slots.corners, view.listed
     usual = {n: one for n, one in _usual(drive).items() if not corners or n in corners}
     losses = [
         (loss.seconds, -lap, loss.corner)
@@ -258,37 +255,38 @@ def find_odd(drive: Drive, slots: Slots) -> tuple[int, str, float]:
         for loss in (losses_between(passes_of_lap(drive, lap), usual, drive) if usual else ())
     ]
     seconds, lap, corner = max(losses, default=(0.0, 0, ""))
-    return (-lap if seconds >= _ODD_S or slots.laps else 0), corner, seconds
+    return (-lap if seconds >= _ODD_S or view.slots.laps else 0), corner, seconds
 
 
-def tell_balance(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_balance(view: View) -> Facts:
     """What steering, speed, throttle and lateral g show in a corner: of the usual pass, the odd
     one, a rival's; whether it is the driver or the car cannot be told by that."""
-    lap, corner, _ = find_odd(drive, slots)
+    drive = view.drive
+    lap, corner, _ = _find_odd(view)
     usual = _usual(drive).get(corner)
     if usual is None:
         return (no_corners(),)
-    told, sign = [_shows(scene, drive, usual, "usual")], "none"
+    told, sign = [_shows(view, drive, usual, "usual")], "none"
     odd = passes_of_lap(drive, lap).get(corner)
     if odd is not None and odd is not usual:
-        told.append(_shows(scene, drive, odd, "lap"))
+        told.append(_shows(view, drive, odd, "lap"))
         sign = _sign(_read(drive, odd), _read(drive, usual))
-    for name, rival in list_rivals(scene, slots) or [(n, o.drive) for n, o in scene.rivals.items()]:
+    for name, rival in view.rivals or [(n, o.drive) for n, o in view.scene.rivals.items()]:
         if theirs := _usual(rival).get(corner):
-            told.append(_shows(scene, rival, theirs, "other", name))
+            told.append(_shows(view, rival, theirs, "other", name))
             other = _sign(_read(drive, usual), _read(rival, theirs))
             sign = other if sign in ("none", "lift") else sign
     sign = "unknown" if is_missing(drive, "steering") else "none" if sign == "lift" else sign
-    return (fact(scene, "balance", {"where": Corner(corner), "sign": sign}, corner), *told)
+    return (view.fact("balance", {"where": Corner(corner), "sign": sign}, where=corner), *told)
 
 
-def tell_incidents(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_incidents(view: View) -> Facts:
     """What was detected, by lap and corner; else what is looked for, and the oddest moment."""
-    found = _incidents(scene, drive, slots)
+    drive, found = view.drive, find_incidents(view)
     if found:
-        lead = [fact(scene, "incidents-count", {"count": len(found)})] if len(found) > 3 else []
-        return (*lead, *(_incident(scene, drive, each) for each in found[:3]))
-    laps, series = list_laps(drive, slots) or drive.counted, drive.series
+        lead = [view.fact("incidents-count", {"count": len(found)})] if len(found) > 3 else []
+        return (*lead, *(incident_fact(view, each) for each in found[:3]))
+    laps, series = view.listed or drive.counted, drive.series
     seen = {
         "spin": series.gps_usable,
         "off_line": is_recorded(drive.progress.offset),
@@ -296,19 +294,21 @@ def tell_incidents(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]
         "over_g": is_recorded(series.combo_g) and "combo_g" not in series.derived,
     }
     kinds = tuple(Term("incident", kind) for kind, can in seen.items() if can)
-    none = fact(scene, "incidents-none", {"kinds": kinds, "count": len(laps)})
-    lap, corner, seconds = find_odd(drive, slots)
-    return (none, _odd(scene, lap, corner, seconds)) if lap and seconds >= _ODD_S else (none,)
+    none = view.fact("incidents-none", {"kinds": kinds, "count": len(laps)})
+    lap, corner, seconds = _find_odd(view)
+    return (none, _odd(view, lap, corner, seconds)) if lap and seconds >= _ODD_S else (none,)
 
 
-def _incidents(scene: Scene, drive: Drive, slots: Slots) -> list[Incident]:
-    laps = list_laps(drive, slots)
+def find_incidents(view: View) -> list[Incident]:
+    """What went wrong, on the laps and in the corners that are named, if any; an assistance system
+    at work is no mishap."""
+    drive, laps, corners = view.drive, view.listed, view.slots.corners
     return [
         each
-        for each in incidents(drive, scene.assisted)
-        if (not laps or each.lap in laps)
-        and (not slots.corners or _corner_at(drive, each.distance_m) in slots.corners)
-        and each.severity != "low"
+        for each in incidents(drive, view.scene.assisted if view.name == "own" else ())
+        if each.severity != "low"
+        and (not laps or each.lap in laps)
+        and (not corners or _corner_at(drive, each.distance_m) in corners)
     ]
 
 
@@ -320,44 +320,47 @@ def _corner_at(drive: Drive, place: float | None) -> str:
     return min(exits, key=lambda name: (exits[name] - place) % drive.length_m)
 
 
-def _incident(scene: Scene, drive: Drive, each: Incident) -> Fact:
-    corner = _corner_at(drive, each.distance_m)
+def incident_fact(view: View, each: Incident) -> Fact:
+    """That something happened on a lap, and in or before which corner."""
+    corner = _corner_at(view.drive, each.distance_m)
     values: dict[str, Cell] = {"kind": Term("incident", each.kind), "lap": each.lap or 0}
     values |= {"where": Corner(corner), **_flags(placed=bool(corner))}
     values |= {**_values("km/h", speed=each.speed_kmh), **_flags(moving=each.speed_kmh is not None)}
-    return fact(scene, "incident", values, corner or None, (each.lap,) if each.lap else ())
+    return view.fact("incident", values, (each.lap,) if each.lap else (), corner or None)
 
 
-def _odd(scene: Scene, lap: int, corner: str, seconds: float) -> Fact:
+def _odd(view: View, lap: int, corner: str, seconds: float) -> Fact:
     values: dict[str, Cell] = {"lap": lap, "where": Corner(corner), "loss": Value(seconds, "s")}
-    return fact(scene, "incident-odd", values, corner, (lap,))
+    return view.fact("incident-odd", values, (lap,), corner)
 
 
-def tell_incident_explain(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_incident_explain(view: View) -> Facts:
     """What steering, throttle and lateral g did in a moment, beside the usual lap there."""
-    lap, corner, seconds = find_odd(drive, slots)
-    lead = _odd(scene, lap, corner, seconds)
-    for each in _incidents(scene, drive, slots):
+    drive = view.drive
+    lap, corner, seconds = _find_odd(view)
+    lead = _odd(view, lap, corner, seconds)
+    for each in find_incidents(view):
         if each.lap:
             lap, corner = each.lap, _corner_at(drive, each.distance_m)
-            lead = _incident(scene, drive, each)
+            lead = incident_fact(view, each)
             break
     odd, usual = passes_of_lap(drive, lap).get(corner) if lap and corner else None, _usual(drive)
     if odd is None:
-        return tell_incidents(scene, slots, drive)
+        return tell_incidents(view)
     cause = _sign(_read(drive, odd), _read(drive, usual[corner]))
     values: dict[str, Cell] = {"lap": lap, "where": Corner(corner), "cause": cause}
-    told = fact(scene, "incident-cause", values, corner, (lap,))
-    shown = _shows(scene, drive, odd, "lap"), _shows(scene, drive, usual[corner], "usual")
+    told = view.fact("incident-cause", values, (lap,), corner)
+    shown = _shows(view, drive, odd, "lap"), _shows(view, drive, usual[corner], "usual")
     return (lead, told, *shown)
 
 
-def tell_resolution(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_resolution(view: View) -> Facts:
     """Metres between samples, noise of the fixes, scatter of the brake point; whether so many
     metres can be told apart."""
+    drive = view.drive
     series, noise = drive.series, fix_noise_m(drive.series)
-    asked = next((each.number for each in slots.amounts if each.unit == "m"), _ASKED_M)
-    names = slots.corners or tuple(corner.name for corner in known_corners(drive))
+    asked = next((each.number for each in view.slots.amounts if each.unit == "m"), _ASKED_M)
+    names = view.slots.corners or tuple(corner.name for corner in known_corners(drive))
     points = [one for name in names if (one := spread(drive, "brake_point", name, None))]
     points = [one for one in points if len(one.values) >= FEW_LAPS]
     scatter = sorted(
@@ -371,11 +374,11 @@ def tell_resolution(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...
     values |= {**_values("m", step=step), **_values("km/h", speed=speed * KMH)}
     values["fixes"] = "none" if noise is None else "fine" if noise < _FINE_M else "noisy"
     values |= _values("m", noise=max(noise or 0.0, _FINE_M))
-    rate = fact(scene, "resolution-rate", values)
+    rate = view.fact("resolution-rate", values)
     if not scatter:
         if is_missing(drive, "brake_point"):
             return (not_recorded("brake_point"), rate)
-        few = fact(scene, "spread-few", {"count": len(drive.counted)})
+        few = view.fact("spread-few", {"count": len(drive.counted)})
         return (rate, few if known_corners(drive) else no_corners())
     metres, corner = scatter[len(scatter) // 2]
     count = len(drive.counted)
@@ -383,18 +386,18 @@ def tell_resolution(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...
     told = "yes" if asked > max(single, step) else "mean" if asked > single / count**0.5 else "no"
     verdict = {**_values("m", asked=asked), "told": told}
     spreads: dict[str, Cell] = {"where": Corner(corner), "count": count}
-    scattered = fact(
-        scene, "resolution-scatter", {**spreads, **_values("m", scatter=metres)}, corner
+    scattered = view.fact(
+        "resolution-scatter", {**spreads, **_values("m", scatter=metres)}, where=corner
     )
-    return (fact(scene, "resolution-told", verdict, corner), rate, scattered)
+    return (view.fact("resolution-told", verdict, where=corner), rate, scattered)
 
 
 TELLERS: Final[Tellers] = {
-    "trail_brake": on_drive(tell_trail_brake, "brake_pressure"),
-    "coasting": on_drive(tell_coasting, "coasting"),
-    "grip": on_drive(tell_grip),
-    "balance": on_drive(tell_balance),
-    "incidents": on_drive(tell_incidents),
-    "incident_explain": on_drive(tell_incident_explain),
-    "resolution": on_drive(tell_resolution),
+    "trail_brake": measured(tell_trail_brake, "brake_pressure"),
+    "coasting": measured(tell_coasting, "coasting"),
+    "grip": measured(tell_grip),
+    "balance": measured(tell_balance),
+    "incidents": measured(tell_incidents),
+    "incident_explain": measured(tell_incident_explain),
+    "resolution": measured(tell_resolution),
 }

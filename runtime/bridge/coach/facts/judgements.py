@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import Pass
-from runtime.bridge.analysis.quantities import CORNERS_ONLY, known_corners
-from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
-from runtime.bridge.coach.facts.general import no_corners
-from runtime.bridge.coach.facts.losses import (
+from runtime.bridge.analysis.losses import (
     best_passes,
     losses_between,
     passes_of_lap,
     stand_in,
     usual_passes,
 )
+from runtime.bridge.analysis.passes import Pass
+from runtime.bridge.analysis.quantities import CORNERS_ONLY, known_corners
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
+from runtime.bridge.coach.facts.general import no_corners
 from runtime.bridge.coach.facts.measures import (
     APART,
     RISES,
@@ -22,20 +22,18 @@ from runtime.bridge.coach.facts.measures import (
     Spread,
     beside,
     end_of,
-    fact,
     is_high,
     label,
-    list_laps,
-    list_rivals,
     measure,
-    on_drive,
+    measured,
     places_of,
     spread,
     tell_laps,
     tell_nothing,
 )
-from runtime.bridge.coach.need import Order, Quantity, Slots, Spot
-from runtime.bridge.coach.scene import Scene, Tellers
+from runtime.bridge.coach.facts.view import Facts, View
+from runtime.bridge.coach.need import Order, Quantity, Spot
+from runtime.bridge.coach.scene import Tellers
 from runtime.bridge.session.stats import deviation
 from runtime.bridge.session.units import KMH
 
@@ -62,26 +60,24 @@ class Target(NamedTuple):
     """What the corner costs against it."""
 
 
-def tell_judge(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_judge(view: View) -> Facts:
     """Whether a quantity is so at the places named; else in which corners."""
-    quantity, places = slots.quantity or "speed", places_of(drive, slots)
-    laps = list_laps(drive, slots)
-    lap = laps[0] if laps else stand_in(drive)
-    everywhere = places == (None,) and (quantity in CORNERS_ONLY or slots.spot not in (None, "lap"))
+    slots, drive = view.slots, view.drive
+    quantity, spot, places = slots.quantity or "speed", slots.spot, places_of(drive, slots)
+    lap = next(iter(view.listed), stand_in(drive))
+    everywhere = places == (None,) and (quantity in CORNERS_ONLY or spot not in (None, "lap"))
     if everywhere:
         places = tuple(corner.name for corner in known_corners(drive))
     judged: list[Fact] = []
     for where in places:
-        found = spread(drive, quantity, where, slots.spot)
+        found = spread(drive, quantity, where, spot)
+        target = find_target(view, found, lap) if found is not None else None
         if found is None:
-            judged.append(tell_nothing(scene, Spread(drive, quantity, where, slots.spot, {})))
-            continue
-        target = find_target(scene, found, slots, lap)
-        judged.append(
-            tell_laps(scene, found, slots)
-            if target is None
-            else _judge(scene, found, target, slots.order, lap)
-        )
+            judged.append(tell_nothing(view, Spread(drive, quantity, where, spot, {})))
+        elif target is None:
+            judged.append(tell_laps(view, found))
+        else:
+            judged.append(_judge(view, found, target, lap))
     weighed = [each for each in judged if each.kind == "judge"]
     if not everywhere or not weighed:
         return tuple(judged)
@@ -90,14 +86,14 @@ def tell_judge(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
         guilty = [each for each in guilty if each.values["verdict"] == Term("verdict", "yes")]
     if guilty:
         return tuple(sorted(guilty, key=lambda each: -(each.gain_s or 0.0))[:3])
-    return (fact(scene, "judge-nowhere", {**weighed[0].values, "count": len(weighed)}),)
+    return (view.fact("judge-nowhere", {**weighed[0].values, "count": len(weighed)}),)
 
 
-def find_target(scene: Scene, found: Spread, slots: Slots, lap: int = 0) -> Target | None:
+def find_target(view: View, found: Spread, lap: int = 0) -> Target | None:
     """The named rival's usual lap; else the quickest pass of the corner there is, the driver's own
     or a rival's; else what the circuit's file has; of a straight or a lap the best lap."""
     drive, quantity, where, spot, _ = found
-    named = list_rivals(scene, slots)
+    named = view.rivals
     alone = len(found.values) < 2
     if not found.corner or where is None:
         for name, rival in named:
@@ -107,7 +103,7 @@ def find_target(scene: Scene, found: Spread, slots: Slots, lap: int = 0) -> Targ
         return None if alone else Target(found.find(best), "best_lap", best)
     own = passes_of_lap(drive, lap) if lap else usual_passes(drive)
     best_own = best_passes(drive)
-    for name, rival in named or [(name, each.drive) for name, each in scene.rivals.items()]:
+    for name, rival in named or [(name, each.drive) for name, each in view.scene.rivals.items()]:
         passes = usual_passes(rival) if named else best_passes(rival)
         ahead = _cost((drive, best_own), (rival, passes), where) or 0.0
         theirs = spread(rival, quantity, where, spot)
@@ -139,9 +135,10 @@ def _cost(own: _Side, other: _Side, where: str) -> float | None:
     return losses[0].seconds if losses else None
 
 
-def _judge(scene: Scene, found: Spread, target: Target, order: Order | None, lap: int) -> Fact:
+def _judge(view: View, found: Spread, target: Target, lap: int) -> Fact:
     """The value beside its target, and whether it is what was asked."""
     quantity, own, loss = found.quantity, found.find(lap), target.loss_s
+    order = view.slots.order
     apart = own.number - target.value.number
     level = abs(apart) < APART[found.unit]
     lost = "unknown" if loss is None else "yes" if loss >= SMALL_S else "no"
@@ -159,32 +156,32 @@ def _judge(scene: Scene, found: Spread, target: Target, order: Order | None, lap
     values |= {"loss": Value(abs(loss or 0.0), "s")}
     values["compared"] = "level" if level else end_of(quantity, high=apart > 0)
     bases: Mapping[str, Basis] = {"best_lap": "best_lap", "best_pass": "best_pass"}
-    return fact(
-        scene,
+    return view.fact(
         "judge",
         values,
-        found.where,
         (lap,) if lap else (),
+        found.where,
         basis="theory" if target.against == "plan" else bases.get(target.against, "driver"),
         other=target.other,
         gain_s=loss if lost == "yes" and not level else None,
     )
 
 
-def tell_spread(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_spread(view: View) -> Facts:
     """The least and the most repeatable corner, by time or by the quantity; or a named one."""
-    few = fact(scene, "spread-few", {"count": len(drive.counted)})
+    slots, drive = view.slots, view.drive
+    few = view.fact("spread-few", {"count": len(drive.counted)})
     if not known_corners(drive):
         return (no_corners(),)
     if len(drive.counted) < FEW_LAPS:
         return (few,)
     if slots.corners:
-        return tuple(_varies(scene, name, slots, drive) for name in slots.corners[:3])
+        return tuple(_varies(view, name) for name in slots.corners[:3])
     quantity, spot = slots.quantity or "time", slots.spot
-    drives = [(scene.driver, drive), *list_rivals(scene, slots)]
-    told: tuple[Fact, ...] = ()
+    drives = [(view.scene.driver, drive), *view.rivals]
+    told: Facts = ()
     for name, each in drives:
-        corners = _deviations(each, quantity, spot, list_laps(drive, slots))
+        corners = _deviations(each, quantity, spot, view.listed)
         if len(corners) < 2:
             continue
         least = max(corners, key=lambda corner: corners[corner])
@@ -196,8 +193,8 @@ def tell_spread(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
         values["first"] = "steady" if slots.order in RISES else "loose"
         kind = "spread-driver" if len(drives) > 1 else "spread-corners"
         other = name if each is not drive else ""
-        told += (fact(scene, kind, values, least, other=other),)
-        told += _without(scene, each, (quantity, spot), least) if each is drive else ()
+        told += (view.fact(kind, values, where=least, other=other),)
+        told += _without(view, quantity, spot, least) if each is drive else ()
     return told or (few,)
 
 
@@ -214,11 +211,9 @@ def _deviations(
     return deviations
 
 
-def _without(
-    scene: Scene, drive: Drive, asked: tuple[Quantity, Spot | None], corner: str
-) -> tuple[Fact, ...]:
+def _without(view: View, quantity: Quantity, spot: Spot | None, corner: str) -> Facts:
     """The lap that makes a corner the least repeatable, where it is one lap alone."""
-    quantity, spot = asked
+    drive = view.drive
     values = measure(drive, quantity, corner, spot)
     usual = Spread(drive, quantity, corner, spot, values).usual.number
     worst = max(values, key=lambda lap: abs(values[lap].number - usual))
@@ -230,11 +225,12 @@ def _without(
     unit = UNITS[quantity]
     told: dict[str, Cell] = {"lap": worst, "corner": Corner(corner), "next": Corner(after)}
     told |= {"value": Value(rest[corner], unit), "next_value": Value(rest[after], unit)}
-    return (fact(scene, "spread-without", told, after, (worst,)),)
+    return (view.fact("spread-without", told, (worst,), after),)
 
 
-def _varies(scene: Scene, corner: str, slots: Slots, drive: Drive) -> Fact:
+def _varies(view: View, corner: str) -> Fact:
     """How much a corner differs from lap to lap: its time, and another quantity of it."""
+    drive, slots = view.drive, view.slots
     quantity: Quantity = "speed" if slots.quantity in (None, "time") else slots.quantity
     times, spreads = _deviations(drive, "time", None), _deviations(drive, quantity, slots.spot)
     own = times.get(corner, 0.0)
@@ -242,10 +238,10 @@ def _varies(scene: Scene, corner: str, slots: Slots, drive: Drive) -> Fact:
     values |= {"value": Value(own, "s"), "told": "yes" if corner in spreads else "no"}
     values |= {"other_value": Value(spreads.get(corner, 0.0), UNITS[quantity])}
     values |= {"rank": sum(each > own for each in times.values()) + 1, "corners": len(times)}
-    return fact(scene, "spread-corner", {**values, "count": len(drive.counted)}, corner)
+    return view.fact("spread-corner", {**values, "count": len(drive.counted)}, where=corner)
 
 
 TELLERS: Final[Tellers] = {
-    "measure_judge": on_drive(tell_judge, default="speed"),
-    "corner_spread": on_drive(tell_spread, default="time", best=False),
+    "measure_judge": measured(tell_judge, default="speed"),
+    "corner_spread": measured(tell_spread, default="time", best=False),
 }

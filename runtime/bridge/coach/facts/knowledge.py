@@ -1,80 +1,35 @@
 """What is known without a lap: the circuit, its dangers, the day, terms, lessons, and talk."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from statistics import median
 from typing import Final
 
 import numpy as np
+from pydantic import BaseModel
 
+from runtime.bridge.analysis.quantities import is_missing
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Value
 from runtime.bridge.coach.facts.general import corners_of, no_circuit, not_recorded
-from runtime.bridge.coach.need import NeedKind, Quantity, Slots
+from runtime.bridge.coach.need import Quantity, Slots
 from runtime.bridge.coach.scene import Scene, Teller, Tellers
-from runtime.bridge.session.definitions import is_recorded
+from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.track import model
 from runtime.bridge.track.model import DangerZone, Track, inside
 
-_TAUGHT: Final[Mapping[str, str]] = {
-    "late-apex": "apex late_apex double_apex apex_speed",
-    "exit-speed": "exit_speed throttle_pick_up",
-    "vision-and-line": "racing_line turn_in look_ahead chicane hairpin",
-    "trail-braking": "trail_brake early_brake_release load_transfer",
-    "brake-trace": "threshold_braking lock_up abs",
-    "end-of-braking": "brake_point brake_end_focus",
-    "braking-on-slopes": "downhill_braking uphill_braking",
-    "full-commitment": "coasting full_commitment",
-    "balance-and-yaw": "understeer oversteer lift_off_oversteer counter_steering yaw_rate",
-    "friction-circle": "grip friction_circle g_force",
-    "compare-two-laps": "delta",
-    "sectors-and-ideal-lap": "ideal_lap sector",
-    "corner-scorecard": "reference_lap",
-    "": "kerb brake_fade brake_bias left_foot_braking heel_and_toe rev_matching slip_angle"
-    " downforce camber slipstream out_lap in_lap stint track_limits",
-}
-"""The terms that each lesson (empty: none) of the course teaches."""
-GLOSSARY: Final = {term: name for name, terms in _TAUGHT.items() for term in terms.split()}
-"""The lesson of each term; what a term means is the message ``glossary-<key>``."""
-_SAME: Final[Mapping[str, str]] = {
-    "trail_braking": "trail_brake",
-    "racing_lines": "racing_line",
-    "line": "racing_line",
-    "minimum_speed": "apex_speed",
-    "track_limit": "track_limits",
-    "countersteer": "counter_steering",
-    "weight_transfer": "load_transfer",
-    "throttle_point": "throttle_pick_up",
-    "hustle": "full_commitment",
-}
-_INSTEAD: Final[Mapping[str, tuple[Quantity, ...]]] = {
-    "gear": ("rpm", "speed"),
-    "tyre_temperature": ("lateral_g", "speed"),
-    "tyre_pressure": ("lateral_g", "speed"),
-    "tyre_wear": ("lateral_g", "speed"),
-    "brake_temperature": ("brake_pressure", "brake_g"),
-    "pedal_travel": ("brake_pressure", "brake_g"),
-    "slip_angle": ("total_g", "corrections"),
-    "oil": ("rpm",),
-    "water": ("rpm",),
-    "heart_rate": ("corrections",),
-    "stress": ("corrections",),
-    "eyes": ("brake_point", "corrections"),
-    "track_edge": ("speed", "steering"),
-    "ride_height": ("lateral_g",),
-}
-"""What a logger does record that says a little about what it does not."""
-_CHANNELS: Final[Mapping[Quantity, str]] = {
-    "speed": "speed_ms",
-    "brake_pressure": "brake_bar",
-    "throttle": "throttle_pct",
-    "steering": "steering_deg",
-    "lateral_g": "g_lat",
-    "rpm": "rpm",
-    "brake_g": "g_long",
-    "total_g": "g_lat",
-    "corrections": "steering_deg",
-    "brake_point": "brake_bar",
-}
-_SHOWN: Final = tuple(_CHANNELS)[:6]
+
+class _File(BaseModel, frozen=True, extra="forbid"):
+    """The file `knowledge.yaml`."""
+
+    taught: Mapping[str, tuple[str, ...]]
+    same: Mapping[str, str]
+    instead: Mapping[str, tuple[Quantity, ...]]
+    shown: tuple[Quantity, ...]
+
+
+_READ: Final = _File.model_validate(read_yaml(Path(__file__).with_suffix(".yaml")))
+GLOSSARY: Final = {term: lesson for lesson, terms in _READ.taught.items() for term in terms}
+"""The lesson of each term, empty where none teaches it."""
 _SURFACES: Final = frozenset({"cool damp", "rising grip", "optimal", "tire degradation"})
 _RANK: Final = {severity: rank for rank, severity in enumerate(model.DANGERS)}
 
@@ -145,28 +100,23 @@ def wet(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
 
 def explain(_: Scene, slots: Slots) -> tuple[Fact, ...]:
     """What a term means."""
-    key = _SAME.get(slots.concept or "", slots.concept or "")
+    key = _READ.same.get(slots.concept or "", slots.concept or "")
     if key not in GLOSSARY:
         return (Fact("glossary-unknown"),)
     meaning = Fact(f"glossary-{key}", concept=GLOSSARY[key] or None)
-    return (meaning, not_recorded(key)) if key in _INSTEAD else (meaning,)
+    return (meaning, not_recorded(key)) if key in _READ.instead else (meaning,)
 
 
 def unrecorded(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
     """What is not recorded, and what is that says a little about it."""
     lead = not_recorded(slots.quantity) if slots.quantity else Fact("not-recorded-this")
-    wanted = _INSTEAD.get(slots.quantity, ()) if slots.quantity else _SHOWN
-    instead: Cell = tuple(Term("quantity", each) for each in wanted if _is_known(scene, each))
+    wanted = _READ.instead.get(slots.quantity, ()) if slots.quantity else _READ.shown
+    drive = scene.outing.drive if scene.outing is not None else None
+    known = [each for each in wanted if drive is not None and not is_missing(drive, each)]
+    instead: Cell = tuple(Term("quantity", each) for each in known)
     if not instead:
         return (lead,)
     return (lead, Fact("recorded-instead", {"quantities": instead}))
-
-
-def _is_known(scene: Scene, quantity: Quantity) -> bool:
-    """Whether the session recorded what a quantity is told from."""
-    if scene.outing is None or quantity not in _CHANNELS:
-        return scene.outing is not None
-    return is_recorded(scene.outing.drive.series[_CHANNELS[quantity]])
 
 
 def speed_of_coach(scene: Scene, _: Slots) -> tuple[Fact, ...]:
@@ -276,7 +226,7 @@ def tellers_of(strength: Teller, tip: Teller) -> Tellers:
 
     def lesson(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
         """Which lesson teaches a term, else what costs this session most."""
-        key = _SAME.get(slots.concept or "", slots.concept or "")
+        key = _READ.same.get(slots.concept or "", slots.concept or "")
         lead = tip(scene, slots)[:1] if not key and scene.outing is not None else ()
         concept = GLOSSARY.get(key, key) or next((f.concept for f in lead if f.concept), "")
         if concept not in scene.lessons:
@@ -302,5 +252,3 @@ _TELLERS: Final[Tellers] = {
     "style": _say("style"),
     "off_topic": _say("off-topic"),
 }
-WITHOUT_SESSION: Final[frozenset[NeedKind]] = frozenset(_TELLERS) | {"mood", "lesson", "brief"}
-"""Needs that can be met without a session."""

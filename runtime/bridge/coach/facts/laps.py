@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import linear_regression, mean, median
 from typing import Final
 
-from runtime.bridge.analysis.incidents import Incident, incidents
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
-from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Value
+from runtime.bridge.analysis.losses import USUAL_LAPS
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts import sectors
 from runtime.bridge.coach.facts.drivers import compare_with, duel
 from runtime.bridge.coach.facts.general import not_recorded
-from runtime.bridge.coach.facts.losses import USUAL_LAPS
+from runtime.bridge.coach.facts.handling import find_incidents, incident_fact
 from runtime.bridge.coach.facts.measures import label, spread
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
@@ -308,38 +308,17 @@ def _explain(view: View, lap: Segment, most: int) -> Iterator[Fact]:
     if not losses and view.slots.corners:
         values = {"lap": number, "corner": Corner(view.slots.corners[0])}
         yield view.fact("lap-not-there", values, [lap], basis=basis)
-    for incident in [each for each in _incidents(view) if each.lap == number][:1]:
-        yield _incident(view, lap, incident)
-
-
-def _incidents(view: View) -> list[Incident]:
-    """What went wrong; an assistance system at work is no mishap."""
-    found = incidents(view.drive, view.scene.assisted if view.name == "own" else ())
-    return [each for each in found if each.severity != "low"]
-
-
-def _incident(view: View, lap: Segment, incident: Incident) -> Fact:
-    """That something happened on a lap, and near which corner."""
-    place, corners = incident.distance_m, view.drive.corners if view.drive.geometry else ()
-    half, near = view.drive.length_m / 2, ""
-    if place is not None and corners:
-        away = {
-            c.name: abs((place - c.apex.distance_m + half) % (2 * half) - half) for c in corners
-        }
-        near = min(away, key=lambda name: away[name])
-    where = "corner" if near else "lap" if place is None else "metres"
-    values: dict[str, Cell] = {"where": where, "corner": Corner(near), "at": Value(place or 0, "m")}
-    values |= {"lap": lap.number or 0, "incident": Term("incident", incident.kind)}
-    return view.fact("lap-incident", values, [lap], place=Place(near or None, start_m=place))
+    for incident in find_incidents(view.about(laps=(number,), corners=()))[:1]:
+        yield incident_fact(view, incident)
 
 
 def _tell_video(view: View) -> Facts:
-    bad = {each.lap: each for each in _incidents(view)}
+    bad = {each.lap: each for each in find_incidents(view.about(laps=(), corners=()))}
     ranked = sorted(view.pool, key=lambda lap: (lap.duration_s, lap.t_start))
     lap = next((each for each in ranked if each.number not in bad), ranked[0])
     values: dict[str, Cell] = {"lap": lap.number or 0, "time": lap_time(lap.duration_s)}
     facts = [view.fact("video-lap", {**values, "best": "yes" if lap is ranked[0] else "no"}, [lap])]
-    facts += [_incident(view, each, bad[each.number]) for each in ranked if each.number in bad]
+    facts += [incident_fact(view, bad[lap.number]) for lap in ranked if lap.number in bad]
     return tuple(facts)
 
 

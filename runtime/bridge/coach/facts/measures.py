@@ -1,11 +1,12 @@
 """How large a quantity was at a place: on the laps asked for, beside a rival's, ranked."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.losses import USUAL_LAPS, stand_in
 from runtime.bridge.analysis.quantities import (
     AT_SPOTS,
     CORNERS_ONLY,
@@ -20,18 +21,12 @@ from runtime.bridge.analysis.quantities import (
     peak_place,
     straight_beside,
 )
-from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
 from runtime.bridge.coach.facts import reviews
-from runtime.bridge.coach.facts.general import (
-    correct_strange,
-    need_outing,
-    no_corners,
-    not_recorded,
-)
-from runtime.bridge.coach.facts.losses import USUAL_LAPS, stand_in
-from runtime.bridge.coach.facts.view import pick_lap
-from runtime.bridge.coach.need import Order, Quantity, Slots, Spot, Strange
-from runtime.bridge.coach.scene import Scene, Teller, Tellers
+from runtime.bridge.coach.facts.general import no_corners, not_recorded
+from runtime.bridge.coach.facts.view import Facts, Tell, View, teller
+from runtime.bridge.coach.need import Order, Quantity, Slots, Spot
+from runtime.bridge.coach.scene import Teller, Tellers
 
 UNITS: Final[Mapping[Quantity, Unit]] = {
     "speed": "km/h",
@@ -92,7 +87,6 @@ _OTHER_END: Final[Mapping[Order, Order]] = {
 }
 _GOOD_IF_MORE: Final = ("speed", "throttle", "full_throttle", "accel_g", "lateral_g", "total_g")
 CORNER_SPOTS: Final = ("entry", "apex", "exit")
-Tell: TypeAlias = Callable[[Scene, Slots, Drive], tuple[Fact, ...]]
 
 
 class Spread(NamedTuple):
@@ -155,23 +149,26 @@ def spread(drive: Drive, quantity: Quantity, where: str | None, spot: Spot | Non
     return Spread(drive, quantity, where, spot, values) if values else None
 
 
-def on_drive(
+def measured(
     tell: Tell, *needed: Quantity, default: Quantity | None = None, best: bool = True
 ) -> Teller:
-    """A teller that first says what was not recorded, and what is named and does not exist.
+    """A teller of the asking driver's session that first says what was not recorded.
 
     What is asked for without a quantity is the *default*, at a spot the speed; *needed* are the
     quantities of the domain. *best*: whether "most" may mean the best of what is not named.
     """
 
-    def answer(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
-        asked = complete(slots, default, best=best) if default else slots
-        quantities = (*needed, asked.quantity) if default and asked.quantity else needed
-        if (facts := check(scene, asked, quantities)) or scene.outing is None:
-            return facts
-        return tell(scene, asked, scene.outing.drive)[:4]
+    def answer(view: View) -> Facts:
+        if default is not None:
+            view = view._replace(slots=complete(view.slots, default, best=best))
+        asked = (view.slots.quantity,) if default is not None and view.slots.quantity else ()
+        for quantity in (*needed, *asked):
+            if quantity not in UNITS or is_missing(view.drive, quantity):
+                return (not_recorded(quantity),)
+        placed = view.slots.corners or any(each in CORNERS_ONLY for each in (*needed, *asked))
+        return (no_corners(),) if placed and not known_corners(view.drive) else tell(view)
 
-    return answer
+    return teller(answer, own=True)
 
 
 def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
@@ -186,60 +183,6 @@ def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
         order = "least" if quantity in _GOOD_IF_MORE else "most"
     peak = quantity == "brake_pressure" and order == "most"  # which is before the entry
     return replace(slots, quantity=quantity, order=order, spot=None if peak else slots.spot)
-
-
-def check(scene: Scene, slots: Slots, quantities: Sequence[Quantity]) -> tuple[Fact, ...]:
-    """What keeps quantities from being told; empty where nothing does."""
-    if (facts := need_outing(scene) or correct_strange(scene, slots)) or scene.outing is None:
-        return facts
-    drive = scene.outing.drive
-    numbers = [lap for lap in slots.laps if isinstance(lap, int)]
-    if numbers and not any(pick_lap(drive.counted, lap) for lap in slots.laps):
-        return correct_strange(scene, Slots(strange=(Strange("lap", str(numbers[0])),)))
-    for quantity in quantities:
-        if quantity not in UNITS or is_missing(drive, quantity):
-            return (not_recorded(quantity),)
-    places = slots.corners or any(quantity in CORNERS_ONLY for quantity in quantities)
-    return (no_corners(),) if places and not known_corners(drive) else ()
-
-
-def list_laps(drive: Drive, slots: Slots) -> tuple[int, ...]:
-    """The complete laps that are named, in the order named; none where none is."""
-    every = slots.all_laps or slots.order == "each" or "each" in slots.laps
-    every = every or bool(slots.without and not slots.laps)
-    named = drive.counted if every else [pick_lap(drive.counted, lap) for lap in slots.laps]
-    out = [pick_lap(drive.counted, lap) for lap in slots.without]
-    return tuple(dict.fromkeys(lap.number or 0 for lap in named if lap and lap not in out))
-
-
-def list_rivals(scene: Scene, slots: Slots) -> list[tuple[str, Drive]]:
-    """The other drivers that are named, with their drives."""
-    return [(name, scene.rivals[name].drive) for name in slots.drivers if name in scene.rivals]
-
-
-def fact(
-    scene: Scene,
-    kind: str,
-    values: Mapping[str, Cell],
-    where: str | None = None,
-    laps: Sequence[int] = (),
-    *,
-    other: str = "",
-    basis: Basis | None = None,
-    gain_s: float | None = None,
-) -> Fact:
-    """A fact of the session that is asked about; *where* is a corner or a straight."""
-    place, session = None, ""
-    if scene.outing is not None:
-        session, drive = scene.outing.session.id, scene.outing.drive
-        straight = find_straight(drive, where)
-        place = Place(None, None, where, straight.start_m, straight.end_m) if straight else None
-        for corner in known_corners(drive):
-            if corner.name == where:
-                begin, end = corner.entry.distance_m, corner.exit.distance_m
-                place = Place(where, None, None, begin, end)
-    who = scene.driver
-    return Fact(kind, values, place, tuple(laps), basis, who, other, session, (), gain_s)
 
 
 def label(found: Spread) -> dict[str, Cell]:
@@ -293,64 +236,64 @@ def places_of(drive: Drive, slots: Slots) -> tuple[str | None, ...]:
     return (*slots.straights, *slots.corners) or (None,)
 
 
-def tell_measure(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_measure(view: View) -> Facts:
     """The quantity at the places that are named; of the whole lap where none is."""
-    quantity = slots.quantity or "time"
-    places, rivals = places_of(drive, slots), list_rivals(scene, slots)
+    slots, drive, rivals = view.slots, view.drive, view.rivals
+    quantity, places = slots.quantity or "time", places_of(drive, slots)
     if places == (None,) and (quantity in CORNERS_ONLY or slots.spot in CORNER_SPOTS):
-        return tell_rank(scene, slots, drive)
+        return tell_rank(view)
     told: list[Fact] = []
     for where in places[: 2 if rivals else 4]:
         found = spread(drive, quantity, where, slots.spot)
         if found is None:
-            told.append(tell_nothing(scene, Spread(drive, quantity, where, slots.spot, {})))
+            told.append(tell_nothing(view, Spread(drive, quantity, where, slots.spot, {})))
         elif rivals:
-            told += [_against(scene, found, slots, *rival) for rival in rivals[:2]]
+            told += [_against(view, found, *rival) for rival in rivals[:2]]
         else:
-            told.append(tell_laps(scene, found, slots))
+            told.append(tell_laps(view, found))
     if quantity == "time" and len(slots.corners) == 1 and places == slots.corners:
-        view = reviews.compare(scene, slots)
-        lost = [loss for loss in view.lost_here if loss.seconds >= reviews.WORTH_S]
-        told += [view.told("loss-with-straight", loss) for loss in lost]
+        beside_best = reviews.compare(view.scene, slots)
+        lost = [loss for loss in beside_best.lost_here if loss.seconds >= reviews.WORTH_S]
+        told += [beside_best.told("loss-with-straight", loss) for loss in lost]
     straight = find_straight(drive, places[0])
     bend = corner_before(drive, straight) if straight and quantity == "speed" and rivals else None
     if bend and (found := spread(drive, "speed", bend, "exit")):
-        told.append(_against(scene, found, slots, *rivals[0]))
+        told.append(_against(view, found, *rivals[0]))
     return tuple(told)
 
 
-def tell_nothing(scene: Scene, found: Spread) -> Fact:
+def tell_nothing(view: View, found: Spread) -> Fact:
     """It was recorded, but there was none of it: no braking, a throttle that never closed."""
     words = label(found)
     least = spread(found.drive, "throttle", found.where, None)
     if found.quantity == "throttle_point" and least is not None:
         words["least"] = least.values[least.top(high=False)]
-        return fact(scene, "measure-not-closed", words, found.where)
-    return fact(scene, "measure-none", {**words, "count": len(found.drive.counted)}, found.where)
+        return view.fact("measure-not-closed", words, where=found.where)
+    words["count"] = len(found.drive.counted)
+    return view.fact("measure-none", words, where=found.where)
 
 
-def tell_laps(scene: Scene, found: Spread, slots: Slots) -> Fact:
+def tell_laps(view: View, found: Spread) -> Fact:
     """The laps that are named; else a mean, a peak, a sum; else the best lap and the usual one."""
     drive, quantity, where, _, _ = found
-    laps = [lap for lap in list_laps(drive, slots) if lap in found.values]
-    best = drive.best.number or 0
+    laps = [lap for lap in view.listed if lap in found.values]
+    best, order = drive.best.number or 0, view.slots.order
     values: dict[str, Cell] = label(found)
-    if slots.order in ("mean", "total"):
+    if order in ("mean", "total"):
         numbers = [value.number for value in found.of(laps).values()]
         mean = Value(sum(numbers) / len(numbers), found.unit)
         side, (mean, usual) = beside(quantity, mean, found.usual)
         values |= {"mean": mean, "usual": usual, "side": side, "count": len(numbers)}
-        total = slots.order == "total" and quantity in SUMS
         values["total"] = Value(sum(numbers), found.unit)
-        return fact(scene, "measure-total" if total else "measure-mean", values, where, laps)
+        total = order == "total" and quantity in SUMS
+        return view.fact("measure-total" if total else "measure-mean", values, laps, where)
     if laps and laps != [best]:
         side, shown = beside(quantity, *(found.values[lap] for lap in laps), found.usual)
         values |= {"laps": tuple(laps), "values": shown[:-1], "count": len(laps)}
-        return fact(
-            scene, "measure-laps", {**values, "usual": shown[-1], "side": side}, where, laps
-        )
-    if not laps and (slots.order in ORDERED or found.peaks):
-        high = is_high(quantity, slots.order)
+        values |= {"usual": shown[-1], "side": side}
+        return view.fact("measure-laps", values, laps, where)
+    if not laps and (order in ORDERED or found.peaks):
+        high = is_high(quantity, order)
         lap = found.top(high=high)
         side, shown = beside(quantity, found.values[lap], found.usual)
         spot = peak_place(drive, quantity, lap) if where is None and high else None
@@ -358,21 +301,21 @@ def tell_laps(scene: Scene, found: Spread, slots: Slots) -> Fact:
         values |= {"value": shown[0], "usual": shown[1], "lap": lap, "side": side, "place": placed}
         values |= {"placed": "yes" if spot else "no"}
         values |= {"end": Term("end", end_of(quantity, high=high))}
-        return fact(scene, "measure-peak", values, where, (lap,))
+        return view.fact("measure-peak", values, (lap,), where)
     side, shown = beside(quantity, found.find(best), found.usual)
     values |= {"best": shown[0], "usual": shown[1], "lap": best, "side": side}
-    return fact(scene, "measure-best", values, where, (best,))
+    return view.fact("measure-best", values, (best,), where)
 
 
-def _against(scene: Scene, found: Spread, slots: Slots, name: str, rival: Drive) -> Fact:
+def _against(view: View, found: Spread, name: str, rival: Drive) -> Fact:
     """Two drivers beside each other: on the best lap or at the peak, and on the usual lap."""
     drive, quantity, where, spot, _ = found
     theirs = spread(rival, quantity, where, spot)
-    values: dict[str, Cell] = {**label(found), "driver": scene.driver, "other": name}
+    values: dict[str, Cell] = {**label(found), "driver": view.scene.driver, "other": name}
     if theirs is None:
-        return fact(scene, "measure-rival-none", values, where, other=name)
-    high = is_high(quantity, slots.order)
-    laps = [lap for lap in list_laps(drive, slots) if lap in found.values]
+        return view.fact("measure-rival-none", values, where=where, other=name)
+    high = is_high(quantity, view.slots.order)
+    laps = [lap for lap in view.listed if lap in found.values]
     lap = found.top(high=high) if found.peaks else drive.best.number or 0
     lap = laps[0] if len(laps) == 1 else lap
     its = theirs.top(high=high) if found.peaks else rival.best.number or 0
@@ -381,33 +324,33 @@ def _against(scene: Scene, found: Spread, slots: Slots, name: str, rival: Drive)
     values |= {"own": own, "theirs": target, "lap": lap, "other_lap": its, "side": side}
     values |= {"usual": usual, "other_usual": other_usual}
     values["difference"] = Value(own.number - target.number, UNITS[quantity], signed=True)
-    return fact(scene, "measure-rival", values, where, (lap,), other=name, basis="driver")
+    return view.fact("measure-rival", values, (lap,), where, other=name, basis="driver")
 
 
-def tell_rank(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
+def tell_rank(view: View) -> Facts:
     """In which corner a quantity is largest or smallest; of a named corner on which lap."""
+    slots, drive, laps = view.slots, view.drive, view.listed
     quantity, spot = slots.quantity or "time", slots.spot
     order = slots.order if slots.order in ORDERED else "most"
-    ranked = replace(slots, order=order, laps=(), all_laps=False, without=())
+    ranked = view.about(order=order, laps=(), all_laps=False, without=())
     if len(slots.corners) == 1 or slots.straights:
-        return tell_measure(scene, ranked, drive)
+        return tell_measure(ranked)
     if spot in ("straight", "lap") and not slots.corners and quantity not in CORNERS_ONLY:
-        return tell_measure(scene, ranked, drive)
+        return tell_measure(ranked)
     if quantity == "time" and not slots.corners and known_corners(drive):
-        return reviews.TELLERS["loss_rank"](scene, slots)  # not which corner is the longest
+        return reviews.TELLERS["loss_rank"](view.scene, slots)  # not which corner is the longest
     high = is_high(quantity, order)
     names = slots.corners or tuple(corner.name for corner in known_corners(drive))
-    laps = list_laps(drive, slots)
     lap = laps[0] if len(laps) == 1 else (stand_in(drive) and drive.best.number) or 0
     spreads = [each for name in names if (each := spread(drive, quantity, name, spot))]
     spreads.sort(key=lambda each: each.find(lap).number, reverse=high)
-    lead: tuple[Fact, ...] = ()
+    lead: Facts = ()
     whole = None if slots.corners or spot or lap else spread(drive, quantity, None, None)
     if whole is not None and (high or not whole.peaks):
-        lead = (tell_laps(scene, whole, ranked),)
+        lead = (tell_laps(ranked, whole),)
     if len(spreads) < 2:
         nothing = [Spread(drive, quantity, name, spot, {}) for name in names[:1]]
-        return lead or tuple(tell_nothing(scene, each) for each in nothing) or (no_corners(),)
+        return lead or tuple(tell_nothing(view, each) for each in nothing) or (no_corners(),)
     first, second, last = spreads[0], spreads[1], spreads[-1]
     side, shown = beside(quantity, *(each.find(lap) for each in (first, second, last)))
     values: dict[str, Cell] = {**label(first), "lap": lap, "side": side, "count": len(spreads)}
@@ -415,14 +358,13 @@ def tell_rank(scene: Scene, slots: Slots, drive: Drive) -> tuple[Fact, ...]:
     values |= {"value": shown[0], "second_value": shown[1], "last_value": shown[2]}
     values["end"] = Term("end", end_of(quantity, high=high))
     kind = "rank-level" if shown[0] == shown[-1] else "rank-corners"
-    corner = fact(scene, kind, values, first.where, laps[:1])
-    rivals = list_rivals(scene, slots)
-    others = tuple(_against(scene, first, slots, *rival) for rival in rivals[:1])
+    corner = view.fact(kind, values, laps[:1], first.where)
+    others = tuple(_against(view, first, *rival) for rival in view.rivals[:1])
     fastest = quantity == "speed" and high
     return (*lead, corner, *others) if fastest else (corner, *others, *lead)
 
 
 TELLERS: Final[Tellers] = {
-    "measure": on_drive(tell_measure, default="time"),
-    "measure_rank": on_drive(tell_rank, default="speed"),
+    "measure": measured(tell_measure, default="time"),
+    "measure_rank": measured(tell_rank, default="speed"),
 }

@@ -7,11 +7,11 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.grading import dangers, zones_at
+from runtime.bridge.analysis.losses import passes_of_lap
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.general import corners_of
 from runtime.bridge.coach.facts.knowledge import conditions
-from runtime.bridge.coach.facts.losses import passes_of_lap
 from runtime.bridge.coach.facts.reviews import (
     PARTS,
     STEP_M,
@@ -236,6 +236,13 @@ def _line(advice: Fact) -> Fact:
     return replace(advice, kind="voice-line", values={**advice.values, "aim": aim})
 
 
+def assumed_circuit(scene: Scene) -> Facts:
+    """That a plan is of the active circuit, where no session of the driver tells another one."""
+    if scene.outing is not None or scene.without_laps or scene.track is None:
+        return ()
+    return (Fact("brief-circuit", {"circuit": scene.track.name}),)
+
+
 def brief(scene: Scene, slots: Slots) -> Facts:
     """What matters before a session: one focus, the danger zones, the day, a strength."""
     names = [c.name for c in corners_of(scene) if zones_at(c, scene.track)]
@@ -246,7 +253,7 @@ def brief(scene: Scene, slots: Slots) -> Facts:
     if scene.outing is not None:
         view = compare_widest(scene)
         focus = tuple(advise(view, loss) for loss in workable(view)[:1])
-    return (*focus, *danger, *day, *strengths(scene, 1))[:4]
+    return (*assumed_circuit(scene), *focus, *danger, *day, *strengths(scene, 1))[:4]
 
 
 TELLERS: Final[Tellers] = {

@@ -7,14 +7,7 @@ from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import dangers, zones_at
-from runtime.bridge.analysis.passes import difference, passes_of
-from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
-from runtime.bridge.coach.facts.general import (
-    corners_of,
-    no_corners,
-    no_rival,
-)
-from runtime.bridge.coach.facts.losses import (
+from runtime.bridge.analysis.losses import (
     Loss,
     best_passes,
     losses_between,
@@ -23,11 +16,17 @@ from runtime.bridge.coach.facts.losses import (
     stretch_times,
     usual_passes,
 )
+from runtime.bridge.analysis.passes import difference, passes_of
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
+from runtime.bridge.coach.facts.general import (
+    corners_of,
+    no_corners,
+    no_rival,
+)
 from runtime.bridge.coach.facts.view import (
     CAUSE_UNITS,
     Facts,
     View,
-    pick_lap,
     place_of,
     span,
     spread_s,
@@ -103,20 +102,17 @@ def compare(scene: Scene, slots: Slots = NO_SLOTS) -> View:
     """
     assert scene.outing is not None
     view, drive = View(scene, slots, scene.outing, "own"), scene.outing.drive
-    if not corners_of(scene):
-        return view
-    best = drive.best.number or 0
-    picked = [pick_lap(drive.counted, lap) for lap in slots.laps if lap != "each"]
-    lap = next((each.number or 0 for each in picked if each is not None), stand_in(drive))
+    best, alone, known = drive.best.number or 0, len(drive.counted) < 2, corners_of(scene)
+    lap = next((each.number or 0 for each in view.named), stand_in(drive))
     named = next((name for name in slots.drivers if name in scene.rivals), "")
-    alone = len(drive.counted) < 2
     other = named or (next(iter(scene.rivals), "") if alone else "")
     if other:
-        rival, lap = scene.rivals[other].drive, lap if picked else best
-        its = passes_of_lap(rival, rival.best.number or 0)
-        lost = losses_between(passes_of_lap(drive, lap), its, drive, rival)
-        return view._replace(lost=lost, basis="driver", other=other, lap=lap)
-    if alone:
+        rival, lap = scene.rivals[other].drive, lap if view.named else best
+        view = view._replace(basis="driver", other=other, lap=lap)
+        its = passes_of_lap(rival, rival.best.number or 0) if known and rival.geometry else {}
+        own = passes_of_lap(drive, lap) if its else {}
+        return view._replace(lost=losses_between(own, its, drive, rival) if its else ())
+    if alone or not known:
         return view
     own = passes_of_lap(drive, lap) if lap else usual_passes(drive)
     if lap == best:

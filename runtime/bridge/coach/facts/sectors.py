@@ -6,10 +6,10 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
+from runtime.bridge.analysis.losses import USUAL_LAPS
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
 from runtime.bridge.coach.facts.general import no_circuit
-from runtime.bridge.coach.facts.losses import USUAL_LAPS
 from runtime.bridge.coach.facts.measures import FALLS, RISES
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
@@ -274,8 +274,7 @@ def _tell_theory(view: View) -> Facts:
         if lost >= SHOWN_S:
             values: dict[str, Cell] = {"corner": Corner(corner), "lost": span(lost)}
             values |= {"own": Value(own, "km/h"), "file": Value(file, "km/h")}
-            place = Place(corner)
-            facts.append(view.fact("theory-corner", values, [best], place=place, basis="theory"))
+            facts.append(view.fact("theory-corner", values, [best], corner, basis="theory"))
         facts.append(view.fact("theory-limits", {}, basis="theory"))
     if facts:
         return tuple(facts)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from runtime.bridge.analysis.drive import NoGeometry, UnknownLap
 from runtime.bridge.coach.facts import (
     claims,
     drivers,
@@ -14,7 +15,10 @@ from runtime.bridge.coach.facts import (
     reviews,
     sectors,
 )
-from runtime.bridge.coach.scene import Tellers
+from runtime.bridge.coach.facts.general import correct_strange, no_complete_lap, no_corners
+from runtime.bridge.coach.facts.view import Facts
+from runtime.bridge.coach.need import Need, Slots
+from runtime.bridge.coach.scene import Scene, Tellers
 
 _OF_SESSION: Final[Tellers] = {
     **laps.TELLERS,
@@ -32,3 +36,29 @@ TELLERS: Final[Tellers] = {
     **knowledge.tellers_of(_OF_SESSION["strength"], _OF_SESSION["tips"]),
 }
 """By kind of need; `query` alone has none: see `queries`."""
+
+
+def tell(scene: Scene, need: Need) -> Facts:
+    """The facts that a need asks for; first what it names that there is not."""
+    wrong = correct_strange(scene, need.slots)
+    if wrong and not _goes_on(need.slots):
+        return wrong
+    try:
+        return (*wrong, *TELLERS[need.kind](scene, need.slots))
+    except NoGeometry:
+        return (*wrong, no_corners())
+    except UnknownLap:
+        return (*wrong, no_complete_lap())
+
+
+def _goes_on(slots: Slots) -> bool:
+    """Whether the rest of a question has a sense without the strange things that it names."""
+    places = slots.corners or slots.straights or slots.sectors
+    left = {
+        "corner": places,
+        "straight": places,
+        "sector": places or slots.drivers,
+        "lap": slots.laps,
+        "driver": slots.drivers,
+    }
+    return all(left[each.kind] for each in slots.strange)

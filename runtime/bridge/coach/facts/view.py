@@ -1,15 +1,17 @@
 """What a question about laps is answered from: whose session, and which of its laps."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.losses import Loss, losses_between, passes_of_lap, usual_passes
 from runtime.bridge.analysis.passes import Pass
+from runtime.bridge.analysis.quantities import find_straight, known_corners
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
-from runtime.bridge.coach.facts.general import correct_strange, need_outing
-from runtime.bridge.coach.facts.losses import Loss, losses_between, passes_of_lap, usual_passes
-from runtime.bridge.coach.need import Lap, Slots, Strange
+from runtime.bridge.coach.facts.general import need_outing, no_lap
+from runtime.bridge.coach.need import Lap, Slots
 from runtime.bridge.coach.scene import Outing, Scene, Teller
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.stats import deviation
@@ -111,8 +113,9 @@ class View(NamedTuple):
 
     @property
     def driver(self) -> str:
-        """Whose session is compared."""
-        return self.scene.driver or self.outing.session.driver or "?"
+        """Whose session it is."""
+        own = self.scene.driver if self.name == "own" else ""
+        return own or self.outing.session.driver
 
     def covers(self, corner: str) -> bool:
         """Whether a corner is named, or in a sector that is; all are where neither is."""
@@ -120,52 +123,67 @@ class View(NamedTuple):
         inner = any(in_sector(self.drive, corner, sector) for sector in sectors)
         return inner or corner in corners or not (corners or sectors)
 
+    @property
+    def listed(self) -> tuple[int, ...]:
+        """The numbers of the complete laps that are named, in the order named; none where none is,
+        all where every lap or every other lap is asked for."""
+        slots = self.slots
+        every = slots.all_laps or slots.order == "each" or "each" in slots.laps
+        laps = self.pool if every or (slots.without and not slots.laps) else self.named
+        return numbers_of(laps)
+
+    @property
+    def rivals(self) -> list[tuple[str, Drive]]:
+        """The other drivers that are named, with their drives."""
+        known = self.scene.rivals
+        return [(name, known[name].drive) for name in self.slots.drivers if name in known]
+
+    def about(self, **slots: Any) -> "View":
+        """The same question with other slots."""
+        return self._replace(slots=replace(self.slots, **slots))
+
     def fact(
         self,
         kind: str,
         values: Mapping[str, Cell],
-        laps: Sequence[Segment | int] = (),
+        laps: Iterable[Segment | int] = (),
+        where: str | None = None,
         *,
         place: Place | None = None,
         basis: Basis | None = None,
         gain_s: float | None = None,
         other: str = "",
     ) -> Fact:
-        """A fact of the session about *laps*; *other*: whom the driver is compared with."""
+        """A fact of the session about *laps*, at *where*, a corner or a straight, or at *place*;
+        *other*: whom the driver is compared with."""
         numbers = [lap if isinstance(lap, int) else lap.number or 0 for lap in laps]
-        who = self.outing.session
         return Fact(
             kind,
             {"driver": self.name, **values},
-            place=place,
+            place=place or place_of(self.drive, where),
             laps=tuple(numbers[:LISTED]),
             basis=basis,
-            driver=who.driver,
+            driver=self.driver,
             other=other,
-            session_id=who.id,
+            session_id=self.outing.session.id,
             gain_s=gain_s,
         )
 
     def told(self, kind: str, loss: Loss | None = None, /, **values: Cell) -> Fact:
         """A fact of the comparison, about a corner's loss where one is given."""
         against: dict[str, Cell] = {"basis": self.basis, "other": self.other, "lap": self.lap}
-        laps = (self.lap,) if self.lap else ()
-        place, gain_s = None, None
+        laps = [self.lap] if self.lap else []
         if loss is not None:
             against |= {"corner": Corner(loss.corner), "loss": span(abs(loss.seconds))}
-            laps = tuple(dict.fromkeys((*laps, *((loss.other.lap,) if not self.other else ()))))
-            gain_s = loss.seconds if loss.seconds > 0 else None
-            place = place_of(self.drive, loss.corner)
-        return Fact(
+            laps += [] if self.other else [loss.other.lap]
+        return self.fact(
             kind,
             {**against, **values},
-            place,
-            laps,
-            self.basis,
-            self.driver,
-            self.other,
-            self.outing.session.id,
-            gain_s=gain_s,
+            dict.fromkeys(laps),
+            loss.corner if loss is not None else None,
+            basis=self.basis,
+            gain_s=loss.seconds if loss is not None and loss.seconds > 0 else None,
+            other=self.other,
         )
 
     def loss(
@@ -173,15 +191,15 @@ class View(NamedTuple):
     ) -> Fact:
         """What a corner costs on a lap against a usual or best one, or against lap *other*."""
         values = {**name_loss(loss), "lap": lap.number or 0, "than": basis or "lap", "other": other}
-        place, laps = Place(loss.corner), (lap, other) if other else (lap,)
-        return self.fact(kind, values, laps, place=place, basis=basis, gain_s=loss.seconds)
+        laps = (lap, other) if other else (lap,)
+        return self.fact(kind, values, laps, loss.corner, basis=basis, gain_s=loss.seconds)
 
 
 Tell: TypeAlias = Callable[[View], Facts]
 
 
 def teller(tell: Tell, *, own: bool = False) -> Teller:
-    """A teller that first puts right what is not so; a strange lap or driver needs no more.
+    """A teller of a session, that puts right a lap which that session does not have.
 
     With *own* the session is that of the one who asks, whoever else is named.
     """
@@ -192,15 +210,12 @@ def teller(tell: Tell, *, own: bool = False) -> Teller:
         names = () if own else slots.drivers
         name = next((each for each in names if each in scene.rivals), "own")
         view = View(scene, slots, scene.rivals.get(name, scene.outing), name)
-        wrong = correct_strange(scene, slots)
         numbers = [lap for lap in slots.laps if isinstance(lap, int)]
         absent = [lap for lap in numbers if pick_lap(view.counted, lap) is None]
-        if absent and not any(each.kind == "lap" for each in slots.strange):
-            there = Scene(driver=scene.driver, outing=view.outing, track=scene.track)
-            wrong += correct_strange(there, Slots(strange=(Strange("lap", str(absent[-1])),)))
-        if any(fact.kind != "no-sector" for fact in wrong) and not view.named:
-            return wrong
-        return (*wrong, *tell(view))[:MOST]
+        if not absent:
+            return tell(view)[:MOST]
+        wrong = no_lap(str(absent[-1]), view.drive)
+        return (wrong, *(tell(view) if view.named else ()))[:MOST]
 
     return answer
 
@@ -266,10 +281,14 @@ def name_loss(loss: Loss) -> dict[str, Cell]:
     return where | {"caused": "yes", "cause": Term("cause", key), "amount": size}
 
 
-def place_of(drive: Drive, corner: str) -> Place:
-    """A corner's window."""
-    spots = next(each for each in drive.corners if each.name == corner)
-    return Place(corner=corner, start_m=spots.entry.distance_m, end_m=spots.exit.distance_m)
+def place_of(drive: Drive, where: str | None) -> Place | None:
+    """The window of a corner, or a straight; None for what is neither."""
+    if (straight := find_straight(drive, where)) is not None:
+        return Place(straight=where, start_m=straight.start_m, end_m=straight.end_m)
+    spots = next((each for each in known_corners(drive) if each.name == where), None)
+    if spots is None:
+        return None
+    return Place(corner=where, start_m=spots.entry.distance_m, end_m=spots.exit.distance_m)
 
 
 def in_sector(drive: Drive, corner: str, sector: int) -> bool:

@@ -10,10 +10,10 @@ from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
-import yaml
 from pydantic import TypeAdapter
 
 from runtime.bridge.coach.need import Language, NeedKind
+from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.tidy import fold, tidy
 from runtime.bridge.session.recording import Numbers
 
@@ -87,7 +87,7 @@ def read_examples() -> tuple[Example, ...]:
     for path in sorted(_FOLDER.glob("*/*.yaml")):
         if path.parent.name not in ("examples", "dangers"):
             continue
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        content = read_yaml(path)
         of_danger = path.parent.name == "dangers"
         told = _DANGERS.validate_python(content) if of_danger else _FILE.validate_python(content)
         for kind, texts in told.items():

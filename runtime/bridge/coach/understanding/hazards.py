@@ -13,7 +13,7 @@ from typing import Final
 
 from runtime.bridge.coach.need import Language
 from runtime.bridge.coach.understanding.classify import load_classifier
-from runtime.bridge.coach.understanding.language import WORDS, weigh_languages
+from runtime.bridge.coach.understanding.language import LANGUAGES, weigh_languages
 from runtime.bridge.coach.understanding.phrases import (
     PhraseBook,
     read_classes,
@@ -23,42 +23,10 @@ from runtime.bridge.coach.understanding.phrases import (
 from runtime.bridge.coach.understanding.signs import load_signs
 
 FOLDER: Final = Path(__file__).parent / "hazards"
-KEYS: Final = (
-    "fire",
-    "fuel_leak",
-    "crash",
-    "injury",
-    "unwell",
-    "alcohol",
-    "brakes",
-    "throttle_stuck",
-    "wheel_loose",
-    "tyre",
-    "steering",
-    "oil",
-    "overheating",
-    "car",
-    "flag",
-    "others",
-    "track",
-    "stranded",
-    "wrong_way",
-    "safety_gear",
-    "passenger",
-    "phone",
-    "tired",
-    "road_speeding",
-    "aids_off",
-    "aggression",
-    "sight",
-    "near_miss",
-    "rain",
-    "flat_out_dare",
-    "fear",
-    "fit_to_go",
-    "unsure",
-)
-"""The gravest first: where a question speaks of two, the first is answered."""
+_ENGLISH: Final = read_yaml(FOLDER / "en.yaml")["hazards"]
+KEYS: Final = (*_ENGLISH, "unsure")
+"""The gravest first, as the files have them: where a question speaks of two, the first is answered;
+`unsure`, which no phrase tells, comes last."""
 LONGEST: Final = 500
 """Characters of which examples say what they speak of."""
 LIKELY: Final = 0.03
@@ -78,7 +46,7 @@ def find_hazard(text: str) -> str | None:
     most = max(weights, key=lambda language: weights[language])
     near, margin = load_classifier().weigh_danger(text[:LONGEST], most)
     # where few words tell the language, more of them are looked at
-    languages = [language for language in WORDS if weights[language] >= weights[most] - 1]
+    languages = [language for language in LANGUAGES if weights[language] >= weights[most] - 1]
     for find, least in ((_find_by_rules, RULED), (_find_by_signs, SIGNED)):
         found = {
             key for each in languages for sentence in sentences for key in find(each, sentence)
@@ -102,8 +70,8 @@ def _read_rules(language: Language) -> PhraseBook:
     """The rules of a language, read once; every language has every hazard but the last."""
     data = read_yaml(FOLDER / f"{language}.yaml")
     book, written = PhraseBook(read_classes(data["words"])), data["hazards"]
-    if written.keys() != {*KEYS} - {"unsure"}:
-        raise ValueError(f"{language}: missing or unknown: {written.keys() ^ set(KEYS)}")
+    if written.keys() != _ENGLISH.keys():
+        raise ValueError(f"{language}: missing or unknown: {written.keys() ^ _ENGLISH.keys()}")
     for key, rule in written.items():
         book.add(key, rule["says"])
         book.add(f"{key} {UNLESS}", rule.get("unless", ()))

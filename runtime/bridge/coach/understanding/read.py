@@ -7,13 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias, get_args
 
-import yaml
 from pydantic import BaseModel
 
 from runtime.bridge.coach.need import Asked, Language, Need, NeedKind, Slots, Units
+from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
 from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard
 from runtime.bridge.coach.understanding.language import find_language
+from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.signs import load_signs
 from runtime.bridge.coach.understanding.slots import Names, find_units, mask_names, read_slots
 from runtime.bridge.coach.understanding.tidy import fold, spell, tidy
@@ -39,40 +40,6 @@ UNRECORDED: Final = frozenset(
 """Quantities that no logger here records."""
 USUAL: Final[tuple[NeedKind, ...]] = ("summary", "loss_rank", "tips")
 """Offered where nothing is likely."""
-INTENTS: Final[Mapping[str, NeedKind]] = {
-    "debrief": "summary",
-    "brief": "brief",
-    "voice_script": "voice_script",
-    "corner": "corner_review",
-    "reference_lap": "theory",
-    "gold_lap": "theory",
-    "weather": "conditions",
-    "session_plan": "run_plan",
-    "incident": "incidents",
-    "race_pace": "lap_trend",
-    "goal": "lap_goal",
-    "mental_map": "corner_spread",
-    "lap_comparison": "lap_compare",
-    "progress": "progress",
-    "setup": "balance",
-    "mindset": "mood",
-    "agent_meta": "speed_of_coach",
-}
-"""The kind that an intent of the request forces; `telemetry` forces none."""
-_INTENT_OF: Final[Mapping[NeedKind, str]] = {
-    **{kind: intent for intent, kind in INTENTS.items() if intent != "gold_lap"},
-    "wet": "weather",
-    "traffic": "session_plan",
-    "incident_explain": "incident",
-    "lap_spread": "mental_map",
-    "rival_spread": "mental_map",
-    "lap_explain": "lap_comparison",
-    "no_progress": "progress",
-    "improved": "progress",
-    "corner_explain": "corner",
-    "corner_advice": "corner",
-}
-
 _TALK: Final[frozenset[NeedKind]] = frozenset(
     {"greeting", "thanks", "who", "abilities", "style", "off_topic", "speed_of_coach", "mood"}
 )
@@ -147,7 +114,7 @@ def read_question(
 ) -> Asked:
     """What *text* asks for, after the question *last*.
 
-    *vector* is the embedding of `text_to_embed`; an *intent* of `INTENTS` forces a kind.
+    *vector* is the embedding of `text_to_embed`; an *intent* of `FORCED` forces a kind.
     """
     hazard = find_hazard(text)
     if not _STATEMENT.fullmatch(text):
@@ -166,7 +133,7 @@ def read_question(
             if other != language and second.read(text, None)[0].score * FULL >= SURE_OTHER:
                 reader, needs = second, second.read(text, vector)
     asked = replace(asked, language=reader.language, used=tuple(sorted(reader.used)))
-    if (forced := INTENTS.get(intent)) and intent_of(replace(asked, needs=needs)) != intent:
+    if (forced := FORCED.get(intent)) and intent_of(needs) != intent:
         return replace(
             asked,
             needs=(Need(forced, read_slots(reader.plain(text), reader.language, names)),),
@@ -185,16 +152,6 @@ def text_to_embed(text: str, names: Names, last: Asked | None) -> str:
     """The text whose embedding helps to understand the question."""
     language = find_language(tidy(text, "en"), last.language if last else None)
     return mask_names(tidy(text, language), language, names)
-
-
-def intent_of(asked: Asked) -> str:
-    """The intent of contract 8.5 that a question belongs to; `telemetry`: numbers."""
-    if not asked.needs:
-        return "telemetry"
-    need = asked.needs[0]
-    if need.kind not in _INTENT_OF and need.slots.corners:
-        return "corner"
-    return _INTENT_OF.get(need.kind, "telemetry")
 
 
 class _Reader:
@@ -331,8 +288,7 @@ class _Reader:
 @cache
 def read_moves() -> MoveFile:
     """The moves on file."""
-    text = (Path(__file__).parent / "moves.yaml").read_text(encoding="utf-8")
-    return MoveFile.model_validate(yaml.load(text, Loader=yaml.CSafeLoader))
+    return MoveFile.model_validate(read_yaml(Path(__file__).parent / "moves.yaml"))
 
 
 def move(kind: NeedKind, slots: Slots, hazard: str = "") -> NeedKind:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from runtime.bridge.coach.need import Language
-from runtime.bridge.coach.understanding.classify import DANGER, fold, read_examples
+from runtime.bridge.coach.understanding.classify import fold, load_classifier
 from runtime.bridge.coach.understanding.phrases import read_classes, read_yaml
 
 _FILE: Final = Path(__file__).parent / "hazards" / "signs.yaml"
@@ -72,7 +72,7 @@ class Signs:
         It is then likelier a danger in words that nobody foresaw than a question about laps.
         """
         words = fold(text).split()
-        known = _known_words(self._language)
+        known = load_classifier().words(self._language)
         unknown = [word for word in words if len(word) > 2 and word.isalpha() and word not in known]
         asks = "opens" in self.classes_of(words[:2])
         return len(unknown) >= _STRANGE + asks
@@ -87,7 +87,7 @@ class Signs:
                 for entry, name in near
                 if (end == len(word) or entry in self._stems) and _is_near(entry, word[:end])
             )
-        return found if found and word not in _known_words(self._language) else set()
+        return found if found and word not in load_classifier().words(self._language) else set()
 
     def _add(self, name: str, entries: Iterable[str]) -> None:
         for entry in entries:
@@ -107,17 +107,6 @@ def load_signs(language: Language) -> Signs:
 @cache
 def _read() -> dict[str, Any]:
     return read_yaml(_FILE)
-
-
-@cache
-def _known_words(language: Language) -> frozenset[str]:
-    """Words of ordinary questions: none is a typing error for a danger."""
-    texts = (
-        example.text
-        for example in read_examples()
-        if example.language == language and not example.kind.startswith(DANGER)
-    )
-    return frozenset(word for text in texts for word in fold(text).split())
 
 
 def _shorten(word: str) -> Iterator[str]:

@@ -39,7 +39,8 @@ class Words:
 
     def say(self, fact: Fact) -> str:
         """The same for a voice: numbers and units in words. Raises `UnknownMessage`."""
-        return _begin(self.text(fact.kind, fact.values, spoken=True))
+        said = self.text(fact.kind, fact.values, spoken=True)
+        return _begin(said.replace("±", f"{self.text('spoken-plus-minus')} "))
 
     def text(self, message: str, values: Mapping[str, Cell] = {}, *, spoken: bool = False) -> str:
         """A message with *values* in their places. Raises `UnknownMessage`."""

@@ -13,7 +13,6 @@ claim-flat = { $verdict }{ $where }, { $lifted ->
     [all] gelupft in allen { $count } Runden, bis auf { $least }
    *[many] gelupft in { $number } von { $count } Runden, bis auf { $least } (Runde { $lap })
 }.
-claim-some = { $verdict }{ $where }, { $what }{ $at }: in { $some } von { $count } Runden; übliche Runde { $usual }, am meisten { $value } (Runde { $lap }).
 claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
     [laps] Runde { $first } { $own }{ $side }, Runde { $other } { $theirs }
     [best] { $first } { $own }, { $other } { $theirs } (beste Runden)
@@ -27,8 +26,11 @@ claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
     [short] { $difference } kürzer
    *[high] { $difference } mehr
 }.
-claim-amount = { $verdict }{ $where }, { $what }{ $at }: übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }); so in { $hits } von { $count } Runden.
-claim-same = { $verdict }{ $where }, { $what }{ $at }: von { $least } (Runde { $other_lap }) bis { $most }{ $side } (Runde { $lap }), eine Spanne von { $width } über { $count } Runden.
+claim-range = { $verdict }{ $where }, { $what }{ $at }: übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }){ $asked ->
+    [width] , eine Spanne von { $width } über { $count } Runden
+    [some] {"; etwas davon in"} { $hits } von { $count } Runden
+   *[so] {"; so in"} { $hits } von { $count } Runden
+}.
 claim-lap = { $verdict }{ $where }, { $what }{ $at }: Runde { $lap } { $own }{ $side }{ $same ->
     [yes] , { $end }
    *[no] ; { $end } { $best } in Runde { $first }

@@ -145,11 +145,6 @@ lap-explain = { $how ->
 lap-lost = { $corner } kostete { $seconds } gegenüber { loss-than }{ loss-why }.
 lap-gained = { $corner } brachte { $seconds } gegenüber { loss-than }.
 lap-not-there = In { $corner } ging in Runde { $lap } nichts verloren.
-lap-incident = In Runde { $lap }, { $where ->
-    [corner] bei { $corner }
-    [metres] { $at } nach Start/Ziel
-   *[lap] Ort unbekannt
-}: { $incident }.
 video-lap = Zum Zeigen: Runde { $lap }, { $time }{ $best ->
     [yes] , die beste
    *[no] , die beste ohne Vorfall

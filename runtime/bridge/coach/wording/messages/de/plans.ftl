@@ -58,3 +58,4 @@ voice-line = { $corner }: { $action }{ $cause ->
    *[other] {""}
 }.
 brief-danger = Gefahrenzonen: { $corners }. Dort Reserve lassen.
+brief-circuit = Ohne Session dieses Fahrers: { $circuit }, die eingestellte Strecke.

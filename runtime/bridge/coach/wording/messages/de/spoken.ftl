@@ -39,10 +39,11 @@ spoken-mph = { $number } Meilen pro Stunde
 spoken-psi = { $number } PSI
 spoken-psi-s = { $number } PSI pro Sekunde
 spoken-number = { $number }
+spoken-plus-minus = plus oder minus
 spoken-lap-time = { $minutes ->
     [0] { $seconds } Sekunden
    *[other] { $minutes } { $minutes ->
         [one] Minute
        *[other] Minuten
-    } { $seconds }
+    } { $seconds } Sekunden
 }

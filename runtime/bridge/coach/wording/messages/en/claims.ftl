@@ -13,7 +13,6 @@ claim-flat = { $verdict }{ $where }, { $lifted ->
     [all] throttle lifted on all { $count } laps, to { $least } at the lowest
    *[many] throttle lifted on { $number } of { $count } laps, to { $least } at the lowest (lap { $lap })
 }.
-claim-some = { $verdict }{ $where }, { $what }{ $at }: on { $some } of { $count } laps; usual lap { $usual }, most { $value } (lap { $lap }).
 claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
     [laps] lap { $first } { $own }{ $side }, lap { $other } { $theirs }
     [best] { $first } { $own }, { $other } { $theirs } (best laps)
@@ -27,8 +26,11 @@ claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
     [short] { $difference } shorter
    *[high] { $difference } higher
 }.
-claim-amount = { $verdict }{ $where }, { $what }{ $at }: usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }); so on { $hits } of { $count } laps.
-claim-same = { $verdict }{ $where }, { $what }{ $at }: from { $least } (lap { $other_lap }) to { $most }{ $side } (lap { $lap }), a range of { $width } over { $count } laps.
+claim-range = { $verdict }{ $where }, { $what }{ $at }: usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }){ $asked ->
+    [width] , a range of { $width } over { $count } laps
+    [some] {"; some on"} { $hits } of { $count } laps
+   *[so] {"; so on"} { $hits } of { $count } laps
+}.
 claim-lap = { $verdict }{ $where }, { $what }{ $at }: lap { $lap } { $own }{ $side }{ $same ->
     [yes] , { $end }
    *[no] ; { $end } is { $best }, lap { $first }

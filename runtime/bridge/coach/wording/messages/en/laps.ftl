@@ -145,11 +145,6 @@ lap-explain = { $how ->
 lap-lost = { $corner } cost { $seconds } against { loss-than }{ loss-why }.
 lap-gained = { $corner } gained { $seconds } on { loss-than }.
 lap-not-there = Nothing was lost in { $corner } on lap { $lap }.
-lap-incident = On lap { $lap }, { $where ->
-    [corner] near { $corner }
-    [metres] { $at } after start/finish
-   *[lap] at an unknown place
-}: { $incident }.
 video-lap = Lap to show: lap { $lap }, { $time }{ $best ->
     [yes] , the best
    *[no] , the best one without an incident

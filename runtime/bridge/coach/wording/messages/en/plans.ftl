@@ -58,3 +58,4 @@ voice-line = { $corner }: { $action }{ $cause ->
    *[other] {""}
 }.
 brief-danger = Danger zones: { $corners }. Keep a margin there.
+brief-circuit = Without a session of this driver: { $circuit }, the active circuit.

@@ -39,6 +39,7 @@ spoken-mph = { $number } miles per hour
 spoken-psi = { $number } psi
 spoken-psi-s = { $number } psi per second
 spoken-number = { $number }
+spoken-plus-minus = plus or minus
 spoken-lap-time = { $minutes ->
     [0] { $seconds } seconds
    *[other] { $minutes } { $minutes ->

@@ -13,7 +13,6 @@ claim-flat = { $verdict }{ $where }, { $lifted ->
     [all] se levantó el pie en las { $count } vueltas, hasta el { $least }
    *[many] se levantó el pie en { $number } de { $count } vueltas, hasta el { $least } (vuelta { $lap })
 }.
-claim-some = { $verdict }{ $where }, { $what }{ $at }: en { $some } de { $count } vueltas; vuelta habitual { $usual }, máximo { $value } (vuelta { $lap }).
 claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
     [laps] vuelta { $first } { $own }{ $side }, vuelta { $other } { $theirs }
     [best] { $first } { $own }, { $other } { $theirs } (mejores vueltas)
@@ -27,8 +26,11 @@ claim-compared = { $verdict }{ $where }, { $what }{ $at }: { $pair ->
     [short] { $difference } menos
    *[high] { $difference } más
 }.
-claim-amount = { $verdict }{ $where }, { $what }{ $at }: vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }); así en { $hits } de { $count } vueltas.
-claim-same = { $verdict }{ $where }, { $what }{ $at }: de { $least } (vuelta { $other_lap }) a { $most }{ $side } (vuelta { $lap }), una diferencia de { $width } en { $count } vueltas.
+claim-range = { $verdict }{ $where }, { $what }{ $at }: vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }){ $asked ->
+    [width] , una diferencia de { $width } en { $count } vueltas
+    [some] {"; algo en"} { $hits } de { $count } vueltas
+   *[so] {"; así en"} { $hits } de { $count } vueltas
+}.
 claim-lap = { $verdict }{ $where }, { $what }{ $at }: vuelta { $lap } { $own }{ $side }{ $same ->
     [yes] , { $end }
    *[no] ; { $end }: { $best }, vuelta { $first }

@@ -145,11 +145,6 @@ lap-explain = { $how ->
 lap-lost = { THE($corner) } costó { $seconds } frente { loss-than }{ loss-why }.
 lap-gained = En { THE($corner) } se ganaron { $seconds } frente { loss-than }.
 lap-not-there = { $corner }: no se perdió nada en la vuelta { $lap }.
-lap-incident = En la vuelta { $lap } { $where ->
-    [corner] ({ $corner })
-    [metres] ({ $at } después de meta)
-   *[lap] (lugar desconocido)
-}: { $incident }.
 video-lap = Para enseñar: la vuelta { $lap }, { $time }{ $best ->
     [yes] , la mejor
    *[no] , la mejor sin incidente

@@ -42,6 +42,7 @@ spoken-mph = { $number } millas por hora
 spoken-psi = { $number } psi
 spoken-psi-s = { $number } psi por segundo
 spoken-number = { $number }
+spoken-plus-minus = más o menos
 spoken-lap-time = { $minutes ->
     [0] { $seconds } segundos
    *[other] { $minutes } { $minutes ->

@@ -13,7 +13,6 @@ claim-flat = { $verdict }{ $where }, { $lifted ->
     [all] levé de pied sur les { $count } tours, jusqu'à { $least }
    *[many] levé de pied sur { $number } des { $count } tours, jusqu'à { $least } (tour { $lap })
 }.
-claim-some = { $verdict }{ $where }, { $what }{ $at } : sur { $some } des { $count } tours ; tour habituel { $usual }, maximum { $value } (tour { $lap }).
 claim-compared = { $verdict }{ $where }, { $what }{ $at } : { $pair ->
     [laps] tour { $first } { $own }{ $side }, tour { $other } { $theirs }
     [best] { $first } { $own }, { $other } { $theirs } (meilleurs tours)
@@ -27,8 +26,11 @@ claim-compared = { $verdict }{ $where }, { $what }{ $at } : { $pair ->
     [short] { $difference } de moins
    *[high] { $difference } de plus
 }.
-claim-amount = { $verdict }{ $where }, { $what }{ $at } : tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }) ; c'est le cas sur { $hits } des { $count } tours.
-claim-same = { $verdict }{ $where }, { $what }{ $at } : de { $least } (tour { $other_lap }) à { $most }{ $side } (tour { $lap }), un écart de { $width } sur { $count } tours.
+claim-range = { $verdict }{ $where }, { $what }{ $at } : tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }){ $asked ->
+    [width] , un écart de { $width } sur { $count } tours
+    [some] {" ; il y en a sur"} { $hits } des { $count } tours
+   *[so] {" ; c'est le cas sur"} { $hits } des { $count } tours
+}.
 claim-lap = { $verdict }{ $where }, { $what }{ $at } : tour { $lap } { $own }{ $side }{ $same ->
     [yes] , { $end }
    *[no] {" ;"} { $end } : { $best }, tour { $first }

@@ -145,11 +145,6 @@ lap-explain = { $how ->
 lap-lost = { THE($corner) } a coûté { $seconds } par rapport { loss-than }{ loss-why }.
 lap-gained = { THE($corner) } a rapporté { $seconds } par rapport { loss-than }.
 lap-not-there = { $corner } : aucun temps perdu au tour { $lap }.
-lap-incident = Au tour { $lap } { $where ->
-    [corner] ({ $corner })
-    [metres] ({ $at } après la ligne)
-   *[lap] (endroit inconnu)
-} : { $incident }.
 video-lap = À montrer : le tour { $lap }, { $time }{ $best ->
     [yes] , le meilleur
    *[no] , le meilleur sans incident

@@ -42,6 +42,7 @@ spoken-mph = { $number } milles à l'heure
 spoken-psi = { $number } psi
 spoken-psi-s = { $number } psi par seconde
 spoken-number = { $number }
+spoken-plus-minus = plus ou moins
 spoken-lap-time = { $minutes ->
     [0] { $seconds } secondes
    *[other] { $minutes } { $minutes ->

@@ -1,11 +1,10 @@
 """What several sessions have in common that costs time: at most three habits; pure."""
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,8 +14,6 @@ from runtime.bridge.analysis.grip import envelope_g
 from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.analysis.passes import Pass, by_time, passes_of
 from runtime.bridge.analysis.reference import NONE, References
-from runtime.bridge.coach.fact import Cell, Corner, Value
-from runtime.bridge.cues.model import Burst, CueLimits
 from runtime.bridge.session.definitions import is_coasting, is_coasting_told, is_told
 from runtime.bridge.session.series import Flags
 from runtime.bridge.session.units import KMH
@@ -76,10 +73,11 @@ class Driving(NamedTuple):
 
 @dataclass(frozen=True)
 class Insight:
-    """A habit that costs time; its words are the messages ``insight-<id>-…``."""
+    """A habit that costs time."""
 
     id: str
-    metric: Value
+    metric: float
+    unit: Literal["%", "km/h", "s", ""]
     effort: int
     """1, little, to 3."""
     gain_s: float
@@ -88,7 +86,8 @@ class Insight:
     """Pieces of driving behind it."""
     concept: str
     corners: tuple[str, ...] = ()
-    values: Mapping[str, Cell] = field(default_factory=dict)
+    corner: str = ""
+    """Where the metric was found; empty: not in one corner."""
 
 
 def driving(drive: Drive, references: References = NONE) -> Driving:
@@ -143,28 +142,17 @@ def _piece(drive: Drive, one: Pass, coasting: Flags, told: Flags, envelope: floa
     )
 
 
-def of_burst(burst: Burst) -> Piece:
-    """A burst as a piece of driving; its grip is that of any car, since nobody knows which."""
-    tells = not math.isnan(burst.max_brake_bar + burst.avg_throttle_pct + burst.avg_speed_kmh)
-    trails = not math.isnan(burst.max_brake_bar + burst.max_lateral_g)
-    combo = burst.max_combo_g
-    return Piece(
-        corners=burst.corners_visited,
-        in_corner=bool(burst.in_corner),
-        told=burst.frame_count if tells else 0,
-        coasting=min(burst.coast_frames, burst.frame_count) if tells else 0,
-        trailing=burst.trail_brake_frames if trails else None,
-        speed_kmh=burst.avg_speed_kmh,
-        grip=None if math.isnan(combo) else combo / CueLimits().combo_g,
-    )
+def insights(
+    sessions: Sequence[Driving], bursts: Sequence[Piece], usual_g: float
+) -> tuple[Insight, ...]:
+    """The habits of *sessions* and *bursts*: the least effort first, then the largest gain.
 
-
-def insights(sessions: Sequence[Driving], bursts: Sequence[Piece]) -> tuple[Insight, ...]:
-    """The habits of *sessions* and *bursts*: the least effort first, then the largest gain."""
+    *usual_g* is the grip of any car, for bursts of which nobody knows the car.
+    """
     pieces = [*(piece for one in sessions for piece in one.pieces), *bursts]
     found = (
         _coasting(sessions, pieces, bursts),
-        _headroom(sessions, pieces),
+        _headroom(sessions, pieces, usual_g),
         _no_trail(pieces),
         _slow(pieces),
         _idle(sessions),
@@ -183,20 +171,21 @@ def _coasting(
     if share <= COAST_SHARE_PCT:
         return None
     worst = [one for one in pieces if one.told and one.coasting > CORNER_COAST * one.told]
-    metric = Value(share, "%")
     return Insight(
         "coast_excess",
-        metric,
+        share,
+        "%",
         effort=1,
         gain_s=min(0.03 * share, 1.5),
         evidence=sum(one.coasting > 0 for one in pieces),
         concept="full_commitment",
         corners=_often(worst),
-        values={"share": metric},
     )
 
 
-def _headroom(sessions: Sequence[Driving], pieces: Sequence[Piece]) -> Insight | None:
+def _headroom(
+    sessions: Sequence[Driving], pieces: Sequence[Piece], usual_g: float
+) -> Insight | None:
     spared = frozenset().union(*(one.spared for one in sessions))
     used: dict[str, float] = defaultdict(float)
     for one in pieces:
@@ -206,17 +195,16 @@ def _headroom(sessions: Sequence[Driving], pieces: Sequence[Piece]) -> Insight |
     free = sorted((name for name in unused if name not in spared), key=lambda name: unused[name])
     if not free or len(unused) < 2 or fmean(used.values()) >= HEADROOM:
         return None
-    envelope = max((one.envelope_g or 0.0 for one in sessions), default=0.0) or CueLimits().combo_g
-    metric = Value(100.0 * max(unused[name] for name in free[:CORNERS]), "%")
+    envelope = max((one.envelope_g or 0.0 for one in sessions), default=0.0) or usual_g
     return Insight(
         "grip_headroom",
-        metric,
+        100.0 * max(unused[name] for name in free[:CORNERS]),
+        "%",
         effort=1,
         gain_s=min(0.4 * envelope * (1.0 - fmean(used.values())), 1.0),
         evidence=len(unused),
         concept="look_ahead",
         corners=tuple(free[:CORNERS]),
-        values={"used": metric},
     )
 
 
@@ -226,7 +214,8 @@ def _no_trail(pieces: Sequence[Piece]) -> Insight | None:
         return None
     return Insight(
         "trail_absent",
-        Value(0.0, ""),
+        0.0,
+        "",
         effort=2,
         gain_s=0.4,
         evidence=len(inside),
@@ -241,16 +230,16 @@ def _slow(pieces: Sequence[Piece]) -> Insight | None:
     if not corners:
         return None
     slowest = min(slow, key=lambda one: one.speed_kmh if one.corners else SLOW_KMH)
-    metric = Value(slowest.speed_kmh, "km/h")
     return Insight(
         "braking_late",
-        metric,
+        slowest.speed_kmh,
+        "km/h",
         effort=2,
         gain_s=0.5,
         evidence=len({name for one in slow for name in one.corners}),
         concept="brake_end_focus",
         corners=corners,
-        values={"corner": Corner(slowest.corners[0]), "speed": metric},
+        corner=slowest.corners[0],
     )
 
 
@@ -264,16 +253,16 @@ def _idle(sessions: Sequence[Driving]) -> Insight | None:
     if not idle:
         return None
     worst = sorted(idle, key=lambda corner: (-idle[corner], corner))[:CORNERS]
-    metric = Value(idle[worst[0]], "s")
     return Insight(
         "nothing_time",
-        metric,
+        idle[worst[0]],
+        "s",
         effort=1,
         gain_s=min(sum((value - IDLE_S) * 0.6 for value in idle.values()), 1.5),
         evidence=sum(len(times[corner]) for corner in idle),
         concept="early_brake_release",
         corners=tuple(worst),
-        values={"corner": Corner(worst[0]), "pause": metric},
+        corner=worst[0],
     )
 
 
@@ -281,15 +270,14 @@ def _sectors(sessions: Sequence[Driving]) -> Insight | None:
     best = min(sessions, key=lambda one: one.best_s, default=None)
     if best is None or best.gain_s is None or best.gain_s <= SECTOR_S:
         return None
-    metric = Value(best.gain_s, "s")
     return Insight(
         "sector_gap",
-        metric,
+        best.gain_s,
+        "s",
         effort=2,
         gain_s=best.gain_s,
         evidence=best.laps,
         concept="look_ahead",
-        values={"gain": metric},
     )
 
 
