@@ -1,6 +1,7 @@
 """Where time is lost against another lap or pass, corner by corner, and what it is lost by."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -146,6 +147,60 @@ def losses_between(
         window = (begins[at], begins[(at + 1) % len(begins)])
         found.append(_loss(mine, its, _Sides(drive, rival), window))
     return tuple(sorted((loss for loss in found if loss), key=lambda loss: -loss.seconds))
+
+
+class ToFile(NamedTuple):
+    """A corner of a lap beside the speeds of the circuit's file."""
+
+    corner: str
+    lost_s: float
+    own_kmh: float
+    """At the apex, as is the file's."""
+    file_kmh: float
+
+
+def losses_to_file(drive: Drive, passes: Mapping[str, Pass]) -> list[ToFile]:
+    """Each corner of a lap beside the file's speeds, the one that is furthest off first.
+
+    Both are timed alike: from entry to apex and from there to the exit the speed changes evenly.
+    """
+    found = []
+    for corner in drive.track.corners if drive.track is not None else ():
+        own, aim = passes.get(corner.name), corner.speeds
+        if own is None or aim is None:
+            continue
+        driven = (own.entry_speed_kmh, own.apex_place_speed_kmh, own.exit_speed_kmh)
+        speeds = [speed / KMH for speed in driven if speed]
+        good = [speed for speed in (aim.entry, aim.apex, aim.exit) if speed > 0.0]
+        if len(speeds) == len(good) == 3:
+            places = [each.distance_m for each in (corner.entry, corner.apex, corner.exit)]
+            ways = [(b - a) % drive.length_m for a, b in pairwise(places)]
+            lost = _seconds(ways, speeds) - _seconds(ways, good)
+            found.append(ToFile(corner.name, lost, speeds[1] * KMH, good[1] * KMH))
+    return sorted(found, key=lambda each: -each.lost_s)
+
+
+def _seconds(ways: Sequence[float], speeds: Sequence[float]) -> float:
+    return sum(2.0 * way / (a + b) for way, (a, b) in zip(ways, pairwise(speeds), strict=True))
+
+
+class Halves(NamedTuple):
+    """A corner in the two halves of a session: medians of the seconds over its best time."""
+
+    corner: str
+    early_s: float
+    late_s: float
+
+
+def halves_of(drive: Drive, laps: Sequence[int]) -> list[Halves]:
+    """Each corner that was driven in both halves of some laps. Raises `NoGeometry`."""
+    halves, found = (laps[: len(laps) // 2], laps[(len(laps) + 1) // 2 :]), []
+    for corner, by_lap in stretch_times(drive).items():
+        sides = [[by_lap[lap] for lap in half if lap in by_lap] for half in halves]
+        if all(sides):
+            best = min(by_lap.values())
+            found.append(Halves(corner, *(median(side) - best for side in sides)))
+    return found
 
 
 class _Sides(NamedTuple):

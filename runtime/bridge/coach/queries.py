@@ -19,7 +19,7 @@ from runtime.bridge.coach.sql import (
     Scratch,
     Table,
     View,
-    prepared,
+    checked,
     reals,
     statement_in,
     views_of_drive,
@@ -54,7 +54,7 @@ class Queries:
     ) -> tuple[tuple[Row, ...] | None, tuple[Fact, ...]]:
         """The rows that a statement finds, None for one that is not run, and what says so."""
         try:
-            safe, names = prepared(statement_in(question) or question)
+            safe, names = checked(statement_in(question) or question)
             of_session = [name for name in names if name != "sessions"]
             if of_session and row is None:
                 return None, (no_session(),)

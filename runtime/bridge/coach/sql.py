@@ -115,24 +115,21 @@ class Refused(ValueError):
     """The query will not be run; the text says why, without repeating it."""
 
 
-def checked(query: str) -> str:
-    """The query as it may be run: capped at one row more than `MOST_ROWS`. Raises `Refused`."""
+def checked(query: str) -> tuple[str, tuple[str, ...]]:
+    """The query as it may be run, capped at one row more than `MOST_ROWS`, and the views that it
+    reads. Raises `Refused`."""
     tree = _parsed(query)
     names = _common(tree)
     for node in tree.walk():
         _permitted(node)
-    for table in tree.find_all(exp.Table):
+    tables = list(tree.find_all(exp.Table))
+    for table in tables:
         _known(table, names)
     _affordable(tree)
     inner = tree.sql(dialect=DIALECT, comments=False)
-    return f"SELECT * FROM ({inner}) AS answer LIMIT {MOST_ROWS + 1}"  # noqa: S608 - proven above
-
-
-def views_of(query: str) -> tuple[str, ...]:
-    """The views that a checked query reads."""
-    tree = sqlglot.parse_one(query, dialect=DIALECT)
-    named = {table.name.lower() for table in tree.find_all(exp.Table)}
-    return tuple(name for name in VIEWS if name in named)
+    safe = f"SELECT * FROM ({inner}) AS answer LIMIT {MOST_ROWS + 1}"  # noqa: S608 - proven above
+    named = {table.name.lower() for table in tables}
+    return safe, tuple(name for name in VIEWS if name in named)
 
 
 def _parsed(query: str) -> exp.Expr:
@@ -394,12 +391,6 @@ def _cell(value: object) -> Cell:
             return value.isoformat()
         case _:
             return str(value)[:LONGEST_CELL]
-
-
-def prepared(query: str) -> tuple[str, Sequence[str]]:
-    """The query as it may be run, and the views that it reads. Raises `Refused`."""
-    safe = checked(query)
-    return safe, views_of(safe)
 
 
 def views_of_drive(drive: Drive, names: Sequence[str]) -> dict[str, View]:

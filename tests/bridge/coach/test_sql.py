@@ -16,7 +16,6 @@ from runtime.bridge.coach.sql import (
     Scratch,
     View,
     checked,
-    prepared,
     run,
 )
 
@@ -151,7 +150,7 @@ def views(count: int = 1000) -> dict[str, View]:
 
 
 def asked(query: str, given: dict[str, View] | None = None, limit_s: float = 20.0) -> list[object]:
-    safe, names = prepared(query)
+    safe, names = checked(query)
     known = given or views()
     return [list(row) for row in run(safe, {name: known[name] for name in names}, limit_s).rows]
 
@@ -172,7 +171,7 @@ def test_views_that_multiply_behind_names_are_counted() -> None:
 
 
 def test_what_is_run_is_written_anew_and_capped() -> None:
-    safe = checked("select /* x */ lap from laps; -- the end")
+    safe, _ = checked("select /* x */ lap from laps; -- the end")
     assert safe == f"SELECT * FROM (SELECT lap FROM laps) AS answer LIMIT {MOST_ROWS + 1}"
 
 
@@ -205,7 +204,7 @@ def test_plain_questions_are_answered(query: str, rows: list[object]) -> None:
 
 
 def test_more_than_two_hundred_rows_are_cut_and_said_to_be() -> None:
-    safe, names = prepared("SELECT frame FROM frames ORDER BY frame")
+    safe, names = checked("SELECT frame FROM frames ORDER BY frame")
     found = run(safe, {name: views()[name] for name in names})
     assert len(found.rows) == MOST_ROWS
     assert found.cut
@@ -236,7 +235,7 @@ def test_errors_say_what_there_is_and_repeat_nothing() -> None:
 
 async def test_queries_wait_in_a_short_queue_and_a_caller_that_goes_frees_it() -> None:
     scratch = Scratch(limit_s=30.0)
-    safe, names = prepared(SLOW[0])
+    safe, names = checked(SLOW[0])
     given = {name: views(200_000)[name] for name in names}
     try:
         tasks = [asyncio.create_task(scratch.run(safe, given)) for _ in range(4)]
@@ -246,7 +245,7 @@ async def test_queries_wait_in_a_short_queue_and_a_caller_that_goes_frees_it() -
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        quick, named = prepared("SELECT count(*) FROM laps")
+        quick, named = checked("SELECT count(*) FROM laps")
         rows = None
         while rows is None:
             try:

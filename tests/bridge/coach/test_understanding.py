@@ -128,7 +128,6 @@ def test_a_short_question_in_another_language_is_found_by_the_examples() -> None
         ("lap 3 and lap 8, what was different", "lap_compare"),
         ("was Ben the steadier one", "rival_spread"),
         ("20 minutes left, what should I do", "run_plan"),
-        ("select lap from laps", "query"),
     ],
 )
 def test_slots_decide_where_they_can(question: str, kind: NeedKind) -> None:

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from statistics import median
-from typing import Final, NamedTuple
+from typing import Final
 
 from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
 from runtime.bridge.analysis.drive import NoGeometry
 from runtime.bridge.analysis.driver import DriverSession, Step, progress, steps
 from runtime.bridge.analysis.losses import (
+    Halves,
     Loss,
+    halves_of,
     losses_between,
-    stretch_times,
     usual_passes,
 )
 from runtime.bridge.analysis.pedals import opening_m
@@ -30,6 +30,7 @@ from runtime.bridge.coach.facts.view import (
     gap,
     lap_time,
     name_loss,
+    numbers_of,
     span,
     spread_s,
     teller,
@@ -349,38 +350,21 @@ def _tell_stuck(view: View) -> Facts:
     return (fact, *_stuck_here(view), view.fact("progress-limits", {}))
 
 
-class _Halves(NamedTuple):
-    """A corner in the two halves of a session: seconds over its best time."""
-
-    corner: str
-    early_s: float
-    late_s: float
-
-
-def _halves(view: View) -> list[_Halves]:
-    """Each corner over both halves, medians; none with too few laps or unknown corners."""
+def _halves(view: View) -> list[Halves]:
+    """Each corner over both halves; none with too few laps or unknown corners."""
     try:
-        times = stretch_times(view.drive) if len(view.pool) >= HALVES else {}
+        return halves_of(view.drive, numbers_of(view.pool)) if len(view.pool) >= HALVES else []
     except NoGeometry:
         return []
-    laps = [lap.number or 0 for lap in view.pool]
-    early, late = laps[: len(laps) // 2], laps[(len(laps) + 1) // 2 :]
-    found = []
-    for corner, by_lap in times.items():
-        sides = [[by_lap[lap] for lap in half if lap in by_lap] for half in (early, late)]
-        if all(sides):
-            best = min(by_lap.values())
-            found.append(_Halves(corner, *(median(side) - best for side in sides)))
-    return found
 
 
-def _better(view: View) -> list[_Halves]:
+def _better(view: View) -> list[Halves]:
     """The corners that got better within the session, the most first."""
     gains = sorted(_halves(view), key=lambda each: each.late_s - each.early_s)
     return [each for each in gains if each.early_s - each.late_s >= SHOWN_S]
 
 
-def _halves_fact(view: View, kind: str, corner: _Halves) -> Fact:
+def _halves_fact(view: View, kind: str, corner: Halves) -> Fact:
     values: dict[str, Cell] = {"corner": Corner(corner.corner), "early": span(corner.early_s)}
     gain = corner.early_s - corner.late_s
     values |= {"late": span(corner.late_s), "gain": span(abs(gain))}

@@ -1,12 +1,11 @@
 """Facts about sectors, the ideal lap that they make, and what is possible on the circuit."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from statistics import median
 from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
-from runtime.bridge.analysis.losses import USUAL_LAPS
+from runtime.bridge.analysis.losses import USUAL_LAPS, losses_to_file
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
 from runtime.bridge.coach.facts.general import no_circuit
@@ -29,7 +28,6 @@ from runtime.bridge.coach.need import NeedKind
 from runtime.bridge.coach.scene import Tellers
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.progress import Span
-from runtime.bridge.session.units import KMH
 
 STEP_S: Final = 0.1
 """The least that a next goal asks for."""
@@ -219,43 +217,8 @@ def _usual_to_best(view: View) -> Facts:
     return (view.fact("ideal-usual", values, [best], basis="usual", gain_s=there),)
 
 
-class _Target(NamedTuple):
-    """A corner on the best lap, beside the speeds of the circuit's file."""
-
-    corner: str
-    lost_s: float
-    own_kmh: float
-    file_kmh: float
-
-
-def _targets(view: View) -> list[_Target]:
-    """Each corner of the best lap beside the file's speeds, the one that is furthest off first.
-
-    Both are timed alike: from entry to apex and from there to the exit the speed changes evenly.
-    """
-    found = []
-    passes = view.best_passes
-    for corner in view.scene.track.corners if view.scene.track is not None else ():
-        own, aim = passes.get(corner.name), corner.speeds
-        if own is None or aim is None:
-            continue
-        driven = (own.entry_speed_kmh, own.apex_place_speed_kmh, own.exit_speed_kmh)
-        speeds = [speed / KMH for speed in driven if speed]
-        good = [speed for speed in (aim.entry, aim.apex, aim.exit) if speed > 0.0]
-        if len(speeds) == len(good) == 3:
-            places = [each.distance_m for each in (corner.entry, corner.apex, corner.exit)]
-            ways = [(b - a) % view.drive.length_m for a, b in pairwise(places)]
-            lost = _seconds(ways, speeds) - _seconds(ways, good)
-            found.append(_Target(corner.name, lost, speeds[1] * KMH, good[1] * KMH))
-    return sorted(found, key=lambda each: -each.lost_s)
-
-
-def _seconds(ways: list[float], speeds: list[float]) -> float:
-    return sum(2.0 * way / (a + b) for way, (a, b) in zip(ways, pairwise(speeds), strict=True))
-
-
 def _tell_theory(view: View) -> Facts:
-    best, targets = view.drive.best, _targets(view)
+    best, targets = view.drive.best, losses_to_file(view.drive, view.best_passes)
     reference = view.scene.references.of(view.scene.track)
     facts: list[Fact] = []
 

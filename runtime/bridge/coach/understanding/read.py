@@ -99,7 +99,6 @@ _PARTS: Final = re.compile(
 )
 LONGEST: Final = 1000
 """Characters; what a question asks for stands before."""
-_STATEMENT: Final = re.compile(r"\s*(?:select\b.+\bfrom\b|with\s+\w+\s+as\s*\().*", re.I | re.S)
 
 
 def read_question(
@@ -117,14 +116,11 @@ def read_question(
     *vector* is the embedding of `text_to_embed`; an *intent* of `FORCED` forces a kind.
     """
     hazard = find_hazard(text)
-    if not _STATEMENT.fullmatch(text):
-        text = text[:LONGEST]
+    text = text[:LONGEST]
     language = find_language(tidy(text, "en"), last.language if last else None)
     asked = Asked(text, language, find_units(text) or units, hazard)
     if hazard is not None and hazard not in GOES_ON:
         return asked
-    if _STATEMENT.fullmatch(text):
-        return replace(asked, needs=(Need("query"),), used=("slots",))
     reader = _Reader(language, names, last, classifier or load_classifier(), hazard)
     needs = reader.read(text, vector)
     if needs[0].score * FULL < SURE:
