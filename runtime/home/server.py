@@ -1,0 +1,126 @@
+"""Serves the home page of a demo: links to its parts, and how they are."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import aiohttp
+from aiohttp import web
+
+from runtime.web.errors import ApiError
+from runtime.web.hosts import HostPolicy
+from runtime.web.middleware import Door, install
+from runtime.web.pages import ASSETS, Pages
+from runtime.web.routes import Routes, mount
+from runtime.web.wire import Wire
+
+PAGES: Final = Path(__file__).parent / "pages"
+PATIENCE: Final = aiohttp.ClientTimeout(total=2.0)
+"""For an answer of the bridge; the page asks again."""
+
+
+class Parts(NamedTuple):
+    """Addresses of the running parts, without a slash at the end."""
+
+    course: str
+    llm: str
+    bridge: str
+
+
+class Place(Wire):
+    """A page of one of the parts."""
+
+    part: str
+    path: str = ""
+
+
+class Car(Wire):
+    """The car that drives now, as far as it is known."""
+
+    frames_per_s: float
+    laps: int
+    """Complete ones of this session."""
+    best_lap_s: float | None
+
+
+class HomeStatus(Wire):
+    """What the page shows; an address for each part."""
+
+    course: str
+    llm: str
+    bridge: str
+    search: str
+    """Of the lessons by meaning: ``off``, ``loading``, ``ready`` or ``failed``."""
+    car: Car | None
+    """None while the bridge does not answer."""
+
+
+class Home:
+    """The home page of the *parts*; ``search`` is changed by whoever prepares it."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.search = "off"
+        self._pages = Pages(ASSETS, PAGES)
+        self._runner: web.AppRunner | None = None
+
+    async def start(self, port: int) -> int:
+        """Listen on *port* of this machine, 0 for any; returns the port."""
+        app = web.Application()
+        install(app, Door(_render, HostPolicy.bound_to("127.0.0.1", pages=("/", "/go/*"))))
+        mount(app, self._routes(), self._pages.routes())
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", port)
+        await site.start()
+        opened: int = self._runner.addresses[0][1]
+        return opened
+
+    async def stop(self) -> None:
+        """Close the page."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def _routes(self) -> Routes:
+        routes = Routes("home")
+
+        @routes.get("/", text="text/html")
+        async def home(request: web.Request) -> web.Response:
+            """The home page."""
+            return self._pages.page(request, "home.html")
+
+        @routes.get("/go/{part}/{path:.*}", text="text/html")
+        async def go(request: web.Request, *, path: Place) -> web.Response:
+            """To a page of a part; so that the links work without scripts, too."""
+            address = self.parts._asdict().get(path.part, self.parts.course)
+            query = f"?{request.query_string}" if request.query_string else ""
+            return web.Response(status=302, headers={"Location": f"{address}/{path.path}{query}"})
+
+        @routes.get("/status")
+        async def status(_request: web.Request) -> HomeStatus:
+            """How the parts are."""
+            return HomeStatus(**self.parts._asdict(), search=self.search, car=await self._car())
+
+        return routes
+
+    async def _car(self) -> Car | None:
+        """The car, as the bridge tells of it."""
+        try:
+            async with aiohttp.ClientSession(timeout=PATIENCE) as client:
+                health = await _json(client, f"{self.parts.bridge}/health")
+                address = f"{self.parts.bridge}/session/{health['active_session_id']}"
+                session = await _json(client, address)
+        except (aiohttp.ClientError, TimeoutError, KeyError):
+            return None
+        rate = health["can"]["fps"]
+        return Car(frames_per_s=rate, laps=session["lap_count"], best_lap_s=session["best_lap_s"])
+
+
+def _render(error: ApiError) -> Mapping[str, object]:
+    return {"error": error.message}
+
+
+async def _json(client: aiohttp.ClientSession, url: str) -> Any:
+    async with client.get(url) as answer:
+        answer.raise_for_status()
+        return await answer.json()
