@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn
 
+from runtime.home.server import Home, Parts
 from runtime.places import CHECKOUT, PACKAGES, SHARE, SITE, choose_folder
 from runtime.web.instance import AlreadyRunning, address_of, claim, write_address
 
@@ -198,39 +199,27 @@ class Running:
             await self.process.wait()
 
 
-def greeting(course: int, llm: int, bridge: int) -> str:
+def greeting(home: int, course: int, llm: int, bridge: int) -> str:
     """What a newcomer reads when everything runs."""
     address = f"http://127.0.0.1:{llm}"
     telemetry = f"http://127.0.0.1:{bridge}"
     question = '{"messages":[{"role":"user","content":"What is trail braking?"}]}'
     return f"""
-Paddock runs. Ctrl-C ends it.
+Paddock runs. Open http://127.0.0.1:{home}/ and see what there is to try. Ctrl-C ends everything.
 
   course                 http://127.0.0.1:{course}/
   language-model server  {address}/  (a chat page; OpenAI base URL: {address}/v1)
-  bridge                 {telemetry}/health
+  bridge                 {telemetry}/  (the pit wall: {telemetry}/ui/live)
 
-Ask the coach:
+From another terminal:
 
   curl {address}/v1/chat/completions -d '{question}'
-
-Any OpenAI client works with the base URL {address}/v1 and any key. Tools, JSON schemas, stop texts
-and /v1/responses are on here; a server of your own needs --compat for them:
-
-  OPENAI_BASE_URL={address}/v1 OPENAI_API_KEY=none your-program
-
-A car drives laps of {LAP_S} s; follow it, and hear its coach:
-
   curl -N '{telemetry}/telemetry/stream?session_id=SIM'
   curl -N '{telemetry}/cues/stream?session_id=*'
-
-Look at laps that were driven before: {telemetry}/ui/session?session=example
-
-After a lap or two, see what the bridge makes of it, ask about it, or bring a lap of your own:
-
-  curl {telemetry}/sessions
-  curl {telemetry}/coach/ask -d '{{"session_id":"sim-…","question":"Where do I lose time?"}}'
   curl {telemetry}/session/import -d '{{"vbo_path":"/path/of/your.vbo"}}'
+
+Any OpenAI client works with the base URL {address}/v1 and any key. Tools, JSON schemas, stop texts
+and /v1/responses are on here; a server of your own needs --compat for them.
 """
 
 
@@ -244,9 +233,10 @@ The lessons can be searched by meaning now:
 """
 
 
-async def prepare_search(data: Path, course: int, llm: int, held: IO[str]) -> None:
+async def prepare_search(home: Home, data: Path, course: int, llm: int, held: IO[str]) -> None:
     """Bring the embedding model and load the lessons; a failure says so and harms nothing else."""
     print("Making the lessons searchable; the first time this brings a model of 90 MB.", flush=True)
+    home.search = "loading"
     for command in preparations(data, course):
         process = await launch(command, held)
         try:
@@ -256,8 +246,10 @@ async def prepare_search(data: Path, course: int, llm: int, held: IO[str]) -> No
                 process.terminate()
                 await process.wait()
         if process.returncode:
+            home.search = "failed"
             print("demo: the search is not ready; everything else runs", flush=True)
             return
+    home.search = "ready"
     print(searchable(llm), flush=True)
 
 
@@ -266,7 +258,8 @@ async def run(
 ) -> int:
     """Start every part, say where it is, wait for a signal or for a part that ends; stop all.
 
-    *data* is their folder, *lock* is told where the course is, *held* stays open in every part.
+    *data* is the folder of the parts, *ports* are those of the home page and of the parts; *lock*
+    is told where the page is, *held* stays open in every part.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -275,16 +268,22 @@ async def run(
             loop.add_signal_handler(getattr(signal, name), stop.set)
     watching = asyncio.create_task(_watch_parent(stop))
     running: list[Running] = []
+    own, *others = ports
+    home = Home(Parts(*(f"http://127.0.0.1:{port}" for port in others)))
     try:
+        own = await home.start(own)
+        print(f"demo: open http://127.0.0.1:{own}/ while the rest starts", flush=True)
         open_ports = await _unless(
-            stop, asyncio.ensure_future(start(parts(data, *ports), running, held))
+            stop, asyncio.ensure_future(start(parts(data, *others), running, held))
         )
         if open_ports is None:
             return 0
         course, llm, bridge = open_ports
-        write_address(lock, f"http://127.0.0.1:{course}/")
-        print(greeting(course, llm, bridge), flush=True)
-        preparing = asyncio.create_task(prepare_search(data, course, llm, held)) if search else None
+        home.ready = True
+        write_address(lock, f"http://127.0.0.1:{own}/")
+        print(greeting(own, course, llm, bridge), flush=True)
+        loading = prepare_search(home, data, course, llm, held) if search else None
+        preparing = asyncio.create_task(loading) if loading else None
         watchers = [asyncio.create_task(program.read_on()) for program in running]
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait([stopping, *watchers], return_when=asyncio.FIRST_COMPLETED)
@@ -296,9 +295,10 @@ async def run(
         gone = next(program for program, end in zip(running, watchers, strict=True) if end.done())
         words = await gone.last_words()
         sys.stderr.write(f"demo: the {gone.part.name} ended; stopping the rest{words}\n")
-    except DidNotStart as problem:
+    except (DidNotStart, OSError) as problem:
         sys.stderr.write(f"demo: {problem}\n")
     finally:
+        await home.stop()
         for program in reversed(running):
             await program.stop()
         watching.cancel()
@@ -350,7 +350,7 @@ def alone(folder: Path) -> Iterator[tuple[IO[str], IO[str]]]:
         own = claim(folder, "")
     except AlreadyRunning:
         where = address_of(folder)
-        at = f", the course at {where}" if where else ""
+        at = f" at {where}" if where else ""
         raise AlreadyRunning(f"a demo already runs here{at}; end it first") from None
     with own:
         for attempt in range(round(STOP_S / LOOK_S)):
@@ -422,6 +422,7 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str]) -> int:
     """Run the demo; the exit code of the process."""
     parser = _Parser(prog="python -m runtime.demo" if CHECKOUT else "paddock", description=__doc__)
+    parser.add_argument("--home-port", type=port_number, default=8888)
     parser.add_argument("--course-port", type=port_number, default=8000)
     parser.add_argument("--llm-port", type=port_number, default=8080)
     parser.add_argument("--bridge-port", type=port_number, default=8765)
@@ -436,7 +437,9 @@ def main(argv: Sequence[str]) -> int:
         return 1
     try:
         with alone(data) as (lock, held):
-            ports = choose([chosen.course_port, chosen.llm_port, chosen.bridge_port])
+            ports = choose(
+                [chosen.home_port, chosen.course_port, chosen.llm_port, chosen.bridge_port]
+            )
             print("demo: building the course, starting the servers", flush=True)
             return asyncio.run(run(data, ports, lock, held, search=not chosen.no_search))
     except AlreadyRunning as problem:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -21,13 +22,14 @@ from runtime.web.instance import AlreadyRunning, claim
 ROOT = Path(__file__).resolve().parent.parent
 # A pseudo-terminal of its own, in a process of its own: what we write is what is typed.
 TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
-PORTS = ["--course-port", "0", "--llm-port", "0", "--bridge-port", "0", "--no-search"]
+PORTS = [f"--{part}-port=0" for part in ("home", "course", "llm", "bridge")] + ["--no-search"]
+PATIENCE_S = 40.0
 Launch = Callable[..., "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
 def terminal() -> Iterator[subprocess.Popen[bytes]]:
-    ports = ["PORT=0", "LLM_PORT=0", "BRIDGE_PORT=0"]
+    ports = ["HOME_PORT=0", "PORT=0", "LLM_PORT=0", "BRIDGE_PORT=0"]
     command = [sys.executable, "-c", TERMINAL, "make", "demo", *ports]
     with subprocess.Popen(
         command,
@@ -66,9 +68,23 @@ def test_the_demo_serves_course_and_coach_and_ctrl_c_ends_it_well(
     models = read_json(f"{base[1].decode()}/models")["data"]
     assert isinstance(models, list)
     assert "sysmodel-builtin" in [model["id"] for model in models]
-    bridge = re.search(rb"bridge +(http://[\w.:]+/health)", shown)
+    bridge = re.search(rb"bridge +(http://[\w.:]+/)", shown)
     assert bridge is not None
-    assert read_json(bridge[1].decode())["analytics_db"] is True
+    assert read_json(f"{bridge[1].decode()}health")["analytics_db"] is True
+    home = re.search(rb"Open (http://[\w.:]+/) and", shown)
+    assert home is not None
+    status = read_json(f"{home[1].decode()}status")
+    assert (status["ready"], status["bridge"]) == (True, bridge[1].decode().rstrip("/"))
+    until = time.monotonic() + PATIENCE_S
+    while status["car"] is None and time.monotonic() < until:
+        status = read_json(f"{home[1].decode()}status")
+    assert isinstance(status["car"], dict)
+    with urlopen(home[1].decode()) as answer:
+        links = set(re.findall(r'href="(/go/[^"#]*)', answer.read().decode()))
+    assert len(links) > 5
+    for link in links:
+        with urlopen(home[1].decode().rstrip("/") + link) as answer:
+            assert answer.status == 200, link
     terminal.stdin.write(b"\x03")
     rest = terminal.stdout.read()
     assert terminal.wait() == 0, (shown + rest).decode()
@@ -134,7 +150,7 @@ def test_a_running_demo_refuses_a_second_one_and_takes_its_parts_along_when_it_i
 ) -> None:
     command = [sys.executable, "-m", "runtime", "--data-dir", str(data), *PORTS]
     first = launch(*command)
-    bridge = read_until(rb"bridge +(http://[\w.:]+)/health", first.stdout)[1].decode()
+    bridge = read_until(rb"bridge +(http://[\w.:]+)/ ", first.stdout)[1].decode()
 
     concepts = read_json(f"{bridge}/coach/concepts")["concepts"]
     assert isinstance(concepts, list)
@@ -147,7 +163,7 @@ def test_a_running_demo_refuses_a_second_one_and_takes_its_parts_along_when_it_i
     _, words = second.communicate()
     assert second.returncode == 1
     assert re.fullmatch(
-        rb"demo: a demo already runs here, the course at http://[\w.:]+/; end it first\n", words
+        rb"demo: a demo already runs here at http://[\w.:]+/; end it first\n", words
     )
 
     parts = children_of(first.pid)
@@ -181,7 +197,7 @@ def test_a_demo_ends_when_the_shell_that_make_started_is_told_to(
         pass
 
 
-def test_a_second_demo_is_told_where_the_course_of_the_first_one_is(data: Path) -> None:
+def test_a_second_demo_is_told_where_the_first_one_is(data: Path) -> None:
     with alone(data) as (lock, _):
         lock.write("http://127.0.0.1:8000/\n")
         lock.flush()
@@ -189,8 +205,8 @@ def test_a_second_demo_is_told_where_the_course_of_the_first_one_is(data: Path) 
         with pytest.raises(AlreadyRunning) as refused, alone(data):
             pass
 
-    where = "the course at http://127.0.0.1:8000/"
-    assert str(refused.value) == f"a demo already runs here, {where}; end it first"
+    where = "at http://127.0.0.1:8000/"
+    assert str(refused.value) == f"a demo already runs here {where}; end it first"
 
 
 async def test_a_part_that_does_not_start_is_shown_with_its_last_words(data: Path) -> None:

@@ -19,6 +19,10 @@ PATIENCE: Final = aiohttp.ClientTimeout(total=2.0)
 """For an answer of the bridge; the page asks again."""
 
 
+GRACE_S: Final = 1.0
+"""For requests that still run at the end."""
+
+
 class Parts(NamedTuple):
     """Addresses of the running parts, without a slash at the end."""
 
@@ -49,6 +53,8 @@ class HomeStatus(Wire):
     course: str
     llm: str
     bridge: str
+    ready: bool
+    """Whether all parts have started."""
     search: str
     """Of the lessons by meaning: ``off``, ``loading``, ``ready`` or ``failed``."""
     car: Car | None
@@ -56,10 +62,14 @@ class HomeStatus(Wire):
 
 
 class Home:
-    """The home page of the *parts*; ``search`` is changed by whoever prepares it."""
+    """The home page of the *parts*.
+
+    Whoever starts them sets ``ready``, and whoever prepares the search of lessons ``search``.
+    """
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
+        self.ready = False
         self.search = "off"
         self._pages = Pages(ASSETS, PAGES)
         self._runner: web.AppRunner | None = None
@@ -69,7 +79,7 @@ class Home:
         app = web.Application()
         install(app, Door(_render, HostPolicy.bound_to("127.0.0.1", pages=("/", "/go/*"))))
         mount(app, self._routes(), self._pages.routes())
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=GRACE_S)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port)
         await site.start()
@@ -99,7 +109,9 @@ class Home:
         @routes.get("/status")
         async def status(_request: web.Request) -> HomeStatus:
             """How the parts are."""
-            return HomeStatus(**self.parts._asdict(), search=self.search, car=await self._car())
+            car = await self._car() if self.ready else None
+            addresses = self.parts._asdict()
+            return HomeStatus(**addresses, ready=self.ready, search=self.search, car=car)
 
         return routes
 
@@ -108,12 +120,15 @@ class Home:
         try:
             async with aiohttp.ClientSession(timeout=PATIENCE) as client:
                 health = await _json(client, f"{self.parts.bridge}/health")
-                address = f"{self.parts.bridge}/session/{health['active_session_id']}"
-                session = await _json(client, address)
-        except (aiohttp.ClientError, TimeoutError, KeyError):
+                if not health:
+                    return None
+                name = health["active_session_id"]
+                session = await _json(client, f"{self.parts.bridge}/session/{name}") if name else {}
+        except (aiohttp.ClientError, TimeoutError):
             return None
         rate = health["can"]["fps"]
-        return Car(frames_per_s=rate, laps=session["lap_count"], best_lap_s=session["best_lap_s"])
+        laps, best = session.get("lap_count", 0), session.get("best_lap_s")
+        return Car(frames_per_s=rate, laps=laps, best_lap_s=best)
 
 
 def _render(error: ApiError) -> Mapping[str, object]:
@@ -122,5 +137,4 @@ def _render(error: ApiError) -> Mapping[str, object]:
 
 async def _json(client: aiohttp.ClientSession, url: str) -> Any:
     async with client.get(url) as answer:
-        answer.raise_for_status()
-        return await answer.json()
+        return await answer.json() if answer.ok else {}

@@ -15,13 +15,18 @@ const AGAIN_S = 2;
 const COPIED_MS = 1500;
 
 async function look() {
-  const { course, llm, bridge, search, car } = await call("/status");
+  const { course, llm, bridge, ready, search, car } = await call("/status");
   write(byId("base"), `${llm}/v1`);
   write(byId("frames"), `curl -N '${bridge}/telemetry/stream?session_id=SIM'`);
   write(byId("lessons"), `curl ${course}/api/v1/catalog.json`);
   write(byId("search"), SEARCH[search]);
-  write(byId("car"), car ? carWords(car) : "The bridge does not answer");
-  byId("car").className = `state ${car?.frames_per_s ? "running" : ""}`;
+  show("course", ready, "Ready");
+  show("llm", ready, "Ready");
+  show("bridge", Boolean(car?.frames_per_s), car ? carWords(car) : "The bridge does not answer");
+  function show(part, on, words) {
+    write(byId(`${part}-state`), ready ? words : "Starting");
+    byId(`${part}-state`).className = `state ${on ? "running" : ""}`;
+  }
 }
 
 function carWords({ frames_per_s: rate, laps, best_lap_s: best }) {
