@@ -52,6 +52,7 @@ def read_json(url: str) -> dict[str, object]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(180)
 def test_the_demo_serves_course_and_coach_and_ctrl_c_ends_it_well(
     terminal: subprocess.Popen[bytes],
 ) -> None:
