@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -36,6 +37,21 @@ def is_complete(said: str) -> bool:
     """Whether as many files are kept as there are: ``31 of 31 files kept``."""
     kept, *_, every = re.findall(r"\d+", said) or ("0", "1")
     return kept == every
+
+
+def test_a_program_nearby_that_leads_to_a_lesson_is_led_back_to(
+    window: Window, small: Host
+) -> None:
+    def way_back(address: str) -> list[str]:
+        query = urlencode({"from": address, "as": "Your session, <b>Turn 5"})
+        window.open(f"{small.url}{FIRST}?{query}")
+        return [str(link.get_attribute("href")) for link in window.all(".back a")]
+
+    near = "http://192.168.1.7:8765/ui/session?session=a&corner=Turn+5"
+    assert way_back(near) == [near]
+    assert window.one(".back").text == "← Your session, <b>Turn 5"
+    for elsewhere in ("https://example.org/", "http://10.example.org/", "javascript:alert(1)", ""):
+        assert way_back(elsewhere) == []
 
 
 def test_a_new_reader_has_no_progress(window: Window, small: Host) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -167,6 +168,13 @@ def test_what_to_fix_is_named_first_and_one_click_shows_where(page: Window, brid
     page.keys(Keys.ESCAPE)
     page.one("#whole").click()
     assert not page.one("#whole").is_enabled()
+
+
+def test_an_address_with_a_corner_shows_it(page: Window, bridge: str) -> None:
+    corner = got(bridge, "/session/ana/focus")["focus"][0]["corner"]
+    page.open(f"{bridge}/ui/session?{urlencode({'session': 'ana', 'corner': corner})}")
+    page.until(partial(at_place, page, corner))
+    assert "corner=" not in page.driver.current_url
 
 
 def test_corners_are_ordered_by_loss_and_add_up_to_the_gap(page: Window) -> None:

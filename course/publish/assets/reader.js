@@ -4,6 +4,7 @@
   "use strict";
   const { course, root, words } = document.currentScript.dataset;
   const KEY = `course.${course}.progress`, VERSION = 1;
+  const NEAR = /^(localhost|127(\.\d+){3}|10(\.\d+){3}|192\.168(\.\d+){2}|172\.(1[6-9]|2\d|3[01])(\.\d+){2}|\[::1\]|[a-z0-9-]+\.local)$/;
   const [copyWord, copiedWord] = words.split("|");
 
   // -- what is kept ---------------------------------------------------------------------------
@@ -136,6 +137,21 @@
     });
   }
 
+  // A link back to the page of a program on this machine or network that led here: ?from=…&as=….
+  function addWayBack(article) {
+    const asked = new URLSearchParams(location.search), name = (asked.get("as") || "").slice(0, 60);
+    let from = null;
+    try { from = new URL(asked.get("from") || ""); } catch (error) { return; }
+    const own = from.hostname === location.hostname || NEAR.test(from.hostname);
+    if (!/^https?:$/.test(from.protocol) || !own) return;
+    const link = document.createElement("a"), line = document.createElement("p");
+    link.href = from.href;
+    link.textContent = `← ${name || from.host}`;
+    line.className = "back";
+    line.append(link);
+    article.prepend(line);
+  }
+
   // A tick behind each link to a lesson that is done.
   function tick() {
     const progress = load();
@@ -184,7 +200,10 @@
 
   const article = document.querySelector("article[data-lesson]");
   const section = document.getElementById("page-progress");
-  if (article) onLesson(article);
+  if (article) {
+    onLesson(article);
+    addWayBack(article);
+  }
   if (section) {
     addKeeping(section);
     onHome(section);

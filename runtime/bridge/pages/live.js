@@ -5,6 +5,7 @@ import { byId, el, problem, replace, write } from "./dom.js";
 import { clock, date, lapTime, number, signed, time } from "./format.js";
 import { GripCircle } from "./gcircle.js";
 import { bridgeHead } from "./head.js";
+import { lessonLink } from "./lessons.js";
 import { share } from "./share.js";
 import { speaker } from "./speech.js";
 import { follow } from "./stream.js";
@@ -41,6 +42,7 @@ const circle = new GripCircle(byId("circle"));
 const traces = new Traces(byId("traces"), CHANNELS, (absent) => {
   byId("traces-absent").textContent = absent.length ? `Not recorded: ${absent.join(", ").toLowerCase()}` : "";
 });
+const lessons = new Map(); // of a concept, by its name
 let chosen = asked.get("session") || ACTIVE;
 let session = "";
 let replayed = "";
@@ -61,7 +63,11 @@ const stream = follow({ query: query(), onLink: link, on: {
   telemetry: take,
   lap(event) { timing.lap(event); showLaps(event.mean5_s); },
   sector(event) { timing.sector(event); },
-  cue(cue) { showCue(cue); speak(cue); },
+  cue(cue) {
+    const lesson = lessons.get(cue.concept);
+    showCue(cue, lesson ? lessonLink(lesson, cue.session_id, cue.corner) : null);
+    speak(cue);
+  },
   state({ silent, connected }) {
     if (silent !== undefined) showSilent(silent);
     if (connected === false) feed("The car is not connected", "");
@@ -276,6 +282,9 @@ restart();
 if (chosen !== ACTIVE) blank("Nothing comes in for this session now.", replayButton());
 else blank("Nothing drives now. As soon as a car, a replay or the simulator does, it is here.");
 offer().catch(() => {});
+call("/coach/concepts").then(({ concepts }) => {
+  for (const { id, lesson } of concepts) if (lesson?.url) lessons.set(id, lesson);
+}, () => {});
 watch(describe, 1);
 watch(() => (newest && Number.isFinite(newest.lat) && !WHOLE.has(outlined) ? showMap() : null), 3);
 watch(look, 2);

@@ -57,6 +57,7 @@ async function start() {
   page.groups = [{ title: nameOf(session), prefix: session.session_id, table, ideal: null }];
   byId("things").hidden = false;
   await showFirst(words.get("laps"), usualLaps(session, table));
+  if (words.has("corner")) showPlace({ corner: words.get("corner") });
   // The rest may come later: the charts do not wait for it.
   loadFocus();
   loadIdeal(page.groups[0]);
@@ -154,7 +155,7 @@ async function loadFocus() {
         textContent: thing.gain_s === null ? "" : `${number(thing.gain_s, 2)} s` }),
       el("span", { className: "what", textContent: thing.corner })),
     el("p", { textContent: withoutName(thing.tip) }),
-    el("p", { className: "lesson" }, "Lesson: ", lessonLink(thing.lesson)))));
+    el("p", { className: "lesson" }, "Lesson: ", lessonLink(thing.lesson, page.session.session_id, thing.corner)))));
 }
 
 /** The tip begins with the name of its corner, which stands above it already. */
@@ -201,6 +202,7 @@ async function show() {
   const words = new URLSearchParams(location.search);
   words.set("session", page.session.session_id);
   words.set("laps", page.refs.join(","));
+  words.delete("corner"); // shown once
   history.replaceState(null, "", `?${words}`);
 }
 

@@ -63,7 +63,7 @@ export function startAsking(session, chips, { onFact, onClick }) {
     replace(said, ...withMarks(event.answer, [
       ...placed.map((fact) => ({ text: fact.text, node: el("button", {
         type: "button", className: "fact", textContent: fact.text, onclick: () => onClick(fact) }) })),
-      ...event.lessons.map((lesson) => ({ text: lesson.title, node: lessonLink(lesson) })),
+      ...event.lessons.map((lesson) => ({ text: lesson.title, node: lessonLink(lesson, session.session_id, placed[0]?.place.corner) })),
     ]));
     const note = whyPlain(event.reason);
     if (note) turn.append(el("p", { className: "fine", textContent: note }));

@@ -110,15 +110,16 @@ export class Timing {
   }
 }
 
-/** Put a cue of the coach on top of its list. */
-export function showCue({ text, corner, priority = 1 }) {
+/** Put a cue of the coach on top of its list; *lesson* is a link to what explains it. */
+export function showCue({ text, corner, priority = 1 }, lesson = null) {
   if (!text) return;
   const list = byId("cues"), newest = list.firstElementChild;
   const times = newest?.dataset.text === text ? Number(newest.dataset.times) + 1 : 1;
   if (times > 1) newest.remove(); // the same once more
   list.prepend(el("li", { className: `p${priority}`, "data-text": text, "data-times": times },
     corner ? el("span", { className: "kind", textContent: corner }) : null,
-    el("p", { textContent: text }, times > 1 ? el("span", { className: "fine", textContent: ` ${times} times` }) : null)));
+    el("p", { textContent: text }, times > 1 ? el("span", { className: "fine", textContent: ` ${times} times` }) : null),
+    lesson ? el("p", { className: "fine" }, "Lesson: ", lesson) : null));
   while (list.children.length > CUES) list.lastChild.remove();
 }
 
