@@ -12,6 +12,7 @@ NAMES: Final = (
     "store",
     "listeners",
     "analytics",
+    "lake",
     "vbo",
     "canbus",
     "llm",

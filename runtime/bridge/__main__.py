@@ -11,10 +11,11 @@ COMMANDS: Final[Mapping[str, str]] = {
     "import": "runtime.bridge.commands.imports",
     "mcp": "runtime.bridge.commands.assistants",
     "reference": "runtime.bridge.commands.references",
+    "season": "runtime.bridge.commands.seasons",
     "track": "runtime.bridge.commands.tracks",
 }
-RECORDING: Final = (None, "export", "import")
-"""Those that write telemetry, which is nobody else's to read."""
+RECORDING: Final = (None, "export", "import", "season")
+"""Those that write telemetry or what it tells, which is nobody else's to read."""
 PRIVATE: Final = 0o077
 SERVER: Final = "runtime.bridge.server"
 

@@ -2,21 +2,16 @@
 
 import argparse
 import asyncio
-import io
 import json
 import logging
 import os
 import sys
 import urllib.parse
-import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
-from pyarrow import fs
 
 from runtime.bridge.commands.flags import add_server_flags
 from runtime.bridge.commands.sessions import (
@@ -26,7 +21,8 @@ from runtime.bridge.commands.sessions import (
     request_bytes,
     request_text,
 )
-from runtime.bridge.lake.layout import STAMP, TABLES, folder_of, stamp_of
+from runtime.bridge.lake.layout import folder_of, stamp_of
+from runtime.bridge.lake.place import Lake
 from runtime.bridge.lake.tables import packed
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.derived import LapBook
@@ -85,54 +81,6 @@ def main(argv: Sequence[str]) -> int:
         return WRONG_USE
     except KeyboardInterrupt:
         return INTERRUPTED
-
-
-class Lake:
-    """The folders of a lake, on this machine or in an object store."""
-
-    def __init__(self, files: fs.FileSystem, root: str) -> None:
-        self._files = files
-        self._root = root.rstrip("/")
-        self._is_local = isinstance(files, fs.LocalFileSystem)
-
-    @classmethod
-    def open(cls, place: str) -> "Lake":
-        """A folder, or an address as ``s3://bucket/path``. Raises OSError and ArrowException."""
-        if "://" in place:
-            return cls(*fs.FileSystem.from_uri(place))
-        return cls(fs.LocalFileSystem(), Path(place).absolute().as_posix())
-
-    def stamps(self) -> dict[str, str]:
-        """What the files of each folder that is whole were made of."""
-        selector = fs.FileSelector(self._root, recursive=True, allow_not_found=True)
-        found = {}
-        for info in self._files.get_file_info(selector):
-            folder, _, name = info.path.rpartition("/")
-            if name == f"{TABLES[-1]}.parquet":
-                metadata: dict[bytes, bytes] = {}
-                with self._files.open_input_file(info.path) as file, suppress(pa.ArrowInvalid):
-                    metadata = pq.read_schema(file).metadata or {}  # a damaged one has none
-                found[folder.removeprefix(f"{self._root}/")] = metadata.get(STAMP, b"").decode()
-        return found
-
-    def write(self, folder: str, archive: bytes) -> None:
-        """Put the files of a session there, the one that says that it is whole last."""
-        self._files.create_dir(f"{self._root}/{folder}")
-        with zipfile.ZipFile(io.BytesIO(archive)) as files:
-            for name in files.namelist():
-                self._put(f"{self._root}/{folder}/{name}", files.read(name))
-
-    def remove(self, folder: str) -> None:
-        """Remove a session's folder."""
-        self._files.delete_dir(f"{self._root}/{folder}")
-
-    def _put(self, path: str, data: bytes) -> None:
-        """A file is the old one or the new one at any moment; an object store does so by itself."""
-        target = f"{path}.part" if self._is_local else path
-        with self._files.open_output_stream(target) as file:
-            file.write(data)
-        if self._is_local:
-            self._files.move(target, path)
 
 
 async def _export(chosen: argparse.Namespace, settings: BridgeSettings, target: Lake) -> int:

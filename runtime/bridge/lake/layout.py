@@ -15,11 +15,13 @@ from runtime.bridge.storage.values import SessionRow
 
 TABLES: Final = ("telemetry", "signals", "laps", "session")
 """The last one is written last: a folder that has it is whole."""
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """Raised when columns change: what is there is written anew."""
 UNNAMED: Final = "unnamed"
 STAMP: Final = b"stamp"
 """Under which the files' metadata tell what they were made of."""
+CUT: Final = b"cut"
+"""Under which those of `laps` tell where and how the session was cut into laps."""
 
 
 def folder_of(row: SessionRow) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from runtime.bridge.analysis.drive import known_track, place_laps
 from runtime.bridge.analysis.summary import Summary, summarise
-from runtime.bridge.lake.layout import LAYOUT, STAMP, TABLES
+from runtime.bridge.lake.layout import CUT, LAYOUT, STAMP, TABLES
 from runtime.bridge.session.laps import Laps
 from runtime.bridge.session.progress import within
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers, Samples
@@ -193,7 +194,9 @@ def _laps(session: LakeSession, summary: Summary) -> pa.Table:
                 "coast_pct": lap.coast_pct,
             }
         rows.append(row)
-    return pa.Table.from_pylist(rows, schema=_LAPS)
+    laps = session.laps
+    cut = {"gate": laps.gate, "splits": laps.splits, "start": laps.start, "length_m": laps.length_m}
+    return pa.Table.from_pylist(rows, _LAPS.with_metadata({CUT: json.dumps(cut)}))
 
 
 def _session(session: LakeSession, summary: Summary) -> pa.Table:
@@ -220,6 +223,7 @@ def _parquet(session: LakeSession, table: pa.Table) -> bytes:
     """The file; its metadata say whose session it is."""
     row = session.row
     facts = {
+        **(table.schema.metadata or {}),
         "session": row.session_id,
         "driver": row.driver or "",
         "car": row.car or "",
@@ -229,7 +233,11 @@ def _parquet(session: LakeSession, table: pa.Table) -> bytes:
     }
     sink = io.BytesIO()
     pq.write_table(
-        table.replace_schema_metadata(facts), sink, compression="zstd", row_group_size=GROUP_ROWS
+        table.replace_schema_metadata(facts),
+        sink,
+        compression="zstd",
+        row_group_size=GROUP_ROWS,
+        write_page_checksum=True,
     )
     return sink.getvalue()
 

@@ -188,6 +188,32 @@ def detect_laps(
     return Laps(series, way, full, _judged(found), used, splits, length, own, start)
 
 
+def restore_laps(
+    series: Series,
+    found: Sequence[Segment],
+    *,
+    gate: Gate | None,
+    splits: tuple[Gate, ...],
+    length_m: float | None,
+    start: Start,
+    track_length_m: float | None = None,
+) -> Laps:
+    """The laps of a session that were found before, of which only times and judgement are known.
+
+    The frames, distances and pauses of the segments are measured anew.
+    """
+    way = measure_distance(series, track_length_m)
+    cut = _Cut(series, way, track_length_m)
+    segments = [
+        cut.segment(old.kind, old.method, old.t_start, old.t_end)._replace(
+            number=old.number, valid=old.valid, outlier=old.outlier, best=old.best
+        )
+        for old in found
+    ]
+    full = cut.segment("all", "all", *_ends(series))
+    return Laps(series, way, full, tuple(segments), gate, splits, length_m, None, start)
+
+
 def _ends(series: Series) -> tuple[float, float]:
     return (float(series.t[0]), float(series.t[-1])) if len(series) else (0.0, 0.0)
 

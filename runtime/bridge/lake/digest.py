@@ -1,0 +1,171 @@
+"""A session of a lake in the few numbers that a season is made of, by the bridge's analytics."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from runtime.bridge.analysis.corners import consistency
+from runtime.bridge.analysis.drive import Drive, NoCompleteLap, NoGeometry, drive_of
+from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.grip import friction_circle, slip_bands
+from runtime.bridge.analysis.laps import ideal_lap, lap_time_distribution
+from runtime.bridge.analysis.pedals import brake_acceleration, brake_ends
+from runtime.bridge.analysis.summary import Summary, summarise
+from runtime.bridge.lake.layout import TABLES
+from runtime.bridge.lake.reading import read_about, read_laps
+from runtime.bridge.session.units import FinePercent, Gravity, Kmh, Seconds, Share
+from runtime.bridge.track.file import track_text
+from runtime.bridge.track.identity import Site, site_of
+from runtime.bridge.track.model import Track
+
+
+@dataclass(frozen=True, slots=True)
+class CornerDigest:
+    """A corner in one session; null where nothing is known."""
+
+    corner: str
+    passes: int
+    grade: str | None
+    score: Share | None
+    lost_s: Seconds | None
+    """s: the usual pass less the best one"""
+    cause: str | None
+    """what explains the largest part of that"""
+    std_s: Seconds | None
+    """s: of the times of its passes"""
+    apex_kmh: Kmh | None
+    """km/h of the usual pass"""
+    max_decel_g: Gravity | None
+    """g, negative: of the braking before it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Driving:
+    """How the complete laps were driven; null where a channel is missing."""
+
+    median_lap_s: Seconds
+    lap_std_s: Seconds
+    """s: of the laps as a whole population"""
+    ideal_sectors_s: Seconds | None
+    """s: sum of the best sectors"""
+    ideal_parts_s: Seconds | None
+    """s: sum of the best corners and straights"""
+    max_combo_g: Gravity | None
+    envelope_g: Gravity | None
+    """g that count as all of the grip"""
+    over_limit_pct: FinePercent | None
+    """% of the time beyond that"""
+    grip_band: str | None
+    """in which most of the time was spent, where an acceleration was measured"""
+    max_decel_g: Gravity | None
+    """g, negative: of the corner that is braked for hardest"""
+    nothing_time_s: Seconds | None
+    """s between brake and throttle, mean"""
+    corners: tuple[CornerDigest, ...]
+    """in lap order; none where they are not known"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDigest:
+    """A session of a lake."""
+
+    folder: str
+    content: str
+    """digest of its files, its circuit and the code"""
+    session_id: str
+    driver: str | None
+    car: str | None
+    track: str | None
+    track_id: str | None
+    started_at: int
+    """Unix milliseconds"""
+    frames: int
+    site: Site | None
+    """where its laps lie, by which a circuit without a name is recognised"""
+    recorded: tuple[str, ...]
+    """names of all channels that are there"""
+    summary: Summary
+    driving: Driving | None
+    """null without a complete lap"""
+
+
+def content_of(files: Mapping[str, bytes], track: Track | None) -> str:
+    """All that a digest depends on, in one word."""
+    made_of = [_code(), track_text(track) if track is not None else ""]
+    made_of += [hashlib.sha256(files[name]).hexdigest() for name in TABLES]
+    return hashlib.sha256("\n".join(made_of).encode()).hexdigest()
+
+
+@cache
+def _code() -> str:
+    """Digest of the modules that compute: who changes an analytic need not tell anybody."""
+    bridge = Path(__file__).parents[1]
+    rooms = ("analysis", "lake", "session", "track")
+    paths = [path for room in rooms for path in sorted((bridge / room).rglob("*.py"))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
+def digest_session(
+    folder: str, content: str, files: Mapping[str, bytes], track: Track | None
+) -> SessionDigest:
+    """The digest of the session in *folder*, which *files* hold by table. Raises `Damaged`."""
+    about = read_about(files["session"])
+    laps, recorded = read_laps(files, track)
+    try:
+        driving = _driving(drive_of(laps, track, words=about.track or ""))
+    except NoCompleteLap:
+        driving = None
+    return SessionDigest(
+        folder=folder,
+        content=content,
+        **about._asdict(),
+        site=site_of(laps),
+        recorded=recorded,
+        summary=summarise(laps, track),
+        driving=driving,
+    )
+
+
+def _driving(drive: Drive) -> Driving:
+    times, ideal = lap_time_distribution(drive), ideal_lap(drive)
+    friction, bands = friction_circle(drive, samples=1), slip_bands(drive)
+    try:
+        corners, nothing_time_s = _corners(drive), brake_ends(drive).average_nothing_time_s
+    except NoGeometry:
+        corners, nothing_time_s = (), None
+    decels = [corner.max_decel_g for corner in corners if corner.max_decel_g is not None]
+    return Driving(
+        median_lap_s=times.median_s,
+        lap_std_s=times.stddev_s,
+        ideal_sectors_s=ideal.sectors.lap_s,
+        ideal_parts_s=ideal.corners_and_straights.lap_s,
+        max_combo_g=friction.max_combo_g_observed,
+        envelope_g=friction.envelope_g,
+        over_limit_pct=friction.over_limit_pct,
+        grip_band=bands.dominant_band if bands else None,
+        max_decel_g=min(decels, default=None),
+        nothing_time_s=nothing_time_s,
+        corners=corners,
+    )
+
+
+def _corners(drive: Drive) -> tuple[CornerDigest, ...]:
+    """Every corner in lap order. Raises `NoGeometry`."""
+    spread = consistency(drive).per_corner_std
+    zones = {zone.corner: zone.max_decel_g for zone in brake_acceleration(drive).brake_zones}
+    return tuple(
+        CornerDigest(
+            corner=grade.corner,
+            passes=grade.n_passes,
+            grade=grade.letter,
+            score=grade.score.total if grade.score else None,
+            lost_s=grade.delta_time_s,
+            cause=grade.causes[0].cause if grade.causes else None,
+            std_s=spread.get(grade.corner),
+            apex_kmh=grade.own.apex_speed_kmh if grade.own else None,
+            max_decel_g=zones.get(grade.corner),
+        )
+        for grade in scorecard(drive).corners
+    )
