@@ -20,7 +20,7 @@ SPREAD := $(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loads
 NONE_IS_FINE := || [ $$? = 5 ]
 # Where the environment forbids it, Python compiles every module anew at each start: seconds for each program of the suite.
 export PYTHONDONTWRITEBYTECODE :=
-CODE := course runtime build.py bench deploy tests tools training
+CODE := course paddock runtime build.py bench deploy tests tools training
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do \

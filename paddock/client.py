@@ -1,0 +1,397 @@
+"""Reads and fills a telemetry bridge from Python: sessions, laps and signals as pandas frames.
+
+Nothing but the standard library is imported until a frame is asked for, which takes pandas, and
+`Session.frames` pyarrow.
+"""
+
+import io
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPException, HTTPResponse
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from urllib.error import HTTPError
+from urllib.parse import quote, urlencode
+from urllib.request import Request, urlopen
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+
+ADDRESS: Final = "http://127.0.0.1:8765"
+ANSWER_S: Final = 30.0
+SLOW_S: Final = 180.0
+"""A question may wait for a language model, and a long recording for the disk."""
+RETRIES: Final = 2
+PAUSE_S: Final = 0.25
+"""Before the first retry, and twice as long before each further one."""
+LONGEST_PAUSE_S: Final = 10.0
+BUSY: Final = frozenset({429, 502, 503, 504})
+"""Statuses that may go away by themselves."""
+Json = dict[str, Any]
+
+
+class BridgeError(Exception):
+    """The bridge refused a request, or could not be reached."""
+
+    def __init__(self, message: str, code: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        """The bridge's own sentence, where it gave one."""
+        self.code = code
+        """Its machine word; `unreachable`, `timeout` or `no_bridge` where it gave none."""
+        self.status = status
+        """Of HTTP; None: there was no answer."""
+        self.retry_after_s: float | None = None
+        """What a busy bridge asks for."""
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code})"
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.status in BUSY if self.status else self.code in ("unreachable", "timeout")
+
+
+class Event(NamedTuple):
+    """Something that happened while a session is driven or replayed."""
+
+    name: str
+    """hello, telemetry, cue, lap, sector, notification, state, loop or end."""
+    data: Json
+
+
+class Comparison(NamedTuple):
+    """Laps over each other; the first one is what the others are compared with."""
+
+    laps: "pd.DataFrame"
+    """A row for each lap: session, number, time, driver and car, by the name it was asked for."""
+    channels: "pd.DataFrame"
+    """Columns by channel and lap, at each place of the lap in metres from the line."""
+    corners: "pd.DataFrame"
+    """Seconds, seconds behind the first lap and lowest speed, by corner and lap."""
+
+
+class Bridge:
+    """A bridge at an address. May be shared by threads."""
+
+    def __init__(
+        self, address: str = ADDRESS, *, timeout_s: float = ANSWER_S, retries: int = RETRIES
+    ) -> None:
+        """*timeout_s* is how long the bridge may be silent.
+
+        A request that only reads is sent again up to *retries* times where the bridge is busy or
+        cannot be reached.
+        """
+        if not address.startswith(("http://", "https://")):
+            raise ValueError("the address must begin with http:// or https://")
+        self.address = address.rstrip("/")
+        self._timeout_s = timeout_s
+        self._retries = retries
+
+    def get(self, path: str, **query: object) -> Json:
+        """What any route answers; parameters that are None are left out."""
+        return _object(self.read(path, **query))
+
+    def read(self, path: str, **query: object) -> bytes:
+        """The same as bytes, for a route that answers no JSON."""
+        return self._read(self._request("GET", path, query))
+
+    def post(
+        self, path: str, body: Mapping[str, object], *, timeout_s: float | None = None
+    ) -> Json:
+        """What any route answers to a JSON object; never sent twice."""
+        request = self._request("POST", path)
+        request.data = json.dumps(body).encode()
+        request.add_header("Content-Type", "application/json")
+        return _object(self._read(request, timeout_s))
+
+    def sessions(
+        self, *, driver: str | None = None, track: str | None = None, limit: int = 500
+    ) -> "pd.DataFrame":
+        """The recorded sessions, newest first; `started_at` and `ended_at` are times in UTC."""
+        import pandas as pd
+
+        rows = self.get("/sessions", driver=driver, track=track, limit=limit)["sessions"]
+        frame = pd.DataFrame(rows)
+        for name in ("started_at", "ended_at"):
+            if name in frame:
+                frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
+        return frame
+
+    def session(self, session_id: str) -> "Session":
+        """One session; nothing is asked yet."""
+        return Session(self, session_id)
+
+    def compare(
+        self, first: str, *others: str, channels: tuple[str, ...] = (), points: int = 1000
+    ) -> Comparison:
+        """Two to six laps of any sessions of one circuit.
+
+        A lap is `session:number` or `session:best`; among the *others* also `session:ideal`,
+        `record`, or a time as `1:35.2`. Without *channels* all that was recorded is given, at so
+        many *points* of the lap.
+        """
+        import pandas as pd
+
+        names = (first, *others)
+        found = self.get(
+            "/compare",
+            laps=",".join(names),
+            channels=",".join(channels) or None,
+            points=points,
+        )
+        laps, corners = found["laps"], found["corners"]
+        facts = [
+            {name: value for name, value in lap.items() if not isinstance(value, dict | list)}
+            for lap in laps
+        ]
+        columns = {
+            (channel, name): lap["channels"][channel]
+            for channel in dict.fromkeys(channel for lap in laps for channel in lap["channels"])
+            for name, lap in zip(names, laps, strict=True)
+            if channel in lap["channels"]
+        }
+        places = pd.Index(found["axis_m"], name="lap_distance_m")
+        rows = [
+            {"corner": corner["name"], "lap": name, **part}
+            for corner in corners
+            for name, part in zip(names, corner["laps"], strict=True)
+        ]
+        return Comparison(
+            pd.DataFrame(facts, index=pd.Index(names, name="lap")),
+            pd.DataFrame(columns, index=places, dtype=float),
+            pd.DataFrame(rows).set_index(["corner", "lap"]) if rows else pd.DataFrame(),
+        )
+
+    def ask(
+        self,
+        question: str,
+        *,
+        session: str = "",
+        driver: str = "",
+        timeout_s: float = SLOW_S,
+        **choices: object,
+    ) -> Json:
+        """The coach's `answer` with its `facts`, in the language of the question."""
+        asked = {"question": question, "session_id": session, "driver_id": driver, **choices}
+        body = {name: value for name, value in asked.items() if value not in ("", None)}
+        return self.post("/coach/ask", body, timeout_s=timeout_s)
+
+    def upload(
+        self,
+        recording: str | PathLike[str] | BinaryIO,
+        *,
+        filename: str | None = None,
+        timeout_s: float = SLOW_S,
+        **about: object,
+    ) -> "Session":
+        """Import the file of a logger, and give the session that it became.
+
+        *recording* is a path, or an open binary file with a *filename*, whose suffix tells the
+        format. *about* may name driver, car, track, note, session_id and what else the route
+        `/session/upload` takes.
+        """
+        if isinstance(recording, str | PathLike):
+            path = Path(recording)
+            with path.open("rb") as file:
+                return self._upload(file, filename or path.name, about, timeout_s)
+        return self._upload(recording, filename or "", about, timeout_s)
+
+    def _upload(
+        self, file: BinaryIO, filename: str, about: Mapping[str, object], timeout_s: float
+    ) -> "Session":
+        request = self._request("POST", "/session/upload", {"filename": filename, **about})
+        length = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        request.data = file
+        request.add_header("Content-Type", "application/octet-stream")
+        request.add_header("Content-Length", str(length))
+        return self.session(_object(self._read(request, timeout_s))["session_id"])
+
+    def live(
+        self,
+        session: str = "SIM",
+        *,
+        topics: tuple[str, ...] = ("telemetry", "cues", "timing"),
+        signals: tuple[str, ...] = (),
+        hz: float | None = None,
+    ) -> Iterator[Event]:
+        """What happens from now on, until the loop is left; `SIM` is the session that is driven.
+
+        A connection that breaks is made again, and cues, laps and sectors that were missed are
+        given then. Raises `BridgeError` where no event comes any more after all retries.
+        """
+        query = {
+            "session_id": session,
+            "topics": ",".join(topics),
+            "signals": ",".join(signals) or None,
+            "hz": hz,
+        }
+        last, failures = "", 0
+        while True:
+            request = self._request("GET", "/stream", query)
+            if last:
+                request.add_header("Last-Event-ID", last)
+            try:
+                with self._open(request) as answer:
+                    for number, event in _events(answer):
+                        last, failures = number or last, 0
+                        yield event
+                raise BridgeError("the bridge ended the stream", "unreachable")
+            except BridgeError as error:
+                failures += 1
+                if failures > self._retries or not error.may_pass:
+                    raise
+                _wait(failures, error)
+
+    def _request(
+        self, method: str, path: str, query: Mapping[str, object] | None = None
+    ) -> Request:
+        given = {
+            name: str(value).lower() if isinstance(value, bool) else value
+            for name, value in (query or {}).items()
+            if value is not None
+        }
+        url = f"{self.address}{path}" + (f"?{urlencode(given)}" if given else "")
+        return Request(url, method=method)  # noqa: S310 - http, see __init__
+
+    def _read(self, request: Request, timeout_s: float | None = None) -> bytes:
+        """The whole answer; a GET is sent again where that may help."""
+        retries = self._retries if request.method == "GET" else 0
+        failures = 0
+        while True:
+            try:
+                with self._open(request, timeout_s) as answer:
+                    return answer.read()
+            except BridgeError as error:
+                failures += 1
+                if failures > retries or not error.may_pass:
+                    raise
+                _wait(failures, error)
+
+    @contextmanager
+    def _open(self, request: Request, timeout_s: float | None = None) -> Iterator[HTTPResponse]:
+        """The answer while it comes in; whatever goes wrong meanwhile is a `BridgeError`."""
+        try:
+            with urlopen(request, timeout=timeout_s or self._timeout_s) as answer:  # noqa: S310 - http
+                yield answer
+        except HTTPError as refusal:
+            raise _refused(refusal) from None
+        except (OSError, HTTPException) as problem:
+            slow = isinstance(getattr(problem, "reason", problem), TimeoutError)
+            raise BridgeError(
+                f"{self.address} does not answer: {problem}", "timeout" if slow else "unreachable"
+            ) from problem
+
+
+class Session:
+    """A session of a bridge; each method asks for what there is now."""
+
+    def __init__(self, bridge: Bridge, session_id: str) -> None:
+        self.bridge = bridge
+        self.id = session_id
+
+    def get(self, path: str = "", **query: object) -> Json:
+        """What a route below `/session/ID` answers, as `session.get("/stats")`."""
+        return self.bridge.get(self._path(path), **query)
+
+    def laps(self) -> "pd.DataFrame":
+        """The complete laps by number, with `sector_1_s` to `sector_3_s`."""
+        import pandas as pd
+
+        rows = []
+        for lap in self.get("/lap_time_table")["laps"]:
+            times = {f"sector_{n}_s": part["time_s"] for n, part in enumerate(lap["sectors"], 1)}
+            rows.append({name: lap[name] for name in lap if name != "sectors"} | times)
+        return pd.DataFrame(rows).set_index("lap_number")
+
+    def frames(self) -> "pd.DataFrame":
+        """Every frame as it was recorded, by `timestamp`: seconds of the session's clock."""
+        import pandas as pd
+
+        table = pd.read_parquet(io.BytesIO(self.bridge.read(self._path("/export.parquet"))))
+        return table.drop(columns=["session_id", "frame_idx"]).set_index("timestamp")
+
+    def signals(self, *names: str, lap: int | None = None, **choices: object) -> "pd.DataFrame":
+        """Any signals on one axis, of the whole session or of one *lap*.
+
+        *choices* are those of the route: `axis="distance"` with `step_m`, `rate_hz`, `interp`,
+        `t_from`, `t_to`. The index is the distance there, else the time.
+        """
+        import pandas as pd
+
+        found = self.get("/signals", names=",".join(names), lap=lap, **choices)
+        axis = "distance_m" if found["axis"] == "distance" else "t"
+        frame = pd.DataFrame(found["rows"], columns=[axis, *found["names"]], dtype=float)
+        return frame.set_index(axis)
+
+    def corners(self, lap: int | None = None) -> "pd.DataFrame":
+        """The grade of each corner, and how much time was lost there and why; in lap order."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.get("/scorecard", lap=lap)["corners"])
+        return frame.set_index("corner") if len(frame) else frame
+
+    def compare(self, lap: int | str, *others: int | str, **choices: Any) -> Comparison:
+        """A lap of this session, its number or `best`, with *others* as `Bridge.compare` has them.
+
+        Among these, numbers, `best` and `ideal` are of this session.
+        """
+        return self.bridge.compare(f"{self.id}:{lap}", *map(str, others), **choices)
+
+    def ask(self, question: str, **choices: Any) -> Json:
+        """The coach's `answer` about this session, with its `facts`."""
+        return self.bridge.ask(question, session=self.id, **choices)
+
+    def _path(self, path: str) -> str:
+        return f"/session/{quote(self.id, safe='')}{path}"
+
+
+def _wait(failures: int, error: BridgeError) -> None:
+    pause = PAUSE_S * 2 ** (failures - 1) if error.retry_after_s is None else error.retry_after_s
+    time.sleep(min(pause, LONGEST_PAUSE_S))
+
+
+def _refused(refusal: HTTPError) -> BridgeError:
+    """The sentence and the code of an answer that is an error."""
+    with refusal:
+        try:
+            told = json.loads(refusal.read())
+            error = BridgeError(str(told["error"]), str(told["code"]), refusal.code)
+        except (OSError, HTTPException, ValueError, KeyError, TypeError):
+            text = f"the address answers {refusal.code}, and not as a bridge does"
+            error = BridgeError(text, "no_bridge", refusal.code)
+    after = refusal.headers.get("Retry-After", "")
+    error.retry_after_s = float(after) if after.isdecimal() else None
+    return error
+
+
+def _object(text: bytes) -> Json:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise BridgeError("the answer is no JSON object, as a bridge's are", "no_bridge")
+    return found
+
+
+def _events(answer: HTTPResponse) -> Iterator[tuple[str, Event]]:
+    """Each event with its number, where it has one (server-sent events)."""
+    name = number = data = ""
+    for line in answer:
+        field, _, value = line.decode().rstrip("\r\n").partition(":")
+        value = value.removeprefix(" ")
+        if field == "event":
+            name = value
+        elif field == "id":
+            number = value
+        elif field == "data":
+            data += value
+        elif not field and not value and data:
+            yield number, Event(name or "message", json.loads(data))
+            name = number = data = ""
