@@ -1,96 +1,43 @@
-"""Where a car is: corners, apexes, what comes next, by distance and by position, however rare."""
+"""Where a car is, by position and by distance, however rare."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from runtime.bridge.cues.circuit import Circuit
-from runtime.bridge.cues.engine import SessionMemory
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.progress import lap_progress
 from runtime.bridge.session.series import FROZEN_S, Odometer, fill_distance, series
 from runtime.bridge.track.locate import AWAY_S, LAPS, RECKONED_M, Counter, Locator, Report
-from tests.bridge.cues.coachkit import NAN, circuit, corner, frame, larkfell, small, track
+from tests.bridge.analysis.lapkit import TRACKS
 from tools.drive import USUAL, drive
 
-
-@pytest.mark.parametrize(
-    ("distance", "within", "past", "following", "to_entry"),
-    [
-        (499.0, None, False, "Turn 1", 1.0),
-        (500.0, "Turn 1", False, None, 999.0),
-        (540.0, "Turn 1", False, None, 999.0),
-        (540.1, "Turn 1", True, None, 999.0),
-        (600.0, "Turn 1", True, None, 999.0),
-        (600.1, None, False, None, 999.0),
-        (1449.9, None, False, None, 999.0),
-        (1450.0, None, False, "Turn 2", 500.0),
-        (1949.0, None, False, "Turn 2", 1.0),
-        (1960.0, "Turn 2", False, None, 999.0),
-        (1995.0, "Turn 2", True, None, 999.0),
-        (0.0, "Turn 2", True, "Turn 1", 500.0),
-        (50.0, "Turn 2", True, "Turn 1", 450.0),
-        (51.0, None, False, "Turn 1", 449.0),
-        (2000.0 * 7 + 51.0, None, False, "Turn 1", 449.0),
-        (-1501.0, None, False, "Turn 1", 1.0),
-        (-1e-13, "Turn 2", True, "Turn 1", 500.0),
-    ],
-)
-def test_a_place_has_a_corner_and_a_next_one(
-    distance: float, within: str | None, past: bool, following: str | None, to_entry: float
-) -> None:
-    place = circuit().place(distance)
-
-    assert (place.corner and place.corner.name) == within
-    assert place.past_apex is past
-    assert (place.next and place.next.name) == following
-    assert place.to_entry == pytest.approx(to_entry)
-    assert 0 <= place.progress_m < 2000.0
-
-
-def test_the_approach_tells_where_to_brake_and_how_it_falls() -> None:
-    place = circuit().place(400.0)
-    assert place.bz == 80.0
-    assert place.dz == pytest.approx(-20.0)
-
-    place = circuit().place(1900.0)
-    assert (place.bz, place.dz) == (0.0, 0.0)
-
-
-def test_where_two_corners_overlap_the_later_one_counts() -> None:
-    double = Circuit(track(corner(1, 100, 150, 260), corner(2, 240, 300, 350)))
-
-    assert [double.place(p).corner for p in (239.0, 241.0)] == list(double.track.corners)
-
-
-def test_a_track_without_corners_has_places_too() -> None:
-    place = Circuit(track()).place(100.0)
-
-    assert (place.corner, place.next, place.to_entry, place.bz) == (None, None, 999.0, 0.0)
+LARKFELL = TRACKS["larkfell"]
+NAN = math.nan
 
 
 def test_positions_give_the_same_place_as_the_whole_session_does() -> None:
-    driven = drive(larkfell(), 2, seed=3, noise=USUAL)
+    driven = drive(LARKFELL, 2, seed=3, noise=USUAL)
     columns = driven.frames.columns
     whole = series(driven.frames)
-    found = detect_laps(whole, gate=larkfell().start, track_length_m=larkfell().length_m)
-    expected = lap_progress(found, larkfell().line)
+    found = detect_laps(whole, gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
+    expected = lap_progress(found, LARKFELL.line)
     assert expected is not None
     assert expected.basis == "line"
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     rows = zip(*(columns[n].tolist() for n in ("timestamp", "lat", "lon")), strict=True)
 
     places = np.array([locator.locate(t, Report(lat, lon), NAN) for t, lat, lon in rows])
 
-    away = np.abs((places - expected.p + 1000.0) % larkfell().length_m - 1000.0)
+    away = np.abs((places - expected.p + 1000.0) % LARKFELL.length_m - 1000.0)
     assert float(away.max()) < 1.5  # live, the fixes alone tell
 
 
 def place_of(
     locator: Locator, t: float, at: float, reckoned: float = NAN, counter: float = NAN
 ) -> float | None:
-    line = larkfell().line
+    line = LARKFELL.line
     assert line is not None
     return locator.locate(t, Report(*line.place(at), counter), reckoned)
 
@@ -102,7 +49,7 @@ def without_fix(
 
 
 def test_a_car_that_is_elsewhere_has_no_place() -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
 
     assert place_of(locator, 0.0, 100.0) == pytest.approx(100.0, abs=0.1)
     assert locator.locate(0.1, Report(45.0, 7.0, 103.0), 103.0) is None
@@ -111,14 +58,14 @@ def test_a_car_that_is_elsewhere_has_no_place() -> None:
 
 
 def test_a_pause_may_end_anywhere() -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     place_of(locator, 0.0, 100.0)
 
     assert place_of(locator, 60.0, 3000.0) == pytest.approx(3000.0, abs=0.1)
 
 
 def test_without_a_fix_the_counter_goes_on_from_the_last_one() -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     place_of(locator, 0.0, 3600.0, counter=8000.0)
 
     assert without_fix(locator, 0.1, counter=8005.0) == pytest.approx(3605.0, abs=0.1)
@@ -128,14 +75,14 @@ def test_without_a_fix_the_counter_goes_on_from_the_last_one() -> None:
 
 
 def test_a_distance_that_was_reckoned_makes_no_place() -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
 
     assert [without_fix(locator, at / 10, reckoned=5.0 * at) for at in range(50)] == [None] * 50
 
 
 @pytest.mark.parametrize("by", ["fix", "counter"])
 def test_a_distance_that_was_reckoned_goes_on_for_a_short_way(by: str) -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     if by == "fix":
         place_of(locator, 0.0, 3600.0, reckoned=500.0)
     else:
@@ -175,13 +122,13 @@ def test_a_recording_that_is_played_again_is_no_lap() -> None:
 
 
 SPEED = 40.0
-LENGTH = larkfell().length_m
+LENGTH = LARKFELL.length_m
 ODOMETER = 15_000_000.0
 
 
 def fix(at: float, beside: float = 0.0) -> tuple[float, float]:
     """A position on the line, or so many metres north of it."""
-    line = larkfell().line
+    line = LARKFELL.line
     assert line is not None
     lat, lon = line.place(at % LENGTH)
     return lat + beside / 111_320.0, lon
@@ -203,7 +150,7 @@ def driven(step: float, seconds: float) -> Iterator[tuple[float, float, float]]:
 
 @pytest.mark.parametrize("step", [0.1, 1.0, 1.07, 1.2, 1.5, 2.0, 2.2, 2.9])
 def test_a_gap_between_fixes_is_bridged_at_any_pace(step: float) -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     bridged, known = [], 0.0
     for t, way, distance in driven(step, 20.0):
         here = fix(way) if way < 400.0 else (NAN, NAN)
@@ -221,7 +168,7 @@ def test_a_gap_between_fixes_is_bridged_at_any_pace(step: float) -> None:
 @pytest.mark.parametrize("every", [20, 30, 40, 50, 80])
 @pytest.mark.parametrize("counted", [True, False])
 def test_a_fix_that_comes_rarely_is_found_on_the_line(every: int, *, counted: bool) -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     for i, (t, way, distance) in enumerate(driven(0.1, LENGTH / SPEED)):
         here = fix(way) if i % every == 0 else (NAN, NAN)
         place = locator.locate(t, Report(*here, speed_ms=SPEED), distance if counted else NAN)
@@ -230,7 +177,7 @@ def test_a_fix_that_comes_rarely_is_found_on_the_line(every: int, *, counted: bo
 
 
 def test_a_clock_that_begins_anew_is_a_pause() -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     locator.locate(100.0, Report(*fix(800.0)), 500.0)
 
     assert locator.locate(1.0, Report(NAN, NAN), 510.0) is None
@@ -238,7 +185,7 @@ def test_a_clock_that_begins_anew_is_a_pause() -> None:
 
 @pytest.mark.parametrize("first", [ODOMETER, LAPS * LENGTH + 10.0, -ODOMETER])
 def test_a_counter_far_from_where_it_can_be_makes_no_place(first: float) -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
 
     places = [locator.locate(i / 10, Report(NAN, NAN, first + 4.0 * i), NAN) for i in range(300)]
 
@@ -247,7 +194,7 @@ def test_a_counter_far_from_where_it_can_be_makes_no_place(first: float) -> None
 
 @pytest.mark.parametrize("first", [0.0, 800.0, LENGTH - 1.0, 2.5 * LENGTH])
 def test_a_counter_may_begin_within_a_few_laps_and_count_on(first: float) -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
 
     for i in range(6000):
         counter = first + 4.0 * i
@@ -255,7 +202,7 @@ def test_a_counter_may_begin_within_a_few_laps_and_count_on(first: float) -> Non
 
 
 def test_an_odometer_goes_on_from_a_fix() -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     assert locator.locate(0.0, Report(NAN, NAN, ODOMETER), NAN) is None
     locator.locate(0.1, Report(*fix(700.0), ODOMETER + 4.0), NAN)
 
@@ -264,7 +211,7 @@ def test_an_odometer_goes_on_from_a_fix() -> None:
 
 
 def test_a_counter_that_leaps_has_lost_its_fix() -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     locator.locate(0.0, Report(*fix(700.0), 60.0), NAN)
 
     assert locator.locate(0.1, Report(NAN, NAN, ODOMETER), NAN) is None
@@ -272,7 +219,7 @@ def test_a_counter_that_leaps_has_lost_its_fix() -> None:
 
 
 def test_a_single_fix_off_the_line_is_no_place_and_ends_nothing() -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     locator.locate(0.0, Report(*fix(700.0), ODOMETER), 500.0)
 
     assert locator.locate(0.1, Report(*fix(704.0, 90.0), ODOMETER + 4.0), 504.0) is None
@@ -282,7 +229,7 @@ def test_a_single_fix_off_the_line_is_no_place_and_ends_nothing() -> None:
 
 
 def test_a_car_that_stays_off_the_line_is_not_thought_to_go_on_along_it() -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     locator.locate(0.0, Report(*fix(700.0), ODOMETER), 500.0)
     times = [i / 10 for i in range(1, int(AWAY_S * 10) + 3)]
     for t in times:
@@ -293,7 +240,7 @@ def test_a_car_that_stays_off_the_line_is_not_thought_to_go_on_along_it() -> Non
 
 
 def test_a_fix_that_is_repeated_while_the_car_moves_is_none() -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     held = fix(700.0)
     for t, way, distance in driven(0.1, 20.0):
         place = locator.locate(t, Report(*held, speed_ms=SPEED), distance)
@@ -308,19 +255,9 @@ def test_a_fix_that_is_repeated_while_the_car_moves_is_none() -> None:
 def test_without_any_distance_a_repeated_fix_counts_while_the_car_may_stand(
     speed: float, *, known: bool
 ) -> None:
-    locator = Locator(larkfell())
+    locator = Locator(LARKFELL)
     held = fix(700.0)
     places = [locator.locate(i / 10, Report(*held, speed_ms=speed), NAN) for i in range(100)]
 
     assert off(places[int(FROZEN_S * 10) - 1], 700.0) < 0.1
     assert (places[-1] is not None) is known
-
-
-def test_a_car_whose_receiver_is_frozen_is_lost_and_one_with_an_odometer_alone_too() -> None:
-    frozen, counting = SessionMemory("s", larkfell()), SessionMemory("s", small())
-    lat, lon = fix(700.0)
-    for i in range(100):
-        frozen.place(i / 10, frame(i / 10, lat=lat, lon=lon, speed_ms=SPEED))
-        counting.place(i / 10, frame(i / 10, distance_m=ODOMETER + 4.0 * i, speed_ms=SPEED))
-
-    assert (frozen.lost, counting.lost) == (True, True)
