@@ -11,8 +11,14 @@ from pydantic import BeforeValidator, Field, StrictStr, TypeAdapter, ValidationE
 
 from runtime.bridge.api.coaching import LessonRecord
 from runtime.bridge.api.shapes import READ_ERRORS, Short, Values
-from runtime.bridge.coach.asking import Answer, Question, Told, why_off
-from runtime.bridge.coach.errors import QuestionsOff, TooManyQuestions
+from runtime.bridge.coach.asking import (
+    Answer,
+    Question,
+    QuestionsOff,
+    Told,
+    TooManyQuestions,
+    why_off,
+)
 from runtime.bridge.coach.fact import Basis, Value
 from runtime.bridge.coach.memory import key_of
 from runtime.bridge.coach.need import Language, Units

@@ -8,11 +8,29 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.lessons import Lesson
 from runtime.bridge.coach.need import Language, Units
+from runtime.web.errors import ApiError
 
 PACKAGE: Final = "sqlglot"
 OFF: Final = "off"
 Source: TypeAlias = Literal["local_model", "template"]
 Row: TypeAlias = Mapping[str, float | int | str | bool | None]
+
+
+class QuestionsOff(ApiError):
+    """This installation answers no questions."""
+
+    status, code = 503, "questions_off"
+
+
+class TooManyQuestions(ApiError):
+    """Too many questions are being answered."""
+
+    status, code = 503, "too_many_questions"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "too many questions are being answered; try again", headers={"Retry-After": "2"}
+        )
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
-from runtime.bridge.coach.asking import Answer, Found, Question, Row, Told
-from runtime.bridge.coach.errors import TooManyQuestions
+from runtime.bridge.coach.asking import Answer, Found, Question, Row, Told, TooManyQuestions
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term
 from runtime.bridge.coach.facts.general import corners_of
 from runtime.bridge.coach.facts.tellers import tell

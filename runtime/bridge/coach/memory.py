@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from runtime.bridge.coach.fact import Fact
-from runtime.bridge.coach.need import Asked, Language, Units
+from runtime.bridge.coach.need import Asked, Units
 from runtime.bridge.storage.coaching import TurnRow
 
 IDLE_S: Final = 3600.0
@@ -44,8 +44,6 @@ class Talk:
     """The last question that was understood."""
     facts: tuple[Fact, ...] = ()
     """What was answered to it."""
-    language: Language | None = None
-    """That was asked for."""
     units: Units | None = None
 
     @property

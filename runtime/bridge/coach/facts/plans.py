@@ -1,5 +1,6 @@
 """Facts of what to do next: advice for a corner, targets, drills, plans of a run, what-ifs."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
 from typing import Final
@@ -7,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.grading import dangers, zones_at
-from runtime.bridge.analysis.losses import passes_of_lap
+from runtime.bridge.analysis.losses import Loss, passes_of_lap
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.general import corners_of
@@ -29,7 +30,7 @@ from runtime.bridge.coach.facts.reviews import (
     teller,
     workable,
 )
-from runtime.bridge.coach.facts.view import Facts, View, place_of, span, usual_s
+from runtime.bridge.coach.facts.view import Facts, Tell, View, place_of, span, usual_s
 from runtime.bridge.coach.need import Slots, Spot
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.units import KMH
@@ -89,39 +90,45 @@ def corner_advice(view: View) -> Facts:
     return (general, corner_fact(view, loss), *pass_facts(view, loss)[-1:])
 
 
-def tips(view: View) -> Facts:
+def on_loss(tell: Callable[[View, Loss], Facts]) -> Tell:
+    """What there is to say of the largest loss about which something can be done; where there is
+    none, why, and to repeat the best lap."""
+
+    def answer(view: View) -> Facts:
+        ranked = workable(view)
+        return tell(view, ranked[0]) if ranked else (*nothing(view), again(view))
+
+    return answer
+
+
+@on_loss
+def tips(view: View, loss: Loss) -> Facts:
     """The one thing that is worth most."""
-    ranked = workable(view)
-    if ranked:
-        return (advise(view, ranked[0]), *cause_fact(view, ranked[0]))
-    return (*nothing(view), again(view))
+    return (advise(view, loss), *cause_fact(view, loss))
 
 
-def target(view: View) -> Facts:
+@on_loss
+def target(view: View, loss: Loss) -> Facts:
     """How to see that it worked: the figure to be reached, laps in a row."""
-    ranked = workable(view)
-    if not ranked:
-        return (*nothing(view), again(view))
-    advice = advise(view, ranked[0])
+    advice = advise(view, loss)
     return (replace(advice, kind="target", values={**advice.values, "count": ROW}),)
 
 
-def drill(view: View) -> Facts:
+@on_loss
+def drill(view: View, loss: Loss) -> Facts:
     """One exercise for the largest loss, and how to see that it worked."""
-    ranked = workable(view)
-    if not ranked:
-        return (*nothing(view), again(view))
-    advice = advise(view, ranked[0])
-    now, aim = (advice.values[name] for name in ("now", "aim"))
-    count = DRILL_LAPS
-    if (
-        advice.values["cause"] == "early_brake"
-        and isinstance(now, Value)
-        and isinstance(aim, Value)
-    ):
-        count = max(ROW, ceil((now.number - aim.number) / STEP_M) + 1)
+    advice, count = advise(view, loss), DRILL_LAPS
+    if points := _brake_points(advice):
+        count = max(ROW, ceil((points[0].number - points[1].number) / STEP_M) + 1)
     exercise = replace(advice, kind="drill", values={**advice.values, "count": count})
     return (exercise, *target(view))
+
+
+def _brake_points(advice: Fact) -> tuple[Value, Value] | None:
+    """The brake point as it was and as it should be, where that is the advice."""
+    now, aim = advice.values["now"], advice.values["aim"]
+    early = advice.values["cause"] == "early_brake"
+    return (now, aim) if early and isinstance(now, Value) and isinstance(aim, Value) else None
 
 
 def run_plan(view: View) -> Facts:
@@ -226,13 +233,10 @@ def voice_script(view: View) -> Facts:
 
 def _line(advice: Fact) -> Fact:
     """Advice as it is called in the car: a brake point only one step later than it was."""
-    now, aim = advice.values["now"], advice.values["aim"]
-    if (
-        advice.values["cause"] == "early_brake"
-        and isinstance(now, Value)
-        and isinstance(aim, Value)
-    ):
-        aim = aim._replace(number=max(aim.number, now.number - STEP_M))
+    aim = advice.values["aim"]
+    if points := _brake_points(advice):
+        now, wanted = points
+        aim = wanted._replace(number=max(wanted.number, now.number - STEP_M))
     return replace(advice, kind="voice-line", values={**advice.values, "aim": aim})
 
 
