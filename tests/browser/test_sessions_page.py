@@ -94,6 +94,16 @@ def test_names_are_text_and_can_be_changed(window: Window, bridge: str) -> None:
     assert window.js("return window.hacked") is None
 
 
+def test_sessions_are_found_by_what_their_notes_say(window: Window, bridge: str) -> None:
+    opened(window, bridge)
+    window.js("document.getElementById('find').hidden = false")  # usually from five sessions on
+    window.one("#wanted").send_keys("hacked")
+    window.until(lambda: len(window.all(".day .rows > li")) == 1)
+    window.one("#wanted").send_keys(" nowhere")
+    window.until(lambda: "No session says" in window.one("#days").text)
+    assert faults(window, bridge) == []
+
+
 def test_a_session_is_deleted_after_a_question_only(window: Window, bridge: str) -> None:
     opened(window, bridge)
     window.one(f"{row('hostile')} .acts button:last-child").click()

@@ -1,6 +1,6 @@
 """Sessions: begin, list, show, correct, end, delete."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Final, Literal, cast
 
 from aiohttp import web
@@ -96,6 +96,9 @@ class SessionsQuery(Wire):
     active_only: Flag = False
     driver: str | None = None
     track: str | None = Field(None, description="its name or id")
+    q: str | None = Field(
+        None, description="words that all stand in its id, driver, car, note or circuit's name"
+    )
 
 
 class SessionRecord(Values):
@@ -259,10 +262,20 @@ async def list_sessions(request: web.Request, *, query: SessionsQuery) -> Sessio
         wanted = service.library.key(query.track)
         key, circuit = service.library.key, service.book.circuit
         rows = [row for row in rows if key((await circuit(row)).name) == wanted]
+    if query.q:
+        words, circuit = query.q.casefold().split(), service.book.circuit
+        rows = [row for row in rows if _has(row, (await circuit(row)).name, words)]
     rows = rows[: query.limit]
     posted = await reported(service) if any(not row.n_frames for row in rows) else []
     records = [await _record(service, row, posted) for row in rows]
     return SessionList(sessions=records, count=len(records))
+
+
+def _has(row: SessionRow, circuit: str | None, words: Iterable[str]) -> bool:
+    """Whether all of *words*, in lower case, stand in what is known of a session."""
+    said = (row.session_id, row.driver, row.car, row.note, row.track, circuit)
+    text = " ".join(filter(None, said)).casefold()
+    return all(word in text for word in words)
 
 
 @routes.get("/session/{sid}", errors=(UnknownSession, *READ_ERRORS))

@@ -8,6 +8,7 @@ import { watch } from "./ticker.js";
 
 const MOST = 200;
 const LOOK_S = 5;
+const MANY = 5; // sessions from which on one may want to search
 const DETAILS = {
   driver: { label: "Driver", tag: "input", most: 256 },
   car: { label: "Car", tag: "input", most: 256 },
@@ -25,12 +26,16 @@ async function look() {
 /** The sessions, drawn anew only where something has changed: a focus must not get lost. */
 async function list() {
   circuits ??= new Map((await call("/tracks")).tracks.map(({ id, name }) => [id, name]));
-  ({ sessions } = await call(`/sessions?limit=${MOST}`));
-  const state = JSON.stringify(sessions);
+  const words = byId("wanted").value.trim();
+  const { sessions: found } = await call(`/sessions?limit=${MOST}&q=${encodeURIComponent(words)}`);
+  if (words !== byId("wanted").value.trim()) return; // a later question is on its way
+  sessions = found;
+  if (!words) byId("find").hidden = sessions.length < MANY;
+  const state = JSON.stringify([words, sessions]);
   if (state === shown || document.querySelector("dialog[open]")) return;
   shown = state;
   const days = Map.groupBy?.(sessions, dayOf) ?? grouped(sessions);
-  replace(byId("days"), ...(days.size ? [...days].map(section) : [empty()]));
+  replace(byId("days"), ...(days.size ? [...days].map(section) : [words ? none(words) : empty()]));
 }
 
 const circuitOf = ({ track, track_id: id }) => circuits.get(id) ?? (track || "Unknown circuit");
@@ -44,6 +49,8 @@ function grouped(sessions) {
 }
 
 const empty = () => el("p", { className: "lede none", textContent: "Nothing recorded yet. Add a file above, or connect the car: a session appears here by itself." });
+
+const none = (words) => el("p", { className: "lede none", textContent: `No session says “${words}”.` });
 
 function section([day, sessions]) {
   return el("section", { className: "day", "aria-label": day },
@@ -148,6 +155,8 @@ for (const name of ["dragenter", "dragover"]) {
 for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
 drop.addEventListener("drop", (event) => { event.preventDefault(); add([...event.dataTransfer.files]); });
 byId("files").addEventListener("change", ({ target }) => { add([...target.files]); target.value = ""; });
+
+byId("wanted").addEventListener("input", () => list().catch(() => {}));
 
 bridgeHead("sessions");
 watch(() => look().catch((error) => { if (!shown) replace(byId("days"), problem(error)); }), LOOK_S);

@@ -4,6 +4,7 @@ import io
 from collections import deque
 from itertools import product
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -62,6 +63,26 @@ async def test_a_session_is_begun_listed_and_ended_once(bridge: Bridge) -> None:
     assert first["ended"] is True
     assert (await bridge.ok("GET", "/sessions?active_only=true"))["sessions"] == []
     assert (await bridge.ok("GET", "/health"))["active_session_id"] == ""
+
+
+async def test_sessions_are_found_by_the_words_that_they_hold(bridge: Bridge) -> None:
+    for body in (
+        {"session_id": "a", "driver": "Mia", "note": "New brake pads, wet", "track": "larkfell"},
+        {"session_id": "b", "driver": "Ömer", "car": "Vesper", "note": "brake balance to the rear"},
+        {"session_id": "c"},
+    ):
+        await bridge.ok("POST", "/session/start", body)
+    for words, found in {
+        "BRAKE": {"a", "b"},
+        "pads larkfell": {"a"},
+        "brake ömer": {"b"},
+        "pads omer": set(),
+        "  ": {"a", "b", "c"},
+        "%": set(),
+    }.items():
+        query = urlencode({"q": words})
+        listed = (await bridge.ok("GET", f"/sessions?{query}"))["sessions"]
+        assert {row["session_id"] for row in listed} == found, words
 
 
 async def test_two_sessions_of_one_second_are_two(bridge: Bridge) -> None:
