@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Final
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -14,6 +15,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "season": "runtime.bridge.commands.seasons",
     "track": "runtime.bridge.commands.tracks",
 }
+EXTRAS: Final[Mapping[str, str]] = {"mcp": "mcp"}
+"""Extras that commands need, which are called like their packages."""
 RECORDING: Final = (None, "export", "import", "season")
 """Those that write telemetry or what it tells, which is nobody else's to read."""
 PRIVATE: Final = 0o077
@@ -25,6 +28,10 @@ def main(argv: Sequence[str]) -> int:
     command = COMMANDS.get(argv[0]) if argv else None
     if (argv[0] if command else None) in RECORDING:
         os.umask(PRIVATE)
+    extra = EXTRAS.get(argv[0]) if command else None
+    if extra is not None and find_spec(extra) is None:
+        sys.stderr.write(f"{argv[0]}: install the extra {extra} (pip install {extra})\n")
+        return 2
     module = importlib.import_module(command or SERVER)
     code: int = module.main(argv[1:] if command else argv)
     return code

@@ -3,8 +3,6 @@
 import argparse
 import asyncio
 import json
-import logging
-import os
 import sys
 import urllib.parse
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -13,11 +11,11 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from runtime.bridge.commands.flags import add_server_flags
+from runtime.bridge.commands.flags import make_parser, read_line, run_work, write_line
 from runtime.bridge.commands.sessions import (
     CannotMake,
-    address,
     circuits,
+    open_store,
     request_bytes,
     request_text,
 )
@@ -27,13 +25,9 @@ from runtime.bridge.lake.tables import packed
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import StoreUnusable
-from runtime.bridge.storage.store import Store
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
-from runtime.web.instance import AlreadyRunning
 
-WRONG_USE: Final = 2
-INTERRUPTED: Final = 130
 LONGEST_S: Final = 900.0
 LARGEST: Final = 2 << 30
 SHOWN: Final = frozenset("config data_dir db db_backend port track".split())
@@ -68,19 +62,15 @@ class Source(NamedTuple):
 def main(argv: Sequence[str]) -> int:
     """0: all are there; 1: not all; 2: wrong use; the others go on where one fails."""
     parser = _parser()
-    chosen, rest = parser.parse_known_args(argv)
+    chosen, settings = read_line(parser, argv, SHOWN)
     if bool(chosen.sessions) == chosen.all:
         parser.error("name sessions, or give --all")
-    settings = BridgeSettings.load([*chosen.server, *rest], os.environ)
-    logging.basicConfig(level=logging.ERROR, format="%(message)s")
-    try:
-        target = Lake.open(chosen.lake)
-        return asyncio.run(_export(chosen, settings, target))
-    except (StoreUnusable, CannotMake, TrackError, ApiError, OSError, pa.ArrowException) as problem:
-        sys.stderr.write(f"export: {problem}\n")
-        return WRONG_USE
-    except KeyboardInterrupt:
-        return INTERRUPTED
+
+    def export() -> int:
+        return asyncio.run(_export(chosen, settings, Lake.open(chosen.lake)))
+
+    problems = (StoreUnusable, CannotMake, TrackError, ApiError, OSError, pa.ArrowException)
+    return run_work("export", export, *problems)
 
 
 async def _export(chosen: argparse.Namespace, settings: BridgeSettings, target: Lake) -> int:
@@ -95,7 +85,7 @@ async def _export(chosen: argparse.Namespace, settings: BridgeSettings, target: 
                 if session is None:
                     raise CannotMake("there is no such session, or it has no telemetry")
                 if there.get(session.folder) == session.stamp:
-                    _say(f"{name}: unchanged")
+                    write_line(f"{name}: unchanged")
                     continue
                 await asyncio.to_thread(target.write, session.folder, await source.read(session))
                 for folder in _elsewhere(session, there):  # its car was corrected
@@ -104,7 +94,7 @@ async def _export(chosen: argparse.Namespace, settings: BridgeSettings, target: 
                 failed += 1
                 sys.stderr.write(f"{name}: {problem}\n")
             else:
-                _say(f"{name}: {session.folder}")
+                write_line(f"{name}: {session.folder}")
     return 1 if failed else 0
 
 
@@ -119,12 +109,10 @@ async def _source(settings: BridgeSettings) -> AsyncIterator[Source]:
     """The database itself, or the bridge that has it open."""
     if not settings.database.exists():
         raise CannotMake(f"there is no database in {settings.database}")
-    try:
-        store = await Store.open(settings.database, settings.db_backend, ())
-    except AlreadyRunning:
-        yield await asyncio.to_thread(_through, address(settings))
-        return
-    try:
+    async with open_store(settings) as store:
+        if isinstance(store, str):
+            yield await asyncio.to_thread(_through, store)
+            return
         library = circuits(settings)
         book = LapBook(store, library)
         rows = {row.session_id: row for row in store.sessions() if row.n_frames}
@@ -133,8 +121,6 @@ async def _source(settings: BridgeSettings) -> AsyncIterator[Source]:
             for name, row in rows.items()
         ]
         yield Source(sessions, lambda one: packed(store, book, rows[one.id], one.stamp))
-    finally:
-        await store.close()
 
 
 def _through(url: str) -> Source:
@@ -149,23 +135,12 @@ def _through(url: str) -> Source:
     return Source(sessions, read)
 
 
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=f"{PROGRAM} export",
-        description="Write sessions as parquet files that are read together as one table.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    about = "Write sessions as parquet files that are read together as one table."
+    parser = make_parser("export", about, EXAMPLES)
     parser.add_argument("sessions", nargs="*", metavar="SESSION")
     parser.add_argument("--all", action="store_true", help="every session that has telemetry")
     parser.add_argument(
         "--lake", required=True, metavar="PLACE", help="folder, or address of an object store"
     )
-    add_server_flags(parser, SHOWN)
     return parser

@@ -1,12 +1,57 @@
-"""Flags of the server on the line of another command, which hands them on."""
+"""The line of a command: its own flags, those of the server, and its exit code."""
 
 import argparse
-from collections.abc import Collection
+import logging
+import os
+import sys
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from typing import Final
 
 from pydantic import SecretStr
 
 from runtime.bridge.settings import PROGRAM, BridgeSettings
+
+WRONG_USE: Final = 2
+INTERRUPTED: Final = 130
+
+
+def make_parser(name: str, description: str, examples: str) -> argparse.ArgumentParser:
+    """The parser of a command, to which its own arguments are added."""
+    return argparse.ArgumentParser(
+        prog=f"{PROGRAM} {name}",
+        description=description,
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def read_line(
+    parser: argparse.ArgumentParser, argv: Sequence[str], shown: Collection[str]
+) -> tuple[argparse.Namespace, BridgeSettings]:
+    """What a command is told, and the settings of the server; see `add_server_flags`."""
+    add_server_flags(parser, shown)
+    chosen, rest = parser.parse_known_args(argv)
+    return chosen, BridgeSettings.load([*chosen.server, *rest], os.environ)
+
+
+def run_work(name: str, work: Callable[[], int], *problems: type[Exception]) -> int:
+    """The exit code of *work*; one of *problems* is told on a line. Only errors are logged."""
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    try:
+        return work()
+    except problems as problem:
+        sys.stderr.write(f"{name}: {problem}\n")
+        return WRONG_USE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def write_line(text: str) -> None:
+    """Tell a line at once, into a pipe too."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def add_server_flags(parser: argparse.ArgumentParser, shown: Collection[str]) -> None:

@@ -3,12 +3,11 @@
 import argparse
 import asyncio
 import json
-import logging
-import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -16,8 +15,14 @@ import numpy as np
 from tqdm import tqdm
 
 from runtime.bridge.can.registry import RegistryError, load_registry
-from runtime.bridge.commands.flags import add_server_flags
-from runtime.bridge.commands.sessions import CannotMake, address, circuits, request_text
+from runtime.bridge.commands.flags import (
+    WRONG_USE,
+    make_parser,
+    read_line,
+    run_work,
+    write_line,
+)
+from runtime.bridge.commands.sessions import CannotMake, circuits, open_store, request_text
 from runtime.bridge.formats.channelmaps import keep_map, kept_mappings, maps_file, read_maps
 from runtime.bridge.formats.files import open_inside
 from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
@@ -33,12 +38,9 @@ from runtime.bridge.storage.values import Json, SessionMeta
 from runtime.bridge.track.identity import Identity
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
-from runtime.web.instance import AlreadyRunning
 
 LONGEST_S: Final = 900.0
 """A running bridge that takes longer over one file is given up."""
-WRONG_USE: Final = 2
-INTERRUPTED: Final = 130
 SHOWN: Final = frozenset(
     "config data_dir db db_backend port can_dbc can_car_config can_no_car_config".split()
 )
@@ -63,7 +65,7 @@ Bring: TypeAlias = Callable[[Path], Awaitable[Json]]
 def main(argv: Sequence[str]) -> int:
     """0: all files are in; 1: not all; 2: wrong use; the other files go on where one fails."""
     parser = _parser()
-    chosen, rest = parser.parse_known_args(argv)
+    chosen, settings = read_line(parser, argv, SHOWN)
     if not chosen.files and not chosen.list_maps:
         parser.error("the following arguments are required: FILE")
     given = chosen.files
@@ -78,29 +80,20 @@ def main(argv: Sequence[str]) -> int:
         return WRONG_USE
     if chosen.session_id and len(chosen.files) > 1:
         parser.error("--session-id names one session: give one file")
-    settings = BridgeSettings.load([*chosen.server, *rest], os.environ)
-    logging.basicConfig(level=logging.ERROR, format="%(message)s")
-    try:
+
+    def work() -> int:
         if chosen.list_maps:
             return _list_maps(settings)
         if chosen.dry_run:
             return _show(chosen, _Files(chosen, settings, mapping))
         return asyncio.run(_import(chosen, settings, mapping))
-    except (StoreUnusable, CannotMake, TrackError, ApiError) as problem:
-        sys.stderr.write(f"import: {problem}\n")
-        return WRONG_USE
-    except KeyboardInterrupt:
-        return INTERRUPTED
+
+    return run_work("import", work, StoreUnusable, CannotMake, TrackError, ApiError)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=f"{PROGRAM} import",
-        description="Bring recorded files in as sessions, each whole or not at all.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    about = "Bring recorded files in as sessions, each whole or not at all."
+    parser = make_parser("import", about, EXAMPLES)
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE|FOLDER")
     parser.add_argument("--driver", default="", help="who drove")
     parser.add_argument("--driver-level", default="", help="beginner, intermediate or pro")
@@ -131,7 +124,6 @@ def _parser() -> argparse.ArgumentParser:
         "--dry-run", action="store_true", help="show what would be taken from which channel"
     )
     parser.add_argument("--json", action="store_true", help="one line of JSON for each file")
-    add_server_flags(parser, SHOWN)
     return parser
 
 
@@ -165,7 +157,7 @@ def _mapping(chosen: argparse.Namespace) -> dict[str, str] | None:
 def _list_maps(settings: BridgeSettings) -> int:
     for logger, kept in read_maps(maps_file(settings.database)).items():
         texts = ", ".join(f"{signal}={channel}" for signal, channel in kept.mapping.items())
-        _write(f"{logger}: {texts} ({kept.file}, {kept.given_at})")
+        write_line(f"{logger}: {texts} ({kept.file}, {kept.given_at})")
     return 0
 
 
@@ -182,13 +174,13 @@ def _show(chosen: argparse.Namespace, files: "_Files") -> int:
         mapping = {signal: mapped._asdict() for signal, mapped in recording.mapping.items()}
         if chosen.json:
             told = {"logger": recording.logger, "mapping": mapping, "channels": recording.channels}
-            _write(json.dumps({"file": str(file), **told}))
+            write_line(json.dumps({"file": str(file), **told}))
             continue
-        _write(f"{file.name}: logger {recording.logger}, {len(recording.frames)} frames")
+        write_line(f"{file.name}: logger {recording.logger}, {len(recording.frames)} frames")
         for signal, mapped in recording.mapping.items():
-            _write(f"  {signal}: {_in_words(mapped)}")
+            write_line(f"  {signal}: {_in_words(mapped)}")
         if rest := [name for name in recording.unmapped if name not in _taken(recording)]:
-            _write(f"  kept under their own names: {', '.join(rest)}")
+            write_line(f"  kept under their own names: {', '.join(rest)}")
     return 1 if failed else 0
 
 
@@ -215,7 +207,7 @@ async def _import(
             except CannotMake as problem:
                 if chosen.forget_map and problem.code == SessionExists.code:
                     await asyncio.to_thread(_Files(chosen, settings, mapping).forget, file)
-                    _write(f"{file.name}: the mapping of its logger is forgotten")
+                    write_line(f"{file.name}: the mapping of its logger is forgotten")
                     continue
                 # the flag that helps
                 helps = "; --session-id gives another id" * (problem.code == SessionExists.code)
@@ -241,16 +233,12 @@ async def _bringing(
         seed = [signal.row for signal in load_registry(settings.registry_file)]
     except RegistryError as error:
         raise CannotMake(f"data_dir: registry/{error}") from None
-    try:
-        store = await Store.open(settings.database, settings.db_backend, seed)
-    except AlreadyRunning:
-        url = address(settings)
-        yield lambda file: asyncio.to_thread(_bring_through, url, chosen, mapping, file)
-        return
-    try:
-        yield _Direct(store, chosen, settings, _Files(chosen, settings, mapping)).bring
-    finally:
-        await store.close()
+    async with open_store(settings, seed) as store:
+        if isinstance(store, str):
+            through = partial(_bring_through, store, chosen, mapping)
+            yield lambda file: asyncio.to_thread(through, file)
+        else:
+            yield _Direct(store, chosen, settings, _Files(chosen, settings, mapping)).bring
 
 
 def _bring_through(
@@ -394,11 +382,11 @@ class _Files:
 
 def _tell(file: Path, done: Json, *, as_json: bool) -> None:
     if as_json:
-        _write(json.dumps({"file": str(file), **done}))
+        write_line(json.dumps({"file": str(file), **done}))
         return
     laps = f", {done['n_laps']} laps" if done.get("n_laps") else ""
     best = f", best {done['best_lap_s']} s" if done.get("best_lap_s") else ""
-    _write(
+    write_line(
         f"{file.name}: session {done['session_id']}, {done['n_frames']} frames, "
         f"{done['n_signals']} signals, {done['duration_s']} s of driving{laps}{best}"
     )
@@ -407,19 +395,14 @@ def _tell(file: Path, done: Json, *, as_json: bool) -> None:
     columns = [f"{name} from {mapped['channel']}" for name, mapped in taken if mapped["channel"]]
     if missing := [name for name, mapped in taken if not mapped["channel"]]:
         columns.append(f"no {', '.join(missing)}")
-    _write(f"  {', '.join(columns)}")
+    write_line(f"  {', '.join(columns)}")
     warnings = done.get("warnings")
     for warning in warnings if isinstance(warnings, list) else ():
-        _write(f"  {warning['code']}: {warning['detail']} ({warning['count']})")
+        write_line(f"  {warning['code']}: {warning['detail']} ({warning['count']})")
 
 
 def _tell_failure(file: Path, text: str, code: str, *, as_json: bool) -> None:
     if as_json:
-        _write(json.dumps({"file": str(file), "error": text, "code": code}))
+        write_line(json.dumps({"file": str(file), "error": text, "code": code}))
     else:
         sys.stderr.write(f"{file.name}: {text}\n")
-
-
-def _write(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()

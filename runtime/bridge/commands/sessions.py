@@ -3,7 +3,7 @@
 import json
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
@@ -12,10 +12,10 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Json, SessionRow
+from runtime.bridge.storage.values import Json, SessionRow, SignalRow
 from runtime.bridge.track.identity import Identity
 from runtime.bridge.track.library import Library
-from runtime.web.instance import address_of
+from runtime.web.instance import AlreadyRunning, address_of
 
 WAIT_S: Final = 30.0
 LARGEST: Final = 16 * 1024 * 1024
@@ -37,6 +37,25 @@ class OpenSession(NamedTuple):
     row: SessionRow
     laps: Laps
     where: Identity
+
+
+@asynccontextmanager
+async def open_store(
+    settings: BridgeSettings, seed: Sequence[SignalRow] = ()
+) -> AsyncIterator[Store | str]:
+    """The database, or the address of the bridge that has it open.
+
+    A new database begins with the signals of *seed*. Raises `CannotMake` and `StoreUnusable`.
+    """
+    try:
+        store = await Store.open(settings.database, settings.db_backend, seed)
+    except AlreadyRunning:
+        yield address(settings)
+        return
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 @asynccontextmanager

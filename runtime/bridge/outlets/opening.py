@@ -32,7 +32,7 @@ def check_mqtt(url: str) -> None:
         return
     _read_broker(url)
     if find_spec("aiomqtt") is None:
-        raise ValueError("install the extra mqtt (.venv/tools/bin/uv sync --extra mqtt)")
+        raise ValueError("install the extra mqtt (pip install aiomqtt)")
 
 
 def targets_of(settings: BridgeSettings) -> Iterator[Target]:

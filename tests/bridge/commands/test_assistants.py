@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
+import runtime.bridge.__main__ as bridge_main
 from runtime.bridge.commands.assistants import make_server
 from tests.bridge.analysis.lapkit import OVAL
 from tests.bridge.bridgekit import Bridge
@@ -104,3 +105,11 @@ async def test_an_assistant_starts_it_on_standard_input(driven: Bridge) -> None:
     )
     async with Client(command) as client:
         assert (await told(client, "list_sessions"))["sessions"]
+
+
+def test_without_the_library_the_command_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bridge_main, "find_spec", lambda name: None)
+    assert bridge_main.main(["mcp"]) == 2
+    assert capsys.readouterr().err == "mcp: install the extra mcp (pip install mcp)\n"
