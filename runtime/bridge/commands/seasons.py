@@ -4,7 +4,6 @@ import argparse
 import hashlib
 import io
 import logging
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pydantic import TypeAdapter
 
-from runtime.bridge.commands.flags import add_server_flags
+from runtime.bridge.commands.flags import WRONG_USE, make_parser, read_line, run_work
 from runtime.bridge.commands.sessions import circuits
 from runtime.bridge.lake.digest import (
     CornerDigest,
@@ -31,12 +30,9 @@ from runtime.bridge.lake.place import Lake
 from runtime.bridge.lake.reading import Damaged, read_about
 from runtime.bridge.lake.season import Season, see_season
 from runtime.bridge.session.units import rounded
-from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track, TrackError
 
-WRONG_USE: Final = 2
-INTERRUPTED: Final = 130
 RETRIES: Final = 3
 """So often a session is begun anew whose worker died."""
 DIGITS: Final = 6
@@ -78,17 +74,12 @@ class Outcome(NamedTuple):
 
 def main(argv: Sequence[str]) -> int:
     """0: all sessions are in the result; 1: not all; 2: wrong use."""
-    parser = _parser()
-    chosen, rest = parser.parse_known_args(argv)
-    settings = BridgeSettings.load([*chosen.server, *rest], os.environ)
-    logging.basicConfig(level=logging.ERROR, format="%(message)s")
-    try:
+    chosen, settings = read_line(_parser(), argv, SHOWN)
+
+    def work() -> int:
         return _run(chosen, circuits(settings))
-    except (TrackError, OSError, pa.ArrowException) as problem:
-        sys.stderr.write(f"season: {problem}\n")
-        return WRONG_USE
-    except KeyboardInterrupt:
-        return INTERRUPTED
+
+    return run_work("season", work, TrackError, OSError, pa.ArrowException)
 
 
 def _run(chosen: argparse.Namespace, library: Library) -> int:
@@ -228,14 +219,11 @@ def _parquet(rows: Sequence[Json], *shapes: type) -> bytes:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m runtime.bridge season",
-        description="Show what all sessions of a lake tell together: best laps of drivers, how "
-        "they develop, and the corners in which they lose time again and again.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    about = (
+        "Show what all sessions of a lake tell together: best laps of drivers, how they develop, "
+        "and the corners in which they lose time again and again."
     )
+    parser = make_parser("season", about, EXAMPLES)
     parser.add_argument(
         "--lake", required=True, metavar="PLACE", help="folder, or address of an object store"
     )
@@ -245,5 +233,4 @@ def _parser() -> argparse.ArgumentParser:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, metavar="N", help="processes of this machine")
     where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster that runs")
-    add_server_flags(parser, SHOWN)
     return parser
