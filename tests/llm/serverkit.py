@@ -15,6 +15,7 @@ import gguf
 import numpy as np
 import psutil
 from aiohttp import web
+from yarl import URL
 
 from runtime.llm.app import assemble, make_app
 from runtime.llm.models.system.settings import SysmodelSettings
@@ -182,12 +183,12 @@ class Server:
     url: str
     http: aiohttp.ClientSession
 
-    async def request(self, method: str, path: str, **options: Any) -> Answer:
+    async def request(self, method: str, path: str | URL, **options: Any) -> Answer:
         """One request; *options* are those of aiohttp."""
         async with self.http.request(method, path, **options) as response:
             return Answer(response.status, response.headers, await response.read())
 
-    async def get(self, path: str, **options: Any) -> Answer:
+    async def get(self, path: str | URL, **options: Any) -> Answer:
         return await self.request("GET", path, **options)
 
     async def ask(

@@ -88,7 +88,7 @@ async def list_models(request: web.Request) -> ModelList:
     return ModelList(data=entries, hints=None if embedding else [NO_EMBEDDING_MODEL])
 
 
-@routes.get("/v1/models/{id}", errors=(ModelNotFound,))
+@routes.get("/v1/models/{id:.+}", errors=(ModelNotFound,))
 async def one_model(request: web.Request, *, path: ModelPath) -> ModelEntry:
     """One model of the list."""
     for entry in await _every_entry(request):

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pydantic import SecretStr
+from yarl import URL
 
 from tests.llm.conftest import Start
 from tests.llm.models.daemons import (
@@ -394,6 +395,16 @@ async def test_a_request_that_an_upstream_refuses_is_refused_at_once(start: Star
     refused = next(reply for reply in replies if reply.status == 400)
     assert "maximum context length is 4096" in refused.error["message"]
     assert [record["state"] for record in health] == ["up", "up"]
+
+
+async def test_the_id_of_a_model_may_have_a_slash(start: Start) -> None:
+    listed = answer({"data": [{"id": "Qwen/Qwen2.5"}]})
+    async with before(start, by_path(models=listed, completions=GOOD)) as (front, _):
+        await looked(front)
+        for name in ("Qwen/Qwen2.5", "Qwen%2FQwen2.5"):
+            entry = await front.get(URL(f"{front.url}/v1/models/{name}", encoded=True))
+            assert entry.json["id"] == "Qwen/Qwen2.5"
+        assert (await front.ask("Qwen/Qwen2.5")).said == "Brake late"
 
 
 # --- fail-over
