@@ -169,7 +169,7 @@ class Upstreams:
         return sorted(able, key=lambda upstream: _weight(key, upstream.url), reverse=True)
 
     def succeeded(self, upstream: Upstream) -> None:
-        """A request has brought something."""
+        """A request was answered to its end."""
         upstream.broken = 0
 
     def failed(self, upstream: Upstream, trouble: DaemonTrouble) -> None:

@@ -75,7 +75,6 @@ async def _answer(
             with upstream.at_work():
                 async with aclosing(answer) as pieces:
                     async for piece in pieces:
-                        upstreams.succeeded(upstream)
                         shown = not call.is_whole
                         held += [piece] if call.is_whole else []
                         yield piece if shown else _SIGN
@@ -86,6 +85,7 @@ async def _answer(
                 raise UpstreamFailed(f"{_sentence(trouble)}; send the request again") from trouble
             yield _SIGN
         else:
+            upstreams.succeeded(upstream)
             for piece in held:
                 yield piece
             return
