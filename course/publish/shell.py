@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 from jinja2 import (
+    BytecodeCache,
     ChoiceLoader,
     DictLoader,
     Environment,
@@ -19,6 +20,7 @@ from jinja2 import (
     StrictUndefined,
     TemplateError,
 )
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -150,6 +152,25 @@ class Frame(NamedTuple):
     crumbs: Markup
 
 
+class _Compiled(BytecodeCache):
+    """The tool's templates as compiled before: that takes most of a small build."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[str, CodeType | None]] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Give the code of a template whose text is still the same."""
+        checksum, code = self._last.get(bucket.key, ("", None))
+        bucket.code = code if checksum == bucket.checksum else None
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep the code of a template."""
+        self._last[bucket.key] = bucket.checksum, bucket.code
+
+
+_COMPILED: Final = _Compiled()
+
+
 class Shell:
     """Compiled templates and the small pieces of HTML that several pages use."""
 
@@ -165,6 +186,8 @@ class Shell:
             loader=_loader(site.templates),
             autoescape=True,
             auto_reload=False,
+            # What a course's own may hold of the words is put in as it is compiled.
+            bytecode_cache=None if site.templates else _COMPILED,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
