@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo build test test-fast test-clients test-install test-deps bundle check format bench screenshots clean
+.PHONY: help setup demo build test test-fast test-full test-clients test-install test-deps bundle check format bench screenshots clean
 
 UV_VERSION := 0.13.8
 PYTHON ?=
@@ -15,7 +15,7 @@ ARGS ?=
 
 PY := .venv/bin/python
 READY := .venv/.ready
-# The suite runs on up to four cores, a file of tests on one of them, slow ones first; browsers come after it, by themselves.
+# The suite runs on up to four cores, a file of tests on one of them, slow ones first; browsers come after it, two at a time.
 SPREAD := $(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 NONE_IS_FINE := || [ $$? = 5 ]
 # Where the environment forbids it, Python compiles every module anew at each start: seconds for each program of the suite.
@@ -79,10 +79,13 @@ build: $(READY)  ## build the course into site/
 
 test: $(READY)  ## run the whole test suite (ARGS="-k name" is passed to pytest)
 	@$(SPREAD) -m 'not browser' $(ARGS) $(NONE_IS_FINE)
-	@$(PY) -m pytest -m browser $(ARGS) $(NONE_IS_FINE)
+	@$(SPREAD) --maxprocesses 2 -m browser $(ARGS) $(NONE_IS_FINE)
 
 test-fast: $(READY)  ## run the suite without crash, soak and browser tests
 	@$(SPREAD) -m 'not slow and not browser' $(ARGS)
+
+test-full: $(READY)  ## run the suite with ten times the kills, random edits and made-up requests
+	@PADDOCK_TEST_EFFORT=10 $(MAKE) test
 
 test-clients: $(READY)  ## run stock OpenAI clients against the server, in .venv-clients (500 MB on disk)
 	@set -eu; unset VIRTUAL_ENV UV_PYTHON; uv=.venv/tools/bin/uv; [ -x $$uv ] || uv=uv; \

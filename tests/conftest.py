@@ -3,6 +3,7 @@
 import gc
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import onnxruntime  # type: ignore[import-untyped]  # noqa: F401 - crashes if usearch comes first
@@ -10,13 +11,29 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tqdm import tqdm
 
-from tests.browser.window import installed
+from tests.browser.window import Window, installed
+from tests.effort import EFFORT, repeats
 
 
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The project's top folder."""
     return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
+    """One browser for all tests; :func:`window` is what a test takes."""
+    opened = Window(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def window(browser: Window) -> Window:
+    """The browser window as a new reader has it: a laptop, light, nothing remembered."""
+    browser.reset()
+    return browser
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,7 +49,12 @@ def pytest_configure() -> None:
     And heed Ctrl-C: a shell that puts the tests in the background has it ignored, in all they
     start, and some of them interrupt a program.
     """
-    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile(
+        "busy",
+        max_examples=repeats(25),
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
     settings.load_profile("busy")
     tqdm.monitor_interval = 0  # its thread would keep the course from forking
     here = threading.current_thread() is threading.main_thread()
@@ -45,6 +67,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     A file is run by one process: a long one that comes last would keep the others waiting.
     """
+    for item in items:
+        limit = item.get_closest_marker("timeout")
+        if limit is not None and EFFORT > 1:
+            item.add_marker(pytest.mark.timeout(limit.args[0] * EFFORT), append=False)
     items.sort(
         key=lambda item: (
             item.get_closest_marker("browser") is not None,

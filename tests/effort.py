@@ -4,7 +4,8 @@ import os
 from typing import Final
 
 EFFORT: Final = float(os.environ.get("PADDOCK_TEST_EFFORT", "1"))
-"""``PADDOCK_TEST_EFFORT=5 make test``: kills, edits and made-up requests five times as many."""
+"""``PADDOCK_TEST_EFFORT=10``, as `make test-full` sets: ten times as many kills, edits and made-up
+requests, and ten times the limits on their time."""
 
 
 def repeats(count: int) -> int:

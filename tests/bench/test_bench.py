@@ -43,5 +43,5 @@ def test_a_build_with_nothing_changed_costs_less_than_a_cold_one(
 ) -> None:
     monkeypatch.setattr("bench.course.ELEVENTY", tmp_path / "none")
     monkeypatch.setattr("shutil.which", lambda _name: None)
-    ours = measure(300, 1, tmp_path)["Paddock"]
+    ours = measure(150, 1, tmp_path)["Paddock"]
     assert ours["same"].cpu_s < 0.7 * ours["cold"].cpu_s

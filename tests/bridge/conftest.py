@@ -1,16 +1,38 @@
 """A bridge on each of its two databases."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
+from runtime.bridge import app
+from runtime.bridge.can.dbc import load_dbc
+from runtime.bridge.track.library import Library
+from tests.bridge.bridgekit import ROOT, Bridge, Json, bridging, settings_for
 from tests.bridge.storage.storekit import KINDS
 
+T = TypeVar("T")
 Start = Callable[..., AbstractAsyncContextManager[Bridge]]
 """Starts a bridge; the arguments are settings."""
+ONE_BACKEND = pytest.mark.parametrize("backend", ["lightweight"])
+"""For what is asked behind the store, which gives the same rows of both (`test_reads.py`)."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shipped_files_are_read_once() -> Iterator[None]:
+    """All bridges of a run share the project's own circuits and messages: half of their start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Library, "read", staticmethod(_read_shipped_once(Library.read)))
+        patch.setattr(app, "load_dbc", _read_shipped_once(load_dbc))
+        yield
+
+
+def _read_shipped_once(read: Callable[[Path], T]) -> Callable[[Path], T]:
+    again = cache(read)
+    return lambda path: (again if path.is_relative_to(ROOT / "data") else read)(path)
 
 
 @pytest.fixture(params=KINDS)

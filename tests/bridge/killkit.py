@@ -40,10 +40,6 @@ LONGEST_S: Final = 0.06
 """From the first acknowledgement to the kill."""
 EARLY: Final = 8
 """One bridge of so many is killed at any moment of its start."""
-ENOUGH_S: Final = 75.0
-"""No further trial begins after this long, on a machine that is busy with other things."""
-FEWEST: Final = 20
-"""Trials that are made however long they take."""
 LOADED: Final = (duck.Duck.kind, parquet.ParquetFile)
 """Loaded once, before the forks."""
 
@@ -164,7 +160,7 @@ def launch(app: web.Application, listener: socket.socket) -> int:
     return pid
 
 
-def trials(app: web.Application, numbers: Iterable[int], until: float) -> dict[str, int]:
+def trials(app: web.Application, numbers: Iterable[int]) -> dict[str, int]:
     """The sum of what these trials on one database, and a last look at all of it, found."""
     total = dict.fromkeys(("lost", "doubled", "gaps", "alarms", "acknowledged", "kills"), 0)
     last: Marks = {}
@@ -172,8 +168,6 @@ def trials(app: web.Application, numbers: Iterable[int], until: float) -> dict[s
     with bind("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         for trial in numbers:
-            if time.monotonic() > until and trial > FEWEST:
-                break
             pid = launch(app, listener)
             if trial % EARLY == 1:
                 time.sleep(random.Random(trial).uniform(0.0, LONGEST_S))
@@ -204,14 +198,11 @@ def main(kind: str, folder: str, count: str) -> None:
     app = make_app(assemble(settings_for(Path(folder), **settings)))
     parquet.write_table(pyarrow.table({"loaded": np.zeros(1)}), io.BytesIO())
     total: dict[str, int] = {}
-    until = time.monotonic() + ENOUGH_S
     for first in range(0, int(count), ONE_DATABASE):
-        if time.monotonic() > until and first > FEWEST:
-            break
         path = Path(folder) / str(first)
         app[SERVICE].settings = settings_for(path, **settings)
         numbers = range(first, min(first + ONE_DATABASE, int(count)))
-        _add(total, trials(app, numbers, until))
+        _add(total, trials(app, numbers))
         shutil.rmtree(path, ignore_errors=True)
     sys.stdout.write(json.dumps(total))
 

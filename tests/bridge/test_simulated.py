@@ -45,8 +45,8 @@ async def recorded(bridge: Bridge) -> None:
     await bridge.service.recorder.settled()
 
 
-async def test_simulated_laps_take_the_time_that_was_driven(start: Start, backend: str) -> None:
-    async with start(db_backend=backend, **FAST) as bridge:
+async def test_simulated_laps_take_the_time_that_was_driven(start: Start) -> None:
+    async with start(**FAST) as bridge:
         session_id = await driven(bridge, 4)
         assert session_id.startswith("sim-")
         found = await bridge.ok("GET", f"/session/{session_id}/laps")

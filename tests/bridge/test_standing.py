@@ -17,12 +17,12 @@ from tests.bridge.conftest import Start
 from tests.bridge.formats.logkit import write
 from tests.bridge.simulator.drivekit import LARKFELL, MESSAGES, VESPER, flushed, vesper
 
-LAP_S: Final = 120.0
-BRAKES_S: Final = 60.0
+LAP_S: Final = 60.0
+BRAKES_S: Final = 30.0
 """Of the drive, within its first lap."""
 BRAKING_S: Final = 4.0
 STOOD_S: Final = 20.0
-SECONDS: Final = 300.0
+SECONDS: Final = 170.0
 BEGIN: Final = 1_700_000_000.0
 IDS: Final = (0x420, 0x422, 0x423, 0x452)
 SPEED: Final = "speed_mph"

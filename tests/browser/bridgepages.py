@@ -8,7 +8,6 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,10 +15,9 @@ import numpy as np
 
 from runtime.bridge.session.recording import Frames
 from tests.bridge.bridgekit import ROOT
-from tests.browser.window import LAPTOP, PHONE, Window
+from tests.browser.window import Window
 
 HOSTILE: Final = "<img src=x onerror='window.hacked = 1'>"
-WIDER: Final = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SMALL: Final = """
 const small = new Set();
 for (const element of document.querySelectorAll('body *')) {
@@ -83,18 +81,9 @@ def said(window: Window, selector: str) -> str:
 
 def faults(window: Window, address: str) -> list[str]:
     """What is wrong with the page as it is: barriers, overflow, small print, noise, other hosts."""
-    found = []
-    for size, scheme in product((PHONE, LAPTOP), ("light", "dark")):
-        window.size(*size)
-        window.media(scheme=scheme)
-        found += [
-            f"{size} {scheme}: {rule['id']} ({rule['impact']}) {node['target']}"
-            for rule in window.axe()
-            for node in rule["nodes"]
-        ]
+    found = window.barriers()
     for width in (320, 390, 1024, 1440):
-        window.size(width, 844)
-        if over := window.js(WIDER):
+        if over := window.overflow(width):
             found.append(f"{over} px wider than {width} px")
     found += [f"small print: {html}" for html in window.js(SMALL)]
     found += window.console()

@@ -1,4 +1,4 @@
-"""The browser, the course and the server of the browser tests."""
+"""The sites of the browser tests."""
 
 from __future__ import annotations
 
@@ -7,24 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.window import Window
 from tests.course.coursekit import TRACE, with_body
 from tests.course.sitekit import Host, built, served, site_headers
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
-    """One browser for all tests; :func:`window` is what a test takes."""
-    opened = Window(tmp_path_factory.mktemp("profile"))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def window(browser: Window) -> Window:
-    """The browser window as a new reader has it: a laptop, light, nothing remembered."""
-    browser.reset()
-    return browser
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,6 @@ def outlined(window: Window) -> bool:
 
 def test_the_first_stop_of_the_keyboard_skips_the_navigation(window: Window, host: Host) -> None:
     window.open(host.url + LESSON)
-    window.until(lambda: window.js("return document.hasFocus()"))
     window.keys(Keys.TAB)
     link = window.focus()
     assert link.get_attribute("class") == "skip"

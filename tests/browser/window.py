@@ -6,10 +6,12 @@ import json
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -77,6 +79,7 @@ class Window:
     def reset(self) -> None:
         """Laptop size, light, scripts on, nothing stored, logs empty."""
         self.cdp("Emulation.setScriptExecutionDisabled", value=False)
+        self.cdp("Emulation.setFocusEmulationEnabled", enabled=True)
         self.size(*LAPTOP)
         self.media(scheme="light")
         if self.driver.current_url.startswith("http"):
@@ -125,8 +128,8 @@ class Window:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def one(self, selector: str) -> WebElement:
-        """The first element that matches; raises when there is none."""
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
+        """The first element that matches, once there is one."""
+        return self.until(lambda: self.all(selector), what=selector)[0]
 
     def keys(self, *keys: str) -> None:
         """Press keys wherever the focus is."""
@@ -146,14 +149,18 @@ class Window:
         """The element that has the focus."""
         return self.driver.switch_to.active_element
 
-    def until(self, what: Callable[[], T], seconds: float = WAIT_S) -> T:
-        """Wait for something true and return it; raises TimeoutError."""
+    def until(self, condition: Callable[[], T], seconds: float = WAIT_S, what: str = "") -> T:
+        """Wait for something true and return it; raises TimeoutError.
+
+        An element that the page replaces meanwhile is looked for again.
+        """
         end = time.monotonic() + seconds
-        while not (found := what()):
-            if time.monotonic() > end:
-                raise TimeoutError(f"{self.driver.current_url}: waited {seconds} s in vain")
+        while time.monotonic() < end:
+            with suppress(StaleElementReferenceException):
+                if found := condition():
+                    return found
             time.sleep(0.02)
-        return found
+        raise TimeoutError(f"{self.driver.current_url}: waited {seconds} s in vain {what}")
 
     def axe(self) -> list[dict[str, Any]]:
         """The violations that axe finds on the page as it is now."""
@@ -164,6 +171,29 @@ class Window:
             ".then((r) => done(r.violations), (e) => done([{id: String(e), nodes: []}]));"
         )
         return result
+
+    def barriers(self) -> list[str]:
+        """The violations on the page as a light phone and as a dark laptop."""
+        found = []
+        for size, scheme in ((PHONE, "light"), (LAPTOP, "dark")):
+            self.size(*size)
+            self.media(scheme=scheme)
+            found += [
+                f"{size} {scheme}: {rule['id']} ({rule['impact']}) {node['target']}"
+                for rule in self.axe()
+                for node in rule["nodes"]
+            ]
+        return found
+
+    def overflow(self, width: int) -> int:
+        """Pixels by which the page is wider than a window of this width.
+
+        Chromium counts an element that is wider than the page, unless it scrolls on its own.
+        """
+        self.size(width, 844)
+        page = "document.documentElement"
+        over: int = self.js(f"return {page}.scrollWidth - {page}.clientWidth")
+        return over
 
     def console(self) -> list[str]:
         """Warnings and errors of the page since the last call, policy violations included."""

@@ -11,7 +11,7 @@ import yaml
 from course.publish.course_pages import CoursePages, not_found_page
 from course.publish.lesson import LessonPages, catalog_entry
 from course.publish.shell import Shell, SiteInfo, bundle
-from tests.course import mutations
+from tests.course import schemakit
 
 WORDS = Path(__file__).parents[2] / "course" / "read" / "words.yaml"
 COURSE: dict[str, Any] = {
@@ -51,7 +51,7 @@ def site(**changes: Any) -> SiteInfo:
 
 def example(name: str, kind: str = "") -> dict[str, Any]:
     """The first example of a resource, or of its entries of one *kind*."""
-    whole: dict[str, Any] = copy.deepcopy(mutations.load(f"{name}.v1")["examples"][0])
+    whole: dict[str, Any] = copy.deepcopy(schemakit.load(f"{name}.v1")["examples"][0])
     return whole[kind][0] if kind else whole
 
 

@@ -25,7 +25,7 @@ from course.publish.hosting import atom, bundle, headers, robots, sitemap
 from course.publish.llms import SPLIT_ABOVE, llms_full, llms_txt
 from course.publish.openapi import openapi
 from course.read import blocks, markdown
-from tests.course import mutations, samples
+from tests.course import samples, schemakit
 
 MARKDOWN = '''A lap time tells you *that* you were slow, never where.
 See [the basics](lesson:read-a-lap#idea).
@@ -83,7 +83,7 @@ LONG = "A sentence of a paragraph that goes on about braking and grip. "
 
 def lesson(markdown: str = MARKDOWN, kinds: list[tuple[str, str]] = KINDS) -> dict[str, Any]:
     """A lesson resource with that body."""
-    resource: dict[str, Any] = copy.deepcopy(mutations.load("lesson.v1")["examples"][0])
+    resource: dict[str, Any] = copy.deepcopy(schemakit.load("lesson.v1")["examples"][0])
     content = resource["content"]
     content["markdown"] = markdown
     content["blocks"] = [{"id": id_, "kind": kind, "html": "<p>x</p>"} for id_, kind in kinds]
@@ -117,12 +117,12 @@ def chunks(resource: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def planned() -> dict[str, Any]:
-    resource: dict[str, Any] = mutations.load("lesson.v1")["examples"][1]
+    resource: dict[str, Any] = schemakit.load("lesson.v1")["examples"][1]
     return resource
 
 
 def example(name: str) -> dict[str, Any]:
-    resource: dict[str, Any] = mutations.load(f"{name}.v1")["examples"][0]
+    resource: dict[str, Any] = schemakit.load(f"{name}.v1")["examples"][0]
     return resource
 
 
@@ -497,7 +497,7 @@ def test_the_example_of_an_operation_is_valid_and_its_schema_is_published(name: 
     path = f"/api/v1/{'lessons/{lessonId}' if name == 'lesson' else name}.json"
     answer = described()["paths"][path]["get"]["responses"]["200"]
     media = answer["content"]["application/json"]
-    jsonschema_rs.validator_for(mutations.load(f"{name}.v1")).validate(media["example"])
+    jsonschema_rs.validator_for(schemakit.load(f"{name}.v1")).validate(media["example"])
     schema = media["schema"]
     references = [part["$ref"] for part in schema.get("oneOf", [schema])]
     assert set(schema.get("discriminator", {}).get("mapping", {}).values()) <= set(references)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from course.fmt import SOURCES, LeftAloneError, format_text
@@ -93,7 +93,6 @@ def is_text(data: Any) -> bool:
     return all(map(is_text, data)) if isinstance(data, list) else isinstance(data, str)
 
 
-@settings(max_examples=200, deadline=None)
 @given(written())
 def test_any_data_reads_back_equal_and_formats_to_the_same_text_twice(
     case: tuple[str, Any, str],
@@ -108,7 +107,6 @@ def test_any_data_reads_back_equal_and_formats_to_the_same_text_twice(
     assert text_of(once.encode(), "", problems) == once, problems
 
 
-@settings(max_examples=150, deadline=None)
 @given(written(), st.data())
 def test_comments_between_the_lines_are_kept_or_the_file_is_left_alone(
     case: tuple[str, Any, str], more: st.DataObject

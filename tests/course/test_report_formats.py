@@ -19,7 +19,7 @@ from course import rules
 from course.build import Report
 from course.diagnostics import Diagnostic
 from course.reports import FORMATS, Findings, job_summary, sentences, utf8_safe
-from tests.course import mutations
+from tests.course import schemakit
 from tests.course.reportkit import ONE, QUIZ, SEVERITY, SIZES, findings, many
 
 SARIF = json.loads((Path(__file__).parent / "sarif-subset.schema.json").read_text("utf-8"))
@@ -48,7 +48,7 @@ def commands(text: str) -> list[tuple[str, dict[str, str], str]]:
 def test_json_holds_every_problem_and_follows_its_schema(number: int) -> None:
     found = many(number)
     data = json.loads(FORMATS["json"](findings(found)))
-    mutations.reference("diagnostics.v1").validate(data)
+    schemakit.validator("diagnostics.v1").validate(data)
     assert data["diagnostics"] == [one.as_json() for one in found]
     assert data["summary"] == {"errors": number, "warnings": 0, "infos": 0, "files": 29}
 
@@ -207,7 +207,7 @@ def test_no_text_breaks_a_format(found: list[Diagnostic]) -> None:
     texts = {name: form(whole) for name, form in FORMATS.items()}
     for text in texts.values():
         text.encode()
-    mutations.reference("diagnostics.v1").validate(json.loads(texts["json"]))
+    schemakit.validator("diagnostics.v1").validate(json.loads(texts["json"]))
     jsonschema.Draft202012Validator(SARIF).validate(json.loads(texts["sarif"]))
     assert [(place["file"], message) for _, place, message in commands(texts["github"])] == [
         (one.file, "\n".join(sentences(one))) for one in map(utf8_safe, found)

@@ -1,15 +1,14 @@
-"""The schemas of the course: well formed, documented, closed, and read alike by two validators."""
+"""The schemas of the course: well formed, documented and closed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-import jsonschema
 import jsonschema_rs
 import pytest
 
-from tests.course import mutations
+from tests.course import schemakit
 
 
 def subschemas(node: Any) -> Iterator[dict[str, Any]]:
@@ -23,21 +22,22 @@ def subschemas(node: Any) -> Iterator[dict[str, Any]]:
             yield from subschemas(value)
 
 
-@pytest.mark.parametrize("name", mutations.NAMES)
+@pytest.mark.parametrize("name", schemakit.NAMES)
 def test_a_schema_is_a_named_2020_12_document_with_valid_examples(name: str) -> None:
-    schema = mutations.load(name)
-    jsonschema.Draft202012Validator.check_schema(schema)
+    schema = schemakit.load(name)
+    assert jsonschema_rs.meta.is_valid(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert schema["$id"] == f"https://paddock.example/schemas/v1/{name}.schema.json"
     assert schema["title"]
     assert schema["description"]
-    checked = [mutations.reference(name).validate(sample) for sample in schema["examples"]]
-    assert checked
+    assert schema["examples"]
+    for sample in schema["examples"]:
+        schemakit.validator(name).validate(sample)
 
 
-@pytest.mark.parametrize("name", mutations.NAMES)
+@pytest.mark.parametrize("name", schemakit.NAMES)
 def test_a_schema_works_alone_and_describes_and_closes_every_object(name: str) -> None:
-    schema = mutations.load(name)
+    schema = schemakit.load(name)
     for part in subschemas(schema):
         if isinstance(part.get("$ref"), str):
             assert part["$ref"].removeprefix("#/$defs/") in schema["$defs"]
@@ -50,23 +50,11 @@ def test_a_schema_works_alone_and_describes_and_closes_every_object(name: str) -
         assert part["description"], title
 
 
-@pytest.mark.parametrize("name", mutations.NAMES)
+@pytest.mark.parametrize("name", schemakit.NAMES)
 def test_a_schema_has_no_definition_that_nothing_uses(name: str) -> None:
-    schema = mutations.load(name)
+    schema = schemakit.load(name)
     used = {part["$ref"] for part in subschemas(schema) if isinstance(part.get("$ref"), str)}
     assert used == {f"#/$defs/{title}" for title in schema.get("$defs", {})}
-
-
-@pytest.mark.parametrize("name", mutations.NAMES)
-def test_both_validators_give_one_verdict_on_damaged_samples(name: str) -> None:
-    fast = jsonschema_rs.validator_for(mutations.load(name))
-    slow = mutations.reference(name)
-    count = 1500 if name in {"lesson", "quiz", "lesson.v1"} else 240
-    invalid = 0
-    for sample in mutations.mutants(name, count):
-        assert fast.is_valid(sample) == slow.is_valid(sample), sample
-        invalid += not fast.is_valid(sample)
-    assert count // 4 < invalid < count
 
 
 REFUSED = [
@@ -102,16 +90,16 @@ REFUSED = [
 
 @pytest.mark.parametrize(("name", "change"), REFUSED)
 def test_a_value_outside_the_contract_is_refused(name: str, change: dict[str, Any]) -> None:
-    sample = mutations.load(name)["examples"][0]
-    validator = jsonschema_rs.validator_for(mutations.load(name))
+    sample = schemakit.load(name)["examples"][0]
+    validator = schemakit.validator(name)
     assert validator.is_valid(sample)
     assert not validator.is_valid(sample | change)
 
 
 @pytest.mark.parametrize("key", ["content", "quiz", "artifacts", "contentHash", "check", "review"])
 def test_a_planned_lesson_resource_holds_no_lesson_material(key: str) -> None:
-    authored, planned = mutations.load("lesson.v1")["examples"]
-    validator = jsonschema_rs.validator_for(mutations.load("lesson.v1"))
+    authored, planned = schemakit.load("lesson.v1")["examples"]
+    validator = schemakit.validator("lesson.v1")
     assert not validator.is_valid(planned | {key: authored[key]})
 
 
@@ -119,6 +107,6 @@ def test_a_planned_lesson_resource_holds_no_lesson_material(key: str) -> None:
     "key", ["content", "quiz", "artifacts", "contentHash", "check", "minutes", "level", "evidence"]
 )
 def test_an_authored_lesson_resource_holds_all_its_material(key: str) -> None:
-    authored = dict(mutations.load("lesson.v1")["examples"][0])
+    authored = dict(schemakit.load("lesson.v1")["examples"][0])
     del authored[key]
-    assert not jsonschema_rs.validator_for(mutations.load("lesson.v1")).is_valid(authored)
+    assert not schemakit.validator("lesson.v1").is_valid(authored)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.analysis.compare import (
@@ -135,7 +135,6 @@ def shaken(session: Frames, seed: int, missing: float, lost: float) -> Frames:
     return kept(changed(session, **made), chance.random(len(session)) >= lost)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     laps=st.sampled_from([0.0, 0.4, 1.0, 2.5]),
     hz=st.sampled_from([1.0, 4.0, 25.0]),

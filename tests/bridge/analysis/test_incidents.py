@@ -7,6 +7,7 @@ from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.analysis.incidents import Active, Incident, activity, incidents, spins
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers, Samples
+from runtime.bridge.simulator.schedule import schedule_of
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
     between,
@@ -17,7 +18,7 @@ from tests.bridge.analysis.cornerkit import (
     without,
 )
 from tests.bridge.session.sessions import at, changed, frames, kept
-from tests.bridge.simulator.drivekit import LARKFELL, flushed, rows, vesper
+from tests.bridge.simulator.drivekit import LARKFELL, NARROW, VESPER, flushed, rows
 from tests.bridge.track.test_driven import recorded
 
 
@@ -166,7 +167,7 @@ def test_a_spin_turns_far_and_slows(turn: float, behind: float, found: bool, hz:
 
 
 def test_a_hairpin_that_is_driven_fast_is_no_spin() -> None:
-    session = rows(flushed(vesper(lap_seconds=60.0).between(0.0, 140.0)))
+    session = rows(flushed(schedule_of(LARKFELL, 60.0, NARROW, VESPER).between(0.0, 140.0)))
     drive = driven(session, LARKFELL)
 
     assert spins(drive.series), "the course does turn that far"

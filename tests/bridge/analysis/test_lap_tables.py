@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import drive_of
@@ -119,7 +119,6 @@ def test_a_pause_in_a_sector_leaves_it_out_and_the_ideal_never_beats_logic() -> 
 
 
 @given(LAPS)
-@settings(max_examples=40, deadline=None)
 def test_parts_add_up_and_no_ideal_lap_is_slower_than_the_best(
     laps: list[tuple[float, float, float]],
 ) -> None:

@@ -5,7 +5,7 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -148,7 +148,6 @@ def test_the_scatter_takes_every_so_manyth_frame(most: int, stride: int, count: 
     arrays.arrays(np.float64, COUNT, elements=st.floats(0, 100)),
     arrays.arrays(np.float64, COUNT, elements=st.one_of(st.just(math.nan), st.floats(0, 90))),
 )
-@settings(max_examples=15, deadline=None)
 def test_shares_add_up_whatever_was_recorded(g: Numbers, throttle: Numbers, brake: Numbers) -> None:
     drive = made(g_lat=g, g_long=g[::-1], throttle_pct=throttle, brake_bar=brake)
 

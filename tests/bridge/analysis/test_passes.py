@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry
@@ -275,7 +275,6 @@ def test_midnight_in_a_corner_changes_nothing() -> None:
         )
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     hz=st.sampled_from([2.0, 10.0, 33.0]),
     speed=st.floats(15.0, 45.0),

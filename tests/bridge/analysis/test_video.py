@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import Drive, drive_of
@@ -87,7 +87,6 @@ def test_without_video_nothing_is_matched() -> None:
     st.lists(st.floats(0, 60), max_size=40),
     st.floats(0.001, 1.0),
 )
-@settings(max_examples=40, deadline=None)
 def test_no_other_video_frame_is_nearer(moments: list[float], window_s: float) -> None:
     video = filmed(*moments)
     found = matched(DRIVE, video, Ask(window_s=window_s, most=1000))

@@ -1,4 +1,4 @@
-"""Where sessions belong, as every route tells it, on both databases."""
+"""Where sessions belong, as every route tells it."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,13 @@ import pytest
 from runtime.bridge.live.circuits import LEARNING, NOWHERE
 from runtime.bridge.session.recording import Frames
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
-from tests.bridge.conftest import Start
+from tests.bridge.conftest import ONE_BACKEND, Start
 from tests.bridge.session.sessions import changed, kept
 from tests.bridge.simulator.drivekit import LARKFELL
 from tests.bridge.track.test_identity import without
 from tools.drive import drive
 
+pytestmark = ONE_BACKEND
 LAPS = 2
 PIECE = 2500
 """Frames of one request: an upload, which nobody coaches."""

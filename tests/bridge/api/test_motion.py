@@ -9,8 +9,11 @@ import pytest
 from runtime.bridge.session.recording import Frames
 from tests.bridge.analysis.lapkit import OVAL
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
+from tests.bridge.conftest import ONE_BACKEND
 from tests.bridge.session.sessions import changed
 from tools.drive import drive
+
+pytestmark = ONE_BACKEND
 
 
 async def send(bridge: Bridge, frames: Frames, name: str = "s") -> Json:

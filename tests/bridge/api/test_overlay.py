@@ -8,9 +8,11 @@ from runtime.bridge.session.recording import Samples
 from runtime.bridge.storage.values import SessionMeta
 from tests.bridge.analysis.lapkit import OVAL, session
 from tests.bridge.bridgekit import Bridge
+from tests.bridge.conftest import ONE_BACKEND
 from tests.bridge.session.sessions import changed
 from tools.drive import drive
 
+pytestmark = ONE_BACKEND
 MIA = drive(OVAL, 3, hz=10.0, seed=1, skill=0.9)
 TOM = drive(OVAL, 2, hz=10.0, seed=2, skill=0.95)
 

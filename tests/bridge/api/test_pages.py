@@ -7,7 +7,9 @@ import pytest
 from runtime.bridge.api.pages import PATHS
 from runtime.web.pages import POLICY
 from tests.bridge.bridgekit import Bridge
+from tests.bridge.conftest import ONE_BACKEND
 
+pytestmark = ONE_BACKEND
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 

@@ -181,5 +181,5 @@ def cost(data: bytes) -> float:
 
 @pytest.mark.parametrize("row", ["1 2", "a b c", "1 - 3"])
 def test_time_grows_with_the_size_and_not_faster(row: str) -> None:
-    small, large = (("1 2 3\n" + f"{row}\n" * n).encode() for n in (2_000, 16_000))
+    small, large = (("1 2 3\n" + f"{row}\n" * n).encode() for n in (500, 4_000))
     assert cost(large) < 8 * 3 * max(cost(small), 1e-3)

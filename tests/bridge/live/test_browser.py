@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,8 @@ from tests.bridge.bridgekit import Json
 from tests.bridge.live.conftest import Begin
 from tests.bridge.live.streamkit import cue, frame, until
 from tests.browser.window import Window
+
+pytestmark = pytest.mark.browser
 
 FOLLOW = """
 window.got = {times: [], cues: [], hellos: 0};
@@ -23,15 +24,6 @@ cues_.addEventListener('hello', () => { got.hellos += 1; });
 """
 
 
-@pytest.fixture
-def window(tmp_path: Path) -> Iterator[Window]:
-    """A browser of this test's own."""
-    opened = Window(tmp_path / "profile")
-    yield opened
-    opened.close()
-
-
-@pytest.mark.browser
 async def test_a_page_follows_a_session_over_a_restart(window: Window, begin: Begin) -> None:
     async def got(name: str, wanted: Json) -> None:
         def there() -> bool:
@@ -62,7 +54,6 @@ async def test_a_page_follows_a_session_over_a_restart(window: Window, begin: Be
         await until(lambda: not live.hub.listeners)
 
 
-@pytest.mark.browser
 async def test_the_line_of_the_readme_hears_a_cue(window: Window, begin: Begin, root: Path) -> None:
     readme = (root / "README.md").read_text(encoding="utf-8")
     (line,) = re.findall(r"^new EventSource.*$", readme, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What the live coach knows of the circuit while a session is driven, on both databases."""
+"""What the live coach knows of the circuit while a session is driven."""
 
 import asyncio
 
@@ -23,6 +23,7 @@ from runtime.bridge.storage.values import SessionMeta, SessionRow
 from runtime.bridge.track.library import Library
 from runtime.web.errors import ApiError
 from tests.bridge.bridgekit import Bridge
+from tests.bridge.conftest import ONE_BACKEND
 from tests.bridge.session.sessions import changed
 from tests.bridge.simulator.drivekit import LARKFELL, TRACKS
 from tools.drive import drive
@@ -31,6 +32,7 @@ STEP = 10
 """Frames a second."""
 
 
+@ONE_BACKEND
 async def test_a_look_that_is_broken_off_is_begun_again(bridge: Bridge) -> None:
     await bridge.service.db.append_frames("s", drive(LARKFELL, 1).frames)
     begun = asyncio.Event()
@@ -99,6 +101,7 @@ class Replayed:
             await asyncio.gather(*self.work)
 
 
+@ONE_BACKEND
 @pytest.mark.parametrize("name", [None, "Home Park"])
 async def test_an_unknown_circuit_is_coached_from_its_own_positions_after_the_first_lap(
     bridge: Bridge, unknown: Frames, name: str | None
@@ -128,6 +131,7 @@ async def test_an_unknown_circuit_is_coached_from_its_own_positions_after_the_fi
     assert times == pytest.approx([lap.duration_s for lap in recorded], abs=0.05)
 
 
+@ONE_BACKEND
 async def test_a_known_circuit_is_coached_as_soon_as_the_positions_tell(bridge: Bridge) -> None:
     begun = {name: v[:600] for name, v in drive(LARKFELL, 1).frames.columns.items()}
     drive_in = Replayed(bridge, Frames(begun), None)
@@ -140,6 +144,7 @@ async def test_a_known_circuit_is_coached_as_soon_as_the_positions_tell(bridge: 
     assert track.id == LARKFELL.id
 
 
+@ONE_BACKEND
 async def test_the_record_is_the_best_lap_of_the_same_driver_on_the_circuit(
     bridge: Bridge, unknown: Frames
 ) -> None:
@@ -220,6 +225,7 @@ def test_a_session_that_cannot_be_read_keeps_what_is_known() -> None:
     assert watch.ask(LOOK_S, 200).silent == NOWHERE
 
 
+@ONE_BACKEND
 async def test_listeners_of_cues_hear_why_the_coach_is_silent(
     bridge: Bridge, unknown: Frames
 ) -> None:

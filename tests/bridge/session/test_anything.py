@@ -1,7 +1,7 @@
 """Whatever the columns hold, laps come out in order, apart, and without an exception."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.session.geometry import Line
@@ -59,7 +59,6 @@ GATES = st.sampled_from([None, circle_gate(), circle_gate(46.0), Gate(90.0, 180.
 LENGTHS = st.sampled_from([None, 1000.0, 30.0, 1e-3, 0.0])
 
 
-@settings(max_examples=40, deadline=None)
 @given(disturbed_circle(), GATES, LENGTHS)
 def test_a_session_with_faulty_cells_makes_ordered_disjoint_segments(
     frames: Frames, gate: Gate | None, length: float | None

@@ -19,6 +19,8 @@ DATA: Final = Path(__file__).resolve().parents[3] / "data"
 TRACKS: Final = Library.read(DATA / "tracks").tracks
 LARKFELL: Final = TRACKS["larkfell"]
 MESSAGES: Final = load_dbc(DATA / "dbc" / "paddock-dash.dbc").messages
+NARROW: Final = {key: MESSAGES[key] for key in (0x451, 0x452)}
+"""What laps are found by: the speed and the position."""
 CARS: Final = {path.stem: load_car(path) for path in sorted((DATA / "cars").glob("*.yaml"))}
 VESPER: Final = CARS["oberling-vesper-30"]
 

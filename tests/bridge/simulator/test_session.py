@@ -13,6 +13,7 @@ from runtime.bridge.track.model import Track
 from tests.bridge.simulator.drivekit import (
     LARKFELL,
     MESSAGES,
+    NARROW,
     TRACKS,
     VESPER,
     flushed,
@@ -22,14 +23,12 @@ from tests.bridge.simulator.drivekit import (
 
 FRAME_S = 0.1
 NO_LINE = replace(LARKFELL, line=None)
-NARROW = {key: MESSAGES[key] for key in (0x451, 0x452)}
-"""What laps are found by: the speed and the position."""
 DRIVES = {
-    "slow": (LARKFELL, 150.0, 2),
-    "usual": (LARKFELL, 60.0, 3),
+    "slow": (LARKFELL, 150.0, 1),
+    "usual": (LARKFELL, 60.0, 2),
     "roundel-pad": (TRACKS["roundel-pad"], 33.3, 3),
-    "tarn-oval": (TRACKS["tarn-oval"], 45.0, 3),
-    "a circuit without a line": (NO_LINE, 90.0, 3),
+    "tarn-oval": (TRACKS["tarn-oval"], 45.0, 2),
+    "a circuit without a line": (NO_LINE, 90.0, 2),
     "no circuit": (None, 30.0, 5),
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.track.file import parse_track, track_text
@@ -221,7 +221,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.sampled_from(sorted(circuit())), JSON)
 def test_any_value_in_any_field_is_a_doubt_or_a_track_error(field: str, value: object) -> None:
     file = json.dumps(circuit(**{field: value}))
@@ -232,7 +231,6 @@ def test_any_value_in_any_field_is_a_doubt_or_a_track_error(field: str, value: o
     assert track.length_m > 0
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_any_value_inside_an_element_is_a_doubt(data: st.DataObject) -> None:
     body = circuit()

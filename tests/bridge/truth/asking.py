@@ -50,16 +50,14 @@ class View:
 
 
 async def send(bridge: Bridge, sid: str, columns: dict[str, Numbers], **about: str) -> None:
-    """Post recorded columns as frames, and end the session; NaN is left out."""
-    names = list(columns)
-    rows = zip(*(columns[name].tolist() for name in names), strict=True)
-    frames = [
-        {name: value for name, value in zip(names, row, strict=True) if value == value}
-        for row in rows
-    ]
-    for begin in range(0, len(frames), ROWS):
-        body = {**about, "frames": frames[begin : begin + ROWS]}
-        done = await bridge.ok("POST", f"/session/{sid}/frames", body)
+    """Post recorded columns as frames, and end the session."""
+    rows = {
+        name: [value if value == value else None for value in values.tolist()]
+        for name, values in columns.items()
+    }
+    for begin in range(0, len(columns["timestamp"]), ROWS):
+        part = {name: values[begin : begin + ROWS] for name, values in rows.items()}
+        done = await bridge.ok("POST", f"/session/{sid}/frames", {**about, "columns": part})
         assert done["n_rejected"] == 0
     await bridge.ok("POST", f"/session/{sid}/end")
 

@@ -1,4 +1,8 @@
-"""A bridge on each database, which several tests ask about the same sessions."""
+"""A bridge which several tests ask about the same sessions.
+
+Which database it has makes no difference: `tests/bridge/storage` and `tests/bridge/api` hold both
+to the same rows.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,14 +11,6 @@ import pytest
 import pytest_asyncio
 
 from tests.bridge.bridgekit import Bridge, bridging, settings_for
-from tests.bridge.storage.storekit import KINDS
-
-
-@pytest.fixture(scope="package", params=KINDS)
-def each_backend(request: pytest.FixtureRequest) -> str:
-    """Each database in turn."""
-    kind: str = request.param
-    return kind
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +20,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared_bridge(each_backend: str, folder: Path) -> AsyncIterator[Bridge]:
+async def shared_bridge(folder: Path) -> AsyncIterator[Bridge]:
     """One bridge for all tests of a module."""
-    settings = settings_for(folder, db=folder / each_backend, db_backend=each_backend)
-    async with bridging(settings) as running:
+    async with bridging(settings_for(folder)) as running:
         yield running

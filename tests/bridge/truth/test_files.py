@@ -139,12 +139,9 @@ PLACES: Final = {
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def file_bridge(each_backend: str, folder: Path) -> AsyncIterator[Bridge]:
+async def file_bridge(folder: Path) -> AsyncIterator[Bridge]:
     """One bridge with the log's own DBC for all files."""
-    settings = settings_for(
-        folder, db=folder / each_backend, db_backend=each_backend, can_dbc=[str(FOLDER / CAN_DBC)]
-    )
-    async with bridging(settings) as running:
+    async with bridging(settings_for(folder, can_dbc=[str(FOLDER / CAN_DBC)])) as running:
         yield running
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.llm.documents.search import neighbours
@@ -24,7 +24,6 @@ def truly_best(rows: dict[int, Matrix], query: Matrix, k: int) -> set[int]:
     return {id_ for id_, score in made.items() if score >= last}
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 39), max_size=30)), max_size=12),
     st.integers(1, 12),
@@ -85,7 +84,6 @@ def subspace(count: int, seed: int) -> Matrix:
     return unit(np.random.default_rng(seed).standard_normal((count, 24)) @ base)
 
 
-@settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_a_graph_has_each_vector_once_and_all_its_chunks(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[bool, list[int]]]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.llm.models import onnxfile
@@ -187,7 +187,6 @@ def test_flipped_bytes_are_let_through_or_refused(tiny: bytes, tmp_path: Path) -
     assert onnxfile.NO_ONNX in outcomes
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.one_of(st.binary(max_size=300), st.binary(max_size=200).map(model)))
 def test_any_bytes_are_let_through_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: bytes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import regex  # type: ignore[import-untyped]
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.llm.engine.worker.chunks import JOINT, LIMIT, OVERLAP, chunk, fitted
@@ -145,7 +145,6 @@ def covered(text: str, chunks: list[str]) -> bool:
     return at == len(flat)
 
 
-@settings(max_examples=100, deadline=None)
 @given(TEXTS.map(lambda text: text * 9))
 def test_every_character_of_any_text_appears_in_order(text: str) -> None:
     chunks = chunk(text)
@@ -177,7 +176,6 @@ def test_chunks_are_cut_until_they_fit(chunks: list[str], limit: int, expected: 
     assert fitted(chunks, words(limit)) == expected
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(TEXTS, max_size=3), st.integers(0, 12))
 def test_fitting_loses_nothing_and_ends(chunks: list[str], limit: int) -> None:
     def fits(text: str) -> bool:

@@ -142,8 +142,6 @@ SCHEMAS: Final = st.recursive(LEAVES, branches, max_leaves=6).map(without_defini
 
 
 @settings(
-    max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(schema=SCHEMAS, seed=st.integers(0, 1 << 30))

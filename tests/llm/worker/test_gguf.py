@@ -213,8 +213,6 @@ def test_an_empty_token_is_renamed_by_the_engine_and_may_repeat(
 
 
 @settings(
-    max_examples=200,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())

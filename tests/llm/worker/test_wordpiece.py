@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers.implementations import BertWordPieceTokenizer
 
@@ -28,7 +28,6 @@ def vocabulary(tmp_path: Path) -> Path:
     return path
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.one_of(
         st.text(max_size=60),

@@ -194,7 +194,7 @@ EDITS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(EDITS, st.sampled_from(sorted(ALL_DIALECTS)), st.floats(0, 1))
 def test_no_edit_of_a_file_breaks_the_reader(
     edits: list[tuple[float, int, bytes]], dialect: str, end: float
@@ -216,7 +216,7 @@ NAMES = (
 ).split()
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(st.lists(st.lists(NUMBERS, min_size=12, max_size=12), min_size=1, max_size=6))
 def test_no_numbers_break_the_reader(rows: list[list[float]]) -> None:
     text = "\n".join(" ".join(repr(number) for number in row) for row in rows)
@@ -224,7 +224,7 @@ def test_no_numbers_break_the_reader(rows: list[list[float]]) -> None:
     outcome(f"{gate}[column names]\n{' '.join(NAMES)}\n[data]\n{text}\n".encode())
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(st.binary(max_size=400))
 def test_no_head_breaks_the_reader(noise: bytes) -> None:
     outcome(noise)
