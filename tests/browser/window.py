@@ -34,7 +34,8 @@ FLAGS: Final = (
     "--disable-sync",
     "--lang=en-US",
 )
-WAIT_S: Final = 30.0
+WAIT_S: Final = 120.0
+"""For anything, on a machine that is busy with other things: axe alone may take a minute there."""
 T = TypeVar("T")
 
 
@@ -70,6 +71,7 @@ class Window:
         noted = {"browser": "ALL", "performance": "ALL"} if logs else {"browser": "ALL"}
         options.set_capability("goog:loggingPrefs", noted)
         self.driver = Chrome(options=options, service=ChromeService(executable_path=found[1]))
+        self.driver.set_script_timeout(WAIT_S)
         self._axe = axe_script()
 
     def close(self) -> None:
