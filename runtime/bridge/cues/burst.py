@@ -31,6 +31,12 @@ class Reading(NamedTuple):
     steering_deg: float
     combo_g: float
 
+    @property
+    def coasts(self) -> bool:
+        """Whether the car coasts, as `definitions.is_coasting` has it."""
+        pedals = self.throttle_pct < CLOSED_PCT and self.brake_bar < RELEASED_BAR
+        return pedals and self.speed_ms > COASTING_MS
+
 
 def read(frame: LiveFrame) -> Reading:
     """What the coach looks at; combined acceleration is computed where it is missing."""
@@ -98,7 +104,7 @@ class BurstBuilder:
             max_brake_bar=_highest(whole["brake_bar"]),
             avg_throttle_pct=_mean(whole["throttle_pct"]),
             avg_steering_deg=_mean(whole["steering_deg"]),
-            coast_frames=_coasting(self._readings),
+            coast_frames=sum(reading.coasts for reading in self._readings),
             trail_brake_frames=self._trail,
             frame_count=len(self._readings),
             corners_visited=tuple(self._corners),
@@ -127,16 +133,6 @@ def _columns(readings: Sequence[Reading]) -> dict[str, Numbers]:
         name: values[~np.isnan(values)]
         for name, values in zip(Reading._fields, columns, strict=True)
     }
-
-
-def _coasting(readings: Sequence[Reading]) -> int:
-    """How many of the readings are of a car that coasts; see `definitions.is_coasting`."""
-    return sum(
-        reading.throttle_pct < CLOSED_PCT
-        and reading.brake_bar < RELEASED_BAR
-        and reading.speed_ms > COASTING_MS
-        for reading in readings
-    )
 
 
 def _mean(values: Numbers) -> float:

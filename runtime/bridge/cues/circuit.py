@@ -104,10 +104,10 @@ class Circuit:
         wanted = set(kinds)
         return [mark for mark in self._markers.get(corner.name, ()) if mark.kind in wanted]
 
-    def behind_entry(self, mark: Marker, corner: Corner) -> float:
-        """Metres from a corner's entry on to a marker; negative before it."""
+    def ahead(self, there_m: float, here_m: float) -> float:
+        """Metres from one place of the lap to another, by the shorter way; negative: behind."""
         half = self.length_m / 2
-        return (mark.distance_m - corner.entry.distance_m + half) % self.length_m - half
+        return (there_m - here_m + half) % self.length_m - half
 
     def _window(self, corner: Corner) -> _Window:
         entry, length = corner.entry.distance_m, self.length_m

@@ -11,7 +11,6 @@ from runtime.bridge.cues.burst import Reading
 from runtime.bridge.cues.circuit import STOP, Circuit, Place, braking_m
 from runtime.bridge.session.definitions import (
     BRAKING_BAR,
-    CLOSED_PCT,
     COASTING_MS,
     RELEASED_BAR,
 )
@@ -167,7 +166,7 @@ class Habits:
         if before is None:
             self._corner, self._stretch = corner, _Stretch(t, whole=False)
             return
-        way = (p - before[1] + length / 2) % length - length / 2
+        way = self.circuit.ahead(p, before[1])
         if not -1.0 <= way <= LONGEST_STEP * length:
             self._corner, self._stretch = corner, _Stretch(t, whole=False)
             return
@@ -206,8 +205,8 @@ class Habits:
     def _measure(
         self, stretch: _Stretch, corner: Corner, place: Place, dt: float, reading: Reading
     ) -> None:
-        to_entry = self._ahead(corner.entry.distance_m, place.progress_m)
-        beyond = -self._ahead(corner.apex.distance_m, place.progress_m)
+        to_entry = self.circuit.ahead(corner.entry.distance_m, place.progress_m)
+        beyond = -self.circuit.ahead(corner.apex.distance_m, place.progress_m)
         brake, throttle, speed = reading.brake_bar, reading.throttle_pct, reading.speed_ms
         if brake >= BRAKING_BAR and not stretch.braking:
             stretch.braking = True
@@ -229,23 +228,18 @@ class Habits:
         load = abs(reading.g_lat)
         bent = place.corner is not None if math.isnan(load) else load >= LOADED * self._grip_g
         to_spare = not bent and speed > COASTING_MS
-        if throttle < CLOSED_PCT and brake < RELEASED_BAR and speed > COASTING_MS:
+        if reading.coasts:
             stretch.coast_s += dt
             stretch.rolled_s += dt if to_spare else 0.0
         stretch.firm = beyond > 0.0 and (stretch.firm or throttle >= FIRM_PCT)
         if beyond > 0.0 and not stretch.firm and brake < RELEASED_BAR and to_spare:
             stretch.idle_m += speed * dt
 
-    def _ahead(self, there_m: float, here_m: float) -> float:
-        """Metres from one place of the lap to another, by the shorter way; negative: behind."""
-        length = self.circuit.length_m
-        return (there_m - here_m + length / 2) % length - length / 2
-
     def _half_m(self, corner: Corner) -> float:
         """Half of the shorter way from the apex to an end of the corner."""
         apex = corner.apex.distance_m
         ends = (corner.entry.distance_m, corner.exit.distance_m)
-        return min(abs(self._ahead(end, apex)) for end in ends) / 2.0
+        return min(abs(self.circuit.ahead(end, apex)) for end in ends) / 2.0
 
     def _close(self, t: float) -> None:
         stretch, corner = self._stretch, self._corner

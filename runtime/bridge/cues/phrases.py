@@ -245,13 +245,13 @@ def _nearest(
 
     One that the car has passed, or that has a long name, is none.
     """
-    circuit = occasion.circuit
+    circuit, left = occasion.circuit, occasion.inputs.to_entry
     if circuit is None:
         return None
     found = [
         (abs(after), mark, after)
         for mark in circuit.markers(corner, kinds)
-        if (at := circuit.behind_entry(mark, corner)) > -occasion.inputs.to_entry
+        if (at := circuit.ahead(mark.distance_m, corner.entry.distance_m)) > -left
         and abs(after := at - wanted_m) <= NEAR_M
         and 0 < len(mark.label.split()) <= LONGEST_LABEL
     ]

@@ -114,13 +114,8 @@ class Voice:
 
     def speak_of_coasting(self, t: float, reading: Reading, level: Level) -> Note | None:
         """To a driver who coasts where nothing tells the place."""
-        coasts = (
-            reading.throttle_pct < CLOSED_PCT
-            and reading.brake_bar < RELEASED_BAR
-            and reading.speed_ms * KMH > 50.0
-            and not abs(reading.g_lat) >= STRAIGHT_G
-        )
-        if not coasts:
+        fast = reading.speed_ms * KMH > 50.0
+        if not (reading.coasts and fast) or abs(reading.g_lat) >= STRAIGHT_G:
             self._coasts_since = None
             return None
         if self._coasts_since is None:

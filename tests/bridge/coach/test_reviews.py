@@ -113,6 +113,14 @@ def test_on_a_damp_surface_nobody_is_sent_to_brake_later_at_once(scene: Scene) -
     assert "brief-slippery" not in [fact.kind for fact in tell_brief(scene, Plan()).facts]
 
 
+def test_a_brief_without_a_session_says_which_circuit_it_is_of(scene: Scene) -> None:
+    first, *_ = tell_brief(Scene(track=LARKFELL), Plan()).facts
+
+    assert (first.kind, first.values["circuit"]) == ("brief-circuit", LARKFELL.name)
+    for known in (scene, Scene()):
+        assert "brief-circuit" not in [fact.kind for fact in tell_brief(known, Plan()).facts]
+
+
 def test_what_a_driver_asks_for_is_the_focus() -> None:
     asked = shorten([" vision ", "vision", "", "x" * 99, "calm", "more"])
 

@@ -127,6 +127,8 @@ def test_a_short_question_in_another_language_is_found_by_the_examples() -> None
         ("which gear in turn 6", "unrecorded"),
         ("lap 3 and lap 8, what was different", "lap_compare"),
         ("was Ben the steadier one", "rival_spread"),
+        ("How much of the gap is in Turn 1", "rival_where"),
+        ("wie viele Zehntel des Rückstands liegen in Kurve 8", "rival_where"),
         ("20 minutes left, what should I do", "run_plan"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Final
 
 from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
 from runtime.bridge.analysis.drive import NoGeometry
-from runtime.bridge.analysis.driver import DriverSession, Step, progress, steps
+from runtime.bridge.analysis.driver import PLATEAU_S, DriverSession, Step, progress, steps
 from runtime.bridge.analysis.losses import (
     Halves,
     Loss,
@@ -323,7 +323,7 @@ def _tell_progress(view: View) -> Facts:
     if len(earlier) > 1:
         facts.insert(0, _against(view, "progress-series", earlier[0], now, len(every)))
         if whole is not None and whole.plateau:
-            facts.append(view.fact("progress-plateau", {}))
+            facts.append(view.fact("progress-plateau", {"within": span(PLATEAU_S)}))
         elif whole is not None and whole.gain is not None:
             corner, speed = whole.gain.corner, Value(whole.gain.delta_kmh, "km/h")
             values = {"corner": Corner(corner), "speed": speed}

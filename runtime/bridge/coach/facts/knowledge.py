@@ -14,6 +14,8 @@ from runtime.bridge.coach.facts.general import corners_of, no_circuit, not_recor
 from runtime.bridge.coach.need import Quantity, Slots
 from runtime.bridge.coach.scene import Scene, Teller, Tellers
 from runtime.bridge.coach.understanding.phrases import read_yaml
+from runtime.bridge.session.definitions import CLOSED_PCT, COASTING_MS, RELEASED_BAR
+from runtime.bridge.session.units import KMH
 from runtime.bridge.track import model
 from runtime.bridge.track.model import DangerZone, Track, inside
 
@@ -30,6 +32,14 @@ class _File(BaseModel, frozen=True, extra="forbid"):
 _READ: Final = _File.model_validate(read_yaml(Path(__file__).with_suffix(".yaml")))
 GLOSSARY: Final = {term: lesson for lesson, terms in _READ.taught.items() for term in terms}
 """The lesson of each term, empty where none teaches it."""
+_DEFINED: Final[Mapping[str, Mapping[str, Cell]]] = {
+    "coasting": {
+        "brake": Value(RELEASED_BAR, "bar"),
+        "throttle": Value(CLOSED_PCT, "%"),
+        "speed": Value(COASTING_MS * KMH, "km/h"),
+    }
+}
+"""The numbers that the meaning of a term rests on."""
 _SURFACES: Final = frozenset({"cool damp", "rising grip", "optimal", "tire degradation"})
 _RANK: Final = {severity: rank for rank, severity in enumerate(model.DANGERS)}
 
@@ -103,7 +113,7 @@ def explain(_: Scene, slots: Slots) -> tuple[Fact, ...]:
     key = _READ.same.get(slots.concept or "", slots.concept or "")
     if key not in GLOSSARY:
         return (Fact("glossary-unknown"),)
-    meaning = Fact(f"glossary-{key}", concept=GLOSSARY[key] or None)
+    meaning = Fact(f"glossary-{key}", _DEFINED.get(key, {}), concept=GLOSSARY[key] or None)
     return (meaning, not_recorded(key)) if key in _READ.instead else (meaning,)
 
 

@@ -158,7 +158,8 @@ def _tell_explain(view: View) -> Facts:
     losses = view.losses(own, view.passes(base))
     losses = [each for each in losses if in_sector(view.drive, each.corner, chosen.number)]
     if not losses and seconds >= SHOWN_S:
-        return (lead, view.fact("sector-no-corner", chosen.names, place=chosen.place))
+        values = {**chosen.names, "least": span(SHOWN_S)}
+        return (lead, view.fact("sector-no-corner", values, place=chosen.place))
     return (lead, *(view.loss("sector-corner", each, base) for each in losses[:2]))
 
 

@@ -91,7 +91,7 @@ progress-series = Über { $count } Sessions seit { $date } ging die beste Runde 
    *[level] gleich
 }.
 progress-spread = Streuung der Rundenzeiten: diesmal ±{ $now }, beim Mal davor ±{ $then }.
-progress-plateau = Die besten Runden der letzten drei Sessions liegen innerhalb von 0,1 s: ein Plateau.
+progress-plateau = Die besten Runden der letzten drei Sessions liegen innerhalb von { $within }: ein Plateau.
 progress-corner = Am meisten gewonnen in { $corner }: { $speed } mehr am Scheitel seit der ersten Session.
 progress-limits = Wetter, Reifen und Strecke dieser Tage wurden nicht gemessen: Die Zahl liegt also nicht allein am Fahrer.
 stuck-sector = Am wenigsten Fortschritt in Sektor { $sector }: jetzt { $now }, { $then } in { $count ->

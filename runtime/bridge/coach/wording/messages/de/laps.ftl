@@ -176,7 +176,7 @@ sector-level = In { sector-called }{ lap-who } geht { sector-on } nichts verlore
    *[no] ; Sektor { $worst } kostet { $worst_lost }
 }.
 sector-corner = Dort kostet { $corner } { $seconds } gegenüber Runde { $lap }{ loss-why }.
-sector-no-corner = Keine einzelne Kurve in { sector-called } kostet 0,02 s oder mehr.
+sector-no-corner = Keine einzelne Kurve in { sector-called } kostet { $least } oder mehr.
 
 # Die Idealrunde, und was möglich ist
 

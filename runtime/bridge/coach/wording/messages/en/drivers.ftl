@@ -91,7 +91,7 @@ progress-series = Over { $count } sessions since { $date } the best lap went fro
    *[level] level
 }.
 progress-spread = Lap times spread by ±{ $now } this time, by ±{ $then } the time before.
-progress-plateau = The best laps of the last three sessions lie within 0.1 s: a plateau.
+progress-plateau = The best laps of the last three sessions lie within { $within }: a plateau.
 progress-corner = Most gained in { $corner }: { $speed } more at the apex since the first session.
 progress-limits = Weather, tyres and surface of those days were not measured, so it is no pure driver figure.
 stuck-sector = Least progress in sector { $sector }: { $now } now, { $then } in { $count ->

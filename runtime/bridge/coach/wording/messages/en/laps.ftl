@@ -176,7 +176,7 @@ sector-level = In { sector-called }{ lap-who } nothing is lost { sector-on }: le
    *[no] ; sector { $worst } costs { $worst_lost }
 }.
 sector-corner = There { $corner } costs { $seconds } against lap { $lap }{ loss-why }.
-sector-no-corner = No single corner of { sector-called } costs 0.02 s or more.
+sector-no-corner = No single corner of { sector-called } costs { $least } or more.
 
 # The ideal lap, and what is possible
 

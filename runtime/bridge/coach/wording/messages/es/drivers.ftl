@@ -91,7 +91,7 @@ progress-series = En { $count } sesiones desde el { $date } la mejor vuelta pas�
    *[level] igual
 }.
 progress-spread = Dispersión de los tiempos por vuelta: ±{ $now } esta vez, ±{ $then } la anterior.
-progress-plateau = Las mejores vueltas de las tres últimas sesiones caben en 0,1 s: un estancamiento.
+progress-plateau = Las mejores vueltas de las tres últimas sesiones caben en { $within }: un estancamiento.
 progress-corner = Lo que más mejoró: { $corner }, { $speed } más en el vértice desde la primera sesión.
 progress-limits = La meteo, los neumáticos y la pista de esos días no se midieron, así que la cifra no es solo mérito del piloto.
 stuck-sector = Donde menos se progresa es el sector { $sector }: { $now } ahora, { $then } en { $count ->

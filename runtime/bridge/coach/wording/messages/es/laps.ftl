@@ -176,7 +176,7 @@ sector-level = En el { sector-called }{ lap-who } no se pierde nada { sector-on 
    *[no] ; el sector { $worst } cuesta { $worst_lost }
 }.
 sector-corner = En ese sector, { $corner }: { $seconds } más que en la vuelta { $lap }{ loss-why }.
-sector-no-corner = Ninguna curva del { sector-called } cuesta por sí sola 0,02 s o más.
+sector-no-corner = Ninguna curva del { sector-called } cuesta por sí sola { $least } o más.
 
 # La vuelta ideal, y lo que es posible
 

@@ -91,7 +91,7 @@ progress-series = Sur { $count } séances depuis le { $date }, le meilleur tour 
    *[level] égal
 }.
 progress-spread = Dispersion des temps au tour : ±{ $now } cette fois, ±{ $then } la fois précédente.
-progress-plateau = Les meilleurs tours des trois dernières séances tiennent en 0,1 s : un palier.
+progress-plateau = Les meilleurs tours des trois dernières séances tiennent en { $within } : un palier.
 progress-corner = Plus gros gain : { $corner }, { $speed } de plus à la corde depuis la première séance.
 progress-limits = La météo, les pneus et la piste de ces jours-là n'ont pas été mesurés : ce chiffre ne tient pas au seul pilote.
 stuck-sector = Le moins de progrès dans le secteur { $sector } : { $now } maintenant, { $then } { $count ->

@@ -176,7 +176,7 @@ sector-level = Dans le { sector-called }{ lap-who }, aucun temps perdu { sector-
    *[no] { " " }; le secteur { $worst } coûte { $worst_lost }
 }.
 sector-corner = Dans ce secteur, { $corner } : { $seconds } de plus qu'au tour { $lap }{ loss-why }.
-sector-no-corner = Aucun virage du { sector-called } ne coûte à lui seul 0,02 s ou plus.
+sector-no-corner = Aucun virage du { sector-called } ne coûte à lui seul { $least } ou plus.
 
 # Le tour idéal, et ce qui est possible
 
