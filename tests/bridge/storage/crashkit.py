@@ -1,8 +1,12 @@
-"""A program that writes to a store and kills itself, over and over: ``crashkit.py KIND FOLDER N``.
+"""A program that writes to a store and is cut off, over and over: ``crashkit.py KIND FOLDER N``.
 
 Each trial is a process of its own, made by fork so that nothing has to be loaded anew. It opens the
-database that the trial before left behind, checks every frame that was ever acknowledged, then has
-eight writers append frames until it is killed. The last line that is printed is the outcome.
+database that the trial before left behind, checks every frame that was acknowledged then, and has
+eight writers append frames until it is killed. Where `powerloss.c` is loaded into this program, the
+power fails with each kill. The last line that is printed is the outcome.
+
+A fourth argument, ``unsynced``, has SQLite answer before its files are on disk: what is promised
+then survives a kill, and no power cut.
 """
 
 import asyncio
@@ -11,8 +15,10 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -20,24 +26,31 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.session.recording import Frames
-from runtime.bridge.storage import duck
+from runtime.bridge.storage import duck, sqlite
 from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
 from tests.bridge.storage.storekit import KINDS, frames
+from tests.faults.powerloss import Disk
 
 WRITERS: Final = 8
 MOST_FRAMES: Final = 50
 LONGEST_S: Final = 0.12
 """From the first acknowledgement to the kill."""
+EARLY: Final = 6
+"""One of so many trials is killed at any moment of its start."""
 ENOUGH_S: Final = 75.0
 """No further trial begins after this long, on a machine that is busy with other things."""
 FEWEST: Final = 20
 """Trials that are made however long they take."""
 LOADED: Final = duck.Duck.kind
 """DuckDB is loaded once, before the forks."""
+REPORT: Final = 256
+"""Bytes of what a trial found when it began."""
 ACK: Final = 24
 """Bytes of one acknowledgement: session, first frame, number of frames."""
+
+POWER_FAILS: Final = "LD_PRELOAD" in os.environ
 
 Acknowledged = dict[str, list[tuple[int, int]]]
 
@@ -88,57 +101,68 @@ async def child(kind: Backend, path: Path, trial: int, acks: int, before: Acknow
     store = await Store.open(path, kind)
     opened = time.monotonic() - started
     found = await check(store, before)
-    report = json.dumps({**found, "open_ms": int(opened * 1000)}).encode()
-    os.write(acks, report.ljust(256))
+    found |= {"damaged": int(store.recovered_from is not None), "open_ms": int(opened * 1000)}
+    os.write(acks, json.dumps(found).encode().ljust(REPORT))
     if trial >= 0:
         await ingest(store, trial, acks, trial)
     await store.close()
 
 
-def trials(kind: Backend, path: Path, count: int) -> dict[str, int]:
+def trials(kind: Backend, folder: Path, count: int) -> dict[str, int]:
     """The sum of what *count* trials, and a last look, found."""
     chance = random.Random(kind)
-    total = {"lost": 0, "wrong": 0, "gaps": 0, "acknowledged": 0, "trials": 0, "open_ms": 0}
+    total = dict.fromkeys(("lost", "wrong", "gaps", "damaged", "open_ms", "acknowledged"), 0)
+    total["trials"] = 0
+    disk = Disk(folder)
     last: Acknowledged = {}
     everything: Acknowledged = {}
     started = time.monotonic()
     for trial in [*range(count), -1]:
         if trial > FEWEST and time.monotonic() - started > ENOUGH_S:
             continue
+        if POWER_FAILS:
+            disk.settle()
         receive, send = os.pipe()
         pid = os.fork()
         if not pid:
             os.close(receive)
             try:
-                asyncio.run(child(kind, path, trial, send, everything if trial < 0 else last))
+                before = everything if trial < 0 else last
+                asyncio.run(child(kind, disk.files / "crash.db", trial, send, before))
             finally:
                 os._exit(0)
         os.close(send)
-        report = _exactly(receive, 256)
-        ack = _exactly(receive, ACK)
+        said = b""
+        if trial % EARLY != 1:
+            said = _exactly(receive, REPORT + ACK * (trial >= 0))
         if trial >= 0:
             time.sleep(chance.uniform(0.0, LONGEST_S))
             os.kill(pid, signal.SIGKILL)
+        while part := os.read(receive, 1 << 16):
+            said += part
         os.waitpid(pid, 0)
-        found = json.loads(report)
-        for name in ("lost", "wrong", "gaps"):
-            total[name] += found[name]
-        total["open_ms"] = max(total["open_ms"], found["open_ms"])
-        last = _acknowledged(receive, ack)
-        total["acknowledged"] += sum(n for runs in last.values() for _, n in runs)
         os.close(receive)
+        if POWER_FAILS:
+            disk.cut(chance)
+        found = json.loads(said[:REPORT] or "{}")
+        total["open_ms"] = max(total["open_ms"], found.pop("open_ms", 0))
+        for name, number in found.items():
+            total[name] += number
+        last = _acknowledged(said[REPORT:])
         everything.update(last)
         total["trials"] += 1
+    total["acknowledged"] = sum(n for runs in everything.values() for _, n in runs)
     return total
 
 
-def _acknowledged(receive: int, ack: bytes) -> Acknowledged:
-    """*ack* and everything behind it in the pipe."""
+def _acknowledged(acks: bytes) -> Acknowledged:
+    """By session, the frames of each acknowledgement."""
     found: Acknowledged = {}
-    while ack:
-        session, first, n = (int.from_bytes(ack[at : at + 8], "little") for at in (0, 8, 16))
+    for start in range(0, len(acks) - ACK + 1, ACK):
+        session, first, n = (
+            int.from_bytes(acks[at : at + 8], "little") for at in range(start, start + ACK, 8)
+        )
         found.setdefault(f"s{session}", []).append((first, n))
-        ack = _exactly(receive, ACK)
     return found
 
 
@@ -167,6 +191,24 @@ def _exactly(pipe: int, count: int) -> bytes:
     return data
 
 
+def without_sync(prepared: Callable[[Path], sqlite3.Connection]) -> Callable[..., object]:
+    """The same connection, which does not wait for the disk."""
+
+    def prepare(path: Path) -> sqlite3.Connection:
+        connection = prepared(path)
+        connection.execute("PRAGMA synchronous = OFF")
+        return connection
+
+    return prepare
+
+
+def main(name: str, folder: str, count: str, *options: str) -> None:
+    """Print the outcome."""
+    kind = next(kind for kind in KINDS if kind == name)
+    if "unsynced" in options:
+        setattr(sqlite, "_prepared", without_sync(sqlite._prepared))  # noqa: B010
+    sys.stdout.write(json.dumps(trials(kind, Path(folder), int(count))))
+
+
 if __name__ == "__main__":
-    chosen = next(kind for kind in KINDS if kind == sys.argv[1])
-    sys.stdout.write(json.dumps(trials(chosen, Path(sys.argv[2]) / "crash.db", int(sys.argv[3]))))
+    main(*sys.argv[1:])

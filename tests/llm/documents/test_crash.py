@@ -1,4 +1,7 @@
-"""Kills a program that writes to the store, again and again, and looks at what is left."""
+"""Cuts off a program that writes to the store, again and again, and looks at what is left.
+
+With each kill the power fails, where the machine has a compiler for `tests/faults/powerloss.c`.
+"""
 
 import asyncio
 import json
@@ -14,11 +17,12 @@ import pytest
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.documents.values import Hit
 from tests.effort import repeats
+from tests.faults.powerloss import Disk, library
 from tests.forker import ENDED, ROOT, command
 from tests.llm.documents.kit import MODEL, named, query
 from tests.llm.documents.writer import NAMES, TENANTS, VECTORS
 
-KILLS = repeats(80)
+CUTS = repeats(40)
 EXACT_MAX = 40
 Version = tuple[int, int]
 """The number of a version and its chunks; no chunks: the document was deleted."""
@@ -113,18 +117,23 @@ async def assert_index_and_rows_agree(store: DocumentStore) -> None:
             assert {named(hit) for hit in found} <= {named(hit) for hit in rows}
 
 
-async def kill_often(folder: Path, seeds: range) -> Log:
-    """A store whose writer is killed once for each seed; checked after each."""
-    chance, log = random.Random(seeds.start), Log()
+async def cut_often(folder: Path, seeds: range) -> Log:
+    """A store whose writer is cut off once for each seed; checked after each."""
+    chance, log, disk = random.Random(seeds.start), Log(), Disk(folder)
     forker = await asyncio.create_subprocess_exec(
         *command("tests.llm.documents.writer"),
         cwd=ROOT,
+        env=disk.environment if library() else None,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
     for seed in seeds:
-        await run_and_kill(forker, folder, seed, chance.randrange(0, 60), log)
-        store = await DocumentStore.open(folder, StoreSettings(exact_max=EXACT_MAX))
+        if library():
+            await asyncio.to_thread(disk.settle)
+        await run_and_kill(forker, disk.files, seed, chance.randrange(0, 60), log)
+        if library():
+            await asyncio.to_thread(disk.cut, chance)
+        store = await DocumentStore.open(disk.files, StoreSettings(exact_max=EXACT_MAX))
         try:
             assert store.recovered_from is None
             await assert_whole(store, log)
@@ -138,13 +147,13 @@ async def kill_often(folder: Path, seeds: range) -> Log:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-async def test_a_killed_writer_leaves_every_document_old_or_new_and_all_it_acknowledged(
+async def test_a_writer_cut_off_leaves_every_document_old_or_new_and_all_it_acknowledged(
     tmp_path: Path,
 ) -> None:
-    half = KILLS // 2
+    half = CUTS // 2
     runs = [
-        kill_often(tmp_path / "one", range(1, half + 1)),
-        kill_often(tmp_path / "two", range(half + 1, KILLS + 1)),
+        cut_often(tmp_path / "one", range(1, half + 1)),
+        cut_often(tmp_path / "two", range(half + 1, CUTS + 1)),
     ]
 
     for log in await asyncio.gather(*runs):
