@@ -104,6 +104,7 @@ class Server:
     def __init__(self, process: "subprocess.Popen[bytes]", port: int) -> None:
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
+        self.pid = process.pid
         self._process = psutil.Process(process.pid)
 
     def cpu_s(self) -> float:

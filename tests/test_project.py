@@ -63,7 +63,11 @@ def targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
 
 
-DOCUMENTS = ["README.md", *(p for p in tracked() if re.fullmatch(r"docs/[\w-]+\.md", p))]
+DOCUMENTS = [
+    "README.md",
+    "SECURITY.md",
+    *(p for p in tracked() if re.fullmatch(r"docs/[\w-]+\.md", p)),
+]
 COMMANDS = [*DOCUMENTS, *(p for p in tracked() if p.startswith(".github/workflows/")), ".ci/run"]
 
 
@@ -102,6 +106,18 @@ def test_every_link_to_a_file_leads_somewhere(path: str) -> None:
     text = re.sub(r"^(`{3,})\w*\n.*?^\1\n", "", read(path), flags=re.MULTILINE | re.DOTALL)
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
     assert [link for link in links if not ((ROOT / path).parent / link).exists()] == []
+
+
+def test_the_tests_that_hold_the_promises_exist() -> None:
+    text = read("SECURITY.md")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert [
+        f"{path}::{name}"
+        for path, name in named
+        if not re.search(rf"^(?:async )?def {name}\(", read(path), re.MULTILINE)
+    ] == []
+    assert re.findall(r"^\| (R\d+) \|", text, re.MULTILINE) == [f"R{n}" for n in range(1, 19)]
+    assert len(named) > 60
 
 
 def test_the_first_two_commands_of_the_readme_are_demo_and_test() -> None:

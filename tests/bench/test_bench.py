@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import NAMES
-from bench.common import percentiles, run
+from bench.common import ROOT, percentiles, run
 from bench.course import measure
 from bench.lessons import make_lessons
 
@@ -45,3 +45,11 @@ def test_a_build_with_nothing_changed_costs_less_than_a_cold_one(
     monkeypatch.setattr("shutil.which", lambda _name: None)
     ours = measure(150, 1, tmp_path)["Paddock"]
     assert ours["same"].cpu_s < 0.7 * ours["cold"].cpu_s
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="counts open files, and needs a terminal")
+@pytest.mark.parametrize("kind", ["lightweight", "analytical"])
+def test_a_short_soak_loses_nothing(kind: str) -> None:
+    command = [sys.executable, "-m", "bench.soak", "--minutes", "0.1", "--db-backend", kind]
+    run(command, ROOT)

@@ -23,7 +23,7 @@ class Pieces:
 
     def read(self, begin: int, length: int) -> bytes:
         """These bytes. Raises `UnreadableRecording` where the file does not have them."""
-        if length < 0 or self.available(begin, length) < length:
+        if min(begin, length) < 0 or self.available(begin, length) < length:
             raise UnreadableRecording("the file is cut off or damaged")
         self.taken += length
         if self.taken > 4 * self.size + 65_536:  # places that overlap are read again and again

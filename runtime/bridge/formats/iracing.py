@@ -51,7 +51,8 @@ def read_ibt(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
             continue  # texts, sets of flags, and one value for each car
         raw = np.ndarray((rows,), form, buffer=data, offset=offset, strides=(width,))
         title = text_of(name)
-        columns[title] = raw.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a NaN of a kind that no program writes
+            columns[title] = raw.astype(np.float64)
         units[title] = _UNITS.get(text_of(unit), text_of(unit))
     t = columns.pop(_TIME, np.full(rows, np.nan))
     timed = np.abs(t) < 1e9  # False for NaN

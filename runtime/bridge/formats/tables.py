@@ -628,8 +628,8 @@ def _readings(
 ) -> dict[str, tuple[Samples, str]]:
     """The channels of a table with one reading a row, with their units."""
     at = {name.upper(): place for place, name in enumerate(head.names)}
-    name_at, value_at, unit_at = (at[name] for name in names)
-    if name_at not in head.labels:
+    name_at, value_at, unit_at = (at.get(name, -1) for name in names)
+    if min(name_at, value_at, unit_at) < 0 or name_at not in head.labels:
         raise UnreadableRecording("the file names no channel")
     codes, values = columns[name_at].values, columns[value_at].values
     units = list(head.labels[unit_at].numbers) if unit_at in head.labels else []

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from runtime.llm.documents.values import StoreFailed
 from runtime.llm.errors import ApiFailure
-from runtime.llm.identity import header_safe, named_tenant, tenant_id
+from runtime.llm.identity import header_safe, named_tenant, plain_text, tenant_id
 from runtime.llm.service import SERVICE, Service
 from runtime.web.errors import BadRequest, Forbidden
 from runtime.web.routes import Routes
@@ -114,8 +114,8 @@ async def delete_tenant(request: web.Request, *, path: TenantPath) -> TenantDele
     service = request.app[SERVICE]
     check_encoding(request)
     tenant = named_tenant(path.tenant)
-    if tenant is None:
-        raise BadRequest("the tenant must not be blank", param="tenant")
+    if tenant is None or not plain_text(path.tenant):
+        raise BadRequest("the tenant must be a name without control characters", param="tenant")
     if tenant != request[TENANT] and not _may_manage(service):
         raise Forbidden("deleting the documents of another tenant needs a server with an api_key")
     removed = await service.documents.delete_tenant(tenant)

@@ -1,14 +1,11 @@
 """The look through ONNX files: what is let through, what is refused, and nothing third."""
 
-import contextlib
 import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from runtime.llm.models import onnxfile
 from runtime.llm.models.onnxfile import BadOnnxFile, check
@@ -168,30 +165,3 @@ def test_a_file_that_was_cut_off_is_refused(tiny: bytes, tmp_path: Path) -> None
         path.write_bytes(tiny[:size])
         with pytest.raises(BadOnnxFile):
             check(path)
-
-
-def test_flipped_bytes_are_let_through_or_refused(tiny: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "model.onnx"
-    outcomes = set()
-    for at in range(0, len(tiny), len(tiny) // 400 + 1):
-        for mask in (0xFF, 0x01):
-            changed = bytearray(tiny)
-            changed[at] ^= mask
-            path.write_bytes(changed)
-            try:
-                check(path)
-                outcomes.add("")
-            except BadOnnxFile as error:
-                outcomes.add(str(error))
-    assert "" in outcomes
-    assert onnxfile.NO_ONNX in outcomes
-
-
-@given(st.one_of(st.binary(max_size=300), st.binary(max_size=200).map(model)))
-def test_any_bytes_are_let_through_or_refused(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "any.onnx"
-    path.write_bytes(data)
-    with contextlib.suppress(BadOnnxFile):
-        check(path)

@@ -177,36 +177,6 @@ def test_what_holds_no_recording_is_refused(name: str) -> None:
     assert outcome(UNREADABLE[name](whole())) is None
 
 
-EDITS = st.lists(
-    st.tuples(
-        st.floats(0, 1),
-        st.integers(0, 40),
-        st.one_of(
-            st.binary(max_size=12),
-            st.sampled_from(
-                [b"\n", b" ", b",", b"[data]\n", b"nan", b"inf", b"-", b"1e999", b"\x00", b"[",
-                 b"]", b"0", b"9" * 20, b"\xff", b"_", b"e", b"\r", b"+",
-                 b"[laptiming]\nStart 1 1 1 1\n"]
-            ),
-        ),
-    ),
-    max_size=12,
-)  # fmt: skip
-
-
-@settings(derandomize=True)
-@given(EDITS, st.sampled_from(sorted(ALL_DIALECTS)), st.floats(0, 1))
-def test_no_edit_of_a_file_breaks_the_reader(
-    edits: list[tuple[float, int, bytes]], dialect: str, end: float
-) -> None:
-    data = bytearray(whole(dialect))
-    for where, length, new in edits:
-        at = int(where * len(data))
-        data[at : at + length] = new
-    outcome(bytes(data))
-    outcome(bytes(data[: int(end * len(data))]))
-
-
 NUMBERS = st.one_of(
     st.floats(width=64),
     st.sampled_from([0.0, -0.0, 1e-320, 1e308, -1e308, 235959.9, 60.0, 90.0, 5400.0, 86_400.0]),
