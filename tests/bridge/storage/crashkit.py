@@ -31,6 +31,7 @@ from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
 from tests.bridge.storage.storekit import KINDS, frames
+from tests.effort import EFFORT
 from tests.faults.powerloss import Disk
 
 WRITERS: Final = 8
@@ -39,7 +40,7 @@ LONGEST_S: Final = 0.12
 """From the first acknowledgement to the kill."""
 EARLY: Final = 6
 """One of so many trials is killed at any moment of its start."""
-ENOUGH_S: Final = 75.0
+ENOUGH_S: Final = 75.0 * EFFORT
 """No further trial begins after this long, on a machine that is busy with other things."""
 FEWEST: Final = 20
 """Trials that are made however long they take."""
