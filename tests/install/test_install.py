@@ -40,6 +40,7 @@ WHEELS_ONLY: Final = "--only-binary=:all:"
 ENGINES: Final = {"llama-cpp-python", "xllamacpp"}
 NO_COMPILER: Final = {"SKBUILD_WHEEL_CMAKE": "false"}
 """Leaves llama.cpp uncompiled: the extra ``prebuilt`` brings it."""
+PARTS: Final = ("home", "course", "llm", "bridge")
 QUESTION: Final = {"messages": [{"role": "user", "content": "What is trail braking?"}]}
 
 
@@ -136,9 +137,9 @@ def test_the_language_model_server_answers_without_a_compiler(tmp_path: Path, wh
 
 def test_everything_runs_side_by_side(tmp_path: Path, wheel: Path) -> None:
     everything = Installed.make(tmp_path, wheel, "[all,prebuilt]", **NO_COMPILER)
-    ports = ("--course-port", "0", "--llm-port", "0", "--bridge-port", "0")
+    ports = [word for part in PARTS for word in (f"--{part}-port", "0")]
     with everything.started("paddock", *ports, "--no-search") as program:
-        text = r"course +(\S+)\n.*OpenAI base URL: (\S+)\).*bridge +(\S+)/health"
+        text = r"course +(\S+)\n.*OpenAI base URL: (\S+)\).*bridge +(\S+)/ "
         found = program.read_until(re.compile(text, re.DOTALL))
         assert len(ask(f"{found[1]}api/v1/catalog.json")["phases"]) > 5
         assert ask(f"{found[2]}/chat/completions", QUESTION)["choices"]
