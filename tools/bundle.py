@@ -44,7 +44,7 @@ def collect_wheels(folder: Path, scratch: Path) -> None:
     quiet = ("--quiet", "--output-file", versions)
     run(uv, "export", "--locked", "--no-dev", "--no-hashes", "--no-emit-project", *chosen, *quiet)
     wanted = f"{ROOT}[{','.join(EXTRAS)}]"
-    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", folder)
+    pip = (sys.executable, "-m", "pip", "wheel", "-qq", "--wheel-dir", folder)
     run(*pip, "--constraint", versions, wanted, env=NO_COMPILER)
 
 
