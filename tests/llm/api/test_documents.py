@@ -130,9 +130,10 @@ async def test_the_most_similar_come_first_and_no_more_than_asked(store: Server)
     assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("fields", "count"),
-    [
+async def test_k_is_pulled_to_its_range(store: Server) -> None:
+    for number in range(7):
+        await add(store, f"d{number}", f"lap {number}")
+    cases: list[tuple[dict[str, Json], int]] = [
         ({}, 5),
         ({"k": 3}, 3),
         ({"top_k": 2}, 2),
@@ -142,12 +143,9 @@ async def test_the_most_similar_come_first_and_no_more_than_asked(store: Server)
         ({"k": 2.0}, 2),
         ({"k": 1_000_000}, 7),
         ({"k": None}, 5),
-    ],
-)
-async def test_k_is_pulled_to_its_range(store: Server, fields: dict[str, Json], count: int) -> None:
-    for number in range(7):
-        await add(store, f"d{number}", f"lap {number}")
-    assert len((await find(store, "lap", **fields)).json["data"]) == count
+    ]
+    for fields, count in cases:
+        assert len((await find(store, "lap", **fields)).json["data"]) == count, fields
 
 
 async def test_a_search_is_narrowed_by_score_documents_and_metadata(store: Server) -> None:
