@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -30,6 +31,7 @@ from runtime.bridge.lake.place import Lake
 from runtime.bridge.lake.reading import Damaged, read_about
 from runtime.bridge.lake.season import Season, see_season
 from runtime.bridge.session.units import rounded
+from runtime.bridge.track.file import track_text
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track, TrackError
 
@@ -60,6 +62,8 @@ class Task(NamedTuple):
     """Of the lake."""
     folder: str
     track: Track | None
+    circuit: str
+    """Digest of the track."""
     earlier: str | None
     """What its digest of an earlier run was made of."""
 
@@ -91,6 +95,9 @@ def _run(chosen: argparse.Namespace, library: Library) -> int:
         sys.stderr.write(f"season: there is no session in {chosen.lake}\n")
         return WRONG_USE
     digests, damaged = _earlier(result), {}
+    circuit = cache(
+        lambda key: hashlib.sha256(track_text(library.tracks[key]).encode()).hexdigest()
+    )
     tasks = []
     for folder, tables in folders.items():
         try:
@@ -99,7 +106,7 @@ def _run(chosen: argparse.Namespace, library: Library) -> int:
             damaged[folder] = str(problem)
         else:
             earlier = digests[folder]["content"] if folder in digests else None
-            tasks.append(Task(place, folder, track, earlier))
+            tasks.append(Task(place, folder, track, circuit(track.id) if track else "", earlier))
     anew = 0
     for outcome in _each(tasks, chosen):
         if outcome.why:
@@ -133,7 +140,7 @@ def look_at(task: Task) -> Outcome:
     lake = Lake.open(task.place)
     try:
         files = {name: lake.read(f"{task.folder}/{name}.parquet") for name in TABLES}
-        content = content_of(files, task.track)
+        content = content_of(files, task.circuit)
         if content == task.earlier:
             return Outcome(task.folder)
         digest = digest_session(task.folder, content, files, task.track)

@@ -16,7 +16,6 @@ from runtime.bridge.analysis.summary import Summary, summarise
 from runtime.bridge.lake.layout import TABLES
 from runtime.bridge.lake.reading import read_about, read_laps
 from runtime.bridge.session.units import FinePercent, Gravity, Kmh, Seconds, Share
-from runtime.bridge.track.file import track_text
 from runtime.bridge.track.identity import Site, site_of
 from runtime.bridge.track.model import Track
 
@@ -91,9 +90,9 @@ class SessionDigest:
     """null without a complete lap"""
 
 
-def content_of(files: Mapping[str, bytes], track: Track | None) -> str:
-    """All that a digest depends on, in one word."""
-    made_of = [_code(), track_text(track) if track is not None else ""]
+def content_of(files: Mapping[str, bytes], circuit: str) -> str:
+    """All that a digest depends on, in one word; *circuit*: digest of its track."""
+    made_of = [_code(), circuit]
     made_of += [hashlib.sha256(files[name]).hexdigest() for name in TABLES]
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()
 

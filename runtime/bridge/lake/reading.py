@@ -89,6 +89,6 @@ def _segment(row: Mapping[str, object]) -> Segment:
 
 def _table(name: str, data: bytes) -> pa.Table:
     try:
-        return pq.read_table(pa.BufferReader(data), page_checksum_verification=True)
+        return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read()
     except (OSError, pa.ArrowException) as problem:
         raise Damaged(f"{name}.parquet is damaged: {str(problem).splitlines()[0]}") from problem
