@@ -161,6 +161,8 @@ def _each(tasks: Sequence[Task], chosen: argparse.Namespace) -> Iterator[Outcome
         except ModuleNotFoundError:
             sys.stderr.write("season: the extra season is not installed; one process does it all\n")
         else:
+            # What it tells of workers that come and go is no news: their sessions are begun anew.
+            logging.getLogger("distributed").setLevel(logging.CRITICAL)
             with distributed.Client(**_cluster(chosen)) as client:
                 futures = client.map(look_at, tasks, pure=False, retries=RETRIES)
                 folders = {one.key: task.folder for one, task in zip(futures, tasks, strict=True)}
