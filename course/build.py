@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -343,6 +343,14 @@ def _inherit(work: Callable[[int], Any]) -> None:
     """Keep what the items of this process are to be done with."""
     global _work_of_item  # noqa: PLW0603  (one for each process of a pool)
     _work_of_item = work
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed would leave this process waiting for items for ever."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(number: int) -> Any:

@@ -15,12 +15,14 @@ import time
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
+import psutil
 import pytest
 
 from course.build import Options, build, check, in_processes, processes
 from course.publish.tree import MANIFEST, Manifest, Refusal, Stage, listing, output_lock, read_built
-from tests.course.coursekit import BRAKE_TRACE, READ_A_LAP, edited, write_course
+from tests.course.coursekit import BRAKE_TRACE, LIMIT_S, READ_A_LAP, edited, write_course
 from tests.effort import repeats
 from tests.forker import forking
 
@@ -426,6 +428,33 @@ def test_a_process_that_is_killed_is_an_error_and_no_endless_wait() -> None:
 
     with pytest.raises(BrokenProcessPool):
         list(in_processes(die, [1, 2], 2))
+
+
+WORK: Final = """
+import os, time
+from course.build import in_processes
+def work(_):
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+list(in_processes(work, [1, 2], 2))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks for processes as Linux names them")
+def test_whoever_kills_a_build_leaves_none_of_its_processes_behind() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WORK],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as build:
+        assert build.stdout is not None
+        worker = psutil.Process(int(build.stdout.readline()))
+        build.kill()
+    until = time.monotonic() + LIMIT_S
+    while worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_few_lessons_and_programs_with_threads_stay_in_one_process(

@@ -17,7 +17,7 @@ import { Traces } from "./traces.js";
 const ACTIVE = "SIM";
 const HZ = 50;
 const QUIET_MS = 3000;
-const READ_MS = 50; // numbers change 20 times a second: nobody reads more
+const READ_MS = 100; // numbers change ten times a second, as the tenths of the clock do
 const WHOLE = new Set(["lap", "track"]); // outlines that do not grow any more
 const CHANNELS = [
   { name: "speed_kmh", label: "Speed", unit: "km/h", digits: 0, colour: "--speed", least: [0, 100] },
