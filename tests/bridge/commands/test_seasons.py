@@ -172,7 +172,6 @@ def flip(path: Path) -> None:
         ("session", cut, "session.parquet is damaged"),
         ("laps", lambda path: shutil.copy(path.with_name("signals.parquet"), path), "a column"),
     ],
-    ids=str,
 )
 def test_a_damaged_session_is_named_and_the_rest_is_done(
     lake: Path,
