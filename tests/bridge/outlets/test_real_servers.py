@@ -154,7 +154,7 @@ async def test_subscribers_of_a_broker_hear_frames_cues_and_laps(
         assert topic == "team/car/s/telemetry"
         assert body.pop("distance_m") >= 0
         assert body == {
-            "unix_s": row.started_at / 1000,
+            "unix_s": pytest.approx(row.started_at / 1000, abs=1e-3),
             "session": "s",
             "driver": NAMES[1],
             "car": "hatch",
