@@ -66,7 +66,11 @@ $(READY): pyproject.toml uv.lock
 	  how='there is no C compiler, so llama.cpp comes prebuilt'; \
 	  engine='--extra prebuilt --config-settings-package llama-cpp-python:wheel.cmake=false'; fi; \
 	echo "setup: installing the dependencies of uv.lock into .venv ($$how)"; \
-	$$uv sync --locked --quiet --no-install-project --extra all $$engine
+	$$uv sync --locked --quiet --no-install-project --extra all $$engine; \
+	if [ -z "$$engine" ] && ! ls .venv/lib/python*/site-packages/llama_cpp/lib/* >/dev/null 2>&1; then \
+	  echo 'setup: the cache of uv holds llama.cpp uncompiled; compiling it anew'; \
+	  $$uv cache clean --quiet llama-cpp-python; \
+	  $$uv sync --locked --quiet --no-install-project --extra all --reinstall-package llama-cpp-python; fi
 	@touch $@
 
 # Job control gives the server the terminal, so Ctrl-C reaches the server alone: it stops in order and

@@ -445,6 +445,9 @@ def main(argv: Sequence[str]) -> int:
     except AlreadyRunning as problem:
         sys.stderr.write(f"demo: {problem}\n")
         return 1
+    except OSError as problem:
+        sys.stderr.write(f"demo: {data} cannot be used: {problem.strerror}\n")
+        return 1
     except KeyboardInterrupt:  # where the event loop takes no signal handlers
         return 0
 

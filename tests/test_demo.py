@@ -1,6 +1,7 @@
 """`make demo` as a reader runs it: in a terminal, ended with Ctrl-C."""
 
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -86,6 +87,16 @@ def test_the_demo_serves_course_and_coach_and_ctrl_c_ends_it_well(
     for link in links:
         with urlopen(home[1].decode().rstrip("/") + link) as answer:
             assert answer.status == 200, link
+    client = http.client.HTTPConnection(home[1].decode().removeprefix("http://").rstrip("/"))
+    for path in ("x%3Fy?session=a%26b%23c&e=%C3%A9", "a?x=%0d%0aSet-Cookie:a=1", "/evil.org/"):
+        client.request("GET", f"/go/bridge/{path}")
+        reply = client.getresponse()
+        reply.read()
+        assert (reply.status, reply.headers["Location"]) == (302, f"{status['bridge']}/{path}")
+        assert "Set-Cookie" not in reply.headers
+    client.request("GET", "/go/evil/")
+    assert client.getresponse().status == 404
+    client.close()
     terminal.stdin.write(b"\x03")
     rest = terminal.stdout.read()
     assert terminal.wait() == 0, (shown + rest).decode()
@@ -237,6 +248,12 @@ async def test_a_part_that_still_runs_keeps_the_next_demo_waiting_until_it_ends(
     await running.stop()
 
     claim(data / "parts", "").close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a folder in which nobody can write")
+def test_a_folder_that_cannot_be_used_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--data-dir", "/proc/self"]) == 1
+    assert capsys.readouterr().err.startswith("demo: /proc/self cannot be used: ")
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "65536", "x", "8000.5", ""])

@@ -23,7 +23,11 @@ from runtime import VERSION
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 EXTRAS: Final = ("all", "prebuilt")
-NO_COMPILER: Final = {"SKBUILD_WHEEL_CMAKE": "false"}
+NO_COMPILER: Final = {
+    "SKBUILD_WHEEL_CMAKE": "false",
+    "PIP_CACHE_DIR": str(ROOT / ".venv" / "bundle-cache"),
+}
+"""Leaves llama.cpp uncompiled, and its wheel out of the cache from which others install."""
 
 
 def run(*words: str | Path, env: Mapping[str, str] | None = None) -> None:

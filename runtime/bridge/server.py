@@ -26,6 +26,9 @@ commands:
   {PROGRAM} import FILE...     make sessions of recorded files
   {PROGRAM} track build FILE   make a track file from a lap or a centreline
   {PROGRAM} reference SESSION  make a lap the reference of its circuit
+  {PROGRAM} export --lake DIR  write sessions as parquet files
+  {PROGRAM} season --lake DIR  see what the sessions of a lake show together
+  {PROGRAM} mcp                let an assistant read sessions
 Each explains itself with --help.
 """
 log = logging.getLogger("runtime.bridge")

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import aiohttp
 from aiohttp import web
 
-from runtime.web.errors import ApiError
+from runtime.web.errors import ApiError, NotFound
 from runtime.web.hosts import HostPolicy
 from runtime.web.middleware import Door, install
 from runtime.web.pages import ASSETS, Pages
@@ -102,9 +102,12 @@ class Home:
         @routes.get("/go/{part}/{path:.*}", text="text/html")
         async def go(request: web.Request, *, path: Place) -> web.Response:
             """To a page of a part; so that the links work without scripts, too."""
-            address = self.parts._asdict().get(path.part, self.parts.course)
-            query = f"?{request.query_string}" if request.query_string else ""
-            return web.Response(status=302, headers={"Location": f"{address}/{path.path}{query}"})
+            address = self.parts._asdict().get(path.part)
+            if address is None:
+                raise NotFound("there is no such part")
+            # As it was sent: what is decoded could not be told from what parts an address.
+            rest = request.raw_path.split("/", 3)[3].partition("#")[0]
+            return web.Response(status=302, headers={"Location": f"{address}/{rest}"})
 
         @routes.get("/status")
         async def status(_request: web.Request) -> HomeStatus:

@@ -38,8 +38,8 @@ pytestmark = [
 ]
 WHEELS_ONLY: Final = "--only-binary=:all:"
 ENGINES: Final = {"llama-cpp-python", "xllamacpp"}
-NO_COMPILER: Final = {"SKBUILD_WHEEL_CMAKE": "false"}
-"""Leaves llama.cpp uncompiled: the extra ``prebuilt`` brings it."""
+NO_COMPILER: Final = "--config-settings-package=llama-cpp-python:wheel.cmake=false"
+"""Leaves llama.cpp uncompiled: the extra ``prebuilt`` brings it. uv keeps such a wheel apart."""
 PARTS: Final = ("home", "course", "llm", "bridge")
 QUESTION: Final = {"messages": [{"role": "user", "content": "What is trail braking?"}]}
 
@@ -125,7 +125,7 @@ def test_a_pit_laptop_gets_the_bridge_without_engine_and_compiler(
 def test_the_language_model_server_answers_without_a_compiler(tmp_path: Path, wheel: Path) -> None:
     stubs = pretend_compilers(tmp_path / "stubs")
     path = f"{stubs}{os.pathsep}{os.environ['PATH']}"
-    llm = Installed.make(tmp_path, wheel, "[llm,prebuilt]", **NO_COMPILER, PATH=path)
+    llm = Installed.make(tmp_path, wheel, "[llm,prebuilt]", NO_COMPILER, PATH=path)
     assert not (stubs / "called").exists()
     assert llm.run("paddock-llm", "--version") == f"{VERSION}\n"
     with llm.started("paddock-llm", "--port", "0") as program:
@@ -136,7 +136,7 @@ def test_the_language_model_server_answers_without_a_compiler(tmp_path: Path, wh
 
 
 def test_everything_runs_side_by_side(tmp_path: Path, wheel: Path) -> None:
-    everything = Installed.make(tmp_path, wheel, "[all,prebuilt]", **NO_COMPILER)
+    everything = Installed.make(tmp_path, wheel, "[all,prebuilt]", NO_COMPILER)
     ports = [word for part in PARTS for word in (f"--{part}-port", "0")]
     with everything.started("paddock", *ports, "--no-search") as program:
         text = r"course +(\S+)\n.*OpenAI base URL: (\S+)\).*bridge +(\S+)/ "

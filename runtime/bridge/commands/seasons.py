@@ -163,7 +163,11 @@ def _each(tasks: Sequence[Task], chosen: argparse.Namespace) -> Iterator[Outcome
         else:
             # What it tells of workers that come and go is no news: their sessions are begun anew.
             logging.getLogger("distributed").setLevel(logging.CRITICAL)
-            with distributed.Client(**_cluster(chosen)) as client:
+            try:
+                client = distributed.Client(**_cluster(chosen))
+            except ValueError as problem:
+                raise OSError(f"--scheduler is no address of a scheduler: {problem}") from problem
+            with client:
                 futures = client.map(look_at, tasks, pure=False, retries=RETRIES)
                 folders = {one.key: task.folder for one, task in zip(futures, tasks, strict=True)}
                 for future in distributed.as_completed(futures):
@@ -171,6 +175,13 @@ def _each(tasks: Sequence[Task], chosen: argparse.Namespace) -> Iterator[Outcome
                     yield Outcome(folders[future.key], why=str(lost)) if lost else future.result()
             return
     yield from map(look_at, tasks)
+
+
+def _count(text: str) -> int:
+    """A number of processes; raises the error that argparse shows."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number of processes")
+    return int(text)
 
 
 def _cluster(chosen: argparse.Namespace) -> Json:
@@ -240,6 +251,6 @@ def _parser() -> argparse.ArgumentParser:
         "--out", metavar="PLACE", help="for the result; default: digest in the lake"
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=int, metavar="N", help="processes of this machine")
+    where.add_argument("--workers", type=_count, metavar="N", help="processes of this machine")
     where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster that runs")
     return parser

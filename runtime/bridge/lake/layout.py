@@ -5,6 +5,7 @@ that DuckDB, Spark and pandas read many sessions as one table and leave out what
 """
 
 import hashlib
+import re
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Final
@@ -18,6 +19,8 @@ TABLES: Final = ("telemetry", "signals", "laps", "session")
 LAYOUT: Final = 2
 """Raised when columns change: what is there is written anew."""
 UNNAMED: Final = "unnamed"
+LONGEST: Final = 200
+"""Characters of a name in a folder's; file systems take 255 bytes with what stands around it."""
 STAMP: Final = b"stamp"
 """Under which the files' metadata tell what they were made of."""
 CUT: Final = b"cut"
@@ -38,5 +41,12 @@ def stamp_of(row: SessionRow, circuits: str) -> str:
 
 
 def _escaped(value: str) -> str:
-    """As a part of a path, with nothing in it that a folder's name may not have."""
-    return quote(value, safe=" ") if value.strip(".") else value.replace(".", "%2E")
+    """As a part of a path, with nothing in it that a folder's name may not have.
+
+    A name that is too long is cut, and a digest of the whole tells it from others.
+    """
+    part = quote(value, safe=" ") if value.strip(".") else value.replace(".", "%2E")
+    if len(part) <= LONGEST:
+        return part
+    kept = re.sub("%.?$", "", part[:LONGEST])  # no half of an escaped byte
+    return f"{kept}~{hashlib.sha256(value.encode()).hexdigest()[:12]}"

@@ -50,9 +50,13 @@ class Lake:
             if TABLES[-1] in tables:
                 metadata: dict[bytes, bytes] = {}
                 path = f"{self._root}/{folder}/{TABLES[-1]}.parquet"
-                with self._files.open_input_file(path) as file, suppress(pa.ArrowInvalid):
-                    metadata = pq.read_schema(file).metadata or {}  # a damaged one has none
-                found[folder] = metadata.get(STAMP, b"").decode()
+                # A damaged one has none, and is written anew.
+                with (
+                    suppress(pa.ArrowException, OSError),
+                    self._files.open_input_file(path) as file,
+                ):
+                    metadata = pq.read_schema(file).metadata or {}
+                found[folder] = metadata.get(STAMP, b"").decode(errors="replace")
         return found
 
     def read(self, path: str) -> bytes:

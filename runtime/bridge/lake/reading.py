@@ -42,10 +42,14 @@ def read_about(session: bytes) -> About:
     rows = table.to_pylist()
     if len(rows) != 1:
         raise Damaged("session.parquet does not hold one session")
-    return About(
-        **{name: rows[0][name] for name in About._fields if name != "started_at"},
-        started_at=table["started_at"].cast(pa.int64())[0].as_py(),
-    )
+    try:
+        facts = {name: rows[0][name] for name in About._fields if name != "started_at"}
+        started_at = table["started_at"].cast(pa.int64())[0].as_py()
+    except (KeyError, pa.ArrowException) as problem:
+        raise Damaged(f"session.parquet has no column of the kind: {problem}") from problem
+    if started_at is None:
+        raise Damaged("session.parquet does not say when the session began")
+    return About(**facts, started_at=started_at)
 
 
 def read_laps(files: Mapping[str, bytes], track: Track | None) -> tuple[Laps, tuple[str, ...]]:

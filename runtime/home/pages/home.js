@@ -20,8 +20,8 @@ async function look() {
   write(byId("frames"), `curl -N '${bridge}/telemetry/stream?session_id=SIM'`);
   write(byId("lessons"), `curl ${course}/api/v1/catalog.json`);
   write(byId("search"), SEARCH[search]);
-  show("course", ready, "Ready");
-  show("llm", ready, "Ready");
+  show("course", ready, "Running");
+  show("llm", ready, "Running");
   show("bridge", Boolean(car?.frames_per_s), car ? carWords(car) : "The bridge does not answer");
   function show(part, on, words) {
     write(byId(`${part}-state`), ready ? words : "Starting");

@@ -137,6 +137,22 @@ async def test_only_what_has_changed_is_written_again(
     ]
 
 
+async def test_a_damaged_file_is_written_anew_and_a_long_name_keeps_nobody_back(
+    folder: Path, backend: str
+) -> None:
+    async with bridging(settings_for(folder, db_backend=backend)) as bridge:
+        await bridge.ok("PATCH", "/session/ben", {"car": "赛车" * 100})
+    assert await asyncio.to_thread(export, folder, backend, "--all") == 0
+    whole = contents(folder / "lake")
+    assert len(whole) == 8
+    (path,) = (folder / "lake").glob("*/car=Car 3/*/session.parquet")
+    data = path.read_bytes()
+    for damaged in (data[:-40] + bytes(byte ^ 255 for byte in data[-40:-8]) + data[-8:], b"", b"x"):
+        path.write_bytes(damaged)
+        assert await asyncio.to_thread(export, folder, backend, "--all") == 0
+        assert contents(folder / "lake") == whole
+
+
 def folder_of(folder: Path, session: str) -> str:
     """The only folder of a session, below the lake."""
     (found,) = (folder / "lake").rglob(f"session={session}")

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from runtime.bridge.commands import exports, seasons
@@ -160,6 +162,17 @@ def flip(path: Path) -> None:
     path.write_bytes(data)
 
 
+def keep(path: Path, *, drop: str = "", null: str = "") -> None:
+    """Write a table without a column, or with nothing in one."""
+    table = pq.ParquetFile(path).read()
+    if drop:
+        table = table.drop_columns([drop])
+    else:
+        at = table.schema.get_field_index(null)
+        table = table.set_column(at, table.field(at), pa.nulls(len(table), table.field(at).type))
+    pq.write_table(table, path)
+
+
 @pytest.mark.parametrize(
     ("name", "damage", "why"),
     [
@@ -171,6 +184,12 @@ def flip(path: Path) -> None:
         ("laps", lambda path: path.write_bytes(b""), "laps.parquet is damaged"),
         ("session", cut, "session.parquet is damaged"),
         ("laps", lambda path: shutil.copy(path.with_name("signals.parquet"), path), "a column"),
+        ("session", lambda path: keep(path, drop="track_id"), "session.parquet has no column"),
+        (
+            "session",
+            lambda path: keep(path, null="started_at"),
+            "session.parquet does not say when",
+        ),
     ],
 )
 def test_a_damaged_session_is_named_and_the_rest_is_done(
@@ -194,7 +213,15 @@ def test_a_damaged_session_is_named_and_the_rest_is_done(
     assert len(found["sessions"]) == SESSIONS - 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["--lake", "x", "--workers", "2", "--scheduler", "y"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--lake", "x", "--workers", "2", "--scheduler", "y"],
+        ["--lake", "x", "--workers", "-1"],
+        ["--lake", "x", "--workers", "0"],
+    ],
+)
 def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leaving:
         seasons.main(arguments)
@@ -207,6 +234,12 @@ def test_a_lake_without_sessions_is_said(
 ) -> None:
     assert run(tmp_path) == 2
     assert "there is no session" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_is_none_is_said(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed")
+    assert run(lake, "--scheduler", "garbage") == 2
+    assert "--scheduler is no address" in capsys.readouterr().err
 
 
 def test_without_the_extra_one_process_does_it_and_says_so(
