@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
-from urllib.request import Request, urlopen
+from urllib.request import ProxyHandler, Request, build_opener
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
@@ -31,6 +31,8 @@ LONGEST_PAUSE_S: Final = 10.0
 BUSY: Final = frozenset({429, 502, 503, 504})
 """Statuses that may go away by themselves."""
 Json = dict[str, Any]
+_DIRECT: Final = build_opener(ProxyHandler({}))
+"""A bridge is on this machine or network, where no proxy leads."""
 
 
 class BridgeError(Exception):
@@ -277,7 +279,7 @@ class Bridge:
     def _open(self, request: Request, timeout_s: float | None = None) -> Iterator[HTTPResponse]:
         """The answer while it comes in; whatever goes wrong meanwhile is a `BridgeError`."""
         try:
-            with urlopen(request, timeout=timeout_s or self._timeout_s) as answer:  # noqa: S310 - http
+            with _DIRECT.open(request, timeout=timeout_s or self._timeout_s) as answer:
                 yield answer
         except HTTPError as refusal:
             raise _refused(refusal) from None

@@ -214,6 +214,14 @@ def test_what_only_reads_is_asked_again(serve: Callable[[Sequence[Reply]], Made]
     assert (busy.value.code, busy.value.status, len(made.asked)) == ("store_busy", 503, 2)
 
 
+def test_a_proxy_for_the_web_is_none_for_a_bridge(
+    serve: Callable[[Sequence[Reply]], Made], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert Client(serve([Reply(200, b'{"a": 1}')]).url).get("/x") == {"a": 1}
+
+
 def test_what_writes_is_never_sent_twice(serve: Callable[[Sequence[Reply]], Made]) -> None:
     made = serve([BUSY])
     client = Client(made.url)
