@@ -21,6 +21,18 @@ def root() -> Path:
     return Path(__file__).resolve().parent.parent
 
 
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    """The address of a local S3-compatible store that speaks real HTTP."""
+    from moto.server import ThreadedMotoServer  # few tests need it, and it is large
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
     """One browser for all tests; :func:`window` is what a test takes."""

@@ -9,7 +9,6 @@ from urllib.request import urlopen
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 from runtime.bridge.commands import exports, seasons
 from runtime.bridge.lake.place import Lake
@@ -18,15 +17,6 @@ from tests.bridge.commands.test_exports import TRACK, contents, export, fill
 from tools.lake import fill_lake
 
 PLACE = "s3://paddock/season"
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 @pytest.fixture
