@@ -106,7 +106,7 @@ def _add_build(commands: Commands, emit: argparse.ArgumentParser) -> None:
     parser = commands.add_parser("build", parents=[emit], help="check, then write the site")
     _out(parser)
     parser.add_argument(
-        "--clean", action="store_true", help="forget the cache, trust no file of the site"
+        "--clean", action="store_true", help="forget the cache and write every file anew"
     )
     parser.add_argument("--force", action="store_true", help="keep unknown files in the output")
     parser.add_argument("--quiet", action="store_true", help="print problems only")
@@ -120,7 +120,9 @@ def _add_check(commands: Commands, emit: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="warnings fail too")
     parser.add_argument("--all", action="store_true", help="print every problem with its source")
     parser.add_argument("--only", nargs="+", metavar="ID", help="problems of these ids only")
-    parser.add_argument("--external-links", action="store_true", help="try the https links")
+    parser.add_argument(
+        "--external-links", action="store_true", help="check the https links, over the network"
+    )
     parser.add_argument("--run", action="store_true", dest="programs", help="run the programs")
     parser.add_argument("--accept-ids", action="store_true", help="add new ids to ids.lock")
     parser.add_argument(
@@ -151,7 +153,9 @@ def _add_helpers(commands: Commands, place: argparse.ArgumentParser) -> None:
     kinds = ("lesson", "phase", "pathway", "role", "domain", "project")
     new.add_argument("kind", choices=kinds)
     new.add_argument("names", nargs="+", metavar="NAME", help="lesson: PHASE ID; else: ID")
-    new.add_argument("--planned", action="store_true", help="a brief without material")
+    new.add_argument(
+        "--planned", action="store_true", help="planned: only its brief, no material yet"
+    )
     new.set_defaults(run=_new)
     explain = commands.add_parser("explain", help="say what a rule wants, with examples")
     explain.add_argument("code", nargs="?", help="such as QUZ004; without: all rules")

@@ -378,7 +378,7 @@ def _object(text: bytes) -> Json:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise BridgeError("the answer is no JSON object, as a bridge's are", "no_bridge")
+        raise BridgeError("the answer is not a JSON object, so this is not a bridge", "no_bridge")
     return found
 
 

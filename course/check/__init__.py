@@ -1,1 +1,1 @@
-"""What can be wrong between sources, and how it is reported."""
+"""What can be wrong between sources, in templates and in the pages that were made."""

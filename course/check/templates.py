@@ -29,7 +29,9 @@ def problems(own: Mapping[str, str], tool: Mapping[str, str], folder: str) -> It
         try:
             trees[name] = _PARSER.parse(text)
         except TemplateSyntaxError as error:
-            yield _problem(f"{folder}/{name}", error.message or "this is no template", error.lineno)
+            yield _problem(
+                f"{folder}/{name}", error.message or "this is not a template", error.lineno
+            )
     for name, tree in trees.items():
         for reference in tree.find_all(_REFERENCES):
             optional = isinstance(reference, nodes.Include) and reference.ignore_missing

@@ -304,7 +304,7 @@ class _Parser:
             case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
                 return [_BINARY[type(op)], self.tree(left), self.tree(right)]
             case ast.BinOp(op=ast.BitXor()):
-                raise FormulaError("^ is no operator here", "write ** for a power")
+                raise FormulaError("^ is not an operator here", "write ** for a power")
             case ast.BoolOp(op=op, values=values):
                 first, *rest = map(self.tree, values)
                 for value in rest:

@@ -524,7 +524,9 @@ class _Reader:
         if match["address"]:
             if not self.links:
                 hint = f"write [what is there]({short(match['address'])})"
-                self.out.report("MD015", "the address is no link", (at, at + 1), hint=hint)
+                self.out.report(
+                    "MD015", "this address does not become a link", (at, at + 1), hint=hint
+                )
         elif match["code"] or match["alert"] or self.out.is_first(at):
             mark = match.string[match.start() :].strip()
             hint = "write it in Markdown; to show the braces, put them in backticks"

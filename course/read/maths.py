@@ -33,7 +33,7 @@ def mathml(tex: str, *, display: bool) -> str:
     if "\\color" in tex:
         raise MathsError("colours are left to the page", tex.index("\\color"))
     if words := _PROSE.search(tex):
-        message = f'"{words[0]}" is no name in a formula; mark words with \\text{{{words[0]}}}'
+        message = f'"{words[0]}" is not a name in a formula; mark words with \\text{{{words[0]}}}'
         raise MathsError(message, words.start())
     try:
         html = LatexToMathML(fancy_error=False).convert_with_local_state(tex, displaystyle=display)

@@ -49,7 +49,7 @@ _CODES: Final = {
 }
 
 _LOOSE_BOOLEANS: Final = {"yes", "no", "on", "off", "True", "False", "TRUE", "FALSE"}
-_NO_DAY: Final = "is no day of the calendar"
+_NO_DAY: Final = "is not a day of the calendar"
 _NO_FORM: Final = "does not have the right form"
 # Texts that look like numbers when a part of them is missing: how their pattern begins.
 _NUMBERS: Final = {

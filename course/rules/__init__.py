@@ -1,7 +1,8 @@
 """The rule book: every diagnostic code with its severity, its reason and two examples.
 
 To add a rule, write its text in the file of its family here and raise its code where the mistake
-is seen: in `course.read` for one file, in `course.check` across files. The tests want a course
+is seen: in `course.read` for one file, in `course.check` across files, in
+`course.publish` for what is rendered. The tests want a course
 that breaks it in `tests/course/rules/CODE`.
 """
 

@@ -26,7 +26,9 @@ class BridgeSettings(Settings):
         8765, description="port to listen on, 0 for any free one"
     )
     host: str = Field("127.0.0.1", description="address to listen on; others need --allow-remote")
-    allow_remote: bool = Field(False, description="let --host be an address of the network")
+    allow_remote: bool = Field(
+        False, description="allow --host to be an address that other machines reach"
+    )
     announce: bool = Field(
         False, description="announce the bridge by mDNS, where --host lets other machines in"
     )
@@ -75,10 +77,11 @@ class BridgeSettings(Settings):
     model_id: str = Field("", description="its model; empty: the first that it lists")
     model_key: SecretStr = Field(SecretStr(""), description="key that it asks for")
     model_timeout_s: Annotated[float, Clamp(1.0, 600.0)] = Field(
-        30.0, description="limit on one answer of the model, waiting for the turn counted"
+        30.0, description="time limit on one answer of the model, the wait in its queue included"
     )
     agent_backend: Literal["openai", "off"] = Field(
-        "openai", description="what words answers to questions; off: none are answered"
+        "openai",
+        description="openai: a language model may help to word answers; off: questions are refused",
     )
     agent_timeout_s: Annotated[float, Clamp(1.0, 600.0)] = Field(
         45.0, description="limit on the answer to one question"

@@ -497,9 +497,7 @@ class Chats:
             answer = partial(generate, self.upstreams)
             return OutsideJob(call, f"upstream\x1f{call.model}", place, answer)
         if entry is None:
-            raise ModelNotFound(
-                "there is no such model on this machine; GET /v1/models lists them all"
-            )
+            raise ModelNotFound("this machine has no such model; GET /v1/models lists those it has")
         try:
             return await self.pool.prepare(entry, call)
         except EngineDied:  # another request's crash is not this one's failure

@@ -290,7 +290,7 @@ class _JsonEnd:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _as_json(value: object) -> str:

@@ -98,7 +98,7 @@ class LlmSettings(Settings):
         SYSTEM_MODEL, description="model of requests that name none"
     )
     temperature: Annotated[float, Clamp(0.0, 2.0)] = Field(
-        0.8, description="of requests that give none; 0: greedy"
+        0.8, description="temperature of requests that give none; 0: greedy"
     )
     top_k: Annotated[int, Clamp(1, 200)] = Field(40, description="of requests that give none")
     top_p: Annotated[float, Clamp(0.01, 1.0)] = Field(
@@ -117,7 +117,8 @@ class LlmSettings(Settings):
         True, description="without session_id, reuse what a prompt shares with the client's last"
     )
     compat: bool = Field(
-        False, description="behave as general OpenAI clients expect; the next six say how"
+        False,
+        description="as general OpenAI clients expect: honor_*, report_length, output_max_tokens",
     )
     honor_stop: bool | None = Field(
         None, description="apply the stop texts of requests; else as compat"

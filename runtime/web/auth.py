@@ -49,7 +49,7 @@ def check_key(key: SecretStr | None) -> SecretStr | None:
     """
     text = key.get_secret_value() if key else ""
     if text and not text.strip():
-        raise ValueError("holds blanks only; leave it empty for a server without a key")
+        raise ValueError("consists of blanks; leave it empty for a server without a key")
     if any(letter < " " or letter == "\x7f" for letter in text.strip()):
         raise ValueError("holds a line break or a control character, which no header can carry")
     return key

@@ -274,7 +274,7 @@ def _from_file(cls: type[Settings], leaves: Mapping[tuple[str, ...], _Leaf], fil
     except OSError as exc:
         raise BadSettings(f"{file}: {exc.strerror or 'cannot be read'}") from exc
     except (ValueError, RecursionError) as exc:
-        raise BadSettings(f"{file}: no valid TOML: {str(exc).splitlines()[0]}") from exc
+        raise BadSettings(f"{file}: not valid TOML: {str(exc).splitlines()[0]}") from exc
     _refuse_unknown(cls, tree, file, ())
     return {
         path: _Given(value, f"{file}: {'.'.join(path)}", typed=True)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Wire(BaseModel):
     """What crosses the wire: unknown fields are ignored, NaN and infinity never pass.
 
-    Values are taken strictly: ``"1"`` is no number. ``Field(strict=False)`` loosens one field.
+    Values are taken strictly: ``"1"`` is not a number. ``Field(strict=False)`` loosens one field.
     """
 
     model_config = ConfigDict(

@@ -40,7 +40,9 @@ def driver_name(text: str) -> str:
     """A name that a driver can have. Raises ValueError for a way through folders and the like."""
     a_way = any(part in text for part in ("/", "\\", ".."))
     if not text.strip() or len(text) > LONGEST_ID or a_way or not text.isprintable():
-        raise ValueError(f"no name of a driver: 1 to {LONGEST_ID} printable letters, no way")
+        raise ValueError(
+            f"not a valid driver name: 1 to {LONGEST_ID} printable characters, no path"
+        )
     return text
 
 

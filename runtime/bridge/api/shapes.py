@@ -54,23 +54,27 @@ def round_values(values: Numbers, digits: int) -> Numbers:
 def session_id(text: str) -> str:
     """A session id. Raises ValueError for a text that cannot be one."""
     if not _SESSION_ID.fullmatch(text):
-        raise ValueError("no session id: letters, digits and . _ : - , 128 characters at most")
+        raise ValueError(
+            "not a valid session id: letters, digits and . _ : - , 128 characters at most"
+        )
     if text in RESERVED:
-        raise ValueError(f"no session id: {', '.join(RESERVED)} are paths of their own")
+        raise ValueError(f"not a valid session id: {', '.join(RESERVED)} are paths of their own")
     return text
 
 
 def recording_id(text: str) -> str:
     """The id of a session that something is stored in. Raises ValueError for what cannot be one."""
     if session_id(text) == ACTIVE:
-        raise ValueError(f"no session id: streams call the active session {ACTIVE}; give another")
+        raise ValueError(
+            f"not a valid session id: streams call the active session {ACTIVE}; give another"
+        )
     return text
 
 
 def _new_session_id(text: str) -> str:
     if recording_id(text) == LIVE_SESSION:
         raise ValueError(
-            f"no id to begin a session with: {LIVE_SESSION} takes what a bus brings while no"
+            f"a session cannot begin as {LIVE_SESSION}, which takes what a bus brings while no"
             " session is open; give another, or none"
         )
     return text
@@ -79,7 +83,7 @@ def _new_session_id(text: str) -> str:
 def _level(text: str) -> str:
     word = text.strip().lower()
     if word and word not in LEVELS:
-        raise ValueError(f"no level of a driver; known: {', '.join(LEVELS)}")
+        raise ValueError(f"not a level of a driver; known: {', '.join(LEVELS)}")
     return LEVELS.get(word, "")
 
 

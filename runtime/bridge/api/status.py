@@ -1,4 +1,4 @@
-"""How the bridge does: whether it lives, its CAN bus, and how calls of the language model went."""
+"""Health, the CAN bus, and how calls of the language model went."""
 
 import asyncio
 import time

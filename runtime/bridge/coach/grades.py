@@ -1,4 +1,4 @@
-"""What a driver's history says: the weakest corner, the one that came on, how the grip is used."""
+"""What a driver's history says: the weakest corner, the most improved one, how the grip is used."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

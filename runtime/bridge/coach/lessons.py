@@ -65,7 +65,7 @@ def parse_catalog(text: str | bytes, base: str = "") -> Lessons:
             if first is not None:
                 by_concept[str(concept["id"])] = first
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError("this is no catalog of a course") from error
+        raise ValueError("this is not the catalog of a course") from error
     return Lessons(by_concept, course)
 
 

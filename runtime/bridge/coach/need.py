@@ -109,7 +109,7 @@ Quantity: TypeAlias = Literal[
     "rpm",
     "time",
     "yaw_rate",
-    # never recorded by these loggers, or not yet: see `facts/unrecorded.py`
+    # never recorded by these loggers, or not yet: see `facts/knowledge.py`
     "gear",
     "fuel",
     "heart_rate",

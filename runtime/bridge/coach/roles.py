@@ -48,7 +48,7 @@ _ANSWERED: Final = {kind: role.intent for role in ROLES for kind in role.answers
 
 
 def intent_of(needs: Sequence[Need]) -> str:
-    """The intent of contract 8.5 that needs belong to; `NUMBERS` where no other role answers."""
+    """The intent that needs belong to, as answers name it; `NUMBERS` where no role takes them."""
     if not needs:
         return NUMBERS
     lead = needs[0]

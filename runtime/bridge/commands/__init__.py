@@ -1,1 +1,1 @@
-"""The commands behind `python -m runtime.bridge`: import, track, reference."""
+"""The commands behind `python -m runtime.bridge`: import, export, season, track, mcp, reference."""

@@ -180,7 +180,7 @@ def _each(tasks: Sequence[Task], chosen: argparse.Namespace) -> Iterator[Outcome
 def _count(text: str) -> int:
     """A number of processes; raises the error that argparse shows."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no number of processes")
+        raise argparse.ArgumentTypeError(f"{text} is not a valid number of processes")
     return int(text)
 
 
@@ -252,5 +252,5 @@ def _parser() -> argparse.ArgumentParser:
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=_count, metavar="N", help="processes of this machine")
-    where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster that runs")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="address of a running Dask scheduler")
     return parser

@@ -267,7 +267,7 @@ class _Log:
         taken = [name for name in tally.channels if tally.channels[name]]
         several = not tally.others and len(taken) > 1
         told = [
-            ("malformed", "lines or objects that are no frame are left out", tally.malformed),
+            ("malformed", "lines or objects that are not frames are left out", tally.malformed),
             ("error_frames", "error frames of the bus", tally.errors),
             ("remote_frames", "remote frames carry no data", tally.remote),
             ("unknown_ids", unknown, decoder.unknown.total()),
@@ -279,7 +279,7 @@ class _Log:
             ),
             (
                 "undefined_values",
-                "values that are no finite number are left out",
+                "values that are not finite numbers are left out",
                 self._rules.undefined.total(),
             ),
             ("clock_set_back", "the clock went back; time goes on from there", self._clock.rewinds),

@@ -25,7 +25,7 @@ _FEW: Final = 16
 """A block that Arrow refuses is cut into so many; so few rows are read one by one."""
 _SAMPLED: Final = 50
 _ASCII: Final = bytes(range(128)) + b"?" * 128
-"""Arrow wants UTF-8; a cell with a byte beyond ASCII is no number in any encoding."""
+"""Arrow wants UTF-8; a cell with a byte beyond ASCII is not a number in any encoding."""
 _NO_PLUS: Final = bytes.maketrans(b"+", b"0")
 _BEFORE_PLUS: Final = np.isin(np.arange(256), list(b" \t\r\n,eE"))
 _AFTER_PLUS: Final = np.isin(np.arange(256), list(b"0123456789."))
@@ -216,7 +216,7 @@ def _without_plus(block: bytes) -> bytes | None:
 
 
 def _read_with_arrow(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Numbers]:
-    """Columns of regular rows; raises `ArrowInvalid` where a cell is no number."""
+    """Columns of regular rows; raises `ArrowInvalid` where a cell is not a number."""
     names = [str(at) for at in range(layout.columns)]
 
     def skip(row: arrow_csv.InvalidRow) -> str:

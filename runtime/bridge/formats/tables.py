@@ -630,7 +630,7 @@ def _readings(
     at = {name.upper(): place for place, name in enumerate(head.names)}
     name_at, value_at, unit_at = (at.get(name, -1) for name in names)
     if min(name_at, value_at, unit_at) < 0 or name_at not in head.labels:
-        raise UnreadableRecording("the file names no channel")
+        raise UnreadableRecording("the file has no named channel")
     codes, values = columns[name_at].values, columns[value_at].values
     units = list(head.labels[unit_at].numbers) if unit_at in head.labels else []
     found = {}

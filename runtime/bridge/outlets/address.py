@@ -11,7 +11,7 @@ def read_address(text: str, ports: Mapping[str, int], example: str) -> URL:
 
     Raises ValueError, whose text shows the *example*.
     """
-    wrong = ValueError(f"this is no address; write it as in {example}")
+    wrong = ValueError(f"this is not a valid address; write it as in {example}")
     try:
         url = URL(text)
         (url.host or "").encode("idna")  # what asks for its number does so too

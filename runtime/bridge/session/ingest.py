@@ -276,7 +276,7 @@ def read_frames(frames: object) -> FrameBatch:
 
 
 def _read_wide(objects: Sequence[Object], keys: Set[str], faults: list[Fault]) -> Numbers:
-    """The frames as rows of `WIDE`, a column a frame; *faults* gets what is no number."""
+    """The frames as rows of `WIDE`, a column a frame; *faults* gets what is not a number."""
     table = np.full((len(WIDE), len(objects)), NAN)
     own = [at for at, name in enumerate(WIDE) if name in keys]
     table[own] = _read_cells(objects, [WIDE[at] for at in own], faults)
@@ -294,7 +294,7 @@ def _read_cells(objects: Sequence[Object], names: Sequence[str], faults: list[Fa
     shape = len(objects), len(names)
     if bad.any():
         flags = bad.reshape(shape).T
-        faults += [(flags[at], f"{name} is no number") for at, name in enumerate(names)]
+        faults += [(flags[at], f"{name} is not a number") for at, name in enumerate(names)]
     return numbers.reshape(shape).T
 
 
@@ -382,7 +382,9 @@ def read_frame(frame: object) -> FrameBatch:
         return read_frames([frame])
     except NoUsableFrame as error:
         reason = error.rejected[0].reason
-        raise BadBatch(reason.replace("is no number", "must be a finite number or null")) from None
+        raise BadBatch(
+            reason.replace("is not a number", "must be a finite number or null")
+        ) from None
 
 
 def signal_names(keys: Set[str]) -> dict[str, str]:

@@ -144,7 +144,7 @@ class DrivenLap(NamedTuple):
 class Driver:
     """Drives one lap after the other; the same for the same course and seed.
 
-    It has a habit at up to three bends, of which less is left in each lap, and slips at others.
+    It has a habit at up to three bends, which fades from lap to lap, and slips at others.
     Used from several threads.
     """
 

@@ -50,7 +50,9 @@ class SessionExists(StoreError):
     """The id already has frames or signals."""
 
     status, code = 409, "session_exists"
-    hint: ClassVar[str] = "give another session_id: without one it is of circuit and time recorded"
+    hint: ClassVar[str] = (
+        "choose another session_id, or omit it: circuit and time of recording make one"
+    )
 
     def __init__(self, session_id: str) -> None:
         super().__init__("that session already has telemetry", session_id=session_id)

@@ -171,7 +171,7 @@ def count_telemetry(connection: Connection, key: int, wide: Mapping[str, int]) -
 def frame_matrix(frames: Frames) -> Numbers:
     """The frames as rows of `WIDE`, a column a frame; NaN is null and -0.0 is 0.0.
 
-    Raises `BadFrames` for infinities, a timestamp that is no number, columns that are missing or
+    Raises `BadFrames` for infinities, a timestamp that is not a number, columns that are missing or
     differ in length.
     """
     columns = frames.columns
@@ -187,7 +187,7 @@ def frame_matrix(frames: Frames) -> Numbers:
         column = int(np.argmax(infinite.any(axis=1)))
         raise BadFrames(f"{WIDE[column]} holds an infinite number")
     if np.isnan(numbers[0]).any():
-        raise BadFrames(f"{WIDE[0]} holds something that is no number")
+        raise BadFrames(f"{WIDE[0]} holds something that is not a number")
     return numbers
 
 

@@ -1,4 +1,4 @@
-"""The one road of a generated answer: admitted, queued, run, and written whole or as a stream.
+"""The path of every generated answer: admitted, queued, run, sent whole or as a stream.
 
 A `Form` says how the answer looks on the wire; everything else is the same for every route.
 """

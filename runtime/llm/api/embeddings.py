@@ -128,10 +128,11 @@ def _dimensions(wanted: int | None, width: int, entry: Entry) -> int | None:
     if wanted is None or wanted == width:
         return None
     if wanted > width:
-        raise BadField(f"dimensions: the model has {width}", param="dimensions")
+        raise BadField(f"dimensions: must be {width} for this model", param="dimensions")
     if not entry.declared.matryoshka:
         raise BadField(
-            f"dimensions: the model has {width} and cannot be shortened", param="dimensions"
+            f"dimensions: must be {width} for this model, whose vectors cannot be shortened",
+            param="dimensions",
         )
     return wanted
 

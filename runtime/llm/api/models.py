@@ -94,7 +94,7 @@ async def one_model(request: web.Request, *, path: ModelPath) -> ModelEntry:
     for entry in await _every_entry(request):
         if entry.id == path.id:
             return entry
-    raise ModelNotFound("there is no such model on this machine; GET /v1/models lists them all")
+    raise ModelNotFound("this machine has no such model; GET /v1/models lists those it has")
 
 
 async def _every_entry(request: web.Request) -> list[ModelEntry]:

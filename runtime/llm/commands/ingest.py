@@ -88,9 +88,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("site", type=Path, help="folder of the built course")
     parser.add_argument("--tenant", default="course", help="whose documents they become (course)")
-    parser.add_argument("--model", default="", help="embedding model; the only one, or minilm")
+    parser.add_argument(
+        "--model", default="", help="embedding model (default: the only one there is, else minilm)"
+    )
     parser.add_argument("--url", default="", help="a server, here or on the network")
-    parser.add_argument("--force", action="store_true", help="also remove most of what is stored")
+    parser.add_argument(
+        "--force", action="store_true", help="proceed even if that removes most of what is stored"
+    )
     parser.add_argument("--base-url", default="", help="address of the course, for absolute links")
     return parser
 

@@ -159,17 +159,17 @@ async def test_a_bridge_records_while_a_server_does_not_answer(
 
 
 WRONG = [
-    ({"influx_url": "pit:8086"}, "influx_url: this is no address"),
+    ({"influx_url": "pit:8086"}, "influx_url: this is not a valid address"),
     ({"influx_url": "http://pit:8086"}, "influx_url: the path must be"),
-    ({"influx_url": "http://pit:x/write?db=d"}, "influx_url: this is no address"),
-    ({"influx_url": "http://a..b/write?db=d"}, "influx_url: this is no address"),
+    ({"influx_url": "http://pit:x/write?db=d"}, "influx_url: this is not a valid address"),
+    ({"influx_url": "http://a..b/write?db=d"}, "influx_url: this is not a valid address"),
     ({"influx_url": "http://pit/write"}, "influx_url: db= is missing"),
     ({"influx_url": "http://pit/api/v2/write?org=o"}, "influx_url: bucket= is missing"),
     ({"influx_url": "http://pit/write?db=d&precision=s"}, "influx_url: leave precision out"),
     ({"influx_url": "http://u:5ecret@pit/write?db=d"}, "influx_url: user, password and token"),
     ({"influx_url": "http://pit/write?db=d&u=u&p=5ecret"}, "influx_url: user, password and token"),
     ({"influx_token": "5ecret\nX: y"}, "influx_token: it holds line breaks"),
-    ({"mqtt_url": "http://pit"}, "mqtt_url: this is no address"),
+    ({"mqtt_url": "http://pit"}, "mqtt_url: this is not a valid address"),
     ({"mqtt_url": "mqtt://u:5ecret@pit"}, "mqtt_url: a password does not belong"),
     ({"mqtt_url": "mqtt://pit/car/+"}, "mqtt_url: a topic has none of"),
 ]

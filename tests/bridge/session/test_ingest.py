@@ -95,10 +95,10 @@ def test_unusable_frames_are_left_out_with_their_reason() -> None:
     assert batch.extras["x"].t.tolist() == [1.0]
     assert [(r.index, r.reason) for r in batch.rejected] == [
         (1, "timestamp is missing"),
-        (2, "t is no number"),
-        (3, "rpm is no number"),
-        (4, "brake_bar is no number"),
-        (5, "lat is no number"),
+        (2, "t is not a number"),
+        (3, "rpm is not a number"),
+        (4, "brake_bar is not a number"),
+        (5, "lat is not a number"),
         (6, "x is infinite"),
         (7, "not an object"),
     ]

@@ -86,7 +86,7 @@ def test_weights_inside_the_file_are_let_through(
 DECOYS = {
     "a location that is cut to 32 bits": part(1, 1) + part(14, (1 << 32) + 1),
     "a location that is negative": part(14, (1 << 64) - 1),
-    "a location that is no number": varint(14 << 3 | 2) + b"\x01\x01",
+    "a location that is not a number": varint(14 << 3 | 2) + b"\x01\x01",
     "a name that is a number": part(13, 1),
     "a tag longer than it need be": bytes([14 << 3 | 0x80, 0x80, 0]) + b"\x01",
     "after the data": part(9, b"\0" * 100_000) + part(14, 1),

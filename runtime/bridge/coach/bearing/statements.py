@@ -187,7 +187,7 @@ def _resolve(column: Sequence[str], fact: Fact, terms: Mapping[str, str]) -> fro
 
 
 def _marks(head: str, cell: object, terms: Mapping[str, str]) -> list[str]:
-    """The marks of a value that is no number."""
+    """The marks of a value that is not a number."""
     match cell:
         case Value():
             return []

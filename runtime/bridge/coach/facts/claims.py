@@ -1,4 +1,4 @@
-"""Whether something was so that the driver says: right, or put right with the numbers."""
+"""What the driver claims, held against the data: confirmed, or corrected with the numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

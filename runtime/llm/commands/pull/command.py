@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         "--sha256",
         type=_digest,
         metavar="HEX",
-        help="checksum; needed for an address, a hub names it",
+        help="expected SHA-256; required for an address, a hub states its own",
     )
     add("--size", type=_bytes, metavar="BYTES", help="size; needed where the source tells none")
     add(
@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--vocab", metavar="FILE", help="address or path of an ONNX model's vocabulary")
     add("--vocab-sha256", type=_digest, metavar="HEX", help="its checksum")
     add("--half", action="store_true", help=f"{named}: weights of 16 bits, half the size")
-    add("--force", action="store_true", help="replace a file of that name that is another one")
+    add("--force", action="store_true", help="overwrite a file of that name whose content differs")
     add("--models-dir", metavar="DIR", help="folder of model files")
     add("--data-dir", metavar="DIR", help="folder of the server's data")
     add("--config", metavar="FILE", help="TOML file with the server's settings")

@@ -90,8 +90,8 @@ def target_name(origin: Origin, wanted: str | None) -> FileName:
         name = file_name(f"{wanted}.{source.format}")
     if name is None:
         raise Misused(
-            f"{text or origin.shown} is no name of a model file: it must end in .gguf or .onnx and"
-            " hold no slash; --name NAME gives another one"
+            f"{text or origin.shown} is not a valid name of a model file: it must end in .gguf"
+            " or .onnx and hold no slash; --name NAME gives another one"
         )
     if name.id == SYSTEM_MODEL:
         raise Misused(f"the name {SYSTEM_MODEL} belongs to the system model; give another --name")
@@ -134,7 +134,7 @@ def _is_there(piece: _Piece, force: bool) -> bool:
     if piece.target.is_file() and sha256_of(piece.target) == piece.digest:
         return True
     if not piece.target.is_file():
-        raise PullFailed(f"{piece.target} is there and is no file")
+        raise PullFailed(f"{piece.target} exists and is not a file")
     if not force:
         raise PullFailed(f"{piece.target} is there with other content; --force replaces it")
     return False

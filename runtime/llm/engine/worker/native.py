@@ -328,7 +328,7 @@ class Context:
         C.llama_memory_seq_cp(self._memory, source, target, 0, length)
 
     def trim(self, sequence: int, length: int) -> bool:
-        """Forget what lies behind the first *length* tokens; False: this memory cannot."""
+        """Forget everything after the first *length* tokens; False: this memory cannot."""
         return bool(C.llama_memory_seq_rm(self._memory, sequence, length, -1))
 
     def clear(self, sequence: int) -> None:
