@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from runtime.llm.chats import Admission, Cancelled, Lane, Owner, QueueFull, State, Ticket
+from runtime.llm.chats import Admission, Lane, Owner, QueueFull, State, Ticket
 from tests.llm.serverkit import until
 
 A, B, C = (("10.0.0.1", name) for name in "abc")
@@ -20,31 +20,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-async def test_the_running_request_counts_in_the_limit_and_in_the_position() -> None:
-    admission, lane = Admission(3), Lane("local")
-    first = admission.enter(1, lane, A, "m")
-    await lane.take(first)
-    admission.started(first)
-
-    second, third = admission.enter(2, lane, A, "m"), admission.enter(3, lane, A, "m")
-
-    assert [ticket.position for ticket in (first, second, third)] == [1, 2, 3]
-    assert (lane.running, lane.waiting) == (1, 2)
-    with pytest.raises(QueueFull) as refused:
-        admission.enter(4, lane, A, "m")
-    assert refused.value.headers == {"Retry-After": "5", "X-Queue-Depth": "3"}
-    assert admission.totals.admitted == 3
-
-
-async def test_each_lane_has_a_limit_and_positions_of_its_own() -> None:
-    admission, local, system = Admission(2), Lane("local"), Lane("sysmodel")
-
-    assert [admission.enter(number, local, A, "m").position for number in (1, 2)] == [1, 2]
-    with pytest.raises(QueueFull):
-        admission.enter(3, local, A, "m")
-    assert admission.enter(4, system, A, "m").position == 1
 
 
 def enter(admission: Admission, lane: Lane, owner: Owner, first: int, count: int) -> list[Ticket]:
@@ -158,31 +133,6 @@ async def test_the_mean_is_over_the_last_fifty() -> None:
     assert admission.history[0].number == 100
 
 
-async def test_ready_requests_run_in_order_of_arrival_one_at_a_time() -> None:
-    admission, lane = Admission(8), Lane("local")
-    ran: list[int] = []
-    running = 0
-
-    async def request(ticket: Ticket) -> None:
-        nonlocal running
-        await lane.take(ticket)
-        running += 1
-        assert running == 1
-        ran.append(ticket.number)
-        await asyncio.sleep(0)
-        running -= 1
-        lane.give(ticket)
-
-    tickets = [admission.enter(number, lane, A, "m") for number in range(1, 7)]
-    await lane.take(tickets[0])
-    waiting = [asyncio.create_task(request(ticket)) for ticket in reversed(tickets[1:])]
-    await asyncio.sleep(0)
-    lane.give(tickets[0])
-    await asyncio.gather(*waiting)
-
-    assert ran == [2, 3, 4, 5, 6]
-
-
 async def test_a_waiter_that_leaves_disturbs_nobody() -> None:
     admission, lane = Admission(8), Lane("local")
     tickets = [admission.enter(number, lane, A, "m") for number in (1, 2, 3)]
@@ -213,31 +163,6 @@ async def test_a_turn_that_comes_as_its_waiter_leaves_goes_to_the_next() -> None
     await stayer
 
     assert set(lane.holders) == {3}
-
-
-async def test_a_stopped_request_raises_the_reason_and_a_foreign_cancellation_passes() -> None:
-    admission, lane = Admission(8), Lane("local")
-    entered = asyncio.Event()
-    seen: list[Ticket] = []
-
-    async def request(number: int) -> None:
-        ticket = admission.enter(number, lane, A, "m")
-        seen.append(ticket)
-        entered.set()
-        with ticket.stoppable():
-            await asyncio.Event().wait()
-
-    stopped = asyncio.create_task(request(1))
-    await entered.wait()
-    seen[0].stop(Cancelled())
-    with pytest.raises(Cancelled):
-        await stopped
-
-    foreign = asyncio.create_task(request(2))
-    await asyncio.sleep(0)
-    foreign.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await foreign
 
 
 async def test_requests_of_one_engine_share_the_lane_and_others_wait_for_its_end() -> None:

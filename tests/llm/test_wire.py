@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from runtime.llm.api.sysmodel import BenchmarkRequest
 from runtime.llm.api.wire import (
     ChatRequest,
     Delta,
@@ -13,7 +12,6 @@ from runtime.llm.api.wire import (
     usage_of,
 )
 from runtime.llm.errors import EngineFailed, LocalInitFailed, SysmodelBackgroundBlocked
-from runtime.llm.models.system.benchmark import MAX_WARMUP
 from runtime.llm.values import Outcome, Turn
 from runtime.web.errors import ApiError, BadRequest
 from runtime.web.routes import parse_body
@@ -77,14 +75,6 @@ def test_other_things_are_no_numbers(value: str) -> None:
 )
 def test_what_was_not_counted_is_no_usage_of_zeros(outcome: Outcome) -> None:
     assert usage_of(outcome) is None
-
-
-@pytest.mark.parametrize(("sent", "clamped"), [("9" * 30, 5), ("-1e30", 0), ("3.0", 3), ("99", 5)])
-def test_a_warmup_of_any_size_can_be_pulled_to_its_range(sent: str, clamped: int) -> None:
-    warmup = parse_body(BenchmarkRequest, f'{{"warmup": {sent}}}'.encode()).warmup
-
-    assert warmup is not None
-    assert min(max(warmup, 0), MAX_WARMUP) == clamped
 
 
 # --- frames

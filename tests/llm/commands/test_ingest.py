@@ -22,7 +22,6 @@ from runtime.llm.commands.ingest import (
     make_documents,
     make_plan,
     parse_chunks,
-    read_chunks,
 )
 from runtime.llm.documents.values import digest_of, heading_of
 from runtime.web.instance import address_of
@@ -250,12 +249,6 @@ def lines(*objects: object) -> bytes:
     return b"\n".join(json.dumps(data).encode() for data in objects)
 
 
-def test_chunks_come_in_the_order_of_the_file() -> None:
-    chunks = parse_chunks(lines(GOOD, {**GOOD, "id": "b", "further": 1}) + b"\n\n")
-    assert [chunk.id for chunk in chunks] == ["read-a-lap.intro", "b"]
-    assert chunks[0].title == "Read a lap"
-
-
 @pytest.mark.parametrize(
     ("data", "words"),
     [
@@ -277,14 +270,6 @@ def test_a_fault_is_named_with_its_line(data: bytes, words: str) -> None:
         parse_chunks(data)
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-def test_a_folder_that_is_no_course_is_named(tmp_path: Path) -> None:
-    with pytest.raises(IngestFailed, match=r"is it a built course"):
-        read_chunks(tmp_path)
-    (tmp_path / "corpus" / "chunks.jsonl").mkdir(parents=True)
-    with pytest.raises(IngestFailed, match="cannot be read"):
-        read_chunks(tmp_path)
 
 
 # --- what has to change

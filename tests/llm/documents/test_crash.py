@@ -22,7 +22,7 @@ from tests.forker import ENDED, ROOT, command
 from tests.llm.documents.kit import MODEL, named, query
 from tests.llm.documents.writer import NAMES, TENANTS, VECTORS
 
-CUTS = repeats(40)
+CUTS = repeats(20)
 EXACT_MAX = 40
 Version = tuple[int, int]
 """The number of a version and its chunks; no chunks: the document was deleted."""

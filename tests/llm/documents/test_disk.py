@@ -207,27 +207,6 @@ async def test_what_was_deleted_there_makes_room_for_another_document(
     assert len((await own.documents()).documents) == 16
 
 
-async def test_the_figures_tell_of_a_full_disk_until_a_document_is_stored(
-    crowded: DocumentStore, small_disk: Path
-) -> None:
-    own, big = crowded.for_tenant("a"), document("big", ("x" * 400,) * 10)
-    before = await crowded.figures()
-    for _ in range(2):
-        with pytest.raises(StoreFull):
-            await own.replace(big)
-    refused = await crowded.figures()
-    assert await own.delete("00") == 10
-    after_delete = await crowded.figures()
-    (small_disk / "theirs").unlink()
-    await own.replace(big)
-    after = await crowded.figures()
-
-    assert (before.full, before.refusals) == (False, 0)
-    assert (refused.full, refused.refusals) == (True, 2)
-    assert (after_delete.full, after_delete.refusals) == (True, 2)
-    assert (after.full, after.refusals) == (False, 2)
-
-
 async def test_a_refused_document_is_told_what_it_takes_and_what_is_free(
     crowded: DocumentStore,
 ) -> None:

@@ -3,8 +3,6 @@
 from itertools import product
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.documents.values import Scalar, Where
@@ -96,18 +94,6 @@ async def test_metadata_is_compared_as_json_values_are(filled: DocumentStore) ->
         assert await found(filled, where) == wanted, equal
 
 
-async def test_documents_are_chosen_by_id(filled: DocumentStore) -> None:
-    ids = frozenset({"03", "07", "99", "a'b", ""})
-
-    assert await found(filled, Where(ids)) == [3, 7]
-    assert await found(filled, Where(ids, {"a": "1"})) == [7]
-    assert await found(filled, Where(frozenset())) == []
-
-
-async def test_not_a_number_equals_nothing(filled: DocumentStore) -> None:
-    assert await found(filled, Where(equal={"a": float("nan")})) == []
-
-
 async def test_the_last_of_equal_keys_counts(store: DocumentStore) -> None:
     new = document("01")
     await store.for_tenant("a").replace(
@@ -124,38 +110,6 @@ async def test_metadata_with_a_nul_equals_nothing_rather_than_a_part_of_it(
     await store.for_tenant("a").replace(document("01", metadata={"a": "x\0y"}))
 
     assert await found(store, Where(equal={"a": "x"})) == []
-
-
-VALUES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(2**53), 2**53),
-    st.floats(allow_nan=False, allow_infinity=False, width=32),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4),
-)
-OBJECTS = st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES, max_size=3)
-
-
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(metadata=st.lists(OBJECTS, max_size=6), equal=OBJECTS)
-async def test_any_filter_finds_what_plain_comparison_finds(
-    opened: Open,
-    tmp_path_factory: pytest.TempPathFactory,
-    metadata: list[dict[str, Scalar]],
-    equal: dict[str, Scalar],
-) -> None:
-    store = await opened(tmp_path_factory.mktemp("data"))
-    for number, data in enumerate(metadata):
-        await store.for_tenant("a").replace(document(f"{number:02}", metadata=data))
-    where = Where(equal=equal)
-
-    assert await found(store, where) == [
-        number
-        for number, data in enumerate(metadata)
-        if admits(where, document("x", metadata=data))
-    ]
 
 
 @pytest.mark.parametrize("exact_max", [20_000, 50])

@@ -14,58 +14,16 @@ import pytest
 from runtime.llm.documents import rows
 from runtime.llm.documents.rows import Commit
 from runtime.llm.documents.store import DocumentStore
-from runtime.llm.documents.values import StoreFailed, StoreLimit, TenantInfo, Where, Written
+from runtime.llm.documents.values import StoreFailed, StoreLimit, TenantInfo, Written
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
     MODEL,
     Matrix,
-    clustered,
     document,
     fill,
     query,
     randoms,
 )
-
-
-async def test_a_document_is_found_by_its_own_vector(store: DocumentStore) -> None:
-    own = store.for_tenant("a")
-    vectors = randoms(3, seed=1)
-
-    written = await own.replace(document("d", ("x", "y", "z"), vectors=vectors, metadata={"n": 1}))
-    (hit,) = await own.search(query(vectors[1]), MODEL, 1)
-
-    assert written == Written(3, replaced=False)
-    assert (hit.document_id, hit.chunk_index, hit.text, hit.metadata) == ("d", 1, "y", '{"n": 1}')
-    assert hit.score == pytest.approx(1, abs=1e-6)
-    assert hit.score <= 1
-
-
-async def test_a_document_replaces_the_one_with_its_id_whatever_its_model(
-    store: DocumentStore,
-) -> None:
-    own = store.for_tenant("a")
-    await own.replace(document("d", ("old",) * 5, seed=1))
-
-    again = await own.replace(document("d", ("new",), seed=2, model="other"))
-
-    assert again == Written(1, replaced=True)
-    assert await own.search(query(randoms(1, 1)[0]), MODEL, 5) == []
-    assert [hit.text for hit in await own.search(query(randoms(1, 1)[0]), "other", 5)] == ["new"]
-
-
-async def test_documents_are_listed_in_binary_order_page_by_page(store: DocumentStore) -> None:
-    own = store.for_tenant("a")
-    names = ["b", "a", "Z", "é", "a b", "10", "9", "\U0001f3ce", "\uffee"]
-    for name in names:
-        await own.replace(document(name, ("x", "y")))
-
-    first = await own.documents(limit=4)
-    rest = await own.documents(after=first.documents[-1].id)
-
-    assert first.more
-    assert not rest.more
-    assert [one.id for one in (*first.documents, *rest.documents)] == sorted(names)
-    assert {one.chunk_count for one in rest.documents} == {2}
 
 
 async def test_a_list_without_a_limit_goes_over_its_inner_pages(
@@ -82,16 +40,6 @@ async def test_a_list_without_a_limit_goes_over_its_inner_pages(
     assert not page.more
 
 
-async def test_a_document_says_what_is_known_of_it(store: DocumentStore) -> None:
-    store.clock = lambda: 1_700_000_000.9
-    await store.for_tenant("a").replace(document("d", ("ab", "c"), seed=5))
-
-    (info,) = (await store.for_tenant("a").documents()).documents
-
-    assert (info.id, info.model, info.chunk_count) == ("d", MODEL, 2)
-    assert (info.created, info.chars, info.digest) == (1_700_000_000, 3, f"{5:064x}")
-
-
 async def test_equal_scores_stand_by_document_then_chunk(store: DocumentStore) -> None:
     own = store.for_tenant("a")
     vector = randoms(1, 1)
@@ -105,20 +53,6 @@ async def test_equal_scores_stand_by_document_then_chunk(store: DocumentStore) -
         *(("b", number) for number in range(10)),
     ]
     assert len({hit.score for hit in hits}) == 1
-
-
-@pytest.mark.parametrize("exact_max", [20_000, 10])
-async def test_a_minimum_score_drops_what_is_below_it(opened: Open, exact_max: int) -> None:
-    store = await opened(exact_max=exact_max)
-    own = store.for_tenant("a")
-    vectors = clustered(60, seed=1, topics=3)
-    await fill(store, "a", vectors)
-    await store.settle()
-
-    hits = await own.search(query(vectors[0]), MODEL, 60, Where(min_score=0.5))
-
-    assert 0 < len(hits) < 60
-    assert min(hit.score for hit in hits) >= 0.5
 
 
 BAD: dict[str, Matrix] = {

@@ -28,7 +28,6 @@ from runtime.llm.engine.protocol import (
     Split,
 )
 from runtime.llm.errors import EmbedBusy, EmbedFailed
-from runtime.llm.models.catalog import Entry, Fingerprint
 from runtime.llm.settings import LlmSettings
 from runtime.web.errors import ShuttingDown
 from tests.llm.engine import scripted
@@ -417,13 +416,6 @@ async def test_a_process_that_goes_wrong_once_is_replaced(trick: str, tmp_path: 
     finally:
         await end(embedder)
     assert vectors.data == scripted.row("x") + scripted.row(text)
-
-
-@pytest.mark.parametrize("trick", ["!crash", "!fails"])
-async def test_a_process_that_cannot_load_is_a_failed_load(embedder: Embedder, trick: str) -> None:
-    broken = Entry("m", Path(trick), "onnx", Fingerprint(1, 1, 1))
-    with pytest.raises(EmbedFailed, match="the model m cannot be loaded"):
-        await embedder.embed(broken, ["x"])
 
 
 async def test_processes_that_do_not_listen_are_ended_within_the_limit(

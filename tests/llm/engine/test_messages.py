@@ -102,12 +102,6 @@ async def test_an_answer_that_nobody_asked_for_ends_the_process(process: Worker)
     await until(lambda: not process.alive)
 
 
-async def test_a_silent_process_is_killed(process: Worker) -> None:
-    with pytest.raises(WorkerGone):
-        await embed(process, "!silent", limit_s=0.2)
-    assert not process.alive
-
-
 async def test_the_answer_to_one_who_left_is_not_given_to_the_next(
     process: Worker,
 ) -> None:

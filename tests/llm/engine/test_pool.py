@@ -19,7 +19,7 @@ from runtime.llm.engine.pool import (
 )
 from runtime.llm.engine.process import ANSWER_S, Answer, ShortOfMemory, Worker, WorkerFailed
 from runtime.llm.engine.protocol import ChatLoaded, Close, Command, LoadChat, Ok, Open, Warm
-from runtime.llm.engine.sessions import OTHERS, Sessions, conversation_name
+from runtime.llm.engine.sessions import OTHERS, Sessions
 from runtime.llm.errors import LocalInitFailed
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.catalogfile import Declaration
@@ -124,14 +124,6 @@ def test_the_budget_is_the_declared_one_or_the_trained_one_up_to_the_default(
     assert model_budget(told, trained, default) == budget
 
 
-async def test_the_least_recently_used_engine_goes(rig: Rig) -> None:
-    for model in ("recall", "noise", "recall", "strict"):
-        await rig.use(model)
-    assert rig.keys == ["strict_model_LOCAL_CPU", "recall_model_LOCAL_CPU"]
-    await until(lambda: [worker.closed for worker in rig.workers] == [False, True, False])
-    await rig.pool.close()
-
-
 async def test_a_load_logs_how_it_will_compute(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
         await rig.use("recall")
@@ -194,13 +186,6 @@ async def test_engines_of_one_file_share_its_process_until_the_last_is_gone(rig:
     await rig.pool.close()
 
 
-async def test_whoever_asks_at_the_same_time_shares_one_load(rig: Rig) -> None:
-    engines = await asyncio.gather(*(rig.use("recall") for _ in range(10)))
-    assert len({id(engine) for engine in engines}) == 1
-    assert len(rig.workers) == 1
-    await rig.pool.close()
-
-
 async def test_a_load_goes_on_when_the_one_who_asked_leaves(rig: Rig) -> None:
     task = asyncio.ensure_future(rig.use("recall"))
     await until(lambda: bool(rig.workers))
@@ -230,18 +215,6 @@ async def test_a_step_that_fails_leaves_no_process_and_a_record(
     engine = await rig.use("recall")
     assert (engine.attempt.result, engine.attempt.backend) == ("ok", "LOCAL_CPU")
     await rig.pool.close()
-
-
-async def test_a_load_that_hangs_ends_in_time(models: Path) -> None:
-    rig = Rig(models, load_timeout_s=0.05)
-
-    async def hang() -> Worker:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    rig.pool._start_worker = hang
-    with pytest.raises(LocalInitFailed, match="in time"):
-        await rig.use("recall")
 
 
 async def test_a_changed_file_is_loaded_beside_the_one_in_use(models: Path, tmp_path: Path) -> None:
@@ -284,16 +257,6 @@ async def test_a_load_that_fails_is_one_failure_for_all_who_wait_for_it(rig: Rig
     found = await asyncio.gather(*asked, return_exceptions=True)
     assert {type(error) for error in found} == {LocalInitFailed}
     assert len(rig.workers) == 2
-    await rig.pool.close()
-
-
-async def test_conversations_that_rested_too_long_are_freed(rig: Rig) -> None:
-    engine = await rig.use("recall")
-    rig.sessions.touch("a", engine.key)
-    rig.now = 11.0
-    rig.sessions.touch("b", engine.key)
-    rig.pool.tick(0.0)
-    assert rig.workers[0].forgotten == ["a"]
     await rig.pool.close()
 
 
@@ -448,16 +411,6 @@ async def test_a_context_that_is_opened_too_late_is_closed(models: Path) -> None
     await roomy.pool.close()
 
 
-def test_the_least_recently_used_of_five_goes() -> None:
-    sessions = Sessions(limit=4)
-    for name in "abcd":
-        assert sessions.touch(name, "engine") == []
-    sessions.touch("a", "engine")
-
-    assert sessions.touch("e", "other") == [("engine", "b")]
-    assert (len(sessions), sessions.evictions) == (4, 1)
-
-
 def test_sessions_and_conversations_without_one_never_go_for_each_other() -> None:
     sessions = Sessions(limit=2)
     gone = [sessions.touch(str(n), "e", is_session=False) for n in range(OTHERS + 1)]
@@ -465,13 +418,3 @@ def test_sessions_and_conversations_without_one_never_go_for_each_other() -> Non
     assert [sessions.touch(name, "e") for name in "abc"] == [[], [], [("e", "a")]]
     assert sessions.touch("z", "e", is_session=False) == [("e", "1")]
     assert (len(sessions), sessions.evictions) == (2, 1)
-
-
-def test_owners_and_engines_never_share_a_conversation() -> None:
-    names = {
-        conversation_name(owner, session, engine)
-        for owner in ("ann", "bob")
-        for session in ("1", "2")
-        for engine in ("m_model_LOCAL_CPU", "m_512_LOCAL_CPU")
-    }
-    assert len(names) == 8

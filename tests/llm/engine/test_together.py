@@ -1,7 +1,6 @@
 """The server's side and the real encoder process, with a tiny model."""
 
 import asyncio
-import math
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -10,15 +9,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runtime.llm.engine.embedding import Embedder, Vectors
+from runtime.llm.engine.embedding import Embedder
 from runtime.llm.engine.pool import Pool
-from runtime.llm.errors import EmbedFailed
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.settings import LlmSettings
 from tests.llm.engine import onnxkit
 from tests.llm.serverkit import processes_below, until
-
-TEXTS = ["brake late for the corner", "the water is cold", "a", "speed " * 300, "", "Épée 東京 🏁"]
 
 
 @pytest.fixture(scope="module")
@@ -47,25 +43,6 @@ def found(folder: Path, model: str = "tiny-embed") -> Entry:
     return entry
 
 
-def cosine(vectors: Vectors, one: int, two: int) -> float:
-    return math.fsum(a * b for a, b in zip(vectors.floats(one), vectors.floats(two), strict=True))
-
-
-async def test_texts_become_unit_vectors_of_their_own(embedder: Embedder, folder: Path) -> None:
-    vectors = await embedder.embed(found(folder), TEXTS)
-    assert (len(vectors), vectors.width, vectors.truncated) == (6, 384, 1)
-    for at in range(len(TEXTS)):
-        assert cosine(vectors, at, at) == pytest.approx(1, abs=1e-5)
-        assert vectors.tokens[at] >= 2
-    assert cosine(vectors, 0, 1) < 0.999
-    (encoder,) = embedder._pool.loaded("embedding")
-    assert (encoder.model_id, encoder.encoder.width, encoder.attempt.result) == (
-        "tiny-embed",
-        384,
-        "ok",
-    )
-
-
 async def test_a_document_becomes_passages_and_a_heading_of_any_length_cuts_none(
     embedder: Embedder, folder: Path
 ) -> None:
@@ -79,14 +56,6 @@ async def test_a_document_becomes_passages_and_a_heading_of_any_length_cuts_none
         passages = await embedder.passages(found(folder), words, heading)
         assert passages.vectors.truncated == 0
         assert sum(map(len, passages.texts)) >= len(words)
-
-
-async def test_a_damaged_file_says_so_without_its_path(embedder: Embedder, tmp_path: Path) -> None:
-    path = onnxkit.write_tiny(tmp_path)
-    path.write_bytes(path.read_bytes()[:3000] + bytes(5000))
-    with pytest.raises(EmbedFailed, match="tiny-embed cannot be loaded") as caught:
-        await embedder.embed(found(tmp_path), ["x"])
-    assert str(tmp_path) not in caught.value.message
 
 
 async def test_a_process_killed_in_a_request_costs_no_answer(

@@ -155,37 +155,3 @@ async def test_after_a_kill_the_same_data_serves_again(tmp_path: Path, models: P
             assert json.loads(body)["choices"][0]["message"]["content"] == REPLIES["<gold>"]
             program.signal(signal.SIGKILL)
             await program.ended()
-
-
-async def test_a_port_that_is_taken_is_named(tmp_path: Path, models: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        code, out, err = await run(*command(tmp_path, models, f"--port={port}"))
-    assert (code, out) == (1, "")
-    assert str(port) in err
-    assert "server_port" in err
-    assert "Traceback" not in err
-
-
-MISTAKES: dict[str, tuple[list[str], dict[str, str], str]] = {
-    "a flag that is none": (["--colour=red"], {}, "colour"),
-    "a file without checksum": (
-        ["--sysmodel.provider=managed_gguf", "--sysmodel.path=/nowhere/x.gguf"],
-        {},
-        "sysmodel.sha256",
-    ),
-    "data below a file": (["--data-dir=README.md/data"], {}, "data_dir"),
-}
-
-
-@pytest.mark.parametrize("case", MISTAKES)
-async def test_a_mistake_in_the_settings_is_one_line_that_names_it(
-    tmp_path: Path, models: Path, case: str
-) -> None:
-    arguments, environment, word = MISTAKES[case]
-    code, out, err = await run(*command(tmp_path, models, *arguments), **environment)
-    assert (code, out) == (2, "")
-    assert word in err
-    assert len(err.splitlines()) == 1, err

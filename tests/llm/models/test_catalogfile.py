@@ -161,21 +161,6 @@ def test_the_system_model_cannot_be_declared_in_a_folder() -> None:
     assert "is declared in the settings" in read.errors[0]
 
 
-def test_an_edit_counts_at_the_next_look(tmp_path: Path) -> None:
-    put(tmp_path, "a.gguf")
-    file = tmp_path / "catalog.toml"
-    catalog = Catalog([tmp_path])
-    budgets = []
-    for text in ("[models.a]\ncontext_tokens = 10", "[models.a]\ncontext_tokens = 2000", None):
-        if text is None:
-            file.unlink()
-        else:
-            file.write_text(text)
-        budgets.append(the(catalog, "a").context_tokens)
-
-    assert budgets == [10, 2000, None]
-
-
 def test_a_half_saved_edit_leaves_the_last_good_catalog_in_force(tmp_path: Path) -> None:
     catalog = CatalogFile(tmp_path)
     file = tmp_path / "catalog.toml"
@@ -224,19 +209,6 @@ def test_an_onnx_file_cannot_be_declared_a_chat_model(tmp_path: Path) -> None:
     (tmp_path / "catalog.toml").write_text("[models.a]\nkind = 'chat'\n")
 
     assert "ONNX file is an embedding model" in (the(Catalog([tmp_path]), "a").fault or "")
-
-
-def test_a_model_for_another_chip_is_listed_and_refused(tmp_path: Path) -> None:
-    put(tmp_path, "npu.gguf")
-    (tmp_path / "catalog.toml").write_text(
-        "[models.npu]\nbackend = 'LOCAL_NPU'\nrequired_soc = 'bcm9999'\n"
-    )
-
-    here = the(Catalog([tmp_path], soc="bcm2712"), "npu")
-    there = the(Catalog([tmp_path], soc="bcm9999"), "npu")
-
-    assert here.fault == "the model needs a chip named bcm9999; this one is another"
-    assert there.fault is None
 
 
 # --- adding a table

@@ -91,26 +91,6 @@ def test_a_model_without_a_template_speaks_chatml(folder: Path) -> None:
     assert reply.text == "red1 red2 red3"
 
 
-def test_the_reply_reads_the_whole_prompt_and_ends_by_itself(shared: Worker) -> None:
-    reply = shared.ask([("system", "<green>"), ("user", "x" * 300)])
-    assert reply.text == "green1 STOPgreen3"
-    assert reply.ended.finish == "stop"
-    assert reply.ended.completion_tokens == 3
-    assert (reply.ended.session, reply.ended.kept) == (None, False)
-
-
-def test_pieces_never_split_a_character_and_count_every_token(shared: Worker) -> None:
-    reply = shared.ask([("user", "<blue>")])
-    whole = ["bl", "üe ", "🏁"]  # what each token completes; a fast model has some joined
-    at = 0
-    for piece in reply.pieces:
-        size = len("".join(whole[at : at + piece.tokens]))
-        assert piece.text == "".join(whole[at : at + piece.tokens])
-        assert size
-        at += piece.tokens
-    assert sum(piece.tokens for piece in reply.pieces) == 3
-
-
 @pytest.mark.parametrize(("secret", "shown"), [("<green>", "green1 "), ("<red>", "red1 red2 red3")])
 def test_a_stop_text_ends_the_reply_and_is_no_part_of_it(
     shared: Worker, secret: str, shown: str
@@ -124,48 +104,11 @@ def test_an_end_of_turn_that_the_model_spells_out_ends_the_reply(shared: Worker)
     assert shared.ask([("user", "<gold>")]).text == "go"
 
 
-def test_prompt_and_reply_together_fill_the_budget_and_no_more(endless: Path) -> None:
-    with engine(endless, budget=64, cells=64) as started:
-        ended = started.ask([("user", "<red>")]).ended
-    assert ended.finish == "length"
-    assert ended.prompt_tokens + ended.completion_tokens == 64
-
-
-def test_a_prompt_that_fills_the_budget_is_refused(recall: Path) -> None:
-    with engine(recall, budget=64) as started:
-        reply = started.ask([("user", "x" * 64)])
-        again = started.ask([("user", "<red>")])
-    assert reply.ended.finish == "failed"
-    assert "the budget is 64" in reply.ended.reason
-    assert again.text == "red1 red2 red3"
-
-
-def test_the_seed_decides_and_greedy_needs_none(random: Worker) -> None:
-    ask = [("user", "hello")]
-
-    def text(temperature: float, seed: int) -> str:
-        return random.ask(ask, temperature=temperature, seed=seed, max_output=24).text
-
-    assert text(1.5, 7) == text(1.5, 7)
-    assert len({text(1.5, seed) for seed in range(4)}) > 1
-    assert text(0, 1) == text(0, 2)
-
-
 def test_a_top_k_of_one_is_greedy_and_zero_means_off(random: Worker) -> None:
     ask = [("user", "hello")]
     greedy = random.ask(ask, max_output=16).text
     assert random.ask(ask, temperature=2.0, top_k=1, seed=5, max_output=16).text == greedy
     assert random.ask(ask, temperature=2.0, top_k=0, seed=5, max_output=16).text != greedy
-
-
-def test_an_abort_in_the_decode_ends_within_a_token(babbler: Worker) -> None:
-    babbler.start([("user", "<red>")])
-    babbler.expect(Piece)
-    babbler.abort()
-    reply = babbler.finish()
-    assert reply.ended.finish == "aborted"
-    assert reply.ended.completion_tokens < CONTEXT - 100
-    assert babbler.ask([("user", "<red>")], max_output=3).text == "red1 red2 red3"
 
 
 def test_an_abort_ends_one_of_two_replies(endless: Path) -> None:
@@ -264,21 +207,6 @@ def test_a_context_that_the_engine_cannot_make_is_refused_in_words(recall: Path)
         reason = started.expect(Failed).reason
         assert started.ask([("user", "<red>")]).text == "red1 red2 red3"
     assert reason == "the context of 524288 tokens cannot be made for this model"
-
-
-@pytest.mark.parametrize("given", [False, True])
-def test_a_chat_template_that_does_not_compile_fails_the_load(
-    folder: Path, recall: Path, given: bool
-) -> None:
-    source = "{% nonsense %}"
-    shape = tinymodel.Shape(template=source)
-    path = tinymodel.write_recall(folder / "broken.gguf", WORDS, shape=shape)
-    with worker() as started:
-        started.send(LoadChat(str(recall if given else path), 0, 1, source if given else ""))
-        reason = started.expect(Failed).reason
-        assert psutil.Process(started.process.pid).children() == []
-    which = "given chat template" if given else "chat template of the file"
-    assert reason.startswith(f"the {which} does not compile: Encountered unknown tag 'nonsense'")
 
 
 def test_what_comes_before_a_model_is_refused() -> None:

@@ -23,7 +23,6 @@ CELLS: Final = 4096
 ROOM: Final = 2500
 HOT: Final = Sampling(temperature=1.5, top_k=0, top_p=1.0, seed=0)
 ASK: Final = [("user", "hello")]
-SLOW_S: Final = 30
 """No answer of a worker takes longer, or `harness.Worker` gives up."""
 
 
@@ -208,13 +207,6 @@ def test_any_object_is_an_object(babbler: Worker) -> None:
     assert ended
 
 
-def test_a_reply_that_the_budget_ends_says_so(babbler: Worker) -> None:
-    grammar = schema_grammar({"type": "string", "minLength": 200})
-    reply = babbler.ask(ASK, sampling=replace(HOT, grammar=grammar), max_output=20)
-    assert reply.ended.finish == "length"
-    assert reply.text.startswith('"')
-
-
 def test_text_can_stand_around_the_value(babbler: Worker) -> None:
     grammar = schema_grammar({"enum": [1, 2]}, before="<call>\n", after="\n</call>")
     assert re.fullmatch(r"<call>\n[12]\n</call>", say(babbler, grammar).text)
@@ -297,7 +289,6 @@ def test_a_refusal_repeats_nothing_of_the_input(babbler: Worker) -> None:
 
 # --- what wants to do harm: an answer comes, and the worker lives
 
-KINDS: Final = ("null", "array")
 DEEP: Final = "(" * 40 + '"a"' + ")" * 40
 HOSTILE: Final[Mapping[str, str]] = {
     "histories without number": gbnf_grammar('root ::= x\nx ::= "a" x "b" | "a" x "c" | "a"'),
@@ -377,24 +368,6 @@ def test_a_hostile_grammar_is_refused_or_followed_and_can_be_stopped(
 
 
 # --- GBNF
-
-ARITHMETIC: Final = r"""
-root  ::= (expr "=" ws term "\n"){2}     # two lines
-expr  ::= term ([-+*/] term)*
-term  ::= ident | num | "(" ws expr ")" ws
-ident ::= [a-z] [a-z0-9_]{0,3} ws
-num   ::= [0-9]{1,3} ws
-ws    ::= [ \t]?
-"""
-
-
-def test_a_gbnf_grammar_is_held(babbler: Worker) -> None:
-    for seed in range(10):
-        reply = say(babbler, gbnf_grammar(ARITHMETIC), seed)
-        if reply.ended.finish == "stop":
-            for line in reply.text.splitlines():
-                assert re.fullmatch(r"[-+*/a-z0-9_() \t]+=[ \t]?[-+*/a-z0-9_() \t]+", line)
-            assert reply.text.count("\n") == 2
 
 
 @pytest.mark.parametrize(

@@ -168,12 +168,6 @@ def test_a_prompt_begins_with_a_copy_of_what_the_client_asked_before(bench: Benc
     assert bench.text == "green1 green2"
 
 
-def test_another_client_shares_nothing_of_the_same_prompt(bench: Bench) -> None:
-    bench.ask(LONG, "1", client="ann")
-    assert bench.ask(LONG, "2", client="bob").cached_tokens == 0
-    assert bench.ask(LONG, None).cached_tokens == 0
-
-
 def test_the_same_prompt_again_computes_its_last_token_and_answers_the_same(bench: Bench) -> None:
     first = bench.ask(LONG, "1", client="ann")
     again = bench.ask(LONG, "2", client="ann")
@@ -198,14 +192,6 @@ def test_a_session_lends_its_beginning_to_its_client_and_stays_as_it_is(bench: B
     for client, lent in (("ann", True), ("bob", False)):
         assert (bench.ask(LONG, client, client=client).cached_tokens > 100) == lent
     assert bench.ask([*LONG, ("user", "two")], "a").session == "hit"
-
-
-def test_sessions_stay_when_conversations_without_one_must_go(bench: Bench) -> None:
-    for name in "ab":
-        bench.ask(FIRST, name)
-    evicted = [bench.ask([("user", c * 50)], c, client="ann").evicted for c in "vwxyz"]
-    assert evicted == [(), (), (), ("v",), ("w",)]
-    assert [bench.ask(SECOND, name).session for name in "ab"] == ["hit", "hit"]
 
 
 def test_a_memory_that_cannot_forget_a_part_lends_only_what_it_is_whole(

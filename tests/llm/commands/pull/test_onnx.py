@@ -10,8 +10,6 @@ from runtime.llm.models.catalog import Catalog
 from runtime.web.instance import move_into_place
 from tests.llm.commands.pull.pullkit import Puller
 from tests.llm.engine.onnxkit import write_tiny
-from tests.llm.models.daemons import scripted
-from tests.llm.models.download.origin import Origin
 
 BOTH = ["e-vocab.txt", "e.onnx"]
 
@@ -54,17 +52,6 @@ def test_a_model_comes_with_its_vocabulary(pull: Puller, pair: tuple[Path, Path]
     assert sha(vocab) in said.out
     (entry,) = Catalog([pull.models]).entries()
     assert (entry.id, entry.kind) == ("e", "embedding")
-
-
-async def test_both_files_may_come_from_addresses(pull: Puller, pair: tuple[Path, Path]) -> None:
-    model, vocab = pair
-    async with scripted(Origin(read(model))) as one, scripted(Origin(read(vocab))) as other:
-        said = await pull(
-            *(f"{one.address}/x.onnx", "--sha256", sha(model), "--name", "e"),
-            *("--vocab", f"{other.address}/vocab.txt", "--vocab-sha256", sha(vocab)),
-        )
-
-    assert (said.status, pull.left) == (0, BOTH), said.err
 
 
 def read(path: Path) -> bytes:
@@ -131,31 +118,6 @@ def test_a_file_that_no_engine_should_see_never_gets_its_name(
     assert (said.status, pull.left) == (1, [])
     assert "cannot be used" in said.complaint
     assert words in said.complaint
-
-
-def test_a_vocabulary_of_another_kind_never_gets_its_name(
-    pull: Puller, pair: tuple[Path, Path], tmp_path: Path
-) -> None:
-    (tmp_path / "words.txt").write_text("hello\nworld\n")
-    said = pull.run(str(pair[0]), "--vocab", str(tmp_path / "words.txt"))
-
-    assert (said.status, pull.left) == (1, [])
-    assert "the model cannot be used" in said.complaint
-
-
-def test_another_vocabulary_of_that_name_is_replaced_only_by_force(
-    pull: Puller, pair: tuple[Path, Path]
-) -> None:
-    model, vocab = pair
-    pull.models.mkdir()
-    (pull.models / "e-vocab.txt").write_text("mine")
-    refused = pull.run(str(model), "--vocab", str(vocab))
-    kept = read(pull.models / "e-vocab.txt")
-    forced = pull.run(str(model), "--vocab", str(vocab), "--force")
-
-    assert (refused.status, kept) == (1, b"mine")
-    assert (forced.status, pull.left) == (0, BOTH)
-    assert read(pull.models / "e-vocab.txt") == read(vocab)
 
 
 def test_a_vocabulary_has_its_name_before_the_model_has(

@@ -6,16 +6,13 @@ from itertools import count
 
 import pytest
 
-from runtime.llm.errors import BenchmarkFailed, BenchmarkMissing, SysmodelRuntimeError
+from runtime.llm.errors import BenchmarkFailed, SysmodelRuntimeError
 from runtime.llm.models.system import benchmark as module
 from runtime.llm.models.system.benchmark import (
-    DEFAULT_PROMPTS,
     Benchmark,
-    BenchmarkRefused,
     error_body,
 )
-from runtime.llm.models.system.state import Availability, CachedProbe, ProbeError
-from runtime.web.errors import BadRequest, TooLarge, TooMany
+from runtime.llm.models.system.state import CachedProbe
 from tests.llm.models.system.played import Played
 
 
@@ -88,41 +85,6 @@ async def test_the_providers_own_count_is_preferred(clock: Ticking) -> None:
     ]
 
 
-@pytest.mark.parametrize("prompts", [[], ["", "  \n"]])
-async def test_without_prompts_the_four_built_in_ones_run(prompts: list[str]) -> None:
-    provider = Played()
-
-    found = await made(provider).run(prompts)
-
-    assert tuple(asked.turns[0].content for asked in provider.chats) == (
-        DEFAULT_PROMPTS[0],
-        *DEFAULT_PROMPTS,
-    )
-    assert found.warmup_runs == 1
-
-
-@pytest.mark.parametrize(("asked", "used"), [(-3, 0), (0, 0), (5, 5), (99, 5)])
-async def test_the_number_of_warm_ups_is_pulled_into_its_range(asked: int, used: int) -> None:
-    provider = Played()
-
-    found = await made(provider).run(["a"], warmup=asked)
-
-    assert (found.warmup_runs, len(provider.chats)) == (used, used + 1)
-
-
-async def test_too_many_or_too_long_prompts_are_refused() -> None:
-    benchmark = made(Played(), max_chars=10)
-    with pytest.raises(BadRequest):
-        await benchmark.run(["a"] * 33)
-    with pytest.raises(TooLarge):
-        await benchmark.run(["a" * 6, "b" * 5])
-
-
-async def test_before_the_first_run_there_is_no_record() -> None:
-    with pytest.raises(BenchmarkMissing):
-        _ = made(Played()).last
-
-
 async def test_a_failed_warm_up_does_not_matter_and_a_failed_run_keeps_the_last_record() -> None:
     provider = Played()
     benchmark = made(provider)
@@ -151,21 +113,6 @@ async def test_an_answer_that_does_not_come_ends_the_run(monkeypatch: pytest.Mon
         await made(provider).run(["a"])
 
 
-async def test_a_second_benchmark_meanwhile_is_told_to_come_back() -> None:
-    provider = Played()
-    benchmark = made(provider)
-    provider.may_answer.clear()
-    first = asyncio.create_task(benchmark.run(["a"]))
-    await asyncio.sleep(0)
-    with pytest.raises(TooMany) as refused:
-        await benchmark.run(["a"])
-    provider.may_answer.set()
-    await first
-
-    assert refused.value.headers == {"Retry-After": "5"}
-    assert (await benchmark.run(["b"])).total_tokens == 3
-
-
 async def test_a_cancelled_benchmark_frees_the_way() -> None:
     provider = Played()
     benchmark = made(provider)
@@ -180,25 +127,3 @@ async def test_a_cancelled_benchmark_frees_the_way() -> None:
     provider.may_answer.set()
 
     assert (await benchmark.run(["a"])).total_tokens == 3
-
-
-@pytest.mark.parametrize(
-    ("state", "word", "code"),
-    [
-        (Availability(0), "unavailable", "SYSMODEL_UNAVAILABLE"),
-        (Availability(1), "downloading", "SYSMODEL_DOWNLOADING"),
-        (Availability(2), "downloadable", "SYSMODEL_DOWNLOADABLE"),
-        (Availability(8), "unknown(8)", "SYSMODEL_UNKNOWN"),
-        (ProbeError("down"), "error", "SYSMODEL_UNAVAILABLE"),
-    ],
-)
-async def test_without_an_available_model_the_answer_is_503_with_the_state(
-    state: Availability | ProbeError, word: str, code: str
-) -> None:
-    with pytest.raises(BenchmarkRefused) as refused:
-        await made(Played(state)).run(["a"])
-
-    body = error_body(refused.value)["error"]
-    assert refused.value.status == 503
-    assert isinstance(body, dict)
-    assert (body["status"], body["code"], body["type"]) == (word, code, "sysmodel_unavailable")

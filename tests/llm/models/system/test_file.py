@@ -16,7 +16,6 @@ from runtime.llm.errors import (
     LocalInitFailed,
     PromptTooLong,
     SysmodelBackgroundBlocked,
-    SysmodelDownloadable,
     SysmodelRuntimeError,
     SysmodelUnavailable,
 )
@@ -80,10 +79,6 @@ def source(tmp_path: Path) -> Path:
     path = tmp_path / "origin.gguf"
     path.write_bytes(MODEL)
     return path
-
-
-def put(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
 
 
 def installed(folder: Path, data: bytes = MODEL) -> Path:
@@ -168,30 +163,6 @@ async def test_a_download_needs_five_percent_more_room_than_its_size(
     assert state == Availability(code, "disk_full" if code == 0 else None)
 
 
-async def test_a_download_goes_from_downloadable_over_downloading_to_available(
-    tmp_path: Path, source: Path
-) -> None:
-    gate = Turnstile()
-    async with managed(tmp_path, source=source, pace=Pace(60, 1 << 20, gate)) as provider:
-        before = await provider.probe()
-        started = await provider.download()
-        await gate.waiting.wait()
-        during = await provider.probe()
-        joined = await provider.download()
-        gate.open.set()
-        after = await settled(provider)
-        again = await provider.download()
-
-    assert [state.code for state in (before, started, during, joined)] == [2, 1, 1, 1]
-    assert during.bytes_done == 2 << 18
-    assert (during.bytes_total, during.progress) == (len(MODEL), 0.5)
-    assert (after, again) == (Availability(3), Availability(3))
-    assert sorted(path.name for path in (tmp_path / "sysmodel").iterdir()) == [
-        f"{SHA}.gguf",
-        f"{SHA}.json",
-    ]
-
-
 async def test_a_finished_download_is_not_hashed_again_not_even_by_the_next_process(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,18 +186,6 @@ async def test_a_file_that_changes_is_checked_again(tmp_path: Path) -> None:
         assert await settled(provider) == Availability(0, "file_missing")
 
 
-async def test_a_wrong_file_at_the_source_ends_downloadable_with_the_reason(
-    tmp_path: Path, source: Path
-) -> None:
-    put(source, MODEL[::-1])
-    async with managed(tmp_path, source=source) as provider:
-        await provider.download()
-        assert await settled(provider) == Availability(2, "checksum_mismatch")
-        put(source, MODEL)
-        await provider.download()
-        assert await settled(provider) == Availability(3)
-
-
 async def test_a_download_that_was_cancelled_goes_on_where_it_was(
     tmp_path: Path, source: Path
 ) -> None:
@@ -241,22 +200,6 @@ async def test_a_download_that_was_cancelled_goes_on_where_it_was(
         assert (await restarted.probe()).bytes_done == 3 << 18
         gate.open.set()
         assert await settled(restarted) == Availability(3)
-
-
-async def test_a_reply_comes_from_an_engine_for_the_file(tmp_path: Path) -> None:
-    path, shop = installed(tmp_path), Workshop()
-    asked = chat("Hi", "Hello", "Why?", max_output=9, max_total=99)
-    async with managed(tmp_path, shop=shop) as provider:
-        await settled(provider)
-        reply = provider.generate(asked)
-        assert shop.asked == []
-        assert texts(await collect(reply)) == "Brake late."
-
-    assert reply.outcome.completion_tokens == 2
-    entry, passed_on = shop.asked[0]
-    assert passed_on == asked
-    assert (entry.id, entry.path, entry.context_tokens) == ("sysmodel-builtin", path, 512)
-    assert (entry.backend, entry.kind, entry.size) == ("LOCAL_CPU", "chat", len(MODEL))
 
 
 async def test_a_flat_history_is_one_turn(tmp_path: Path) -> None:
@@ -283,22 +226,6 @@ async def test_one_reply_at_a_time_and_the_others_in_order(tmp_path: Path) -> No
     assert [asked.turns[0].content for _, asked in shop.asked] == ["0", "1", "2", "3"]
 
 
-async def test_a_listener_that_leaves_frees_the_engine_for_the_next(tmp_path: Path) -> None:
-    installed(tmp_path)
-    shop = Workshop()
-    async with managed(tmp_path, shop=shop) as provider:
-        await settled(provider)
-        first = provider.generate(chat())
-        async for _ in first:
-            break
-        waiting = asyncio.create_task(collect(provider.generate(chat())))
-        await asyncio.sleep(0)
-        await first.aclose()
-        assert texts(await waiting) == "Brake late."
-
-    assert shop.stopped_early == 1
-
-
 @pytest.mark.parametrize(
     ("fault", "raised", "words"),
     [
@@ -319,14 +246,6 @@ async def test_an_engine_that_breaks_is_an_error_and_the_next_request_is_served(
             await collect(provider.generate(chat()))
         shop.start_fails = shop.breaks = None
         assert texts(await collect(provider.generate(chat()))) == "Brake late."
-
-
-async def test_without_its_file_the_model_says_what_is_missing(
-    tmp_path: Path, source: Path
-) -> None:
-    async with managed(tmp_path, source=source) as provider:
-        with pytest.raises(SysmodelDownloadable):
-            await collect(provider.generate(chat()))
 
 
 def shutting(*answers: bool) -> Callable[[], object]:

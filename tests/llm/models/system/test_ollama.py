@@ -8,7 +8,7 @@ import pytest
 from runtime.llm.errors import SysmodelUnavailable
 from runtime.llm.models.system.ollama import Ollama, Pull, full
 from runtime.llm.models.system.settings import SysmodelSettings
-from runtime.llm.models.system.state import Availability, ProbeError, Status
+from runtime.llm.models.system.state import Availability, ProbeError
 from tests.llm.models.daemons import (
     Asked,
     Script,
@@ -234,12 +234,3 @@ async def test_closing_stops_a_pull() -> None:
         await under_way(provider, 25)
         await provider.close()
         await asyncio.wait_for(daemon.gone.wait(), 30)
-
-
-async def test_a_pull_must_be_permitted() -> None:
-    async with scripted(by_path(tags=listed(), ps=listed())) as daemon:
-        provider = made(daemon.address)
-        with pytest.raises(SysmodelUnavailable):
-            await provider.download()
-        assert (await provider.probe()).code == Status.UNAVAILABLE
-        await provider.close()

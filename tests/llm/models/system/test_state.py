@@ -7,19 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.errors import RichError, SysmodelUnavailable
+from runtime.llm.errors import RichError
 from runtime.llm.models.system import state
 from runtime.llm.models.system.state import (
     Availability,
     CachedProbe,
     ProbeError,
-    Provider,
-    Status,
     flatten,
     refusal,
 )
 from runtime.llm.values import Role, Turn
-from tests.llm.models.daemons import chat
 from tests.llm.models.system.played import READY, Played
 
 
@@ -58,15 +55,6 @@ async def test_an_answer_stands_for_two_seconds(clock: Clock) -> None:
 
     assert (first, second, third) == (READY, READY, Availability(0, "gone"))
     assert provider.probes == 2
-
-
-async def test_forgetting_makes_the_next_reader_look_again() -> None:
-    provider = Played(Availability(2), Availability(1))
-    probe = CachedProbe(provider)
-    await probe.state()
-    probe.forget()
-
-    assert await probe.state() == Availability(1)
 
 
 async def test_many_readers_share_one_probe() -> None:
@@ -152,30 +140,6 @@ async def preflight(found: Availability | ProbeError) -> RichError:
     return refused
 
 
-@pytest.mark.parametrize(
-    ("found", "status", "code", "word", "actionable", "steps"),
-    [
-        (Availability(2), 503, "SYSMODEL_DOWNLOADABLE", "downloadable", True, 3),
-        (Availability(1), 425, "SYSMODEL_DOWNLOADING", "downloading", True, 2),
-        (Availability(0), 503, "SYSMODEL_UNAVAILABLE", "unavailable", False, 1),
-        (Availability(9), 503, "SYSMODEL_UNKNOWN", "unknown(9)", False, 0),
-        (ProbeError("down"), 503, "SYSMODEL_UNAVAILABLE", "unavailable", False, 1),
-    ],
-)
-async def test_each_state_but_available_is_an_error_of_its_own(
-    found: Availability | ProbeError,
-    status: int,
-    code: str,
-    word: str,
-    actionable: bool,
-    steps: int,
-) -> None:
-    error = await preflight(found)
-
-    assert (error.status, error.rich_code, error.sysmodel_status) == (status, code, word)
-    assert (error.actionable, len(error.next_steps)) == (actionable, steps)
-
-
 async def test_the_error_says_why_and_names_the_way_out() -> None:
     assert "down" in (await preflight(ProbeError("down"))).message
     offline = await preflight(Availability(0, "offline"))
@@ -220,26 +184,7 @@ async def test_a_chat_starts_a_download_only_when_told_to_and_never_twice_in_vai
     assert (provider.downloads, failure.value.rich_code) == (downloads, code)
 
 
-async def test_without_a_system_model_everything_says_so() -> None:
-    provider = Provider()
-    assert await provider.probe() == Availability(Status.UNAVAILABLE, "not_configured")
-    assert set((await provider.probe_configs()).values()) == {await provider.probe()}
-    with pytest.raises(SysmodelUnavailable):
-        await provider.download()
-    with pytest.raises(SysmodelUnavailable):
-        provider.generate(chat())
-    await provider.close()
-
-
 ROLES: tuple[Role, ...] = ("system", "user", "assistant")
-
-
-def test_each_turn_is_a_paragraph_and_the_assistant_goes_on() -> None:
-    turns = [Turn("system", "Be short."), Turn("user", "Hi"), Turn("assistant", "Hello")]
-
-    assert flatten([*turns, Turn("user", "Why?")]) == (
-        "system: Be short.\n\nuser: Hi\n\nassistant: Hello\n\nuser: Why?\n\nassistant: "
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """An OpenAI-compatible daemon that behaves: states, requests, replies, busy times."""
 
 import asyncio
-import socket
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, ProbeError, Status
 from runtime.llm.models.system.upstream import Upstream
 from tests.llm.models.daemons import (
-    HASTY,
     Asked,
     Slept,
     answer,
@@ -29,7 +27,6 @@ from tests.llm.models.daemons import (
     head,
     says,
     scripted,
-    silent,
     sse,
     texts,
     upstream,
@@ -97,23 +94,6 @@ async def test_a_list_that_cannot_be_read_is_a_probe_error(reply: bytes, text: s
     assert "127.0.0.1" not in str(failure.value)
 
 
-async def test_a_daemon_that_is_down_or_silent_is_a_probe_error() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        down = Upstream(
-            client(f"http://127.0.0.1:{unused.getsockname()[1]}"),
-            SysmodelSettings.model_construct(),
-        )
-        with pytest.raises(ProbeError, match="cannot be reached"):
-            await down.probe()
-        await down.close()
-    async with scripted(silent) as daemon:
-        mute = Upstream(client(daemon.address, HASTY), SysmodelSettings.model_construct())
-        with pytest.raises(ProbeError, match="in time"):
-            await mute.probe()
-        await mute.close()
-
-
 async def test_the_four_cells_come_from_one_look_at_the_list() -> None:
     async with upstream(says(LIST), variants={"stable/full": "big"}) as (provider, daemon):
         cells = await provider.probe_configs()
@@ -125,14 +105,6 @@ async def test_the_four_cells_come_from_one_look_at_the_list() -> None:
         "preview/fast": Availability(0, "not_configured"),
         "preview/full": Availability(0, "not_configured"),
     }
-
-
-async def test_a_dead_daemon_leaves_the_unconfigured_cells_known() -> None:
-    async with upstream(says(b"")) as (provider, _):
-        cells = await provider.probe_configs()
-
-    assert isinstance(cells["stable/fast"], ProbeError)
-    assert cells["preview/full"] == Availability(0, "not_configured")
 
 
 async def test_a_reply_streams_and_its_cost_is_what_the_daemon_counted() -> None:
@@ -195,25 +167,6 @@ async def test_flat_history_goes_as_one_message_and_no_cap_is_invented() -> None
     assert "authorization" not in daemon.asked[0].headers
 
 
-async def test_a_daemon_that_counts_nothing_leaves_the_counts_open() -> None:
-    async with upstream(says(sse(delta("ok"), delta(finish="stop"), done=False))) as (provider, _):
-        reply = provider.generate(chat())
-        assert await collect(reply) == ["ok"]
-
-    assert reply.outcome.completion_tokens is None
-    assert reply.outcome.finish == "stop"
-
-
-async def test_without_a_configured_model_the_only_one_answers() -> None:
-    async with upstream(by_path(models=LIST, completions=sse(delta("ok"))), model=None) as (
-        provider,
-        daemon,
-    ):
-        await collect(provider.generate(chat()))
-
-    assert daemon.asked[1].json["model"] == "coach"
-
-
 async def test_several_models_and_no_choice_is_an_error_that_names_the_setting() -> None:
     several = answer({"data": [{"id": "a"}, {"id": "b"}]})
     async with upstream(by_path(models=several), model=None) as (provider, _):
@@ -246,13 +199,6 @@ async def test_a_strange_retry_time_is_pulled_into_reason(
     assert slept.seconds == [pause]
 
 
-async def test_the_caller_ends_the_waiting_for_a_busy_daemon() -> None:
-    async with upstream(says(answer({}, "429 Too Many Requests"))) as (provider, _):
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.1):
-                await collect(provider.generate(chat()))
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -266,41 +212,6 @@ async def test_code_30_blocks_before_and_during_a_reply(reply: bytes) -> None:
     async with upstream(says(reply)) as (provider, _):
         with pytest.raises(SysmodelBackgroundBlocked):
             await collect(provider.generate(chat()))
-
-
-async def test_nothing_is_sent_before_the_first_piece_is_asked_for() -> None:
-    async with upstream(says(sse(delta("ok")))) as (provider, daemon):
-        reply = provider.generate(chat())
-        await reply.aclose()
-        with pytest.raises(RuntimeError):
-            _ = reply.outcome
-
-    assert daemon.asked == []
-
-
-async def test_a_listener_that_leaves_hangs_up_on_the_daemon() -> None:
-    async def endless(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        writer.write(sse(delta("one"), done=False))
-        await asyncio.Event().wait()
-
-    async with scripted(endless) as daemon:
-        provider = Upstream(
-            Daemon(parse(daemon.address)), SysmodelSettings.model_construct(model="coach")
-        )
-        reply = provider.generate(chat())
-        async for piece in reply:
-            assert piece.text == "one"
-            break
-        await reply.aclose()
-        await asyncio.wait_for(daemon.gone.wait(), 30)
-
-        daemon.came.clear()
-        daemon.gone.clear()
-        second = asyncio.create_task(collect(provider.generate(chat())))
-        await daemon.came.wait()
-        second.cancel()
-        await asyncio.wait_for(daemon.gone.wait(), 30)
-        await provider.close()
 
 
 async def test_each_piece_may_be_awaited_by_another_task() -> None:

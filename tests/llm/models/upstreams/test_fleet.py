@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from pydantic import SecretStr
 
 from runtime.llm.models.daemon import DaemonTrouble, Patience
 from runtime.llm.models.upstreams.fleet import (
@@ -96,23 +95,6 @@ def test_a_busy_upstream_and_one_that_lost_a_model_stay_in_use(trouble: DaemonTr
     assert upstreams.all[0].up
 
 
-async def test_when_all_are_down_the_error_says_why_and_when_to_come_back() -> None:
-    clock = Clock()
-    upstreams = fleet(clock)
-    upstreams.failed(upstreams.all[0], DaemonTrouble("fell silent", away=True))
-    for upstream in upstreams.all[1:]:
-        upstreams.failed(upstream, GONE)
-        upstream.due = clock.now + 7.2
-
-    with pytest.raises(UpstreamsUnavailable, match="fell silent, or cannot be reached") as down:
-        upstreams.order("m", "key")
-    assert down.value.headers["Retry-After"] == "1"
-    upstreams.all[0].due = clock.now + 9
-    with pytest.raises(UpstreamsUnavailable) as later:
-        upstreams.order("m", "key")
-    assert later.value.headers["Retry-After"] == "8"
-
-
 async def test_a_model_is_looked_for_where_an_upstream_was_never_reached() -> None:
     upstreams = fleet()
     assert (await upstreams.lists("m"), await upstreams.lists("x")) == (True, False)
@@ -183,14 +165,3 @@ def test_an_upstream_may_be_here_on_a_private_network_or_behind_https(url: str) 
 def test_no_prompt_crosses_the_internet_in_the_open(url: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         address_of(url)
-
-
-def test_each_upstream_has_its_own_key() -> None:
-    keys = [SecretStr("one"), SecretStr(""), SecretStr("three")]
-    sent = [upstream.daemon._headers() for upstream in Upstreams(URLS, keys, Patience()).all]
-
-    assert [headers.get("Authorization") for headers in sent] == [
-        "Bearer one",
-        None,
-        "Bearer three",
-    ]

@@ -9,7 +9,6 @@ import pytest
 from runtime.llm.models.daemon import DaemonTrouble
 from runtime.llm.models.upstreams.forwarding import (
     conversation_of,
-    headers_for,
     read_vectors,
     request_of,
 )
@@ -105,14 +104,6 @@ def test_a_conversation_is_known_again_when_it_has_grown() -> None:
     assert conversation_of(session) == conversation_of(others[2])
     text = "Once upon a time " * 100
     assert conversation_of(call(prompt=text)) == conversation_of(call(prompt=text + "more"))
-
-
-def test_the_client_is_told_apart_but_not_told() -> None:
-    one, other = headers_for("10.0.0.1 jane"), headers_for("10.0.0.1 joe")
-
-    assert one["X-Client-Id"] != other["X-Client-Id"]
-    assert "jane" not in json.dumps(dict(one))
-    assert "X-Client-Id" not in headers_for("")
 
 
 def test_vectors_are_read_in_either_form_in_order_and_made_unit_length() -> None:
