@@ -78,6 +78,7 @@ async def test_no_request_harms_the_bridge(kind: str, tmp_path: Path) -> None:
 async def test_no_request_harms_the_language_model_server(tmp_path: Path, alone: None) -> None:
     models = write_models(tmp_path / "models")
     write_tiny(models, "tiny-embed")
+    write_tiny(models, "narrow", width=48)
     kept: set[str] = set()
     who = {"X-Client-Id": "kept"}
     async with serving(llm_settings(tmp_path, models)) as server:

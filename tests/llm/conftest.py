@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from runtime.llm.app import describe_api
 from runtime.llm.errors import JsonObject
@@ -49,3 +50,13 @@ async def server(start: Start) -> AsyncIterator[Server]:
     """A server with its ordinary settings."""
     async with start() as running:
         yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def compat(models: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
+    """A server under the setting compat, for all tests of a module: none depends on another."""
+    folder = tmp_path_factory.mktemp("compat")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("runtime.llm.app.BUNDLED", folder / "bundled.gguf")
+        async with serving(settings_for(folder, models, compat=True)) as running:
+            yield running

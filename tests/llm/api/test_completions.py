@@ -1,22 +1,16 @@
 """Text completions under the setting compat."""
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.llm.conftest import Start
 from tests.llm.serverkit import DONE, Answer, Json, Server, chunks
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 PATH = "/v1/completions"
 RED = "<|im_start|>user\n<red><|im_end|>\n<|im_start|>assistant\n"
 SAID = "red1 red2 red3"
-
-
-@pytest.fixture
-async def compat(start: Start) -> AsyncIterator[Server]:
-    async with start(compat=True) as running:
-        yield running
 
 
 async def complete(server: Server, prompt: Json = RED, **fields: Json) -> Answer:
@@ -30,6 +24,7 @@ async def events(server: Server, prompt: Json = RED, **fields: Json) -> list[str
     return [line.removeprefix("data: ") for line in answer.body.decode().split("\n\n") if line]
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_plain_start_does_not_have_the_route_and_names_the_setting(server: Server) -> None:
     answer = await complete(server)
     assert answer.status == 404
@@ -93,9 +88,8 @@ async def test_stop_texts_end_a_completion(compat: Server) -> None:
     assert (await complete(compat, stop=[" red2"])).json["choices"][0]["text"] == "red1"
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
+async def test_what_cannot_be_done_is_a_400_that_names_the_field(compat: Server) -> None:
+    cases: list[tuple[Json, str | None]] = [
         ({"prompt": [1, 2]}, "prompt"),
         ({"prompt": [[1, 2]]}, "prompt"),
         ({"prompt": []}, "prompt"),
@@ -107,18 +101,16 @@ async def test_stop_texts_end_a_completion(compat: Server) -> None:
         ({"max_tokens": 0}, "max_tokens"),
         ({"logit_bias": {"x": 1}}, None),
         ({"frequency_penalty": 3}, "frequency_penalty"),
-    ],
-)
-async def test_what_cannot_be_done_is_a_400_that_names_the_field(
-    compat: Server, fields: Json, param: str | None
-) -> None:
-    body = {"model": "recall", "prompt": RED, **fields}
-    answer = await compat.request("POST", PATH, json=body)
-    assert answer.status == 400
-    if param is not None:
-        assert answer.error["param"] == param
+    ]
+    for fields, param in cases:
+        body = {"model": "recall", "prompt": RED, **fields}
+        answer = await compat.request("POST", PATH, json=body)
+        assert answer.status == 400
+        if param is not None:
+            assert answer.error["param"] == param
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_prompt_beyond_the_cap_or_the_budget_is_refused(start: Start) -> None:
     async with start(compat=True, max_prompt_chars=512, default_context=256) as server:
         assert (await complete(server, "x" * 513)).status == 413

@@ -3,10 +3,12 @@
 import pytest
 from yarl import URL
 
-from tests.llm.api.test_documents import add, encoders, find, listed, store
+from tests.llm.api.test_documents import add, encoders, listed, shared, store
 from tests.llm.serverkit import Server
 
-__all__ = ["encoders", "store"]
+__all__ = ["encoders", "shared", "store"]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.parametrize("name", [".", "..", " . "])
@@ -41,23 +43,6 @@ async def test_a_path_that_is_no_text_deletes_nothing_of_another_name(
         assert response.status == 400
 
     assert len(await listed(store, who)) == 4
-
-
-async def test_null_finds_a_key_that_is_null_and_not_one_that_is_missing(store: Server) -> None:
-    for name, metadata in [("null", {"a": None}), ("none", {"b": 1}), ("bare", None)]:
-        await add(store, name, "lap", metadata=metadata)
-
-    hits = (await find(store, "lap", filter={"a": None})).json["data"]
-
-    assert [hit["document_id"] for hit in hits] == ["null"]
-
-
-@pytest.mark.parametrize(("k", "count"), [(10**30, 3), (-(10**30), 1), (1 << 64, 3)])
-async def test_a_k_beyond_64_bits_is_pulled_to_its_range(store: Server, k: int, count: int) -> None:
-    for number in range(3):
-        await add(store, f"d{number}", f"lap {number}")
-
-    assert len((await find(store, "lap", k=k)).json["data"]) == count
 
 
 async def test_health_and_metrics_tell_of_a_full_disk_until_a_document_is_stored(

@@ -105,44 +105,6 @@ async def test_fewer_dimensions_are_given_where_the_model_allows_it(encoding: Se
     assert same == whole
 
 
-@pytest.mark.parametrize(
-    ("fields", "param", "said"),
-    [
-        ({"input": ""}, "input", "empty"),
-        ({"input": []}, "input", "empty"),
-        ({"input": ["a", ""]}, "input", "empty"),
-        ({"input": [1, 2, 3]}, "input", "strings"),
-        ({"input": [[1, 2], [3]]}, "input", "strings"),
-        ({"input": ["a", None]}, "input", "strings"),
-        ({"input": None}, "input", "strings"),
-        ({"input": {"a": 1}}, "input", "strings"),
-        ({"input": ["a"] * 2049}, "input", "2048"),
-        ({"model": "  "}, "model", "blank"),
-        ({"model": 5}, "model", ""),
-        ({"model": None}, "model", ""),
-        ({"encoding_format": "int8"}, "encoding_format", ""),
-        ({"dimensions": 0}, "dimensions", ""),
-        ({"dimensions": 200}, "dimensions", "cannot be shortened"),
-        ({"dimensions": 500}, "dimensions", "384"),
-    ],
-)
-async def test_a_wrong_field_is_named(
-    encoding: Server, fields: dict[str, Json], param: str, said: str
-) -> None:
-    answer = await encoding.request("POST", PATH, json={"input": "a", "model": TINY, **fields})
-    assert (answer.status, answer.error["type"]) == (400, "invalid_request_error")
-    assert answer.error["param"] == param
-    assert said in answer.error["message"]
-
-
-@pytest.mark.parametrize("missing", ["input", "model"])
-async def test_a_missing_field_is_named(encoding: Server, missing: str) -> None:
-    body = {"input": "a", "model": TINY}
-    del body[missing]
-    answer = await encoding.request("POST", PATH, json=body)
-    assert (answer.status, answer.error["param"]) == (400, missing)
-
-
 async def test_too_many_characters_are_413(start: Start, encoders: Path) -> None:
     async with start(models=encoders, max_prompt_chars=512) as server:
         answer = await embed(server, ["a" * 300, "b" * 213])
@@ -150,24 +112,6 @@ async def test_too_many_characters_are_413(start: Start, encoders: Path) -> None
         assert (await embed(server, ["a" * 300, "b" * 212])).status == 200
         body = await embed(server, "a" * 80_000)
         assert (body.status, body.error["type"]) == (413, "invalid_request_error")
-
-
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        ("nothing", "no such model"),
-        ("recall", "chat model"),
-        ("sysmodel-builtin", "chat model"),
-        ("../tiny-embed", "no such model"),
-        ("tiny-embed\x00", "no such model"),
-    ],
-)
-async def test_a_model_that_does_not_embed_is_404(encoding: Server, model: str, said: str) -> None:
-    answer = await embed(encoding, "a", model=model)
-    assert (answer.status, answer.error["type"]) == (404, "model_not_found")
-    assert (answer.error["code"], answer.error["param"]) == (404, "model")
-    assert said in answer.error["message"]
-    assert answer.headers["x-should-retry"] == "false"
 
 
 async def test_without_an_embedding_model_both_list_and_refusal_say_how_to_get_one(
@@ -215,12 +159,6 @@ async def test_an_encoder_is_made_ready_ahead_of_time(encoding: Server) -> None:
     unloaded = await encoding.request("POST", "/v1/engines/unload")
     assert unloaded.json == {"unloaded": 1}
     assert (await encoding.get("/health")).json["embedding_engines"] == []
-
-
-async def test_an_encoder_cannot_chat(encoding: Server) -> None:
-    answer = await encoding.ask(TINY)
-    assert (answer.status, answer.error["code"]) == (503, "LOCAL_INIT_FAILED")
-    assert "embedding model" in answer.error["message"]
 
 
 async def test_a_damaged_encoder_is_an_error_with_a_reason_and_the_server_lives(

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import struct
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -235,29 +234,6 @@ async def test_a_model_whose_chat_template_does_not_compile_cannot_be_loaded(
     async with start(models=folder) as server:
         said = failed(await server.ask("m", stream=stream))
     assert "the chat template of the file does not compile: " in said
-
-
-@pytest.mark.parametrize("stream", [False, True])
-async def test_an_embedding_model_cannot_chat(server: Server, stream: bool) -> None:
-    assert "embedding" in failed(await server.ask("embed", stream=stream))
-
-
-async def test_a_failed_load_is_remembered_and_tried_again(server: Server) -> None:
-    async def broken() -> Worker:
-        raise OSError("no more processes")
-
-    server.service.pool._start_worker = broken
-    assert "process" in failed(await server.ask("recall"))
-    failures = (await server.get("/health")).json["last_failures"]
-    server.service.pool._start_worker = Worker.start
-    again = await server.ask("recall", "<gold>")
-
-    (failure,) = failures
-    assert failure["key"] == "recall_model_LOCAL_CPU"
-    assert failure["backend"] == "LOCAL_CPU"
-    assert failure["result"].startswith("failed: ")
-    assert abs(failure["at"] - time.time()) < 60
-    assert again.said == GOLD
 
 
 async def test_a_load_that_takes_too_long_is_a_503(start: Start) -> None:

@@ -1,7 +1,6 @@
 """Replies held to a schema or a grammar over HTTP, and requests that cannot be held to theirs."""
 
 import re
-from collections.abc import AsyncIterator
 
 import jsonschema
 import orjson
@@ -10,6 +9,7 @@ import pytest
 from tests.llm.conftest import Start
 from tests.llm.serverkit import Json, Server
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 SCHEMA: Json = {
     "type": "object",
     "properties": {
@@ -25,12 +25,6 @@ HOT: Json = {"temperature": 1.5, "top_k": 0, "top_p": 1.0}
 def schema_format(schema: Json, **more: object) -> Json:
     named = {"name": "corner", "strict": True, "schema": schema}
     return {"response_format": {"type": "json_schema", "json_schema": named}, **more}
-
-
-@pytest.fixture
-async def compat(start: Start) -> AsyncIterator[Server]:
-    async with start(compat=True) as server:
-        yield server
 
 
 async def test_a_reply_is_json_of_the_schema(compat: Server) -> None:
@@ -61,25 +55,21 @@ async def test_a_reply_is_held_to_a_grammar(compat: Server) -> None:
     assert re.fullmatch("gear [1-6][!?]", answer.said)
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
+async def test_what_cannot_be_held_is_a_bad_request(compat: Server) -> None:
+    for fields, words in [
         (schema_format({"not": {}}), "not"),
         (schema_format({"type": "array", "uniqueItems": True}), "uniqueItems"),
         (schema_format({"$ref": "http://127.0.0.1:9/x"}), "$ref"),
         ({"grammar": "root ::= ("}, "bracket"),
         ({"grammar": "a ::= b"}, "root"),
         ({"response_format": {"type": "xml"}}, "response_format"),
-    ],
-)
-async def test_what_cannot_be_held_is_a_bad_request(
-    compat: Server, fields: Json, words: str
-) -> None:
-    answer = await compat.ask("noise", "hi", **fields)
-    assert answer.status == 400
-    assert words in answer.error["message"]
+    ]:
+        answer = await compat.ask("noise", "hi", **fields)
+        assert answer.status == 400
+        assert words in answer.error["message"]
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_daemon_as_the_system_model_cannot_be_held(start: Start) -> None:
     fields = schema_format(SCHEMA)
     async with start(compat=True) as server:
@@ -88,6 +78,7 @@ async def test_a_daemon_as_the_system_model_cannot_be_held(start: Start) -> None
     assert answer.error["param"] == "response_format"
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_without_the_setting_a_format_has_no_effect(server: Server) -> None:
     answer = await server.ask("recall", "<red>", **schema_format({"not": {}}))
     assert answer.status == 200

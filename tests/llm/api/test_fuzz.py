@@ -14,7 +14,7 @@ from tests.llm.faults.program import Program, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-EXAMPLES = repeats(6)
+EXAMPLES = repeats(3)
 CONFIG = """
 [[operations]]  # that the last message is the user's is more than a schema can say
 include-name = "POST /v1/chat/completions"

@@ -58,16 +58,6 @@ async def test_a_chat_is_parsed_whole(client: AsyncOpenAI) -> None:
     assert reply._request_id == reply.id.removeprefix("chatcmpl-")
 
 
-async def test_a_stream_adds_up(client: AsyncOpenAI) -> None:
-    stream = await client.chat.completions.create(
-        model="recall", messages=HELLO, temperature=0, stream=True
-    )
-    chunks = [chunk async for chunk in stream]
-    assert chunks[0].choices[0].delta.role == "assistant"
-    assert chunks[-1].choices[0].finish_reason == "stop"
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == GOLD
-
-
 async def test_a_stream_with_usage_ends_in_a_chunk_without_choices(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(
         model="recall",
@@ -97,18 +87,6 @@ async def test_the_head_can_be_read_and_a_session_goes_in_the_body(client: Async
         assert usage.prompt_tokens_details is not None
         assert bool(usage.prompt_tokens_details.cached_tokens) is cached
         assert raw.headers["X-Queue-Position"] == "1"
-
-
-async def test_a_stream_that_is_closed_early_frees_the_lane(
-    client: AsyncOpenAI, server: Server
-) -> None:
-    stream = await client.chat.completions.create(model="endless", messages=HELLO, stream=True)
-    async with stream:
-        async for chunk in stream:
-            if chunk.choices[0].delta.content:
-                break
-    await server.idle()
-    assert server.service.admission.totals.cancelled == 1
 
 
 async def test_errors_arrive_with_their_type_and_body_and_are_not_repeated(
@@ -170,18 +148,6 @@ async def test_an_empty_bucket_is_waited_for_as_long_as_it_says(start: Start) ->
                 break
         assert rejected == 1
         assert asyncio.get_running_loop().time() - began >= 0.9  # of the one or two seconds told
-
-
-async def test_without_retries_a_full_queue_is_a_rate_limit_error(start: Start) -> None:
-    async with start(max_queue_depth=1) as server, client_of(server, retries=0) as client:
-        running = await client.chat.completions.create(model="endless", messages=HELLO, stream=True)
-        async with running:
-            await anext(running)
-            with pytest.raises(openai.RateLimitError) as caught:
-                await client.chat.completions.create(model="recall", messages=HELLO)
-        assert caught.value.type == "rate_limit_error"
-        assert caught.value.response.headers["Retry-After"] == "5"
-        await until(lambda: not server.service.admission.unfinished)
 
 
 async def test_a_model_on_its_way_is_waited_for(start: Start, models: Path) -> None:

@@ -59,15 +59,6 @@ async def test_many_at_once_answer_as_each_alone(start: Start) -> None:
         await server.idle()
 
 
-async def test_another_engine_waits_until_the_first_is_free(start: Start) -> None:
-    async with start(parallel=4) as server, AsyncExitStack() as stack:
-        await endless(server, stack, "<red>")
-        other = asyncio.create_task(server.ask("recall", "<gold>"))
-        await until(lambda: server.service.chats.local.waiting == 1)
-        await stack.aclose()
-        assert (await other).said == REPLIES["<gold>"]
-
-
 async def test_a_measurement_chooses_how_many(start: Start) -> None:
     async with start(parallel=0) as server:
         assert (await server.ask("recall", "<gold>")).said == REPLIES["<gold>"]

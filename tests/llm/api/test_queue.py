@@ -6,7 +6,7 @@ from functools import partial
 
 from runtime.llm.chats import State
 from tests.llm.conftest import Start
-from tests.llm.serverkit import CHAT, DONE, REPLIES, Answer, Server, chat, joined, until
+from tests.llm.serverkit import CHAT, DONE, REPLIES, Answer, Server, chat, until
 
 
 async def test_the_ninth_request_at_once_is_refused_and_waiting_ones_are_counted(
@@ -154,11 +154,3 @@ async def test_only_unfinished_requests_can_be_cancelled(server: Server) -> None
         answer = await server.request("DELETE", f"/v1/requests/{wrong}")
         assert answer.status == 404, wrong
         assert answer.error["type"] == "invalid_request_error"
-
-
-async def test_two_clients_get_their_own_replies(server: Server) -> None:
-    async def one(secret: str) -> str:
-        return joined(await server.stream("recall", secret))
-
-    secrets = list(REPLIES) * 2
-    assert await asyncio.gather(*map(one, secrets)) == [REPLIES[secret] for secret in secrets]

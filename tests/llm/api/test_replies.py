@@ -2,8 +2,6 @@
 
 import time
 
-import pytest
-
 from tests.llm.conftest import Start
 from tests.llm.serverkit import CHAT, REPLIES, Json, Server, chat
 
@@ -28,12 +26,6 @@ async def test_a_reply_has_the_shape_that_clients_parse(server: Server) -> None:
     }
 
 
-async def test_an_idle_server_puts_one_request_at_the_first_place(server: Server) -> None:
-    answer = await server.ask("recall", "<green>")
-    names = ("X-Queue-Position", "X-Queue-Depth", "X-Estimated-Wait-Ms", "X-Client-Id")
-    assert [answer.headers[name] for name in names] == ["1", "1", "0", "tester"]
-
-
 async def test_usage_and_timings_count_the_same_tokens(server: Server) -> None:
     body = (await server.ask("recall", "<green>")).json
 
@@ -50,9 +42,8 @@ async def test_usage_and_timings_count_the_same_tokens(server: Server) -> None:
     assert timings["load_ms"] > 0
 
 
-@pytest.mark.parametrize(
-    ("contents", "seen"),
-    [
+async def test_only_the_text_of_a_message_reaches_the_model(server: Server) -> None:
+    for contents, seen in [
         ("<red>", "<red>"),
         ([{"type": "text", "text": "<green>"}], "<green>"),
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "<blue>"}], "<blue>"),
@@ -65,29 +56,27 @@ async def test_usage_and_timings_count_the_same_tokens(server: Server) -> None:
             ],
             "<gold>",
         ),
-    ],
-)
-async def test_only_the_text_of_a_message_reaches_the_model(
-    server: Server, contents: Json, seen: str
-) -> None:
-    body = chat("recall") | {"messages": [{"role": "user", "content": contents}]}
-    answer = await server.request("POST", CHAT, json=body)
-    assert answer.said == REPLIES[seen]
+    ]:
+        body = chat("recall") | {"messages": [{"role": "user", "content": contents}]}
+        answer = await server.request("POST", CHAT, json=body)
+        assert answer.said == REPLIES[seen]
 
 
-@pytest.mark.parametrize("content", [None, "", []])
-async def test_an_empty_message_is_answered(server: Server, content: Json) -> None:
-    body = chat("recall") | {"messages": [{"role": "user", "content": content}]}
-    assert (await server.request("POST", CHAT, json=body)).status == 200
+async def test_an_empty_message_is_answered(server: Server) -> None:
+    empty: list[Json] = [None, "", []]
+    for content in empty:
+        body = chat("recall") | {"messages": [{"role": "user", "content": content}]}
+        assert (await server.request("POST", CHAT, json=body)).status == 200
 
 
-@pytest.mark.parametrize("role", ["system", "developer"])
-async def test_instructions_reach_the_model_wherever_they_stand(server: Server, role: str) -> None:
-    first = await server.ask("recall", [(role, "<blue>"), ("user", "hi")])
-    later = await server.ask(
-        "recall", [(role, "a"), ("user", "b"), ("assistant", "c"), (role, "<gold>"), ("user", "d")]
-    )
-    assert (first.said, later.said) == (REPLIES["<blue>"], REPLIES["<gold>"])
+async def test_instructions_reach_the_model_wherever_they_stand(server: Server) -> None:
+    for role in ["system", "developer"]:
+        first = await server.ask("recall", [(role, "<blue>"), ("user", "hi")])
+        later = await server.ask(
+            "recall",
+            [(role, "a"), ("user", "b"), ("assistant", "c"), (role, "<gold>"), ("user", "d")],
+        )
+        assert (first.said, later.said) == (REPLIES["<blue>"], REPLIES["<gold>"])
 
 
 EXTRAS: dict[str, Json] = {
@@ -147,27 +136,23 @@ async def test_the_last_of_two_equal_keys_wins(server: Server) -> None:
     assert (await server.request("POST", CHAT, data=body)).said == REPLIES["<gold>"]
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
-async def test_the_type_of_the_body_does_not_matter(server: Server, kind: str) -> None:
+async def test_the_type_of_the_body_does_not_matter(server: Server) -> None:
     body = b'{"model": "recall", "temperature": 0, "messages": [{"role":"user","content":"<red>"}]}'
-    headers = {"Content-Type": kind}
-    assert (await server.request("POST", CHAT, data=body, headers=headers)).status == 200
+    for kind in ["text/plain", "application/x-www-form-urlencoded", ""]:
+        headers = {"Content-Type": kind}
+        assert (await server.request("POST", CHAT, data=body, headers=headers)).status == 200
 
 
-@pytest.mark.parametrize(
-    ("fields", "tokens"),
-    [
+async def test_the_stricter_budget_ends_the_reply(server: Server) -> None:
+    cases: list[tuple[Json, int]] = [
         ({"max_completion_tokens": 2}, 2),
         ({"max_tokens": 25}, 4),
         ({"max_tokens": 25, "max_completion_tokens": 2}, 2),
         ({"max_tokens": 22, "max_completion_tokens": 9}, 1),
-    ],
-)
-async def test_the_stricter_budget_ends_the_reply(
-    server: Server, fields: dict[str, Json], tokens: int
-) -> None:
-    usage = (await server.ask("endless", "xx", **fields)).json["usage"]
-    assert (usage["prompt_tokens"], usage["completion_tokens"]) == (21, tokens)
+    ]
+    for fields, tokens in cases:
+        usage = (await server.ask("endless", "xx", **fields)).json["usage"]
+        assert (usage["prompt_tokens"], usage["completion_tokens"]) == (21, tokens)
 
 
 async def test_a_budget_above_the_models_own_is_pulled_to_it(server: Server) -> None:

@@ -1,21 +1,14 @@
 """The Responses interface under the setting compat."""
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.llm.conftest import Start
 from tests.llm.serverkit import DONE, Answer, Json, Server
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 PATH = "/v1/responses"
 SAID = "red1 red2 red3"
-
-
-@pytest.fixture
-async def compat(start: Start) -> AsyncIterator[Server]:
-    async with start(compat=True) as running:
-        yield running
 
 
 async def respond(server: Server, given: Json = "<red>", **fields: Json) -> Answer:
@@ -36,6 +29,7 @@ async def events(server: Server, given: Json = "<red>", **fields: Json) -> list[
     return read
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_plain_start_does_not_have_the_route_and_names_the_setting(server: Server) -> None:
     answer = await respond(server)
     assert answer.status == 404
@@ -151,9 +145,8 @@ async def test_a_schema_holds_the_text(compat: Server) -> None:
     assert body["text"]["format"]["schema"] == schema
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
+async def test_what_cannot_be_done_is_a_400_that_names_the_field(compat: Server) -> None:
+    cases: list[tuple[Json, str]] = [
         ({"input": []}, "input"),
         ({"input": 5}, "input"),
         ({"input": None}, "input"),
@@ -166,19 +159,18 @@ async def test_a_schema_holds_the_text(compat: Server) -> None:
         ({"tool_choice": {"type": "function", "name": "x"}}, "tool_choice"),
         ({"text": {"format": {"type": "xml"}}}, "text.format"),
         ({"max_output_tokens": 0}, "max_output_tokens"),
-    ],
-)
-async def test_what_cannot_be_done_is_a_400_that_names_the_field(
-    compat: Server, fields: Json, param: str
+    ]
+    for fields, param in cases:
+        body = {"model": "recall", "input": "<red>", **fields}
+        answer = await compat.request("POST", PATH, json=body)
+        assert answer.status == 400, answer.body
+        assert answer.error["param"] == param
+
+
+async def test_a_failure_after_the_begin_is_an_error_frame(
+    compat: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body = {"model": "recall", "input": "<red>", **fields}
-    answer = await compat.request("POST", PATH, json=body)
-    assert answer.status == 400, answer.body
-    assert answer.error["param"] == param
-
-
-async def test_a_failure_after_the_begin_is_an_error_frame(compat: Server) -> None:
-    compat.service.chats.request_s = 1e-9
+    monkeypatch.setattr(compat.service.chats, "request_s", 1e-9)
     answer = await respond(compat, stream=True)
     *_, error, last, _ = answer.body.decode().split("\n\n")
     assert json.loads(error.removeprefix("data: "))["error"]["code"] == 408

@@ -62,44 +62,37 @@ async def test_a_stream_is_one_line_a_frame_and_ends_cleanly(server: Server) -> 
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
+async def test_the_usage_comes_behind_the_finish_and_only_if_asked_for(server: Server) -> None:
+    for options, told in [
         ({"include_usage": True}, True),
         ({"include_usage": False}, False),
         ({}, False),
         (None, False),
-    ],
-)
-async def test_the_usage_comes_behind_the_finish_and_only_if_asked_for(
-    server: Server, options: dict[str, bool] | None, told: bool
-) -> None:
-    events = await server.stream("recall", "<red>", stream_options=options)
-    whole = await server.ask("recall", "<red>", headers={"X-Client-Id": "another"})
+    ]:
+        events = await server.stream("recall", "<red>", stream_options=options)
+        whole = await server.ask("recall", "<red>", headers={"X-Client-Id": "another"})
 
-    frames = chunks(events)
-    if told:
-        *frames, usage = frames
-        assert usage["choices"] == []
-        assert usage["usage"] == whole.json["usage"]
-        assert set(usage) == FIELDS | {"usage"}
-    assert frames[-1]["choices"][0]["finish_reason"] == "stop"
-    assert all("usage" not in frame for frame in frames)
+        frames = chunks(events)
+        if told:
+            *frames, usage = frames
+            assert usage["choices"] == []
+            assert usage["usage"] == whole.json["usage"]
+            assert set(usage) == FIELDS | {"usage"}
+        assert frames[-1]["choices"][0]["finish_reason"] == "stop"
+        assert all("usage" not in frame for frame in frames)
 
 
-@pytest.mark.parametrize("temperature", [0, 0.8, 2])
-async def test_the_stream_adds_up_to_the_blocking_text_of_the_same_seed(
-    server: Server, temperature: float
-) -> None:
-    texts = set()
-    for seed in (0, 1, 2**32 - 1, -1, 7):
-        fields: Json = {"seed": seed, "temperature": temperature, "max_completion_tokens": 60}
-        events = await server.stream("noise", "tell me", **fields)
-        whole = await server.ask("noise", "tell me", **fields)
-        assert joined(events) == whole.said
-        texts.add(whole.said)
+async def test_the_stream_adds_up_to_the_blocking_text_of_the_same_seed(server: Server) -> None:
+    for temperature in [0, 0.8, 2]:
+        texts = set()
+        for seed in (0, 1, 2**32 - 1, -1, 7):
+            fields: Json = {"seed": seed, "temperature": temperature, "max_completion_tokens": 60}
+            events = await server.stream("noise", "tell me", **fields)
+            whole = await server.ask("noise", "tell me", **fields)
+            assert joined(events) == whole.said
+            texts.add(whole.said)
 
-    assert len(texts) == (1 if temperature == 0 else 3)  # of 32 set bits, as in 0 or -1, one
+        assert len(texts) == (1 if temperature == 0 else 3)  # of 32 set bits, as in 0 or -1, one
 
 
 async def test_a_character_of_several_bytes_never_splits(server: Server) -> None:

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import openai
 import pytest
+import pytest_asyncio
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 
 from tests.llm import tinymodel
 from tests.llm.serverkit import CHAT, Json, Server, serving, settings_for
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 TAGGED = (
     "{% if tools %}<|im_start|>system\n{% for t in tools %}{{ t | tojson }}\n{% endfor %}"
     "<|im_end|>\n{% endif %}"
@@ -67,90 +69,88 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-async def server(models: Path, tmp_path: Path) -> AsyncIterator[Server]:
-    async with serving(settings_for(tmp_path / "data", models, compat=True)) as started:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
+    """One for all tests, none of which depends on another."""
+    folder = tmp_path_factory.mktemp("data")
+    async with serving(settings_for(folder, models, compat=True)) as started:
         yield started
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def client(server: Server) -> AsyncIterator[AsyncOpenAI]:
     url = f"{server.url}/v1"
     async with AsyncOpenAI(base_url=url, api_key="none", timeout=30, max_retries=0) as opened:
         yield opened
 
 
-@pytest.mark.parametrize("model", ["tagged", "llama", "choice"])
-async def test_a_call_is_parsed_and_its_result_taken(client: AsyncOpenAI, model: str) -> None:
-    create = client.chat.completions.create
-    first = await create(
-        model=model, messages=ASK, tools=[BRAKE], parallel_tool_calls=False, temperature=0
-    )
-    message = first.choices[0].message
-    assert first.choices[0].finish_reason == "tool_calls"
-    assert message.tool_calls is not None
-    (call,) = message.tool_calls
-    assert call.type == "function"
-    assert (call.function.name, json.loads(call.function.arguments)) == ("brake", ARGUMENTS)
-    if model == "tagged":
-        assert message.content == "I look."
-        assert message.reasoning_content == "hm"  # type: ignore[attr-defined]
-    else:
-        assert message.content is None
+async def test_a_call_is_parsed_and_its_result_taken(client: AsyncOpenAI) -> None:
+    for model in ["tagged", "llama", "choice"]:
+        create = client.chat.completions.create
+        first = await create(
+            model=model, messages=ASK, tools=[BRAKE], parallel_tool_calls=False, temperature=0
+        )
+        message = first.choices[0].message
+        assert first.choices[0].finish_reason == "tool_calls"
+        assert message.tool_calls is not None
+        (call,) = message.tool_calls
+        assert call.type == "function"
+        assert (call.function.name, json.loads(call.function.arguments)) == ("brake", ARGUMENTS)
+        if model == "tagged":
+            assert message.content == "I look."
+            assert message.reasoning_content == "hm"  # type: ignore[attr-defined]
+        else:
+            assert message.content is None
 
-    history: list[ChatCompletionMessageParam] = [
-        *ASK,
-        message.to_dict(),  # type: ignore[list-item]
-        {"role": "tool", "tool_call_id": call.id, "content": "34 bar " * 9},
-    ]
-    second = await create(model=model, messages=history, tools=[BRAKE], temperature=0)
-    assert first.usage is not None
-    assert second.usage is not None
-    assert second.usage.prompt_tokens > first.usage.prompt_tokens + 9 * len("34 bar ")
-
-
-@pytest.mark.parametrize("model", ["tagged", "llama", "choice"])
-async def test_a_call_is_streamed(client: AsyncOpenAI, model: str) -> None:
-    content, reasoning, arguments, ends = "", "", "", []
-    heads: list[tuple[str | None, str | None]] = []
-    async for chunk in await client.chat.completions.create(
-        model=model,
-        messages=ASK,
-        tools=[BRAKE],
-        parallel_tool_calls=False,
-        temperature=0,
-        stream=True,
-    ):
-        (choice,) = chunk.choices
-        content += choice.delta.content or ""
-        reasoning += getattr(choice.delta, "reasoning_content", None) or ""
-        for call in choice.delta.tool_calls or []:
-            assert call.index == 0
-            assert call.function is not None
-            arguments += call.function.arguments or ""
-            if call.id:
-                heads.append((call.type, call.function.name))
-        ends += [choice.finish_reason] if choice.finish_reason else []
-    assert (heads, ends) == ([("function", "brake")], ["tool_calls"])
-    assert json.loads(arguments) == ARGUMENTS
-    assert (content, reasoning) == (("I look.", "hm") if model == "tagged" else ("", ""))
+        history: list[ChatCompletionMessageParam] = [
+            *ASK,
+            message.to_dict(),  # type: ignore[list-item]
+            {"role": "tool", "tool_call_id": call.id, "content": "34 bar " * 9},
+        ]
+        second = await create(model=model, messages=history, tools=[BRAKE], temperature=0)
+        assert first.usage is not None
+        assert second.usage is not None
+        assert second.usage.prompt_tokens > first.usage.prompt_tokens + 9 * len("34 bar ")
 
 
-@pytest.mark.parametrize(
-    ("model", "text"), [("llama", "Brake late."), ("choice", "Ok."), ("tagged", "Brake1 ")]
-)
-async def test_a_model_with_tools_may_answer_in_words(
-    client: AsyncOpenAI, model: str, text: str
-) -> None:
-    reply = await client.chat.completions.create(
-        model=model,
-        messages=[{"role": "user", "content": "<green>"}],
-        tools=[BRAKE],
-        temperature=0,
-    )
-    assert reply.choices[0].finish_reason == "stop"
-    assert (reply.choices[0].message.content or "").startswith(text)
-    assert reply.choices[0].message.tool_calls is None
+async def test_a_call_is_streamed(client: AsyncOpenAI) -> None:
+    for model in ["tagged", "llama", "choice"]:
+        content, reasoning, arguments, ends = "", "", "", []
+        heads: list[tuple[str | None, str | None]] = []
+        async for chunk in await client.chat.completions.create(
+            model=model,
+            messages=ASK,
+            tools=[BRAKE],
+            parallel_tool_calls=False,
+            temperature=0,
+            stream=True,
+        ):
+            (choice,) = chunk.choices
+            content += choice.delta.content or ""
+            reasoning += getattr(choice.delta, "reasoning_content", None) or ""
+            for call in choice.delta.tool_calls or []:
+                assert call.index == 0
+                assert call.function is not None
+                arguments += call.function.arguments or ""
+                if call.id:
+                    heads.append((call.type, call.function.name))
+            ends += [choice.finish_reason] if choice.finish_reason else []
+        assert (heads, ends) == ([("function", "brake")], ["tool_calls"])
+        assert json.loads(arguments) == ARGUMENTS
+        assert (content, reasoning) == (("I look.", "hm") if model == "tagged" else ("", ""))
+
+
+async def test_a_model_with_tools_may_answer_in_words(client: AsyncOpenAI) -> None:
+    for model, text in [("llama", "Brake late."), ("choice", "Ok."), ("tagged", "Brake1 ")]:
+        reply = await client.chat.completions.create(
+            model=model,
+            messages=[{"role": "user", "content": "<green>"}],
+            tools=[BRAKE],
+            temperature=0,
+        )
+        assert reply.choices[0].finish_reason == "stop"
+        assert (reply.choices[0].message.content or "").startswith(text)
+        assert reply.choices[0].message.tool_calls is None
 
 
 async def test_without_tools_on_offer_a_call_is_text(client: AsyncOpenAI) -> None:
@@ -223,21 +223,20 @@ WRONG: dict[str, tuple[Json, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-async def test_what_cannot_be_a_tool_or_a_tool_turn_is_a_400(server: Server, case: str) -> None:
-    given, param = WRONG[case]
-    body: Json = {"model": "tagged"}
-    if isinstance(given, list):
-        body |= {"messages": given}
-    else:
-        body |= {"messages": ASK, "tools": [given]}
-    answer = await server.request("POST", CHAT, json=body)
-    assert (answer.status, answer.error["param"]) == (400, param)
+async def test_what_cannot_be_a_tool_or_a_tool_turn_is_a_400(server: Server) -> None:
+    for case in WRONG:
+        given, param = WRONG[case]
+        body: Json = {"model": "tagged"}
+        if isinstance(given, list):
+            body |= {"messages": given}
+        else:
+            body |= {"messages": ASK, "tools": [given]}
+        answer = await server.request("POST", CHAT, json=body)
+        assert (answer.status, answer.error["param"]) == (400, param)
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
+async def test_an_offer_that_cannot_be_made_is_a_400(server: Server) -> None:
+    cases: list[tuple[Json, str]] = [
         ({"tools": [BRAKE, BRAKE]}, "tools"),
         ({"tools": [BRAKE] * 129}, "tools"),
         ({"tools": [BRAKE], "tool_choice": "maybe"}, "tool_choice"),
@@ -252,14 +251,11 @@ async def test_what_cannot_be_a_tool_or_a_tool_turn_is_a_400(server: Server, cas
         ({"tool_choice": "required"}, "tool_choice"),
         ({"chat_template_kwargs": {"a": deep(70)}}, "chat_template_kwargs"),
         ({"chat_template_kwargs": 1}, "chat_template_kwargs"),
-    ],
-)
-async def test_an_offer_that_cannot_be_made_is_a_400(
-    server: Server, fields: Json, param: str
-) -> None:
-    answer = await server.ask("tagged", "<red>", **fields)
-    assert answer.status == 400
-    assert answer.error["param"].startswith(param)
+    ]
+    for fields, param in cases:
+        answer = await server.ask("tagged", "<red>", **fields)
+        assert answer.status == 400
+        assert answer.error["param"].startswith(param)
 
 
 async def test_a_hundred_tools_and_a_long_result_are_taken(server: Server) -> None:
