@@ -69,15 +69,8 @@ NEVER = [
 
 
 @pytest.mark.parametrize("policy", [LOOPBACK, LAN], ids=["loopback", "lan"])
-@pytest.mark.parametrize("host", ALWAYS)
-def test_this_machine_is_always_let_in(policy: HostPolicy, host: str) -> None:
-    assert policy.answers_to(host)
-
-
-@pytest.mark.parametrize("policy", [LOOPBACK, LAN], ids=["loopback", "lan"])
-@pytest.mark.parametrize("host", NEVER)
-def test_what_rebinding_could_use_is_never_let_in(policy: HostPolicy, host: str) -> None:
-    assert not policy.answers_to(host)
+def test_this_machine_is_let_in_and_what_rebinding_could_use_is_not(policy: HostPolicy) -> None:
+    assert [host for host in (*ALWAYS, *NEVER) if policy.answers_to(host)] == ALWAYS
 
 
 @pytest.mark.parametrize(
@@ -156,14 +149,12 @@ ORIGINS = [
 ]
 
 
-@pytest.mark.parametrize(("headers", "expected"), ORIGINS)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS"])
-def test_pages_of_other_sites_are_refused_on_every_method(
-    headers: dict[str, str], expected: type[Exception] | None, method: str
-) -> None:
-    sent = CIMultiDict({"Host": "localhost:8080", **headers})
-    found = refusal(LISTED, sent, method=method, path="/v1/x")
-    assert type(found) is (expected or type(None))
+def test_pages_of_other_sites_are_refused_on_every_method(method: str) -> None:
+    for headers, expected in ORIGINS:
+        sent = CIMultiDict({"Host": "localhost:8080", **headers})
+        found = refusal(LISTED, sent, method=method, path="/v1/x")
+        assert type(found) is (expected or type(None)), headers
 
 
 OWN, LIST, EVIL = "http://127.0.0.1:8080", "https://app.example", "https://evil.example"

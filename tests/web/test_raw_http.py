@@ -30,17 +30,7 @@ BODIES = {
     "one byte over, by length": (head(POST, f"Content-Length: {CAP + 1}") + bytes(CAP + 1), 413),
     "one byte over, in chunks": (head(POST, CHUNKED) + chunked(bytes(CAP), b"x"), 413),
     "far over, in chunks": (head(POST, CHUNKED) + chunked(*[bytes(60_000)] * 30), 413),
-    "no object": (head(POST, "Content-Length: 2") + b"[]", 400),
-    "no JSON": (head(POST, "Content-Length: 1") + b"{", 400),
-    "no UTF-8": (head(POST, "Content-Length: 12") + b'{"name":"\xff"}', 400),
-    "half a surrogate": (head(POST, "Content-Length: 17") + b'{"name":"\\ud800"}', 400),
-    "NaN": (head(POST, "Content-Length: 22") + b'{"name":"a","zzz":NaN}', 400),
-    "Infinity": (head(POST, "Content-Length: 28") + b'{"name":"a","zzz":-Infinity}', 400),
-    "deep nesting": (head(POST, CHUNKED) + chunked(b"[" * 990), 400),
-    "wrong type": (head(POST, "Content-Length: 10") + b'{"name":1}', 400),
-    "missing field": (head(POST, "Content-Length: 2") + b"{}", 400),
     "chunks": (head(POST, CHUNKED) + chunked(b'{"na', b'me":"a"}'), 201),
-    "last of two keys": (head(POST, "Content-Length: 21") + b'{"name":1,"name":"a"}', 201),
     "identity": (
         head(POST, "Content-Encoding: identity", "Content-Length: 12") + b'{"name":"a"}',
         201,
@@ -132,35 +122,6 @@ async def test_head_of_a_get_route_has_no_body(server: Running) -> None:
         text = await wire.end()
     assert text.startswith(b"HTTP/1.1 200 OK")
     assert text.endswith(b"\r\n\r\n")
-
-
-async def test_http_1_0_without_host_is_served_on_loopback(server: Running) -> None:
-    answer = await exchange(server, b"GET /health HTTP/1.0\r\n\r\n")
-    assert answer.status == 200
-
-
-@pytest.mark.parametrize(
-    ("target", "status"),
-    [
-        ("http://evil.example/health", 403),
-        ("HTTP://evil.example:8765/health", 403),
-        ("http://localhost@evil.example/health", 403),
-        ("http://localhost.evil.example/health", 403),
-        ("ftp://0.0.0.0/health", 403),
-        ("http://127.0.0.1:8765/health", 200),
-        ("http://[::1]/health", 200),
-        ("http://LOCALHOST/health", 200),
-    ],
-)
-@pytest.mark.parametrize("version", ["1.0", "1.1"])
-async def test_a_host_in_the_target_is_judged_like_the_header(
-    server: Running, version: str, target: str, status: int
-) -> None:
-    for lines in ("Host: localhost\r\n", "Host: evil.example\r\n"):
-        answer = await exchange(server, f"GET {target} HTTP/{version}\r\n{lines}\r\n".encode())
-        assert answer.status == (403 if "evil" in lines else status)
-    if version == "1.0":
-        assert (await exchange(server, f"GET {target} HTTP/1.0\r\n\r\n".encode())).status == status
 
 
 async def test_a_foreign_host_is_told_which_setting_would_let_it_in(server: Running) -> None:

@@ -202,9 +202,8 @@ async def server() -> AsyncIterator[Running]:
         yield running
 
 
-@pytest.mark.parametrize(
-    ("raw", "status"),
-    [
+async def test_a_lenient_route_takes_no_json_for_no_fields(server: Running) -> None:
+    for raw, status in [
         (b"", 200),
         (b"{}", 200),
         (b"{", 200),
@@ -212,27 +211,21 @@ async def server() -> AsyncIterator[Running]:
         (b'{"times":"3"}', 400),
         (b'{"times":9}', 400),
         (b"x" * 70_000, 413),
-    ],
-)
-async def test_a_lenient_route_takes_no_json_for_no_fields(
-    server: Running, raw: bytes, status: int
-) -> None:
-    async with (
-        aiohttp.ClientSession(server.url) as client,
-        client.post("/v1/bench", data=raw) as answer,
-    ):
-        assert answer.status == status
+    ]:
+        async with (
+            aiohttp.ClientSession(server.url) as client,
+            client.post("/v1/bench", data=raw) as answer,
+        ):
+            assert answer.status == status
 
 
-@pytest.mark.parametrize(
-    "name", ["UP", "a" * 40, "%00", "..%2f..%2fetc", "a%0d%0ab", "%ff", "é", "a b"]
-)
-async def test_impossible_ids_are_a_404(server: Running, name: str) -> None:
-    async with (
-        aiohttp.ClientSession(server.url) as client,
-        client.get(f"/v1/items/{name}") as answer,
-    ):
-        assert answer.status == 404
+async def test_impossible_ids_are_a_404(server: Running) -> None:
+    for name in ["UP", "a" * 40, "%00", "..%2f..%2fetc", "a%0d%0ab", "%ff", "é", "a b"]:
+        async with (
+            aiohttp.ClientSession(server.url) as client,
+            client.get(f"/v1/items/{name}") as answer,
+        ):
+            assert answer.status == 404
 
 
 async def test_headers_and_status_of_a_reply_arrive(server: Running) -> None:
