@@ -176,9 +176,9 @@ WRONG_FILES = [
     ("[engine]\nulr = 1", "engine.ulr is not a setting; did you mean engine.url?"),
     ("zzz = 1", "zzz is not a setting"),
     ('config = "x"', "config is not a setting"),
-    ("a =", "no valid TOML: "),
-    ("workers = 1\nworkers = 2", "no valid TOML: "),
-    ("x = " + "[" * 5000, "no valid TOML: "),
+    ("a =", "not valid TOML: "),
+    ("workers = 1\nworkers = 2", "not valid TOML: "),
+    ("x = " + "[" * 5000, "not valid TOML: "),
     ("#" * 300_000, "over 262144 bytes"),
 ]
 
@@ -199,7 +199,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         with pytest.raises(BadSettings, match="directory"):
             read(Server, ["--config", str(path)], {})
     (tmp_path / "latin.toml").write_bytes(b'hosts = ["\xe9"]')
-    with pytest.raises(BadSettings, match="no valid TOML"):
+    with pytest.raises(BadSettings, match="not valid TOML"):
         read(Server, ["--config", str(tmp_path / "latin.toml")], {})
 
 
