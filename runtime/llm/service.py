@@ -1,6 +1,5 @@
 """Everything that the handlers of the language-model server share, put together in one place."""
 
-import asyncio
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -78,10 +77,8 @@ class Service:
     rejects: dict[str, int] = field(default_factory=lambda: {"queue": 0, "rate": 0})
     first_token: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
     queue_wait: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
-    looking: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held by the look for an embedding model that is under way."""
-    looks: dict[str, asyncio.Task[Entry]] = field(default_factory=dict)
-    """Looks that have not begun, by the model that is looked for."""
+    found: dict[str, tuple[Entry, float]] = field(default_factory=dict)
+    """Embedding models by id, and until when they need not be looked for again."""
 
     @property
     def documents(self) -> DocumentStore:

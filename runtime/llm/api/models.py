@@ -1,7 +1,7 @@
 """The list of models, and the embedding model that a request names."""
 
 import asyncio
-from contextvars import Context
+import time
 from pathlib import Path
 from typing import Final, Literal
 
@@ -27,6 +27,9 @@ NO_EMBEDDING_MODEL: Final = (
     f"No embedding model is installed, so embeddings and documents wait: {HOW_TO_GET_ONE}"
 )
 DEMONSTRATION: Final = "a small demonstration that knows driving on a track and little else"
+FRESH_S: Final = 0.05
+"""How long an embedding model that was found is not looked for again: a look at the disk costs more
+than the rest of a small request."""
 routes = Routes("models")
 
 
@@ -170,22 +173,18 @@ def _note(model: Path | None) -> str | None:
 
 
 async def embedding_model(service: Service, model: str) -> Entry:
-    """The embedding model of that id. Raises `BadField` for a blank one, else `ModelNotFound`."""
+    """The embedding model of that id, as it was on the disk at most `FRESH_S` ago.
+
+    Raises `BadField` for a blank id, else `ModelNotFound`.
+    """
     wanted = model.strip()
     if not wanted:
         raise BadField("model: must not be blank", param="model")
-    look = service.looks.get(wanted)
-    if look is None:  # of no request, whose id its log lines would have
-        look = asyncio.create_task(_look(service, wanted), context=Context())
-        service.looks[wanted] = look
-    return await asyncio.shield(look)
-
-
-async def _look(service: Service, wanted: str) -> Entry:
-    """Find a model on the disk, after the look under way; who asks before it begins shares it."""
-    async with service.looking:
-        del service.looks[wanted]
-        return await asyncio.to_thread(_find, service, wanted)
+    entry, until = service.found.get(wanted, (None, 0.0))
+    if entry is None or until <= time.monotonic():
+        entry = await asyncio.to_thread(_find, service, wanted)
+        service.found[wanted] = entry, time.monotonic() + FRESH_S
+    return entry
 
 
 def _find(service: Service, wanted: str) -> Entry:

@@ -156,11 +156,10 @@ def documents(
 def vectors(connection: sqlite3.Connection, number: int, ids: Iterable[int]) -> Block:
     """Those of the chunks that are still in the collection."""
     return _block(
-        connection.execute(
-            "SELECT id, vector FROM chunks"
-            " WHERE id IN (SELECT value FROM json_each(?)) AND collection = ?",
-            (json.dumps(list(ids)), number),
-        )
+        connection,
+        "SELECT id, vector FROM chunks"
+        " WHERE id IN (SELECT value FROM json_each(?)) AND collection = ?",
+        (json.dumps(list(ids)), number),
     )
 
 
@@ -169,10 +168,9 @@ def all_vectors(connection: sqlite3.Connection, number: int) -> Iterator[Block]:
     last = 0
     while True:
         block = _block(
-            connection.execute(
-                "SELECT id, vector FROM chunks WHERE collection = ? AND id > ? ORDER BY id LIMIT ?",
-                (number, last, BLOCK),
-            )
+            connection,
+            "SELECT id, vector FROM chunks WHERE collection = ? AND id > ? ORDER BY id LIMIT ?",
+            (number, last, BLOCK),
         )
         if not block.ids:
             return
@@ -186,37 +184,43 @@ def eligible_vectors(connection: sqlite3.Connection, number: int, where: Where) 
         yield from all_vectors(connection, number)
         return
     test, parameters = condition(where)
-    cursor = connection.execute(
-        "SELECT chunks.id, chunks.vector FROM documents"  # noqa: S608  # no value is in the text
+    (listed,) = connection.execute(
+        "SELECT json_group_array(chunks.id) FROM documents"  # noqa: S608  # no value is in the text
         " CROSS JOIN chunks AS first ON first.document = documents.id AND first.number = 0"
         " CROSS JOIN chunks ON chunks.document = documents.id"
         f" WHERE documents.collection = ? AND {test}",
         (number, *parameters),
-    )
-    while rows := cursor.fetchmany(BLOCK):
-        yield _block(rows)
+    ).fetchone()
+    ids = json.loads(listed)
+    for at in range(0, len(ids), BLOCK):
+        yield vectors(connection, number, ids[at : at + BLOCK])
 
 
 def chunks(connection: sqlite3.Connection, ids: Iterable[int], limit: int) -> list[Chunk]:
     """The first *limit* of the chunks, by document id, then by number."""
-    rows = connection.execute(
+    (listed,) = connection.execute(
+        "SELECT json_group_array(json_array(id, name, number, text, metadata)) FROM ("
         "SELECT chunks.id, name, chunks.number, chunks.text, first.metadata FROM chunks"
         " JOIN documents ON documents.id = chunks.document"
         " JOIN chunks AS first ON first.document = documents.id AND first.number = 0"
         " WHERE chunks.id IN (SELECT value FROM json_each(?))"
-        " ORDER BY name, chunks.number LIMIT ?",
+        " ORDER BY name, chunks.number LIMIT ?)",
         (json.dumps(list(ids)), limit),
-    )
-    return [Chunk(*row) for row in rows]
+    ).fetchone()
+    return [Chunk(*row) for row in json.loads(listed)]
 
 
-def _block(rows: Iterable[tuple[int, bytes]]) -> Block:
-    ids: list[int] = []
-    parts: list[bytes] = []
-    for id_, vector in rows:
-        ids.append(id_)
-        parts.append(vector)
-    return Block(ids, b"".join(parts))
+def _block(connection: sqlite3.Connection, query: str, parameters: Sequence[Parameter]) -> Block:
+    """What a query for ids and vectors finds, as one row.
+
+    A row costs the interpreter lock, which a search seldom gets back at once on a busy server.
+    """
+    ids, data = connection.execute(
+        "SELECT json_group_array(id), CAST(group_concat(vector, '') AS BLOB)"  # noqa: S608
+        f" FROM ({query})",  # fixed text
+        parameters,
+    ).fetchone()
+    return Block(json.loads(ids), data or b"")
 
 
 # --- filters

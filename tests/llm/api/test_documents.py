@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import json
-import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,11 +11,13 @@ import pytest_asyncio
 from pydantic import SecretStr
 from yarl import URL
 
+from runtime.llm.api import models
 from runtime.llm.api.models import embedding_model
+from runtime.llm.errors import ModelNotFound
 from runtime.llm.models.catalog import Entry
 from tests.llm.conftest import Start
 from tests.llm.engine.onnxkit import write_tiny
-from tests.llm.serverkit import Answer, Json, Server, serving, settings_for, until
+from tests.llm.serverkit import Answer, Json, Server, serving, settings_for
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 TINY = "tiny-embed"
@@ -352,25 +353,29 @@ async def test_many_at_once_are_stored_whole(store: Server) -> None:
     assert len(await listed(store)) == 24
 
 
-async def test_who_asks_during_a_look_for_the_model_shares_the_next_one(
+async def test_a_model_that_was_found_is_not_looked_for_again_at_once(
     store: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service, looks, go_on = store.service, list[str](), threading.Event()
+    service, looks = store.service, list[str]()
     find_on_disk = service.catalog.find
 
-    def wait_and_find(model: str) -> Entry | None:
+    def find(model: str) -> Entry | None:
         looks.append(model)
-        go_on.wait(30)
         return find_on_disk(model)
 
-    monkeypatch.setattr(service.catalog, "find", wait_and_find)
-    first = asyncio.create_task(embedding_model(service, TINY))
-    await until(lambda: bool(looks))
-    later = [asyncio.create_task(embedding_model(service, TINY)) for _ in range(9)]
-    go_on.set()
+    monkeypatch.setattr(service.catalog, "find", find)
+    monkeypatch.setattr(models, "FRESH_S", 3600.0)
+    service.found.clear()
+    for _ in range(3):
+        assert (await embedding_model(service, TINY)).id == TINY
+        with pytest.raises(ModelNotFound):
+            await embedding_model(service, "no-such-model")
 
-    entries = await asyncio.gather(first, *later)
-    assert looks == [TINY, TINY]
-    await embedding_model(service, TINY)
-    assert looks == [TINY] * 3
-    assert {entry.id for entry in entries} == {TINY}
+    assert looks.count(TINY) == 1
+    assert looks.count("no-such-model") == 3
+
+    monkeypatch.setattr(models, "FRESH_S", 0.0)
+    service.found.clear()
+    for _ in range(2):
+        await embedding_model(service, TINY)
+    assert looks.count(TINY) == 3
