@@ -18,7 +18,7 @@ from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.models.upstreams.fleet import Upstreams
 from runtime.llm.models.upstreams.forwarding import generate
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Outcome, Piece, ReplyFormat
+from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Piece
 from runtime.web.errors import ApiError, BadRequest, RequestTimeout, TooMany
 
 HISTORY: Final = 50
@@ -354,41 +354,6 @@ class TimedOut(RequestTimeout):
         super().__init__(message, headers={"x-should-retry": "false"})
 
 
-class Timely:
-    """A generation whose iteration raises `TimedOut` when no sign of it comes for *limit_s*."""
-
-    def __init__(self, generation: Generation, limit_s: float) -> None:
-        self._generation = generation
-        self._pieces = aiter(generation)
-        self._limit_s = limit_s
-
-    @property
-    def outcome(self) -> Outcome:
-        """That of the generation."""
-        return self._generation.outcome
-
-    @property
-    def format(self) -> ReplyFormat:
-        """That of the generation."""
-        return self._generation.format
-
-    def __aiter__(self) -> AsyncIterator[Piece]:
-        return self
-
-    async def __anext__(self) -> Piece:
-        try:
-            async with asyncio.timeout(self._limit_s):
-                return await anext(self._pieces)
-        except TimeoutError:
-            raise TimedOut(
-                f"the inference timed out: no token came for {self._limit_s:g} s"
-            ) from None
-
-    async def aclose(self) -> None:
-        """Stop the generation."""
-        await self._generation.aclose()
-
-
 @dataclass(frozen=True)
 class OutsideJob:
     """A call that the system model or an upstream answers.
@@ -538,9 +503,23 @@ class Chats:
         try:
             self.admission.started(ticket)
             generation = job.run(settled)
-            yield Timely(generation, self.request_s) if self.request_s else generation
+            yield generation
         finally:
             await asyncio.shield(asyncio.ensure_future(_end(generation, job, settled)))
+
+
+async def timely(generation: Generation, limit_s: float) -> AsyncIterator[Piece]:
+    """The pieces of a reply; raises `TimedOut` when no sign of it comes for *limit_s*; 0: never."""
+    pieces = aiter(generation)
+    while True:
+        try:
+            async with asyncio.timeout(limit_s or None):
+                piece = await anext(pieces)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise TimedOut(f"the inference timed out: no token came for {limit_s:g} s") from None
+        yield piece
 
 
 async def _end(

@@ -205,7 +205,7 @@ class ReplyParser:
             at = self._text.find(mark) if mark else -1
             here = at >= 0
             if not here:
-                at = len(self._text) - (0 if self._ended else _overlap(self._text, mark))
+                at = len(self._text) - (0 if self._ended else overlap(self._text, mark))
             text, self._text = self._text[:at], self._text[at + (len(mark) if here else 0) :]
             if trimmed:
                 text = text.lstrip(_SPACE)
@@ -303,7 +303,7 @@ def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def _overlap(text: str, mark: str) -> int:
+def overlap(text: str, mark: str) -> int:
     """Length of the longest end of *text* that begins *mark* and is not all of it."""
     sizes = range(min(len(text), len(mark) - 1), 0, -1)
     return next((size for size in sizes if text.endswith(mark[:size])), 0)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from runtime.llm.chats import TimedOut, Timely
+from runtime.llm.chats import TimedOut, timely
 from runtime.llm.values import Outcome, Piece, ReplyFormat
 
 LIMIT_S = 0.5
@@ -30,21 +30,20 @@ class Drips:
 
 
 async def test_a_reply_that_flows_may_take_longer_than_the_limit() -> None:
-    reply = Timely(Drips(*[LIMIT_S / 4] * 8), LIMIT_S)
-    assert "".join([piece.text async for piece in reply]) == "01234567"
-    assert reply.outcome.finish == "stop"
+    pieces = timely(Drips(*[LIMIT_S / 4] * 8), LIMIT_S)
+    assert "".join([piece.text async for piece in pieces]) == "01234567"
 
 
 async def test_a_reply_that_dries_up_is_a_timeout_that_tells_the_limit() -> None:
-    reply = Timely(Drips(0, 0, 60), LIMIT_S)
-    assert [await anext(reply), await anext(reply)] == [Piece("0"), Piece("1")]
+    pieces = timely(Drips(0, 0, 60), LIMIT_S)
+    assert [await anext(pieces), await anext(pieces)] == [Piece("0"), Piece("1")]
     with pytest.raises(TimedOut, match=r"0\.5 s"):
-        await anext(reply)
+        await anext(pieces)
 
 
 async def test_a_reader_that_rests_between_tokens_is_no_timeout() -> None:
     pieces = []
-    async for piece in Timely(Drips(0, 0), LIMIT_S):
+    async for piece in timely(Drips(0, 0), LIMIT_S):
         pieces.append(piece.text)
         await asyncio.sleep(LIMIT_S * 1.2)
     assert pieces == ["0", "1"]

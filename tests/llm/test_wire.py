@@ -6,8 +6,9 @@ import pytest
 
 from runtime.llm.api.wire import (
     ChatRequest,
+    Chunk,
+    ChunkChoice,
     Delta,
-    Frames,
     error_frame,
     usage_of,
 )
@@ -15,6 +16,7 @@ from runtime.llm.errors import EngineFailed, LocalInitFailed, SysmodelBackground
 from runtime.llm.values import Outcome, Turn
 from runtime.web.errors import ApiError, BadRequest
 from runtime.web.routes import parse_body
+from runtime.web.sse import frame
 
 
 def request(*messages: str, rest: str = "") -> ChatRequest:
@@ -87,17 +89,12 @@ SHARED = {
 }
 
 
-@pytest.fixture
-def frames() -> Frames:
-    return Frames("chatcmpl-7", 1_700_000_000, 'odd "name"')
-
-
-def parsed(frame: bytes) -> dict[str, object]:
+def parsed(sent: bytes) -> dict[str, object]:
     """The JSON of a frame, after a look at its outside."""
-    assert frame.startswith(b"data: {")
-    assert frame.endswith(b"}\n\n")
-    assert frame.count(b"\n") == 2
-    value = json.loads(frame[6:])
+    assert sent.startswith(b"data: {")
+    assert sent.endswith(b"}\n\n")
+    assert sent.count(b"\n") == 2
+    value = json.loads(sent[6:])
     assert isinstance(value, dict)
     return value
 
@@ -106,9 +103,13 @@ def parsed(frame: bytes) -> dict[str, object]:
     "text",
     ["a", " ", "\n\n", '"', "\\", "\r\n\t", "\x00\x1f", "\u2028", "\N{CHEQUERED FLAG}", "data: x"],
 )
-def test_any_text_stays_one_line_and_comes_back_as_it_was(frames: Frames, text: str) -> None:
-    choices = [{"index": 0, "delta": {"content": text}}]
-    assert parsed(frames.delta(0, Delta(content=text))) == SHARED | {"choices": choices}
+def test_any_text_stays_one_line_and_comes_back_as_it_was(text: str) -> None:
+    choice = ChunkChoice(delta=Delta(content=text))
+    chunk = Chunk(id="chatcmpl-7", created=1_700_000_000, model='odd "name"', choices=[choice])
+
+    sent = frame(chunk.model_dump_json(exclude_none=True).encode())
+
+    assert parsed(sent) == SHARED | {"choices": [{"index": 0, "delta": {"content": text}}]}
 
 
 @pytest.mark.parametrize(
@@ -126,9 +127,9 @@ def test_any_text_stays_one_line_and_comes_back_as_it_was(frames: Frames, text: 
 def test_an_error_frame_carries_the_error_of_the_envelope(
     error: ApiError, expected: dict[str, object]
 ) -> None:
-    frame = parsed(error_frame(error))
-    assert set(frame) == {"error"}
-    found = frame["error"]
+    sent = parsed(error_frame(error))
+    assert set(sent) == {"error"}
+    found = sent["error"]
     assert isinstance(found, dict)
     assert {"message", "type", "code"} <= set(found)
     assert found.items() >= expected.items()

@@ -14,7 +14,8 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from runtime.llm.api.effects import HEADER
-from runtime.llm.chats import Cancelled, PreparedCall, QueueFull, State, Ticket
+from runtime.llm.api.wire import DONE, error_frame
+from runtime.llm.chats import Cancelled, PreparedCall, QueueFull, State, Ticket, timely
 from runtime.llm.errors import (
     EngineFailed,
     LocalInitFailed,
@@ -169,10 +170,8 @@ class Reply:
 class Form(Protocol):
     """How an answer looks on the wire: frames of a stream, each a whole event, or one model."""
 
-    @property
-    def choices(self) -> int:
-        """Replies in a row that share a prompt."""
-        ...
+    choices: int
+    """Replies in a row that share a prompt."""
 
     def begin(self, reply: Reply) -> bytes:
         """The model begins to read the prompt of a reply."""
@@ -187,16 +186,7 @@ class Form(Protocol):
         ...
 
     def finish(self, replies: Sequence[Reply]) -> bytes:
-        """Every reply is over; nothing follows but `last`."""
-        ...
-
-    def fail(self, error: ApiError) -> bytes:
-        """The answer ends in an error; nothing follows but `last`."""
-        ...
-
-    @property
-    def last(self) -> bytes:
-        """What ends every stream."""
+        """Every reply is over; nothing follows but the end of the stream."""
         ...
 
     def whole(self, replies: Sequence[Reply]) -> BaseModel:
@@ -308,8 +298,8 @@ async def _stream(
                     await stream.send(form.finish(replies))
             except ApiError as error:
                 service.admission.finish(ticket, state_after(error))
-                await stream.send(form.fail(error))
-            await stream.send(form.last)
+                await stream.send(error_frame(error))
+            await stream.send(DONE)
         return stream.response
     finally:
         _abandon(preparing)
@@ -333,7 +323,7 @@ async def _run(
         async with service.chats.running(ticket, job) as generation:
             if stream is not None:
                 await stream.send(form.begin(reply))
-            async for piece in generation:
+            async for piece in timely(generation, service.chats.request_s):
                 if not (piece.text or piece.events):  # only a sign of work
                     continue
                 _note_first(ticket)

@@ -20,7 +20,6 @@ from runtime.llm.api.calls import (
 )
 from runtime.llm.api.effects import watch_effects
 from runtime.llm.api.wire import (
-    DONE,
     CallDelta,
     CalledFunction,
     CalledTool,
@@ -29,8 +28,8 @@ from runtime.llm.api.wire import (
     ChatRequest,
     Choice,
     Chunk,
+    ChunkChoice,
     Delta,
-    Frames,
     FunctionDelta,
     Logprobs,
     ReplyMessage,
@@ -38,7 +37,6 @@ from runtime.llm.api.wire import (
     check_length,
     check_turns,
     chosen_of,
-    error_frame,
     finish_of,
     usage_of,
 )
@@ -56,8 +54,8 @@ from runtime.llm.values import (
     ToolArguments,
     ToolStart,
 )
-from runtime.web.errors import ApiError
 from runtime.web.routes import Routes
+from runtime.web.sse import frame
 
 PATH: Final = "/v1/chat/completions"
 routes = Routes("chat")
@@ -93,8 +91,6 @@ async def chat_completions(
 class ChatForm:
     """A chat completion, or its chunks."""
 
-    last = DONE
-
     def __init__(
         self, ticket: Ticket, *, choices: int, with_usage: bool, report_length: bool
     ) -> None:
@@ -102,51 +98,74 @@ class ChatForm:
         self._ticket = ticket
         self._with_usage = with_usage
         self._report_length = report_length
-        self._name = f"chatcmpl-{ticket.number}"
-        self._frames = Frames(self._name, int(ticket.created), ticket.model)
+        self._chunk = Chunk(
+            id=f"chatcmpl-{ticket.number}",
+            created=int(ticket.created),
+            model=ticket.model,
+            choices=[],
+        )
 
     def begin(self, reply: Reply) -> bytes:
         """The frame with the role."""
-        return self._frames.delta(reply.number, Delta(role="assistant"))
+        return self._delta(reply, Delta(role="assistant"))
 
     def add(self, reply: Reply, piece: Piece) -> bytes:
         """A frame for each thing that the piece adds."""
         deltas = [delta_of(event) for event in reply.news]
         if not piece.tokens:
-            return b"".join(self._frames.delta(reply.number, delta) for delta in deltas)
+            return b"".join(self._delta(reply, delta) for delta in deltas)
         *others, last = deltas or [Delta(content="")]
-        frames = [self._frames.delta(reply.number, delta) for delta in others]
+        frames = [self._delta(reply, delta) for delta in others]
         logprobs = Logprobs(content=chosen_of(piece.tokens))
-        return b"".join([*frames, self._frames.delta(reply.number, last, logprobs=logprobs)])
+        return b"".join([*frames, self._delta(reply, last, logprobs=logprobs)])
 
     def end(self, reply: Reply) -> bytes:
         """The frame that says why the text ended."""
-        frames = [self._frames.delta(reply.number, delta_of(event)) for event in reply.news]
+        frames = [self._delta(reply, delta_of(event)) for event in reply.news]
         finish, truncated = self._finish(reply)
-        frames.append(self._frames.delta(reply.number, Delta(), finish=finish, truncated=truncated))
+        frames.append(self._delta(reply, Delta(), finish=finish, truncated=truncated))
         return b"".join(frames)
 
     def finish(self, replies: Sequence[Reply]) -> bytes:
         """The frame with the usage, for a client that asked for it."""
         usage = usage_of(total_of(replies, self.choices))
-        return self._frames.usage(usage) if self._with_usage and usage is not None else b""
-
-    def fail(self, error: ApiError) -> bytes:
-        """The frame with the error."""
-        return error_frame(error)
+        return self._frame(usage=usage) if self._with_usage and usage is not None else b""
 
     def whole(self, replies: Sequence[Reply]) -> ChatCompletion:
         """The completion."""
         total = total_of(replies, self.choices)
         return ChatCompletion(
-            id=self._name,
-            created=int(self._ticket.created),
-            model=self._ticket.model,
+            id=self._chunk.id,
+            created=self._chunk.created,
+            model=self._chunk.model,
             choices=[self._choice(reply) for reply in replies],
             usage=usage_of(total),
             system_fingerprint=fingerprint(replies[0].source),
             timings=timings_of(self._ticket, replies[0].load_ms, total),
         )
+
+    def _delta(
+        self,
+        reply: Reply,
+        delta: Delta,
+        *,
+        logprobs: Logprobs | None = None,
+        finish: ChatFinish | None = None,
+        truncated: bool = False,
+    ) -> bytes:
+        """A frame with the role (the first), with text, or with why the text ended (the last)."""
+        choice = ChunkChoice(
+            index=reply.number,
+            delta=delta,
+            logprobs=logprobs,
+            finish_reason=finish,
+            truncated=True if truncated else None,
+        )
+        return self._frame(choices=[choice])
+
+    def _frame(self, **fields: object) -> bytes:
+        chunk = self._chunk.model_copy(update=fields)
+        return frame(chunk.model_dump_json(exclude_none=True).encode())
 
     def _choice(self, reply: Reply) -> Choice:
         finish, truncated = self._finish(reply)

@@ -21,7 +21,6 @@ from runtime.llm.api.calls import (
 )
 from runtime.llm.api.effects import NoEffect, watch_effects
 from runtime.llm.api.wire import (
-    DONE,
     Alternatives,
     ModelName,
     SamplingFields,
@@ -29,13 +28,12 @@ from runtime.llm.api.wire import (
     Tokens,
     Usage,
     check_length,
-    error_frame,
     usage_of,
 )
 from runtime.llm.chats import Ticket, fingerprint
 from runtime.llm.service import SERVICE, body_cap, needs_compat
 from runtime.llm.values import ChatCall, Piece, TokenLogprob, Turn
-from runtime.web.errors import ApiError, BadField, NotFound
+from runtime.web.errors import BadField, NotFound
 from runtime.web.routes import Routes
 from runtime.web.sse import frame
 from runtime.web.wire import Wire, absent
@@ -181,8 +179,6 @@ async def complete(
 class TextForm:
     """A text completion, or its frames."""
 
-    last = DONE
-
     def __init__(
         self, ticket: Ticket, *, choices: int, echo: Sequence[str], with_usage: bool
     ) -> None:
@@ -216,10 +212,6 @@ class TextForm:
         """The frame with the usage, for a client that asked for it."""
         usage = usage_of(total_of(replies, self.choices))
         return self._frame(usage=usage) if self._with_usage and usage is not None else b""
-
-    def fail(self, error: ApiError) -> bytes:
-        """The frame with the error."""
-        return error_frame(error)
 
     def whole(self, replies: Sequence[Reply]) -> Completion:
         """The completion."""

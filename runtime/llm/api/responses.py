@@ -28,7 +28,6 @@ from runtime.llm.api.completions import begin
 from runtime.llm.api.effects import Effects, NoEffect, Under, watch_effects
 from runtime.llm.api.formats import TextOutput, grammar_of
 from runtime.llm.api.wire import (
-    DONE,
     MAX_MESSAGES,
     MAX_NAME,
     MAX_TOOLS,
@@ -42,7 +41,6 @@ from runtime.llm.api.wire import (
     Tokens,
     check_turns,
     chosen_of,
-    error_frame,
     pick_tools,
 )
 from runtime.llm.chats import Ticket
@@ -61,7 +59,7 @@ from runtime.llm.values import (
     Turn,
 )
 from runtime.llm.values import Content as Said
-from runtime.web.errors import ApiError, NotFound
+from runtime.web.errors import NotFound
 from runtime.web.routes import Routes
 from runtime.web.sse import frame
 from runtime.web.wire import Wire, absent
@@ -510,7 +508,6 @@ class ResponseForm:
     """A response, or the events of one."""
 
     choices = 1
-    last = DONE
 
     def __init__(self, ticket: Ticket, body: ResponseRequest, call: ChatCall) -> None:
         self._output = Output(ticket.number)
@@ -549,10 +546,6 @@ class ResponseForm:
         """The frame with the whole response."""
         response = self._response(replies)
         return self._frames([event_of(f"response.{response.status}", response=response)])
-
-    def fail(self, error: ApiError) -> bytes:
-        """The frame with the error."""
-        return error_frame(error)
 
     def whole(self, replies: Sequence[Reply]) -> ResponseObject:
         """The response."""

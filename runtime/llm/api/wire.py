@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Final, Literal, TypeVar
+from dataclasses import replace
+from typing import Annotated, Final, Literal
 
 import orjson
 from pydantic import (
@@ -23,8 +24,8 @@ from pydantic_core import PydanticCustomError
 
 from runtime.llm.api.effects import Effects, NoEffect, Under
 from runtime.llm.api.formats import Grammar, ResponseFormat, grammar_of, own_grammar
-from runtime.llm.engine.protocol import MAX_DEPTH, is_deeper
 from runtime.llm.errors import error_object
+from runtime.llm.messages import MAX_DEPTH, is_deeper
 from runtime.llm.values import (
     Finish,
     Outcome,
@@ -39,7 +40,6 @@ from runtime.web.errors import ApiError, BadField, BadRequest, TooLarge
 from runtime.web.sse import frame
 from runtime.web.wire import Wire
 
-T = TypeVar("T")
 MAX_MESSAGES = 2048
 TEXTS = ("text", "input_text", "output_text")
 """Types of the parts of a message that are read."""
@@ -49,7 +49,7 @@ MAX_TOOLS = 128
 ChatFinish = Literal["stop", "length", "tool_calls"]
 MAX_CHOICES = 16
 MAX_BIASES = 1024
-ASKED: Final = (
+CHOSEN: Final = (
     "temperature",
     "top_k",
     "top_p",
@@ -59,9 +59,9 @@ ASKED: Final = (
     "repeat_penalty",
     "min_p",
     "logit_bias",
-    "response_format",
-    "grammar",
 )
+"""Fields of a request that are fields of its `Sampling`."""
+ASKED: Final = (*CHOSEN, "response_format", "grammar")
 """Fields that an upstream gets as they are."""
 ModelName = Annotated[StrictStr, Field(max_length=MAX_NAME)]
 
@@ -325,27 +325,14 @@ class SamplingFields(Wire):
 
     def sampling(self, usual: Sampling) -> Sampling:
         """The choice of tokens; what is not given is as in *usual*."""
-        seed = usual.seed if self.seed is None else self.seed
-        return Sampling(
-            temperature=_or(self.temperature, usual.temperature),
-            top_k=_or(self.top_k, usual.top_k),
-            top_p=_or(self.top_p, usual.top_p),
-            seed=(seed & 0xFFFFFFFF) % 0xFFFFFFFF,  # to the engine, all bits mean: any seed
-            frequency_penalty=_or(self.frequency_penalty, usual.frequency_penalty),
-            presence_penalty=_or(self.presence_penalty, usual.presence_penalty),
-            repeat_penalty=_or(self.repeat_penalty, usual.repeat_penalty),
-            min_p=_or(self.min_p, usual.min_p),
-            logit_bias=_or(self.logit_bias, usual.logit_bias),
-            is_usual=self.temperature is None,
-        )
+        given = {name: value for name in CHOSEN if (value := getattr(self, name)) is not None}
+        seed = (given.pop("seed", usual.seed) & 0xFFFFFFFF) % 0xFFFFFFFF
+        # To the engine, a seed of all bits means any seed.
+        return replace(usual, seed=seed, is_usual=self.temperature is None, **given)
 
     def asked(self) -> dict[str, object]:
         """What the request says of the choice of tokens and the form, but for `stops` and `n`."""
         return self.model_dump(include=set(ASKED), exclude_none=True, by_alias=True)
-
-
-def _or(given: T | None, usual: T) -> T:
-    return usual if given is None else given
 
 
 class ChatRequest(SamplingFields):
@@ -604,42 +591,6 @@ class ErrorAnswer(Wire):
 
 DONE: Final = b"data: [DONE]\n\n"
 """The last frame of every stream."""
-
-
-class Frames:
-    """The frames of one reply as bytes."""
-
-    def __init__(self, completion_id: str, created: int, model: str) -> None:
-        self._chunk = Chunk(id=completion_id, created=created, model=model, choices=[])
-        empty = self._chunk.model_dump_json(exclude_none=True).encode()
-        before, _, after = empty.rpartition(b'"choices":[]')
-        self._before, self._after = before + b'"choices":[', b"]" + after
-        """A frame but for its choice: all of a reply's frames are alike in it."""
-
-    def delta(
-        self,
-        index: int,
-        delta: Delta,
-        *,
-        logprobs: Logprobs | None = None,
-        finish: ChatFinish | None = None,
-        truncated: bool = False,
-    ) -> bytes:
-        """A frame with the role (the first), with text, or with why the text ended (the last)."""
-        choice = ChunkChoice(
-            index=index,
-            delta=delta,
-            logprobs=logprobs,
-            finish_reason=finish,
-            truncated=True if truncated else None,
-        )
-        data = choice.model_dump_json(exclude_none=True).encode()
-        return frame(self._before + data + self._after)
-
-    def usage(self, usage: Usage) -> bytes:
-        """The frame without choices, for a client that asked for the usage."""
-        chunk = self._chunk.model_copy(update={"usage": usage})
-        return frame(chunk.model_dump_json(exclude_none=True).encode())
 
 
 def error_frame(error: ApiError) -> bytes:

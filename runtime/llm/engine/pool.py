@@ -465,12 +465,13 @@ class Pool:
             raise
         budget = model_budget(entry, header.context_length, self._settings.default_context)
         limit = None if max_tokens is None else min(max_tokens, budget)
-        declared = -1 if entry.n_gpu_layers is None else entry.n_gpu_layers
+        layers = entry.declared.n_gpu_layers
+        declared = -1 if layers is None else layers
         load = LoadChat(
             str(entry.path),
             declared if entry.backend == "LOCAL_GPU" else 0,
             self._settings.threads,
-            entry.chat_template or "",
+            entry.declared.chat_template or "",
             self._settings.parallel if shelf == "chat" else 1,
         )
         key = engine_key(entry.id, limit, entry.backend)
@@ -777,8 +778,8 @@ def model_budget(entry: Entry, trained: int, default_context: int) -> int:
 
     *trained* is what it was trained with; 0: unknown.
     """
-    if entry.context_tokens is not None:
-        return entry.context_tokens
+    if entry.declared.context_tokens is not None:
+        return entry.declared.context_tokens
     return min(trained, default_context) if trained else default_context
 
 

@@ -31,10 +31,9 @@ from runtime.llm.engine.protocol import (
     decode,
     encode,
     lengths,
-    message_of,
-    offer_of,
 )
 from runtime.llm.errors import EngineDied, EngineFailed
+from runtime.llm.messages import message_of, offer_of
 from runtime.llm.values import Outcome, ReplyFormat, Sampling, Tool, Turn
 from runtime.web.errors import BadRequest
 

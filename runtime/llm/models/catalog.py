@@ -76,21 +76,6 @@ class Entry:
         """The one backend to try; a file that no catalog speaks of runs on the CPU."""
         return self.declared.backend or "LOCAL_CPU"
 
-    @property
-    def context_tokens(self) -> int | None:
-        """The declared budget; see `pool.model_budget` for the one in force."""
-        return self.declared.context_tokens
-
-    @property
-    def chat_template(self) -> str | None:
-        """Jinja text in place of the file's own template."""
-        return self.declared.chat_template
-
-    @property
-    def n_gpu_layers(self) -> int | None:
-        """Layers to put on the GPU, -1 for all; None: as the backend says."""
-        return self.declared.n_gpu_layers
-
 
 @dataclass(frozen=True)
 class Meta:
@@ -267,7 +252,7 @@ class Catalog:
             quant=header.quantization or None,
             chat_template=None
             if header.embedding_only
-            else header.template_source(entry.chat_template),
+            else header.template_source(entry.declared.chat_template),
         )
 
     def _declared(self, entry: Entry, broken: str | None, texts: Sequence[CatalogText]) -> Entry:

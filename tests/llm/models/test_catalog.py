@@ -54,7 +54,7 @@ def test_an_entry_tells_what_the_file_system_knows(tmp_path: Path) -> None:
     assert (entry.path, entry.created, entry.size) == (path, 1_700_000_000, 123)
     assert entry.fingerprint == (path.stat().st_ino, 123, 1_700_000_000_900_000_000)
     assert (entry.kind, entry.format, entry.backend) == ("chat", "gguf", "LOCAL_CPU")
-    assert entry.context_tokens is None
+    assert entry.declared.context_tokens is None
     assert (entry.fault, entry.parts, entry.vocab) == (None, (), None)
 
 

@@ -51,8 +51,12 @@ def test_a_declaration_decides_how_a_file_is_run(tmp_path: Path) -> None:
 
     entry = the(Catalog([tmp_path]), "a")
 
-    assert (entry.backend, entry.n_gpu_layers, entry.context_tokens) == ("LOCAL_GPU", -1, 2048)
-    assert (entry.chat_template, entry.declared.sha256) == ("x", "ab" * 32)
+    assert (entry.backend, entry.declared.n_gpu_layers, entry.declared.context_tokens) == (
+        "LOCAL_GPU",
+        -1,
+        2048,
+    )
+    assert (entry.declared.chat_template, entry.declared.sha256) == ("x", "ab" * 32)
     assert entry.fault is None
 
 
@@ -91,7 +95,7 @@ def test_a_bad_table_is_named_by_key_and_the_others_still_count(
     (error,) = catalog.errors()
     assert problem in error
     assert entries["a"].fault == error
-    assert (entries["b"].context_tokens, entries["b"].fault) == (7, None)
+    assert (entries["b"].declared.context_tokens, entries["b"].fault) == (7, None)
     assert caplog.text.count(problem) == 1
 
 
@@ -185,7 +189,7 @@ def test_the_users_catalog_overrides_the_bundled_one_key_by_key(tmp_path: Path) 
 
     entry = the(Catalog([mine, bundled]), "a")
 
-    assert (entry.context_tokens, entry.backend) == (99, "LOCAL_GPU")
+    assert (entry.declared.context_tokens, entry.backend) == (99, "LOCAL_GPU")
 
 
 def test_a_bundled_declaration_counts_for_a_file_in_the_users_folder(tmp_path: Path) -> None:
@@ -194,7 +198,7 @@ def test_a_bundled_declaration_counts_for_a_file_in_the_users_folder(tmp_path: P
     put(bundled)
     (bundled / "catalog.toml").write_text(FULL)
 
-    assert the(Catalog([mine, bundled]), "a").context_tokens == 2048
+    assert the(Catalog([mine, bundled]), "a").declared.context_tokens == 2048
 
 
 def test_a_file_of_another_name_than_declared_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from runtime.llm.engine.protocol import (
     MAX_TEXTS,
     PREFIX,
     ChatLoaded,
-    ChatMessage,
     Chunks,
     Command,
     Embed,
@@ -40,6 +39,7 @@ from runtime.llm.engine.protocol import (
     encode,
     lengths,
 )
+from runtime.llm.messages import ChatMessage
 from runtime.llm.values import Sampling
 
 ROOT = Path(__file__).resolve().parents[3]

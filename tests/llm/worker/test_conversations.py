@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.llm.engine.protocol import CalledFunction, CalledTool, ChatMessage
 from runtime.llm.engine.worker.conversations import (
     Memory,
     Part,
@@ -17,6 +16,7 @@ from runtime.llm.engine.worker.conversations import (
     plan,
 )
 from runtime.llm.engine.worker.reply import StopScanner
+from runtime.llm.messages import CalledFunction, CalledTool, ChatMessage
 from runtime.llm.values import ReplyFormat
 from tests.llm.worker.harness import spoken
 

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.engine.protocol import Prepared, message_of, offer_of
+from runtime.llm.engine.protocol import Prepared
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Part
 from runtime.llm.engine.worker.prompt import CHATML, Quoter, Script, change_texts, tokens_of
 from runtime.llm.engine.worker.template import Template
+from runtime.llm.messages import message_of, offer_of
 from runtime.llm.values import Tool, ToolCall, Turn
 from tests.llm import tinymodel
 from tests.llm.worker.harness import engine, spoken

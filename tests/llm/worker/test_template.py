@@ -8,7 +8,6 @@ from datetime import datetime
 import psutil
 import pytest
 
-from runtime.llm.engine.protocol import message_of, offer_of
 from runtime.llm.engine.worker.prompt import (
     CHATML,
     Chatml,
@@ -19,6 +18,7 @@ from runtime.llm.engine.worker.prompt import (
     is_chatml,
 )
 from runtime.llm.engine.worker.template import Template
+from runtime.llm.messages import message_of, offer_of
 from runtime.llm.values import Tool, ToolCall, Turn
 from tests.llm import tinymodel
 from tests.llm.worker.harness import spoken

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from runtime.llm.engine.protocol import CalledTool, ChatMessage
+from runtime.llm.messages import CalledTool, ChatMessage
 from runtime.llm.replies import THOUGHT, ReplyParser
 from runtime.llm.values import Content, ReplyFormat, ToolArguments, ToolStart
 

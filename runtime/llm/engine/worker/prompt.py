@@ -22,14 +22,11 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from runtime.llm.engine.protocol import (
-    CalledFunction,
-    CalledTool,
+from runtime.llm.engine.worker.conversations import Part, Parts
+from runtime.llm.messages import (
     ChatMessage,
-    OfferedFunction,
     OfferedTool,
 )
-from runtime.llm.engine.worker.conversations import Part, Parts
 
 if TYPE_CHECKING:  # the process of a template imports no engine
     from runtime.llm.engine.worker import native
@@ -64,6 +61,11 @@ class Script(NamedTuple):
 
 
 # --- control markers in what people wrote count as letters
+
+_OURS: Final = ("role", "type")
+"""Keys of a message or a tool whose values the server has chosen."""
+_JSON: Final = ("arguments", "parameters")
+"""Keys whose values are JSON that a model or a client wrote."""
 
 
 class Quoted(NamedTuple):
@@ -121,43 +123,26 @@ class Quoter:
 def change_texts(script: Script, change: Callable[[str], str]) -> Script:
     """The script with every text that people or models wrote changed, also within JSON values."""
 
-    def value(of: object) -> object:
+    def changed(of: object, *, is_theirs: bool = True) -> Any:
+        """*is_theirs*: also the keys are texts of people, not those of `runtime.llm.messages`."""
         match of:
             case str():
                 return change(of)
             case list():
-                return [value(item) for item in of]
+                return [changed(item, is_theirs=is_theirs) for item in of]
+            case dict() if is_theirs:
+                return {change(key): changed(item) for key, item in of.items()}
             case dict():
-                return {change(key): value(item) for key, item in of.items()}
+                return {
+                    key: item if key in _OURS else changed(item, is_theirs=key in _JSON)
+                    for key, item in of.items()
+                }
         return of
 
-    def call(of: CalledTool) -> CalledTool:
-        name, arguments = of["function"]["name"], of["function"]["arguments"]
-        function = CalledFunction(name=change(name), arguments=value(arguments))
-        return CalledTool(id=change(of["id"]), type="function", function=function)
-
-    def message(of: ChatMessage) -> ChatMessage:
-        changed = ChatMessage(role=of["role"], content=change(of["content"]))
-        if "tool_calls" in of:
-            changed["tool_calls"] = [call(each) for each in of["tool_calls"]]
-        if "tool_call_id" in of:
-            changed["tool_call_id"] = change(of["tool_call_id"])
-        if "reasoning_content" in of:
-            changed["reasoning_content"] = change(of["reasoning_content"])
-        return changed
-
-    def offer(of: OfferedTool) -> OfferedTool:
-        function = OfferedFunction(
-            name=change(of["function"]["name"]),
-            description=change(of["function"]["description"]),
-            parameters=value(of["function"]["parameters"]),
-        )
-        return OfferedTool(type="function", function=function)
-
     return Script(
-        [message(each) for each in script.messages],
-        [offer(each) for each in script.tools],
-        {name: value(option) for name, option in script.options.items()},
+        changed(list(script.messages), is_theirs=False),
+        changed(list(script.tools), is_theirs=False),
+        {name: changed(option) for name, option in script.options.items()},
     )
 
 

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Plan, Prompt
+from runtime.llm.replies import overlap
 from runtime.llm.values import TokenLogprob
 
 Finish = Literal["stop", "length"]
@@ -126,7 +127,7 @@ class StopScanner:
             self.stopped = True
             self._held = ""
             return text[: min(ends)[1]]
-        keep = max((_overlap(text, stop) for stop in self._stops), default=0)
+        keep = max((overlap(text, stop) for stop in self._stops), default=0)
         self._held = text[len(text) - keep :]
         return text[: len(text) - keep]
 
@@ -134,9 +135,3 @@ class StopScanner:
         """The held text, once nothing more can come."""
         held, self._held = self._held, ""
         return held
-
-
-def _overlap(text: str, stop: str) -> int:
-    """Length of the longest end of *text* that begins *stop* and is not all of it."""
-    sizes = range(min(len(text), len(stop) - 1), 0, -1)
-    return next((size for size in sizes if text.endswith(stop[:size])), 0)

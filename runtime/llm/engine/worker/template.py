@@ -17,7 +17,6 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from runtime.llm.engine.protocol import CalledFunction, CalledTool, ChatMessage
 from runtime.llm.engine.worker import resources
 from runtime.llm.engine.worker.prompt import (
     MEMORY_LIMIT,
@@ -30,6 +29,7 @@ from runtime.llm.engine.worker.prompt import (
     send,
     unrenderable,
 )
+from runtime.llm.messages import CalledFunction, CalledTool, ChatMessage
 
 SOURCE_LIMIT: Final = 256 * 1024  # characters of a template
 OUTPUT_LIMIT: Final = 8_000_000  # characters of a prompt

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import orjson
 
 from runtime.llm.errors import EmbedFailed
+from runtime.llm.messages import ChatMessage, message_of, offer_of
 from runtime.llm.models.chunks import read_reply
 from runtime.llm.models.daemon import (
     DaemonTrouble,
@@ -229,38 +230,18 @@ def request_of(call: ChatCall) -> tuple[str, dict[str, object]]:
     if call.template_options:
         body["chat_template_kwargs"] = dict(call.template_options)
     if call.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": orjson.loads(tool.parameters),
-                },
-            }
-            for tool in call.tools
-        ]
+        body["tools"] = [offer_of(tool) for tool in call.tools]
         body["tool_choice"] = "required" if call.tools_required else "auto"
         if not call.parallel_tools:
             body["parallel_tool_calls"] = False
     return "/chat/completions", body
 
 
-def _message(turn: Turn) -> dict[str, object]:
-    message: dict[str, object] = {"role": turn.role, "content": turn.content}
-    if turn.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for call in turn.tool_calls
-        ]
-    if turn.tool_call_id:
-        message["tool_call_id"] = turn.tool_call_id
-    if turn.reasoning:
-        message["reasoning_content"] = turn.reasoning
+def _message(turn: Turn) -> ChatMessage:
+    """The turn, with the arguments of its calls as they were written."""
+    message = message_of(turn)
+    for call, sent in zip(turn.tool_calls, message.get("tool_calls", ()), strict=True):
+        sent["function"]["arguments"] = call.arguments
     return message
 
 

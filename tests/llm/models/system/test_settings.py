@@ -125,7 +125,7 @@ async def test_by_default_the_bundled_model_answers(tmp_path: Path, bundled: Pat
     assert (await checked(provider)).code == Status.AVAILABLE
     assert texts(await collect(provider.generate(chat()))) == "Brake late."
     ((entry, _),) = shop.asked
-    assert (entry.path, entry.context_tokens) == (bundled, 512)
+    assert (entry.path, entry.declared.context_tokens) == (bundled, 512)
     await provider.close()
 
 

@@ -1,0 +1,108 @@
+"""Messages and tools in the shapes that chat templates and OpenAI-compatible servers read."""
+
+from collections.abc import Sequence
+from typing import Final, Literal, NotRequired, TypedDict
+
+import orjson
+
+from runtime.llm.values import Tool, Turn
+
+
+class CalledFunction(TypedDict):
+    """The function of a `CalledTool`."""
+
+    name: str
+    arguments: object
+    """The value that the JSON text stands for; the text itself where it is no object."""
+
+
+class CalledTool(TypedDict):
+    """A tool call of an assistant message."""
+
+    id: str
+    type: Literal["function"]
+    function: CalledFunction
+
+
+class ChatMessage(TypedDict):
+    """A message in the shape that chat templates read."""
+
+    role: str
+    content: str
+    tool_calls: NotRequired[Sequence[CalledTool]]
+    tool_call_id: NotRequired[str]
+    reasoning_content: NotRequired[str]
+
+
+class OfferedFunction(TypedDict):
+    """The function of an `OfferedTool`."""
+
+    name: str
+    description: str
+    parameters: object
+    """JSON Schema of the arguments."""
+
+
+class OfferedTool(TypedDict):
+    """A tool in the shape that chat templates read."""
+
+    type: Literal["function"]
+    function: OfferedFunction
+
+
+MAX_DEPTH: Final = 64
+"""Levels of the arguments of a call that a template gets as values."""
+
+
+def message_of(turn: Turn) -> ChatMessage:
+    """A turn as templates read it."""
+    message = ChatMessage(role=turn.role, content=turn.content)
+    if turn.tool_calls:
+        message["tool_calls"] = [
+            CalledTool(
+                id=call.id,
+                type="function",
+                function=CalledFunction(name=call.name, arguments=_value_of(call.arguments)),
+            )
+            for call in turn.tool_calls
+        ]
+    if turn.tool_call_id:
+        message["tool_call_id"] = turn.tool_call_id
+    if turn.reasoning:
+        message["reasoning_content"] = turn.reasoning
+    return message
+
+
+def offer_of(tool: Tool) -> OfferedTool:
+    """A tool as templates read it."""
+    parameters = orjson.loads(tool.parameters)
+    return OfferedTool(
+        type="function",
+        function=OfferedFunction(
+            name=tool.name, description=tool.description, parameters=parameters
+        ),
+    )
+
+
+def _value_of(arguments: str) -> object:
+    try:
+        value = orjson.loads(arguments or "{}")
+    except orjson.JSONDecodeError:
+        return arguments
+    return value if isinstance(value, dict) and not is_deeper(value, MAX_DEPTH) else arguments
+
+
+def is_deeper(value: object, levels: int) -> bool:
+    """Whether JSON is nested in more than so many levels."""
+    within = [value]
+    for _ in range(levels):
+        below: list[object] = []
+        for item in within:
+            if isinstance(item, dict):
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
+        if not below:
+            return False
+        within = below
+    return any(isinstance(item, dict | list) for item in within)
