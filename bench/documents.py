@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from usearch.index import Index
 
 from bench.common import TOOLS, Figure, Server, arguments, percentiles, serving, show
 from bench.vectors import NEAREST, PER_DOCUMENT, Matrix, clustered, nearest
 from runtime.llm.app import ENDING, assemble, make_app
+from runtime.llm.documents.vectors import EXPANSION_SEARCH
 from runtime.llm.engine.embedding import Embedder, Passages, Vectors
 from runtime.llm.models.catalog import Entry
 from runtime.llm.settings import LlmSettings
@@ -159,6 +161,23 @@ def searches(server: Server, rows: Matrix, asked: int, clients: int) -> Figure:
     )
 
 
+def bare(folder: Path, rows: Matrix, asked: int) -> str:
+    """The same questions to the store's own graph, without the store; empty where there is none."""
+    file = next((folder / "documents" / "indexes").glob("*.hnsw"), None)
+    if file is None:
+        return ""
+    graph = Index(ndim=rows.shape[1], metric="ip", dtype="f16")
+    graph.load(str(file))
+    graph.expansion_search = EXPANSION_SEARCH  # type: ignore[misc] # as in the store
+    times = []
+    for number in np.random.default_rng(3).integers(0, len(rows), asked):
+        began = time.perf_counter()
+        graph.search(rows[number], NEAREST, threads=1)
+        times.append((time.perf_counter() - began) * 1e3)
+    middle, high = percentiles(times)
+    return f"bare usearch in a loop: {middle:.1f} / {high:.1f}"
+
+
 def figures(count: int, asked: int) -> Iterator[Figure]:
     """The rows of the table."""
     rows = clustered(count, np.random.default_rng(1))
@@ -178,7 +197,8 @@ def figures(count: int, asked: int) -> Iterator[Figure]:
         while asyncio.run(ask_all(server.port, [search], 1))[0][0] > SCAN_MS:
             time.sleep(0.5)  # the index is being built
         for clients in (1, CLIENTS):
-            yield searches(server, rows, asked, clients)
+            figure = searches(server, rows, asked, clients)
+            yield figure._replace(beside=bare(Path(folder), rows, asked))
 
 
 SCAN_MS: Final = 60.0

@@ -217,7 +217,7 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
         owner = tenant_id(headers.get("X-Client-Id"), headers.get("User-Agent"))
     reply_only = settings.honors("max_tokens")
     caps = [body.max_completion_tokens, body.max_tokens if reply_only else None]
-    model = (body.model or "").strip() or settings.selected_model_id
+    model = body.model_in(settings)
     tools, must_call = body.offer(settings.max_prompt_chars)
     options = body.chat_template_kwargs or {}
     check_length([json.dumps(options)], settings.max_prompt_chars, "chat_template_kwargs")

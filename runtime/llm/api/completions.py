@@ -22,7 +22,6 @@ from runtime.llm.api.calls import (
 from runtime.llm.api.effects import NoEffect, watch_effects
 from runtime.llm.api.wire import (
     Alternatives,
-    ModelName,
     SamplingFields,
     StreamOptions,
     Tokens,
@@ -47,16 +46,12 @@ routes = Routes("completions")
 class CompletionRequest(SamplingFields):
     """A completion request; unknown fields are ignored."""
 
-    model: ModelName | None = Field(
-        None, description="an id of GET /v1/models; absent: the model that the settings select"
-    )
     prompt: StrictStr | Annotated[list[StrictStr], Field(min_length=1, max_length=MAX_PROMPTS)] = (
         Field(description="a text or several; tokens are not taken")
     )
     max_tokens: Tokens | None = Field(
         None, description=f"budget of each reply; absent: {USUAL_TOKENS}"
     )
-    stream: StrictBool | None = Field(None, description="Server-Sent Events when true")
     stream_options: StreamOptions | None = None
     echo: StrictBool | None = Field(None, description="begin each text with its prompt")
     suffix: StrictStr | None = Field(None, description="refused: nothing is put into a text")
@@ -157,7 +152,7 @@ async def complete(
         for prompt in prompts
         for call in choices_of(
             ChatCall(
-                model=(body.model or "").strip() or settings.selected_model_id,
+                model=body.model_in(settings),
                 turns=[Turn("user", prompt)],  # to a system model that only chats
                 prompt=prompt,
                 sampling=usual,

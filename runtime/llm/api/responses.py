@@ -35,7 +35,6 @@ from runtime.llm.api.wire import (
     ChosenToken,
     Content,
     Message,
-    ModelName,
     OfferedFunction,
     SamplingFields,
     Tokens,
@@ -176,13 +175,9 @@ class TextOptions(Wire):
 class ResponseRequest(SamplingFields):
     """A request for a response; unknown fields are ignored."""
 
-    model: ModelName | None = Field(
-        None, description="an id of GET /v1/models; absent: the model that the settings select"
-    )
     input: Input = Field(description="the user's text, or the whole conversation as items")
     instructions: StrictStr | None = Field(None, description="a system text before the input")
     max_output_tokens: Tokens | None = Field(None, description="budget of the reply")
-    stream: StrictBool | None = Field(None, description="Server-Sent Events when true")
     text: TextOptions | None = None
     tools: Annotated[
         Annotated[list[ResponseTool], Field(max_length=MAX_TOOLS)] | None, Under("tools")
@@ -394,7 +389,7 @@ async def respond(
     tools, must_call = body.offer(settings.max_prompt_chars)
     grammar = grammar_of(body.text.format if body.text else None, "text.format")
     call = ChatCall(
-        model=(body.model or "").strip() or settings.selected_model_id,
+        model=body.model_in(settings),
         turns=turns,
         sampling=replace(
             body.sampling(usual_sampling(settings)), grammar=grammar, logprobs=body.alternatives()

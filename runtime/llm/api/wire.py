@@ -26,6 +26,7 @@ from runtime.llm.api.effects import Effects, NoEffect, Under
 from runtime.llm.api.formats import Grammar, ResponseFormat, grammar_of, own_grammar
 from runtime.llm.errors import error_object
 from runtime.llm.messages import MAX_DEPTH, is_deeper
+from runtime.llm.settings import LlmSettings
 from runtime.llm.values import (
     Finish,
     Outcome,
@@ -277,8 +278,12 @@ Alternatives = Annotated[Annotated[StrictInt, Field(ge=0, le=20)] | None, Under(
 
 
 class SamplingFields(Wire):
-    """How a reply is chosen, and what ends it: fields that every generating route has."""
+    """Who replies, how, and what ends the reply: fields that every generating route has."""
 
+    model: ModelName | None = Field(
+        None, description="an id of GET /v1/models; absent: the model that the settings select"
+    )
+    stream: StrictBool | None = Field(None, description="Server-Sent Events when true")
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
     top_k: Annotated[StrictInt, Field(ge=0, le=1000)] | None = Field(None, description="0: off")
     top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
@@ -318,6 +323,10 @@ class SamplingFields(Wire):
             raise ValueError(f"at most {MAX_STOPS} texts")
         return value
 
+    def model_in(self, settings: LlmSettings) -> str:
+        """The id of the model that is to reply."""
+        return (self.model or "").strip() or settings.selected_model_id
+
     def stops(self) -> list[str]:
         """The stop texts, as a list without empty ones."""
         given = [self.stop] if isinstance(self.stop, str) else self.stop or []
@@ -338,15 +347,11 @@ class SamplingFields(Wire):
 class ChatRequest(SamplingFields):
     """A chat request; unknown fields are ignored."""
 
-    model: ModelName | None = Field(
-        None, description="an id of GET /v1/models; absent: the model that the settings select"
-    )
     messages: list[Message] = Field(
         min_length=1,
         max_length=MAX_MESSAGES,
         description="the conversation; the last message is the user's",
     )
-    stream: StrictBool | None = Field(None, description="Server-Sent Events when true")
     stream_options: StreamOptions | None = None
     session_id: Annotated[StrictStr, Field(max_length=MAX_NAME)] | None = Field(
         None, description="keeps the conversation in the KV cache, so only new turns are prefilled"

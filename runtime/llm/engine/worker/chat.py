@@ -49,7 +49,7 @@ from runtime.llm.replies import THINK, reply_format
 from runtime.llm.values import Sampling
 
 if TYPE_CHECKING:  # loaded with the first grammar
-    from runtime.llm.engine.worker.constraint import Grammars
+    from runtime.llm.engine.worker.constraint import Constraint, Grammars
 
 T = TypeVar("T")
 
@@ -240,7 +240,7 @@ class ChatModel:
         thinks = rendering.text.rstrip().endswith(THINK)
         return Prompt(command.messages, tokens, after, thinks, self._format)
 
-    def _rule_of(self, grammar: str, trigger: str) -> native.Rule | None:
+    def _rule_of(self, grammar: str, trigger: str) -> "Constraint | None":
         """The compiled grammar of one reply; raises `BadGrammar`."""
         if not grammar:
             return None

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import native
@@ -21,6 +21,9 @@ from runtime.llm.engine.worker.prompt import Quoter, join_parts, tokens_of
 from runtime.llm.engine.worker.reply import Finish, Reply, Sink
 from runtime.llm.grammar import BadGrammar
 
+if TYPE_CHECKING:  # loaded with the first grammar
+    from runtime.llm.engine.worker.constraint import Constraint
+
 STALL_S: Final = 0.25
 """How long a step may take because of a prompt that is read beside replies under way, about."""
 _LEAST_SLICE: Final = 16
@@ -37,7 +40,7 @@ class _Call(NamedTuple):
     sink: Sink
 
 
-RuleOf = Callable[[str, str], native.Rule | None]
+RuleOf: TypeAlias = "Callable[[str, str], Constraint | None]"
 """Compiles a grammar with its trigger; raises `BadGrammar`."""
 
 

@@ -6,12 +6,15 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from runtime.llm.engine.protocol import FLAG_BYTES, FLAG_SLOTS
 from runtime.llm.engine.worker import library
 from runtime.llm.replies import MARKS
 from runtime.llm.values import Sampling, TokenLogprob
+
+if TYPE_CHECKING:  # loaded with the first grammar
+    from runtime.llm.engine.worker.constraint import Constraint
 
 os.environ["GGML_NO_BACKTRACE"] = "1"  # else an abort in C first attaches a debugger
 C, LIBRARY = library.load()
@@ -346,18 +349,6 @@ class Context:
             self.handle = None
 
 
-class Rule(Protocol):
-    """What a reply must be, token by token; raises `runtime.llm.grammar.BadGrammar`."""
-
-    def mask(self, logits: Logits) -> None:
-        """Make the tokens that may not come next impossible."""
-        ...
-
-    def accept(self, token: int, data: bytes | None) -> None:
-        """Take the next token and its bytes; None: it ended the reply."""
-        ...
-
-
 class Sampler:
     """A chain of llama.cpp samplers: biases, penalties, then the choice of a token.
 
@@ -366,7 +357,7 @@ class Sampler:
     tokens are what the penalties count and what its *rule* is held to.
     """
 
-    def __init__(self, sampling: Sampling, model: Model, rule: Rule | None = None) -> None:
+    def __init__(self, sampling: Sampling, model: Model, rule: "Constraint | None" = None) -> None:
         self._model = model
         self._rule = rule
         self._alternatives = sampling.logprobs
