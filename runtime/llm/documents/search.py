@@ -21,7 +21,6 @@ from runtime.llm.documents.rows import Change
 from runtime.llm.documents.schema import snapshot
 from runtime.llm.documents.values import Hit, Where
 from runtime.llm.documents.vectors import (
-    BLUR,
     KIND,
     Best,
     ExactIndex,
@@ -175,7 +174,7 @@ class LiveIndex:
                 assert isinstance(self._inner, ExactIndex)
                 best = self._inner.best(query, k)
                 return list(zip(best.ids.tolist(), best.scores.tolist(), strict=True))
-            near = self.graph.near(query, neighbours(k))
+            near = self.graph.near(query, k)
         finally:
             self._lock.release()
         return _rescore(connection, self.collection, near, query, k)
@@ -475,11 +474,6 @@ class Search:
             raise Stopped
 
 
-def neighbours(k: int) -> int:
-    """How many neighbours are taken from a graph so that the *k* best are among them."""
-    return 2 * k + 32
-
-
 def scan(
     connection: sqlite3.Connection, tenant: str, model: str, query: Matrix, k: int, where: Where
 ) -> list[Hit]:
@@ -501,7 +495,7 @@ def _rescore(
 
     Raises `Unanswerable` where others that are as good may be missing from the answer.
     """
-    groups = {group[0]: group for group in _eligible(near, k)}
+    groups = {group[0]: group for group in near.groups}
     block = rows.vectors(connection, collection, groups)
     score_of = dict(zip(block.ids, scores(matrix(block.vectors), query).tolist(), strict=True))
     pairs: list[tuple[int, float]] = []
@@ -512,23 +506,10 @@ def _rescore(
         last = score_of[first]
         pairs += [(id_, last) for id_ in groups[first]]
     # What was left out for its rough score is worse than the last, so nothing equal is missing.
-    all_seen = len(groups) == len(near.groups)
-    doubtful = all_seen and last - min(score_of.values(), default=0.0) <= ALIKE
+    doubtful = not near.cut and last - min(score_of.values(), default=0.0) <= ALIKE
     if not near.complete and (len(pairs) < k or doubtful):
         raise Unanswerable
     return pairs
-
-
-def _eligible(near: Near, k: int) -> list[tuple[int, ...]]:
-    """The groups that may be among the *k* best chunks, by their rough scores."""
-    count, floor = 0, -2.0
-    order = sorted(zip(near.rough, near.groups, strict=True), reverse=True)
-    for rough, group in order:
-        count += len(group)
-        if count >= k:
-            floor = rough - BLUR
-            break
-    return [group for rough, group in order if rough >= floor]
 
 
 def _hits(connection: sqlite3.Connection, pairs: list[tuple[int, float]], k: int) -> list[Hit]:

@@ -29,6 +29,8 @@ KIND: Final = f"usearch {usearch.__version__} ip f16 {WIDTH} {CONNECTIVITY} {EXP
 BLUR: Final = 0.0025
 """More than the difference of two scores may change in half precision: that rounds each number by
 at most 2^-11 of it, so a product of unit vectors by 2^-10."""
+_BESIDE: Final = 32
+"""Neighbours that are taken from a graph beside twice as many as are wanted."""
 _STORED: Final = np.dtype("<f4")
 _SLICE: Final = 4096
 _LOWEST: Final = np.float32(-2.0)
@@ -137,13 +139,15 @@ class ExactIndex:
 
 
 class Near(NamedTuple):
-    """What a graph search returns: groups of chunks that share a vector."""
+    """What a graph search returns: groups of chunks that share a vector, the best ones first."""
 
     groups: list[tuple[int, ...]]
     rough: list[float]
     """The score of each group, at most `BLUR` / 2 away from the one in full precision."""
+    cut: bool
+    """Whether others were found, which cannot be among the best."""
     complete: bool
-    """Whether these are all the vectors that there are."""
+    """Whether these and the others are all the vectors that there are."""
 
 
 class HnswIndex:
@@ -230,12 +234,23 @@ class HnswIndex:
             self._graph.remove(np.asarray(gone, np.uint64))
             self._removed += len(gone)
 
-    def near(self, query: Matrix, count: int) -> Near:
-        """The chunks of about the *count* best vectors, nearly in order."""
-        matches = self._graph.search(query, count, threads=1)
+    def near(self, query: Matrix, k: int) -> Near:
+        """The chunks that may be among the *k* best, as far as their rough scores tell."""
+        matches = self._graph.search(query, 2 * k + _BESIDE, threads=1)
         keys = np.asarray(matches.keys).tolist()
         rough = (1.0 - np.asarray(matches.distances)).tolist()
-        return Near([tuple(self._chunks[key]) for key in keys], rough, len(keys) >= self.nodes)
+        groups: list[tuple[int, ...]] = []
+        count, floor = 0, -2.0
+        for score, key in sorted(zip(rough, keys, strict=True), reverse=True):
+            if score < floor:
+                break
+            groups.append(tuple(self._chunks[key]))
+            count += len(groups[-1])
+            if count >= k:
+                floor = max(floor, score - BLUR)
+        rough.sort(reverse=True)
+        cut = len(groups) < len(keys)
+        return Near(groups, rough[: len(groups)], cut, len(keys) >= self.nodes)
 
     def save(self, path: Path) -> None:
         """Write the graph; raises RuntimeError or OSError where that is not possible."""

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.documents.search import neighbours
 from runtime.llm.documents.values import WIDTH
 from runtime.llm.documents.vectors import BLUR, Best, ExactIndex, HnswIndex, scores
 from tests.llm.documents.kit import Matrix, clustered, randoms, unit
@@ -102,7 +101,7 @@ def test_a_graph_has_each_vector_once_and_all_its_chunks(
     groups = {frozenset(id_ for id_ in have if id_ % len(FEW) == number) for number in range(6)}
     groups.discard(frozenset())
     for graph in (index, HnswIndex.load(path)):
-        near = graph.near(FEW[0], 50)
+        near = graph.near(FEW[0], 1000)
         assert near.complete
         assert {frozenset(group) for group in near.groups} == groups
         assert (len(graph), graph.nodes, set(graph.ids().tolist())) == (
@@ -120,7 +119,7 @@ def recall(rows: Matrix, queries: Matrix) -> float:
     index.add(ids.tolist(), rows)
     share = 0.0
     for query in queries:
-        among = np.concatenate(index.near(query, neighbours(10)).groups)
+        among = np.concatenate(index.near(query, 10).groups)
         found, true = Best(query, 10), Best(query, 10)
         found.push(among, rows[among])
         true.push(ids, rows)
@@ -144,6 +143,6 @@ def test_a_rough_score_is_near_enough_to_tell_what_cannot_be_among_the_best() ->
     graph = HnswIndex()
     graph.add(range(3000), rows)
     for row in rows[:50]:
-        near = graph.near(row, 60)
+        near = graph.near(row, 30)
         exact = scores(rows[[group[0] for group in near.groups]], row)
         assert np.abs(exact - near.rough).max() < BLUR / 2
