@@ -10,7 +10,7 @@ import pytest
 
 from tests.effort import repeats
 
-KILLS: Final = repeats(20)
+KILLS: Final = repeats(10)
 
 
 @pytest.mark.slow

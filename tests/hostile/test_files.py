@@ -38,7 +38,7 @@ from tests.llm.engine.onnxkit import write_tiny
 
 ROOT: Final = Path(__file__).parents[2]
 DATA: Final = ROOT / "data"
-SECONDS: Final = 0.6 * EFFORT**2
+SECONDS: Final = 0.3 * EFFORT**2
 ONE_S: Final = 5.0
 """Of processor time for one file; each seed takes some milliseconds."""
 MOST_BYTES: Final = 300 << 20

@@ -7,7 +7,6 @@ from runtime.bridge.analysis.compare import (
     Circuit,
     Comparison,
     Reference,
-    axis,
     channel_at,
     circuit,
     compare_sides,
@@ -74,21 +73,6 @@ def test_the_delta_grows_where_time_is_lost() -> None:
     assert minis[0] == pytest.approx(10.0 * 3 / 25)
     assert found.b.speed_kmh[100] == pytest.approx(180.0)
     assert found.a.speed_kmh[100] == pytest.approx(120.0)
-
-
-def test_the_axis_has_steps_of_five_metres_and_ends_with_the_lap() -> None:
-    assert axis(1000.0).tolist() == [*range(0, 1000, 5), 1000.0]
-    assert axis(1012.0)[-3:].tolist() == [1005.0, 1010.0, 1012.0]
-    assert axis(3.0).tolist() == [0.0, 3.0]
-
-
-def test_comparing_the_other_way_round_turns_the_sign() -> None:
-    drive, _ = oval(3)
-
-    one, other = laps_of(drive, 1, 3), laps_of(drive, 3, 1)
-
-    np.testing.assert_array_equal(one.delta_s, -other.delta_s)
-    assert laps_of(drive, 2, 2).delta_s.tolist() == [0.0] * len(one.delta_s)
 
 
 def test_corner_and_mini_sector_deltas_are_those_of_the_true_times() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import Drive, drive_of
+from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.analysis.incidents import Active, Incident, activity, incidents, spins
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers, Samples
@@ -275,11 +275,6 @@ def test_assistance_is_at_work_from_sample_to_sample(
     assert [(one.t_start, one.t_end) for one in activity(signal(*pairs))] == found
 
 
-def test_no_samples_are_no_activity() -> None:
-    assert activity({}) == ()
-    assert activity({"tc_active": Samples(np.empty(0), np.empty(0))}) == ()
-
-
 def test_assistance_is_an_incident_of_low_severity() -> None:
     found = of(ring_frames(1, hz=10.0), Active("abs_active", 30.02, 30.7))
 
@@ -295,21 +290,3 @@ def test_assistance_after_midnight_lies_where_the_frames_go_on() -> None:
 
     (found,) = of(late, Active("tc_active", 20.0, 20.5))
     assert found.frame == 400
-
-
-def test_a_chosen_lap_has_its_own_incidents() -> None:
-    session = ring_frames(2, hz=10.0, combo_g=1.0)
-    session.columns["combo_g"][[300, 700]] = 2.5
-
-    def laps(lap: int | None) -> list[int | None]:
-        return [one.lap for one in incidents(driven(session, ring_track(), lap=lap))]
-
-    assert (laps(None), laps(1), laps(2)) == ([1, 2], [1], [2])
-
-
-def test_without_channels_nothing_is_made_up() -> None:
-    session = ring_frames(2, g_lat=3.0, g_long=-3.0, brake_bar=0.0)
-    bare = without(session, "g_lat", "g_long", "brake_bar", "speed_ms")
-    drive: Drive = driven(bare, ring_track())
-
-    assert incidents(drive) == ()

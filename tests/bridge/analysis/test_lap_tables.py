@@ -36,19 +36,6 @@ LAPS = st.tuples(PARTS, st.lists(NEARLY, min_size=2, max_size=6)).map(
 """Laps of one circuit: slow at the same places."""
 
 
-def test_the_table_holds_times_gaps_and_splits() -> None:
-    table = lap_time_table(lapped(THREE))
-
-    assert [round(row.lap_time_s, 6) for row in table.laps] == [75.0, 74.0, 75.0]
-    assert [round(row.delta_to_best_s, 6) for row in table.laps] == [1.0, 0.0, 1.0]
-    assert [row.is_best for row in table.laps] == [False, True, False]
-    found = [[round(split.time_s or 0, 6) for split in row.sectors] for row in table.laps]
-    assert found == [list(lap) for lap in THREE]
-    flags = [[split.is_best for split in row.sectors] for row in table.laps]
-    assert flags == [[False, False, True], [False, True, True], [True, False, False]]
-    assert table.laps[0].max_speed_kmh == pytest.approx(180.0)
-
-
 def test_of_equal_laps_the_earliest_alone_is_the_best() -> None:
     table = lap_time_table(lapped([(20.0, 20.0, 20.0)] * 4))
 
@@ -81,17 +68,6 @@ def test_the_spread_is_that_of_a_box_plot() -> None:
     assert [lap.lap_number for lap in found.outliers] == [5]
     assert found.mean_s == pytest.approx(69.2)
     assert found.stddev_s == pytest.approx(np.std([60, 61, 62, 63, 100]))
-
-
-def test_the_ideal_lap_adds_the_best_sectors() -> None:
-    found = ideal_lap(lapped(THREE))
-
-    assert found.sectors.lap_s == pytest.approx(19.0 + 28.0 + 25.0)
-    assert found.best_actual_lap_s == pytest.approx(74.0)
-    assert found.sectors.gain_s == pytest.approx(2.0)
-    assert [one.from_lap for one in found.sectors.parts] == [3, 2, 1]
-    assert found.corners_and_straights.parts == ()
-    assert found.corners_and_straights.lap_s is None
 
 
 def test_mini_sectors_find_what_sectors_average_out() -> None:

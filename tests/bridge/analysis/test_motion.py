@@ -1,7 +1,6 @@
 """Statistics, friction circle, hustle map, pedals and straights, from formulas."""
 
 import math
-from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.analysis.grip import friction_circle
 from runtime.bridge.analysis.pedals import (
     Pedals,
-    PedalsRecorded,
-    PedalState,
     hustle_map,
     pedal_behavior,
 )
@@ -66,12 +63,6 @@ def test_the_average_speed_is_over_time_not_over_frames() -> None:
     assert found.average_speed_kmh == pytest.approx(3.6 * 2 * LENGTH / 120.0, rel=0.01)
 
 
-def test_nothing_is_made_up_for_what_was_not_recorded() -> None:
-    found = stats(made(speed_ms=np.nan))
-
-    assert astuple(found)[:9] == (None,) * 9
-
-
 def test_full_throttle_runs_end_at_a_lift_and_at_a_pause() -> None:
     throttle = np.full(COUNT, 100.0)
     throttle[300:310] = 94.9
@@ -83,17 +74,6 @@ def test_full_throttle_runs_end_at_a_lift_and_at_a_pause() -> None:
 
     assert stats(drive_of(paused)).longest_full_throttle_s == pytest.approx(56.9)
     assert stats(drive_of(paused)).n_gaps == 1
-
-
-def test_one_lap_is_looked_at_alone() -> None:
-    laps = detect(session([(20.0,) * 3, (25.0,) * 3]), track_length_m=LENGTH)
-
-    found = stats(drive_of(laps, lap=2))
-
-    assert found.n_frames == 751
-    assert found.session_duration_s == pytest.approx(75.0)
-    assert found.distance_m == pytest.approx(LENGTH)
-    assert found.top_speed_kmh == pytest.approx(144.0)
 
 
 def test_the_friction_circle_of_even_cornering_is_one_bin() -> None:
@@ -123,15 +103,6 @@ def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there
 
 def test_a_recorded_combination_counts_before_one_of_its_parts() -> None:
     assert friction_circle(made(g_lat=0.6, g_long=0.8, combo_g=2.0)).max_combo_g_observed == 2.0
-
-
-def test_the_friction_circle_without_an_accelerometer_is_null() -> None:
-    found = friction_circle(made())
-
-    assert (found.max_combo_g_observed, found.envelope_g) == (None, None)
-    assert found.histogram_pct == (None,) * 10
-    assert found.over_limit_pct is None
-    assert len(found.samples) == 0
 
 
 @pytest.mark.parametrize(("most", "stride", "count"), [(1500, 1, 1201), (500, 2, 500), (7, 171, 7)])
@@ -185,11 +156,6 @@ def test_the_last_step_of_the_hustle_map_ends_with_the_lap() -> None:
     assert found[-1].start_m == 50 * (len(found) - 1)
 
 
-def test_the_hustle_map_without_a_throttle_has_no_share() -> None:
-    found = {(one.hustle_pct, one.fraction, one.n_frames) for one in hustle_map(made())}
-    assert found == {(None, None, 0)}
-
-
 def test_pedals_are_down_strictly_above_their_thresholds() -> None:
     throttle, brake = np.zeros(COUNT), np.zeros(COUNT)
     throttle[:400], brake[300:500] = 5.0, 1.0
@@ -232,15 +198,6 @@ def test_rows_in_bursts_give_the_numbers_of_an_even_recording() -> None:
     assert ours.average_speed_kmh == pytest.approx(usual.average_speed_kmh)
     assert ours.time_on_track_s == pytest.approx(usual.time_on_track_s)
     assert ours.sample_rate_hz == pytest.approx(10.0)
-
-
-def test_without_one_of_the_pedals_no_state_is_known() -> None:
-    found = pedal_behavior(made(throttle_pct=50.0))
-
-    assert counts(found) == (None, None, None, None)
-    assert found.states.coast == PedalState(None, None, None)
-    assert found.frame_count == COUNT
-    assert found.recorded == PedalsRecorded(throttle=True, brake=False)
 
 
 def test_straights_have_their_top_speed_and_the_lap_it_is_of() -> None:

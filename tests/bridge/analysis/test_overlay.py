@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from runtime.bridge.analysis.compare import circuit, driven_side
 from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.analysis.overlay import (
     SHOWN,
@@ -47,19 +46,6 @@ def test_readings_that_no_number_holds_between_them_are_left_out() -> None:
     found = channels_of(2, {"huge": huge})["huge"]
 
     assert not np.isinf(found).any()
-
-
-def test_it_agrees_with_the_comparison_of_two_laps() -> None:
-    drive, _ = oval(2)
-    where = circuit(drive)
-    side = driven_side(drive, 2, where)
-    points = len(side.elapsed)
-
-    found = lap_channels(drive, 2, points, {}, ())
-
-    places = np.append(np.arange(0, where.length_m, 5.0), where.length_m)[:points]
-    again = np.interp(places, lap_places(where.length_m, points), found["time_s"])
-    np.testing.assert_allclose(again, side.elapsed, atol=0.01)
 
 
 def test_a_state_is_held_and_a_measurement_is_read_between_its_samples() -> None:

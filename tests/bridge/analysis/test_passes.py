@@ -179,56 +179,7 @@ def test_a_recording_too_slow_for_the_corner_has_no_pass() -> None:
     assert passes_of(driven(ring_frames(1, hz=1.0), ring_track(short))) == {"Turn 1": ()}
 
 
-MISSING = {
-    "brake_bar": {
-        "peak_brake_bar",
-        "trail_brake_bar_at_apex",
-        "brake_point_m",
-        "brake_release_m",
-        "coast_seconds",
-        "nothing_time_s",
-    },
-    "throttle_pct": {"throttle_at_exit_pct", "coast_seconds", "nothing_time_s"},
-    "steering_deg": {"steering_corrections"},
-    "g_lat": set(),
-    "combo_g": set(),
-    "speed_ms": {
-        "entry_speed_kmh",
-        "apex_speed_kmh",
-        "exit_speed_kmh",
-        "apex_place_speed_kmh",
-        "coast_seconds",
-    },
-    "rpm": set(),
-}
-COMPUTED = {"g_lat": {"max_g_lat"}}
 """What is computed of speed and positions instead."""
-
-
-@pytest.mark.parametrize("name", MISSING)
-def test_what_was_not_recorded_is_none_and_nothing_else(name: str) -> None:
-    session = ring_frames(
-        1,
-        brake_bar=lambda way: 20.0 * between(way, 150, 230),
-        throttle_pct=lambda way: 90.0 * between(way, 250, 150),
-        steering_deg=10.0,
-        g_lat=1.0,
-        g_long=0.0,
-        combo_g=1.0,
-        rpm=5000.0,
-    )
-    p = one(driven(without(session, name), ring_track()))
-
-    assert {field for field in Pass._fields if getattr(p, field) is None} == MISSING[name]
-    whole = one(driven(session, ring_track()))
-    same = set(Pass._fields) - MISSING[name] - COMPUTED.get(name, set())
-    if name == "brake_bar":  # nobody knows where the approach begins
-        same -= {"start", "t_start"}
-        assert (p.start, p.t_start) == (p.first, p.t_entry)
-    for f in same:
-        found, expected = getattr(p, f), getattr(whole, f)
-        close = isinstance(expected, float)
-        assert found == (pytest.approx(expected, abs=1e-9) if close else expected), f
 
 
 def test_without_positions_the_distance_tells_the_place() -> None:

@@ -9,7 +9,6 @@ from tests.bridge.bridgekit import Bridge, Json, frame_objects
 from tests.bridge.conftest import ONE_BACKEND, Start
 from tests.bridge.session.sessions import changed, kept
 from tests.bridge.simulator.drivekit import LARKFELL
-from tests.bridge.track.test_identity import without
 from tools.drive import drive
 
 pytestmark = ONE_BACKEND
@@ -113,69 +112,10 @@ async def test_a_drive_elsewhere_is_of_no_circuit_here(
     }
 
 
-@pytest.mark.parametrize("about", [{}, {"track": "larkfell"}], ids=["unnamed", "named"])
-async def test_the_other_direction_and_another_layout_have_laps_and_corners_of_their_own(
-    bridge: Bridge, here: Frames, about: Json
-) -> None:
-    lat, lon = here.columns["lat"][::-1], here.columns["lon"][::-1]
-    drives = changed(here, lat=lat, lon=lon), drive(without(LARKFELL, 0.45, 0.62), LAPS).frames
-    for recorded in drives:
-        session_id = await driven(bridge, recorded, **about)
-        seen = await shown(bridge, session_id)
-        assert (seen["id"], seen["by"], seen["methods"]) == (None, None, {"gps"})
-        incidents = await bridge.ok("GET", f"/session/{session_id}/incidents")
-        assert "off_line" not in {event["type"] for event in incidents["incidents"]}
-
-
-async def test_measured_laps_of_another_length_win_over_the_driver(
-    bridge: Bridge, blind: Frames
-) -> None:
-    shorter = 2190.0 / LARKFELL.length_m
-    distance = blind.columns["distance_m"] * shorter % 2190.0
-    recorded = changed(blind, distance_m=distance, speed_ms=blind.columns["speed_ms"] * shorter)
-    session_id = await driven(bridge, recorded, track="larkfell")
-    laps = await bridge.ok("GET", f"/session/{session_id}/laps")
-    assert laps["track_length_m"] == pytest.approx(2190.0, abs=10.0)
-    assert (await shown(bridge, session_id))["id"] is None
-
-
-async def test_a_counter_that_wraps_makes_no_laps_of_its_own(bridge: Bridge, blind: Frames) -> None:
-    wrapped = changed(blind, distance_m=blind.columns["distance_m"] % 1000.0)
-    session_id = await driven(bridge, wrapped, track="larkfell")
-    laps = await bridge.ok("GET", f"/session/{session_id}/laps")
-    assert laps["track_length_m"] == pytest.approx(LARKFELL.length_m, abs=0.1)
-
-
-async def test_a_drive_of_unknown_place_has_no_laps_by_the_default_length(
-    bridge: Bridge, blind: Frames
-) -> None:
-    seen = await shown(bridge, await driven(bridge, blind))
-    assert (seen["list"], seen["board"], seen["map"], seen["laps"]) == ("", [], None, 0)
-    assert seen["methods"] == {"stint"}
-
-
 async def test_who_names_the_circuit_gets_laps_by_its_length(bridge: Bridge, blind: Frames) -> None:
     seen = await shown(bridge, await driven(bridge, blind, track="larkfell"))
     assert (seen["list"], seen["by"], seen["at_larkfell"]) == ("larkfell", "driver", 1)
     assert seen["methods"] == {"distance"}
-
-
-@pytest.mark.parametrize("place", [0.0, 2.0], ids=["at the line", "far away"])
-async def test_positions_that_are_held_take_nothing_from_a_good_distance(
-    bridge: Bridge, here: Frames, place: float
-) -> None:
-    frozen = changed(here, lat=LARKFELL.start.lat + place, lon=LARKFELL.start.lon)
-    named = await driven(bridge, frozen, track="larkfell")
-    assert (await bridge.ok("GET", f"/session/{named}/laps"))["track_length_m"] == 3613.4
-    unnamed = await driven(bridge, frozen)
-    assert (await shown(bridge, unnamed))["list"] == ""
-
-
-async def test_a_name_that_is_no_circuit_is_kept(bridge: Bridge, elsewhere: Frames) -> None:
-    seen = await shown(bridge, await driven(bridge, elsewhere, track="Home Park"))
-    name = "Home Park"
-    shown_as = [seen[route] for route in ("list", "map", "corners", "board", "id")]
-    assert shown_as == [name, name, name, [name], None]
 
 
 async def test_a_circuit_named_later_counts_at_once(bridge: Bridge, blind: Frames) -> None:

@@ -1,4 +1,4 @@
-"""What becomes of an imported file: laps, times, warnings, ids, car; on both databases."""
+"""What becomes of an imported file: laps, times, warnings, ids, car."""
 
 from datetime import datetime
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from runtime.bridge.formats.channelmaps import maps_file
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.conftest import Start
+from tests.bridge.conftest import ONE_BACKEND, Start
 from tests.bridge.formats.logkit import drive as log_drive
 from tests.bridge.formats.logkit import write
 from tests.bridge.formats.vbo.vbokit import (
@@ -69,6 +69,7 @@ def with_splits(lap: Drive, shares: list[float]) -> bytes:
     return "\r\n".join([head, *lines, "", "[column names]" + rest]).encode("cp1252")
 
 
+@ONE_BACKEND
 @pytest.mark.parametrize(
     ("shares", "bounds"),
     [([0.2, 0.55], [0.2, 0.55]), ([0.5], [1 / 3, 2 / 3]), ([], [1 / 3, 2 / 3])],
@@ -91,6 +92,7 @@ async def test_two_splits_of_a_file_are_the_bounds_of_its_sectors(
     assert sum(times) == pytest.approx(float(lap.lap_times[0]), abs=0.01)
 
 
+@ONE_BACKEND
 async def test_a_file_that_cannot_be_imported_is_one_message(
     bridge: Bridge, tmp_path: Path
 ) -> None:
@@ -119,6 +121,7 @@ async def test_imports_stay_below_their_roots(start: Start, tmp_path: Path) -> N
         await bridge.ok("POST", "/session/import", {"vbo_path": str(inside / "in.vbo")})
 
 
+@ONE_BACKEND
 async def test_a_session_begins_and_ends_with_its_frames_wherever_the_logger_is(
     bridge: Bridge, tmp_path: Path
 ) -> None:
@@ -134,6 +137,7 @@ async def test_a_session_begins_and_ends_with_its_frames_wherever_the_logger_is(
     assert done["session_id"].endswith("-20250615-092530")  # as the file says it was made
 
 
+@ONE_BACKEND
 async def test_a_file_whose_rows_count_from_zero_begins_when_it_was_made(
     bridge: Bridge, tmp_path: Path
 ) -> None:
@@ -149,6 +153,7 @@ async def test_a_file_whose_rows_count_from_zero_begins_when_it_was_made(
     assert lasted == pytest.approx(lap.t[-1] - lap.t[0], abs=0.002)
 
 
+@ONE_BACKEND
 async def test_what_became_null_is_in_the_warnings(bridge: Bridge, tmp_path: Path) -> None:
     text = vbo_bytes(drive(laps=0.2)).decode("cp1252")
     head, rows = text.split("[data]\r\n")
@@ -167,6 +172,7 @@ async def test_what_became_null_is_in_the_warnings(bridge: Bridge, tmp_path: Pat
     assert told == {"values_unreadable": 3, "speed_impossible": 1, "gate_unreadable": 1}
 
 
+@ONE_BACKEND
 async def test_a_second_file_of_one_moment_is_refused_with_a_way_out(
     bridge: Bridge, tmp_path: Path
 ) -> None:
@@ -181,6 +187,7 @@ async def test_a_second_file_of_one_moment_is_refused_with_a_way_out(
     await bridge.ok("POST", "/session/import", {**body, "session_id": "another"})
 
 
+@ONE_BACKEND
 async def test_a_log_is_decoded_with_the_dbc_that_is_asked_for(
     bridge: Bridge, tmp_path: Path
 ) -> None:
@@ -224,6 +231,7 @@ def foreign_vbo(path: Path, names: str = FOREIGN) -> str:
     return str(path)
 
 
+@ONE_BACKEND
 async def test_an_import_says_which_channels_it_took(bridge: Bridge, tmp_path: Path) -> None:
     path = foreign_vbo(tmp_path / "day.vbo", FOREIGN.replace("latacc-calc", "Latacc_mps2"))
     done = await bridge.ok("POST", "/session/import", {"path": path, "session_id": "s"})
@@ -236,6 +244,7 @@ async def test_an_import_says_which_channels_it_took(bridge: Bridge, tmp_path: P
     assert done["mapping"]["brake_bar"]["why"] == "none"
 
 
+@ONE_BACKEND
 async def test_a_person_changes_the_mapping_and_it_is_kept_for_the_logger(
     bridge: Bridge, tmp_path: Path
 ) -> None:
@@ -276,30 +285,27 @@ async def test_a_person_changes_the_mapping_and_it_is_kept_for_the_logger(
     assert (await imported("eight"))["rpm"][1] == "name", "another logger's is not used"
 
 
-@pytest.mark.parametrize(
-    ("mapping", "status", "said"),
-    [
+@ONE_BACKEND
+async def test_a_mapping_that_does_not_fit_is_refused(bridge: Bridge, tmp_path: Path) -> None:
+    for mapping, status, said in [
         ({"rpm": "Nowhere"}, 422, "EngineSpeed, ECU_RPM"),
         ({"revs": "ECU_RPM"}, 422, "there are speed_ms"),
         ({"rpm": "ECU_RPM:psi"}, 422, "one of rpm"),
         ({"rpm": 5}, 400, ""),
         ("rpm=ECU_RPM", 400, ""),
-    ],
-)
-async def test_a_mapping_that_does_not_fit_is_refused(
-    mapping: object, status: int, said: str, bridge: Bridge, tmp_path: Path
-) -> None:
-    body = {"path": foreign_vbo(tmp_path / "day.vbo"), "mapping": mapping}
-    for route in ("/session/import", "/session/import/preview"):
-        answer = await bridge.post(route, body)
-        assert answer.status == status
-        assert said in answer.json["error"]
-        if status == 422:
-            assert answer.json["code"] == "bad_mapping"
-            assert answer.json["param"].startswith("mapping.")
-    assert (await bridge.ok("GET", "/sessions"))["count"] == 0
+    ]:
+        body = {"path": foreign_vbo(tmp_path / "day.vbo"), "mapping": mapping}
+        for route in ("/session/import", "/session/import/preview"):
+            answer = await bridge.post(route, body)
+            assert answer.status == status
+            assert said in answer.json["error"]
+            if status == 422:
+                assert answer.json["code"] == "bad_mapping"
+                assert answer.json["param"].startswith("mapping.")
+        assert (await bridge.ok("GET", "/sessions"))["count"] == 0
 
 
+@ONE_BACKEND
 async def test_a_damaged_file_of_mappings_is_said_and_not_passed_over(
     bridge: Bridge, tmp_path: Path
 ) -> None:

@@ -99,33 +99,6 @@ async def test_bad_frames_of_a_batch_are_named_and_the_others_stored(bridge: Bri
     assert stored.columns["lon"][0] == 7.5
 
 
-UNUSABLE: list[tuple[str, Json]] = [
-    ("frames", {}),
-    ("frames", {"frames": []}),
-    ("frames", {"frames": {}}),
-    ("frames", {"frames": [{"timestamp": None}]}),
-    ("frames", {"frames": [{"timestamp": 0, "rpm": "x"}]}),
-    ("frames", {"columns": {"timestamp": [0], "rpm": [1, 2]}}),
-    ("frames", {"frames": [{"timestamp": 0}], "columns": {"timestamp": [0]}}),
-    ("frame", {}),
-    ("frame", {"rpm": 1}),
-    ("frame", {"timestamp": "soon"}),
-    ("signals", {}),
-    ("signals", {"signals": []}),
-    ("signals", {"signals": [["x", 0]]}),
-    ("signals", {"signals": 7}),
-]
-
-
-async def test_what_cannot_be_used_is_refused_whole(bridge: Bridge) -> None:
-    for what, body in UNUSABLE:
-        answer = await bridge.post(f"/session/s/{what}", body)
-        assert (answer.status, answer.json["saved"]) == (400, False), body
-    for body in ({}, {"frames": []}, {"frames": [{"timestamp": 1}]}):
-        assert (await bridge.post("/session/s/video_frames", body)).status == 400
-    assert (await bridge.get("/session/s")).status == 404
-
-
 async def test_columns_are_taken_in_place_of_frames(bridge: Bridge) -> None:
     answer = await bridge.ok(
         "POST",

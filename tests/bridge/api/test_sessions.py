@@ -209,29 +209,6 @@ async def test_a_limit_beyond_all_numbers_is_the_highest_one(bridge: Bridge) -> 
             assert (await bridge.get(f"{path}?limit={limit}")).status == 400
 
 
-METHODS = {
-    "/session/start": "POST",
-    "/session/import": "POST",
-    "/session/reset": "POST",
-    "/session/replay/start": "POST",
-    "/session/replay/stop": "POST",
-    "/spectator/token": "POST",
-    "/session/upload": "POST",
-    "/session/some": "DELETE, GET, HEAD, PATCH",
-    "/health": "GET, HEAD",
-}
-
-
-async def test_a_known_path_tells_its_methods(bridge: Bridge) -> None:
-    for path, allowed in METHODS.items():
-        wrong = await bridge.request("GET" if allowed == "POST" else "POST", path)
-        assert (wrong.status, wrong.json["code"]) == (405, "method_not_allowed")
-        assert wrong.headers["Allow"] == allowed
-        told = await bridge.request("OPTIONS", path)
-        assert (told.status, told.body) == (204, b"")
-        assert told.headers["Allow"] == f"{allowed}, OPTIONS"
-
-
 async def test_reported_laps_are_kept_replaced_listed_and_bounded(bridge: Bridge) -> None:
     for number, time_s in [(1, 92.5), (2, 91.25), (2, 90.75), (3, 1e-7), (4, 86_400)]:
         body = {"session_id": "s", "lap_number": number, "lap_time_s": time_s}

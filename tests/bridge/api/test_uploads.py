@@ -12,7 +12,7 @@ from aiohttp import FormData
 
 from runtime.bridge.api import imports
 from tests.bridge.bridgekit import Answer, Bridge
-from tests.bridge.conftest import Start
+from tests.bridge.conftest import ONE_BACKEND, Start
 from tests.bridge.formats.vbo.vbokit import drive, vbo_bytes, write_vbo
 from tests.web.test_guard import until
 
@@ -46,6 +46,7 @@ async def assert_refused(
     }
 
 
+@ONE_BACKEND
 async def test_a_file_that_is_sent_becomes_what_its_import_makes(
     bridge: Bridge, tmp_path: Path
 ) -> None:
@@ -66,6 +67,7 @@ async def test_a_file_that_is_sent_becomes_what_its_import_makes(
     assert (taken.status, taken.json["code"]) == (409, "session_exists")
 
 
+@ONE_BACKEND
 async def test_a_file_may_come_in_pieces_of_no_declared_length(bridge: Bridge) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for at in range(0, len(VBO), 10_000):
@@ -74,17 +76,20 @@ async def test_a_file_may_come_in_pieces_of_no_declared_length(bridge: Bridge) -
     assert (await send(bridge, RAW, pieces())).status == 200
 
 
+@ONE_BACKEND
 async def test_a_blank_field_of_a_form_says_nothing(bridge: Bridge) -> None:
     blank = form(session_id="", driver="", driver_level="", mapping="")
     answer = await send(bridge, "/session/upload", blank)
     assert answer.status == 200, answer.body
 
 
+@ONE_BACKEND
 async def test_a_field_that_is_too_long_is_not_called_the_file(bridge: Bridge) -> None:
     answer = await send(bridge, "/session/upload", form(driver="x" * 70_000))
     assert (answer.status, answer.json["error"]) == (413, "a field of the form is over 65536 bytes")
 
 
+@ONE_BACKEND
 async def test_a_mapping_is_written_as_json(bridge: Bridge) -> None:
     mapping = json.dumps({"rpm": None})
 

@@ -15,7 +15,7 @@ from runtime.bridge.formats.xrk_reader import laps_of
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Gate, Numbers, Recording, Samples
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.formats.aimkit import CHANNELS, Drive
+from tests.bridge.formats.aimkit import Drive
 from tests.bridge.formats.logkit import BEGIN
 
 
@@ -37,24 +37,6 @@ def codes(recording: Recording) -> set[str]:
     return {doubt.code for doubt in recording.doubts}
 
 
-def test_functions_and_names_fill_the_columns(
-    drive: Drive, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recording = imported(drive, monkeypatch)
-    columns = recording.frames.columns
-    taken = {signal: mapped.channel for signal, mapped in recording.mapping.items()}
-    assert taken | {
-        "brake_bar": "BRK_PRESS", "throttle_pct": "PEDAL_POS", "steering_deg": "STEER_POS",
-        "g_lat": "LateralAcc", "g_long": "InlineAcc", "speed_ms": "GPS Speed", "rpm": "RPM",
-        "lat": "GPS Latitude",
-    } == taken  # fmt: skip
-    assert columns["brake_bar"].max() == pytest.approx(-drive.along.min() * 100, rel=0.05)
-    assert columns["throttle_pct"].max() == 100.0
-    brake = recording.mapping["brake_bar"]
-    assert (brake.others, brake.constant) == (("BRK_PRESS4",), ("BRK_PRESS1", "BRK_PRESS2"))
-    assert (brake.unit, brake.assumed, brake.why) == ("bar", False, "name")
-
-
 def test_a_dead_sensor_fills_nothing_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     drive = Drive()
     whole = drive.channels()
@@ -67,19 +49,6 @@ def test_a_dead_sensor_fills_nothing_and_is_named(monkeypatch: pytest.MonkeyPatc
     brake = recording.mapping["brake_bar"]
     assert (brake.channel, brake.constant) == (None, ("BRK_PRESS1", "BRK_PRESS2"))
     assert {d.code: d.times for d in recording.doubts}["dead_channels"] == 2
-
-
-def test_signals_of_the_catalog_have_its_names_and_units(
-    drive: Drive, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recording = imported(drive, monkeypatch)
-    known = {
-        "coolant_temp_c": "ECT", "oil_temp_c": "OIL_TEMP", "wheel_speed_fl_kmh": "WHEEL_FL",
-        "satellites": "GPS_Satellites", "battery_v": "External Voltage",
-    }  # fmt: skip
-    assert set(recording.signals) == set(CHANNELS) - set(known.values()) | set(known)
-    assert recording.signals["oil_temp_c"].value.max() == pytest.approx(90 + drive.t[-1] / 50, 0.01)
-    assert "gear_position" not in recording.signals, "a gear that is always 0 is none"
 
 
 def test_signs_and_zeros_are_put_right_and_told(

@@ -27,7 +27,7 @@ from runtime.bridge.formats.options import (
 )
 from runtime.bridge.session.recording import WIDE, Recording
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.conftest import Start
+from tests.bridge.conftest import ONE_BACKEND, Start
 from tests.bridge.formats.logkit import BEGIN, FORMS, drive, messages, write
 
 DATA = Path(__file__).parents[3] / "data"
@@ -41,6 +41,7 @@ def recorded(path: Path, choice: BusChoice | None = None) -> Recording:
         return read_recording(stream, path.name, Options(bus=choice or BusChoice(DATA, car=CAR)))
 
 
+@ONE_BACKEND
 @pytest.mark.parametrize("suffix", FORMS)
 async def test_a_bus_log_becomes_a_session(suffix: str, bridge: Bridge, tmp_path: Path) -> None:
     path = write(tmp_path / f"drive{suffix}", drive(SECONDS))
@@ -113,6 +114,7 @@ def test_without_a_car_file_names_and_units_tell_the_columns(tmp_path: Path) -> 
     assert (speed.channel, speed.unit, speed.others) == ("speed_mph", "mph", ())
 
 
+@ONE_BACKEND
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -133,6 +135,7 @@ async def test_a_wrong_choice_is_told_and_leaves_nothing(
     assert (await bridge.ok("GET", "/sessions"))["sessions"] == []
 
 
+@ONE_BACKEND
 async def test_a_log_of_another_bus_is_told(bridge: Bridge, tmp_path: Path) -> None:
     path = write(tmp_path / "a.log", [one for one in messages(50) if one.is_extended_id])
     answer = await bridge.post("/session/import", {"path": str(path)})

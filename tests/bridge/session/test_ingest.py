@@ -171,24 +171,6 @@ def plain(batch: SampleBatch) -> dict[str, list[tuple[float, float]]]:
     }
 
 
-def test_all_forms_of_a_sample_are_understood() -> None:
-    batch = read_samples(
-        [
-            {"name": "oil", "t": 1, "value": 90},
-            {"signal_name": "oil", "t": 2, "value": 91.5},
-            {"signal_id": 7, "t": 3, "value": True},
-            ["oil", 1, 92],
-            ["abs", 1_700_000_000_250, False],
-        ],
-        {7: "abs"},
-    )
-    assert plain(batch) == {
-        "oil": [(1.0, 90.0), (2.0, 91.5), (1.0, 92.0)],
-        "abs": [(3.0, 1.0), (1_700_000_000.25, 0.0)],
-    }
-    assert (batch.n_samples, batch.n_rejected) == (5, 0)
-
-
 def test_what_is_unusable_is_left_out_with_its_reason() -> None:
     batch = read_samples(
         [
@@ -224,11 +206,6 @@ def test_what_is_unusable_is_left_out_with_its_reason() -> None:
 def test_nothing_usable_is_refused(signals: object) -> None:
     with pytest.raises(BadBatch):
         read_samples(signals)
-
-
-def test_too_many_are_refused() -> None:
-    with pytest.raises(BatchTooLarge):
-        read_samples([["x", 1, 1]] * 500_001)
 
 
 def test_a_column_may_come_under_the_name_of_its_maker() -> None:

@@ -32,13 +32,6 @@ def test_laps_differ_by_tenths_to_seconds_and_become_quicker(driver: Driver) -> 
     assert np.mean(laps[:3]) - np.mean(laps[-3:]) > 0.7
 
 
-def test_the_same_seed_gives_the_same_laps_in_whatever_order_they_are_asked_for() -> None:
-    one, again, other = Driver(COURSE, 5), Driver(COURSE, 5), Driver(COURSE, 6)
-    again.lap(19)
-    assert times(one) == times(again)
-    assert times(one) != times(other)
-
-
 def test_three_habits_at_three_bends_fade(driver: Driver) -> None:
     assert {one.kind for one in driver.habits} == set(HABITS)
     assert len({one.bend for one in driver.habits}) == len(HABITS)

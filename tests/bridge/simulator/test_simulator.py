@@ -153,16 +153,6 @@ def test_frames_that_a_reader_missed_do_not_hold_it_up_for_ever() -> None:
     assert pressure.room(31, PATIENCE_S * 2.3).frames == 70
 
 
-def test_a_drive_begins_when_somebody_reads() -> None:
-    bus = Bus()
-    simulator = Simulator(bus, vesper(), 100.0, taken=lambda: 0)
-    with driving(simulator):
-        bus.wait_for(3)
-        assert simulator.state().held_up
-
-    assert len(bus.frames) < 200
-
-
 def test_a_long_stop_is_not_caught_up_on_but_a_short_one_is() -> None:
     pacer = Pacer(10.0, now=100.0)
     assert pacer.due(101.0) == 10.0

@@ -42,7 +42,7 @@ EARLY: Final = 6
 """One of so many trials is killed at any moment of its start."""
 ENOUGH_S: Final = 75.0 * EFFORT
 """No further trial begins after this long, on a machine that is busy with other things."""
-FEWEST: Final = 20
+FEWEST: Final = 10
 """Trials that are made however long they take."""
 LOADED: Final = duck.Duck.kind
 """DuckDB is loaded once, before the forks."""

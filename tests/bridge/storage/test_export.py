@@ -81,22 +81,22 @@ async def test_the_catalogue_and_the_capabilities_are_stamped_with_the_session(
     assert useful.useful.all()
 
 
-@pytest.mark.parametrize("table", ["", "sessions", "telemetry;--", "TELEMETRY", "x' OR '1'='1"])
-async def test_only_four_tables_can_be_exported(store: Store, table: str) -> None:
-    await store.append_frames("s", frames(1))
-    with pytest.raises(BadTable) as caught:
-        await store.export("s", table)
-    assert caught.value.status == 400
+async def test_only_four_tables_can_be_exported(store: Store) -> None:
+    for table in ["", "sessions", "telemetry;--", "TELEMETRY", "x' OR '1'='1"]:
+        await store.append_frames("s", frames(1))
+        with pytest.raises(BadTable) as caught:
+            await store.export("s", table)
+        assert caught.value.status == 400
 
 
-@pytest.mark.parametrize("table", exporting.TABLES)
-async def test_an_unknown_session_has_no_rows_in_any_table(store: Store, table: str) -> None:
-    with pytest.raises(NoRows) as caught:
-        await store.export("nobody", table)
-    assert (caught.value.status, caught.value.session_id, caught.value.table) == (
-        *(404, "nobody"),
-        table,
-    )
+async def test_an_unknown_session_has_no_rows_in_any_table(store: Store) -> None:
+    for table in exporting.TABLES:
+        with pytest.raises(NoRows) as caught:
+            await store.export("nobody", table)
+        assert (caught.value.status, caught.value.session_id, caught.value.table) == (
+            *(404, "nobody"),
+            table,
+        )
 
 
 async def test_a_bare_session_has_a_catalogue_and_nothing_else(store: Store) -> None:

@@ -21,7 +21,6 @@ from runtime.bridge.storage.errors import (
     RegistryFull,
     SessionExists,
     StoreFailed,
-    UnknownSession,
 )
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction
@@ -66,16 +65,6 @@ async def test_a_session_that_goes_on_keeps_what_is_known_of_it(store: Store) ->
     assert resumed
     assert (row.driver, row.note, row.meta, row.started_at) == ("Ada", "wet", {"a": 1}, NOON)
     assert row.ended_at is None
-
-
-async def test_the_end_of_a_session_is_noted_once(store: Store) -> None:
-    await store.start_session(DRIVER, "s", "x", NOON)
-    first = await store.end_session("s", NOON + 5)
-    second = await store.end_session("s", NOON + 9)
-    assert first.ended_at == second.ended_at == NOON + 5
-    with pytest.raises(UnknownSession) as caught:
-        await store.end_session("nobody", NOON)
-    assert (caught.value.status, caught.value.session_id) == (404, "nobody")
 
 
 async def test_the_active_session_is_the_one_started_last_whatever_the_clock_says(
@@ -391,16 +380,6 @@ async def test_live_frames_get_through_beside_an_import(store: Store) -> None:
     assert len(await store.read_frames("live")) == live
 
 
-async def test_a_lap_of_the_same_number_replaces_and_keeps_its_id(store: Store) -> None:
-    one = await store.put_lap(LapRow("s", 1, 61.5, NOON))
-    two = await store.put_lap(LapRow("s", 2, 60.5, NOON, best_sector=19.0))
-    again = await store.put_lap(LapRow("s", 1, 59.5, NOON + 1, coast_pct=3.5))
-    other = await store.put_lap(LapRow("t", 1, 70.0, NOON))
-    assert again.id == one.id
-    assert await store.laps("s") == [again, two]
-    assert await store.laps(limit=2) == [again, other]
-
-
 async def test_a_lap_of_no_session_makes_one_that_is_not_active(kind: Backend, path: Path) -> None:
     store = await opened(path, kind)
     await store.put_lap(LapRow("s", 1, 61.5, NOON))
@@ -433,18 +412,3 @@ async def test_laps_are_cached_for_one_version(store: Store) -> None:
     await store.put_lap_cache("s", first, "found too late")
     assert await store.lap_cache("s", first) is None
     assert await store.lap_cache("s", second) == "[]"
-
-
-async def test_everything_is_there_after_a_restart(kind: Backend, path: Path) -> None:
-    store = await opened(path, kind)
-    await store.start_session(DRIVER, "s", "x", NOON)
-    await store.append_frames("s", frames(600), {"x": series(600)})
-    before = (store.session("s"), await store.capabilities("s"), store.registry())
-    read = await store.read_frames("s")
-    await store.close()
-    store = await opened(path, kind)
-    assert (store.session("s"), await store.capabilities("s"), store.registry()) == before
-    assert equal(await store.read_frames("s"), read)
-    assert store.active_session() == "s"
-    assert store.recovered_from is None
-    await store.close()

@@ -14,36 +14,6 @@ def file_of(names: str, rows: str, head: str = "") -> Recording:
 
 
 @pytest.mark.parametrize(
-    ("name", "unit", "signal", "expected"),
-    [
-        ("Brake_Pressure", "psi", "brake_bar", 0.689476),
-        ("Brake_Pressure", "kPa", "brake_bar", 0.1),
-        ("Brake_Pressure", "(null)", "brake_bar", 10.0),
-        ("Oil_Pressure", "PSI", "oil_press_bar", 0.689476),
-        ("Coolant_Temperature", "°F", "coolant_temp_c", -12.2222),
-        ("Latacc", "m/s²", "g_lat", 1.01972),
-        ("velocity", "m/s", "speed_ms", 10.0),
-        ("velocity", "kmh", "speed_ms", 2.77778),
-        ("Steering_Angle", "rad", "steering_deg", 572.958),
-    ],
-)
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
-def test_units_are_converted(
-    name: str, unit: str, signal: str, expected: float, encoding: str
-) -> None:
-    text = (
-        f"[header]\ntime\n{name}\n[channel units]\n{unit}\n\n[column names]\ntime {name}\n[data]\n"
-    )
-    recording = read((text + "1 10\n2 10\n").encode(encoding))
-    wide = recording.frames.columns.get(signal)
-    values = wide if wide is not None else recording.signals[signal].value
-    if signal == "steering_deg":
-        assert np.isnan(values).all()  # 573 degrees are more than a wheel turns
-    else:
-        assert values[0] == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.parametrize(
     ("lines", "expected"),
     [
         (["a", "b"], ("", "", "a", "b")),
@@ -163,25 +133,6 @@ def test_sections_come_in_any_order_and_case() -> None:
     recording = read(data)
     assert recording.comments == ("hello",)
     assert recording.frames.columns["speed_ms"][0] == pytest.approx(5.14444, rel=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("names", "column"),
-    [
-        ("EngineSpeed", "rpm"),
-        ("rpm-obd", "rpm"),
-        ("ECU_RPM", "rpm"),
-        ("GasPedalPosition", "throttle_pct"),
-        ("throttle_pos-obd", "throttle_pct"),
-        ("BrakePressFront", "brake_bar"),
-        ("Vehicle_Speed", "speed_ms"),
-    ],
-)
-def test_names_of_any_maker_fill_the_columns(names: str, column: str) -> None:
-    recording = file_of(f"time {names}", "1 36\n2 72")
-    assert np.isfinite(recording.frames.columns[column]).all()
-    assert recording.mapping[column].channel == names
-    assert names not in recording.unmapped
 
 
 def test_a_column_of_zeros_gives_way_to_one_that_lives() -> None:
