@@ -1,5 +1,6 @@
 """Two laps side by side: where the one loses time to the other."""
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
@@ -30,12 +31,8 @@ _ELSEWHERE: Final = re.compile(r"([^:].*):([0-9]{1,6}|best|ideal)")
 
 
 def moments(drive: Drive, lap: Segment, places: Numbers) -> Numbers:
-    """When a lap first reached places (metres of progress), seconds of the session's clock.
-
-    Interpolated; NaN for a place that it did not reach, or passed while nothing was recorded.
-    """
-    times = crossing_times(drive.series, drive.progress, lap, places.tolist())
-    return np.array(times, dtype=np.float64)
+    """When a lap first reached places (metres of progress); see `crossing_times`."""
+    return crossing_times(drive.series, drive.progress, lap, places)
 
 
 def channel_at(series: Series, name: str, t: Numbers) -> Numbers:
@@ -277,9 +274,9 @@ def _in_turn(
 
 def _through(drive: Drive, lap: Segment, corner: Span, scale: float) -> float | None:
     """Seconds of a lap in a corner; of one over start/finish, at both ends of that lap."""
-    places = [corner.start_m * scale, corner.end_m * scale]
-    begin, end = crossing_times(drive.series, drive.progress, lap, places)
-    if begin is None or end is None:
+    places = np.array([corner.start_m * scale, corner.end_m * scale])
+    begin, end = (float(moment) for moment in moments(drive, lap, places))
+    if math.isnan(begin + end):
         return None
     stays = [(begin, end)]
     if corner.start_m > corner.end_m:

@@ -226,10 +226,11 @@ def _ranked(drive: Drive) -> dict[str, list[Pass]]:
 def _traces(drive: Drive) -> dict[int, _Trace]:
     """The complete laps on the axis, by number."""
     series, places = drive.series, axis(drive.length_m)
+    coasts = is_coasting(series).astype(np.float64)
     traces = {}
     for lap in drive.counted:
         t = moments(drive, lap, places)
-        coasting = np.interp(t, series.t, is_coasting(series).astype(np.float64))
+        coasting = np.interp(t, series.t, coasts)
         speed = channel_at(series, "speed_ms", t)
         traces[lap.number or 0] = _Trace(t - lap.t_start, speed, coasting)
     return traces

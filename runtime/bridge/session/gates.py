@@ -7,7 +7,7 @@ import numpy as np
 
 from runtime.bridge.session.geometry import METRES_PER_DEGREE, Indices, Plane
 from runtime.bridge.session.recording import Gate, Numbers
-from runtime.bridge.session.series import Flags, Series, integrate_speed
+from runtime.bridge.session.series import Flags, Series
 
 NEAR_M: Final = 100.0
 FIT_S: Final = 1.0
@@ -106,7 +106,7 @@ class _Fit:
         self._t = series.t[frames]
         self._along = along
         self._pauses = np.append(0, np.cumsum(series.gap))[frames]
-        rolled = integrate_speed(series)
+        rolled = series.rolled
         # The way past the line grows evenly with the distance rolled, however the car
         # accelerates; where no speed is known it is a parabola over time.
         self._over, self._degree = (self._t, 2) if rolled is None else (rolled[frames], 1)

@@ -138,21 +138,22 @@ class Ring:
         x, y = self.at(np.array([distance_m - self.step / 2, distance_m + self.step / 2]))
         return math.degrees(math.atan2(x[1] - x[0], y[1] - y[0])) % 360.0
 
-    def follow(self, x: float, y: float, near: int | None, within_m: float) -> tuple[int, float]:
-        """The nearest point to a place, and its distance.
+    def follow(
+        self, x: Numbers, y: Numbers, near: Indices, within_m: float
+    ) -> tuple[Indices, Numbers]:
+        """The nearest point to each place, and its distance.
 
-        Looked for 150 m to each side of the point *near*; everywhere where that is None, where it
-        may lie further on, and where nothing there is within *within_m* metres.
+        Looked for 150 m to each side of the points *near*; everywhere where it may lie further on,
+        and where nothing there is within *within_m* metres.
         """
-        if near is not None:
-            i = (near + self._window) % len(self)
-            squares = (self.x[i] - x) ** 2 + (self.y[i] - y) ** 2
-            best = int(squares.argmin())
-            if squares[best] <= within_m**2 and 0 < best < len(i) - 1:
-                return int(i[best]), math.sqrt(squares[best])
-        squares = (self.x - x) ** 2 + (self.y - y) ** 2
-        best = int(squares.argmin())
-        return best, math.sqrt(squares[best])
+        i = (near[:, None] + self._window) % len(self)
+        squares = (self.x[i] - x[:, None]) ** 2 + (self.y[i] - y[:, None]) ** 2
+        best, row = squares.argmin(axis=1), np.arange(len(x))
+        point, away = i[row, best], np.sqrt(squares[row, best])
+        lost = (away > within_m) | (best == 0) | (best == len(self._window) - 1)
+        if lost.any():
+            point[lost], away[lost] = self.nearest(x[lost], y[lost])
+        return point, away
 
     @cached_property
     def _window(self) -> Indices:
@@ -177,24 +178,36 @@ class Ring:
         """
         i = near
         for least in (-2, -1):
-            way, _ = self._beside(x, y, i)
+            way = _linear(self._along, x, y, i)
             i = i + np.clip(np.floor(way), least, 1).astype(np.intp)
-        way, beside = self._beside(x, y, i)
+        way = _linear(self._along, x, y, i)
         steps = np.asarray(i + np.clip(way, 0.0, 1.0), np.float64)
-        return Projection(steps * self.step % self.length_m, beside)
+        return Projection(steps * self.step % self.length_m, _linear(self._across, x, y, i))
 
-    def _beside(self, x: Numbers, y: Numbers, i: Indices) -> tuple[Numbers, Numbers]:
-        """The way along the tangents at points in steps, and metres to the right of them."""
-        i = i % len(self)
-        ux, uy, length = (values[i] for values in self._tangents)
-        px, py = x - self.x[i], y - self.y[i]
-        return (px * ux + py * uy) / length, px * uy - py * ux
+    @cached_property
+    def _along(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Of each point: what x, y and 1 count for on its tangent, in steps from it."""
+        ux, uy, length = self._tangents
+        return ux / length, uy / length, -(self.x * ux + self.y * uy) / length
+
+    @cached_property
+    def _across(self) -> tuple[Numbers, Numbers, Numbers]:
+        """The same for metres to the right of the tangent."""
+        ux, uy, _ = self._tangents
+        return uy, -ux, self.y * ux - self.x * uy
 
     @cached_property
     def _tangents(self) -> tuple[Numbers, Numbers, Numbers]:
         dx, dy = self.chords
         length = np.maximum(np.hypot(dx, dy), 1e-9)
         return dx / length, dy / length, length
+
+
+def _linear(terms: tuple[Numbers, Numbers, Numbers], x: Numbers, y: Numbers, i: Indices) -> Numbers:
+    """What the *terms* of the points *i*, which go round a path, make of places."""
+    a, b, c = (term.take(i, mode="wrap") for term in terms)
+    value: Numbers = a * x + b * y + c
+    return value
 
 
 def ring(

@@ -10,7 +10,7 @@ from runtime.bridge.session.gates import find_crossings
 from runtime.bridge.session.geometry import Indices, Line, Ring
 from runtime.bridge.session.laps import Laps, Segment
 from runtime.bridge.session.recording import Gate, Numbers
-from runtime.bridge.session.series import Series, integrate_speed
+from runtime.bridge.session.series import Series
 
 ON_LINE_M: Final = 30.0
 LOST_M: Final = 60.0
@@ -73,36 +73,24 @@ def within(progress: Progress, lap: Segment) -> Numbers:
     return level
 
 
-def crossing_times(
-    series: Series, progress: Progress, lap: Segment, places: list[float]
-) -> list[float | None]:
+def crossing_times(series: Series, progress: Progress, lap: Segment, places: Numbers) -> Numbers:
     """When a lap first reached each of the places (metres, 0 to length), interpolated.
 
-    0 and the length are the ends of the lap. None for a place that was not reached, or that was
+    0 and the length are the ends of the lap. NaN for a place that was not reached, or that was
     passed while nothing was recorded.
     """
-    p = within(progress, lap)
-    t = series.t[lap.frames]
-    reached = np.maximum.accumulate(p) if len(p) else p
-    times: list[float | None] = []
-    for place in places:
-        if place <= 0 or place >= progress.length_m:
-            times.append(lap.t_start if place <= 0 else lap.t_end)
-            continue
-        i = int(np.searchsorted(reached, place))
-        before = (float(t[i - 1]), float(p[i - 1])) if i > 0 else (lap.t_start, 0.0)
-        after = (float(t[i]), float(p[i])) if i < len(p) else (lap.t_end, progress.length_m)
-        paused = series.gap[max(lap.first + i - 1, 0) : lap.first + i].any()
-        times.append(None if paused else _moment(before, after, place))
-    return times
-
-
-def _moment(before: tuple[float, float], after: tuple[float, float], place: float) -> float | None:
-    """The time between two pairs of time and place; None where *place* is not between them."""
-    width = after[1] - before[1]
-    if not before[1] <= place <= after[1] or width <= 0:
-        return None
-    return before[0] + (place - before[1]) / width * (after[0] - before[0])
+    p, length = within(progress, lap), progress.length_m
+    after = np.searchsorted(np.maximum.accumulate(p), places)
+    # The ends of the lap stand beside its frames: the frame after a place is number *after* + 1.
+    way = np.concatenate([[0.0], p, [length]])
+    t = np.concatenate([[lap.t_start], series.t[lap.frames], [lap.t_end]])
+    begin, end = way[after], way[after + 1]
+    paused = np.append(series.gap, False)[lap.first + after - 1]  # nothing before the first frame
+    passed = (begin <= places) & (places <= end) & (begin < end) & ~paused
+    share = np.divide(places - begin, end - begin, out=np.full(len(places), np.nan), where=passed)
+    times = t[after] + share * (t[after + 1] - t[after])
+    ends = np.where(places <= 0, lap.t_start, lap.t_end)
+    return np.where((places <= 0) | (places >= length), ends, times)
 
 
 def _by_distance(laps: Laps, length: float) -> Numbers:
@@ -132,11 +120,11 @@ def _on_line(laps: Laps, line: Line) -> Progress | None:
     starts = [s.t_start for s in laps.segments if s.kind == "lap"]
     anchors, fresh = _anchors(t, starts)
     at = _follow(path, x[anchors], y[anchors], fresh)
-    near = np.interp(t, t[anchors], unwrap(at * path.step, path.length_m))
-    found = path.project(x, y, np.round(near / path.step).astype(np.intp))
+    near = np.interp(t, t[anchors], unwrap(at.astype(np.float64), len(path)))
+    found = path.project(x, y, np.round(near).astype(np.intp))
     p, offset = np.full(len(series), np.nan), np.full(len(series), np.nan)
     p[frames], offset[frames] = found
-    rolled = integrate_speed(series)
+    rolled = series.rolled
     if rolled is not None and len(frames) > 1:
         even = smooth_progress(unwrap(found[0], line.length_m), rolled[frames], t, series.nominal_s)
         p[frames] = even % line.length_m
@@ -166,15 +154,21 @@ def _anchors(t: Numbers, starts: list[float]) -> tuple[Indices, Indices]:
     return anchors, np.searchsorted(anchors, fresh)
 
 
-def _follow(path: Ring, x: Numbers, y: Numbers, fresh: Indices) -> Numbers:
-    """The nearest point of the path to each place, near the one found before."""
-    whole = set(fresh.tolist())
-    points = np.zeros(len(x))
-    at = 0
-    for i, (px, py) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
-        at, _ = path.follow(px, py, None if i in whole else at, LOST_M)
-        points[i] = at
-    return points
+def _follow(path: Ring, x: Numbers, y: Numbers, fresh: Indices) -> Indices:
+    """The nearest point of the path to each place, near the one found before.
+
+    From each of the *fresh* places on, of which the first is one, they are followed by themselves:
+    step by step, all at once.
+    """
+    points = np.empty(len(x), dtype=np.intp)
+    ends, at = np.append(fresh[1:], len(x)), fresh
+    points[at], _ = path.nearest(x[at], y[at])
+    while True:
+        goes_on = at + 1 < ends
+        at, ends = at[goes_on] + 1, ends[goes_on]
+        if not len(at):
+            return points
+        points[at], _ = path.follow(x[at], y[at], points[at - 1], LOST_M)
 
 
 def _filled(p: Numbers, frames: Indices, way: Numbers, length: float) -> Numbers:
@@ -277,12 +271,10 @@ def sector_times(
     None for a sector during which recording paused, or whose ends the lap did not pass in order.
     *sectors* follow each other from 0 to the length.
     """
-    inner = [sector.end_m for sector in sectors[:-1]]
-    bounds = [lap.t_start, *crossing_times(laps.series, progress, lap, inner), lap.t_end]
+    inner = np.array([sector.end_m for sector in sectors[:-1]])
+    bounds = [lap.t_start, *crossing_times(laps.series, progress, lap, inner).tolist(), lap.t_end]
     times: list[float | None] = []
     for begin, end in pairwise(bounds):
-        if begin is None or end is None or end <= begin or laps.series.gap_time(begin, end) > 0:
-            times.append(None)
-        else:
-            times.append(end - begin)
+        is_known = end > begin and not laps.series.gap_time(begin, end) > 0  # False for NaN
+        times.append(end - begin if is_known else None)
     return times

@@ -319,15 +319,17 @@ class Series:
         index: Indices,
         put_back: Flags,
         extras: Mapping[str, Samples] | None = None,
+        derived: frozenset[str] | None = None,
     ) -> None:
         """*t* and *index*: times, strictly rising, and places of the frames of *frames* to use.
 
         *put_back*: whether the clock was put back after each of them but the last. *extras*:
-        the session's `SIGNALS`, each by time.
+        the session's `SIGNALS`, each by time. *derived*: what that is, where it was found before.
         """
         last = find_burst_ends(t)
         self.frames = frames
         self._extras: Mapping[str, Samples] = extras or {}
+        self._derived = derived
         self.t = t[last]
         """Seconds of the session's clock, strictly rising; a day is added after each midnight, and
         what it lost after each moment at which it was put back."""
@@ -371,6 +373,8 @@ class Series:
         They are smoothed, and their peaks are no measured ones. And ``yaw_rate``, where the
         positions tell it; and ``braking``, where only the car's slowing tells of it.
         """
+        if self._derived is not None:
+            return self._derived
         measured = {name for name in DERIVED if self._is_measured(name)}
         if {"g_lat", "g_long"} <= measured:
             measured.add("combo_g")
@@ -581,6 +585,21 @@ class Series:
         """Combined acceleration: as recorded, else from its two parts."""
         return self["combo_g"]
 
+    @cached_property
+    def rolled(self) -> Numbers | None:
+        """Metres since the first frame by the integral of speed; a gap adds nothing.
+
+        None where less than half of the frames have a speed.
+        """
+        speed = self["speed_ms"]
+        known = ~np.isnan(speed)
+        if known.sum() * 2 < max(len(self), 2):
+            return None
+        if not known.all():
+            speed = np.interp(self.t, self.t[known], np.maximum(speed[known], 0.0))
+        even = np.where(speed < STANDING_MS, 0.0, speed)
+        return _summed(np.where(self.gap, 0.0, (even[1:] + even[:-1]) / 2 * self.dt))
+
     def gap_time(self, begin: float, end: float) -> float:
         """Seconds between two moments in which nothing was recorded."""
         starts, ends = self._pauses
@@ -619,8 +638,14 @@ class Series:
         return slice(*np.searchsorted(self.t, [begin, end]).tolist())
 
 
-def series(frames: Frames, extras: Mapping[str, Samples] | None = None) -> Series:
+def series(
+    frames: Frames,
+    extras: Mapping[str, Samples] | None = None,
+    derived: frozenset[str] | None = None,
+) -> Series:
     """The usable frames of a session, in time; *extras* are its `SIGNALS`.
+
+    *derived* is `Series.derived`, where it was found in the same frames before.
 
     A step back of more than 12 hours is midnight. Where the clock is put back and goes on from
     there, so do the times. Any other frame that is not later than all before it is left out, and
@@ -632,7 +657,7 @@ def series(frames: Frames, extras: Mapping[str, Samples] | None = None) -> Serie
     t, moments = continue_setbacks(frames, whole, unwrap_midnights(recorded[whole]))
     kept = is_later(t)
     stepped_back = np.isin(np.flatnonzero(kept)[1:], moments)
-    return Series(frames, t[kept], whole[kept], stepped_back, extras)
+    return Series(frames, t[kept], whole[kept], stepped_back, extras, derived)
 
 
 def unwrap_distance(distance: Numbers, length_m: float | None = None) -> Numbers:
@@ -683,9 +708,8 @@ def measure_distance(series: Series, length_m: float | None = None) -> Numbers:
             even = np.interp(series.t, series.t[known], recorded[known])
         since: Numbers = even - even[0]
         return since
-    rolled = integrate_speed(series)
-    if rolled is not None:
-        return rolled
+    if series.rolled is not None:
+        return series.rolled
     if series.fixed.sum() < 2:
         return np.zeros(len(series))
     way = _way_between_fixes(series)
@@ -725,20 +749,6 @@ def travelled(frames: Frames) -> Numbers:
     metres = np.zeros(len(frames))
     metres[whole.every.place] = np.interp(whole.every.t, whole.t, measure_distance(whole))
     return np.maximum.accumulate(metres)
-
-
-def integrate_speed(series: Series) -> Numbers | None:
-    """Metres since the first frame by the integral of speed; None where too little of it is known.
-
-    Half of the frames must have a speed. A gap adds nothing.
-    """
-    speed = series["speed_ms"]
-    known = ~np.isnan(speed)
-    if known.sum() * 2 < max(len(series), 2):
-        return None
-    even = np.interp(series.t, series.t[known], np.maximum(speed[known], 0.0))
-    even = np.where(even < STANDING_MS, 0.0, even)
-    return _summed(np.where(series.gap, 0.0, (even[1:] + even[:-1]) / 2 * series.dt))
 
 
 def _summed(steps: Numbers) -> Numbers:

@@ -245,10 +245,11 @@ class LapBook:
 
         *findings* are those of the same frames, as far as they are known already.
         """
-        whole = series(frames, extras)
         if findings is not None:
+            whole = series(frames, extras, frozenset(findings.summary.derived))
             where = self._identity(findings)
         else:
+            whole = series(frames, extras)
             where = identify_circuit(whole, row.track or "", self._library)
         if where.track is not None:
             start, length = where.track.start, where.track.length_m

@@ -191,15 +191,18 @@ class Locator:
         begin = self._near if near else None
         if (expected := self._reckoned(way)) is not None:
             begin = int(expected / ring.step) % len(ring)
-        point, away = ring.follow(float(x[0]), float(y[0]), begin, ON_LINE_M)
-        self.elsewhere = away > ON_LINE_M
+        if begin is None:
+            points, away = ring.nearest(x, y)
+        else:
+            points, away = ring.follow(x, y, np.array([begin]), ON_LINE_M)
+        self.elsewhere = bool(away[0] > ON_LINE_M)
         if self.elsewhere:
             self._near = None
             if not 0.0 <= t - self._seen <= AWAY_S:
                 self._found = self._last = None
             return None
-        self._near, self._seen = point, t
-        progress = float(ring.project(x, y, np.array([point])).distance[0])
+        self._near, self._seen = int(points[0]), t
+        progress = float(ring.project(x, y, points).distance[0])
         self._found = (progress, told.counter_m) if math.isfinite(told.counter_m) else None
         return progress
 
