@@ -13,7 +13,7 @@ from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.chat import GREEDY
 from runtime.llm.engine.worker.conversations import Prompt
 from runtime.llm.engine.worker.engine import Engine
-from runtime.llm.engine.worker.prompt import Chatml, Quoter, Script, tokens_of
+from runtime.llm.engine.worker.prompt import CHATML_TURNS, Quoter, Script, tokens_of
 from runtime.llm.values import TokenLogprob
 from tests.llm import tinymodel
 from tests.llm.worker.harness import Messages, spoken
@@ -67,7 +67,7 @@ class Bench:
         is_session = bool(name and not client) if is_session is None else is_session
         messages = spoken(pairs)
         quoted = self.quoter.quote(Script(messages))
-        rendering = Chatml().render(quoted.script)
+        rendering = CHATML_TURNS.render(quoted.script)
         tokens = tokens_of(self.model, quoted.parts(rendering.text), whole=True)
         after = None if rendering.after is None else quoted.parts(rendering.after)
         run = Run(1, name, GREEDY, 0, [], is_session=is_session, client=client, slot=slot)

@@ -10,7 +10,7 @@ import pytest
 
 from runtime.llm.engine.worker.prompt import (
     CHATML,
-    Chatml,
+    CHATML_TURNS,
     Renderer,
     Script,
     TemplateBroken,
@@ -65,7 +65,7 @@ PARTS = (
     ],
 )
 def test_the_built_in_chatml_is_what_its_template_renders(talk: Script) -> None:
-    assert Chatml().render(talk) == Template(CHATML, "", "").render(talk)
+    assert CHATML_TURNS.render(talk) == Template(CHATML, "", "").render(talk)
 
 
 def test_the_spelling_of_chatml_does_not_matter() -> None:

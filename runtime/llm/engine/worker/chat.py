@@ -22,13 +22,15 @@ from runtime.llm.engine.worker.conversations import Prompt
 from runtime.llm.engine.worker.engine import Engine
 from runtime.llm.engine.worker.prompt import (
     CHATML,
-    Chatml,
+    CHATML_TURNS,
+    TRANSCRIPT,
+    TRANSCRIPT_STOP,
     Quoter,
     Renderer,
     Script,
     TemplateBroken,
     TemplateFailed,
-    Transcript,
+    Turns,
     is_chatml,
     tokens_of,
     unrenderable,
@@ -79,8 +81,7 @@ class ChatModel:
             raise Refused("this build of the engine has no GPU support")
         self._flag = native.AbortFlag(flag)
         kind = self._header.template_source(command.template)
-        self._prompter: Chatml | Transcript | Renderer
-        self._prompter = Transcript() if kind == "none" else Chatml()
+        self._prompter: Turns | Renderer = TRANSCRIPT if kind == "none" else CHATML_TURNS
         source = command.template or self._header.chat_template
         renderer = Renderer(source) if source and not is_chatml(source) else None
         try:
@@ -100,7 +101,7 @@ class ChatModel:
         self._format = reply_format(source)
         self._stops = [marker for marker in MARKERS if marker in (source or CHATML)]
         if kind == "none":
-            self._stops.append(Transcript.stop)
+            self._stops.append(TRANSCRIPT_STOP)
         self._threads = _run_apart(lambda: self._choose_threads(command.threads))
         self._parallel = command.parallel or _run_apart(self._choose_parallel)
         self._engines: dict[str, Engine] = {}

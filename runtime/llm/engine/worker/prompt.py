@@ -200,33 +200,28 @@ def is_chatml(source: str) -> bool:
     return plain == CHATML
 
 
-class Chatml:
-    """Plain ChatML, without a template engine."""
+class Turns(NamedTuple):
+    """A form of conversations that needs no template engine."""
+
+    begin: Callable[[str], str]
+    """The beginning of a turn of that role."""
+    end: str
 
     def render(self, script: Script) -> Rendering:
         """The prompt up to where the reply begins."""
         messages = script.messages
-        turns = [f"<|im_start|>{each['role']}\n{each['content']}<|im_end|>\n" for each in messages]
-        start = "<|im_start|>assistant\n"
+        turns = [f"{self.begin(each['role'])}{each['content']}{self.end}" for each in messages]
+        start = self.begin("assistant")
         asked = any(message["role"] == "user" for message in messages[:-1])
-        return Rendering(
-            "".join(turns) + start, f"<|im_end|>\n{turns[-1]}{start}" if asked else None
-        )
+        return Rendering("".join(turns) + start, f"{self.end}{turns[-1]}{start}" if asked else None)
 
 
-class Transcript:
-    """For a base model: who says what, as plain text that it can continue."""
-
-    stop = "\n\nUser:"
-    """Text at which the model would speak for the user."""
-
-    def render(self, script: Script) -> Rendering:
-        """The prompt up to where the reply begins."""
-        messages = script.messages
-        turns = [f"{each['role'].capitalize()}:\n{each['content']}\n\n" for each in messages]
-        start = "Assistant:\n"
-        asked = any(message["role"] == "user" for message in messages[:-1])
-        return Rendering("".join(turns) + start, f"\n\n{turns[-1]}{start}" if asked else None)
+CHATML_TURNS: Final = Turns(lambda role: f"<|im_start|>{role}\n", "<|im_end|>\n")
+"""Plain ChatML."""
+TRANSCRIPT: Final = Turns(lambda role: f"{role.capitalize()}:\n", "\n\n")
+"""For a base model: who says what, as plain text that it can continue."""
+TRANSCRIPT_STOP: Final = "\n\nUser:"
+"""Text at which the model would speak for the user."""
 
 
 class _Gone(Exception):
