@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from course.check import links, templates
 from course.check.pages import link_problems
 from course.check.prune import prune
 from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order
+from course.processes import in_processes
 from course.publish import look, whole
 from course.publish.cache import Cache
 from course.publish.lesson import LessonPages, Unit, relate_lessons, render
 from course.publish.offline import WORKER, worker
 from course.publish.shell import TEMPLATES, Shell, SiteInfo, TemplateFault, bundle
 from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, tree_digest
-from course.pyodide import runtime
 from course.read import graph
 from course.read.graph import Graph
 from course.read.lesson import KIB, Lesson, Parts, Setup, read_lesson
@@ -33,10 +29,6 @@ from course.read.sources import CONTENT, Sources, load
 CACHE: Final = ".course-cache"
 OUT: Final = "site"
 _SOME: Final = 5  # foreign files that a refusal names
-_WORTH_A_PROCESS: Final = 150  # lessons; fewer are done before a second process has started
-_CHUNK: Final = 16  # lessons handed to a process at once
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,14 +208,12 @@ class _Build:
                     sources.templates.pop(problem.file.rpartition("/")[2], None)
         return sources, linked
 
-    def read(self, parts: list[Parts], setup: Setup) -> list[Lesson]:
-        """The lessons of *parts*, in order; only those that changed are read."""
-        records = self.cache.fresh_lessons(parts, setup)
-        changed = [entry for entry in parts if entry.folder not in records]
-        read = partial(read_lesson, setup=setup)
-        for record in in_processes(read, changed, self.options.jobs):
-            records[record.folder] = record
-        return [records[entry.folder] for entry in parts]
+    def read(self, parts: list[Parts], setup: Setup) -> Iterator[Lesson]:
+        """The lessons of *parts*, in order; only those that changed are read, from now on."""
+        fresh = self.cache.fresh_lessons(parts, setup)
+        changed = [entry for entry in parts if entry.folder not in fresh]
+        started = in_processes(partial(read_lesson, setup=setup), changed, self.options.jobs)
+        return _in_order(parts, fresh, started)
 
     def publish(self, linked: Graph) -> list[Problem]:
         """Render everything and check the links of the pages; returns the problems."""
@@ -243,6 +233,8 @@ class _Build:
             facts |= unit.facts
         problems += more
         if shell.site.course.get("runInPage") and isinstance(outputs, Stage):
+            from course.pyodide import runtime  # with the half of a web client
+
             for place, data in runtime(self.options.cache).items():
                 outputs.put(place, data)
         if not self.options.file_urls:  # pages from a disk have no service worker
@@ -277,6 +269,14 @@ class _Build:
         return {name: units[name] for name in linked.lessons}, problems
 
 
+def _in_order(
+    parts: Iterable[Parts], fresh: Mapping[str, Lesson], started: Iterable[Lesson]
+) -> Iterator[Lesson]:
+    """The lesson of each of *parts*: *fresh* (by folder), or one of those that are *started*."""
+    lessons = {**fresh, **{lesson.folder: lesson for lesson in started}}
+    yield from (lessons[entry.folder] for entry in parts)
+
+
 def _site_info(sources: Sources, options: Options, paths: Any) -> SiteInfo:
     course = sources.course
     if course is None:
@@ -307,54 +307,3 @@ def _site_info(sources: Sources, options: Options, paths: Any) -> SiteInfo:
 def _address(base_url: str | None, paths: Iterable[str]) -> str:
     """The absolute address of the only one of *paths*; empty for none, or on a site without one."""
     return next((f"{base_url.rstrip('/')}/{path}" for path in paths), "") if base_url else ""
-
-
-def processes(wanted: int, items: int) -> int:
-    """How many processes to use for *items*; *wanted* 0 means as many as pay, two at most.
-
-    One where the system cannot fork, or where other threads make a fork unsafe.
-    """
-    if not hasattr(os, "fork") or threading.active_count() > 1:
-        return 1
-    if wanted:
-        return max(1, min(wanted, items))
-    return 2 if items >= _WORTH_A_PROCESS and (os.cpu_count() or 1) > 1 else 1
-
-
-def in_processes(function: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R]:
-    """*function* of each item, in order.
-
-    With more than one process the others are forked: they inherit the function and the items,
-    and only results are handed over.
-    """
-    count = processes(jobs, len(items))
-    if count == 1:
-        yield from map(function, items)
-        return
-
-    def work(number: int) -> R:
-        return function(items[number])
-
-    with ProcessPoolExecutor(count, get_context("fork"), _inherit, (work,)) as pool:
-        yield from pool.map(_work, range(len(items)), chunksize=_CHUNK)
-
-
-def _inherit(work: Callable[[int], Any]) -> None:
-    """Keep what the items of this process are to be done with."""
-    global _work_of_item  # noqa: PLW0603  (one for each process of a pool)
-    _work_of_item = work
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A parent that is killed would leave this process waiting for items for ever."""
-    if (parent := parent_process()) is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _work(number: int) -> Any:
-    return _work_of_item(number)
-
-
-_work_of_item: Callable[[int], Any]

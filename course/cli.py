@@ -242,6 +242,7 @@ def _build(arguments: argparse.Namespace) -> int:
     if arguments.clean and options.cache is not None:
         remove_cache(options.cache)
     report = build(options)
+    gc.freeze()  # nor would the one at the end of the program
     for note in report.notes:
         print(f"note: {note}", file=sys.stderr)
     if report.diagnostics:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -41,14 +42,6 @@ class Scope(NamedTuple):
 # -- functions ----------------------------------------------------------------------------------
 
 
-def _power(base: float, exponent: float) -> float:
-    return math.pow(base, exponent)
-
-
-def _divide(a: float, b: float) -> float:
-    return a / b
-
-
 def _and(a: float, b: float) -> float:
     return float(a != 0 and b != 0)
 
@@ -76,12 +69,12 @@ def _where(condition: float, then: float, other: float) -> float:
 
 
 ROWS: Final[dict[str, Callable[..., float]]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": _divide,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
     "%": lambda a, b: a - b * math.floor(a / b),
-    "**": _power,
+    "**": math.pow,
     "<": lambda a, b: float(a < b),
     "<=": lambda a, b: float(a <= b),
     ">": lambda a, b: float(a > b),
@@ -91,7 +84,7 @@ ROWS: Final[dict[str, Callable[..., float]]] = {
     "and": _and,
     "or": _or,
     "not": lambda a: float(a == 0),
-    "neg": lambda a: -a,
+    "neg": operator.neg,
     "sqrt": math.sqrt,
     "abs": abs,
     "exp": math.exp,
@@ -153,7 +146,7 @@ def _integral(column: Column, x: Column) -> Column:
 def _slope(column: Column, x: Column) -> Column:
     last = len(x) - 1
     return [
-        _guard(_divide, column[b] - column[a], x[b] - x[a])
+        _guard(operator.truediv, column[b] - column[a], x[b] - x[a])
         for a, b in ((max(n - 1, 0), min(n + 1, last)) for n in range(last + 1))
     ]
 
@@ -389,7 +382,7 @@ def evaluate(tree: Tree, scope: Scope) -> Value:
         return RUNS[name](column)
     if name in SCANS:
         rest = [_number_of(arg) for arg in args[1:]]
-        return [*map(_finite, SCANS[name](column, scope.x, *rest))]
+        return _without_infinity(SCANS[name](column, scope.x, *rest))
     if name in ("at", "shift"):
         place = args[1]
         if name == "shift":
@@ -409,7 +402,7 @@ def _by_row(function: Callable[..., float], args: list[Value]) -> Value:
         return _guard(function, *args)
     columns = [arg if isinstance(arg, list) else [arg] * rows for arg in args]
     try:
-        return [*map(_finite, map(function, *columns))]
+        return _without_infinity([*map(function, *columns)])
     except (ArithmeticError, ValueError):  # some row has no result: the others keep theirs
         return [_guard(function, *row) for row in zip(*columns, strict=True)]
 
@@ -420,6 +413,11 @@ def _guard(function: Callable[..., float], *args: Any) -> float:
         return _finite(function(*args))
     except (ArithmeticError, ValueError):
         return NAN
+
+
+def _without_infinity(column: Column) -> Column:
+    """*column* with NaN in the place of what is infinite, which is in hardly any."""
+    return [*map(_finite, column)] if any(map(math.isinf, column)) else column
 
 
 def _finite(value: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import yaml
 from yaml._yaml import CParser
@@ -45,14 +45,6 @@ _KEY: Final = re.compile(r"[ ]*(?:- )?[A-Za-z][\w-]*:(?:$| (?P<rest>.*))")
 _CUT: Final = re.compile(r"[ ]+#[^\s#].*")
 
 
-class Place(NamedTuple):
-    """Where a value stands; ``head`` is the first line of a mapping or list."""
-
-    key: Span | None
-    value: Span
-    head: Span
-
-
 class _RefusedError(Exception):
     """The profile forbids something in the text, so that it has no usable data."""
 
@@ -88,25 +80,55 @@ def locate(
     text: str, path: Sequence[str | int], *, on_key: bool = False, first_line: int = 1
 ) -> Span:
     """Where the value at *path* stands; a missing key points to the mapping that lacks it."""
-    places = _places(text, first_line)
-    if () not in places:
+    node = _root(text)
+    if node is None:
         return TOP
-    for depth in range(len(path) + 1):
-        if tuple(path[:depth]) not in places:
-            return places[tuple(path[: depth - 1])].head
-    place = places[tuple(path)]
-    return place.key if on_key and place.key else place.value
+    key = None
+    for step in path:
+        found = _entry_of(node, step)
+        if found is None:
+            return _head(node, first_line)
+        key, node = found
+    if on_key and key is not None:
+        return _span(key, first_line)
+    if isinstance(node, yaml.ScalarNode) or node.start_mark.line == node.end_mark.line:
+        return _span(node, first_line)
+    return _head(node, first_line)
 
 
 @lru_cache(maxsize=1)
-def _places(text: str, first_line: int) -> dict[tuple[str | int, ...], Place]:
-    """The place of every value in *text*, by path; kept, since problems of a file come in a row."""
-    builder = _Builder(text, "", first_line, places={})
-    try:
-        builder.build()
-    except (_RefusedError, yaml.YAMLError):
-        return {}
-    return builder.places or {}
+def _root(text: str) -> yaml.Node | None:
+    """The nodes of *text*, kept, since problems of a file come in a row; None without usable data.
+
+    Only a text that was read before may be given to the library, which follows any depth.
+    """
+    if parse(text, "")[0] is None:
+        return None
+    root: yaml.Node = yaml.compose(text, yaml.CSafeLoader)
+    return root
+
+
+def _entry_of(node: yaml.Node, step: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
+    """Key and value at *step* of a mapping or list; of a key that stands twice the first."""
+    if isinstance(node, yaml.MappingNode):
+        return next((pair for pair in node.value if pair[0].value == step), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return None, node.value[step]
+    return None
+
+
+def _head(node: yaml.Node, first_line: int) -> Span:
+    """The first key of a block, else the first character."""
+    line, column = node.start_mark.line + first_line, node.start_mark.column + 1
+    block = isinstance(node, yaml.MappingNode) and node.value and not node.flow_style
+    width = len(node.value[0][0].value) if block else 1
+    return Span(line, column, line, column + max(1, width))
+
+
+def _span(place: Any, first_line: int) -> Span:
+    """From the start to the end of a node or an event."""
+    begin, stop = place.start_mark, place.end_mark
+    return Span(begin.line + first_line, begin.column + 1, stop.line + first_line, stop.column + 1)
 
 
 def scalar(text: str) -> Any:
@@ -120,24 +142,14 @@ def scalar(text: str) -> Any:
 
 
 class _Builder:
-    """Builds the data from libyaml's events, which come one by one: depth is known in time.
+    """Builds the data from libyaml's events, which come one by one: depth is known in time."""
 
-    With *places* it also notes where each value stands, which costs twice the time.
-    """
-
-    def __init__(
-        self,
-        text: str,
-        file: str,
-        first_line: int,
-        places: dict[tuple[str | int, ...], Place] | None = None,
-    ) -> None:
+    def __init__(self, text: str, file: str, first_line: int) -> None:
         self.parser = CParser(text)
         self.lines = text.split("\n") if " #" in text else []
         self.next: Callable[[], Any] = self.parser.get_event
         self.file = file
         self.first_line = first_line
-        self.places = places
         self.problems: list[Problem] = []
         self.complete = True
 
@@ -152,7 +164,7 @@ class _Builder:
                 hint = "remove the % line"
                 raise self._refused("YML006", "directives are not allowed", start, hint)
             event = self.next()
-            data = self._value(event, (), None, 0)
+            data = self._value(event, 0)
             self.next()  # the document ends
             after = self.next()
             if not isinstance(after, yaml.StreamEndEvent):
@@ -164,95 +176,71 @@ class _Builder:
         finally:
             self.parser.dispose()
 
-    def _value(self, event: Any, path: tuple[str | int, ...], key: Any, depth: int) -> Any:
+    def _value(self, event: Any, depth: int) -> Any:
         """The value that begins with *event*."""
+        if event.anchor or event.tag:
+            raise self._marked(event)
         kind = type(event)
-        if kind is yaml.AliasEvent:
-            message = "aliases are not allowed"
-            raise self._refused("YML004", message, event, "write the value out")
-        if event.anchor:
-            message = "anchors are not allowed"
-            raise self._refused("YML004", message, event, "write the value out")
-        if event.tag:
-            tag = short(event.tag.replace("tag:yaml.org,2002:", "!!"))
-            message = f"tags are not allowed: {tag}"
-            raise self._refused("YML005", message, event, "remove the tag")
-        end, first_key = event, None
         if kind is yaml.ScalarEvent:
-            text = event.value
-            if event.style == '"' and (match := _CONTROL.search(text)):
-                self.problems.append(self._control(match[0], event))
-            data = text if event.style else scalar(text)
-            if self.lines and not event.style and isinstance(data, str) and self.places is None:
-                self._cut(event)
-        elif depth > MAX_DEPTH:
+            return self._scalar(event)
+        if depth > MAX_DEPTH:
             hint = "close the brackets, or write the value as plain text"
             raise self._refused("YML009", f"nested deeper than {MAX_DEPTH}", event, hint)
-        elif kind is yaml.SequenceStartEvent:
-            data = []
-            while type(end := self.next()) is not yaml.SequenceEndEvent:
-                data.append(self._value(end, (*path, len(data)), None, depth + 1))
-        else:
-            data = {}
-            while type(end := self.next()) is not yaml.MappingEndEvent:
-                first_key = first_key or end
-                self._entry(data, end, path, depth)
-        if self.places is not None:
-            block = first_key is not None and not event.flow_style
-            width = len(getattr(first_key, "value", "")) if block else 1
-            self._note(path, key, event, end, max(1, width))
+        if kind is yaml.SequenceStartEvent:
+            items: list[Any] = []
+            while type(item := self.next()) is not yaml.SequenceEndEvent:
+                items.append(self._value(item, depth + 1))
+            return items
+        data: dict[str, Any] = {}
+        while type(key := self.next()) is not yaml.MappingEndEvent:
+            name = self._key(key, depth + 1)
+            value = self._value(self.next(), depth + 1)
+            if name not in data:
+                data[name] = value
+            elif name is not None:
+                message = f'the key "{short(name)}" stands twice in this mapping'
+                self.problems.append(Problem("YML003", self.file, message, span=self._span(key)))
         return data
 
-    def _entry(
-        self, data: dict[str, Any], key: Any, path: tuple[str | int, ...], depth: int
-    ) -> None:
-        """Read one key and its value into *data*."""
-        name = self._value(key, (*path, "\0"), None, depth + 1)
-        if type(key) is not yaml.ScalarEvent:
-            self.complete = False
-            self.problems.append(
-                Problem("YML007", self.file, "a key must be a plain word", span=self._span(key))
-            )
-            self._value(self.next(), (*path, "\0"), None, depth + 1)
-            return
-        name = key.value
-        value = self._value(self.next(), (*path, name), key, depth + 1)
-        if name in data:
-            self.problems.append(
-                Problem(
-                    "YML003",
-                    self.file,
-                    f'the key "{short(name)}" stands twice in this mapping',
-                    span=self._span(key),
-                )
-            )
-            return
-        data[name] = value
+    def _key(self, event: Any, depth: int) -> Any:
+        """The key that begins with *event*; None for one that is no word."""
+        if type(event) is yaml.ScalarEvent and not (event.style or event.anchor or event.tag):
+            return event.value
+        self._value(event, depth)
+        if type(event) is yaml.ScalarEvent:
+            return event.value
+        self.complete = False
+        message = "a key must be a plain word"
+        self.problems.append(Problem("YML007", self.file, message, span=self._span(event)))
+        return None
 
-    # -- places -----------------------------------------------------------------------------
+    def _scalar(self, event: Any) -> Any:
+        text = event.value
+        if not event.style:
+            data = scalar(text)
+            if self.lines and isinstance(data, str):
+                self._cut(event)
+            return data
+        if event.style == '"' and (match := _CONTROL.search(text)):
+            self.problems.append(self._control(match[0], event))
+        return text
 
-    def _note(
-        self, path: tuple[str | int, ...], key: Any, start: Any, end: Any, width: int
-    ) -> None:
-        """Keep the place of a value; a key that stands twice has the place of the first."""
-        line, column = start.start_mark.line + self.first_line, start.start_mark.column + 1
-        head = Span(line, column, line, column + width)
-        whole = start is end or start.start_mark.line == end.end_mark.line
-        value = self._span(start, end) if whole else head
-        place = Place(self._span(key) if key is not None else None, value, head)
-        if self.places is not None:
-            self.places.setdefault(path, place)
-
-    def _span(self, start: Any, end: Any = None) -> Span:
-        begin, stop = start.start_mark, (end or start).end_mark
-        first = self.first_line
-        return Span(begin.line + first, begin.column + 1, stop.line + first, stop.column + 1)
+    def _span(self, event: Any) -> Span:
+        return _span(event, self.first_line)
 
     # -- problems ---------------------------------------------------------------------------
 
     def _refused(self, code: str, message: str, event: Any, hint: str) -> _RefusedError:
         span = _at(event.start_mark, self.first_line)
         return _RefusedError(Problem(code, self.file, message, span=span, hint=hint))
+
+    def _marked(self, event: Any) -> _RefusedError:
+        """What to say about an alias, an anchor or a tag."""
+        if event.anchor:
+            what = "aliases" if type(event) is yaml.AliasEvent else "anchors"
+            return self._refused("YML004", f"{what} are not allowed", event, "write the value out")
+        tag = short(event.tag.replace("tag:yaml.org,2002:", "!!"))
+        return self._refused("YML005", f"tags are not allowed: {tag}", event, "remove the tag")
 
     def _empty(self) -> _RefusedError:
         hint, first = "write the data, or remove the file", self.first_line

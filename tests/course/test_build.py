@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -20,7 +19,8 @@ from typing import Final
 import psutil
 import pytest
 
-from course.build import Options, build, check, in_processes, processes
+from course.build import Options, build, check
+from course.processes import in_processes, processes
 from course.publish.tree import MANIFEST, Manifest, Refusal, Stage, listing, output_lock, read_built
 from tests.course.coursekit import BRAKE_TRACE, LIMIT_S, READ_A_LAP, edited, write_course
 from tests.effort import repeats
@@ -407,11 +407,15 @@ def test_an_error_in_a_second_process_is_raised_in_the_first(
 
 
 def test_a_refusal_in_another_process_is_raised_as_it_was() -> None:
+    this = os.getpid()
+
     def refuse(_: int) -> None:
-        raise Refusal("CFG005", "full", "free some")
+        time.sleep(0.01)
+        if os.getpid() != this:
+            raise Refusal("CFG005", "full", "free some")
 
     with pytest.raises(Refusal) as refusal:
-        list(in_processes(refuse, [1, 2], 2))
+        list(in_processes(refuse, range(1000), 2))
     assert (refusal.value.code, str(refusal.value), refusal.value.hint) == (
         "CFG005",
         "full",
@@ -423,18 +427,31 @@ def test_a_process_that_is_killed_is_an_error_and_no_endless_wait() -> None:
     this = os.getpid()
 
     def die(_: int) -> None:
-        assert os.getpid() != this, "the work was not given to another process"
-        os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.01)
+        if os.getpid() != this:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-    with pytest.raises(BrokenProcessPool):
-        list(in_processes(die, [1, 2], 2))
+    with pytest.raises(ChildProcessError):
+        list(in_processes(die, range(100), 2))
+
+
+def test_every_item_is_done_once_and_in_order_by_several_processes() -> None:
+    def work(number: int) -> tuple[int, int]:
+        time.sleep(0.001)
+        return number, os.getpid()
+
+    results = list(in_processes(work, range(100), 3))
+    assert [number for number, _ in results] == [*range(100)]
+    assert len({process for _, process in results}) > 1
 
 
 WORK: Final = """
 import os, time
-from course.build import in_processes
+from course.processes import in_processes
+this = os.getpid()
 def work(_):
-    print(os.getpid(), flush=True)
+    if os.getpid() != this:
+        print(os.getpid(), flush=True)
     time.sleep(60)
 list(in_processes(work, [1, 2], 2))
 """
