@@ -60,17 +60,6 @@ def change_title(root: Path, word: str) -> None:
     path.write_text("\n".join(lines))
 
 
-def test_a_build_writes_what_its_manifest_lists(course: Options) -> None:
-    report = build(course)
-    manifest = read_built(course.out)
-    assert report.written
-    assert manifest is not None
-    assert set(listing(course.out)) == {*manifest, MANIFEST}
-    assert {path: file.bytes for path, file in manifest.items()} == {
-        path: size for path, size in listing(course.out).items() if path != MANIFEST
-    }
-
-
 def test_a_second_build_changes_nothing_and_keeps_every_file(course: Options) -> None:
     first = build(course)
     stamps = {path: (course.out / path).stat().st_mtime_ns for path in listing(course.out)}
