@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Final, TypeVar
 
 WORTH: Final = 150  # items; fewer are done before a second process has started
-_CHUNK: Final = 16  # items that a process takes at once
+_CHUNK: Final = 8  # items that a process takes at once
 T = TypeVar("T")
 R = TypeVar("R")
 

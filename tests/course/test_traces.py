@@ -95,7 +95,7 @@ def test_what_has_no_value_is_a_gap(text: str) -> None:
     ("text", "message", "hint"),
     [
         ("3,6*v", "has no meaning", "use numbers"),
-        ("v^2", "^ is no operator", "write **"),
+        ("v^2", "^ is not an operator", "write **"),
         ("3.6*", "cannot be read", "as in Python"),
         ("w", 'nothing is called "w"', "v"),
         ("sqrt", "is a function", "sqrt("),
