@@ -104,8 +104,7 @@ def _root(text: str) -> yaml.Node | None:
     """
     if parse(text, "")[0] is None:
         return None
-    root: yaml.Node = yaml.compose(text, yaml.CSafeLoader)
-    return root
+    return yaml.compose(text, yaml.CSafeLoader)
 
 
 def _entry_of(node: yaml.Node, step: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
