@@ -137,7 +137,7 @@ format: $(READY)  ## apply the formatter and the safe lint fixes
 screenshots: $(READY)  ## take a picture of each page of the bridge, in pictures/ (needs Chromium: make test-deps)
 	@$(PY) -m tools.screenshots $(ARGS)
 
-bench: $(READY)  ## measure every published figure beside its peer (ARGS="course vbo", ARGS=--quick)
+bench: $(READY)  ## measure every published figure beside its peer, one table (ARGS="course vbo" chooses)
 	@$(PY) -m bench $(ARGS)
 
 clean:  ## remove build output and caches, keep .venv

@@ -1,42 +1,43 @@
-"""Runs the measurements one after the other: `python -m bench [NAME…] [--quick]`."""
+"""Runs the measurements one after the other and prints one table: `python -m bench [NAME…]`."""
 
-import subprocess
+import argparse
 import sys
+import time
+from importlib import import_module
 from typing import Final
 
-from bench.common import ROOT, arguments
+from bench.common import show, show_head
 
 NAMES: Final = (
     "course",
     "ingest",
-    "store",
-    "listeners",
     "analytics",
+    "listeners",
     "lake",
     "vbo",
     "canbus",
     "llm",
-    "vectors",
     "documents",
-    "coach",
     "pages",
 )
 
 
 def main() -> int:
     """Run what is named, else everything; the exit status counts those that failed."""
-    parser = arguments("", __doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
-
-    options = parser.parse_args()
-    if unknown := set(options.names) - set(NAMES):
+    names = parser.parse_args().names or NAMES
+    if unknown := set(names) - set(NAMES):
         parser.error(f"no such measurement: {', '.join(sorted(unknown))}")
-    flags = ["--quick"] if options.quick else []
-    failed = 0
-    for name in options.names or NAMES:
-        print(f"## {name}\n", flush=True)
-        command = [sys.executable, "-m", f"bench.{name}", *flags]
-        failed += subprocess.run(command, check=False, cwd=ROOT).returncode != 0
+    began, failed = time.monotonic(), 0
+    show_head()
+    for name in names:
+        try:
+            show(name, import_module(f"bench.{name}").figures())
+        except Exception as error:  # noqa: BLE001 - the other measurements go on
+            print(f"{name} failed: {error!r}", file=sys.stderr)
+            failed += 1
+    print(f"\n{(time.monotonic() - began) / 60:.1f} minutes", flush=True)
     return failed
 
 

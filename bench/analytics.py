@@ -1,20 +1,24 @@
-"""Every analytic of an hour at 100 Hz, over HTTP, first cold and then from what was kept.
+"""A stored hour at 100 Hz over HTTP: written, analysed, asked again, exported.
 
 The car drives a circle of 3.6 km with a brake zone and a pull in each lap. pandas describes the
-same channels and their laps once from its own data frame.
+same channels and their laps from its own data frame; sqlite3 reads the same numbers as plain rows.
 """
 
-import sys
+import sqlite3
+import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd  # type: ignore[import-untyped]
 
-from bench.common import BACKENDS, Figure, Server, arguments, bridge, fastest, show
+from bench.common import BACKENDS, Figure, Server, bridge, fastest
 
-ROUTES = (
+ROUTES: Final = (
     "laps",
     "stats",
     "friction_circle",
@@ -38,8 +42,9 @@ ROUTES = (
     "brake_acceleration",
     "corners",
 )
-PIECE = 20_000
-LAP_M = 3_600.0
+FRAMES: Final = 360_000
+PIECE: Final = 20_000
+LAP_M: Final = 3_600.0
 Columns = dict[str, npt.NDArray[np.float64]]
 
 
@@ -71,24 +76,10 @@ def fill(server: Server, columns: Columns) -> None:
         server.post("/session/hour/frames", {"columns": piece})
 
 
-def ask(server: Server, route: str) -> float:
-    """Milliseconds of an answer."""
-    began = time.perf_counter()
-    server.get(f"/session/hour/{route}")
-    return (time.perf_counter() - began) * 1e3
-
-
-def measure(name: str, columns: Columns) -> Iterator[Figure]:
-    """The rows of one back-end."""
-    with bridge(BACKENDS[name]) as server:
-        fill(server, columns)
-        cold = {route: ask(server, route) for route in ROUTES}
-        warm = [ask(server, route) for route in ROUTES]
-    slowest = max(list(cold)[1:], key=lambda route: cold[route])
-    yield Figure(f"{name}: all {len(ROUTES)} routes, cold, ms", f"{sum(cold.values()):,.0f}")
-    yield Figure(f"{name}: of these reading and laps, ms", f"{cold['laps']:,.0f}")
-    yield Figure(f"{name}: slowest of the others ({slowest}), ms", f"{cold[slowest]:,.0f}")
-    yield Figure(f"{name}: all routes asked again, ms", f"{sum(warm):,.0f}")
+def ask_ms(server: Server, route: str, rounds: int = 1) -> float:
+    """Milliseconds of an answer, the fastest of the rounds."""
+    ask = partial(server.get, f"/session/hour/{route}")
+    return 1e3 * fastest(ask, rounds, time.perf_counter)
 
 
 def describe(columns: Columns) -> None:
@@ -98,16 +89,34 @@ def describe(columns: Columns) -> None:
     table.groupby(table["timestamp"] * 38 // LAP_M).quantile([0.05, 0.5, 0.95])
 
 
-def main() -> int:
-    """Print the table."""
-    options = arguments("analytics", __doc__).parse_args()
-    columns = drive(60_000 if options.quick else 360_000)
-    rows = [row for name in BACKENDS for row in measure(name, columns)]
+def plain_rows_ms(columns: Columns) -> float:
+    """Milliseconds to read the same as rows with the standard library alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        connection = sqlite3.connect(Path(folder) / "rows.db")
+        connection.execute(f"CREATE TABLE frame ({', '.join(f'{name} REAL' for name in columns)})")
+        marks = ",".join("?" * len(columns))
+        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        connection.executemany(f"INSERT INTO frame VALUES ({marks})", rows)  # noqa: S608
+        connection.commit()
+        query = partial(connection.execute, "SELECT * FROM frame")
+        seconds = fastest(lambda: query().fetchall(), 3, time.perf_counter)
+        connection.close()
+    return seconds * 1e3
+
+
+def figures() -> Iterator[Figure]:
+    """The rows of both back-ends."""
+    columns = drive(FRAMES)
     pandas_ms = fastest(lambda: describe(columns), 3) * 1e3
-    rows.append(Figure("statistics of channels and laps in pandas, ms", "", f"{pandas_ms:,.0f}"))
-    show(f"analytics of {len(columns['timestamp']):,} frames", rows)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    plain_ms = plain_rows_ms(columns)
+    for name, backend in BACKENDS.items():
+        with bridge(backend) as server:
+            rate = FRAMES / fastest(lambda: fill(server, columns), 1, time.perf_counter)
+            cold = {route: ask_ms(server, route) for route in ROUTES}
+            warm = [ask_ms(server, route) for route in ROUTES]
+            parquet = ask_ms(server, "export.parquet", rounds=3)
+        yield Figure(f"{name}: in columns of {PIECE:,}", "frames/s", rate)
+        yield Figure(f"{name}: all {len(ROUTES)} routes, cold", "ms", sum(cold.values()))
+        yield Figure(f"{name}: of these statistics", "ms", cold["stats"], "pandas", pandas_ms)
+        yield Figure(f"{name}: all routes again", "ms", sum(warm))
+        yield Figure(f"{name}: parquet", "ms", parquet, "rows of sqlite3", plain_ms)

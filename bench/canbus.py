@@ -5,7 +5,6 @@ as USB adapters do. The share of a core is that of the reading thread. Logs are 
 of the shipped database, a millisecond apart.
 """
 
-import io
 import os
 import subprocess
 import sys
@@ -13,24 +12,24 @@ import tempfile
 import time
 import tty
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Final
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final, NamedTuple
 
 import can
 import numpy as np
 
-from bench.common import ROOT, Figure, arguments, fastest, show
+from bench.common import ROOT, Figure, fastest
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.dbc import DbcPack, load_dbc
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import SlcanSource
 from runtime.bridge.can.values import Batch
-from runtime.bridge.formats.canlog import CHUNK, Tally
-from runtime.bridge.formats.logs import candump_frames
+from runtime.bridge.formats.canlog import CHUNK
 
 DBC: Final = ROOT / "data" / "dbc" / "paddock-dash.dbc"
 FULL_BUS: Final = 8_000
+SECONDS: Final = 4.0
 SENDER: Final = """
 import os, sys, time
 lines = open(sys.argv[1], "rb").read().splitlines(keepends=True)
@@ -69,16 +68,23 @@ def python_can(path: str) -> Iterator[Callable[[], int]]:
         yield lambda: int(bus.recv(0.2) is not None)
 
 
-def read_bus(opening: Callable[[str], "object"], seconds: float) -> str:
-    """Read a full bus to the last frame that is sent: the share of a core, and of the frames."""
+class Shares(NamedTuple):
+    """What a reader used of a core, and what it got of the frames."""
+
+    core: float
+    read: float
+
+
+def read_bus(opening: Callable[[str], AbstractContextManager[Callable[[], int]]]) -> Shares:
+    """Read a full bus to the last frame that is sent."""
     text = b"".join(b"t%03X8%016X\r" % (0x400 + number % 30, number) for number in range(FULL_BUS))
     master, slave = os.openpty()
     tty.setraw(slave)
     with tempfile.NamedTemporaryFile() as file:
         file.write(text)
         file.flush()
-        with opening(os.ttyname(slave)) as read:  # type: ignore[attr-defined]
-            command = [sys.executable, "-c", SENDER, file.name, str(seconds)]
+        with opening(os.ttyname(slave)) as read:
+            command = [sys.executable, "-c", SENDER, file.name, str(SECONDS)]
             with subprocess.Popen(command, stdout=master) as sender:
                 frames, cpu, began = 0, time.thread_time(), time.monotonic()
                 while (new := read()) or sender.poll() is None:
@@ -86,7 +92,7 @@ def read_bus(opening: Callable[[str], "object"], seconds: float) -> str:
                 spent = (time.thread_time() - cpu) / (time.monotonic() - began)
     os.close(slave)
     os.close(master)
-    return f"{spent:.1%}; {frames / (seconds * FULL_BUS):.0%}"
+    return Shares(spent, frames / (SECONDS * FULL_BUS))
 
 
 def log_of(pack: DbcPack, count: int) -> Batch:
@@ -95,15 +101,6 @@ def log_of(pack: DbcPack, count: int) -> Batch:
     data = np.random.default_rng(1).integers(0, 256, (count, 8)).astype(np.uint8)
     key = ids[np.arange(count) % 8].astype(np.int64)
     return Batch(1.7e9 + np.arange(count) / 1000, key, np.full(count, 8, np.uint8), data)
-
-
-def candump_of(log: Batch) -> bytes:
-    """The same as a file of candump's."""
-    rows = zip(log.t.tolist(), log.key.tolist(), log.data, strict=True)
-    return b"".join(
-        b"(%.6f) can0 %03X#%s\n" % (t, key, row.tobytes().hex().upper().encode())
-        for t, key, row in rows
-    )
 
 
 def decode(pack: DbcPack, log: Batch) -> None:
@@ -120,34 +117,14 @@ def decode_with_cantools(pack: DbcPack, log: Batch) -> None:
         pack.messages[key].decode(row.tobytes(), decode_choices=False)
 
 
-def main() -> int:
-    """Print the table."""
-    options = arguments("canbus", __doc__).parse_args()
-    seconds, count, rounds = (1.0, 100_000, 1) if options.quick else (5.0, 1_000_000, 3)
-    mine, theirs = read_bus(ours, seconds), read_bus(python_can, seconds)
+def figures() -> Iterator[Figure]:
+    """The rows of the bus and of logs."""
+    mine, peers = read_bus(ours), read_bus(python_can)
+    what, peer = f"{FULL_BUS:,} frames a second", "python-can"
+    yield Figure(what, "cores", mine.core, peer, peers.core)
+    yield Figure(f"{what}, read", "share", mine.read, peer, peers.read)
     pack = load_dbc(DBC)
-    log, few = log_of(pack, count), log_of(pack, 20_000)
-    text, some = candump_of(log), candump_of(few)
-    decoded = count / fastest(lambda: decode(pack, log), rounds)
-    peer = len(few) / fastest(lambda: decode_with_cantools(pack, few), rounds)
-    lines = count / fastest(lambda: list(candump_frames(io.BytesIO(text), Tally())), rounds)
-    peer_lines = len(few) / fastest(
-        lambda: list(can.CanutilsLogReader(io.StringIO(some.decode()))), rounds
-    )
-    show(
-        "CAN",
-        [
-            Figure(
-                f"{FULL_BUS:,} frames a second, share of a core; frames read",
-                mine,
-                f"python-can {theirs}",
-            ),
-            Figure("log messages decoded a second", f"{decoded:,.0f}", f"cantools {peer:,.0f}"),
-            Figure("candump lines a second", f"{lines:,.0f}", f"python-can {peer_lines:,.0f}"),
-        ],
-    )
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    log, few = log_of(pack, 1_000_000), log_of(pack, 20_000)
+    decoded = len(log) / fastest(lambda: decode(pack, log), 3)
+    slowly = len(few) / fastest(lambda: decode_with_cantools(pack, few), 3)
+    yield Figure("log decoded", "messages/s", decoded, "cantools", slowly)

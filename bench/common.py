@@ -1,8 +1,8 @@
-"""What the measurements share: programs that are timed, servers that are started, one table."""
+"""What the measurements share: figures and their table, timed programs, started servers."""
 
-import argparse
 import asyncio
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -22,31 +22,47 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 BACKENDS: Final = {"SQLite": "lightweight", "DuckDB": "analytical"}
 TOOLS: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paddock-bench"
 """Where programs to compare with are installed."""
+COSTS: Final = frozenset({"s", "ms", "cores", "%"})
+"""Units of which less is better; of all others more is."""
 
 
 class Figure(NamedTuple):
-    """One row of a table: what was measured, ours, and the peer of the same run."""
+    """One row of the table: ours, and the peer's of the same run where there is a peer."""
 
     what: str
-    ours: str
-    beside: str = ""
+    unit: str
+    ours: float
+    peer: str = ""
+    theirs: float = math.nan
+
+    @property
+    def ratio(self) -> float:
+        """How many times better ours is; NaN without a peer."""
+        better, worse = self.ours, self.theirs
+        if self.unit in COSTS:
+            better, worse = worse, better
+        return better / worse if worse else math.nan
 
 
-def show(title: str, figures: Sequence[Figure]) -> None:
-    """Print a Markdown table."""
-    rows = [Figure(title, "Paddock", "compared with"), Figure("---", "---:", "---"), *figures]
-    print("\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n", flush=True)
+def show(area: str, figures: Iterator[Figure]) -> None:
+    """Print the rows of a Markdown table, each as soon as it is measured."""
+    for figure in figures:
+        peer = f"{figure.peer}: {_rounded(figure.theirs)}" if figure.peer else ""
+        ratio = "" if math.isnan(figure.ratio) else f"{figure.ratio:.2f}"
+        what = f"{area}: {figure.what}, {figure.unit}"
+        print(f"| {what} | {_rounded(figure.ours)} | {peer} | {ratio} |", flush=True)
 
 
-def arguments(name: str, about: str | None) -> argparse.ArgumentParser:
-    """The command line of one script, with ``--quick``."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m bench.{name}".rstrip("."),
-        description=about,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--quick", action="store_true", help="a rough run, for a first look")
-    return parser
+def show_head() -> None:
+    """Print the head of the table."""
+    print("| | Paddock | compared with | ratio |\n| --- | ---: | --- | ---: |", flush=True)
+
+
+def _rounded(value: float) -> str:
+    """Three digits that count."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
 
 
 def fastest(

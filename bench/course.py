@@ -2,26 +2,26 @@
 
 All build the same number of lessons; ours has its own course among them, checks everything and
 writes resources, notebooks and search. The other generators write pages, and Hugo one JSON file a
-lesson where it says so. Hugo is taken from the PATH; `--install-peers` installs Eleventy with npm.
-Rounds are interleaved.
+lesson where it says so. Hugo is taken from the PATH, Eleventy from where npm has put it:
+`npm install --prefix ~/.cache/paddock-bench @11ty/eleventy@3.1.7
+@11ty/eleventy-plugin-syntaxhighlight@5.0.2`.
 """
 
 import json
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench.common import ROOT, TOOLS, Cost, Figure, arguments, run, show
+from bench.common import ROOT, TOOLS, Cost, Figure, run
 from bench.lessons import Lesson, front_matter, make_lessons, practice, write, write_content
 
 ELEVENTY: Final = TOOLS / "node_modules" / "@11ty" / "eleventy" / "cmd.cjs"
-PACKAGES: Final = ("@11ty/eleventy@3.1.7", "@11ty/eleventy-plugin-syntaxhighlight@5.0.2")
+LESSONS: Final = 1000
 
 
 class Site(NamedTuple):
@@ -155,35 +155,16 @@ def _median(runs: list[Cost]) -> Cost:
     return Cost(*map(statistics.median, zip(*runs, strict=True)))
 
 
-def main() -> int:
-    """Print the table."""
-    parser = arguments("course", __doc__)
-    parser.add_argument("--lessons", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--install-peers", action="store_true", help="install Eleventy with npm")
-    options = parser.parse_args()
-    if options.install_peers:
-        npm = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(TOOLS), *PACKAGES]
-        subprocess.run(npm, check=True)
-    rounds = 1 if options.quick else options.rounds
-    # In memory where there is such a folder, so that no disk is measured.
+def figures() -> Iterator[Figure]:
+    """One round of each build, in memory where there is such a folder, so that no disk counts."""
     memory = Path("/dev/shm")  # noqa: S108
     place = memory if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="paddock-bench-", dir=place) as work:
-        costs = measure(options.lessons, rounds, Path(work))
+        costs = measure(LESSONS, 1, Path(work))
     ours = costs.pop("Paddock")
-    beside = [f"{name} {cost['cold'].wall_s:.2f}" for name, cost in costs.items()]
-    show(
-        f"{options.lessons:,} lessons, wall s, median of {rounds}",
-        [
-            Figure("cold, every check", f"{ours['cold'].wall_s:.2f}", ", ".join(beside)),
-            Figure("cold, processor time", f"{ours['cold'].cpu_s:.2f}"),
-            Figure("one lesson changed", f"{ours['one'].wall_s:.2f}"),
-            Figure("nothing changed", f"{ours['same'].wall_s:.2f}"),
-        ],
-    )
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    what = f"{LESSONS:,} lessons, cold, every check"
+    for peer, cost in costs.items():
+        yield Figure(what, "s", ours["cold"].wall_s, peer, cost["cold"].wall_s)
+    yield Figure(f"{what}, processor", "s", ours["cold"].cpu_s)
+    yield Figure("one lesson changed", "s", ours["one"].wall_s)
+    yield Figure("nothing changed", "s", ours["same"].wall_s)

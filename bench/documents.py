@@ -1,7 +1,8 @@
-"""Single adds from one, 8 and 32 clients and searches among 100,000 chunks, over HTTP.
+"""Single adds and searches over HTTP, beside the store's own graph without the store.
 
 The encoder is left out: the server of this measurement looks its vectors up. So what is measured
-is the road of a request through the server, the store and the disk.
+is the road of a request through the server, the store and the disk. The vectors lie in overlapping
+clusters, as those of texts do.
 """
 
 import asyncio
@@ -16,10 +17,10 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from usearch.index import Index
 
-from bench.common import TOOLS, Figure, Server, arguments, percentiles, serving, show
-from bench.vectors import NEAREST, PER_DOCUMENT, Matrix, clustered, nearest
+from bench.common import TOOLS, Figure, Server, percentiles, serving
 from runtime.llm.app import ENDING, assemble, make_app
 from runtime.llm.documents.vectors import EXPANSION_SEARCH
 from runtime.llm.engine.embedding import Embedder, Passages, Vectors
@@ -27,10 +28,36 @@ from runtime.llm.models.catalog import Entry
 from runtime.llm.settings import LlmSettings
 from runtime.web.serve import run
 
+CHUNKS: Final = 30_000
+"""Enough for a graph."""
+WIDTH: Final = 384
+NEAREST: Final = 10
+PER_DOCUMENT: Final = 50
+ASKED: Final = 500
 CLIENTS: Final = 8
 CROWD: Final = 32
 """So many share a commit that the processor is the limit, not the disk."""
 MODEL: Final = "looked-up"
+SCAN_MS: Final = 60.0
+"""A search that takes longer read every row."""
+Matrix = npt.NDArray[np.float32]
+
+
+def clustered(count: int) -> Matrix:
+    """Unit vectors in clusters of about fifty."""
+    chance = np.random.default_rng(1)
+    middles = np.random.default_rng(2).standard_normal((max(1, count // 50), WIDTH))
+    rows = middles[chance.integers(0, len(middles), count)]
+    rows = rows + chance.standard_normal((count, WIDTH))
+    unit: Matrix = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def nearest(rows: Matrix, query: Matrix) -> list[int]:
+    """The true neighbours, best first."""
+    scores = rows @ query
+    best = np.argpartition(-scores, NEAREST)[:NEAREST]
+    return [int(row) for row in best[np.argsort(-scores[best])]]
 
 
 class LookUp(Embedder):
@@ -72,16 +99,15 @@ class LookUp(Embedder):
         return Vectors(self._rows.shape[1], data, (8,) * len(numbers))
 
 
-def serve(argv: Sequence[str]) -> int:
-    """The server itself, with the rows of the size that is its first argument."""
-    count, folder = int(argv[0]), Path(argv[1])
+def serve(folder: Path) -> int:
+    """The server itself."""
     models = folder / "models"
     models.mkdir(exist_ok=True)
     (models / f"{MODEL}.onnx").write_bytes(b"an encoder")
     (models / f"{MODEL}-vocab.txt").write_text("[PAD]\n")
     settings = LlmSettings().model_copy(update={"data_dir": folder, "keep_awake": False})
     service = assemble(settings)
-    service.embedder = LookUp(clustered(count, np.random.default_rng(1)))
+    service.embedder = LookUp(clustered(CHUNKS))
 
     async def factory() -> "object":
         return make_app(service)
@@ -126,98 +152,74 @@ async def ask_all(port: int, requests: Sequence[bytes], clients: int) -> list[tu
     return answers
 
 
-def adds(server: Server, count: int, clients: int) -> Figure:
-    """Documents of one chunk."""
-    requests = [document(500_000 + clients * 100_000 + n, 1) for n in range(count)]
-    used, began = server.cpu_s(), time.perf_counter()
-    asyncio.run(ask_all(server.port, requests, clients))
-    wall, cpu = time.perf_counter() - began, server.cpu_s() - used
-    return Figure(
-        f"documents of one chunk a second, {clients} at a time; processor time each",
-        f"{count / wall:,.0f}; {cpu / count * 1e3:.2f} ms",
-    )
-
-
-def searches(server: Server, rows: Matrix, asked: int, clients: int) -> Figure:
-    """Questions, one after the other of each client."""
-    queries = np.random.default_rng(3).integers(0, len(rows), asked)
-    requests = [
-        request("/v1/search", {"query": str(n), "model": MODEL, "k": NEAREST}) for n in queries
-    ]
-    asyncio.run(ask_all(server.port, requests[:50], clients))
+def adds(server: Server, clients: int) -> Figure:
+    """Processor time of a document of one chunk."""
+    requests = [document(500_000 + clients * 100_000 + n, 1) for n in range(ASKED)]
     used = server.cpu_s()
-    answers = asyncio.run(ask_all(server.port, requests, clients))
-    cpu = server.cpu_s() - used
-    found = 0
-    for number, (_, body) in zip(queries, answers, strict=True):
-        hits = json.loads(body)["data"]
-        own = {int(hit["document_id"]) + hit["chunk_index"] for hit in hits}
-        found += len(own & set(nearest(rows, rows[number])))
-    middle, high = percentiles([ms for ms, _ in answers])
-    return Figure(
-        f"search among {len(rows):,}, {clients} at a time, p50 / p99 ms; processor time each;"
-        " recall",
-        f"{middle:.1f} / {high:.1f}; {cpu / asked * 1e3:.2f} ms; {found / asked / NEAREST:.3f}",
-    )
+    asyncio.run(ask_all(server.port, requests, clients))
+    cpu_ms = (server.cpu_s() - used) / ASKED * 1e3
+    return Figure(f"add one of one chunk, {clients} clients, processor", "ms", cpu_ms)
 
 
-def bare(folder: Path, rows: Matrix, asked: int) -> str:
-    """The same questions to the store's own graph, without the store; empty where there is none."""
-    file = next((folder / "documents" / "indexes").glob("*.hnsw"), None)
-    if file is None:
-        return ""
-    graph = Index(ndim=rows.shape[1], metric="ip", dtype="f16")
-    graph.load(str(file))
+def fill(server: Server) -> None:
+    """All chunks, until their index is built."""
+    filling = [document(n, PER_DOCUMENT) for n in range(0, CHUNKS, PER_DOCUMENT)]
+    asyncio.run(ask_all(server.port, filling, CLIENTS))
+    search = request("/v1/search", {"query": "1", "model": MODEL})
+    while asyncio.run(ask_all(server.port, [search], 1))[0][0] > SCAN_MS:
+        time.sleep(0.5)
+
+
+def search_bare(folder: Path, rows: Matrix, queries: Sequence[int]) -> list[float]:
+    """Milliseconds of the same questions to the store's own graph, without the store."""
+    graph = Index(ndim=WIDTH, metric="ip", dtype="f16")
+    graph.load(str(next((folder / "documents" / "indexes").glob("*.hnsw"))))
     graph.expansion_search = EXPANSION_SEARCH  # type: ignore[misc] # as in the store
     times = []
-    for number in np.random.default_rng(3).integers(0, len(rows), asked):
+    for number in queries:
         began = time.perf_counter()
         graph.search(rows[number], NEAREST, threads=1)
         times.append((time.perf_counter() - began) * 1e3)
-    middle, high = percentiles(times)
-    return f"bare usearch in a loop: {middle:.1f} / {high:.1f}"
+    return times
 
 
-def figures(count: int, asked: int) -> Iterator[Figure]:
-    """The rows of the table."""
-    rows = clustered(count, np.random.default_rng(1))
-    with (
-        tempfile.TemporaryDirectory(dir=TOOLS) as folder,
-        serving("bench.documents", "serve", str(count), folder) as server,
-    ):
-        for clients in (1, CLIENTS, CROWD):
-            yield adds(server, asked, clients)
-    with (
-        tempfile.TemporaryDirectory(dir=TOOLS) as folder,
-        serving("bench.documents", "serve", str(count), folder) as server,
-    ):
-        filling = [document(n, PER_DOCUMENT) for n in range(0, count, PER_DOCUMENT)]
-        asyncio.run(ask_all(server.port, filling, CLIENTS))
-        search = request("/v1/search", {"query": "1", "model": MODEL})
-        while asyncio.run(ask_all(server.port, [search], 1))[0][0] > SCAN_MS:
-            time.sleep(0.5)  # the index is being built
-        for clients in (1, CLIENTS):
-            figure = searches(server, rows, asked, clients)
-            yield figure._replace(beside=bare(Path(folder), rows, asked))
+def searches(server: Server, folder: Path, rows: Matrix) -> Iterator[Figure]:
+    """Questions of one client, one after the other."""
+    queries = np.random.default_rng(3).integers(0, len(rows), ASKED).tolist()
+    requests = [
+        request("/v1/search", {"query": str(n), "model": MODEL, "k": NEAREST}) for n in queries
+    ]
+    answers = asyncio.run(ask_all(server.port, requests, 1))
+    found = 0
+    for number, (_, body) in zip(queries, answers, strict=True):
+        hits = {int(hit["document_id"]) + hit["chunk_index"] for hit in json.loads(body)["data"]}
+        found += len(hits & set(nearest(rows, rows[number])))
+    ours_ms, _ = percentiles([ms for ms, _ in answers])
+    bare_ms, _ = percentiles(search_bare(folder, rows, queries))
+    what = f"search among {len(rows):,} over HTTP"
+    yield Figure(f"{what}, p50", "ms", ours_ms, "bare usearch in a loop", bare_ms)
+    yield Figure(f"{what}, the nearest {NEAREST} found", "share", found / ASKED / NEAREST)
 
 
-SCAN_MS: Final = 60.0
-"""A search that takes longer read every row."""
-
-
-def main() -> int:
-    """Print the table."""
-    if sys.argv[1:2] == ["serve"]:
-        return serve(sys.argv[2:])
-    options = arguments("documents", __doc__).parse_args()
+def figures() -> Iterator[Figure]:
+    """Adds to an empty store, then searches of a full one."""
     TOOLS.mkdir(parents=True, exist_ok=True)
     # The document store loads NumPy with one BLAS thread. In the server of this script NumPy is
     # loaded before the store, with a thread for each core.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    rows = list(figures(10_000, 500) if options.quick else figures(100_000, 2000))
-    show("documents over HTTP, the encoder left out", rows)
-    return 0
+    with (
+        tempfile.TemporaryDirectory(dir=TOOLS) as folder,
+        serving("bench.documents", folder) as server,
+    ):
+        for clients in (CLIENTS, CROWD):
+            yield adds(server, clients)
+    with (
+        tempfile.TemporaryDirectory(dir=TOOLS) as folder,
+        serving("bench.documents", folder) as server,
+    ):
+        fill(server)
+        yield from searches(server, Path(folder), clustered(CHUNKS))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(serve(Path(sys.argv[1])))

@@ -1,7 +1,8 @@
-"""Durable frames over HTTP: single ones beside a handler that stores nothing, batches and streams.
+"""Durable frames over HTTP: single ones beside a handler that stores nothing, and streams of lines.
 
 Clients send their next request when the answer to the last one is there; an answered frame is on
-disk. The last row is a car: one frame every 10 ms, 20 live listeners, analytics asked all the time.
+disk. The last rows are a car: one frame every 10 ms, 20 live listeners, analytics asked all the
+time.
 """
 
 import asyncio
@@ -28,18 +29,17 @@ from bench.common import (
     Figure,
     Server,
     answer_with,
-    arguments,
     bridge,
     percentiles,
     serving,
-    show,
 )
 
 CLIENTS: Final = 32
-BATCH: Final = 50
 STREAM: Final = 20_000
 """Frames of one NDJSON request."""
-FRAMES: Final = {"frame": 1, "batch": BATCH, "stream": STREAM}
+FRAMES: Final = {"frame": 1, "stream": STREAM}
+SECONDS: Final = 4.0
+"""Of each load."""
 LISTENERS: Final = 20
 LIVE_HZ: Final = 100.0
 
@@ -70,14 +70,11 @@ def frame(at: float) -> dict[str, float]:
 
 
 def message(session: str, kind: str, at: float) -> bytes:
-    """One request: a single frame, a batch or a stream of lines."""
-    path, content = "frames", "application/json"
+    """One request: a single frame or a stream of lines."""
     if kind == "frame":
-        path, body = "frame", orjson.dumps(frame(at))
-    elif kind == "batch":
-        body = orjson.dumps({"frames": [frame(at + n / 100) for n in range(BATCH)]})
+        path, content, body = "frame", "application/json", orjson.dumps(frame(at))
     else:
-        content = "application/x-ndjson"
+        path, content = "frames", "application/x-ndjson"
         body = b"".join(orjson.dumps(frame(at + n / 100)) + b"\n" for n in range(STREAM))
     return (
         f"POST /session/{session}/{path} HTTP/1.1\r\nHost: localhost\r\n"
@@ -120,19 +117,19 @@ class Client:
         return True
 
 
-def client(port: int, kind: str, seconds: float, hz: float) -> Load:
+def send_all(port: int, kind: str, hz: float) -> Load:
     """Load a server: as fast as it answers, or with *hz* requests a second."""
-    count = {"frame": CLIENTS, "batch": CLIENTS, "stream": 2}[kind]
+    count = {"frame": CLIENTS, "stream": 2}[kind]
     clients = [Client(port, f"load{number}", kind) for number in range(count)]
     waiting = selectors.DefaultSelector()
     for sender in clients:
         waiting.register(sender.wire, selectors.EVENT_READ, sender)
     began = time.perf_counter()
     free, number, open_requests = list(clients), 0, 0
-    while open_requests or time.perf_counter() < began + seconds:
+    while open_requests or time.perf_counter() < began + SECONDS:
         now = time.perf_counter()
         due = began + number / hz if hz else now
-        if free and due <= now < began + seconds:
+        if free and due <= now < began + SECONDS:
             free.pop().send(due)
             number += 1
             open_requests += 1
@@ -146,10 +143,9 @@ def client(port: int, kind: str, seconds: float, hz: float) -> Load:
     return Load(FRAMES[kind] * len(taken) / whole, *percentiles(taken))
 
 
-def load(server: Server, kind: str, seconds: float, hz: float = 0.0) -> Load:
+def load(server: Server, kind: str, hz: float = 0.0) -> Load:
     """The same in a process of its own."""
-    words = [str(server.port), kind, str(seconds), str(hz)]
-    command = [sys.executable, "-m", "bench.ingest", "--client", *words]
+    command = [sys.executable, "-m", "bench.ingest", str(server.port), kind, str(hz)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     return Load(*json.loads(done.stdout))
 
@@ -200,49 +196,30 @@ def busy(server: Server) -> Iterator[None]:
         work.result()
 
 
-def measure(name: str, seconds: float) -> Iterator[Figure]:
-    """The rows of one back-end."""
-    with serving("bench.ingest", "--bare") as server:
-        bare = load(server, "frame", seconds)
-    with bridge(BACKENDS[name]) as server:
-        single = load(server, "frame", seconds)
-        yield Figure(
-            f"{name}: single frames a second, {CLIENTS} clients",
-            f"{single.per_s:,.0f}",
-            f"bare aiohttp, nothing stored: {bare.per_s:,.0f} ({single.per_s / bare.per_s:.2f})",
-        )
-        wait = f"{single.p50_ms:.1f} / {single.p99_ms:.1f}"
-        yield Figure(f"{name}: the same, p50 / p99 ms", wait)
-        for kind, what in (("batch", f"batches of {BATCH}"), ("stream", "NDJSON")):
-            per_s = load(server, kind, seconds).per_s
-            yield Figure(f"{name}: frames a second, {what}", f"{per_s:,.0f}")
-    with bridge(BACKENDS[name]) as server:
-        load(server, "frame", 0.5)
-        with busy(server):
-            car = load(server, "frame", seconds, LIVE_HZ)
-        yield Figure(
-            f"{name}: {LIVE_HZ:.0f} Hz, {LISTENERS} listeners, analytics, p50 / p99 ms",
-            f"{car.p50_ms:.1f} / {car.p99_ms:.1f}",
-        )
+def figures() -> Iterator[Figure]:
+    """The rows of both back-ends."""
+    with serving("bench.ingest") as server:
+        bare = load(server, "frame").per_s
+    for name, backend in BACKENDS.items():
+        with bridge(backend) as server:
+            single = load(server, "frame").per_s
+            what = f"{name}: single, {CLIENTS} clients"
+            yield Figure(what, "frames/s", single, "bare aiohttp, nothing stored", bare)
+            yield Figure(f"{name}: NDJSON", "frames/s", load(server, "stream").per_s)
+        with bridge(backend) as server, busy(server):
+            car = load(server, "frame", LIVE_HZ)
+        what = f"{name}: {LIVE_HZ:.0f} Hz, {LISTENERS} listeners, analytics"
+        yield Figure(f"{what}, p50", "ms", car.p50_ms)
+        yield Figure(f"{what}, p99", "ms", car.p99_ms)
 
 
-def main() -> int:
-    """Print the table; the two hidden options are the processes that it starts."""
-    parser = arguments("ingest", __doc__)
-    parser.add_argument("--bare", action="store_true", help="only the server beside it")
-    parser.add_argument("--client", nargs=4, metavar=("PORT", "KIND", "SECONDS", "HZ"))
-    options = parser.parse_args()
-    if options.bare:
-        asyncio.run(serve_bare())
-    elif options.client:
-        port, kind, seconds, hz = options.client
-        print(json.dumps(client(int(port), kind, float(seconds), float(hz))))
+def main(port: str = "", kind: str = "", hz: str = "") -> None:
+    """What runs beside the measurement: with arguments a client, else the bare server."""
+    if port:
+        print(json.dumps(send_all(int(port), kind, float(hz))))
     else:
-        seconds = 2.0 if options.quick else 8.0
-        rows = [row for name in BACKENDS for row in measure(name, seconds)]
-        show("durable frames over HTTP", rows)
-    return 0
+        asyncio.run(serve_bare())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(*sys.argv[1:])

@@ -1,31 +1,32 @@
-"""A lake of 100 sessions: a question to all of it, and its season, alone and on two processes.
+"""A lake of sessions: questions to all of it, and its season.
 
 DuckDB and pandas, which reads the same files with pyarrow, answer the same question.
 """
 
 import contextlib
 import io
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 import duckdb
 import pandas as pd  # type: ignore[import-untyped]
 
-from bench.common import ROOT, Figure, arguments, fastest, show
+from bench.common import ROOT, Figure, fastest
 from runtime.bridge.commands import seasons
 from runtime.bridge.track.library import Library
 from tools.lake import fill_lake
 
-ROUNDS = 5
-FASTEST_LAPS = """
+SESSIONS: Final = 50
+ROUNDS: Final = 5
+FASTEST_LAPS: Final = """
     SELECT driver, track, min(lap_time_s) AS best
     FROM read_parquet('{}/*/*/*/laps.parquet', hive_partitioning = true)
     WHERE kind = 'lap' AND valid GROUP BY ALL ORDER BY ALL
 """
-TOP_SPEEDS = """
+TOP_SPEEDS: Final = """
     SELECT session_id, max(speed_ms) * 3.6 AS kmh
     FROM read_parquet('{}/*/*/*/telemetry.parquet', hive_partitioning = true)
     WHERE lap IS NOT NULL GROUP BY ALL ORDER BY ALL
@@ -59,42 +60,26 @@ def compare(name: str, question: str, peer: Callable[[Path], "pd.DataFrame"], la
     if not (ours.iloc[:, -1] == theirs.iloc[:, -1]).all():
         raise RuntimeError(f"{name}: the answers differ")
     both = (lambda: ask_duckdb(question, lake), lambda: peer(lake))
-    a, b = (1e3 * fastest(work, ROUNDS, time.perf_counter) for work in both)
-    return Figure(f"{name}, ms", f"{a:.0f}", f"pandas: {b:.0f}")
+    ours_ms, pandas_ms = (1e3 * fastest(work, ROUNDS, time.perf_counter) for work in both)
+    return Figure(f"{name}, {SESSIONS} sessions", "ms", ours_ms, "pandas", pandas_ms)
 
 
-def time_season(lake: Path, *flags: str) -> float:
+def season_s(lake: Path) -> float:
     """Seconds of a season."""
     began = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()):
-        if seasons.main(["--lake", str(lake), *flags]):
+        if seasons.main(["--lake", str(lake)]):
             raise RuntimeError("the season is not whole")
     return time.perf_counter() - began
 
 
-def main() -> int:
-    """Print the table."""
-    options = arguments("lake", __doc__).parse_args()
-    count, laps, hz = (20, 3, 10.0) if options.quick else (100, 6, 20.0)
+def figures() -> Iterator[Figure]:
+    """The rows of a lake of an eighth of a gigabyte."""
     track = Library.read(ROOT / "data" / "tracks").tracks["larkfell"]
     with tempfile.TemporaryDirectory() as folder:
         lake = Path(folder)
-        fill_lake(folder, track, count, laps=laps, hz=hz)
-        size = sum(path.stat().st_size for path in lake.rglob("*.parquet"))
-        alone = time_season(lake)
-        again = time_season(lake)
-        many = time_season(lake, "--out", str(lake / "many"), "--workers", "2")
-        figures = [
-            compare("fastest lap of each driver", FASTEST_LAPS, find_fastest_laps, lake),
-            compare(
-                "top speed of each session, from all frames", TOP_SPEEDS, find_top_speeds, lake
-            ),
-            Figure("its season, s", f"{alone:.1f}", f"on two processes of Dask: {many:.1f}"),
-            Figure("the same, nothing changed, s", f"{again:.1f}"),
-        ]
-        show(f"a lake of {count} sessions, {size / 1e6:.0f} MB", figures)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        fill_lake(folder, track, SESSIONS, laps=6, hz=20.0)
+        yield compare("fastest lap of each driver", FASTEST_LAPS, find_fastest_laps, lake)
+        yield compare("top speed of each session", TOP_SPEEDS, find_top_speeds, lake)
+        yield Figure(f"season of {SESSIONS} sessions", "s", season_s(lake))
+        yield Figure("the same, nothing changed", "s", season_s(lake))

@@ -7,19 +7,21 @@ the listeners note how old it is when it arrives.
 import asyncio
 import json
 import re
-import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
 import aiohttp
 from aiohttp import web
 
-from bench.common import Figure, Server, answer_with, arguments, bridge, percentiles, serving, show
+from bench.common import BACKENDS, Figure, Server, answer_with, bridge, percentiles, serving
 
 SENT: Final = re.compile(rb'"oil_temp_c": ?([0-9.]+)')
 """A channel that carries the time of sending."""
+LISTENERS: Final = 64
+HZ: Final = 50.0
+SECONDS: Final = 5.0
 
 
 class Result(NamedTuple):
@@ -58,24 +60,24 @@ async def audience(url: str, count: int) -> AsyncIterator[list[float]]:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def publish(server: Server, listeners: int, hz: float, seconds: float) -> Result:
+async def publish(server: Server, listeners: int) -> Result:
     """Send frames and gather what the listeners noted."""
-    count = int(hz * seconds)
+    count = int(HZ * SECONDS)
     async with audience(server.url, listeners) as ages, aiohttp.ClientSession() as http:
         cpu, began = server.cpu_s(), time.monotonic()
         for number in range(count):
-            await asyncio.sleep(max(0.0, began + number / hz - time.monotonic()))
-            body = {"timestamp": number / hz, "speed_ms": 30.0, "oil_temp_c": time.monotonic()}
+            await asyncio.sleep(max(0.0, began + number / HZ - time.monotonic()))
+            body = {"timestamp": number / HZ, "speed_ms": 30.0, "oil_temp_c": time.monotonic()}
             async with http.post(f"{server.url}/session/s/frame", json=body) as answer:
                 answer.raise_for_status()
         core = (server.cpu_s() - cpu) / (time.monotonic() - began)
     return Result(*percentiles(ages), len(ages) / count / listeners, core)
 
 
-async def measure(server: Server, listeners: int, hz: float, seconds: float) -> Result:
+async def measure(server: Server) -> Result:
     """The share of a core is what the listeners add to a single one."""
-    alone = await publish(server, 1, hz, seconds)
-    result = await publish(server, listeners, hz, seconds)
+    alone = await publish(server, 1)
+    result = await publish(server, LISTENERS)
     return result._replace(core=result.core - alone.core)
 
 
@@ -107,36 +109,17 @@ async def serve_plain() -> None:
     await answer_with(app)
 
 
-def main() -> int:
-    """Print the table."""
-    parser = arguments("listeners", __doc__)
-    parser.add_argument("--listeners", type=int, default=64)
-    parser.add_argument("--hz", type=float, default=50.0)
-    parser.add_argument("--plain", action="store_true", help="only the server beside it")
-    options = parser.parse_args()
-    if options.plain:
-        asyncio.run(serve_plain())
-        return 0
-    seconds = 3.0 if options.quick else 10.0
-    with bridge("lightweight") as server:
-        ours = asyncio.run(measure(server, options.listeners, options.hz, seconds))
-    with serving("bench.listeners", "--plain") as server:
-        plain = asyncio.run(measure(server, options.listeners, options.hz, seconds))
-    both = (ours, plain)
-    rows = [
-        (
-            "age of a frame, p50 / p99 ms",
-            [f"{r.p50_ms:.1f} / {r.p99_ms:.1f}" for r in both],
-        ),
-        ("share of a core for the listeners", [f"{r.core:.0%}" for r in both]),
-        ("events that arrived", [f"{r.arrived:.1%}" for r in both]),
-    ]
-    show(
-        f"{options.listeners} listeners at {options.hz:.0f} Hz; ours stores each frame first",
-        [Figure(what, mine, f"JSON a listener: {theirs}") for what, (mine, theirs) in rows],
-    )
-    return 0
+def figures() -> Iterator[Figure]:
+    """Ours, which stores each frame first, beside the plain server."""
+    with bridge(BACKENDS["SQLite"]) as server:
+        ours = asyncio.run(measure(server))
+    with serving("bench.listeners") as server:
+        plain = asyncio.run(measure(server))
+    what, peer = f"{LISTENERS} at {HZ:.0f} Hz", "JSON for each"
+    yield Figure(f"{what}, age of a frame, p99", "ms", ours.p99_ms, peer, plain.p99_ms)
+    yield Figure(what, "cores", ours.core, peer, plain.core)
+    yield Figure(f"{what}, arrived", "share", ours.arrived, peer, plain.arrived)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    asyncio.run(serve_plain())

@@ -1,7 +1,7 @@
 """Serves a GGUF file with the server engine of llama.cpp that the wheel of xllamacpp contains.
 
-`bench.llm` runs it in an environment of its own: `llama_peer.py MODEL THREADS CELLS`, where 0
-threads leave the number to the engine. The rest is what `llama-server` does without flags.
+`bench.llm` runs it in an environment of its own: `llama_peer.py MODEL CELLS`. The rest is
+what `llama-server` does without flags.
 """
 
 import json
@@ -13,18 +13,16 @@ SLOTS = 4
 """Replies at a time over one cache of cells, as `llama-server` chooses by itself."""
 
 
-def main(model: str, threads: int, cells: int) -> None:
+def main(model: str, cells: int) -> None:
     """Print the port, and serve until the standard input ends."""
     params = xllamacpp.CommonParams()
     params.model.path = model
     params.n_ctx = cells
     params.n_parallel, params.kv_unified = SLOTS, True
     params.verbosity = 0
-    if threads:
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     server = xllamacpp.Server(params)
     print(json.dumps({"port": int(server.listening_address.rpartition(":")[2])}), flush=True)
     sys.stdin.read()
 
 
-main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+main(sys.argv[1], int(sys.argv[2]))

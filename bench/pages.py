@@ -6,7 +6,6 @@ reads the telemetry, later ones find what was computed. Processor time is that o
 share of a core that the pit wall takes is that of all processes of the browser.
 """
 
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,8 +15,8 @@ from typing import Final
 
 import psutil
 
-from bench.analytics import Columns, drive, fill
-from bench.common import BACKENDS, Figure, Server, arguments, bridge, show
+from bench.analytics import FRAMES, Columns, drive, fill
+from bench.common import BACKENDS, Figure, Server, bridge
 from tests.browser.window import Window
 
 READY: Final = "return performance.getEntriesByName('ready')[0]?.startTime ?? null"
@@ -29,13 +28,13 @@ CanvasRenderingContext2D.prototype.drawImage = function (...place) {
   return copy.apply(this, place);
 };
 """
-WATCH_S: Final = 20.0
+WATCH_S: Final = 10.0
 WARM_S: Final = 5.0
 SIZE: Final = (1440, 900)
 PERIOD_MS: Final = 20
 """Between two frames of the synthetic car: 50 Hz."""
-FLOOD: Final = 100_000
-FLOOD_S: Final = 30.0
+FLOOD: Final = 50_000
+FLOOD_S: Final = 15.0
 PIECE: Final = 100
 TABS: Final = 3
 
@@ -48,20 +47,20 @@ def ready_ms(window: Window, server: Server) -> float:
     return found
 
 
-def measure(window: Window, name: str, frames: int) -> Iterator[Figure]:
+def measure(window: Window, name: str) -> Iterator[Figure]:
     """The session page on one back-end."""
     with bridge(BACKENDS[name], "--model-url", "") as server:
         server.post("/session/start", {"session_id": "hour", "driver": "Ada"})
-        fill(server, drive(frames))
+        fill(server, drive(FRAMES))
         server.post("/session/hour/end", {})
         server.get("/sessions")
         before = server.cpu_s()
         first = ready_ms(window, server)
         used = (server.cpu_s() - before) * 1e3
         again = min(ready_ms(window, server) for _ in range(3))
-    yield Figure(f"{name}: session page ready at first, ms", f"{first:,.0f}")
-    yield Figure(f"{name}: processor time of the bridge for that, ms", f"{used:,.0f}")
-    yield Figure(f"{name}: opened again, ms", f"{again:,.0f}")
+    yield Figure(f"{name}: session page ready at first", "ms", first)
+    yield Figure(f"{name}: processor time of the bridge for that", "ms", used)
+    yield Figure(f"{name}: opened again", "ms", again)
 
 
 def simulated() -> AbstractContextManager[Server]:
@@ -82,40 +81,36 @@ def open_wall(window: Window, server: Server) -> None:
     window.until(lambda: window.one("#feed").text == "Live")
 
 
-def watch(window: Window, seconds: float) -> Iterator[Figure]:
+def watch(window: Window) -> Iterator[Figure]:
     """The pit wall while a car sends 50 frames a second."""
     with simulated() as server:
         open_wall(window, server)
         time.sleep(WARM_S)
         window.js(COUNT)
         began, used = time.monotonic(), browser_s(window)
-        time.sleep(seconds)
+        time.sleep(WATCH_S)
         used = browser_s(window) - used
         took = time.monotonic() - began
         draws = max(window.js("return [...window.draws.values()]"), default=0)
-    yield Figure("pit wall at 50 Hz: draws a second", f"{draws / took:.1f}")
-    yield Figure("pit wall at 50 Hz: browser, share of a core", f"{used / took:.0%}")
-    yield Figure("pit wall: processor time of the browser a draw, ms", f"{used / draws * 1e3:.1f}")
+    yield Figure("pit wall at 50 Hz", "draws/s", draws / took)
+    yield Figure("pit wall at 50 Hz, browser", "cores", used / took)
 
 
-def flood(window: Window, frames: int) -> Iterator[Figure]:
+def flood(window: Window) -> Iterator[Figure]:
     """What the pit wall holds before and after many more frames than a screen can show."""
-    columns = drive(frames + frames // 10)
+    first = FLOOD // 10
+    columns = drive(first + FLOOD)
     with bridge(BACKENDS["SQLite"], "--model-url", "") as server:
         server.post("/session/start", {"session_id": "hour"})
         window.open(f"{server.url}/ui/live")
-        first = frames // 10
         send(server, columns, 0, first)
         window.until(lambda: window.one("#feed").text == "Live")
         before = window.held()
-        began = time.monotonic()
-        send(server, columns, first, first + frames)
-        took = time.monotonic() - began
+        send(server, columns, first, first + FLOOD)
         after = window.held()
-    yield Figure("pit wall: frames that came in", f"{frames:,} in {took:.0f} s")
     for name in before:
-        grown = after[name] / before[name] - 1
-        yield Figure(f"pit wall: {name} after that", f"{after[name]:,.0f} ({grown:+.0%})")
+        grown = 100 * (after[name] / before[name] - 1)
+        yield Figure(f"pit wall, growth of its {name} over {FLOOD:,} frames", "%", grown)
 
 
 def send(server: Server, columns: Columns, begin: int, end: int) -> None:
@@ -138,26 +133,19 @@ def open_several(window: Window) -> Iterator[Figure]:
         began = time.monotonic()
         open_wall(window, server)
         took = time.monotonic() - began
-    yield Figure(f"window {TABS} of the pit wall: live after, ms", f"{took * 1e3:,.0f}")
+    yield Figure(f"pit wall, window {TABS} live after", "ms", took * 1e3)
 
 
-def main() -> int:
-    """Print the table."""
-    options = arguments("pages", __doc__).parse_args()
-    frames = 60_000 if options.quick else 360_000
+def figures() -> Iterator[Figure]:
+    """The rows of the session page and of the pit wall."""
     with tempfile.TemporaryDirectory() as profile:
         window = Window(Path(profile), logs=False)
         window.size(*SIZE)
         try:
-            rows = [row for name in BACKENDS for row in measure(window, name, frames)]
-            rows += watch(window, WATCH_S / 4 if options.quick else WATCH_S)
-            rows += flood(window, FLOOD // 10 if options.quick else FLOOD)
-            rows += open_several(window)
+            for name in BACKENDS:
+                yield from measure(window, name)
+            yield from watch(window)
+            yield from flood(window)
+            yield from open_several(window)
         finally:
             window.close()
-    show(f"pages, {frames:,} frames", rows)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

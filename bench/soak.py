@@ -7,6 +7,7 @@ and the language model are asked something every five seconds, and analytics eve
 everything that was acknowledged must be there, and memory be level: the exit status says so.
 """
 
+import argparse
 import asyncio
 import os
 import subprocess
@@ -25,7 +26,7 @@ import aiohttp
 import psutil
 
 from bench.canbus import FULL_BUS, SENDER
-from bench.common import ROOT, Figure, Server, arguments, bridge, percentiles, serving, show
+from bench.common import ROOT, Server, bridge, percentiles, serving
 
 COACH: Final = ROOT / "data" / "models" / "paddock-coach.gguf"
 HZ: Final = 50
@@ -179,60 +180,45 @@ async def soak(servers: dict[str, Server], seconds: float) -> tuple[Log, dict[st
 
 
 def report(log: Log, found: dict[str, Any], seconds: float) -> bool:
-    """Print the table; whether nothing is lost and memory is level."""
+    """Print what was seen; whether nothing is lost and memory is level."""
     stored = found["counted"]["n_frames"]
     streams, writer, bus = found["health"]["streams"], found["health"]["db"]["writer"], found["can"]
     p50, p99 = percentiles(log.answered_ms)
     heard = sorted(log.events.values())
-    failed = {name: count for name, count in log.statuses.items() if name.split()[-1] >= "500"}
-    failed = {name: count for name, count in failed.items() if name.split()[-1].isdecimal()}
-    rows = [
-        Figure("frames on the bus; read", f"{seconds * FULL_BUS:,.0f}; {bus['frames_total']:,}"),
-        Figure("rows of the bus that were dropped", str(bus["dropped_rows"])),
-        Figure("rows of the bus in the database", f"{found['live']['n_frames']:,}"),
-        Figure("frames over HTTP, acknowledged; stored", f"{log.acknowledged:,}; {stored:,}"),
-        Figure("answer to a frame, p50; p99 ms", f"{p50:.1f}; {p99:.1f}"),
-        Figure(
-            "commits; refused; failed",
-            f"{writer['commits']:,}; {writer['refused']}; {writer['failed']}",
-        ),
-        Figure("live frames a listener, least; most", f"{heard[0]:,}; {heard[-1]:,}"),
-        Figure("events dropped, all by who never reads", str(streams["dropped"])),
-        *(
-            Figure(name, f"{count:,}")
-            for name, count in sorted(log.statuses.items())
-            if not name.startswith("frame 200")
-        ),
-    ]
+    print(
+        f"soak of {seconds / 60:.1f} minutes\n"
+        f"bus: {seconds * FULL_BUS:,.0f} frames sent, {bus['frames_total']:,} read,"
+        f" {found['live']['n_frames']:,} rows stored, {bus['dropped_rows']} dropped\n"
+        f"HTTP: {log.acknowledged:,} frames acknowledged, {stored:,} stored,"
+        f" answered in {p50:.1f} ms (p50), {p99:.1f} ms (p99)\n"
+        f"database: {writer['commits']:,} commits, {writer['refused']} refused,"
+        f" {writer['failed']} failed\n"
+        f"listeners: {heard[0]:,} to {heard[-1]:,} live frames,"
+        f" {streams['dropped']:,} dropped for the one that never reads"
+    )
+    for name, count in sorted(log.statuses.items()):
+        print(f"{name}: {count:,}")
     level = True
     for name, marks in log.memory.items():
         slope = growth(marks)
         level &= slope < MOST_GROWTH or seconds < SHORT_S
-        rows.append(
-            Figure(
-                f"{name}: memory after {SETTLED:.0%}; at the end; a minute",
-                f"{marks[int(SETTLED * len(marks))][1] >> 20} MiB; {marks[-1][1] >> 20} MiB; "
-                f"{slope / (1 << 20):+.2f} MiB",
-            )
+        at, handles = int(SETTLED * len(marks)), log.handles[name]
+        print(
+            f"{name}: {marks[at][1] >> 20} MiB after {SETTLED:.0%}, {marks[-1][1] >> 20} MiB at the"
+            f" end, {slope / (1 << 20):+.2f} MiB a minute; {handles[at]} and {handles[-1]} open"
+            " files and threads"
         )
-        handles = log.handles[name]
-        rows.append(
-            Figure(
-                f"{name}: open files and threads after {SETTLED:.0%}; at the end",
-                f"{handles[int(SETTLED * len(handles))]}; {handles[-1]}",
-            )
-        )
-    show(f"Soak of {seconds / 60:.1f} minutes", rows)
+    failed = [name for name in log.statuses if "500" <= name.split()[-1] <= "599"]
     return level and stored >= log.acknowledged and not bus["dropped_rows"] and not failed
 
 
 def main() -> int:
-    """Print the table; 1 where something was lost, failed or grew."""
-    parser = arguments("soak", __doc__)
+    """The exit status is 1 where something was lost, failed or grew."""
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--db-backend", default="lightweight")
     options = parser.parse_args()
-    seconds = 20.0 if options.quick else 60 * options.minutes
+    seconds = 60 * options.minutes
     text = b"".join(
         b"t%03X8%016X\r" % (0x420 + number % 0x33, number * 0x9E3779B97F4A7C15 % 2**64)
         for number in range(FULL_BUS)

@@ -1,24 +1,25 @@
-"""Reading a VBO file of 23 columns: ours beside a plain Python reader and pandas.
+"""Reading a VBO file of 23 columns, beside pandas.
 
-The others only turn the rows into numbers; ours also gives positions, times, distance, signs and
-warnings. Rates are megabytes a second of processor time, best of interleaved rounds.
+pandas only turns the rows into numbers; ours also gives positions, times, distance, signs and
+warnings. Rates are megabytes a second of processor time.
 """
 
 import io
 import math
-import sys
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 
-from bench.common import Figure, arguments, fastest, show
+from bench.common import Figure, fastest
 from runtime.bridge.formats.formats import read_recording
 
-COLUMNS = "sats time lat long velocity heading height vert-vel".split() + [
+COLUMNS: Final = "sats time lat long velocity heading height vert-vel".split() + [
     f"Channel_{number}" for number in range(15)
 ]
-ROW_BYTES = 291
+ROW_BYTES: Final = 291
+MEGABYTES: Final = 20.0
 
 
 def lines(rows: int) -> Iterator[str]:
@@ -42,43 +43,20 @@ def lines(rows: int) -> Iterator[str]:
         )
 
 
-def read_plainly(data: bytes) -> None:
-    """One dictionary a row, as most scripts do it."""
-    text = data.decode("cp1252").splitlines()
-    start = text.index("[data]") + 1
-    rows = [
-        {name: float(cell) for name, cell in zip(COLUMNS, line.split(), strict=True)}
-        for line in text[start:]
-    ]
-    assert rows
-
-
 def read_with_pandas(data: bytes) -> None:
     """The C reader of pandas, from the first row on."""
     stream = io.BytesIO(data[data.index(b"[data]\r\n") + 8 :])
     pd.read_csv(stream, sep=" ", names=COLUMNS, dtype=np.float64)
 
 
-def main() -> int:
-    """Print the table."""
-    parser = arguments("vbo", __doc__)
-    parser.add_argument("--mb", type=float, default=50.0)
-    options = parser.parse_args()
-    megabytes = 10.0 if options.quick else options.mb
-    data = "".join(lines(int(megabytes * 1e6 / ROW_BYTES))).encode()
-    best = {"ours": math.inf, "plain": math.inf, "pandas": math.inf}
-    for _ in range(1 if options.quick else 3):
-        for name, read in (
-            ("ours", lambda: read_recording(io.BytesIO(data), "drive.vbo")),
-            ("plain", lambda: read_plainly(data)),
-            ("pandas", lambda: read_with_pandas(data)),
+def figures() -> Iterator[Figure]:
+    """Best of interleaved rounds."""
+    data = "".join(lines(int(MEGABYTES * 1e6 / ROW_BYTES))).encode()
+    best = [math.inf, math.inf]
+    for _ in range(3):
+        for at, read in enumerate(
+            (lambda: read_recording(io.BytesIO(data), "drive.vbo"), lambda: read_with_pandas(data))
         ):
-            best[name] = min(best[name], fastest(read, 1))
-    ours, plain, pandas = (len(data) / 1e6 / seconds for seconds in best.values())
-    beside = f"plain Python {plain:,.0f} ({ours / plain:.1f} times), pandas {pandas:,.0f}"
-    show(f"VBO of {megabytes:.0f} MB", [Figure("MB a second of processor", f"{ours:,.0f}", beside)])
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            best[at] = min(best[at], fastest(read, 1))
+    ours, pandas = (len(data) / 1e6 / seconds for seconds in best)
+    yield Figure("whole reading, a core", "MB/s", ours, "pandas, numbers only", pandas)

@@ -1,26 +1,46 @@
 """The measurements: every script starts, and the lessons they build are valid and always equal."""
 
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from bench.__main__ import NAMES
-from bench.common import ROOT, percentiles, run
+from bench.__main__ import NAMES, main
+from bench.common import ROOT, Figure, percentiles, run
 from bench.course import measure
 from bench.lessons import make_lessons
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_measurement_explains_itself(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_every_measurement_can_be_started(name: str) -> None:
+    assert callable(import_module(f"bench.{name}").figures)
+
+
+def test_the_table_says_how_many_times_better_ours_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["", "--help"])
-    with pytest.raises(SystemExit) as ended:
-        import_module(f"bench.{name}").main()
-    assert ended.value.code == 0
-    assert "--quick" in capsys.readouterr().out
+    rows = [
+        Figure("cold build", "s", 2.0, "another", 5.0),
+        Figure("read", "rows/s", 12_345.6, "another", 49_382.4),
+        Figure("alone", "ms", 0.0123),
+    ]
+    monkeypatch.setattr("bench.vbo.figures", lambda: iter(rows))
+    monkeypatch.setattr("bench.lake.figures", broken)
+    monkeypatch.setattr(sys, "argv", ["", "lake", "vbo"])
+    assert main() == 1, "one failed, and the other was measured"
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[2:5] == [
+        "| vbo: cold build, s | 2 | another: 5 | 2.50 |",
+        "| vbo: read, rows/s | 12,346 | another: 49,382 | 0.25 |",
+        "| vbo: alone, ms | 0.0123 |  |  |",
+    ]
+    assert "lake failed" in printed.err
+
+
+def broken() -> Iterator[Figure]:
+    raise RuntimeError("no such peer")
 
 
 def test_the_same_count_and_seed_give_the_same_lessons() -> None:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from bench.coach import OURS, SENTENCE, Chat, asking
 from tests.effort import repeats
+from training.coach.score import OURS, SENTENCE, Chat, asking
 
 NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
 DECLINES = re.compile(r"do not compare|leave comparisons|Comparing or adding", re.IGNORECASE)

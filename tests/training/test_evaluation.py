@@ -5,10 +5,10 @@ from itertools import islice
 
 import pytest
 
-from bench.coach import CASES as DEVELOPMENT
-from bench.coach import HELD_OUT, holds, read_cases
 from tests.training.leaks import masked, produced
 from training.coach.corpus.dialogue import conversations
+from training.coach.score import CASES as DEVELOPMENT
+from training.coach.score import HELD_OUT, holds, read_cases
 
 SETS = {path.stem: read_cases(path) for path in (DEVELOPMENT, HELD_OUT)}
 CASES = [case for cases in SETS.values() for case in cases]

@@ -1,10 +1,10 @@
-"""The scoring of the coach bench: good replies pass, and each kind of fault is seen."""
+"""The scoring of coach models: good replies pass, and each kind of fault is seen."""
 
 from collections.abc import Sequence
 
 import pytest
 
-from bench.coach import OURS, Case, Message, converse, faults, holds, judge, main, table
+from training.coach.score import OURS, Case, Message, converse, faults, holds, judge, main, table
 
 READING = Case(
     id="t",

@@ -1,10 +1,11 @@
 """Scores coach models on questions that their training never saw, one table for all of them.
 
-    python -m bench.coach --model data/models/paddock-coach.gguf --model OTHER.gguf
+    python -m training.coach.score --model data/models/paddock-coach.gguf --model OTHER.gguf
 
 Our server answers, at temperature 0 on one thread.
 """
 
+import argparse
 import json
 import re
 import sys
@@ -17,9 +18,9 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from bench.common import ROOT, arguments, serving
+from bench.common import ROOT, serving
 
-CASES: Final = ROOT / "training" / "coach" / "evaluation.jsonl"
+CASES: Final = Path(__file__).with_name("evaluation.jsonl")
 HELD_OUT: Final = CASES.with_name("heldout.jsonl")  # never looked at while the corpus grew
 OURS: Final = ROOT / "data" / "models" / "paddock-coach.gguf"
 REPLY_TOKENS: Final = 128
@@ -151,7 +152,7 @@ def table(cases: Sequence[Case], passed: Mapping[str, set[str]]) -> str:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Score the models and print the table; 1 when a model file is missing."""
-    parser = arguments("coach", __doc__)
+    parser = argparse.ArgumentParser(prog="python -m training.coach.score", description=__doc__)
     parser.add_argument("--model", type=Path, action="append", help="GGUF file, repeatable")
     parser.add_argument("--cases", type=Path, action="append", help="JSON lines, repeatable")
     parser.add_argument("--failures", action="store_true", help="print what went wrong")
@@ -161,7 +162,7 @@ def main(words: Sequence[str] | None = None) -> int:
         if not model.is_file():
             print(f"no such model file: {model}", file=sys.stderr)
             return 1
-    for path in options.cases or ([HELD_OUT] if options.quick else [CASES, HELD_OUT]):
+    for path in options.cases or (CASES, HELD_OUT):
         cases = read_cases(path)
         passed, seconds = {}, {}
         for model in models:
