@@ -291,6 +291,13 @@ class _Key(NamedTuple):
     is_open: bool
     scope: Scope
 
+    def is_outdated_by(self, other: "_Key") -> bool:
+        """Whether it is of an earlier state of the session, which nobody asks for again."""
+        earlier = (self.version, not self.is_open) < (other.version, not other.is_open)
+        return self.session_id == other.session_id and (
+            earlier or self.session_key != other.session_key
+        )
+
 
 _Name: TypeAlias = tuple[_Key, *tuple[Hashable, ...]]
 """Of what was computed of a session."""
@@ -333,9 +340,8 @@ class Analyses:
             async with self._turn:
                 if name not in self._results:
                     drive = await self.drive(row, scope)
-                    self._results[name] = await _aside(
-                        row, scope, lambda: compute(drive, *args, **kwargs)
-                    )
+                    result = await _aside(row, scope, lambda: compute(drive, *args, **kwargs))
+                    self._keep(name, result)
         return cast(T, self._asked_for(name))
 
     async def once(self, row: SessionRow, name: Hashable, find: Callable[[], Awaitable[T]]) -> T:
@@ -345,7 +351,7 @@ class Analyses:
         """
         key = _key(row, Scope()), name
         if key not in self._results:
-            self._results[key] = await find()
+            self._keep(key, await find())
         return cast(T, self._asked_for(key))
 
     async def drive(self, row: SessionRow, scope: Scope) -> Drive:
@@ -354,7 +360,7 @@ class Analyses:
         key = _key(row, scope)
         if key not in self._drives:
             made = await self._made(row, scope)
-            for old in [old for old in self._drives if old[:4] != key[:4] and old[0] == key[0]]:
+            for old in [old for old in self._drives if old.is_outdated_by(key)]:
                 del self._drives[old]
             self._drives[key] = made
             while len(self._drives) > DRIVES:
@@ -368,6 +374,12 @@ class Analyses:
             del self._drives[key]
         for name in [name for name in self._results if name[0].session_id == session_id]:
             del self._results[name]
+
+    def _keep(self, name: _Name, result: object) -> None:
+        """Keep a result in place of those of earlier states: a session that goes on has many."""
+        for old in [old for old in self._results if old[0].is_outdated_by(name[0])]:
+            del self._results[old]
+        self._results[name] = result
 
     def _asked_for(self, name: _Name) -> object:
         """A result that is kept, and that outlives those that nobody asks for."""

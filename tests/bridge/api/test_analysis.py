@@ -417,6 +417,7 @@ async def test_an_answer_is_as_new_as_the_session(start: Start, kind: str) -> No
     async with start(db_backend=kind) as bridge:
         await filled(bridge)
         before = {name: (await bridge.get(f"/session/s/{name}")).body for name in POOLED}
+        kept = len(bridge.service.analytics._results)
         late = [VideoFrame(12.0, None, "late.mp4", 0.0)]
         await bridge.service.db.append_video("s", late)
         assert b"late.mp4" in (await bridge.get("/session/s/sync")).body
@@ -428,6 +429,9 @@ async def test_an_answer_is_as_new_as_the_session(start: Start, kind: str) -> No
         await bridge.ok("POST", "/session/s/frames", {"frames": [worst]})
         last = (await bridge.ok("GET", "/session/s/incidents"))["incidents"][-1]
         assert (last["combo_g"], last["lap"]) == (3.1, None)
+        for name in POOLED:
+            await bridge.ok("GET", f"/session/s/{name}")
+        assert len(bridge.service.analytics._results) == kept, "those of earlier states are gone"
 
 
 async def test_each_question_has_its_own_answer(driven: Bridge) -> None:
