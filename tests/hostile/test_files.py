@@ -4,28 +4,40 @@ Each reader gets a moment of processor time, a minute in `make test-full`.
 """
 
 import io
+import os
 import random
 import signal
-import time
-from collections.abc import Callable, Iterator
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
+import numpy as np
+import orjson
 import pytest
 
 from course.read import trace, yamlsource
 from runtime.bridge.can.carfile import CarError, parse_car
 from runtime.bridge.can.dbc import DbcError, parse_dbc
+from runtime.bridge.coach.lessons import parse_catalog
+from runtime.bridge.formats import foreign
 from runtime.bridge.formats.formats import read_recording
+from runtime.bridge.formats.mf4_reader import FRAME
 from runtime.bridge.formats.options import NO_OPTIONS, BusChoice, Options, UnreadableRecording
+from runtime.bridge.lake.reading import Damaged, read_about, read_laps
 from runtime.bridge.track.file import parse_track
-from runtime.bridge.track.model import TrackError
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import Track, TrackError
+from runtime.llm.commands.ingest import IngestFailed, parse_chunks
 from runtime.llm.models import catalogfile, gguf, onnxfile
 from tests.bridge.formats import logkit
+from tests.bridge.formats.aimkit import xrk_bytes
 from tests.bridge.formats.vbo.vbokit import ALL_DIALECTS, vbo_bytes
 from tests.bridge.formats.vbo.vbokit import drive as vbo_drive
 from tests.bridge.truth.drives import FILE_PLAN, drive
@@ -35,6 +47,7 @@ from tests.effort import EFFORT
 from tests.hostile.sending import highest, resident
 from tests.llm import tinymodel
 from tests.llm.engine.onnxkit import write_tiny
+from tools.lake import fill_lake
 
 ROOT: Final = Path(__file__).parents[2]
 DATA: Final = ROOT / "data"
@@ -42,6 +55,14 @@ SECONDS: Final = 0.3 * EFFORT**2
 ONE_S: Final = 5.0
 """Of processor time for one file; each seed takes some milliseconds."""
 MOST_BYTES: Final = 300 << 20
+CATALOG: Final = {
+    "phases": [{"lessons": [{"id": "exits", "title": "Exits", "url": "lessons/exits/"}]}],
+    "concepts": [{"id": "exit_speed", "lessonIds": ["gone", "exits"]}],
+}
+CHUNKS: Final = b"".join(
+    b'{"id":"%d","lessonId":"exits","url":"lessons/exits/","title":"Exits","text":"Look."}\n' % at
+    for at in range(3)
+)
 TOKENS: Final = (
     b"", b"0", b"-1", b"9" * 40, b"1e999", b"nan", b"inf", b"\x00", b"\xff", b"\xff\xff\xff\xff",
     b"\x00\x00\x00\x80", b"\n", b"\r\n", b"\t", b",", b";", b":", b'"', b"'", b"[", b"]", b"{",
@@ -119,6 +140,95 @@ def check_course(data: bytes, folder: Path) -> object:
         path.write_bytes(before)
 
 
+@contextmanager
+def forked() -> Iterator[None]:
+    """The readers of foreign formats in forks, which have their libraries at once.
+
+    Raises TimeoutError where one takes too long, and AssertionError where it takes much memory.
+    """
+
+    import resource  # absent on Windows
+
+    def run(extra: str, given: IO[bytes], found: IO[bytes]) -> None:
+        reader = import_module(f"runtime.bridge.formats.{extra}_reader")
+        import_module(foreign._EXTRAS[extra][0])
+        pid = os.fork()
+        if not pid:
+            os.dup2(given.fileno(), 0)
+            sys.stdout = open(found.fileno(), "w", closefd=False)  # noqa: SIM115
+            sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+            resource.setrlimit(resource.RLIMIT_CPU, (round(ONE_S), round(ONE_S)))
+            code = foreign.main(reader._read)
+            sys.stdout.flush()
+            os._exit(code)
+        _, status, used = os.wait4(pid, 0)
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+            raise TimeoutError
+        assert (used.ru_maxrss << 10) - resident() < MOST_BYTES
+        if status:
+            raise UnreadableRecording("the file is damaged")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(foreign, "_run", run)
+        yield
+
+
+def apart(suffix: str, seeds: Callable[[Path], list[bytes]]) -> Reader:
+    """A format whose reader runs in a process of its own."""
+
+    def read(data: bytes, folder: Path) -> object:
+        with forked():
+            return read_recording(io.BytesIO(data), f"a{suffix}", Options(bus=BusChoice(DATA)))
+
+    return Reader(seeds, read, (UnreadableRecording,))
+
+
+def mf4_files(folder: Path) -> list[bytes]:
+    """A log of a bus, and one of channels."""
+    import asammdf
+
+    drive = logkit.drive(1.0)
+    fields = {"BusChannel": "u1", "ID": "<u4", "IDE": "u1", "DataLength": "u1", "DataBytes": "8u1"}
+    kinds = [(f"{FRAME}.{name}", kind) for name, kind in fields.items()]
+    rows = [
+        (1, message.arbitration_id, 0, len(message.data), list(message.data.ljust(8, b"\0")))
+        for message in drive
+    ]
+    frames = np.array(rows, kinds)
+    times = np.array([message.timestamp - drive[0].timestamp for message in drive])
+    t = np.arange(40) / 20
+    names = ("vehicle_speed", "Oil Pressure")
+    found = []
+    for signals in (
+        [asammdf.Signal(frames, times, name=FRAME)],
+        [asammdf.Signal(np.sin(t), t, name=name, unit="bar") for name in names],
+    ):
+        with asammdf.MDF() as log:
+            log.append(signals)
+            found.append(log.save(folder / "a.mf4", overwrite=True).read_bytes())
+    return found
+
+
+def lake_files(folder: Path) -> list[bytes]:
+    """The tables of a session, each behind its name and a zero."""
+    fill_lake(str(folder / "lake"), library()["larkfell"], 1, laps=1, hz=2.0)
+    found = sorted((folder / "lake").glob("*/*/*/*.parquet"))
+    return [f"{path.stem}\0".encode() + path.read_bytes() for path in found]
+
+
+def read_lake(data: bytes, folder: Path) -> object:
+    """The session with this table in place of its own."""
+    whole = {path.stem: path.read_bytes() for path in (folder / "lake").glob("*/*/*/*.parquet")}
+    name, _, content = data.partition(b"\0")
+    tables = whole | {name.decode(errors="replace"): content}
+    return read_about(tables["session"]), read_laps(tables, library()["larkfell"])
+
+
+@cache
+def library() -> Mapping[str, Track]:
+    return Library.read(DATA / "tracks").tracks
+
+
 def tiny_gguf(folder: Path) -> list[bytes]:
     shape = tinymodel.Shape(width=32, vocab=300, ffn=32)
     return [tinymodel.write_random(folder / "tiny.gguf", shape).read_bytes()]
@@ -156,6 +266,14 @@ READERS: Final = {
         lambda data, _: parse_track(data.decode("utf-8-sig")),
         (TrackError, UnicodeDecodeError),
     ),
+    "mf4": apart(".mf4", mf4_files),
+    "xrk": apart(".xrk", lambda _: [xrk_bytes(2)]),
+    "xrz": apart(".xrz", lambda _: [zlib.compress(xrk_bytes(2))]),
+    "lake": Reader(lake_files, read_lake, (Damaged,)),
+    "lessons": Reader(
+        lambda _: [orjson.dumps(CATALOG)], lambda data, _: parse_catalog(data), (ValueError,)
+    ),
+    "chunks": Reader(lambda _: [CHUNKS], lambda data, _: parse_chunks(data), (IngestFailed,)),
     "gguf": Reader(tiny_gguf, partial(by_path, gguf.read), (gguf.BadModelFile,)),
     "onnx": Reader(tiny_onnx, partial(by_path, onnxfile.check), (onnxfile.BadOnnxFile,)),
     "catalog": Reader(
@@ -171,6 +289,10 @@ READERS: Final = {
     "trace": Reader(lambda folder: [TRACE.partition("\n")[2].encode()], read_trace, ()),
     "course": Reader(course_files, check_course, ()),
 }
+
+
+PACKAGES: Final = {"mf4": "asammdf", "xrk": "libxrk", "xrz": "libxrk"}
+"""Extras that read these formats."""
 
 
 def mutants(seeds: list[bytes], chance: random.Random) -> Iterator[bytes]:
@@ -203,6 +325,11 @@ def mutants(seeds: list[bytes], chance: random.Random) -> Iterator[bytes]:
         yield bytes(data)
 
 
+def processor_s() -> float:
+    """Seconds of processor time, with that of readers in processes of their own."""
+    return sum(os.times()[:4])
+
+
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Raise TimeoutError in the block once it has taken so much processor time."""
@@ -224,11 +351,13 @@ def limited(seconds: float) -> Iterator[None]:
 @pytest.mark.skipif(not hasattr(signal, "SIGPROF"), reason="needs POSIX")
 @pytest.mark.parametrize("name", READERS)
 def test_no_damage_to_a_file_breaks_its_reader(name: str, tmp_path: Path) -> None:
+    if name in PACKAGES:
+        pytest.importorskip(PACKAGES[name])
     reader = READERS[name]
     seeds = reader.seeds(tmp_path)
     for seed in seeds[:2]:
         reader.read(seed, tmp_path)  # what is whole can be read
-    before, until, tried = resident(), time.process_time() + SECONDS, 0
+    before, until, tried = resident(), processor_s() + SECONDS, 0
     for data in mutants(seeds, random.Random(name)):
         (tmp_path / "tried").write_bytes(data)
         try:
@@ -240,7 +369,7 @@ def test_no_damage_to_a_file_breaks_its_reader(name: str, tmp_path: Path) -> Non
             raise AssertionError(f"{error!r} for the file {tmp_path / 'tried'}") from error
         tried += 1
         assert highest() - before < MOST_BYTES, f"the file {tmp_path / 'tried'}"
-        if time.process_time() > until:
+        if processor_s() > until:
             break
     print(f"{name}: {tried} files")  # noqa: T201 - for who looks at a long run
     assert tried

@@ -20,6 +20,8 @@ CLASSIC: Final = 8
 """Bytes of the longest payload of a classic frame …"""
 LONGEST: Final = 64
 """… and of a CAN FD frame."""
+LATEST: Final = 1e11
+"""Seconds; a later time in a log is noise."""
 
 
 class CanFrame(NamedTuple):

@@ -49,8 +49,6 @@ STEP_S: Final = 0.1
 MOST_CHANNELS: Final = 64
 MOST_SAMPLES: Final = 100_000_000
 """Further ones do not fit the memory of the machines that the bridge is made for."""
-LATEST: Final = 1e11
-"""Seconds; a later time is noise."""
 UNIX: Final = 1e8
 """Seconds; a log that begins earlier does not count from 1970."""
 OTHER: Final = "other"

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO, Final, NamedTuple, cast
 import can
 from can.io.blf import BLFParseError
 
-from runtime.bridge.can.values import EXTENDED, LARGEST_ID, LONGEST, Batch, batch_of
-from runtime.bridge.formats.canlog import CHUNK, LATEST, Tally, line_blocks
+from runtime.bridge.can.values import EXTENDED, LARGEST_ID, LATEST, LONGEST, Batch, batch_of
+from runtime.bridge.formats.canlog import CHUNK, Tally, line_blocks
 from runtime.bridge.formats.options import UnreadableRecording
 
 _ERROR: Final = 0x2000_0000

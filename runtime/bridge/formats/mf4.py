@@ -5,10 +5,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from runtime.bridge.can.values import Batch
+from runtime.bridge.can.values import LATEST, Batch
 from runtime.bridge.formats import foreign
 from runtime.bridge.formats.assemble import record_channels
-from runtime.bridge.formats.canlog import CHUNK, LATEST, Tally, read_log
+from runtime.bridge.formats.canlog import CHUNK, Tally, read_log
 from runtime.bridge.formats.foreign import Foreign
 from runtime.bridge.formats.options import Options
 from runtime.bridge.session.recording import Recording

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.can.values import CLASSIC, EXTENDED, LARGEST_ID, LONGEST
+from runtime.bridge.can.values import CLASSIC, EXTENDED, LARGEST_ID, LATEST, LONGEST
 from runtime.bridge.formats import foreign
 from runtime.bridge.formats.foreign import Refused
 from runtime.bridge.session.recording import Numbers
@@ -133,7 +133,7 @@ def _channels(mdf: Any, start: float) -> dict[str, tuple[Numbers, Numbers, str]]
                 continue
             value = signal.samples.astype(np.float64)
             t = signal.timestamps.astype(np.float64) + start
-            known = np.isfinite(value) & np.isfinite(t)
+            known = np.isfinite(value) & (np.abs(t) < LATEST)  # False for NaN
             values += len(value)
             if values > MOST_VALUES:
                 raise Refused(f"the file holds more than {MOST_VALUES} values")

@@ -94,5 +94,5 @@ def _segment(row: Mapping[str, object]) -> Segment:
 def _table(name: str, data: bytes) -> pa.Table:
     try:
         return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read()
-    except (OSError, pa.ArrowException) as problem:
+    except (OSError, ValueError, pa.ArrowException) as problem:
         raise Damaged(f"{name}.parquet is damaged: {str(problem).splitlines()[0]}") from problem

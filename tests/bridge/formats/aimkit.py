@@ -1,5 +1,6 @@
 """A drive as an AiM logger records it: channels by their makers' names, each at its own rate."""
 
+import struct
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -124,3 +125,43 @@ class Drive:
         whole = {"created": BEGIN, "functions": functions, "laps": laps, "told": told, **meta}
         units = {name: about[0] for name, about in CHANNELS.items()}
         return Foreign(whole, {}, self.channels(), units)
+
+
+def xrk_bytes(seconds: int) -> bytes:
+    """A log of a speed, a pedal and positions at 10 Hz, with a lap and a date."""
+    channels = (("Speed", 16, 50.0), ("PedalPos", 1, 80.0))
+    heads = [_xrk_channel(at, name, unit) for at, (name, unit, _) in enumerate(channels)]
+    parts = [
+        _xrk_message(b"CNF", b"".join(heads)),
+        _xrk_message(b"TMD", b"06/15/2025\0"),
+        _xrk_message(b"TMT", b"14:25:30\0"),
+    ]
+    for at in range(seconds * 10):
+        t_ms, angle = at * 100, at / 300
+        for index, (_, _, value) in enumerate(channels):
+            sample = struct.pack("<iHf", t_ms, index, value + np.sin(angle))
+            parts.append(b"(S" + sample + b")")
+        place = struct.pack("<3i", 390_000_000 + 30 * at, int(2e6 * angle), 502_000_000)
+        speed = struct.pack("<3i", 3000, 0, 0)
+        fix = struct.pack("<iIiHBB", t_ms, t_ms, 0, 2370, 3, 0) + place + struct.pack("<I", 50)
+        parts.append(_xrk_message(b"GPS", fix + speed + struct.pack("<IHBBI", 5, 150, 0, 12, 0)))
+    end_ms = seconds * 1000
+    parts.append(_xrk_message(b"LAP", struct.pack("<BBHIQI", 0, 0, 1, end_ms - 500, 0, end_ms)))
+    return b"".join(parts)
+
+
+def _xrk_channel(index: int, name: str, unit: int) -> bytes:
+    """The head of a channel of floats at 10 Hz."""
+    head = bytearray(112)
+    struct.pack_into("<H", head, 0, index)
+    head[12], head[16], head[20], head[72] = unit, 1, 6, 4
+    head[24:32], head[32:56] = name[:8].encode().ljust(8, b"\0"), name.encode().ljust(24, b"\0")
+    struct.pack_into("<I", head, 64, 100_000)
+    return _xrk_message(b"CHS", bytes(head))
+
+
+def _xrk_message(word: bytes, content: bytes) -> bytes:
+    """A message with its length and sum of bytes."""
+    name = word.ljust(4, b"\0")
+    head = b"<h" + name + struct.pack("<iB", len(content), 1) + b">"
+    return head + content + b"<" + name + struct.pack("<H", sum(content) & 0xFFFF) + b">"
