@@ -239,7 +239,7 @@ def _import_search() -> "type[Search]":
     try:
         from runtime.llm.documents.search import Search
     finally:
-        del os.environ[_THREADS]
+        os.environ.pop(_THREADS, None)  # another store may be loading it, too
         if before is not None:
             os.environ[_THREADS] = before
     return Search

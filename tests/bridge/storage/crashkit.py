@@ -38,6 +38,8 @@ WRITERS: Final = 8
 MOST_FRAMES: Final = 50
 LONGEST_S: Final = 0.12
 """From the first acknowledgement to the kill."""
+GOLDEN: Final = 0.618034
+"""Multiples of it, modulo one, lie evenly between 0 and 1, however many are taken."""
 EARLY: Final = 6
 """One of so many trials is killed at any moment of its start."""
 ENOUGH_S: Final = 75.0 * EFFORT
@@ -137,7 +139,7 @@ def trials(kind: Backend, folder: Path, count: int) -> dict[str, int]:
         if trial % EARLY != 1:
             said = _exactly(receive, REPORT + ACK * (trial >= 0))
         if trial >= 0:
-            time.sleep(chance.uniform(0.0, LONGEST_S))
+            time.sleep(LONGEST_S * (trial * GOLDEN % 1.0))
             os.kill(pid, signal.SIGKILL)
         while part := os.read(receive, 1 << 16):
             said += part

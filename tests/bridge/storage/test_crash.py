@@ -36,6 +36,7 @@ def test_no_acknowledged_frame_is_lost_when_the_power_fails(
     kind: Backend, tmp_path: Path, root: Path
 ) -> None:
     found = cut_often(kind, tmp_path, root, CUTS)
+    print(kind, found)  # noqa: T201 - for who looks at a long run
     assert found["trials"] > 0.8 * CUTS
     assert found["acknowledged"] >= found["trials"] - 1
     assert {name: found[name] for name in ("lost", "wrong", "gaps")} == {
