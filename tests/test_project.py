@@ -64,6 +64,7 @@ def targets() -> set[str]:
 
 
 DOCUMENTS = [
+    "CONTRIBUTING.md",
     "README.md",
     "SECURITY.md",
     *(p for p in tracked() if re.fullmatch(r"docs/[\w-]+\.md", p)),
