@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 from urllib.error import HTTPError
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 if TYPE_CHECKING:
@@ -28,6 +28,17 @@ RETRIES: Final = 2
 PAUSE_S: Final = 0.25
 """Before the first retry, and twice as long before each further one."""
 LONGEST_PAUSE_S: Final = 10.0
+SESSION_COLUMNS: Final = (
+    *("session_id", "started_at", "ended_at", "driver", "driver_level", "car"),
+    *("track", "track_id", "track_by", "lap_count", "best_lap_s", "note"),
+)
+LAP_COLUMNS: Final = (
+    *("lap_number", "lap_time_s", "time", "t_start", "t_end", "valid", "is_best", "outlier"),
+    *("delta_to_best_s", "max_speed_kmh", "method", "sector_1_s", "sector_2_s", "sector_3_s"),
+)
+"""The columns of a frame without rows, so that a program need not ask first."""
+SAFE: Final = "/%:?&=,;@!$'()*+~#[]"
+"""What a path may hold as it is."""
 BUSY: Final = frozenset({429, 502, 503, 504})
 """Statuses that may go away by themselves."""
 Json = dict[str, Any]
@@ -90,6 +101,8 @@ class Bridge:
         """
         if not address.startswith(("http://", "https://")):
             raise ValueError("the address must begin with http:// or https://")
+        if not _is_reachable(address):
+            raise ValueError("the address is not one of a server, as http://127.0.0.1:8765 is")
         self.address = address.rstrip("/")
         self._timeout_s = timeout_s
         self._retries = retries
@@ -118,10 +131,9 @@ class Bridge:
         import pandas as pd
 
         rows = self.get("/sessions", driver=driver, track=track, limit=limit)["sessions"]
-        frame = pd.DataFrame(rows)
+        frame = pd.DataFrame(rows, columns=None if rows else SESSION_COLUMNS)
         for name in ("started_at", "ended_at"):
-            if name in frame:
-                frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
+            frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
         return frame
 
     def session(self, session_id: str) -> "Session":
@@ -258,7 +270,9 @@ class Bridge:
             for name, value in (query or {}).items()
             if value is not None
         }
-        url = f"{self.address}{path}" + (f"?{urlencode(given)}" if given else "")
+        url = self.address + quote(path, SAFE, errors="replace")
+        if given:
+            url += f"?{urlencode(given, errors='replace')}"
         return Request(url, method=method)  # noqa: S310 - http, see __init__
 
     def _read(self, request: Request, timeout_s: float | None = None) -> bytes:
@@ -309,7 +323,7 @@ class Session:
         for lap in self.get("/lap_time_table")["laps"]:
             times = {f"sector_{n}_s": part["time_s"] for n, part in enumerate(lap["sectors"], 1)}
             rows.append({name: lap[name] for name in lap if name != "sectors"} | times)
-        return pd.DataFrame(rows).set_index("lap_number")
+        return pd.DataFrame(rows, columns=None if rows else LAP_COLUMNS).set_index("lap_number")
 
     def frames(self) -> "pd.DataFrame":
         """Every frame as it was recorded, by `timestamp`: seconds of the session's clock."""
@@ -350,7 +364,18 @@ class Session:
         return self.bridge.ask(question, session=self.id, **choices)
 
     def _path(self, path: str) -> str:
-        return f"/session/{quote(self.id, safe='')}{path}"
+        return f"/session/{quote(self.id, safe='', errors='replace')}{path}"
+
+
+def _is_reachable(address: str) -> bool:
+    """Whether a request can be sent there: a host, a port if any, and nothing odd."""
+    try:
+        parts = urlsplit(address)
+        parts.port  # noqa: B018 - raises ValueError for what is no port
+        named = bool((parts.hostname or "").encode("idna"))
+    except ValueError:
+        return False
+    return named and address.isascii() and address.isprintable() and " " not in address
 
 
 def _wait(failures: int, error: BridgeError) -> None:

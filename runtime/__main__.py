@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Final
 
 from runtime import VERSION
@@ -14,6 +15,8 @@ PROGRAMS: Final[Mapping[str, str]] = {
     "llm": "runtime.llm.__main__",
 }
 EVERYTHING: Final = "runtime.demo"
+BROUGHT: Final = {"bridge": "duckdb", "llm": "onnxruntime"}
+"""A package that the extra of each server brings."""
 HELP: Final = """\
 usage: paddock [flags]          course and both servers side by side; Ctrl-C ends them
        paddock bridge [flags]   the telemetry bridge, as paddock-bridge
@@ -31,12 +34,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words and words[0] in PROGRAMS:
         name, *words = words
         sys.argv[0] = "build.py" if CHECKOUT else f"paddock-{name}"
-        return run_program(PROGRAMS[name], words, name)
+        return run_program(PROGRAMS[name], words, "" if name == "course" else name)
     if words == ["--version"]:
         sys.stdout.write(f"{VERSION}\n")
         return 0
     if {"-h", "--help"} & set(words):
         sys.stdout.write(HELP)
+    elif missing := [name for name, package in BROUGHT.items() if find_spec(package) is None]:
+        alone = next(name for name in PROGRAMS if name not in missing)
+        sys.stderr.write(
+            f"paddock: {' and '.join(missing)} not installed; pip install 'paddock[all]' brings"
+            f" what runs side by side; paddock {alone} runs alone\n"
+        )
+        return NOT_INSTALLED
     return run_program(EVERYTHING, words, "all")
 
 
@@ -51,16 +61,15 @@ def run_llm() -> int:
 
 
 def run_program(module: str, words: Sequence[str], extra: str) -> int:
-    """Call ``main`` of a module; one line says which extra brings a package that is missing."""
+    """Call ``main`` of a module; one line says which *extra*, if any, brings a missing package."""
     try:
         code: int = importlib.import_module(module).main(words)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package in ("", "course", "paddock", "runtime"):
             raise
-        sys.stderr.write(
-            f"paddock: {package} is not installed; pip install 'paddock[{extra}]' brings it\n"
-        )
+        wanted = f"'paddock[{extra}]'" if extra else "paddock"
+        sys.stderr.write(f"paddock: {package} is not installed; pip install {wanted} brings it\n")
         return NOT_INSTALLED
     return code
 

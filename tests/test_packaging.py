@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 from runtime import VERSION
+from runtime.__main__ import main
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGES: Final = ("course", "runtime", "paddock")
@@ -140,16 +141,48 @@ def test_every_module_can_be_imported_where_there_is_no_posix() -> None:
     assert failed == []
 
 
-def test_a_missing_package_is_named_with_the_extra_that_brings_it() -> None:
-    hide = "import sys; sys.modules['cantools'] = None; from runtime.__main__ import main; "
+def run_without(package: str, *words: str) -> str:
+    """What ``paddock`` says where a package is not installed."""
+    hide = f"import sys; sys.modules[{package!r}] = None; from runtime.__main__ import main; "
     done = subprocess.run(
-        [sys.executable, "-c", f"{hide}sys.exit(main(['bridge']))"],
+        [sys.executable, "-c", f"{hide}sys.exit(main({list(words)!r}))"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 2
-    assert done.stderr == (
-        "paddock: cantools is not installed; pip install 'paddock[bridge]' brings it\n"
-    )
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "package", "wanted"),
+    [("bridge", "cantools", "'paddock[bridge]'"), ("course", "pyromark", "paddock")],
+)
+def test_a_missing_package_is_named_with_what_brings_it(
+    program: str, package: str, wanted: str
+) -> None:
+    said = run_without(package, program)
+    assert said == f"paddock: {package} is not installed; pip install {wanted} brings it\n"
+
+
+@pytest.mark.parametrize(
+    ("installed", "missing", "alone"),
+    [
+        ("duckdb", "llm", "bridge"),
+        ("onnxruntime", "bridge", "llm"),
+        ("", "bridge and llm", "course"),
+    ],
+)
+def test_a_part_of_an_installation_does_not_start_the_others(
+    installed: str,
+    missing: str,
+    alone: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("runtime.__main__.find_spec", lambda name: name == installed or None)
+    assert main([]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"paddock: {missing} not installed; pip install 'paddock[all]'")
+    assert said.endswith(f"paddock {alone} runs alone\n")

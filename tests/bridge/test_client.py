@@ -69,6 +69,11 @@ def test_sessions_and_laps_are_frames(client: Client) -> None:
     assert (sectors - laps["lap_time_s"]).abs().max() < 0.002
     nobody = client.sessions(driver="nobody")
     assert len(nobody) == 0
+    assert set(nobody.columns) == set(sessions.columns)
+    assert nobody["started_at"].dtype == sessions["started_at"].dtype
+    client.post("/session/start", {"session_id": "empty"})
+    standing = client.session("empty").laps()
+    assert (len(standing), set(standing.columns)) == (0, set(laps.columns))
 
 
 def test_frames_and_signals_are_as_recorded(client: Client) -> None:
@@ -142,6 +147,12 @@ def test_an_error_has_the_sentence_and_the_code_of_the_bridge(client: Client) ->
     with pytest.raises(BridgeError) as bad:
         client.compare("monday:1", "x")
     assert (bad.value.code, bad.value.status) == ("bad_query", 400)
+    for odd in ("ü/\udcff", "a\nb", "\x00", "%", ""):
+        with pytest.raises(BridgeError) as refused:
+            client.session(odd).frames()
+        assert refused.value.status in (400, 404, 405), odd
+        with pytest.raises(BridgeError):
+            client.get(f"/{odd}/none", name=odd)
     with pytest.raises(BridgeError) as empty:
         client.ask(" ")
     assert empty.value.code == "bad_field"
@@ -258,8 +269,16 @@ def test_silence_and_absence_are_told_apart(serve: Callable[[Sequence[Reply]], M
     with pytest.raises(BridgeError) as cut:
         Client(silent.url, retries=0).get("/x")
     assert cut.value.code == "unreachable"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["file:///etc/passwd", "127.0.0.1:8765", "http://", "http://a b", "http://[::1", "http://a:b",
+     "http://\udcff", "http://ü", f"http://{'a' * 70}", "http://a:99999", "http://a\n"],
+)  # fmt: skip
+def test_what_is_no_address_of_a_server_is_refused_at_once(address: str) -> None:
     with pytest.raises(ValueError, match="http://"):
-        Client("file:///etc/passwd")
+        Client(address)
 
 
 def test_a_stream_that_breaks_is_taken_up_again(serve: Callable[[Sequence[Reply]], Made]) -> None:
