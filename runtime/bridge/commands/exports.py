@@ -11,7 +11,13 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from runtime.bridge.commands.flags import make_parser, read_line, run_work, write_line
+from runtime.bridge.commands.flags import (
+    lake_place,
+    make_parser,
+    read_line,
+    run_work,
+    write_line,
+)
 from runtime.bridge.commands.sessions import (
     CannotMake,
     circuits,
@@ -140,7 +146,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = make_parser("export", about, EXAMPLES)
     parser.add_argument("sessions", nargs="*", metavar="SESSION")
     parser.add_argument("--all", action="store_true", help="every session that has telemetry")
-    parser.add_argument(
-        "--lake", required=True, metavar="PLACE", help="folder, or address of an object store"
-    )
+    place = "folder, or address of an object store"
+    parser.add_argument("--lake", type=lake_place, required=True, metavar="PLACE", help=place)
     return parser

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from pydantic import SecretStr
@@ -25,6 +26,13 @@ def make_parser(name: str, description: str, examples: str) -> argparse.Argument
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+
+
+def lake_place(text: str) -> str:
+    """The place of a lake: a folder's whole path, or an address; what argparse calls."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("an empty place; name a folder or an address")
+    return text if "://" in text else str(Path(text).absolute())
 
 
 def read_line(

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from types import UnionType
 from typing import Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -17,7 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pydantic import TypeAdapter
 
-from runtime.bridge.commands.flags import WRONG_USE, make_parser, read_line, run_work
+from runtime.bridge.commands.flags import WRONG_USE, lake_place, make_parser, read_line, run_work
 from runtime.bridge.commands.sessions import circuits
 from runtime.bridge.lake.digest import (
     CornerDigest,
@@ -87,8 +86,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(chosen: argparse.Namespace, library: Library) -> int:
-    place = chosen.lake if "://" in chosen.lake else str(Path(chosen.lake).absolute())
-    lake = Lake.open(place)
+    lake = Lake.open(chosen.lake)
     result = Lake.open(chosen.out) if chosen.out else lake.inside("digest")
     folders = lake.folders()
     if not folders:
@@ -106,7 +104,9 @@ def _run(chosen: argparse.Namespace, library: Library) -> int:
             damaged[folder] = str(problem)
         else:
             earlier = digests[folder]["content"] if folder in digests else None
-            tasks.append(Task(place, folder, track, circuit(track.id) if track else "", earlier))
+            tasks.append(
+                Task(chosen.lake, folder, track, circuit(track.id) if track else "", earlier)
+            )
     anew = 0
     for outcome in _each(tasks, chosen):
         if outcome.why:
@@ -244,12 +244,10 @@ def _parser() -> argparse.ArgumentParser:
         "and the corners in which they lose time again and again."
     )
     parser = make_parser("season", about, EXAMPLES)
-    parser.add_argument(
-        "--lake", required=True, metavar="PLACE", help="folder, or address of an object store"
-    )
-    parser.add_argument(
-        "--out", metavar="PLACE", help="for the result; default: digest in the lake"
-    )
+    place = "folder, or address of an object store"
+    result = "for the result; default: digest in the lake"
+    parser.add_argument("--lake", type=lake_place, required=True, metavar="PLACE", help=place)
+    parser.add_argument("--out", type=lake_place, metavar="PLACE", help=result)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=_count, metavar="N", help="processes of this machine")
     where.add_argument("--scheduler", metavar="ADDRESS", help="address of a running Dask scheduler")

@@ -1,6 +1,7 @@
 """Writes points to InfluxDB, of version 1 or 2, or to what takes its line protocol over HTTP."""
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -118,7 +119,9 @@ def _in_words(problem: Exception) -> str:
     if isinstance(problem, TimeoutError):
         return "it does not answer"
     if isinstance(problem, OSError) and problem.strerror:
-        return problem.strerror
+        # The event loop's own text holds the address; a name that is not found has no such number.
+        number = problem.errno or 0
+        return os.strerror(number) if number > 0 else problem.strerror
     return type(problem).__name__
 
 

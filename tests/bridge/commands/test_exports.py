@@ -190,7 +190,8 @@ async def test_a_killed_export_is_finished_by_the_next(folder: Path, backend: st
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--all"], ["--lake", "x"], ["--all", "a", "--lake", "x"]]
+    "arguments",
+    [[], ["--all"], ["--lake", "x"], ["--all", "a", "--lake", "x"], ["--all", "--lake", ""]],
 )
 def test_wrong_use_exits_with_2(
     arguments: Sequence[str], capsys: pytest.CaptureFixture[str]

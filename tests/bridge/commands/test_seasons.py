@@ -217,6 +217,8 @@ def test_a_damaged_session_is_named_and_the_rest_is_done(
     "arguments",
     [
         [],
+        ["--lake", ""],
+        ["--lake", "x", "--out", " "],
         ["--lake", "x", "--workers", "2", "--scheduler", "y"],
         ["--lake", "x", "--workers", "-1"],
         ["--lake", "x", "--workers", "0"],

@@ -155,7 +155,10 @@ async def test_a_bridge_records_while_a_server_does_not_answer(
             row = bridge.service.db.session("monday")
             assert row is not None
             assert row.n_frames == 31
-            assert (await outlet_of(bridge))["sent"] == 0
+            told = await outlet_of(bridge)
+            assert told["sent"] == 0
+            if how == "refuses connections":
+                assert told["problem"] == "Connection refused"
 
 
 WRONG = [
