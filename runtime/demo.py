@@ -282,14 +282,16 @@ async def run(
         home.ready = True
         write_address(lock, f"http://127.0.0.1:{own}/")
         print(greeting(own, course, llm, bridge), flush=True)
-        loading = prepare_search(home, data, course, llm, held) if search else None
-        preparing = asyncio.create_task(loading) if loading else None
+        preparing = [asyncio.create_task(home.try_chat())]
+        if search:
+            loading = prepare_search(home, data, course, llm, held)
+            preparing.append(asyncio.create_task(loading))
         watchers = [asyncio.create_task(program.read_on()) for program in running]
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait([stopping, *watchers], return_when=asyncio.FIRST_COMPLETED)
-        if preparing is not None:
-            preparing.cancel()
-            await asyncio.wait([preparing])
+        for task in preparing:
+            task.cancel()
+        await asyncio.wait(preparing)
         if stop.is_set():
             return 0
         gone = next(program for program, end in zip(running, watchers, strict=True) if end.done())

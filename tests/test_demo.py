@@ -81,6 +81,9 @@ def test_the_demo_serves_course_and_coach_and_ctrl_c_ends_it_well(
     while status["car"] is None and time.monotonic() < until:
         status = read_json(f"{home[1].decode()}status")
     assert isinstance(status["car"], dict)
+    while status["chat"] == "loading" and time.monotonic() < until:
+        status = read_json(f"{home[1].decode()}status")
+    assert status["chat"] == "ready"
     with urlopen(home[1].decode()) as answer:
         links = set(re.findall(r'href="(/go/[^"#]*)', answer.read().decode()))
     assert len(links) > 5

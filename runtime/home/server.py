@@ -17,8 +17,8 @@ from runtime.web.wire import Wire
 PAGES: Final = Path(__file__).parent / "pages"
 PATIENCE: Final = aiohttp.ClientTimeout(total=2.0)
 """For an answer of the bridge; the page asks again."""
-
-
+LOADING: Final = aiohttp.ClientTimeout(total=90.0)
+"""For the model of the chat; the server itself gives up after a minute."""
 GRACE_S: Final = 1.0
 """For requests that still run at the end."""
 
@@ -55,6 +55,8 @@ class HomeStatus(Wire):
     bridge: str
     ready: bool
     """Whether all parts have started."""
+    chat: str
+    """Its model: ``loading``, ``ready`` or ``failed``."""
     search: str
     """Of the lessons by meaning: ``off``, ``loading``, ``ready`` or ``failed``."""
     car: Car | None
@@ -70,6 +72,7 @@ class Home:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.ready = False
+        self.chat = "loading"
         self.search = "off"
         self._pages = Pages(ASSETS, PAGES)
         self._runner: web.AppRunner | None = None
@@ -85,6 +88,17 @@ class Home:
         await site.start()
         opened: int = self._runner.addresses[0][1]
         return opened
+
+    async def try_chat(self) -> None:
+        """Have the model of the chat loaded, and see whether it answers."""
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=LOADING) as client,
+                client.post(f"{self.parts.llm}/health/warm") as answer,
+            ):
+                self.chat = "ready" if answer.ok else "failed"
+        except (aiohttp.ClientError, TimeoutError):
+            self.chat = "failed"
 
     async def stop(self) -> None:
         """Close the page."""
@@ -114,7 +128,9 @@ class Home:
             """How the parts are."""
             car = await self._car() if self.ready else None
             addresses = self.parts._asdict()
-            return HomeStatus(**addresses, ready=self.ready, search=self.search, car=car)
+            return HomeStatus(
+                **addresses, ready=self.ready, chat=self.chat, search=self.search, car=car
+            )
 
         return routes
 

@@ -49,7 +49,7 @@ def test_a_program_nearby_that_leads_to_a_lesson_is_led_back_to(
 
     near = "http://192.168.1.7:8765/ui/session?session=a&corner=Turn+5"
     assert way_back(near) == [near]
-    assert window.one(".back").text == "← Your session, <b>Turn 5"
+    assert window.one(".back").text == "← Your session, <b>Turn 5 (192.168.1.7:8765)"
     for elsewhere in ("https://example.org/", "http://10.example.org/", "javascript:alert(1)", ""):
         assert way_back(elsewhere) == []
 

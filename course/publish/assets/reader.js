@@ -146,7 +146,8 @@
     if (!/^https?:$/.test(from.protocol) || !own) return;
     const link = document.createElement("a"), line = document.createElement("p");
     link.href = from.href;
-    link.textContent = `← ${name || from.host}`;
+    // The words are the link's own: the host says where it leads, whatever they promise.
+    link.textContent = `← ${name ? `${name} (${from.host})` : from.host}`;
     line.className = "back";
     line.append(link);
     article.prepend(line);

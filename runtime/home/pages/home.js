@@ -11,17 +11,22 @@ const SEARCH = {
   ready: "Try “How do I brake later?”",
   failed: "The model for it could not be brought. Everything else works.",
 };
+const CHAT = {
+  loading: "Its model is being loaded",
+  ready: "Running",
+  failed: "Its engine does not start",
+};
 const AGAIN_S = 2;
 const COPIED_MS = 1500;
 
 async function look() {
-  const { course, llm, bridge, ready, search, car } = await call("/status");
+  const { course, llm, bridge, ready, chat, search, car } = await call("/status");
   write(byId("base"), `${llm}/v1`);
   write(byId("frames"), `curl -N '${bridge}/telemetry/stream?session_id=SIM'`);
   write(byId("lessons"), `curl ${course}/api/v1/catalog.json`);
   write(byId("search"), SEARCH[search]);
   show("course", ready, "Running");
-  show("llm", ready, "Running");
+  show("llm", ready && chat === "ready", CHAT[chat]);
   show("bridge", Boolean(car?.frames_per_s), car ? carWords(car) : "The bridge does not answer");
   function show(part, on, words) {
     write(byId(`${part}-state`), ready ? words : "Starting");
