@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if {"-h", "--help"} & set(words):
         sys.stdout.write(HELP)
     elif missing := [name for name, package in BROUGHT.items() if find_spec(package) is None]:
-        alone = next(name for name in PROGRAMS if name not in missing)
+        alone = next((name for name in BROUGHT if name not in missing), "course")
         sys.stderr.write(
             f"paddock: {' and '.join(missing)} not installed; pip install 'paddock[all]' brings"
             f" what runs side by side; paddock {alone} runs alone\n"
