@@ -32,11 +32,7 @@ SESSION_COLUMNS: Final = (
     *("session_id", "started_at", "ended_at", "driver", "driver_level", "car"),
     *("track", "track_id", "track_by", "lap_count", "best_lap_s", "note"),
 )
-LAP_COLUMNS: Final = (
-    *("lap_number", "lap_time_s", "time", "t_start", "t_end", "valid", "is_best", "outlier"),
-    *("delta_to_best_s", "max_speed_kmh", "method", "sector_1_s", "sector_2_s", "sector_3_s"),
-)
-"""The columns of a frame without rows, so that a program need not ask first."""
+"""The columns of a list without sessions, so that a program need not ask first."""
 SAFE: Final = "/%:?&=,;@!$'()*+~#[]"
 """What a path may hold as it is."""
 BUSY: Final = frozenset({429, 502, 503, 504})
@@ -323,7 +319,7 @@ class Session:
         for lap in self.get("/lap_time_table")["laps"]:
             times = {f"sector_{n}_s": part["time_s"] for n, part in enumerate(lap["sectors"], 1)}
             rows.append({name: lap[name] for name in lap if name != "sectors"} | times)
-        return pd.DataFrame(rows, columns=None if rows else LAP_COLUMNS).set_index("lap_number")
+        return pd.DataFrame(rows).set_index("lap_number")
 
     def frames(self) -> "pd.DataFrame":
         """Every frame as it was recorded, by `timestamp`: seconds of the session's clock."""
