@@ -196,8 +196,8 @@ def report(log: Log, found: dict[str, Any], seconds: float) -> bool:
         f"listeners: {heard[0]:,} to {heard[-1]:,} live frames,"
         f" {streams['dropped']:,} dropped for the one that never reads"
     )
-    for name, count in sorted(log.statuses.items()):
-        print(f"{name}: {count:,}")
+    for name in sorted(log.statuses.keys() - {"frame 200"}):
+        print(f"{name}: {log.statuses[name]:,}")
     level = True
     for name, marks in log.memory.items():
         slope = growth(marks)
