@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import get_context, parent_process
@@ -107,6 +108,7 @@ def _answer(work: Callable[[], Iterator[dict[int, Any]]], sender: Connection) ->
             for made in work():
                 sender.send(made)
         except Exception as error:  # noqa: BLE001  (raised again in the first process)
+            error.add_note(traceback.format_exc())  # the place does not travel otherwise
             sender.send(error)
 
 
