@@ -17,10 +17,12 @@ from selenium.webdriver.support.ui import Select
 
 from runtime.bridge.session.recording import Frames, Recording
 from runtime.bridge.storage.values import SessionMeta
+from tests.bridge.coach.coursekit import QUOTED, write_course
 from tests.bridge.coach.modelkit import laps
 from tests.bridge.storage.storekit import opened as opened_store
 from tests.browser.bridgepages import HOSTILE, faults, got, record, served
 from tests.browser.window import Window
+from tests.course.sitekit import served as serve_files
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -62,7 +64,8 @@ def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a bridge with Ana's session, one of another day, and what may go wrong."""
     folder = tmp_path_factory.mktemp("session-page")
     asyncio.run(keep_earlier(folder))
-    with served(folder) as address:
+    site = write_course(folder / "site")
+    with serve_files(site) as course, served(folder, "--course", course.url) as address:
         here = {"track": "larkfell", "car": "vesper"}
         record(address, {"session_id": "ana", "driver": "Ana", **here}, laps(3, skill=0.6))
         record(address, {"session_id": "ben", "driver": "Ben", **here}, laps(2, seed=2))
@@ -239,6 +242,16 @@ def test_an_answer_moves_the_cursor_to_what_it_speaks_of(page: Window) -> None:
     page.one("#chips .chip").click()
     page.until(lambda: len(page.all(".turn[data-state=ended]")) == 2)
     assert page.js("return window.hacked") is None
+
+
+def test_an_answer_quotes_the_section_of_the_course_that_teaches_it(page: Window) -> None:
+    page.one("#question").send_keys("What does exit speed mean?", Keys.ENTER)
+    page.until(lambda: page.all(".turn[data-state=ended] .quotation"))
+    assert page.one(".quotation blockquote").text == QUOTED
+    link = page.one(".quotation figcaption a")
+    assert link.text == "Idea: the straight"
+    assert "/lessons/exits/?from=" in (link.get_attribute("href") or "")
+    assert (link.get_attribute("href") or "").endswith("#idea")
 
 
 def test_playing_drives_the_cursor_until_it_is_stopped(page: Window) -> None:

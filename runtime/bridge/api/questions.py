@@ -104,6 +104,14 @@ class FactRecord(Wire):
     gain_s: float | None = absent("seconds a lap that acting on it is worth")
 
 
+class PassageRecord(Values):
+    """A quotation of the course."""
+
+    heading: str = Field(description="of the section that it stands in")
+    text: str = Field(description="its words, as they are published")
+    url: str = Field(description="with the anchor of the section; begins as that of the lesson")
+
+
 class AskAnswer(Values):
     """What the coach says."""
 
@@ -131,11 +139,12 @@ class AskAnswer(Values):
     ungrounded_dropped: int = Field(
         validation_alias="dropped", description="sentences of the model that no fact bears out"
     )
-    sources: tuple[SourceRecord, ...] = Field(validation_alias="found")
+    sources: tuple[SourceRecord, ...]
     rows: list[dict[str, float | int | str | bool | None]] | None = absent(
         "what a query found, 200 rows at most; for questions that are one"
     )
     lessons: tuple[LessonRecord, ...]
+    passage: PassageRecord | None = absent("what the lesson says about it; where a course is known")
     facts: tuple[FactRecord, ...] = Field(description="what the answer says, in its order")
     suggestions: tuple[str, ...] = Field(
         description="questions that can be sent back, above all where one was not understood"
@@ -321,7 +330,9 @@ def _question(body: AskRequest) -> Question:
 
 def _answer(answer: Answer) -> AskAnswer:
     rows = None if answer.rows is None else [dict(row) for row in answer.rows]
-    return AskAnswer.of(answer, facts=tuple(map(_fact, answer.facts)), rows=rows)
+    facts = tuple(map(_fact, answer.facts))
+    sources = (SourceRecord(tool=answer.tool, summary=facts[0].text),)
+    return AskAnswer.of(answer, facts=facts, sources=sources, rows=rows)
 
 
 def _fact(told: Told) -> FactRecord:

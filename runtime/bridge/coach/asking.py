@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.lessons import Lesson
 from runtime.bridge.coach.need import Language, Units
+from runtime.bridge.coach.passages import Passage
 from runtime.web.errors import ApiError
 
 PACKAGE: Final = "sqlglot"
@@ -57,13 +58,6 @@ class Told(NamedTuple):
     """As they stand in the sentence."""
 
 
-class Found(NamedTuple):
-    """What was looked up, and the sentence that says what was found."""
-
-    tool: str
-    summary: str
-
-
 @dataclass(frozen=True)
 class Answer:
     """What the coach says."""
@@ -89,10 +83,13 @@ class Answer:
     unused: tuple[str, ...] = ()
     """What was not at hand: embeddings, model."""
     facts: tuple[Told, ...] = ()
-    found: tuple[Found, ...] = ()
+    tool: str = ""
+    """What was looked up first: a kind of need, hazard, or no_answer."""
     rows: tuple[Row, ...] | None = None
     """What a query found; None for what is none, or was not run."""
     lessons: tuple[Lesson, ...] = ()
+    passage: Passage | None = None
+    """What the lesson says of it; None without a course."""
     suggestions: tuple[str, ...] = ()
     """Questions that can be sent back."""
 

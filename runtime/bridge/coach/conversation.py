@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
-from runtime.bridge.coach.asking import Answer, Found, Question, Row, Told, TooManyQuestions
+from runtime.bridge.coach.asking import Answer, Question, Row, Told, TooManyQuestions
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term
 from runtime.bridge.coach.facts.general import corners_of
 from runtime.bridge.coach.facts.tellers import tell
@@ -22,14 +21,21 @@ from runtime.bridge.coach.memory import Memory, Turn, key_of
 from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.coach.narration import Narration, narrate
 from runtime.bridge.coach.need import Asked, Need, NeedKind, Slots
+from runtime.bridge.coach.passages import Passage
 from runtime.bridge.coach.queries import Queries
 from runtime.bridge.coach.roles import OF_INTENT, emotion_of, intent_of
 from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.traces import Trace
 from runtime.bridge.coach.understanding.classify import load_classifier, read_examples
-from runtime.bridge.coach.understanding.read import read_question, text_to_embed
+from runtime.bridge.coach.understanding.read import (
+    USUAL,
+    asks_to_keep,
+    read_question,
+    text_to_embed,
+)
 from runtime.bridge.coach.vectors import read_vectors, write_vectors
 from runtime.bridge.coach.wording.words import Words, words_of
+from runtime.bridge.cues.concepts import CONCEPTS
 from runtime.bridge.storage.coaching import TurnRow
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.storage.values import NoteRow, unix_ms
@@ -46,8 +52,6 @@ AGAIN_S: Final = 30.0
 EXAMPLES_S: Final = 120.0
 """So long the vectors of all example sentences may take."""
 STORE_ERRORS: Final = (StoreBusy, StoreFull, StoreFailed)
-SUGGESTED: Final[tuple[NeedKind, ...]] = ("tips", "loss_rank", "best_lap")
-"""What is offered where nothing was understood."""
 AFTER_HAZARD: Final[frozenset[NeedKind]] = frozenset(
     {
         *("measure", "measure_judge", "measure_rank", "claim", "wet", "conditions", "danger"),
@@ -59,7 +63,6 @@ AFTER_HAZARD: Final[frozenset[NeedKind]] = frozenset(
 FADING: Final = (Need("lap_trend", Slots(quantity="brake_pressure")),)
 PLAIN: Final = frozenset({"thanks", "greeting", "who", "style", "off_topic", "query", "unrecorded"})
 """Needs to whose answer a model adds nothing."""
-_SAVE: Final = re.compile(r"\b(?:save|keep|store|speicher\w*|enregistr\w+|guarda\w*)\b", re.I)
 Event: TypeAlias = str | Answer
 """A piece of the answer, then the whole of it."""
 
@@ -295,7 +298,7 @@ class _Answering:
         told_of = any(fact.kind != "hazard-unsure" for fact in facts)
         if told_of and not offers:
             return tuple(facts[:MOST_FACTS]), ()
-        wanted = asked.suggestions or tuple(Need(kind) for kind in SUGGESTED)
+        wanted = asked.suggestions or tuple(Need(kind) for kind in USUAL)
         texts = tuple(dict.fromkeys(_suggest(words, known.scene, need) for need in wanted))
         if told_of:
             return tuple(facts), texts
@@ -326,7 +329,7 @@ class _Answering:
             return (Fact("took-too-long"),)
         if need.kind == "style" and self._talk.facts:
             return (*facts, *self._talk.facts[:1])
-        if need.kind == "voice_script" and known.row and _SAVE.search(asked.text):
+        if need.kind == "voice_script" and known.row and asks_to_keep(asked):
             return await self._keep_script(known.row.session_id, facts, asked)
         return facts
 
@@ -366,6 +369,13 @@ class _Answering:
         keys = (fact.concept for fact in facts if fact.concept)
         return next(filter(None, map(self._owner.gathering.lessons.find, keys)), None)
 
+    def _quote(self, lesson: Lesson, facts: Sequence[Fact]) -> Passage | None:
+        """What the lesson says about the facts that name it; the course is in English."""
+        lessons, english = self._owner.gathering.lessons, words_of("en", "metric")
+        taught = [fact for fact in facts if fact.concept and lessons.find(fact.concept) == lesson]
+        told = [one.description for one in CONCEPTS if one.id == taught[0].concept]
+        return lessons.quote(lesson, " ".join([*told, *map(english.sentence, taught)]))
+
     def _answer(
         self,
         asked: Asked,
@@ -395,8 +405,7 @@ class _Answering:
             for fact in facts
         )
         spoken = [words.say(fact) for fact in facts]
-        tools: list[str] = [need.kind for need in asked.needs]
-        tools += ["hazard" if asked.hazard else "no_answer"]
+        nothing = "hazard" if asked.hazard else "no_answer"
         return Answer(
             text=text,
             say=" ".join(spoken + ([narration.remark] if narration.remark else [])),
@@ -414,9 +423,10 @@ class _Answering:
             dropped=narration.dropped,
             unused=tuple(self._unused),
             facts=told,
-            found=tuple(Found(tool, told[0].text) for tool in tools[:1]),
+            tool=asked.needs[0].kind if asked.needs else nothing,
             rows=self._rows,
             lessons=(lesson,) if lesson is not None else (),
+            passage=self._quote(lesson, facts) if lesson is not None else None,
             suggestions=suggestions,
         )
 

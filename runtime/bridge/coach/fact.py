@@ -89,8 +89,6 @@ class Fact:
     other: str = ""
     """Who they are compared with."""
     session_id: str = ""
-    channels: tuple[str, ...] = ()
-    """The channels that had to be recorded."""
     gain_s: float | None = None
     """Seconds a lap that acting on it is worth: what costs most is said first."""
     concept: str | None = None

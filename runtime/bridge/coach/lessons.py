@@ -8,12 +8,14 @@ from typing import Final, NamedTuple
 
 import aiohttp
 
+from runtime.bridge.coach.passages import Passage, Passages, parse_passages
 from runtime.bridge.cues.concepts import CONCEPTS
 from runtime.places import SITE
 
 log = logging.getLogger(__name__)
 
 CATALOG: Final = "api/v1/catalog.json"
+PASSAGES: Final = "corpus/chunks.jsonl"
 LARGEST: Final = 16 << 20
 COURSE_S: Final = 5.0
 
@@ -35,6 +37,7 @@ class Lessons:
         self,
         by_concept: Mapping[str, Lesson] | None = None,
         course: Mapping[str, Lesson] | None = None,
+        passages: Mapping[str, Passages] | None = None,
     ) -> None:
         own = {one.id: Lesson(one.lesson.id, one.lesson.title) for one in CONCEPTS}
         of_concept = {**own, **(by_concept or {})}
@@ -42,19 +45,26 @@ class Lessons:
         self._known = {**of_id, **(course or {}), **of_concept}
         self.titles: Final = {key: lesson.title for key, lesson in self._known.items()}
         """By concept, and by the lesson's id."""
+        self._passages = passages or {}
 
     def find(self, key: str) -> Lesson | None:
         """The lesson of a concept, or of its own id; None where there is none."""
         return self._known.get(key)
 
+    def quote(self, lesson: Lesson, about: str) -> Passage | None:
+        """The sentences of a lesson that teach what *about* says in English; None without a
+        course."""
+        passages = self._passages.get(lesson.id)
+        return passages.quote(about) if passages else None
 
-def parse_catalog(text: str | bytes, base: str = "") -> Lessons:
-    """The lessons that a built course's catalog names.
 
-    *base* stands before the addresses of the course. Raises ValueError for what is no catalog.
+def parse_course(catalog: str | bytes, passages: str | bytes = "", base: str = "") -> Lessons:
+    """The lessons that a built course's catalog names, with the passages that it publishes.
+
+    *base* stands before the addresses of the course. Raises ValueError for what is neither.
     """
     try:
-        whole = json.loads(text)
+        whole = json.loads(catalog)
         course = {
             str(one["id"]): Lesson(str(one["id"]), str(one["title"]), f"{base}{one['url']}")
             for one in _lessons(whole["phases"])
@@ -66,38 +76,44 @@ def parse_catalog(text: str | bytes, base: str = "") -> Lessons:
                 by_concept[str(concept["id"])] = first
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("this is not the catalog of a course") from error
-    return Lessons(by_concept, course)
-
-
-def read_lessons(folder: Path) -> Lessons:
-    """The lessons of the course built in *folder*; without one those without an address."""
-    try:
-        file = folder / CATALOG
-        if file.stat().st_size > LARGEST:
-            raise ValueError("the catalog is too large")
-        return parse_catalog(file.read_bytes())
-    except FileNotFoundError:
-        return Lessons()
-    except (OSError, ValueError) as error:
-        log.warning("the course in %s is not used: %s", folder.name, error)
-        return Lessons()
+    titles = {lesson.id: lesson.title for lesson in course.values()}
+    return Lessons(by_concept, course, parse_passages(passages, titles, base))
 
 
 async def lessons_of(course: str) -> Lessons:
-    """The lessons of a built course: a folder, an address, or the one beside the project."""
-    if not course.startswith(("http://", "https://")):
-        return read_lessons(Path(course) if course else SITE)
-    base = f"{course.rstrip('/')}/"
+    """The lessons of a built course: a folder, an address, or the one beside the project; without
+    one those without an address and passages."""
+    base = f"{course.rstrip('/')}/" if course.startswith(("http://", "https://")) else ""
     try:
-        async with (
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(COURSE_S)) as http,
-            http.get(f"{base}{CATALOG}", raise_for_status=True) as response,
-        ):
-            body = await response.content.read(LARGEST)
-        return parse_catalog(body, base)
-    except (aiohttp.ClientError, OSError, ValueError) as problem:
+        if base:
+            async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(COURSE_S)) as http:
+                catalog = await _fetch(http, f"{base}{CATALOG}")
+                passages = await _fetch(http, f"{base}{PASSAGES}")
+        else:
+            folder = Path(course) if course else SITE
+            catalog, passages = _read(folder / CATALOG), _read(folder / PASSAGES)
+        return parse_course(catalog, passages, base) if catalog else Lessons()
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as problem:
         log.warning("the course is not used: %s", type(problem).__name__)
         return Lessons()
+
+
+def _read(file: Path) -> bytes:
+    """What a file holds; nothing where there is none."""
+    if not file.is_file():
+        return b""
+    if file.stat().st_size > LARGEST:
+        raise ValueError(f"{file.name} is too large")
+    return file.read_bytes()
+
+
+async def _fetch(http: aiohttp.ClientSession, address: str) -> bytes:
+    """What an address holds; nothing where there are no passages."""
+    async with http.get(address) as response:
+        if response.status == 404 and address.endswith(PASSAGES):
+            return b""
+        response.raise_for_status()
+        return await response.content.read(LARGEST)
 
 
 def _lessons(at: object) -> Iterator[dict[str, object]]:

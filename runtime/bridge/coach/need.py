@@ -1,9 +1,10 @@
 """What a question asks for: its kind, and the things that it names; pure values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
-from runtime.bridge.coach.fact import Value
+from runtime.bridge.coach.fact import Unit, Value
 
 Language: TypeAlias = Literal["en", "de", "fr", "es"]
 Units: TypeAlias = Literal["metric", "imperial"]
@@ -109,7 +110,7 @@ Quantity: TypeAlias = Literal[
     "rpm",
     "time",
     "yaw_rate",
-    # never recorded by these loggers, or not yet: see `facts/knowledge.py`
+    # no logger here records the others
     "gear",
     "fuel",
     "heart_rate",
@@ -127,6 +128,29 @@ Quantity: TypeAlias = Literal[
     "ride_height",
     "tyre_wear",
 ]
+UNITS: Final[Mapping[Quantity, Unit]] = {
+    "speed": "km/h",
+    "brake_point": "m",
+    "brake_pressure": "bar",
+    "brake_release": "m",
+    "brake_rate": "bar/s",
+    "brake_time": "s",
+    "brake_g": "g",
+    "throttle": "%",
+    "throttle_point": "m",
+    "full_throttle": "%",
+    "accel_g": "g",
+    "lateral_g": "g",
+    "total_g": "g",
+    "steering": "deg",
+    "corrections": "",
+    "coasting": "s",
+    "rpm": "rpm",
+    "time": "s",
+    "yaw_rate": "deg/s",
+}
+"""The quantities that can be measured, with their units."""
+UNRECORDED: Final = frozenset(get_args(Quantity)) - UNITS.keys()
 Spot: TypeAlias = Literal["entry", "apex", "exit", "straight", "lap", "before", "after"]
 Order: TypeAlias = Literal[
     "most",
@@ -181,8 +205,6 @@ class Slots:
     negated: bool = False
     all_laps: bool = False
     """"Every lap", "each", "always"."""
-    person: Literal["you", "third"] = "you"
-    """Who is spoken of: the one who asks, or a driver that somebody else asks for."""
 
 
 @dataclass(frozen=True)
@@ -209,5 +231,3 @@ class Asked:
     """At most two, in the order asked; empty where it was not understood."""
     suggestions: tuple[Need, ...] = ()
     """What may have been meant, where it was not understood: two or three."""
-    used: tuple[str, ...] = ()
-    """Where the understanding comes from: ngrams, embeddings, slots, last, intent."""

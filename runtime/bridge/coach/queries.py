@@ -11,7 +11,7 @@ import numpy.typing as npt
 from runtime.bridge.analysis.drive import NoGeometry
 from runtime.bridge.coach.asking import Row
 from runtime.bridge.coach.fact import Fact
-from runtime.bridge.coach.facts.general import no_corners, no_session
+from runtime.bridge.coach.facts.general import NO_CORNERS, NO_SESSION
 from runtime.bridge.coach.gather import Gathering
 from runtime.bridge.coach.sql import (
     QueryFailed,
@@ -57,7 +57,7 @@ class Queries:
             safe, names = checked(statement_in(question) or question)
             of_session = [name for name in names if name != "sessions"]
             if of_session and row is None:
-                return None, (no_session(),)
+                return None, (NO_SESSION,)
             views = await self._views(row, of_session) if row is not None and of_session else {}
             if "sessions" in names:
                 views["sessions"] = await self._sessions()
@@ -69,7 +69,7 @@ class Queries:
         except (NoCompleteLap, NoRows):
             return None, (Fact("query-empty"),)
         except NoGeometry:
-            return None, (no_corners(),)
+            return None, (NO_CORNERS,)
         return _tell(table)
 
     async def _views(self, row: SessionRow, names: Sequence[str]) -> dict[str, View]:

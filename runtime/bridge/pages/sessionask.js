@@ -65,6 +65,7 @@ export function startAsking(session, chips, { onFact, onClick }) {
         type: "button", className: "fact", textContent: fact.text, onclick: () => onClick(fact) }) })),
       ...event.lessons.map((lesson) => ({ text: lesson.title, node: lessonLink(lesson, session.session_id, placed[0]?.place.corner) })),
     ]));
+    if (event.passage) turn.append(quotation(event.passage, event.lessons[0], session.session_id));
     const note = whyPlain(event.reason);
     if (note) turn.append(el("p", { className: "fine", textContent: note }));
     byId("coach-status").textContent = event.answer;
@@ -77,6 +78,13 @@ export function startAsking(session, chips, { onFact, onClick }) {
     replace(byId("chips"), ...questions.map((text) => el("button", {
       type: "button", className: "chip", textContent: text, onclick: () => ask(text) })));
   }
+}
+
+/** What the course says about it, with the way to the section that says so. */
+function quotation({ heading, text, url }, lesson, session) {
+  return el("figure", { className: "quotation" },
+    el("blockquote", { lang: "en" }, el("p", { textContent: text })),
+    el("figcaption", {}, `${lesson.title}: `, lessonLink({ title: heading, url }, session)));
 }
 
 /** The answer in pieces: sentences about a place of the lap show it, lessons are links. */

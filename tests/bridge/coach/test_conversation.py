@@ -16,6 +16,7 @@ from runtime.bridge.coach.memory import MOST, Memory, Talk, Turn, key_of
 from runtime.bridge.coach.vectors import read_vectors, vectors_file, write_vectors
 from runtime.bridge.session.recording import Frames
 from tests.bridge.bridgekit import Bridge, Json
+from tests.bridge.coach.coursekit import QUOTED, write_course
 from tests.bridge.coach.modelkit import (
     LARKFELL,
     Behaviour,
@@ -120,6 +121,24 @@ async def test_what_there_is_not_is_put_right_and_what_is_not_understood_is_aske
     for question in lost["suggestions"]:
         assert question in lost["answer"]
         assert not (await ask(alone, question))["suggestions"], question
+
+
+async def test_an_answer_quotes_the_lesson_that_it_names_where_a_course_is_known(
+    start: Start, tmp_path: Path
+) -> None:
+    async with start(course=str(write_course(tmp_path / "course"))) as bridge:
+        answer = await ask(bridge, "What does exit speed mean?", session_id="")
+        assert answer["lessons"][0]["title"] in answer["answer"]
+        assert answer["passage"] == {
+            "heading": "Idea: the straight",
+            "text": QUOTED,
+            "url": "lessons/exits/#idea",
+        }
+        assert "passage" not in await ask(bridge, "What is a late apex?", session_id="")
+    async with start(course=str(tmp_path)) as bridge:
+        answer = await ask(bridge, "What does exit speed mean?", session_id="")
+        assert answer["lessons"]
+        assert "passage" not in answer
 
 
 async def test_danger_is_answered_first_and_alone(alone: Bridge) -> None:

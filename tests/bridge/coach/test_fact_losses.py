@@ -23,10 +23,10 @@ from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Corner as CornerCell
 from runtime.bridge.coach.fact import Fact, Term, Value
 from runtime.bridge.coach.facts import laps, plans, reviews, sectors
-from runtime.bridge.coach.facts.measures import UNITS, measure
+from runtime.bridge.coach.facts.measures import measure
 from runtime.bridge.coach.facts.tellers import TELLERS as EVERY
 from runtime.bridge.coach.facts.tellers import tell
-from runtime.bridge.coach.need import Language, Need, Slots, Strange
+from runtime.bridge.coach.need import UNITS, Language, Need, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.session.laps import detect_laps

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.coach.grades import grades
-from runtime.bridge.coach.lessons import Lessons, lessons_of, parse_catalog
+from runtime.bridge.coach.lessons import Lessons, lessons_of, parse_course
 from runtime.bridge.coach.need import Language, Units
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.coach.score import BadGrade, add_up, read_grade
@@ -21,6 +21,7 @@ from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.series import series
 from runtime.bridge.storage.coaching import EventRow
 from tests.bridge.bridgekit import ROOT
+from tests.bridge.coach.coursekit import COURSE_CATALOG, COURSE_PASSAGES, QUOTED, UNTAUGHT
 from tests.bridge.coach.modelkit import LARKFELL
 from tools.drive import USUAL, drive
 
@@ -168,26 +169,39 @@ def test_a_history_says_nothing_impossible(scores: list[tuple[str, float]]) -> N
     assert sum(len(known) for known in found.corners.values()) == len(scores)
 
 
-def test_every_concept_has_a_lesson_and_a_built_course_gives_it_an_address() -> None:
-    lesson = {"id": "exits", "title": "Out of corners", "url": "lessons/exits/"}
-    catalog = {
-        "concepts": [{"id": "exit_speed", "lessonIds": ["gone", "exits"]}],
-        "phases": [{"id": "p", "lessons": [lesson]}],
-    }
-    built = parse_catalog(json.dumps(catalog), "http://course/")
+def test_every_concept_has_a_lesson_and_a_built_course_gives_it_an_address_and_words() -> None:
+    built = parse_course(COURSE_CATALOG, COURSE_PASSAGES, "http://course/")
 
     assert all(Lessons().find(concept.id) for concept in CONCEPTS)
-    assert built.find("exit_speed") == ("exits", "Out of corners", "http://course/lessons/exits/")
-    assert built.find("exits") == built.find("exit_speed")
-    other = built.find("late_apex")
+    assert built.find("exit_speed") == (
+        "exit-speed",
+        "Out of corners",
+        "http://course/lessons/exits/",
+    )
+    assert built.find("exit-speed") == built.find("exit_speed")
+    found = built.find("exit-speed")
+    assert found is not None
+    assert built.quote(found, "Turn 4: open the throttle earlier.") == (
+        "Idea: the straight",
+        "http://course/lessons/exits/#idea",
+        QUOTED,
+    )
+    other = built.find(UNTAUGHT)
     assert other is not None
     assert other.url is None
+    assert built.quote(other, "Turn in later.") is None
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "7", "[" * 9999, '{"lessonId": "gone"}'])
+def test_what_are_no_passages_is_told_so(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_course('{"concepts": [], "phases": []}', text)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"concepts": 3, "phases": []}', "[" * 9999])
 def test_what_is_no_catalog_is_told_so(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        parse_catalog(text)
+        parse_course(text)
 
 
 async def test_a_course_that_is_not_there_leaves_lessons_without_addresses() -> None:

@@ -10,6 +10,7 @@ from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.read import read_question
 from runtime.bridge.coach.understanding.slots import CornerNames, Names, read_slots
 from runtime.bridge.coach.understanding.tidy import tidy
+from runtime.bridge.coach.wording.words import name_terms
 
 NAMES: Final = Names(
     corners=tuple(
@@ -86,7 +87,6 @@ def test_a_follow_up_replaces_what_it_names_and_keeps_the_rest() -> None:
     slots = ask(*turns).needs[0].slots
     assert (slots.corners, slots.laps, slots.spot) == (("Turn 8",), (5,), "exit")
     assert slots.quantity == "speed"
-    assert "last" in ask(*turns).used
 
 
 def test_another_topic_keeps_nothing_of_the_last_one() -> None:
@@ -201,3 +201,17 @@ def test_what_a_driver_asserts_is_a_claim(question: str) -> None:
 )
 def test_what_is_not_about_driving_gets_no_fact(question: str) -> None:
     assert [need.kind for need in ask(question).needs] in ([], ["off_topic"])
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_what_a_term_of_the_glossary_means_is_told(language: Language) -> None:
+    asks = {
+        "en": "What is {}?",
+        "de": "was bedeutet {}",
+        "fr": "C'est quoi {} ?",
+        "es": "Qué es {}",
+    }
+
+    for term, name in name_terms(language).items():
+        need = ask(asks[language].format(name.lower())).needs[0]
+        assert (need.kind, need.slots.concept) == ("explain", term)

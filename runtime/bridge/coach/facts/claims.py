@@ -12,7 +12,6 @@ from runtime.bridge.coach.facts.measures import (
     APART,
     ORDERED,
     RISES,
-    UNITS,
     Spread,
     beside,
     end_of,
@@ -24,7 +23,7 @@ from runtime.bridge.coach.facts.measures import (
 )
 from runtime.bridge.coach.facts.reviews import TELLERS as REVIEWS
 from runtime.bridge.coach.facts.view import Facts, View
-from runtime.bridge.coach.need import Lap, Order, Slots
+from runtime.bridge.coach.need import UNITS, Lap, Order, Slots
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.definitions import FULL_PCT
 

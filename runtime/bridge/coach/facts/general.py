@@ -12,29 +12,19 @@ _MOST_NAMES: Final = 6
 """More names of drivers or straights than that are no help in a sentence."""
 
 
+NO_COMPLETE_LAP: Final = Fact("no-complete-lap")
+"""The session has none, so that nothing of laps and corners is known."""
+NO_CIRCUIT: Final = Fact("no-circuit")
+"""There is no file of the session's circuit: no names, dangers or plan of it."""
+NO_CORNERS: Final = Fact("no-corners")
+"""Neither a track file nor positions tell where the corners are."""
+NO_SESSION: Final = Fact("no-session")
+"""None was named, or none of that driver is stored."""
+
+
 def not_recorded(quantity: str) -> Fact:
     """The loggers did not record a quantity: a key of the messages ``quantity-…``."""
     return Fact("not-recorded", {"quantity": Term("quantity", quantity)})
-
-
-def no_session() -> Fact:
-    """No session was named, or none of that driver is stored."""
-    return Fact("no-session")
-
-
-def no_complete_lap() -> Fact:
-    """The session has no complete lap, so that nothing of laps and corners is known."""
-    return Fact("no-complete-lap")
-
-
-def no_circuit() -> Fact:
-    """There is no file of the session's circuit: no names, dangers or plan of it."""
-    return Fact("no-circuit")
-
-
-def no_corners() -> Fact:
-    """Neither a track file nor positions tell where the corners are."""
-    return Fact("no-corners")
 
 
 def no_rival(scene: Scene) -> Fact:
@@ -57,7 +47,7 @@ def need_outing(scene: Scene) -> tuple[Fact, ...]:
     """Why nothing can be said of a session; empty where there is one with laps."""
     if scene.outing is not None:
         return ()
-    return (no_complete_lap() if scene.without_laps else no_session(),)
+    return (NO_COMPLETE_LAP if scene.without_laps else NO_SESSION,)
 
 
 def corners_of(scene: Scene) -> tuple[model.Corner, ...]:
@@ -92,7 +82,7 @@ def _correct(scene: Scene, strange: Strange) -> Fact:
             }
             return Fact("no-corner", {**said, **ends})
         case "lap":
-            return no_lap(strange.text, scene.outing.drive) if scene.outing else no_complete_lap()
+            return no_lap(strange.text, scene.outing.drive) if scene.outing else NO_COMPLETE_LAP
         case "sector":
             count = len(scene.outing.drive.sectors) if scene.outing else 3
             return Fact("no-sector", {**said, "count": count})

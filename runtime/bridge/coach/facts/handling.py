@@ -24,17 +24,17 @@ from runtime.bridge.analysis.quantities import (
     passes_in,
 )
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
-from runtime.bridge.coach.facts.general import no_corners, not_recorded
+from runtime.bridge.coach.facts.general import NO_CORNERS, not_recorded
 from runtime.bridge.coach.facts.judgements import FEW_LAPS
 from runtime.bridge.coach.facts.measures import (
     APART,
-    UNITS,
     beside,
     measured,
     spread,
     tell_measure,
 )
 from runtime.bridge.coach.facts.view import Facts, View
+from runtime.bridge.coach.need import UNITS
 from runtime.bridge.coach.scene import Tellers
 from runtime.bridge.session.definitions import BRAKING_BAR, CLOSED_PCT, is_on_brake, is_recorded
 from runtime.bridge.session.stats import deviation
@@ -159,7 +159,7 @@ def tell_grip(view: View) -> Facts:
     }
     if not used:
         missing = is_missing(drive, "total_g")
-        return (*told, not_recorded("total_g") if missing else no_corners())
+        return (*told, not_recorded("total_g") if missing else NO_CORNERS)
     envelope = max(envelope_g(drive) or 0.0, *used.values())
     named = [corner for corner in slots.corners if corner in used]
     told += [view.fact("grip-corner", _grip(c, used[c], envelope), where=c) for c in named[:2]]
@@ -265,7 +265,7 @@ def tell_balance(view: View) -> Facts:
     lap, corner, _ = _find_odd(view)
     usual = _usual(drive).get(corner)
     if usual is None:
-        return (no_corners(),)
+        return (NO_CORNERS,)
     told, sign = [_shows(view, drive, usual, "usual")], "none"
     odd = passes_of_lap(drive, lap).get(corner)
     if odd is not None and odd is not usual:
@@ -379,7 +379,7 @@ def tell_resolution(view: View) -> Facts:
         if is_missing(drive, "brake_point"):
             return (not_recorded("brake_point"), rate)
         few = view.fact("spread-few", {"count": len(drive.counted)})
-        return (rate, few if known_corners(drive) else no_corners())
+        return (rate, few if known_corners(drive) else NO_CORNERS)
     metres, corner = scatter[len(scatter) // 2]
     count = len(drive.counted)
     single = 2.0 * float(np.hypot(step / 12**0.5, metres))  # an even error has step² / 12

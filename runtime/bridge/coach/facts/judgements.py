@@ -14,11 +14,10 @@ from runtime.bridge.analysis.losses import (
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.quantities import CORNERS_ONLY, known_corners
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
-from runtime.bridge.coach.facts.general import no_corners
+from runtime.bridge.coach.facts.general import NO_CORNERS
 from runtime.bridge.coach.facts.measures import (
     APART,
     RISES,
-    UNITS,
     Spread,
     beside,
     end_of,
@@ -32,7 +31,7 @@ from runtime.bridge.coach.facts.measures import (
     tell_nothing,
 )
 from runtime.bridge.coach.facts.view import Facts, View
-from runtime.bridge.coach.need import Order, Quantity, Spot
+from runtime.bridge.coach.need import UNITS, Order, Quantity, Spot
 from runtime.bridge.coach.scene import Tellers
 from runtime.bridge.session.stats import deviation
 from runtime.bridge.session.units import KMH
@@ -172,7 +171,7 @@ def tell_spread(view: View) -> Facts:
     slots, drive = view.slots, view.drive
     few = view.fact("spread-few", {"count": len(drive.counted)})
     if not known_corners(drive):
-        return (no_corners(),)
+        return (NO_CORNERS,)
     if len(drive.counted) < FEW_LAPS:
         return (few,)
     if slots.corners:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from runtime.bridge.analysis.quantities import is_missing
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Value
-from runtime.bridge.coach.facts.general import corners_of, no_circuit, not_recorded
+from runtime.bridge.coach.facts.general import NO_CIRCUIT, corners_of, not_recorded
 from runtime.bridge.coach.need import Quantity, Slots
 from runtime.bridge.coach.scene import Scene, Teller, Tellers
 from runtime.bridge.coach.understanding.phrases import read_yaml
@@ -50,7 +50,7 @@ def circuit(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
     if corners:
         return tuple(_tell_corner(corner) for corner in corners[:3])
     if scene.track is None:
-        return (no_circuit(),)
+        return (NO_CIRCUIT,)
     if slots.sectors:
         told = [_tell_sector(scene.track, number) for number in slots.sectors]
         if any(told):
@@ -74,7 +74,7 @@ def circuit(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
 def danger(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
     """Where mistakes are punished, the worst first; only at the corners that are named."""
     if scene.track is None:
-        return (no_circuit(),)
+        return (NO_CIRCUIT,)
     placed = [(zone, _corner_of(scene.track, zone)) for zone in scene.track.danger_zones]
     wanted = [
         (zone, corner)
@@ -108,9 +108,14 @@ def wet(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
     return (Fact("wet"), Fact("wet-do"), *conditions(scene, slots)[1:2])
 
 
+def name_term(slots: Slots) -> str:
+    """The term that is named, by the name that the glossary has for it; empty: none."""
+    return _READ.same.get(slots.concept or "", slots.concept or "")
+
+
 def explain(_: Scene, slots: Slots) -> tuple[Fact, ...]:
     """What a term means."""
-    key = _READ.same.get(slots.concept or "", slots.concept or "")
+    key = name_term(slots)
     if key not in GLOSSARY:
         return (Fact("glossary-unknown"),)
     meaning = Fact(f"glossary-{key}", _DEFINED.get(key, {}), concept=GLOSSARY[key] or None)
@@ -149,6 +154,8 @@ def _tell_corner(corner: model.Corner) -> Fact:
         "direction": corner.direction,
         "severity": Term("severity", str(corner.severity)),
         "entry": Value(corner.entry.distance_m, "m"),
+        "apex": Value(corner.apex.distance_m, "m"),
+        "exit": Value(corner.exit.distance_m, "m"),
         "nicks": len(corner.nicknames),
         "nick": corner.nicknames[0] if corner.nicknames else "",
     }
@@ -226,28 +233,7 @@ def _turning(track: Track) -> str:
     return "anticlockwise" if area > 0 else "clockwise"
 
 
-def tellers_of(strength: Teller, tip: Teller) -> Tellers:
-    """The tellers of this module; *strength* says what was good, *tip* what is worth most."""
-
-    def mood(scene: Scene, _: Slots) -> tuple[Fact, ...]:
-        """A kind word and one true good point, without a word about other cars."""
-        good = strength(scene, Slots())[:1] if scene.outing is not None else ()
-        return (Fact("mood"), *(fact for fact in good if not fact.kind.startswith("no-")))
-
-    def lesson(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
-        """Which lesson teaches a term, else what costs this session most."""
-        key = _READ.same.get(slots.concept or "", slots.concept or "")
-        lead = tip(scene, slots)[:1] if not key and scene.outing is not None else ()
-        concept = GLOSSARY.get(key, key) or next((f.concept for f in lead if f.concept), "")
-        if concept not in scene.lessons:
-            return (Fact("lesson-none"), *lead)
-        title: dict[str, Cell] = {"title": scene.lessons[concept]}
-        return (*lead, Fact("lesson", title, concept=concept))
-
-    return {**_TELLERS, "mood": mood, "lesson": lesson}
-
-
-_TELLERS: Final[Tellers] = {
+TELLERS: Final[Tellers] = {
     "circuit": circuit,
     "danger": danger,
     "conditions": conditions,

@@ -7,7 +7,6 @@ from typing import Final
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
 from runtime.bridge.analysis.losses import USUAL_LAPS
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
-from runtime.bridge.coach.facts import sectors
 from runtime.bridge.coach.facts.drivers import compare_with, duel
 from runtime.bridge.coach.facts.general import not_recorded
 from runtime.bridge.coach.facts.handling import find_incidents, incident_fact
@@ -335,7 +334,4 @@ _TELLS: Final[Mapping[NeedKind, Tell]] = {
     "lap_trend": _tell_trend,
     "video": _tell_video,
 }
-TELLERS: Final[Tellers] = {
-    **{kind: teller(tell) for kind, tell in _TELLS.items()},
-    **sectors.TELLERS,
-}
+TELLERS: Final[Tellers] = {kind: teller(tell) for kind, tell in _TELLS.items()}

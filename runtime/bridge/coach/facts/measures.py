@@ -23,33 +23,11 @@ from runtime.bridge.analysis.quantities import (
 )
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
 from runtime.bridge.coach.facts import reviews
-from runtime.bridge.coach.facts.general import no_corners, not_recorded
+from runtime.bridge.coach.facts.general import NO_CORNERS, not_recorded
 from runtime.bridge.coach.facts.view import Facts, Tell, View, teller
-from runtime.bridge.coach.need import Order, Quantity, Slots, Spot
+from runtime.bridge.coach.need import UNITS, Order, Quantity, Slots, Spot
 from runtime.bridge.coach.scene import Teller, Tellers
 
-UNITS: Final[Mapping[Quantity, Unit]] = {
-    "speed": "km/h",
-    "brake_point": "m",
-    "brake_pressure": "bar",
-    "brake_release": "m",
-    "brake_rate": "bar/s",
-    "brake_time": "s",
-    "brake_g": "g",
-    "throttle": "%",
-    "throttle_point": "m",
-    "full_throttle": "%",
-    "accel_g": "g",
-    "lateral_g": "g",
-    "total_g": "g",
-    "steering": "deg",
-    "corrections": "",
-    "coasting": "s",
-    "rpm": "rpm",
-    "time": "s",
-    "yaw_rate": "deg/s",
-}
-"""The quantities that can be measured, with their units."""
 APART: Final[Mapping[Unit, float]] = {
     "km/h": 1.0,
     "m": 3.0,
@@ -166,7 +144,7 @@ def measured(
             if quantity not in UNITS or is_missing(view.drive, quantity):
                 return (not_recorded(quantity),)
         placed = view.slots.corners or any(each in CORNERS_ONLY for each in (*needed, *asked))
-        return (no_corners(),) if placed and not known_corners(view.drive) else tell(view)
+        return (NO_CORNERS,) if placed and not known_corners(view.drive) else tell(view)
 
     return teller(answer, own=True)
 
@@ -350,7 +328,7 @@ def tell_rank(view: View) -> Facts:
         lead = (tell_laps(ranked, whole),)
     if len(spreads) < 2:
         nothing = [Spread(drive, quantity, name, spot, {}) for name in names[:1]]
-        return lead or tuple(tell_nothing(view, each) for each in nothing) or (no_corners(),)
+        return lead or tuple(tell_nothing(view, each) for each in nothing) or (NO_CORNERS,)
     first, second, last = spreads[0], spreads[1], spreads[-1]
     side, shown = beside(quantity, *(each.find(lap) for each in (first, second, last)))
     values: dict[str, Cell] = {**label(first), "lap": lap, "side": side, "count": len(spreads)}

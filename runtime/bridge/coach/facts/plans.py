@@ -12,7 +12,7 @@ from runtime.bridge.analysis.losses import Loss, passes_of_lap
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.general import corners_of
-from runtime.bridge.coach.facts.knowledge import conditions
+from runtime.bridge.coach.facts.knowledge import GLOSSARY, conditions, name_term
 from runtime.bridge.coach.facts.reviews import (
     PARTS,
     STEP_M,
@@ -260,9 +260,28 @@ def brief(scene: Scene, slots: Slots) -> Facts:
     return (*assumed_circuit(scene), *focus, *danger, *day, *strengths(scene, 1))[:4]
 
 
+def mood(scene: Scene, _: Slots) -> Facts:
+    """A kind word and one true good point, without a word about other cars."""
+    return (Fact("mood"), *strengths(scene, 1))
+
+
+def lesson(scene: Scene, slots: Slots) -> Facts:
+    """Which lesson teaches a term, else what costs this session most."""
+    key = name_term(slots)
+    lead = _TIPS(scene, slots)[:1] if not key and scene.outing is not None else ()
+    concept = GLOSSARY.get(key, key) or next((fact.concept for fact in lead if fact.concept), "")
+    if concept not in scene.lessons:
+        return (Fact("lesson-none"), *lead)
+    title: dict[str, Cell] = {"title": scene.lessons[concept]}
+    return (*lead, Fact("lesson", title, concept=concept))
+
+
+_TIPS: Final = teller(tips)
 TELLERS: Final[Tellers] = {
     "corner_advice": teller(corner_advice),
-    "tips": teller(tips),
+    "tips": _TIPS,
+    "mood": mood,
+    "lesson": lesson,
     "target": teller(target),
     "drill": teller(drill),
     "run_plan": teller(run_plan),

@@ -1,6 +1,6 @@
 """Facts of where time is lost and why, of what was good, and of what to do about a loss."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
 from typing import Final
@@ -17,14 +17,14 @@ from runtime.bridge.analysis.losses import (
     usual_passes,
 )
 from runtime.bridge.analysis.passes import difference, passes_of
-from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.general import (
+    NO_CORNERS,
     corners_of,
-    no_corners,
     no_rival,
 )
 from runtime.bridge.coach.facts.view import (
-    CAUSE_UNITS,
+    REMEDIES,
     Facts,
     View,
     place_of,
@@ -36,7 +36,6 @@ from runtime.bridge.coach.facts.view import teller as tell_session
 from runtime.bridge.coach.need import Slots
 from runtime.bridge.coach.scene import Scene, Teller, Tellers
 from runtime.bridge.session.definitions import find_missing
-from runtime.bridge.session.progress import sector_times
 
 WORTH_S: Final = 0.02
 """A smaller loss is none."""
@@ -58,35 +57,6 @@ LEAVING: Final = frozenset({"late_throttle", "slow_exit"})
 """Causes whose remedy asks for more speed behind the apex only."""
 CALM: Final = frozenset({"late_brake", "coasting"})
 """Causes whose remedy asks for no more speed: the only ones to mend where mistakes are punished."""
-ACTIONS: Final[Mapping[str, tuple[str, str]]] = {
-    "early_brake": ("brake_later", "brake_end_focus"),
-    "early_slowing": ("hold_speed", "full_commitment"),
-    "long_brake": ("brake_harder", "brake_end_focus"),
-    "late_brake": ("brake_earlier", "brake_end_focus"),
-    "coasting": ("stay_on_pedal", "full_commitment"),
-    "slow_apex": ("more_apex", "trail_brake"),
-    "slow_entry": ("exit_before", "exit_speed"),
-    "late_throttle": ("earlier_throttle", "exit_speed"),
-    "slow_exit": ("open_exit", "late_apex"),
-    "steady": ("keep", "look_ahead"),
-    "match": ("match", "look_ahead"),
-    "none": ("repeat", "look_ahead"),
-}
-"""The action (``action-…``) and the coaching concept for each cause."""
-FIGURES: Final[Mapping[str, tuple[str, Unit]]] = {
-    "early_brake": ("brake_point_m", "m"),
-    "late_brake": ("brake_point_m", "m"),
-    "long_brake": ("peak_brake_bar", "bar"),
-    "coasting": ("coast_seconds", "s"),
-    "slow_apex": ("apex_speed_kmh", "km/h"),
-    "late_throttle": ("exit_speed_kmh", "km/h"),
-    "slow_exit": ("exit_speed_kmh", "km/h"),
-    "slow_entry": ("entry_speed_kmh", "km/h"),
-    "early_slowing": ("entry_speed_kmh", "km/h"),
-}
-"""What of a pass shows that a cause is mended."""
-LESS: Final = ("early_brake", "coasting")
-"""Causes whose figure is to become smaller; all others larger."""
 
 
 def teller(tell: Callable[[View], Facts]) -> Teller:
@@ -133,7 +103,7 @@ def compare_widest(scene: Scene, slots: Slots = NO_SLOTS) -> View:
 def nothing(view: View) -> Facts:
     """Why no loss is told: one lap and nobody to compare with, or no corner costs anything."""
     if not corners_of(view.scene):
-        return (no_corners(),)
+        return (NO_CORNERS,)
     if not view.lost:
         return (view.told("loss-one-lap"),)
     if view.slots.corners and view.lost_here:
@@ -155,33 +125,15 @@ def cause_fact(view: View, loss: Loss) -> Facts:
         return ()
     (key, amount), *more = loss.causes or (("none", 0.0),)
     also = tuple(Term("cause", other) for other, _ in more)
-    value = Value(abs(amount), CAUSE_UNITS.get(key, "m"))
+    value = Value(abs(amount), REMEDIES[key].size)
     fact = view.told("loss-cause", loss, cause=key, amount=value, also=also, more=len(also))
-    return (replace(fact, concept=ACTIONS[key][1]),)
+    return (replace(fact, concept=REMEDIES[key].concept),)
 
 
 def corner_fact(view: View, loss: Loss) -> Fact:
     """What a corner costs, or brings."""
     kind = "loss-corner" if loss.seconds >= WORTH_S else "loss-even"
     return view.told("loss-gain" if loss.seconds <= -WORTH_S else kind, loss)
-
-
-def gap_facts(view: View) -> Facts:
-    """By how much the lap, or the first sector that is named, is slower than another driver's."""
-    if not view.other or view.slots.corners:
-        return ()
-    rival, sector = view.scene.rivals[view.other].drive, sector_of(view)
-    times: list[float | None] = [view.drive.lap(view.lap).duration_s, rival.best.duration_s]
-    if sector:
-        times = [
-            sector_times(drive.laps, drive.progress, lap, drive.sectors)[sector - 1]
-            for drive, lap in ((view.drive, view.drive.lap(view.lap)), (rival, rival.best))
-        ]
-    gap = difference(*times)
-    if gap is None:
-        return ()
-    kind = "loss-gap" if gap > 0 else "loss-ahead"
-    return (view.told(kind, gap=span(abs(gap)), sector=sector, driver=view.driver),)
 
 
 def worth(view: View) -> list[Loss]:
@@ -200,7 +152,7 @@ def loss_rank(view: View) -> Facts:
     if view.slots.order == "least" and view.lost_here:
         return strength(view)
     if not ranked:
-        return (*gap_facts(view), *nothing(view))
+        return nothing(view)
     spot = view.slots.spot
     if spot in PARTS:
         worst = max(ranked, key=lambda loss: part_of(loss, spot))
@@ -211,7 +163,7 @@ def loss_rank(view: View) -> Facts:
                 *cause_fact(view, worst),
                 advise(view, worst),
             )
-    facts = [*gap_facts(view), view.told("loss-most", ranked[0], sector=sector_of(view))]
+    facts = [view.told("loss-most", ranked[0], sector=sector_of(view))]
     facts += cause_fact(view, ranked[0])
     if ranked[1:]:
         second, third = ranked[1], ranked[min(2, len(ranked) - 1)]
@@ -402,18 +354,18 @@ def advise(view: View, loss: Loss) -> Fact:
         causes = [key for key in causes if key in CALM or (safe and key in LEAVING)]
         cause = "steady"
     cause = next(iter(causes), cause)
-    action, concept = ACTIONS[cause]
+    remedy = REMEDIES[cause]
     now, aim = _figures(loss, cause) or (Value(0.0, ""), Value(0.0, ""))
     values: dict[str, Cell] = {
         "cause": cause,
-        "action": Term("action", action),
+        "action": Term("action", remedy.action),
         "now": now,
         "aim": aim,
         "step": Value(STEP_M, "m"),
         "danger": "no" if zone is None else "yes",
         "reached": loss.other.lap,
     }
-    return replace(view.told("advice", loss, **values), concept=concept)
+    return replace(view.told("advice", loss, **values), concept=remedy.concept)
 
 
 def is_free(drive: Drive, corner: str) -> bool:
@@ -424,9 +376,10 @@ def is_free(drive: Drive, corner: str) -> bool:
 
 def _figures(loss: Loss, cause: str) -> tuple[Value, Value] | None:
     """What was and what is to be reached; None where a figure is not known or asks for nothing."""
-    name, unit = FIGURES.get(cause, ("", ""))
-    now, aim = (getattr(side, name, None) for side in (loss.own, loss.other))
-    if now is None or aim is None or now == aim or (now > aim) != (cause in LESS):
+    remedy = REMEDIES[cause]
+    unit = remedy.unit
+    now, aim = (getattr(side, remedy.figure, None) for side in (loss.own, loss.other))
+    if now is None or aim is None or now == aim or (now > aim) != remedy.less:
         return None
     if unit == "km/h" and aim > MOMENT * now:
         return None

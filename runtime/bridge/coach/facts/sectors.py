@@ -8,7 +8,7 @@ from runtime.bridge.analysis.laps import ideal_lap, sector_table
 from runtime.bridge.analysis.losses import USUAL_LAPS, losses_to_file
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
-from runtime.bridge.coach.facts.general import no_circuit
+from runtime.bridge.coach.facts.general import NO_CIRCUIT
 from runtime.bridge.coach.facts.measures import FALLS, RISES
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
@@ -242,7 +242,7 @@ def _tell_theory(view: View) -> Facts:
         facts.append(view.fact("theory-limits", {}, basis="theory"))
     if facts:
         return tuple(facts)
-    nothing = view.fact("theory-none", {}) if view.scene.track else no_circuit()
+    nothing = view.fact("theory-none", {}) if view.scene.track else NO_CIRCUIT
     return (nothing, *_tell_ideal(view)[:1])
 
 

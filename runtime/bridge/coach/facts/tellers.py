@@ -15,12 +15,13 @@ from runtime.bridge.coach.facts import (
     reviews,
     sectors,
 )
-from runtime.bridge.coach.facts.general import correct_strange, no_complete_lap, no_corners
+from runtime.bridge.coach.facts.general import NO_COMPLETE_LAP, NO_CORNERS, correct_strange
 from runtime.bridge.coach.facts.view import Facts
 from runtime.bridge.coach.need import Need, Slots
 from runtime.bridge.coach.scene import Scene, Tellers
 
-_OF_SESSION: Final[Tellers] = {
+TELLERS: Final[Tellers] = {
+    **knowledge.TELLERS,
     **laps.TELLERS,
     **sectors.TELLERS,
     **drivers.TELLERS,
@@ -30,10 +31,6 @@ _OF_SESSION: Final[Tellers] = {
     **handling.TELLERS,
     **reviews.TELLERS,
     **plans.TELLERS,
-}
-TELLERS: Final[Tellers] = {
-    **_OF_SESSION,
-    **knowledge.tellers_of(_OF_SESSION["strength"], _OF_SESSION["tips"]),
 }
 """By kind of need; `query` alone has none: see `queries`."""
 
@@ -46,9 +43,9 @@ def tell(scene: Scene, need: Need) -> Facts:
     try:
         return (*wrong, *TELLERS[need.kind](scene, need.slots))
     except NoGeometry:
-        return (*wrong, no_corners())
+        return (*wrong, NO_CORNERS)
     except UnknownLap:
-        return (*wrong, no_complete_lap())
+        return (*wrong, NO_COMPLETE_LAP)
 
 
 def _goes_on(slots: Slots) -> bool:

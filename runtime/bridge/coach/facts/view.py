@@ -26,14 +26,39 @@ LEVEL_S: Final = 0.005
 """Times closer than this are shown as one."""
 SHOWN_S: Final = 0.02
 """A corner that costs less is not worth a word."""
-CAUSE_UNITS: Final[Mapping[str, Unit]] = {
-    "long_brake": "bar",
-    "coasting": "s",
-    "slow_apex": "km/h",
-    "slow_entry": "km/h",
-    "slow_exit": "km/h",
+
+
+class Remedy(NamedTuple):
+    """What there is to do about a cause of lost time."""
+
+    action: str
+    """The message ``action-…``."""
+    concept: str
+    """The coaching concept."""
+    size: Unit = "m"
+    """In which the cause is measured."""
+    figure: str = ""
+    """The field of a pass that shows whether it is mended."""
+    unit: Unit = ""
+    less: bool = False
+    """Whether that figure is to become smaller, not larger."""
+
+
+REMEDIES: Final[Mapping[str, Remedy]] = {
+    "early_brake": Remedy("brake_later", "brake_end_focus", "m", "brake_point_m", "m", less=True),
+    "early_slowing": Remedy("hold_speed", "full_commitment", "m", "entry_speed_kmh", "km/h"),
+    "long_brake": Remedy("brake_harder", "brake_end_focus", "bar", "peak_brake_bar", "bar"),
+    "late_brake": Remedy("brake_earlier", "brake_end_focus", "m", "brake_point_m", "m"),
+    "coasting": Remedy("stay_on_pedal", "full_commitment", "s", "coast_seconds", "s", less=True),
+    "slow_apex": Remedy("more_apex", "trail_brake", "km/h", "apex_speed_kmh", "km/h"),
+    "slow_entry": Remedy("exit_before", "exit_speed", "km/h", "entry_speed_kmh", "km/h"),
+    "late_throttle": Remedy("earlier_throttle", "exit_speed", "m", "exit_speed_kmh", "km/h"),
+    "slow_exit": Remedy("open_exit", "late_apex", "km/h", "exit_speed_kmh", "km/h"),
+    "steady": Remedy("keep", "look_ahead"),
+    "match": Remedy("match", "look_ahead"),
+    "none": Remedy("repeat", "look_ahead"),
 }
-"""In which the size of a cause is measured; of all others metres."""
+"""By cause; the last three stand where none can be mended."""
 
 
 class View(NamedTuple):
@@ -277,7 +302,7 @@ def name_loss(loss: Loss) -> dict[str, Cell]:
     if not loss.causes:
         return where | {"caused": "no", "cause": "", "amount": ""}
     key, amount = loss.causes[0]
-    size = Value(abs(amount), CAUSE_UNITS.get(key, "m"))
+    size = Value(abs(amount), REMEDIES[key].size)
     return where | {"caused": "yes", "cause": Term("cause", key), "amount": size}
 
 

@@ -2,31 +2,19 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from itertools import pairwise
+from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias, cast, get_args
-from zlib import crc32
+from typing import Final, NamedTuple, cast, get_args
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import TypeAdapter
 
 from runtime.bridge.coach.need import Language, NeedKind
+from runtime.bridge.coach.understanding.grams import BUCKETS, Grams, Single, unit
 from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.tidy import fold, tidy
 from runtime.bridge.session.recording import Numbers
 
-__all__ = ["Classifier", "Example", "fold", "load_classifier", "read_examples"]
-
-Single: TypeAlias = npt.NDArray[np.float32]
-Buckets: TypeAlias = npt.NDArray[np.intp]
-
-BUCKETS: Final = 4096
-"""Hashed words and n-grams of characters."""
-GRAMS: Final = (3, 4, 5)
-WORD_WEIGHT: Final = 8.0
-PAIR_WEIGHT: Final = 2.0
 RIDGE: Final = 0.5
 STEPS: Final = 3
 RIDGE_WEIGHT: Final = 1.5
@@ -51,35 +39,6 @@ class Example(NamedTuple):
     kind: str
 
 
-def count_grams(text: str) -> tuple[Buckets, Single]:
-    """Buckets of the words, word pairs and n-grams of characters, and the roots of their counts."""
-    words = fold(text).split()
-    buckets = [bucket for word in words for bucket in _of_word(word)]
-    weights = [weight for word in words for weight in _weights_of(len(word))]
-    pairs = [_bucket(" ".join(pair)) for pair in pairwise(words)]
-    counts = np.bincount(buckets + pairs, weights + [PAIR_WEIGHT] * len(pairs), 1)
-    filled = np.flatnonzero(counts)
-    return filled, np.sqrt(counts[filled]).astype(np.float32)
-
-
-@lru_cache(1 << 14)
-def _of_word(word: str) -> tuple[int, ...]:
-    """Buckets of a word and of its n-grams."""
-    padded = f" {word} "
-    grams = (padded[start : start + n] for n in GRAMS for start in range(len(padded) - n + 1))
-    return (_bucket(f"={word}"), *map(_bucket, grams))
-
-
-@cache
-def _weights_of(letters: int) -> tuple[float, ...]:
-    """Weights of a word of so many letters and of its n-grams."""
-    return (WORD_WEIGHT, *[1.0] * sum(max(letters + 3 - n, 0) for n in GRAMS))
-
-
-def _bucket(gram: str) -> int:
-    return crc32(gram.encode()) % BUCKETS
-
-
 @cache
 def read_examples() -> tuple[Example, ...]:
     """The examples of all languages, of needs and of dangers."""
@@ -100,18 +59,7 @@ class _Fit:
     """Examples of one language, fitted; *vectors* are their embeddings, of length 1."""
 
     def __init__(self, examples: Sequence[Example], vectors: Single | None) -> None:
-        counts = [count_grams(tidy(each.text, each.language)) for each in examples]
-        filled = np.concatenate([buckets for buckets, _ in counts])
-        values = np.concatenate([roots for _, roots in counts])
-        text = np.repeat(np.arange(len(counts)), [len(buckets) for buckets, _ in counts])
-        seen = np.bincount(filled, minlength=BUCKETS)
-        self.rarity: Single = np.sqrt(np.log((1 + len(counts)) / (1 + seen))).astype(np.float32)
-        values = values * self.rarity[filled]
-        length = np.sqrt(np.bincount(text, values * values, len(counts)))
-        values = values / np.maximum(length, 1e-9)[text]
-        order = np.argsort(filled, kind="stable")
-        self._starts = np.concatenate([[0], np.cumsum(seen)])
-        self._texts, self._values = text[order].astype(np.int32), values[order].astype(np.float32)
+        self._grams = Grams([tidy(each.text, each.language) for each in examples])
         self.vectors = vectors
         self.kinds = tuple(dict.fromkeys(example.kind for example in examples))
         kinds = np.array([self.kinds.index(example.kind) for example in examples])
@@ -124,9 +72,8 @@ class _Fit:
 
     def compare(self, text: str, vector: Single | None) -> tuple[Single, Single]:
         """Similarities of a text to the examples, at most 1, and what is learnt of its kinds."""
-        filled, values = count_grams(text)
-        weighed = _unit((values * self.rarity[filled])[None])[0]
-        alike = self._compare_grams(filled, weighed)
+        filled, weighed = self._grams.weigh(text)
+        alike = self._grams.compare(filled, weighed)
         of_grams, of_vectors = self._learn(vector is not None)
         learnt = weighed @ of_grams[filled]
         if vector is None or self.vectors is None:
@@ -141,26 +88,12 @@ class _Fit:
         best = alike[np.lexsort((alike, self._of_kind))][self._nearest]
         return cast("Single", 0.6 * best[:, 0] + 0.4 * best.mean(axis=1))
 
-    def _compare_grams(self, filled: Buckets, weighed: Single) -> Single:
-        """Similarity of grams to each example: the examples are looked up by their buckets."""
-        runs = [slice(self._starts[b], self._starts[b + 1]) for b in filled]
-        texts = np.concatenate([self._texts[run] for run in runs] or [self._texts[:0]])
-        parts = [self._values[run] * weight for run, weight in zip(runs, weighed, strict=True)]
-        values = np.concatenate(parts or [self._values[:0]])
-        return np.bincount(texts, values, len(self._targets)).astype(np.float32)
-
-    def _spread(self) -> Single:
-        """The grams of all examples in a table, buckets x examples; only to learn from."""
-        rows = np.zeros((BUCKETS, len(self._targets)), np.float32)
-        rows[np.repeat(np.arange(BUCKETS), np.diff(self._starts)), self._texts] = self._values
-        return rows
-
     def _learn(self, with_vectors: bool) -> tuple[Single, Single]:
         """Weights of the grams and of the embedding (rows) for the kinds: ridge regression by a
         few steps of conjugate gradients, which is enough and linear in the examples.
         """
         if with_vectors not in self._weights:
-            rows = self._spread()
+            rows = self._grams.table()
             if with_vectors and self.vectors is not None:
                 shares = (1 - VECTOR_WEIGHT) ** 0.5, VECTOR_WEIGHT**0.5
                 rows = np.concatenate([shares[0] * rows, shares[1] * self.vectors.T])
@@ -185,7 +118,7 @@ class Classifier:
 
     def __init__(self, examples: Sequence[Example], vectors: Numbers | None = None) -> None:
         self.examples = tuple(examples)
-        self._vectors = None if vectors is None else _unit(vectors.astype(np.float32))
+        self._vectors = None if vectors is None else unit(vectors.astype(np.float32))
         self._fits: dict[Language, _Fit] = {}
         self._words: dict[Language, Counter[str]] = {}
 
@@ -215,7 +148,7 @@ class Classifier:
         fit = self._fit(language)
         embedded = None
         if vector is not None and fit.vectors is not None:
-            embedded = _unit(vector[None].astype(np.float32))[0]
+            embedded = unit(vector[None].astype(np.float32))[0]
         alike, learnt = fit.compare(text, embedded)
         scores = fit.near_kinds(alike) + RIDGE_WEIGHT * learnt
         return dict(zip(fit.kinds, map(float, scores), strict=True))
@@ -243,9 +176,3 @@ class Classifier:
 def load_classifier() -> Classifier:
     """The classifier of the examples on file."""
     return Classifier(read_examples())
-
-
-def _unit(rows: Single) -> Single:
-    """Rows of length 1; a row of zeros stays."""
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return cast("Single", rows / np.where(length > 0, length, 1))

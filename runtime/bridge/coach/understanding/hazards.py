@@ -13,7 +13,7 @@ from typing import Final
 
 from runtime.bridge.coach.need import Language
 from runtime.bridge.coach.understanding.classify import load_classifier
-from runtime.bridge.coach.understanding.language import LANGUAGES, weigh_languages
+from runtime.bridge.coach.understanding.language import likely_languages
 from runtime.bridge.coach.understanding.phrases import (
     PhraseBook,
     read_classes,
@@ -42,11 +42,8 @@ GOES_ON: Final = frozenset({"crash", "brakes", "near_miss", "rain", "flat_out_da
 
 def find_hazard(text: str) -> str | None:
     """The key of the danger that a question speaks of, in any language; None: none."""
-    sentences, weights = split_sentences(text), weigh_languages(text)
-    most = max(weights, key=lambda language: weights[language])
-    near, margin = load_classifier().weigh_danger(text[:LONGEST], most)
-    # where few words tell the language, more of them are looked at
-    languages = [language for language in LANGUAGES if weights[language] >= weights[most] - 1]
+    sentences, languages = split_sentences(text), likely_languages(text)
+    near, margin = load_classifier().weigh_danger(text[:LONGEST], languages[0])
     for find, least in ((_find_by_rules, RULED), (_find_by_signs, SIGNED)):
         found = {
             key for each in languages for sentence in sentences for key in find(each, sentence)

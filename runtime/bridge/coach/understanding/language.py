@@ -8,18 +8,20 @@ from math import log
 from typing import Final, get_args
 
 from runtime.bridge.coach.need import Language
-from runtime.bridge.coach.understanding.classify import fold, read_examples
+from runtime.bridge.coach.understanding.classify import read_examples
 from runtime.bridge.coach.understanding.mentions import words_of
+from runtime.bridge.coach.understanding.tidy import fold
 
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 _APOSTROPHES: Final = "'\u2019"
 _WORD: Final = re.compile(rf"[^\W\d_][{_APOSTROPHES}](?=[^\W\d_])|[^\W\d_]+")
 _CONTRACTED: Final = re.compile(r"['\u2019](?=(?:t|s|m|re|ve|ll)\b)")
-_LETTERS: Final[Mapping[Language, str]] = {"de": "äöüß", "fr": "àâçèêëîïôœù", "es": "ñ¿¡íóúá"}
 _MASK: Final = re.compile(r"\b(?:corner|lap|time|driver|sector|straight|amount)x\b")
 SURE: Final = 2.0
 """By how much a language must be likelier than that of the last question (or English), as the
 logarithm of a ratio, to be taken."""
+NEAR: Final = 3.0
+"""A language that is less likely by no more than this may be meant."""
 WORD_WEIGHT: Final = 1.5
 SMALL_WORDS: Final = 4
 """As how many times in the examples a small word counts."""
@@ -36,15 +38,11 @@ def find_language(text: str, last: Language | None) -> Language:
     return best if scores[best] > scores[usual] + least else usual
 
 
-def weigh_languages(text: str) -> dict[Language, int]:
-    """How many of the words and letters of *text* speak for each language."""
-    plain = text.casefold()
-    words = _WORD.findall(_CONTRACTED.sub("", plain))
-    return {
-        language: sum(word in words_of(language).lists["small"] for word in words)
-        + sum(letter in plain for letter in _LETTERS.get(language, ""))
-        for language in LANGUAGES
-    }
+def likely_languages(text: str) -> list[Language]:
+    """The languages that *text* may be in, the likeliest first."""
+    scores = _measure(text)
+    ranked = sorted(LANGUAGES, key=lambda language: -scores[language])
+    return [each for each in ranked if scores[each] >= scores[ranked[0]] - NEAR]
 
 
 def _measure(text: str) -> dict[Language, float]:

@@ -133,6 +133,10 @@ class Words:
         self.units = {
             word.strip(): unit for unit, text in shared["units"].items() for word in text.split(",")
         }
+        joins, asks = (own[name].replace(", ", "|") for name in ("joins", "asks"))
+        asks = asks.replace("*", r"\w*")
+        self.splits = re.compile(rf"[.?!;]\s+|,?\s+(?:{joins})\s+(?=(?:{asks})\b)", re.IGNORECASE)
+        """What stands between two questions."""
         self.nouns = self.lists["corner"] | self.lists["lap"] | self.lists["sector"]
         self.tables: Mapping[str, Mapping[str, Pattern]] = {
             name: {key: compile_phrases(phrases) for key, phrases in table.items()}
@@ -320,7 +324,8 @@ class Reader:
         if (unit := self._unit(more)) is not None:
             factor, name = FACTORS[unit[0]]
             return [Mention("amount", i, unit[1], Value(round(number[0] * factor, 6), name))]
-        behind = self._noun(more, "lap") if self._word(i) not in ("a", "an") else more
+        # many languages say "one lap" for "a lap"
+        behind = self._noun(more, "lap") if number[0] != 1 else more
         return [Mention("amount", i, behind, Value(number[0], ""))] if behind > more else []
 
     def _lap(self, i: int) -> list[Mention]:

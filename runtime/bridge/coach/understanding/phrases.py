@@ -77,6 +77,23 @@ def compile_phrases(phrases: Iterable[str], classes: Classes = _NONE) -> Pattern
     return re.compile("|".join(f"(?:{order})" for order in orders))
 
 
+class WordIndex:
+    """Names by the words that stand for them; ``smok*`` stands for every word that begins so."""
+
+    def __init__(self) -> None:
+        self._whole: dict[str, set[str]] = defaultdict(set)
+        self._stems: dict[str, set[str]] = defaultdict(set)
+
+    def add(self, word: str, name: str) -> None:
+        """A name for a word."""
+        (self._stems if word[-1] == "*" else self._whole)[word.rstrip("*")].add(name)
+
+    def find(self, word: str) -> set[str]:
+        """The names of a word."""
+        begins = (word[:end] for end in range(1, len(word) + 1))
+        return self._whole.get(word, set()).union(*(self._stems.get(each, ()) for each in begins))
+
+
 class PhraseBook:
     """Phrases by name, each compiled only when a sentence has its first word.
 
@@ -85,39 +102,30 @@ class PhraseBook:
 
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
-        self._phrases: list[tuple[str, str]] = []
-        self._whole: dict[str, set[int]] = defaultdict(set)
-        self._stems: dict[str, set[int]] = defaultdict(set)
-        self._patterns: dict[int, Pattern] = {}
+        self._names: dict[str, list[str]] = defaultdict(list)
+        """By phrase."""
+        self._begins = WordIndex()
+        self._patterns: dict[str, Pattern] = {}
 
     def add(self, name: str, phrases: Iterable[str]) -> None:
         """Phrases that are found under a name."""
         for phrase in phrases:
+            self._names[phrase].append(name)
             for part in phrase.split(" + "):
                 for word in _first_words(_TOKEN.findall(part), self._classes):
-                    words = self._stems if word[-1] == "*" else self._whole
-                    words[word.rstrip("*")].add(len(self._phrases))
-            self._phrases.append((name, phrase))
+                    self._begins.add(word, phrase)
 
     def find(self, sentence: str) -> set[str]:
         """The names of which a phrase is in a sentence of `split_sentences`."""
         found: set[str] = set()
-        for index in sorted(self._likely(sentence.split())):
-            name, phrase = self._phrases[index]
-            if name in found:
+        for phrase in set[str]().union(*map(self._begins.find, sentence.split())):
+            if found.issuperset(self._names[phrase]):
                 continue
-            if index not in self._patterns:
-                self._patterns[index] = compile_phrases([phrase], self._classes)
-            if self._patterns[index].search(sentence):
-                found.add(name)
+            if phrase not in self._patterns:
+                self._patterns[phrase] = compile_phrases([phrase], self._classes)
+            if self._patterns[phrase].search(sentence):
+                found.update(self._names[phrase])
         return found
-
-    def _likely(self, words: Iterable[str]) -> set[int]:
-        likely: set[int] = set()
-        for word in words:
-            likely |= self._whole.get(word, set())
-            likely.update(*(self._stems.get(word[:end], ()) for end in range(len(word) + 1)))
-        return likely
 
 
 def _first_words(tokens: list[str], classes: Classes) -> set[str]:

@@ -1,7 +1,6 @@
 """Makes of a question what it asks for: the whole of understanding."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -9,15 +8,17 @@ from typing import Final, TypeAlias, get_args
 
 from pydantic import BaseModel
 
-from runtime.bridge.coach.need import Asked, Language, Need, NeedKind, Slots, Units
+from runtime.bridge.coach.need import UNRECORDED, Asked, Language, Need, NeedKind, Slots
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
 from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard
 from runtime.bridge.coach.understanding.language import find_language
+from runtime.bridge.coach.understanding.mentions import split_pieces, words_of
 from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.signs import load_signs
 from runtime.bridge.coach.understanding.slots import Names, find_units, mask_names, read_slots
 from runtime.bridge.coach.understanding.tidy import fold, spell, tidy
+from runtime.bridge.coach.wording.words import name_terms
 from runtime.bridge.session.recording import Numbers
 
 SURE: Final = 0.7
@@ -33,11 +34,6 @@ FULL: Final = 1.6
 SHORT: Final = 6
 """Words up to which a question can be nothing but a follow-up."""
 
-UNRECORDED: Final = frozenset(
-    "gear fuel heart_rate tyre_temperature tyre_pressure brake_temperature pedal_travel slip_angle"
-    " oil water traffic track_edge stress eyes ride_height tyre_wear".split()
-)
-"""Quantities that no logger here records."""
 USUAL: Final[tuple[NeedKind, ...]] = ("summary", "loss_rank", "tips")
 """Offered where nothing is likely."""
 _TALK: Final[frozenset[NeedKind]] = frozenset(
@@ -81,22 +77,6 @@ _RANKS: Final[frozenset[NeedKind]] = frozenset(
     {"measure_rank", "corner_spread", "loss_rank", "sector_rank", "coasting", "grip"}
 )
 """Kinds that, where a place is asked for, are not about the place of the last question."""
-_LEADS: Final = re.compile(
-    r"(?:ok |right |well |yeah |yes |so |but |d accord |daccord |bueno |vale |also |ja )*"
-    r"(?:and|so|then|but|go on|what about|how about|und|aber|dann|et|mais|alors|puis|y|pero"
-    r"|entonces)\b"
-)
-_POINTS_BACK: Final = re.compile(
-    r"\b(?:that|it|there|this|those|these|he|she|hes|shes|him|his|her|they|them|done it"
-    r"|das|dies\w*|dort|da|dabei|daran|davon|damit|dazu|er|sie|ihn|ihm|sein\w*"
-    r"|ca|cela|la bas|il|elle|lui|eso|esto|ahi|alli|lo|ella)\b"
-)
-_PARTS: Final = re.compile(
-    r"[.?!;]\s+|,?\s+(?:and|und|et|y)\s+(?=(?:what|where|how|why|which|who|when|was|wo|wie|warum"
-    r"|welche\w*|wann|wer|où|ou|que|qu|comment|pourquoi|quel\w*|combien|quand|qui|dónde|donde|qué"
-    r"|cómo|como|por qué|cuál|cual|cuánto|cuanto|quién|is|am|are|did|do|ist|bin|hab|est)\b)",
-    re.IGNORECASE,
-)
 LONGEST: Final = 1000
 """Characters; what a question asks for stands before."""
 
@@ -106,7 +86,6 @@ def read_question(
     names: Names,
     last: Asked | None,
     *,
-    units: Units | None = None,
     intent: str = "",
     classifier: Classifier | None = None,
     vector: Numbers | None = None,
@@ -115,10 +94,14 @@ def read_question(
 
     *vector* is the embedding of `text_to_embed`; an *intent* of `FORCED` forces a kind.
     """
+    language = find_language(tidy(text[:LONGEST], "en"), last.language if last else None)
+    for each in dict.fromkeys((language, *get_args(Language))):
+        if (term := find_term(text, each)) is not None:
+            slots = replace(read_slots(text[:LONGEST], each, names), concept=term)
+            return Asked(text, each, needs=(Need("explain", slots),))
     hazard = find_hazard(text)
     text = text[:LONGEST]
-    language = find_language(tidy(text, "en"), last.language if last else None)
-    asked = Asked(text, language, find_units(text) or units, hazard)
+    asked = Asked(text, language, find_units(text), hazard)
     if hazard is not None and hazard not in GOES_ON:
         return asked
     reader = _Reader(language, names, last, classifier or load_classifier(), hazard)
@@ -128,12 +111,11 @@ def read_question(
             second = _Reader(other, names, last, reader.classifier, hazard)
             if other != language and second.read(text, None)[0].score * FULL >= SURE_OTHER:
                 reader, needs = second, second.read(text, vector)
-    asked = replace(asked, language=reader.language, used=tuple(sorted(reader.used)))
+    asked = replace(asked, language=reader.language)
     if (forced := FORCED.get(intent)) and intent_of(needs) != intent:
         return replace(
             asked,
             needs=(Need(forced, read_slots(reader.plain(text), reader.language, names)),),
-            used=("intent",),
         )
     least = SURE if not needs[0].slots.strange else SURE / 2  # the answer puts it right
     if needs[0].score * FULL >= least:
@@ -144,6 +126,12 @@ def read_question(
     return replace(asked, suggestions=reader.suggest(text, vector))
 
 
+def asks_to_keep(asked: Asked) -> bool:
+    """Whether what is told is to be stored."""
+    keeps = words_of(asked.language).tables["follow"]["keeps"]
+    return keeps.search(f" {fold(asked.text)} ") is not None
+
+
 def text_to_embed(text: str, names: Names, last: Asked | None) -> str:
     """The text whose embedding helps to understand the question."""
     language = find_language(tidy(text, "en"), last.language if last else None)
@@ -151,7 +139,7 @@ def text_to_embed(text: str, names: Names, last: Asked | None) -> str:
 
 
 class _Reader:
-    """Reads questions of one language after one *last* question; notes what it *used*."""
+    """Reads questions of one language after one *last* question."""
 
     def __init__(
         self,
@@ -163,16 +151,16 @@ class _Reader:
     ) -> None:
         self.hazard = hazard
         self.language = language
+        self.words = words_of(language)
         self.names = names
         self.last = last.needs[-1] if last and last.needs else None
         self.classifier = classifier
-        self.used: set[str] = set()
 
     def read(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
         """The one or two needs of a question."""
         text = self.plain(text)
         whole = self._read(text, vector)
-        parts = [part for part in _PARTS.split(text) if len(part.split()) > 2]
+        parts = [part for part in self.words.splits.split(text) if len(part.split()) > 2]
         needs = [self._read(part, None) for part in parts] if len(parts) > 1 else []
         needs = [need for need in needs if need.kind not in _TALK]
         if len(parts) == 2 == len(needs) and needs[0].score * FULL >= SURE_TWICE:
@@ -224,27 +212,22 @@ class _Reader:
         folded = fold(self.mask(text))
         talked = self.last is not None and self.last.kind in _TALK
         if self.last and not talked and (need := self._short(folded.split(), slots, self.last)):
-            self.used.add("last")
             return need
         kind, score = self.rank(text, slots, vector)[0]
         says_something = any(_named(slots)) or set(folded.split()) - read_moves().small_words
         if not says_something and score < CERTAIN * FULL:
             score = 0.0
-        self.used.add("ngrams" if vector is None else "embeddings")
         if self.last is not None:
             sure = score >= CERTAIN * FULL
             kind, slots = self._follow(kind, slots, folded, self.last, sure)
-        moved = move(kind, slots, self.hazard or "")
-        if moved != kind:
-            self.used.add("slots")
-        return Need(moved, slots, min(score / FULL, 1.0))
+        return Need(move(kind, slots, self.hazard or ""), slots, min(score / FULL, 1.0))
 
     def _short(self, words: list[str], slots: Slots, last: Need) -> Need | None:
         """A follow-up that says nothing but where, why, how, or another name."""
         moves = read_moves()
         content = [word for word in words if word not in moves.small_words]
         cues = [cue for cue, known in moves.cue_words.items() if known.issuperset(content)]
-        leads = _LEADS.match(" ".join(words)) is not None and len(words) < SHORT
+        leads = self._follows("leads", words) and len(words) < SHORT
         if content and cues:
             kind = moves.cues[cues[0]].get(last.kind, last.kind)
         elif slots.why and not content:
@@ -258,13 +241,16 @@ class _Reader:
         slots = _inherit(slots, last.slots, kind)
         return Need(move(kind, slots), slots)
 
+    def _follows(self, how: str, words: Sequence[str]) -> bool:
+        return self.words.tables["follow"][how].search(f" {' '.join(words)} ") is not None
+
     def _follow(
         self, kind: NeedKind, slots: Slots, folded: str, last: Need, sure: bool
     ) -> tuple[NeedKind, Slots]:
         """Kind and slots of a question that may go on from the *last* one."""
         words = folded.split()
-        leads = bool(_LEADS.match(folded))
-        back = bool(_POINTS_BACK.search(folded)) and len(words) <= 3 * SHORT
+        leads = self._follows("leads", words)
+        back = self._follows("points_back", words) and len(words) <= 3 * SHORT
         if kind in _TALK or not (leads or back or len(words) <= SHORT):
             return kind, slots
         for after in read_moves().after:
@@ -275,10 +261,27 @@ class _Reader:
             kind = read_moves().cues[cue].get(last.kind, kind)
         if slots.spot is not None and not sure and last.kind == "measure":
             kind = "measure"
-        taken = _inherit(slots, last.slots, kind)
-        if taken != slots:
-            self.used.add("last")
-        return kind, taken
+        return kind, _inherit(slots, last.slots, kind)
+
+
+def find_term(text: str, language: Language) -> str | None:
+    """The term of the glossary, where a question is nothing but what it means."""
+    asks, asked = _part_term(text, language)
+    return _terms(language).get(asked) if asks else None
+
+
+@cache
+def _terms(language: Language) -> Mapping[str, str]:
+    """The terms by their names."""
+    return {_part_term(name, language)[1]: term for term, name in name_terms(language).items()}
+
+
+def _part_term(text: str, language: Language) -> tuple[bool, str]:
+    """Whether a text asks what something means, and the words of it that do not ask."""
+    lists = words_of(language).lists
+    words = [piece.word for piece in split_pieces(text) if piece.word[0].isalnum()]
+    rest = [each for each in words if each not in lists["defining"] | lists["defining_too"]]
+    return not lists["defining"].isdisjoint(words), " ".join(rest)
 
 
 @cache
@@ -305,6 +308,7 @@ def _signs(slots: Slots) -> Iterator[str]:
     sector = bool(slots.sectors or "sector" in strange)
     laps = bool(slots.laps or "lap" in strange)
     driver = bool(slots.drivers or "driver" in strange)
+    spot = slots.spot in ("entry", "apex", "exit")
     signs = {
         "corner": place,
         "sector": sector,
@@ -320,6 +324,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "why": slots.why,
         "where": slots.where,
         "where most": slots.where and bool(slots.quantity) and slots.order in ("most", "least"),
+        "where a spot": slots.where and place and spot and slots.quantity is None,
         "too much or little": slots.order in ("early", "late", "high", "low"),
         "concept": slots.concept is not None,
         "concept alone": slots.concept is not None and not (place or laps or sector),

@@ -4,15 +4,14 @@ They are in ``hazards/signs.yaml``. They find what the phrases of `hazards` do n
 helmet fell on concrete yesterday" has a word for the kit and one for what is wrong with it.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from runtime.bridge.coach.need import Language
-from runtime.bridge.coach.understanding.classify import fold, load_classifier
-from runtime.bridge.coach.understanding.phrases import read_classes, read_yaml
+from runtime.bridge.coach.understanding.classify import load_classifier
+from runtime.bridge.coach.understanding.phrases import WordIndex, read_classes, read_yaml
+from runtime.bridge.coach.understanding.tidy import fold, slips
 
 _FILE: Final = Path(__file__).parent / "hazards" / "signs.yaml"
 _STRANGE: Final = 2
@@ -33,12 +32,15 @@ class Signs:
         self._pairs = {
             key: [tuple(pair.split()) for pair in pairs] for key, pairs in data["pairs"].items()
         }
-        self._whole: dict[str, set[str]] = defaultdict(set)
-        self._stems: dict[str, set[str]] = defaultdict(set)
-        self._typos: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        self._index = WordIndex()
+        self._long = WordIndex()
+        """Those that are known with a letter wrong."""
         classes = {f"!{key}": entries for key, entries in alone.items()}
         for name, entries in {**classes, **read_classes(written)}.items():
-            self._add(name, entries)
+            for entry in entries:
+                self._index.add(entry, name)
+                if len(entry.rstrip("*")) > _LONG and " " not in entry:
+                    self._long.add(entry, name)
 
     def find(self, sentence: str) -> set[str]:
         """The hazards of a sentence of `phrases.split_sentences`."""
@@ -60,8 +62,7 @@ class Signs:
         for start in range(len(words)):
             for length in (1, 2, 3, 4):
                 run = " ".join(words[start : start + length])[: 4 * _LONGEST]
-                found |= self._whole.get(run, set())
-                found.update(*(self._stems.get(run[:end], ()) for end in range(3, len(run) + 1)))
+                found |= self._index.find(run)
             if _LONG <= len(words[start]) <= _LONGEST:
                 found |= self._mistyped(words[start])
         return found
@@ -79,23 +80,9 @@ class Signs:
 
     def _mistyped(self, word: str) -> set[str]:
         """The classes of words of which *word* has a letter more, less, changed or swapped."""
-        found: set[str] = set()
-        for end in range(_LONG, len(word) + 1):  # of a stem, the beginning counts
-            near = (entry for each in _shorten(word[:end]) for entry in self._typos.get(each, ()))
-            found.update(
-                name
-                for entry, name in near
-                if (end == len(word) or entry in self._stems) and _is_near(entry, word[:end])
-            )
-        return found if found and word not in load_classifier().words(self._language) else set()
-
-    def _add(self, name: str, entries: Iterable[str]) -> None:
-        for entry in entries:
-            stem = entry.rstrip("*")
-            (self._stems if entry[-1] == "*" else self._whole)[stem].add(name)
-            if len(stem) > _LONG and " " not in stem:
-                for each in _shorten(stem):
-                    self._typos[each].add((stem, name))
+        if word in load_classifier().words(self._language):
+            return set()
+        return set[str]().union(*map(self._long.find, slips(word)))
 
 
 @cache
@@ -107,19 +94,3 @@ def load_signs(language: Language) -> Signs:
 @cache
 def _read() -> dict[str, Any]:
     return read_yaml(_FILE)
-
-
-def _shorten(word: str) -> Iterator[str]:
-    """The word, and the word without one of its letters."""
-    yield word
-    for at in range(len(word)):
-        yield word[:at] + word[at + 1 :]
-
-
-def _is_near(entry: str, word: str) -> bool:
-    """Whether words of which one letter was dropped differ by no more; an ending is no error."""
-    if len(entry) != len(word):
-        return True
-    wrong = sum(a != b for a, b in zip(entry, word, strict=True))
-    swapped = wrong == 2
-    return entry[-1] == word[-1] and (swapped or (wrong == 1 and len(word) > _LONG + 1))

@@ -45,9 +45,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     denied = tables["flags"]["claims"].sub("", spoken)
     if without or words_without:
         denied = _remove_words(denied, words_of(language).lists["without"])
-    self_spoken = tables["person"]["self"].search(tables["person"]["asking"].sub("", spoken))
     asserts = flags.get("asserts", False)
-    third = flags.pop("third") or names.asker in _values(mentions, "driver")
     return Slots(
         corners=cast(tuple[str, ...], _values(mentions, "corner")),
         laps=tuple(dict.fromkeys((*laps, *words))),
@@ -70,7 +68,6 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         claims=flags["claims"] or asserts,
         negated=tables["flags"]["negated"].search(denied) is not None,
         all_laps=flags["all_laps"],
-        person="third" if third and not self_spoken else "you",
     )
 
 

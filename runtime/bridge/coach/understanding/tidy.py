@@ -48,7 +48,7 @@ def spell(text: str, known: "Counter[str]", names: Names) -> str:
         word = strip_accents(match[0])
         if len(word) < SHORTEST or "'" in word or word in known or word in own:
             return match[0]
-        near = [other for other in _slips(word) if known[other] > 1 and len(other) >= SHORTEST]
+        near = [other for other in slips(word) if known[other] > 1 and len(other) >= SHORTEST]
         return max(near, key=lambda other: known[other], default=match[0])
 
     return _WORD.sub(correct, text)
@@ -64,7 +64,7 @@ def _replacements(language: Language) -> tuple[tuple[re.Pattern[str], str], ...]
     )
 
 
-def _slips(word: str) -> Iterable[str]:
+def slips(word: str) -> Iterable[str]:
     """Words that one slip makes of a word: a letter left out, doubled, changed or swapped."""
     halves = [(word[:i], word[i:]) for i in range(len(word) + 1)]
     yield from (a + b[1:] for a, b in halves if b)

@@ -10,6 +10,7 @@ import babel
 from babel.lists import format_list
 from fluent.runtime import FluentBundle, FluentResource
 from fluent.runtime.types import FluentType
+from fluent.syntax.ast import Message, Resource, TextElement
 
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.need import Language, Units
@@ -116,9 +117,30 @@ def _bundle(language: Language) -> FluentBundle:
         form.upper(): partial(_place, language, form) for form in ("the", "at", "of")
     }
     bundle = FluentBundle([_LOCALES.get(language, language)], functions, use_isolating=False)
-    for path in sorted((MESSAGES / language).glob("*.ftl")):
-        bundle.add_resource(FluentResource(path.read_text("utf-8")))
+    for resource in _resources(language):
+        bundle.add_resource(resource)
     return bundle
+
+
+@cache
+def name_terms(language: Language) -> Mapping[str, str]:
+    """The terms of the glossary with their names: what its messages have before the colon."""
+    begin = "glossary-"
+    entries = [entry for resource in _resources(language) for entry in resource.body]
+    names = {entry.id.name: entry.value for entry in entries if isinstance(entry, Message)}
+    return {
+        key.removeprefix(begin): str(value.elements[0].value).partition(":")[0]
+        for key, value in names.items()
+        if key.startswith(begin)
+        and value is not None
+        and isinstance(value.elements[0], TextElement)
+    }
+
+
+@cache
+def _resources(language: Language) -> tuple[Resource, ...]:
+    paths = sorted((MESSAGES / language).glob("*.ftl"))
+    return tuple(FluentResource(path.read_text("utf-8")) for path in paths)
 
 
 def _place(language: Language, form: str, places: str) -> str:

@@ -12,7 +12,7 @@ circuit-corner = { $corner }{ $nicks ->
 }: { $severity }, nach { $direction ->
     [left] links
    *[right] rechts
-}, Eingang { $entry } nach der Startlinie.
+}, Eingang { $entry }, Scheitel { $apex } und Ausgang { $exit } nach der Startlinie.
 circuit-sector = Sektor { $number } ({ $name }): { $length }, { $count ->
     [0] keine Kurve
    *[other] { $corners }

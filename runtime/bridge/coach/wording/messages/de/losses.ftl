@@ -11,8 +11,6 @@ loss-basis = { $basis ->
 loss-one-lap = Nur eine vollständige Runde und niemand zum Vergleichen: Wo Zeit liegen bleibt, zeigt sich ab der zweiten Runde.
 loss-none = { loss-sector }Keine Kurve kostet { loss-basis } messbar Zeit.
 loss-unmeasured = { $corner } wurde nicht in beiden Runden ganz aufgezeichnet, also ist nicht bekannt, was sie kostet.
-loss-gap = { loss-sector }{ $driver } ist { $gap } langsamer als { $other } (Runde { $lap } gegen die beste).
-loss-ahead = { loss-sector }{ $driver } ist { $gap } schneller als { $other } (Runde { $lap } gegen die beste).
 loss-sector = { $sector ->
     [0] {""}
    *[other] Sektor { $sector }:{" "}

@@ -12,7 +12,7 @@ circuit-corner = { $corner }{ $nicks ->
 }: { $severity }, to the { $direction ->
     [left] left
    *[right] right
-}, entry { $entry } after the start line.
+}, entry { $entry }, apex { $apex } and exit { $exit } after the start line.
 circuit-sector = Sector { $number } ({ $name }): { $length }, { $count ->
     [0] no corner
    *[other] { $corners }

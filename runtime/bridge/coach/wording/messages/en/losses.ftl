@@ -12,8 +12,6 @@ loss-basis = { $basis ->
 loss-one-lap = Only one complete lap and nobody to compare with: where time is lost shows from the second lap on.
 loss-none = { loss-sector }No corner costs a measurable amount { loss-basis }.
 loss-unmeasured = { $corner } was not recorded whole on both laps, so what it costs is not known.
-loss-gap = { loss-sector }{ $driver } is { $gap } slower than { $other } (lap { $lap } against the best lap).
-loss-ahead = { loss-sector }{ $driver } is { $gap } quicker than { $other } (lap { $lap } against the best lap).
 loss-sector = { $sector ->
     [0] {""}
    *[other] Sector { $sector }:{" "}

@@ -12,7 +12,7 @@ circuit-corner = { $corner }{ $nicks ->
 }: { $severity }, a { $direction ->
     [left] izquierdas
    *[right] derechas
-}, entrada { $entry } después de la línea de salida.
+}, entrada { $entry }, vértice { $apex } y salida { $exit } después de la línea de salida.
 circuit-sector = Sector { $number } ({ $name }): { $length }, { $count ->
     [0] ninguna curva
    *[other] { $corners }

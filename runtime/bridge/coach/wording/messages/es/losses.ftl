@@ -11,8 +11,6 @@ loss-basis = { $basis ->
 loss-one-lap = Una sola vuelta completa y nadie con quien comparar: dónde se pierde tiempo se ve desde la segunda vuelta.
 loss-none = { loss-sector }Ninguna curva cuesta un tiempo medible { loss-basis }.
 loss-unmeasured = { THE($corner) } no está grabada entera en las dos vueltas, así que no se sabe lo que cuesta.
-loss-gap = { loss-sector }{ $driver } pierde { $gap } con { $other } (vuelta { $lap } contra la mejor).
-loss-ahead = { loss-sector }{ $driver } gana { $gap } a { $other } (vuelta { $lap } contra la mejor).
 loss-sector = { $sector ->
     [0] {""}
    *[other] Sector { $sector }:{" "}

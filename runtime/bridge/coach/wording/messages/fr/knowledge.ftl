@@ -12,7 +12,7 @@ circuit-corner = { $corner }{ $nicks ->
 } : { $severity }, à { $direction ->
     [left] gauche
    *[right] droite
-}, entrée { $entry } après la ligne de départ.
+}, entrée { $entry }, corde { $apex } et sortie { $exit } après la ligne de départ.
 circuit-sector = Secteur { $number } ({ $name }) : { $length }, { $count ->
     [0] aucun virage
    *[other] { $corners }

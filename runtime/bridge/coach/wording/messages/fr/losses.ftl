@@ -11,8 +11,6 @@ loss-basis = { $basis ->
 loss-one-lap = Un seul tour complet et personne à qui comparer : les pertes se voient à partir du deuxième tour.
 loss-none = { loss-sector }Aucun virage ne coûte de temps mesurable { loss-basis }.
 loss-unmeasured = { THE($corner) } n'est pas enregistré en entier sur les deux tours : la perte n'est pas connue.
-loss-gap = { loss-sector }{ $driver } perd { $gap } sur { $other } (tour { $lap } contre le meilleur tour).
-loss-ahead = { loss-sector }{ $driver } gagne { $gap } sur { $other } (tour { $lap } contre le meilleur tour).
 loss-sector = { $sector ->
     [0] {""}
    *[other] Secteur { $sector } :{" "}
