@@ -79,7 +79,6 @@ from runtime.bridge.api.tracks import Hour, phase_of
 from runtime.bridge.coach.fact import Cell, Corner, Term, Value
 from runtime.bridge.coach.facts.knowledge import danger
 from runtime.bridge.coach.grades import grades
-from runtime.bridge.coach.lessons import Lesson
 from runtime.bridge.coach.model import ModelFailed
 from runtime.bridge.coach.need import Language, Slots, Units
 from runtime.bridge.coach.scene import Scene
@@ -93,7 +92,7 @@ from runtime.bridge.coach.score import (
 )
 from runtime.bridge.coach.stories import Plan, shorten
 from runtime.bridge.coach.wording.words import Words, words_of
-from runtime.bridge.cues.concepts import CONCEPTS
+from runtime.bridge.cues.concepts import CONCEPTS, Lesson
 from runtime.bridge.cues.model import Burst, CueLimits, Emotion
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, NothingRecorded, UnknownLap
 from runtime.bridge.formats.files import NotImportable

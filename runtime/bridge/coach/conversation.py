@@ -16,7 +16,6 @@ from runtime.bridge.coach.fact import Cell, Corner, Fact, Term
 from runtime.bridge.coach.facts.general import corners_of
 from runtime.bridge.coach.facts.tellers import tell
 from runtime.bridge.coach.gather import Gathering, Known
-from runtime.bridge.coach.lessons import Lesson
 from runtime.bridge.coach.memory import Memory, Turn, key_of
 from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.coach.narration import Narration, narrate
@@ -35,7 +34,7 @@ from runtime.bridge.coach.understanding.read import (
 )
 from runtime.bridge.coach.vectors import read_vectors, write_vectors
 from runtime.bridge.coach.wording.words import Words, words_of
-from runtime.bridge.cues.concepts import CONCEPTS
+from runtime.bridge.cues.concepts import CONCEPTS, Lesson
 from runtime.bridge.storage.coaching import TurnRow
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.storage.values import NoteRow, unix_ms

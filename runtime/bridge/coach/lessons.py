@@ -4,12 +4,12 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import aiohttp
 
 from runtime.bridge.coach.passages import Passage, Passages, parse_passages
-from runtime.bridge.cues.concepts import CONCEPTS
+from runtime.bridge.cues.concepts import CONCEPTS, Lesson
 from runtime.places import SITE
 
 log = logging.getLogger(__name__)
@@ -18,15 +18,6 @@ CATALOG: Final = "api/v1/catalog.json"
 PASSAGES: Final = "corpus/chunks.jsonl"
 LARGEST: Final = 16 << 20
 COURSE_S: Final = 5.0
-
-
-class Lesson(NamedTuple):
-    """A lesson of the course."""
-
-    id: str
-    title: str
-    url: str | None = None
-    """Where to read it; None where no built course is known."""
 
 
 class Lessons:
@@ -39,7 +30,7 @@ class Lessons:
         course: Mapping[str, Lesson] | None = None,
         passages: Mapping[str, Passages] | None = None,
     ) -> None:
-        own = {one.id: Lesson(one.lesson.id, one.lesson.title) for one in CONCEPTS}
+        own = {one.id: one.lesson for one in CONCEPTS}
         of_concept = {**own, **(by_concept or {})}
         of_id = {lesson.id: lesson for lesson in of_concept.values()}
         self._known = {**of_id, **(course or {}), **of_concept}
@@ -108,12 +99,17 @@ def _read(file: Path) -> bytes:
 
 
 async def _fetch(http: aiohttp.ClientSession, address: str) -> bytes:
-    """What an address holds; nothing where there are no passages."""
+    """All that an address holds; nothing where there are no passages."""
     async with http.get(address) as response:
         if response.status == 404 and address.endswith(PASSAGES):
             return b""
         response.raise_for_status()
-        return await response.content.read(LARGEST)
+        body = bytearray()
+        async for chunk in response.content.iter_any():
+            body += chunk
+            if len(body) > LARGEST:
+                raise ValueError(f"{address} is too large")
+        return bytes(body)
 
 
 def _lessons(at: object) -> Iterator[dict[str, object]]:

@@ -48,10 +48,12 @@ class Term(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """Where the course teaches a concept."""
+    """A lesson of the course."""
 
     id: str
     title: str
+    url: str | None = None
+    """Where to read it; None where no built course is known."""
 
 
 class Concept(NamedTuple):

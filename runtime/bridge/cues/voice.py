@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from runtime.bridge.analysis.grading import zones_at
 from runtime.bridge.cues.advice import STRAIGHT_G, Arbiter, Message, make_occasion
 from runtime.bridge.cues.burst import Reading
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, braking_m
@@ -25,7 +26,7 @@ from runtime.bridge.cues.tones import Watch
 from runtime.bridge.session.definitions import CLOSED_PCT, RELEASED_BAR
 from runtime.bridge.session.motion import STANDARD_GRAVITY
 from runtime.bridge.session.units import KMH
-from runtime.bridge.track.model import Corner, inside
+from runtime.bridge.track.model import Corner
 
 QUIET_S: Final = 8.0
 """Between two words that are not about safety."""
@@ -138,7 +139,8 @@ class Voice:
     ) -> Note | None:
         """The largest repeated loss for which this is the moment."""
         for focus in self._due(habits):
-            text = focus_words(focus, level, dangerous=_is_dangerous(habits.circuit, focus.corner))
+            zones = zones_at(focus.corner, habits.circuit.track, braking_m(focus.corner))
+            text = focus_words(focus, level, dangerous=bool(zones))
             if self._is_moment(reading, place, habits.circuit, focus, text):
                 count, _ = self._told.get(focus.corner.name, (0, 0))
                 self._told[focus.corner.name] = (count + 1, focus.passes)
@@ -234,15 +236,3 @@ def _way_to(circuit: Circuit, place: Place, corner: Corner) -> float:
 def _before(circuit: Circuit, corner: Corner) -> Corner:
     corners: Sequence[Corner] = circuit.track.in_lap_order()
     return corners[corners.index(corner) - 1]
-
-
-def _is_dangerous(circuit: Circuit, corner: Corner) -> bool:
-    """Whether the corner or its approach lies in a danger zone of the circuit's file."""
-    length = circuit.length_m
-    begin = corner.entry.distance_m - braking_m(corner)
-    way = (corner.exit.distance_m - begin) % length
-    return any(
-        inside(begin % length, zone.start_m, zone.end_m, length)
-        or (zone.start_m - begin) % length <= way
-        for zone in circuit.track.danger_zones
-    )

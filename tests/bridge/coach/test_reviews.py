@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.coach.grades import grades
-from runtime.bridge.coach.lessons import Lessons, lessons_of, parse_course
+from runtime.bridge.coach.lessons import PASSAGES, Lessons, lessons_of, parse_course
 from runtime.bridge.coach.need import Language, Units
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.coach.score import BadGrade, add_up, read_grade
@@ -21,8 +22,15 @@ from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.series import series
 from runtime.bridge.storage.coaching import EventRow
 from tests.bridge.bridgekit import ROOT
-from tests.bridge.coach.coursekit import COURSE_CATALOG, COURSE_PASSAGES, QUOTED, UNTAUGHT
+from tests.bridge.coach.coursekit import (
+    COURSE_CATALOG,
+    COURSE_PASSAGES,
+    QUOTED,
+    UNTAUGHT,
+    write_course,
+)
 from tests.bridge.coach.modelkit import LARKFELL
+from tests.course.sitekit import served
 from tools.drive import USUAL, drive
 
 EVERYBODY = [(language, units) for language in get_args(Language) for units in get_args(Units)]
@@ -202,6 +210,20 @@ def test_what_are_no_passages_is_told_so(text: str) -> None:
 def test_what_is_no_catalog_is_told_so(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_course(text)
+
+
+async def test_a_course_behind_an_address_is_read_whole(tmp_path: Path) -> None:
+    long = {"lessonId": "exit-speed", "url": "#long", "title": "", "text": "Far. " * 100_000}
+    (write_course(tmp_path) / PASSAGES).write_text(
+        f"{json.dumps(long)}\n{COURSE_PASSAGES}", "utf-8"
+    )
+    with served(tmp_path) as host:
+        lessons = await lessons_of(host.url)
+    lesson = lessons.find("exit_speed")
+    assert lesson is not None
+    quoted = lessons.quote(lesson, "Open the throttle earlier.")
+    assert quoted is not None
+    assert quoted.url == f"{host.url}lessons/exits/#idea"
 
 
 async def test_a_course_that_is_not_there_leaves_lessons_without_addresses() -> None:
