@@ -76,6 +76,7 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("what is a slip angle", "and am I using enough of it"), "unrecorded"),
         (("how was turn 5", "what was my best lap"), "best_lap"),
         (("how was turn 5", "ok thanks"), "thanks"),
+        (("how was turn 5", "where is the apex of turn 7"), "circuit"),
     ],
 )
 def test_a_follow_up_goes_on_from_the_last_question(turns: tuple[str, ...], kind: NeedKind) -> None:

@@ -211,7 +211,8 @@ class _Reader:
         slots = read_slots(text, self.language, self.names)
         folded = fold(self.mask(text))
         talked = self.last is not None and self.last.kind in _TALK
-        if self.last and not talked and (need := self._short(folded.split(), slots, self.last)):
+        whole = talked or "where a spot" in _signs(slots)
+        if self.last and not whole and (need := self._short(folded.split(), slots, self.last)):
             return need
         kind, score = self.rank(text, slots, vector)[0]
         says_something = any(_named(slots)) or set(folded.split()) - read_moves().small_words
