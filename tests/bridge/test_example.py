@@ -4,7 +4,7 @@ import asyncio
 
 from runtime.bridge.example import SESSION
 from tests.bridge.conftest import Start
-from tests.bridge.live.streamkit import until
+from tests.waiting import until
 
 
 async def test_an_example_that_was_deleted_does_not_come_back(start: Start) -> None:

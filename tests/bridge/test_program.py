@@ -11,8 +11,6 @@ import pytest
 
 from runtime import VERSION
 from runtime.bridge.server import main
-from runtime.bridge.storage.errors import StoreUnusable
-from runtime.bridge.storage.opening import open_database
 from runtime.web.instance import address_of
 from tests.bridge.bridgekit import ROOT
 
@@ -75,21 +73,6 @@ def test_a_check_finds_the_other_engine_and_changes_nothing(
     assert main(flags) == 2
     assert "db: the database of BRIDGE_DB is" in capsys.readouterr().err
     assert (tmp_path / "db").read_bytes() == heads[kind]
-
-
-def test_a_device_is_no_database(tmp_path: Path) -> None:
-    link = tmp_path / "db"
-    link.symlink_to("/dev/null")
-    with pytest.raises(StoreUnusable, match="must be a file"):
-        open_database(link, "lightweight", [])
-    assert link.is_symlink()
-
-
-def test_a_flag_of_the_wrong_kind_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--simulate-speed", "fast"])
-    assert ended.value.code == 2
-    assert "--simulate-speed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["analytical", "lightweight"])

@@ -14,8 +14,9 @@ from runtime.bridge.driving import lap_seconds
 from runtime.bridge.settings import BridgeSettings
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
-from tests.bridge.live.streamkit import listening, until
+from tests.bridge.live.streamkit import listening
 from tests.bridge.simulator.drivekit import LARKFELL, vesper
+from tests.waiting import until
 
 LAP_S = 21.0
 FRAME_S = 0.1
@@ -29,7 +30,7 @@ async def driven(bridge: Bridge, laps: int) -> str:
         state = bridge.service.bus.simulator() if bridge.service.bus else None
         return state is not None and state.laps > laps
 
-    await until(enough, seconds=50)
+    await until(enough, limit_s=50)
     assert bridge.service.bus is not None
     await bridge.service.bus.stop()
     await recorded(bridge)

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from runtime.llm.service import Service
 from runtime.llm.settings import LlmSettings
 from runtime.web.serve import started
 from tests.llm import tinymodel
+from tests.waiting import until
 
 CHAT = "/v1/chat/completions"
 KA = ": ka"
@@ -310,10 +311,3 @@ def processes_below(pid: int) -> list[int]:
         return [child.pid for child in found if child.status() != psutil.STATUS_ZOMBIE]
     except psutil.NoSuchProcess:
         return []
-
-
-async def until(condition: Callable[[], bool], limit_s: float = 40.0) -> None:
-    """Wait until *condition* holds; it is looked at every few milliseconds."""
-    async with asyncio.timeout(limit_s):
-        while not condition():  # noqa: ASYNC110 - what is looked at has no event of its own
-            await asyncio.sleep(0.005)

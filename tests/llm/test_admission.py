@@ -6,20 +6,10 @@ from contextlib import suppress
 import pytest
 
 from runtime.llm.chats import Admission, Lane, Owner, QueueFull, State, Ticket
-from tests.llm.serverkit import until
+from tests.waiting import Clock, until
 
 A, B, C = (("10.0.0.1", name) for name in "abc")
 ELSEWHERE = ("10.0.0.2", "a")
-
-
-class Clock:
-    """A clock that moves when told."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def enter(admission: Admission, lane: Lane, owner: Owner, first: int, count: int) -> list[Ticket]:

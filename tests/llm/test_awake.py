@@ -4,12 +4,12 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from runtime.llm.awake import KeepAwake
+from tests.waiting import until
 
 # Writes its process id into a pipe that stays open as long as it lives, then reads its input.
 CHILD = """
@@ -48,12 +48,6 @@ async def life(tmp_path: Path) -> Life:
 
 def child(life: Life, more: str = "") -> tuple[str, ...]:
     return (sys.executable, "-c", CHILD + more, str(life.path))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the file of another process
-            await asyncio.sleep(0.005)
 
 
 @pytest.fixture

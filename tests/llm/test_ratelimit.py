@@ -6,16 +6,7 @@ from hypothesis import strategies as st
 
 from runtime.llm.ratelimit import LONGEST_WAIT_S, RateLimiter
 from runtime.web.buckets import Buckets
-
-
-class Clock:
-    """Seconds that pass only when the test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.waiting import Clock
 
 
 @pytest.fixture

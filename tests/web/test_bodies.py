@@ -10,10 +10,11 @@ import pytest
 from runtime.web import bodies
 from runtime.web.bodies import BUDGET, FREE_BYTES
 from runtime.web.serve import Running, started
+from tests.waiting import until
 from tests.web import sample
 from tests.web.raw import Wire, connected, head
 from tests.web.sample import make_app
-from tests.web.test_guard import LINUX, until
+from tests.web.test_guard import LINUX
 
 LARGE = 400_000
 ROOM = 500_000

@@ -4,7 +4,6 @@ import asyncio
 import socket
 import sys
 import time
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ import pytest
 from runtime.web.guard import Limits
 from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.serve import Running, started
+from tests.waiting import until
 from tests.web.raw import Wire, connected, exchange, head
 from tests.web.sample import make_app
 
@@ -275,13 +275,6 @@ async def test_an_answer_that_nobody_reads_ends_the_connection() -> None:
         await wire.send(head("GET /big HTTP/1.1"))
         await until(lambda: server.guard.slow == 1)
         await until(lambda: server.guard.connections == 0)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait for what the loop does by itself; there is nothing to await for it."""
-    async with asyncio.timeout(20):
-        while not holds():  # noqa: ASYNC110
-            await asyncio.sleep(0)
 
 
 def never_read(wire: Wire) -> None:

@@ -18,7 +18,7 @@ from tests.bridge.formats.vbo.vbokit import drive as vbo_drive
 from tests.bridge.formats.vbo.vbokit import vbo_bytes
 from tests.bridge.live.streamkit import cue
 from tests.bridge.live.test_hub import waiting
-from tests.web.test_guard import until
+from tests.waiting import until
 from tools.drive import drive
 
 MIA = drive(OVAL, 2, hz=10.0, seed=1, skill=0.9)

@@ -14,7 +14,7 @@ from runtime.bridge.api import imports
 from tests.bridge.bridgekit import Answer, Bridge
 from tests.bridge.conftest import ONE_BACKEND, Start
 from tests.bridge.formats.vbo.vbokit import drive, vbo_bytes, write_vbo
-from tests.web.test_guard import until
+from tests.waiting import until
 
 VBO = vbo_bytes(drive(laps=1.2))
 RAW = "/session/upload?filename=run.vbo"

@@ -97,16 +97,15 @@ def test_a_stored_session_makes_a_circuit_in_the_data_folder(
     assert capsys.readouterr().err == ("none: there is no such session, or it has no telemetry\n")
 
 
-@pytest.mark.parametrize("backend", ["analytical", "lightweight"])
 async def test_a_running_bridge_makes_the_same_circuit(
-    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await store_session(tmp_path / "db", backend)
+    await store_session(tmp_path / "db", "lightweight")
     flags = ["--db", str(tmp_path / "db"), "--name", "Mine"]
     apart = ["build", "mine", *flags, "--out", str(tmp_path / "apart.json")]
     assert await asyncio.to_thread(main, apart) == 0, capsys.readouterr().err
 
-    async with bridging(settings_for(tmp_path, db_backend=backend)) as bridge:
+    async with bridging(settings_for(tmp_path)) as bridge:
         through = ["build", "mine", *flags, "--out", str(tmp_path / "through.json")]
         code = await asyncio.to_thread(main, [*through, "--url", bridge.url])
         assert code == 0, capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -132,15 +132,6 @@ async def listening(
         assert greeting is not None
         assert greeting.name == "hello"
         yield listener
-
-
-async def until(what: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait until *what* holds."""
-    for _ in range(int(seconds / 0.01)):
-        if what():
-            return
-        await asyncio.sleep(0.01)
-    raise TimeoutError("waited in vain")
 
 
 def frame(

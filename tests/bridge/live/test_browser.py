@@ -8,8 +8,9 @@ import pytest
 
 from tests.bridge.bridgekit import Json
 from tests.bridge.live.conftest import Begin
-from tests.bridge.live.streamkit import cue, frame, until
+from tests.bridge.live.streamkit import cue, frame
 from tests.browser.window import Window
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 

@@ -9,15 +9,7 @@ import pytest
 from runtime.bridge.live.hub import QUEUES, RING, Hub, Kind, Subscription, TooManyListeners
 from runtime.bridge.session.recording import Origin
 from tests.bridge.live.streamkit import Message, cue, frame, parsed
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.waiting import Clock
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from runtime.bridge.storage.values import NOTHING
 from runtime.web.logs import logging_to
 from tests.bridge.bridgekit import Json
 from tests.bridge.live.conftest import Begin
-from tests.bridge.live.streamkit import Live, cue, frame, listening, until
+from tests.bridge.live.streamkit import Live, cue, frame, listening
+from tests.waiting import until
 
 STREAM = "/telemetry/stream?session_id=s"
 

@@ -17,7 +17,8 @@ from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.openapi import describe
 from tests.bridge.bridgekit import Json
 from tests.bridge.live.conftest import Begin
-from tests.bridge.live.streamkit import Listener, Live, cue, frame, listening, parsed, until
+from tests.bridge.live.streamkit import Listener, Live, cue, frame, listening, parsed
+from tests.waiting import until
 from tests.web.raw import connected, exchange, head
 
 PATHS = (

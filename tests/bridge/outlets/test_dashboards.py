@@ -11,9 +11,10 @@ from runtime.bridge.live.timing import LapSector, Timing
 from runtime.bridge.outlets.points import TAGS, Point
 from runtime.bridge.session.recording import WIDE
 from tests.bridge.conftest import Start
-from tests.bridge.live.streamkit import cue, frame, until
+from tests.bridge.live.streamkit import cue, frame
 from tests.bridge.outlets.outletkit import LAP, OPENED, SECTOR, free_port, influxdb
 from tests.bridge.outlets.test_points import Ear
+from tests.waiting import until
 
 BOARDS: Final = Path(__file__).resolve().parents[3] / "deploy" / "grafana"
 SESSION: Final = "s"

@@ -13,7 +13,8 @@ from runtime.bridge.live.hub import Hub
 from runtime.bridge.outlets.outlet import Away, Outlet, Refused
 from runtime.bridge.outlets.points import Point, PointReader
 from runtime.bridge.storage.values import SessionRow
-from tests.bridge.live.streamkit import cue, frame, until
+from tests.bridge.live.streamkit import cue, frame
+from tests.waiting import until
 
 T0: Final = 1_700_000_000.0
 

@@ -11,7 +11,7 @@ import aiomqtt
 import pytest
 
 from tests.bridge.conftest import Start
-from tests.bridge.live.streamkit import cue, frame, until
+from tests.bridge.live.streamkit import cue, frame
 from tests.bridge.outlets.outletkit import (
     LAP,
     OPENED,
@@ -21,6 +21,7 @@ from tests.bridge.outlets.outletkit import (
     influxdb,
     running,
 )
+from tests.waiting import until
 
 NAMES = [
     "Mia",

@@ -13,8 +13,9 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.web.serve import CannotStart
 from tests.bridge.bridgekit import Bridge, Json, settings_for
 from tests.bridge.conftest import Start
-from tests.bridge.live.streamkit import cue, until
+from tests.bridge.live.streamkit import cue
 from tests.bridge.outlets.outletkit import free_port, pretending
+from tests.waiting import until
 
 TOKEN = "tok-5ecret=="
 FRAMES = [{"timestamp": 0.1 * n, "speed_ms": 20.0 + n, "rpm": None} for n in range(30)]

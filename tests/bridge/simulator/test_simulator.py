@@ -2,8 +2,7 @@
 
 import itertools
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import can.interfaces.virtual as virtual
@@ -20,6 +19,7 @@ from runtime.bridge.simulator.simulator import (
     Simulator,
     SourceSend,
 )
+from tests.bridge.can.cankit import until
 from tests.bridge.simulator.drivekit import vesper
 
 ANCHOR = 1_790_000_000.0
@@ -54,15 +54,6 @@ def driving(simulator: Simulator) -> Iterator[Simulator]:
         simulator.stop()
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    """Wait for a thread to come to it."""
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came to it")
-
-
 def test_at_a_hundred_times_the_speed_the_frames_are_the_same() -> None:
     expected = vesper(anchor_s=ANCHOR).between(0.0, 4.0)
     fast, slow = Bus(), Bus()
@@ -84,7 +75,7 @@ def test_the_state_tells_of_the_drive() -> None:
     assert (before.running, before.frames_sent, before.laps) == (False, 0, 0)
 
     with driving(simulator):
-        eventually(lambda: simulator.state().laps >= 1)
+        until(lambda: simulator.state().laps >= 1)
         state = simulator.state()
         assert state.running
         assert (state.lap_seconds, state.speed_x) == (10.0, 100.0)
@@ -115,17 +106,17 @@ def test_no_more_is_on_its_way_than_the_reader_can_take(monkeypatch: pytest.Monk
     simulator = Simulator(bus, vesper(), 100.0, taken=lambda: taken)
     with driving(simulator):
         bus.wait_for(1)
-        eventually(lambda: simulator.state().held_up)
+        until(lambda: simulator.state().held_up)
         asked = len(bus.frames)  # single frames, until somebody reads
         assert asked < 100
         taken = asked
         bus.wait_for(asked + WINDOW)
-        eventually(lambda: simulator.state().held_up)
+        until(lambda: simulator.state().held_up)
         assert len(bus.frames) <= asked + WINDOW + 3
         drive = simulator.state().drive_s
         taken = asked + 500
         bus.wait_for(asked + WINDOW + 500)
-        eventually(lambda: simulator.state().held_up)
+        until(lambda: simulator.state().held_up)
         assert len(bus.frames) <= asked + WINDOW + 500 + 3
         assert simulator.state().drive_s - drive < 3.0  # it stood meanwhile, and lost nothing
 
@@ -169,7 +160,7 @@ def test_the_speed_that_is_reached_is_told() -> None:
     seconds = itertools.count(0.0, 0.5)
     simulator = Simulator(Bus(), vesper(), 100.0, clock=lambda: next(seconds))
     with driving(simulator):
-        eventually(lambda: simulator.state().reached_x is not None)
+        until(lambda: simulator.state().reached_x is not None)
         assert (simulator.state().reached_x or 0.0) < 80.0
     assert simulator.state().reached_x is None
 
@@ -180,10 +171,10 @@ def test_a_lost_bus_is_told_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> 
     bus.failures = [SourceLost("the adapter is gone")]
     simulator = Simulator(bus, vesper(), 20.0)
     with driving(simulator):
-        eventually(lambda: simulator.state().last_error == "the adapter is gone")
+        until(lambda: simulator.state().last_error == "the adapter is gone")
         assert simulator.state().running
         bus.wait_for(50)
-        eventually(lambda: simulator.state().last_error is None)
+        until(lambda: simulator.state().last_error is None)
 
 
 def test_it_stops_while_it_waits_for_a_lost_bus() -> None:
@@ -192,7 +183,7 @@ def test_it_stops_while_it_waits_for_a_lost_bus() -> None:
 
     simulator = Simulator(lost, vesper())
     with driving(simulator):
-        eventually(lambda: simulator.state().last_error is not None)
+        until(lambda: simulator.state().last_error is not None)
     assert "simulator" not in {thread.name for thread in threading.enumerate()}
 
 
@@ -207,7 +198,7 @@ def test_a_bus_that_holds_a_frame_for_ever_does_not_hold_up_the_stop() -> None:
     simulator.stop()
     assert not simulator.state().running
     free.set()
-    eventually(lambda: "simulator" not in {thread.name for thread in threading.enumerate()})
+    until(lambda: "simulator" not in {thread.name for thread in threading.enumerate()})
 
 
 @pytest.mark.parametrize("speed", [0.05, 101.0])

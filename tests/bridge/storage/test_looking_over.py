@@ -6,8 +6,8 @@ import pytest
 
 from runtime.bridge.storage import reading
 from runtime.bridge.storage.values import Backend
-from tests.bridge.live.streamkit import until
 from tests.bridge.storage.storekit import NOON, frames, opened
+from tests.waiting import until
 
 PAGE = 4096
 

@@ -8,7 +8,8 @@ import psutil
 import pytest
 
 from tests.llm.conftest import Start
-from tests.llm.serverkit import Server, until
+from tests.llm.serverkit import Server
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("by", ["unload", "eviction"])

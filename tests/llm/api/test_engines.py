@@ -13,7 +13,8 @@ import pytest
 from runtime.llm.engine.process import Worker
 from tests.llm import tinymodel
 from tests.llm.conftest import Start
-from tests.llm.serverkit import REPLIES, Answer, Json, Server, until, write_models
+from tests.llm.serverkit import REPLIES, Answer, Json, Server, write_models
+from tests.waiting import until
 
 GOLD = REPLIES["<gold>"]
 

@@ -9,7 +9,8 @@ from runtime import VERSION
 from runtime.llm.api import health
 from runtime.llm.engine.process import Worker
 from tests.llm.conftest import Start
-from tests.llm.serverkit import Json, Server, until
+from tests.llm.serverkit import Json, Server
+from tests.waiting import until
 
 MODELS = ["embed", "endless", "noise", "recall", "strict", "sysmodel-builtin"]
 

@@ -12,7 +12,8 @@ from pydantic import SecretStr
 
 from runtime.web.lifecycle import LIFECYCLE
 from tests.llm.conftest import Start
-from tests.llm.serverkit import REPLIES, Json, Server, declared, until
+from tests.llm.serverkit import REPLIES, Json, Server, declared
+from tests.waiting import until
 
 HELLO: list[ChatCompletionMessageParam] = [{"role": "user", "content": "<gold>"}]
 GOLD = REPLIES["<gold>"]

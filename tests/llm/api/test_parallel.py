@@ -4,7 +4,8 @@ import asyncio
 from contextlib import AsyncExitStack
 
 from tests.llm.conftest import Start
-from tests.llm.serverkit import DONE, REPLIES, Events, Server, joined, until
+from tests.llm.serverkit import DONE, REPLIES, Events, Server, joined
+from tests.waiting import until
 
 SECRETS = ("<red>", "<green>", "<blue>", "<gold>")
 

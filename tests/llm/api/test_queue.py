@@ -6,7 +6,8 @@ from functools import partial
 
 from runtime.llm.chats import State
 from tests.llm.conftest import Start
-from tests.llm.serverkit import CHAT, DONE, REPLIES, Answer, Server, chat, until
+from tests.llm.serverkit import CHAT, DONE, REPLIES, Answer, Server, chat
+from tests.waiting import until
 
 
 async def test_the_ninth_request_at_once_is_refused_and_waiting_ones_are_counted(

@@ -9,7 +9,8 @@ import pytest
 
 from runtime.llm.engine.process import Worker
 from tests.llm.conftest import Start
-from tests.llm.serverkit import CHAT, DONE, KA, REPLIES, Json, Server, chat, chunks, joined, until
+from tests.llm.serverkit import CHAT, DONE, KA, REPLIES, Json, Server, chat, chunks, joined
+from tests.waiting import until
 
 FIELDS = {"id", "object", "created", "model", "choices"}
 QUICK = {"heartbeat_ms": 20}

@@ -32,8 +32,8 @@ from tests.llm.serverkit import (
     declared,
     joined,
     managed,
-    until,
 )
+from tests.waiting import until
 
 SYSTEM = "sysmodel-builtin"
 GOLD = REPLIES["<gold>"]

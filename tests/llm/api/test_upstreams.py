@@ -27,17 +27,8 @@ from tests.llm.models.daemons import (
     silent,
     sse,
 )
-from tests.llm.serverkit import (
-    CHAT,
-    DONE,
-    REPLIES,
-    Json,
-    Server,
-    chat,
-    chunks,
-    joined,
-    until,
-)
+from tests.llm.serverkit import CHAT, DONE, REPLIES, Json, Server, chat, chunks, joined
+from tests.waiting import until
 
 Fleet = tuple[Server, Server, Server]
 """A server without models of its own, and the two upstreams that have them."""

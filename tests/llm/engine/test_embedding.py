@@ -32,7 +32,8 @@ from runtime.llm.settings import LlmSettings
 from runtime.web.errors import ShuttingDown
 from tests.llm.engine import scripted
 from tests.llm.engine.pretended import Pretender, Rig, entry, failure, settle
-from tests.llm.serverkit import processes_below, until
+from tests.llm.serverkit import processes_below
+from tests.waiting import until
 
 
 def vectors(*rows: tuple[float, ...], truncated: int = 0) -> Vectors:

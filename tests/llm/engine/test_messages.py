@@ -21,7 +21,8 @@ from runtime.llm.engine.protocol import (
     Split,
 )
 from tests.llm.engine import scripted
-from tests.llm.serverkit import processes_below, until
+from tests.llm.serverkit import processes_below
+from tests.waiting import until
 
 LOAD = LoadEncoder("model.onnx", None, 1, None, None)
 

@@ -24,7 +24,7 @@ from runtime.llm.errors import LocalInitFailed
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.catalogfile import Declaration
 from runtime.llm.settings import LlmSettings
-from tests.llm.serverkit import until
+from tests.waiting import until
 
 
 class Pretender(Worker):

@@ -15,7 +15,8 @@ from runtime.llm.engine.process import Worker, WorkerFailed
 from runtime.llm.engine.protocol import ChatLoaded, LoadChat, Ok, Open
 from runtime.llm.errors import EngineFailed
 from runtime.llm.values import Generation, Sampling, Turn
-from tests.llm.serverkit import processes_below, until
+from tests.llm.serverkit import processes_below
+from tests.waiting import until
 
 GREEDY = Sampling(temperature=0.0, top_k=40, top_p=0.95, seed=1)
 ENGINE = "e"

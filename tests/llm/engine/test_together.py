@@ -14,7 +14,8 @@ from runtime.llm.engine.pool import Pool
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.settings import LlmSettings
 from tests.llm.engine import onnxkit
-from tests.llm.serverkit import processes_below, until
+from tests.llm.serverkit import processes_below
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

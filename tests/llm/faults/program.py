@@ -11,7 +11,8 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.llm.serverkit import CHAT, Json, chat, processes_below, until
+from tests.llm.serverkit import CHAT, Json, chat, processes_below
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
 START_S = 100.0

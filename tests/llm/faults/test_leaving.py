@@ -12,7 +12,8 @@ import pytest
 from runtime.llm.engine.process import Worker
 from runtime.web.serve import GUARD
 from tests.llm.conftest import Start
-from tests.llm.serverkit import CHAT, REPLIES, Server, chat, until
+from tests.llm.serverkit import CHAT, REPLIES, Server, chat
+from tests.waiting import until
 
 PROMPT = "x" * 12_000
 """Takes a second to prefill, or some."""

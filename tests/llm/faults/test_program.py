@@ -11,7 +11,8 @@ import pytest
 from openai import OpenAI
 
 from tests.llm.faults.program import Program, alive, command, run, running
-from tests.llm.serverkit import DONE, REPLIES, until
+from tests.llm.serverkit import DONE, REPLIES
+from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 

@@ -8,7 +8,8 @@ import aiohttp
 import pytest
 
 from tests.llm.conftest import Start
-from tests.llm.serverkit import CHAT, REPLIES, Json, Server, chat, until
+from tests.llm.serverkit import CHAT, REPLIES, Json, Server, chat
+from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 

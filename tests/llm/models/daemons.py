@@ -196,11 +196,6 @@ async def collect(reply: Generation) -> list[str]:
         await reply.aclose()
 
 
-async def no_wait(seconds: float) -> None:
-    """A sleep that takes no time."""
-    await asyncio.sleep(0)
-
-
 class Slept:
     """A sleep that takes no time and remembers what was asked of it."""
 

@@ -76,14 +76,9 @@ class Workshop:
     start_fails: Exception | None = None
     breaks: Exception | None = None
     """Raised after the first piece."""
-    may_speak: asyncio.Event = field(default_factory=asyncio.Event)
     asked: list[tuple[Entry, ChatCall]] = field(default_factory=list)
     running: int = 0
     most_running: int = 0
-    stopped_early: int = 0
-
-    def __post_init__(self) -> None:
-        self.may_speak.set()
 
     async def __call__(self, entry: Entry, chat: ChatCall) -> Generation:
         self.asked.append((entry, chat))
@@ -94,15 +89,11 @@ class Workshop:
     async def _run(self, reply: Reply) -> AsyncGenerator[Piece, None]:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
-        ended = False
         try:
             for piece in self.pieces:
-                await self.may_speak.wait()
                 yield Piece(piece)
                 if self.breaks is not None:
                     raise self.breaks
-            ended = True
         finally:
             self.running -= 1
-            self.stopped_early += not ended
         reply.settle(Outcome("stop", completion_tokens=len(self.pieces), prompt_tokens=4))

@@ -18,16 +18,7 @@ from runtime.llm.models.system.state import (
 )
 from runtime.llm.values import Role, Turn
 from tests.llm.models.system.played import READY, Played
-
-
-class Clock:
-    """Time that passes when told to."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.waiting import Clock
 
 
 @pytest.fixture

@@ -13,19 +13,11 @@ from runtime.llm.models.upstreams.fleet import (
     address_of,
     read_list,
 )
+from tests.waiting import Clock
 
 URLS = [f"http://127.0.0.1:{port}/v1" for port in (1, 2, 3)]
 KEYS = [f"conversation {number}" for number in range(600)]
 GONE = DaemonTrouble("cannot be reached", away=True)
-
-
-class Clock:
-    """A clock that stands still."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def fleet(clock: Clock | None = None) -> Upstreams:
