@@ -99,20 +99,6 @@ async def test_a_driver_hears_what_is_addressed_to_nobody_too(
     assert titles(await delivered(inbox, driver)) == wanted
 
 
-async def test_what_was_not_delivered_waits_over_a_restart(store: Store, inbox: Inbox) -> None:
-    await inbox.post("brief-ready", "Mia", "one", "")
-    assert titles(await delivered(inbox, "Mia")) == ["one"]
-    await inbox.post("brief-ready", "Mia", "two", "")
-    await inbox.close()
-
-    restarted = await reopened(store)
-    assert titles(await delivered(restarted, "Mia")) == ["two"]
-    assert await delivered(restarted, "Mia") == []
-    await restarted.close()
-    rows = await read_notifications(store, 10)
-    assert [row.delivered_at is None for row in rows] == [False, False]
-
-
 async def test_numbers_go_on_after_a_restart(store: Store, inbox: Inbox) -> None:
     first = await inbox.post("level-up", "", "one", "")
     assert await (await reopened(store)).post("level-up", "", "two", "") == first + 1

@@ -23,12 +23,10 @@ from tests.bridge.simulator.drivekit import (
 FRAME_S = 0.1
 NO_LINE = replace(LARKFELL, line=None)
 DRIVES = {
-    "slow": (LARKFELL, 150.0, 1),
     "usual": (LARKFELL, 60.0, 2),
-    "roundel-pad": (TRACKS["roundel-pad"], 33.3, 3),
-    "tarn-oval": (TRACKS["tarn-oval"], 45.0, 2),
-    "a circuit without a line": (NO_LINE, 90.0, 2),
-    "no circuit": (None, 30.0, 5),
+    "roundel-pad": (TRACKS["roundel-pad"], 33.3, 2),
+    "a circuit without a line": (NO_LINE, 60.0, 1),
+    "no circuit": (None, 30.0, 2),
 }
 
 

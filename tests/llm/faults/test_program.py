@@ -102,15 +102,6 @@ async def test_what_waits_is_turned_away_at_once_and_what_runs_too_long_at_the_e
     assert "Traceback" not in log
 
 
-async def test_a_blocking_request_that_runs_too_long_gets_its_503(program: Program) -> None:
-    asked = program.ask("endless")
-    await program.until_running(1)
-    program.signal(signal.SIGTERM)
-    status, body = await asked
-    assert (status, json.loads(body)["error"]["code"]) == (503, 503)
-    assert await program.ended() == 0
-
-
 async def test_a_signal_while_a_model_loads_leaves_nothing_behind(program: Program) -> None:
     asked = program.ask("recall")
     await program.until_running(0, 1)
