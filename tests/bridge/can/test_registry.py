@@ -1,7 +1,6 @@
 """The catalogue of signals that a fresh registry is filled with."""
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from runtime.bridge.can.formulas import compile_formula
 from runtime.bridge.can.registry import CatalogSignal, RegistryError, load_registry
-from runtime.bridge.session.recording import WIDE_SIGNALS
 
 
 @pytest.fixture
@@ -27,22 +25,6 @@ def parsed(text: str, folder: Path) -> tuple[CatalogSignal, ...]:
 def file(path: Path) -> dict[str, Any]:
     read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return read
-
-
-def test_a_fresh_registry_knows_54_signals(path: Path) -> None:
-    signals = load_registry(path)
-    assert len(signals) == 54
-    assert Counter(s.discovery for s in signals) == {
-        "wide_table": 11,
-        "static_obd2": 19,
-        "static_dbc": 24,
-    }
-    assert {s.name for s in signals[:11]} == set(WIDE_SIGNALS)
-    known = {s.name: s for s in signals}
-    oil = known["oil_temp_c"]
-    assert (oil.obd2_pid, oil.units, oil.min_useful_hz, oil.expected_hz) == ("0x5C", "C", 1, 5)
-    assert (known["tpms_fl_kpa"].group, known["tpms_fl_kpa"].max) == ("tires", 700)
-    assert (known["distance_m"].min, known["distance_m"].max) == (0, None)
 
 
 def test_every_formula_spans_exactly_the_range_of_its_signal(path: Path) -> None:
