@@ -20,10 +20,11 @@ export const CHANNELS = [
   { name: "rpm", title: "Engine", unit: "rpm", digits: 0 },
 ];
 
-/** The laps of *refs*, "session:number" each; the first is what the others are compared with. */
-export async function compare(refs, signal) {
+/** The laps of *refs*, "session:number" each; the first is what the others are compared with.
+ *  *channels* are all that are wanted, separated by commas; without them all that were recorded. */
+export async function compare(refs, { signal, channels = "" } = {}) {
   const asked = refs.length > 1 ? refs : [refs[0], refs[0]];
-  const query = new URLSearchParams({ laps: asked.join(","), points: AXIS_POINTS });
+  const query = new URLSearchParams({ laps: asked.join(","), points: AXIS_POINTS, channels });
   const answer = await call(`/compare?${query}`, { signal });
   const laps = answer.laps.slice(0, refs.length);
   laps.forEach((lap, i) => { lap.colour = `--line-${i + 1}`; });
@@ -41,6 +42,15 @@ export function recorded({ laps }) {
 /** Index of the place on the axis nearest to *metres*. */
 export function indexAt({ axis_m: axis, length_m: length }, metres) {
   return Math.max(0, Math.min(axis.length - 1, Math.round(metres / length * (axis.length - 1))));
+}
+
+/** Seconds after its start at which a lap has reached *metres*; NaN where nobody knows. */
+export function timeAt({ length_m: length }, { channels }, metres) {
+  const times = channels.time_s ?? [], last = times.length - 1;
+  const place = Math.max(0, Math.min(1, metres / length)) * last, before = Math.floor(place);
+  const [begin, end] = [times[before], times[Math.min(before + 1, last)]];
+  return Number.isFinite(metres) && Number.isFinite(begin) && Number.isFinite(end)
+    ? begin + (place - before) * (end - begin) : NaN;
 }
 
 /** Index of the place that a lap has reached *seconds* after its start. */

@@ -6,6 +6,7 @@ import { clock, date, lapTime, number, signed, time } from "./format.js";
 import { GripCircle } from "./gcircle.js";
 import { bridgeHead } from "./head.js";
 import { lessonLink } from "./lessons.js";
+import { Reference } from "./reference.js";
 import { share } from "./share.js";
 import { speaker } from "./speech.js";
 import { follow } from "./stream.js";
@@ -19,6 +20,7 @@ const HZ = 50;
 const QUIET_MS = 3000;
 const READ_MS = 100; // numbers change ten times a second, as the tenths of the clock do
 const WHOLE = new Set(["lap", "track"]); // outlines that do not grow any more
+const MOST_DAYS = 200; // sessions that are looked at for laps of other days
 const CHANNELS = [
   { name: "speed_kmh", label: "Speed", unit: "km/h", digits: 0, colour: "--speed", least: [0, 100] },
   { name: "throttle_pct", label: "Throttle", unit: "%", digits: 0, colour: "--throttle", least: [0, 100] },
@@ -52,6 +54,7 @@ let due = false;
 let seeking = false;
 let grips = false;
 let outlined = "";
+let placed = ""; // session whose circuit, and so its other days, are known
 
 // The stream
 
@@ -61,7 +64,7 @@ const stream = follow({ query: query(), onLink: link, on: {
     if (known === false && chosen !== ACTIVE) blank("This session is not known here. It may begin any moment.");
   },
   telemetry: take,
-  lap(event) { timing.lap(event); showLaps(event.mean5_s); },
+  lap(event) { timing.lap(event); showLaps(event.mean5_s); offerOwn(); },
   sector(event) { timing.sector(event); },
   cue(cue) {
     const lesson = lessons.get(cue.concept);
@@ -117,6 +120,7 @@ function feed(words, kind) {
 
 /** Another session has begun to drive: nothing of the one before stays. */
 async function enter({ session_id: id, replay_id: replay = "" }) {
+  if (id !== session) forgetReferences();
   session = id;
   replayed = replay ?? "";
   restart();
@@ -129,6 +133,7 @@ async function enter({ session_id: id, replay_id: replay = "" }) {
   if (id !== session) return;
   timing.stored(laps);
   showLaps();
+  offerOwn();
 }
 
 function restart() {
@@ -152,6 +157,7 @@ async function showMap() {
   map.setOutline(centerline, { closed: basis !== "driven", corners });
   outlined = basis;
   byId("track-title").textContent = track || "Track";
+  if (WHOLE.has(basis) && placed !== id) offerOthers(id).catch(() => {});
 }
 
 function showLaps(mean) {
@@ -184,6 +190,56 @@ function timeCell(value, best, digits) {
   const text = digits === 3 ? lapTime(value) : number(value, digits);
   return el("td", { className: `right ${value === best ? "best" : ""}`, textContent: text });
 }
+
+// The lap that the delta refers to
+
+function forgetReferences() {
+  placed = "";
+  for (const id of ["against-own", "against-others"]) fill(byId(id), []);
+  byId("against").value = "";
+  timing.refer(null);
+}
+
+/** The laps of this session that have ended. */
+function offerOwn() {
+  const group = byId("against-own"), offered = new Set([...group.children].map(({ value }) => value));
+  const laps = timing.laps.map(({ lap_number: lap, lap_time_s: time }) => option(`${session}:${lap}`, `lap ${lap}`, time));
+  group.append(...laps.filter(({ value }) => !offered.has(value))); // those that are there stay: the list may be open
+  group.hidden = !group.children.length;
+}
+
+/** The best lap of each other session on the same circuit. */
+async function offerOthers(id) {
+  placed = id;
+  const { session: { track_id: circuit } } = await call(`/session/${encodeURIComponent(id)}`);
+  if (!circuit) return;
+  const { sessions } = await call(`/sessions?track=${encodeURIComponent(circuit)}&limit=${MOST_DAYS}`);
+  if (id !== session) return;
+  const others = sessions.filter((other) => other.session_id !== id && other.lap_count);
+  fill(byId("against-others"), others.map(({ session_id: other, driver, started_at: at, best_lap_s: best }) =>
+    option(`${other}:best`, `${driver || "Unknown driver"}, ${date(at)}`, best)));
+}
+
+const option = (value, name, time) => el("option", { value, "data-name": name, textContent: `${name} · ${lapTime(time)}` });
+
+function fill(group, options) {
+  replace(group, ...options);
+  group.hidden = !options.length;
+}
+
+byId("against").addEventListener("change", async ({ target }) => {
+  const { value } = target;
+  replace(byId("against-trouble"));
+  try {
+    const reference = value ? await Reference.read(value) : null;
+    if (target.value === value) timing.refer(reference, target.selectedOptions[0].dataset.name);
+    if (newest) tell();
+  } catch (error) {
+    target.value = "";
+    timing.refer(null);
+    replace(byId("against-trouble"), problem(error));
+  }
+});
 
 // The coach
 

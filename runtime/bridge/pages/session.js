@@ -179,7 +179,7 @@ async function show() {
   byId("data").setAttribute("aria-busy", "true");
   const keep = page.focus?.name;
   try {
-    page.comparison = await laps.compare(page.refs, page.loading.signal);
+    page.comparison = await laps.compare(page.refs, { signal: page.loading.signal });
   } catch (error) {
     if (error.name !== "AbortError") throw error;
     return;

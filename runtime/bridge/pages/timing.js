@@ -5,22 +5,34 @@ import { clock, kmh, lapTime, number, signed } from "./format.js";
 
 const CUES = 12;
 const FLASH_MS = 5000;
+const FLASH_SHARE = 0.2; // of a lap: one that is replayed fast has its clock back before the next
 const FULL_DELTA_S = 1;
 const LONG_DELTA_S = 9.995; // from here on, hundredths have no room and no meaning
-const RATINGS = { best: "best", own: "own best", slower: "slower" };
+const RATINGS = { best: "best", own: "quicker", slower: "slower" };
 
 /** Shows into the elements of the page that are there; those of ``parts`` by id. */
 export class Timing {
   #laps = new Map();
   #sectors = new Map();
   #lap = null;
-  #until = 0;
+  #shown = { until: 0, lap_time_s: 0 }; // the lap that stands in the place of the clock
+  #reference = null;
+  #against = "best";
+
+  /** Hold what comes against a lap of one's choice, called *against*; for null, against the lap that
+   *  the bridge chooses. */
+  refer(reference, against = "best") {
+    this.#reference = reference;
+    this.#against = against;
+  }
 
   /** Draw a frame of the telemetry stream. */
-  frame(frame) {
+  frame(told) {
+    const frame = this.#reference?.frame(told) ?? told;
     const { lap, lap_time_s: running, delta_s: delta, predicted_s: predicted } = frame;
     if (lap !== this.#lap) this.#begin(lap);
-    if (performance.now() >= this.#until) this.#running(lap, running);
+    const { until, lap_time_s: before } = this.#shown;
+    if (performance.now() >= until || running > FLASH_SHARE * before) this.#running(lap, running);
     write(byId("delta"), signed(delta, Math.abs(delta) < LONG_DELTA_S ? 2 : 1));
     byId("delta").className = `figure ${tone(delta)}`;
     const share = Math.max(-1, Math.min(1, (delta ?? 0) / FULL_DELTA_S));
@@ -31,9 +43,10 @@ export class Timing {
   }
 
   /** A lap has ended: shown for some seconds in the place of the clock. */
-  lap(event) {
+  lap(told) {
+    const event = this.#reference?.lap(told) ?? told;
     this.#laps.set(event.lap_number, event);
-    this.#until = performance.now() + FLASH_MS;
+    this.#shown = { until: performance.now() + FLASH_MS, lap_time_s: event.lap_time_s };
     const box = byId("clock");
     box.classList.remove("flash", "record");
     void box.offsetWidth; // so that a lap right after another flashes again
@@ -41,13 +54,14 @@ export class Timing {
     box.classList.toggle("record", Boolean(event.is_best));
     byId("lap-name").textContent = `Lap ${event.lap_number} finished`;
     byId("lap-time").textContent = lapTime(event.lap_time_s);
-    byId("lap-note").textContent = event.is_best ? "Best lap" : Number.isFinite(event.delta_s) ? `${signed(event.delta_s)} to best` : "";
-    byId("lap-note").className = `under ${event.is_best ? "best" : "loss"}`;
+    byId("lap-note").textContent = event.is_best ? "Best lap" : Number.isFinite(event.delta_s) ? `${signed(event.delta_s)} to ${this.#against}` : "";
+    byId("lap-note").className = `under ${event.is_best ? "best" : tone(event.delta_s)}`;
     this.#times();
   }
 
   /** A sector has ended. */
-  sector(event) {
+  sector(told) {
+    const event = this.#reference?.sector(told) ?? told;
     if (event.sector === 1) for (const sector of this.#sectors.keys()) this.#sectors.set(sector, { sector });
     for (let sector = 1; sector < event.sector; sector += 1) {
       if (!this.#sectors.has(sector)) this.#sectors.set(sector, { sector });
@@ -71,7 +85,7 @@ export class Timing {
     this.#laps.clear();
     this.#sectors.clear();
     this.#lap = null;
-    this.#until = 0;
+    this.#shown = { until: 0, lap_time_s: 0 };
     this.#times();
     this.#showSectors();
     this.frame({});
