@@ -31,6 +31,8 @@ def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
             if key in PROSE and all(isinstance(text, str) for text in texts):
                 continue
             yield from differences(old.get(key, MISSING), new.get(key, MISSING), f"{at}/{key}")
+    elif at.endswith("/required") and isinstance(old, list) and isinstance(new, list):
+        yield from differences(dict.fromkeys(old), dict.fromkeys(new), at)
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for number, (before, after) in enumerate(zip(old, new, strict=True)):
             yield from differences(before, after, f"{at}/{number}")

@@ -1,6 +1,6 @@
 """The envelope of the bridge's errors, and the errors that belong to no part of their own."""
 
-from typing import ClassVar, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from pydantic import Field
 
@@ -101,10 +101,8 @@ class UnknownDriver(NotFound):
 class SessionError(ApiError):
     """An error about one session."""
 
-    text: ClassVar[str] = ""
-
     def __init__(self, session_id: str, text: str = "") -> None:
-        super().__init__(text or self.text)
+        super().__init__(text)
         self.session_id = session_id
 
 

@@ -48,8 +48,7 @@ class EmbedFailed(ApiError):
 class BadText(BadRequest):
     """A text is not Unicode: it holds half of a surrogate pair."""
 
-    def __init__(self) -> None:
-        super().__init__("a text holds half a surrogate pair, which is not a character")
+    text = "a text holds half a surrogate pair, which is not a character"
 
 
 class ApiFailure(ApiError):

@@ -13,18 +13,23 @@ class ApiError(Exception):
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "server_error"
+    text: ClassVar[str] = ""
+    """The message where the instance has none of its own."""
+    retry_after_s: ClassVar[int] = 0
+    """When to come back; 0: that is not told."""
 
     def __init__(
         self,
-        message: str,
+        message: str = "",
         *,
         param: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = message or self.text
+        super().__init__(self.message)
         self.param = param
-        self.headers: dict[str, str] = dict(headers or {})
+        retry = {"Retry-After": str(self.retry_after_s)} if self.retry_after_s else {}
+        self.headers: dict[str, str] = {**retry, **(headers or {})}
 
 
 class BadRequest(ApiError):

@@ -48,10 +48,8 @@ class Limits:
 class Crowded(ApiError):
     """The listener has as many connections as it takes."""
 
-    status, code = 503, "server_error"
-
-    def __init__(self) -> None:
-        super().__init__("too many connections; try again soon", headers={"Retry-After": "1"})
+    status, code, retry_after_s = 503, "server_error", 1
+    text = "too many connections; try again soon"
 
 
 @dataclass(slots=True)

@@ -265,13 +265,16 @@ def _first_line(error: type[ApiError]) -> str:
 
 
 def _example(error: type[ApiError], render: Render) -> Json | None:
-    """The body of an error whose constructor asks for a message and nothing else."""
-    needed = [
+    """The body of an error that is made with a message of its own and nothing else."""
+    parameters = inspect.signature(error).parameters
+    needed = {
         name
-        for name, parameter in inspect.signature(error).parameters.items()
+        for name, parameter in parameters.items()
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
-    ]
-    if needed != ["message"]:
+    }
+    message = parameters.get("message")
+    has_own = error.text or message is None or message.default not in ("", message.empty)
+    if has_own or needed - {"message"}:
         return None
     return dict(render(error(_first_line(error).rstrip(".").lower())))
 

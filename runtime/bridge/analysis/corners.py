@@ -130,11 +130,12 @@ class CornerReports:
     """Every corner in lap order."""
 
     track: str
-    """Name of the circuit; empty: nobody knows."""
+    """name of the circuit; empty: not known"""
     lap_count: int
+    """complete laps looked at"""
     corners: tuple[CornerRecord, ...]
     reference_available: bool
-    """Whether a reference file names any of them."""
+    """whether a reference file names a corner"""
 
 
 def corner_reports(drive: Drive, references: References = NONE) -> CornerReports:

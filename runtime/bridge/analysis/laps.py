@@ -169,12 +169,13 @@ class IdealLap:
     which the next was entered. The sum of sectors is the most cautious of the three.
     """
 
-    best_actual_lap_s: float
+    best_actual_lap_s: Seconds
+    """s: fastest complete lap"""
     sectors: ComposedLap
     mini_sectors: ComposedLap
-    """Of 25 parts of one length."""
+    """the same of 25 parts of one length; finer than anybody can join: a bound"""
     corners_and_straights: ComposedLap
-    """No parts where the corners are not known."""
+    """the same of every corner and every straight; no parts without known corners"""
 
 
 def ideal_lap(drive: Drive) -> IdealLap:
@@ -248,7 +249,8 @@ class LapRecord:
 class LapTable:
     """The laps in time order."""
 
-    best_lap_s: float
+    best_lap_s: Seconds
+    """s"""
     best_lap_number: int
     laps: tuple[LapRecord, ...]
 
@@ -307,22 +309,31 @@ class OutlierLap:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How lap times are spread, in seconds."""
+    """How lap times are spread."""
 
     lap_count: int
-    min_s: float
-    max_s: float
-    q1_s: float
-    median_s: float
-    q3_s: float
-    iqr_s: float
-    whisker_low_s: float
-    whisker_high_s: float
+    min_s: Seconds
+    """s: fastest"""
+    max_s: Seconds
+    """s: slowest"""
+    q1_s: Seconds
+    """s: lower quartile, between neighbours in proportion"""
+    median_s: Seconds
+    """s"""
+    q3_s: Seconds
+    """s: upper quartile"""
+    iqr_s: Seconds
+    """s: upper less lower quartile"""
+    whisker_low_s: Seconds
+    """s: fastest lap within 1.5 interquartile ranges of the lower quartile"""
+    whisker_high_s: Seconds
+    """s: slowest lap within 1.5 interquartile ranges of the upper quartile"""
     outliers: tuple[OutlierLap, ...]
-    """In time order."""
-    mean_s: float
-    stddev_s: float
-    """Of the laps as a whole population."""
+    """laps beyond the whiskers, in time order"""
+    mean_s: Seconds
+    """s"""
+    stddev_s: Seconds
+    """s: standard deviation of the laps as a population"""
 
 
 def lap_time_distribution(drive: Drive) -> Distribution:
@@ -381,6 +392,7 @@ class SectorTimes:
 
     sector_definitions: tuple[SectorDefinition, ...]
     laps: tuple[LapSplits, ...]
+    """complete laps in time order"""
 
 
 def all_sector_times(drive: Drive) -> SectorTimes:

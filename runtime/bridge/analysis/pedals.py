@@ -34,6 +34,7 @@ from runtime.bridge.session.units import (
     Percent,
     Quality,
     Seconds,
+    Seconds4,
     Share,
     Tenths,
     round_to_sum,
@@ -103,9 +104,9 @@ class Pedals:
     """What the feet did over the frames looked at."""
 
     frame_count: int
-    """Frames looked at; those of the states are fewer where a reading is missing."""
-    frame_dt_s: float
-    """The median time from a frame to the next."""
+    """frames looked at; those of the states are fewer where a reading is missing"""
+    frame_dt_s: Seconds4
+    """s: median period"""
     states: PedalStates
     recorded: PedalsRecorded
 

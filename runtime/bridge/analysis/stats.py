@@ -10,7 +10,7 @@ from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.definitions import is_full_throttle, is_recorded
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags, Series
-from runtime.bridge.session.units import KMH, Kmh, Metres
+from runtime.bridge.session.units import KMH, Bar, Gravity, Hertz, Kmh, Metres, Seconds, Tenths
 from runtime.bridge.track.model import Straight
 
 ON_TRACK_MS: Final = 5.0
@@ -20,31 +20,42 @@ ON_TRACK_MS: Final = 5.0
 class Stats:
     """Numbers of the frames looked at; None where the channel was not recorded."""
 
-    top_speed_kmh: float | None
-    average_speed_kmh: float | None
-    """Over time: each frame weighs as long as it lasted."""
-    max_combo_g: float | None
-    max_g_lat: float | None
-    """Without sign."""
-    max_yaw_rate_dps: float | None
-    """Without sign."""
-    max_accel_g: float | None
-    max_decel_g: float | None
-    """The lowest longitudinal acceleration, negative under braking."""
-    max_brake_bar: float | None
-    longest_full_throttle_s: float | None
-    """The longest run of frames with the throttle at 95 % or more; a pause ends it."""
-    time_on_track_s: float | None
-    """Faster than 5 m/s."""
+    top_speed_kmh: Kmh | None
+    """km/h: largest speed"""
+    average_speed_kmh: Kmh | None
+    """km/h: mean over time, each frame weighing as long as it lasted"""
+    max_combo_g: Gravity | None
+    """g: largest combined acceleration"""
+    max_g_lat: Gravity | None
+    """g: largest lateral acceleration, without sign"""
+    max_yaw_rate_dps: Tenths | None
+    """°/s: largest rate of turning, without sign"""
+    max_accel_g: Gravity | None
+    """g: largest longitudinal acceleration"""
+    max_decel_g: Gravity | None
+    """g: lowest longitudinal one, negative in braking"""
+    max_brake_bar: Bar | None
+    """bar: largest brake pressure"""
+    longest_full_throttle_s: Seconds | None
+    """s: longest run of frames with the throttle at 95 % or more; a pause ends it"""
+    time_on_track_s: Seconds | None
+    """s: faster than 5 m/s, within session_duration_s"""
     n_frames: int
-    session_duration_s: float
-    distance_m: float | None
+    """frames whose time goes forward"""
+    session_duration_s: Seconds
+    """s: from the first frame to the last, or of the chosen lap; samples of signals before and
+    after are not counted"""
+    distance_m: Metres | None
+    """m: driven in that time"""
     n_laps: int
-    best_lap_s: float
-    sample_rate_hz: float | None
-    """Frames a second while the recording ran; a burst of rows is one frame."""
+    """complete laps"""
+    best_lap_s: Seconds
+    """s: the fastest of them"""
+    sample_rate_hz: Hertz | None
+    """Hz: frames a second while the recording ran; a burst of rows is one frame"""
     n_gaps: int
-    """Pauses of the recording."""
+    """pauses of the recording (longer than 0.5 s and than 5 median periods), and moments at which
+    its clock was put back"""
     derived: tuple[str, ...] = ()
     """The accelerations that no sensor measured (`Series.derived`)."""
 

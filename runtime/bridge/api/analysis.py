@@ -15,7 +15,7 @@ from pydantic import Field
 from runtime.bridge.analysis.corners import (
     LOW_MAX_KMH,
     MED_MAX_KMH,
-    CornerRecord,
+    CornerReports,
     SpeedClassRecord,
     corner_classes,
     corner_reports,
@@ -32,12 +32,11 @@ from runtime.bridge.analysis.incidents import (
     incidents,
 )
 from runtime.bridge.analysis.laps import (
-    ComposedLap,
-    LapRecord,
-    LapSplits,
-    OutlierLap,
+    Distribution,
+    IdealLap,
+    LapTable,
     PartTime,
-    SectorDefinition,
+    SectorTimes,
     all_sector_times,
     ideal_lap,
     lap_time_distribution,
@@ -46,12 +45,10 @@ from runtime.bridge.analysis.laps import (
 from runtime.bridge.analysis.pedals import (
     BRAKE_BAR,
     THROTTLE_PCT,
+    BrakeAcceleration,
     BrakeEndSummary,
-    BrakeZoneRecord,
-    CornerExitRecord,
     HustleStretch,
-    PedalsRecorded,
-    PedalStates,
+    Pedals,
     ThrottleBoxRecord,
     brake_acceleration,
     brake_ends,
@@ -60,22 +57,27 @@ from runtime.bridge.analysis.pedals import (
     throttle_boxes,
 )
 from runtime.bridge.analysis.reference import References, reference_json, reference_lap
-from runtime.bridge.analysis.stats import StraightRecord, stats, straight_line_speed
-from runtime.bridge.api.shapes import READ_ERRORS, Derived, Flag, SessionPath, Values, capped
+from runtime.bridge.analysis.stats import Stats, StraightRecord, stats, straight_line_speed
+from runtime.bridge.api.shapes import (
+    READ_ERRORS,
+    Derived,
+    Flag,
+    SessionPath,
+    Values,
+    capped,
+    fields_of,
+)
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, UnknownLap
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.definitions import find_missing
 from runtime.bridge.session.units import (
     Bar,
     Gravity,
-    Hertz,
     Kmh,
     Metres,
     Metres2,
     Seconds,
-    Seconds4,
     Share,
-    Tenths,
 )
 from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows, UnknownSession
@@ -133,44 +135,9 @@ class Cornering(Analytic):
     geometry: Literal["detected"] | None = absent("the corners were found in the driven line")
 
 
+@fields_of(Stats, "derived")
 class SessionNumbers(Values):
     """The session in numbers; null where the channel was not recorded."""
-
-    top_speed_kmh: Kmh | None = Field(description="km/h: largest speed")
-    average_speed_kmh: Kmh | None = Field(
-        description="km/h: mean over time, each frame weighing as long as it lasted"
-    )
-    max_combo_g: Gravity | None = Field(description="g: largest combined acceleration")
-    max_g_lat: Gravity | None = Field(description="g: largest lateral acceleration, without sign")
-    max_yaw_rate_dps: Tenths | None = Field(
-        description="°/s: largest rate of turning, without sign"
-    )
-    max_decel_g: Gravity | None = Field(
-        description="g: lowest longitudinal one, negative in braking"
-    )
-    max_accel_g: Gravity | None = Field(description="g: largest longitudinal one")
-    max_brake_bar: Bar | None = Field(description="bar: largest brake pressure")
-    longest_full_throttle_s: Seconds | None = Field(
-        description="s: longest run of frames with the throttle at 95 % or more; a pause ends it"
-    )
-    time_on_track_s: Seconds | None = Field(
-        description="s: faster than 5 m/s, within session_duration_s"
-    )
-    n_frames: int = Field(description="frames whose time goes forward")
-    session_duration_s: Seconds = Field(
-        description="s: from the first frame to the last, or of the chosen lap; samples of signals "
-        "before and after are not counted"
-    )
-    distance_m: Metres | None = Field(description="m: driven in that time")
-    n_laps: int = Field(description="complete laps")
-    best_lap_s: Seconds = Field(description="s: the fastest of them")
-    sample_rate_hz: Hertz | None = Field(
-        description="Hz: frames a second while the recording ran; a burst of rows is one frame"
-    )
-    n_gaps: int = Field(
-        description="pauses of the recording (longer than 0.5 s and than 5 median periods), and "
-        "moments at which its clock was put back"
-    )
 
 
 class StatsAnswer(SessionNumbers, Analytic):
@@ -181,60 +148,34 @@ class StatsAnswer(SessionNumbers, Analytic):
     stats: SessionNumbers
 
 
+@fields_of(LapTable)
 class LapTimeTable(Analytic):
     """The complete laps in time order."""
 
     needs: ClassVar = ("speed",)
 
     lap_count: int
-    best_lap_s: Seconds = Field(description="s")
-    best_lap_number: int
-    laps: tuple[LapRecord, ...]
 
 
+@fields_of(Distribution)
 class LapTimeDistribution(Analytic):
     """How the lap times are spread."""
 
-    lap_count: int
-    min_s: Seconds = Field(description="s: fastest")
-    max_s: Seconds = Field(description="s: slowest")
-    q1_s: Seconds = Field(description="s: lower quartile, between neighbours in proportion")
-    median_s: Seconds = Field(description="s")
-    q3_s: Seconds = Field(description="s: upper quartile")
-    iqr_s: Seconds = Field(description="s: upper less lower quartile")
-    whisker_low_s: Seconds = Field(
-        description="s: fastest lap within 1.5 interquartile ranges of the lower quartile"
-    )
-    whisker_high_s: Seconds = Field(
-        description="s: slowest lap within 1.5 interquartile ranges of the upper quartile"
-    )
-    outliers: tuple[OutlierLap, ...] = Field(description="laps beyond the whiskers, in time order")
-    mean_s: Seconds = Field(description="s")
-    stddev_s: Seconds = Field(description="s: standard deviation of the laps as a population")
 
-
+@fields_of(IdealLap, "sectors")
 class IdealLapAnswer(Analytic):
     """The lap in which every sector went as well as it ever did."""
 
     ideal_lap_s: Seconds | None = Field(
         description="s: sum of the best sectors; null: recording paused in a sector of every lap"
     )
-    best_actual_lap_s: Seconds = Field(description="s: fastest complete lap")
     gain_potential_s: Seconds | None = Field(description="s: best lap less ideal lap, 0 or more")
     best_sectors: tuple[PartTime, ...]
-    mini_sectors: ComposedLap = Field(
-        description="the same of 25 parts of one length; finer than anybody can join: a bound"
-    )
-    corners_and_straights: ComposedLap = Field(
-        description="the same of every corner and every straight; no parts without known corners"
-    )
 
 
+@fields_of(SectorTimes)
 class SectorTimesAnswer(Analytic):
     """Every lap's three sectors."""
-
-    sector_definitions: tuple[SectorDefinition, ...]
-    laps: tuple[LapSplits, ...] = Field(description="complete laps in time order")
 
 
 class FrictionQuery(LapQuery):
@@ -275,16 +216,13 @@ class PedalThresholds(Wire):
     brake_bar: float = Field(description="bar")
 
 
+@fields_of(Pedals)
 class PedalAnswer(Analytic):
     """What the feet did."""
 
     needs: ClassVar = ("throttle", "brake")
 
-    frame_count: int
     thresholds: PedalThresholds
-    frame_dt_s: Seconds4 = Field(description="s: median period")
-    states: PedalStates
-    recorded: PedalsRecorded
 
 
 class StraightAnswer(Analytic):
@@ -398,15 +336,11 @@ class ScorecardAnswer(Cornering):
     corners: tuple[GradedCorner, ...]
 
 
+@fields_of(CornerReports)
 class CornersAnswer(Cornering):
     """The corners in lap order."""
 
     needs: ClassVar = ("speed", "brake", "g_lat")
-
-    track: str = Field(description="name of the circuit; empty: not known")
-    lap_count: int = Field(description="complete laps looked at")
-    corners: tuple[CornerRecord, ...]
-    reference_available: bool = Field(description="whether a reference file names a corner")
 
 
 class ReferenceAnswer(Wire):
@@ -462,13 +396,11 @@ class CornerClasses(Cornering):
     bands: tuple[SpeedClassRecord, ...]
 
 
+@fields_of(BrakeAcceleration)
 class BrakeAccelerationAnswer(Cornering):
     """Corners in lap order; those without a zone, or without a pass, are left out."""
 
     needs: ClassVar = ("speed", "brake", "throttle", "g_long")
-
-    brake_zones: tuple[BrakeZoneRecord, ...]
-    corner_exits: tuple[CornerExitRecord, ...]
 
 
 class Highlights(Analytic):

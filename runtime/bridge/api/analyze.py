@@ -8,9 +8,9 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
-from runtime.bridge.api.shapes import SessionId, Short, Values
+from runtime.bridge.api.shapes import SessionId, Short, Values, fields_of
 from runtime.bridge.cues.engine import CueEngine
-from runtime.bridge.cues.model import Burst, Pattern
+from runtime.bridge.cues.model import Burst, Tone
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.definitions import RELEASED_BAR
 from runtime.bridge.session.units import Decimals
@@ -67,15 +67,13 @@ class AnalyzeRequest(Wire):
         return Burst(corners_visited=corners, **{**usual, **given})
 
 
+@fields_of(Tone)
 class ToneRecord(Values):
     """Something to be heard that is no words."""
 
-    layer: str
     frequency: Annotated[float, Decimals(1)] = Field(description="Hz")
     volume: Annotated[float, Field(ge=0, le=1), AfterValidator(partial(round, ndigits=3))]
-    pattern: Pattern
     priority: int = Field(ge=0, le=3, description="0 background, 1 advice, 2 warning, 3 safety")
-    reason: str
 
 
 class AnalyzeAnswer(Values):

@@ -54,6 +54,7 @@ from runtime.bridge.api.imports import ImportRequest, import_session
 from runtime.bridge.api.reviews import (
     Narrative,
     Review,
+    Teaching,
     best_before,
     events_here,
     gathering_of,
@@ -73,6 +74,7 @@ from runtime.bridge.api.shapes import (
     Short,
     Values,
     capped,
+    fields_of,
     iso,
 )
 from runtime.bridge.api.tracks import Hour, phase_of
@@ -92,7 +94,7 @@ from runtime.bridge.coach.score import (
 )
 from runtime.bridge.coach.stories import Plan, shorten
 from runtime.bridge.coach.wording.words import Words, words_of
-from runtime.bridge.cues.concepts import CONCEPTS, Lesson
+from runtime.bridge.cues.concepts import CONCEPTS, Concept, Lesson
 from runtime.bridge.cues.model import Burst, CueLimits, Emotion
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, NothingRecorded, UnknownLap
 from runtime.bridge.formats.files import NotImportable
@@ -128,36 +130,28 @@ class NoGrader(ApiError):
     """No grader is configured."""
 
     status, code = 503, "grading_key_missing"
-
-    def __init__(self) -> None:
-        super().__init__("no grader is set up; set BRIDGE_GRADING_URL and BRIDGE_GRADING_KEY")
+    text = "no grader is set up; set BRIDGE_GRADING_URL and BRIDGE_GRADING_KEY"
 
 
 class GraderFailed(ApiError):
     """The grader gave no grade."""
 
     status, code = 502, "bad_model_reply"
-
-    def __init__(self) -> None:
-        super().__init__("the grader gave no grade")
+    text = "the grader gave no grade"
 
 
 class GraderBusy(ApiError):
     """Too much is waiting for a model."""
 
-    status, code = 503, "model_busy"
-
-    def __init__(self) -> None:
-        super().__init__("too much is waiting for a model", headers={"Retry-After": "5"})
+    status, code, retry_after_s = 503, "model_busy", 5
+    text = "too much is waiting for a model"
 
 
 class GraderLate(ApiError):
     """The grader took too long."""
 
     status, code = 504, "model_timeout"
-
-    def __init__(self) -> None:
-        super().__init__("the grader took too long")
+    text = "the grader took too long"
 
 
 class BriefQuery(Wire):
@@ -200,13 +194,10 @@ class LessonRecord(Values):
     )
 
 
+@fields_of(Teaching)
 class PedagogyRecord(Values):
     """What a corner teaches."""
 
-    concept: str
-    corner: str
-    evidence: str = Field(description="what was done, in numbers")
-    tip: str
     lesson: LessonRecord
     gain_s: Seconds | None = Field(description="s a lap that acting on it is worth")
     start_m: Metres | None = Field(description="m of lap progress, as is the end")
@@ -310,18 +301,15 @@ class BriefAnswer(Values):
     latency_ms: float = Field(description="of all the work on this answer")
 
 
+@fields_of(Concept)
 class ConceptRecord(Values):
     """One thing that the coach can ask of a driver."""
 
-    id: str
-    title: str
-    description: str
     fires_when: str = Field(
         description="the condition as it is evaluated: in_corner and past_apex are flags, brake is "
         "in bar, thr in %, glat in g, v in km/h, to_entry, bz and dz in metres"
     )
     priority: int = Field(ge=0, le=3, description="the highest of a message about it")
-    aliases: tuple[str, ...]
     lesson: LessonRecord = Field(description="where the course teaches it")
 
 
@@ -344,14 +332,11 @@ class HistoryQuery(Wire):
     limit: Annotated[int, capped(200)] = Field(20, description="1 to 200, the newest")
 
 
+@fields_of(TurnRow, "id")
 class Turn(Values):
     """One text."""
 
     session_id: str = Field(description="empty: of no session")
-    driver_id: str
-    role: str = Field(description="coach_brief, coach_debrief, user or assistant")
-    text: str
-    focus_items: tuple[str, ...]
     emotion: str
     recorded_at: Moment
 

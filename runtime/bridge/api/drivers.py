@@ -17,6 +17,7 @@ from runtime.bridge.api.shapes import (
     RecordingId,
     Values,
     capped,
+    fields_of,
 )
 from runtime.bridge.coach.grades import grades
 from runtime.bridge.errors import UnknownDriver
@@ -158,17 +159,10 @@ class LapsQuery(Wire):
     limit: Annotated[int, capped(1000)] = 20
 
 
+@fields_of(LapRow)
 class LapTime(Values):
     """A reported lap."""
 
-    id: int
-    session_id: str
-    lap_number: int
-    lap_time_s: float
-    best_sector: float | None
-    avg_speed_kmh: float | None
-    max_combo_g: float | None
-    coast_pct: float | None
     recorded_at: Moment
 
 

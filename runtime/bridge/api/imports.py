@@ -22,6 +22,7 @@ from runtime.bridge.api.shapes import (
     Short,
     Text,
     Values,
+    fields_of,
 )
 from runtime.bridge.cues.model import USUAL_LEVEL
 from runtime.bridge.formats.channelmaps import (
@@ -49,7 +50,7 @@ from runtime.bridge.formats.options import (
 )
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.channels import NONE
-from runtime.bridge.session.recording import ReadWarning, Recording
+from runtime.bridge.session.recording import Mapped, ReadWarning, Recording
 from runtime.bridge.session.units import Decimals, Metres, Seconds
 from runtime.bridge.storage.errors import (
     BadFrames,
@@ -144,37 +145,39 @@ class Warned(Values):
     count: int = Field(validation_alias="times")
 
 
+@fields_of(Mapped)
 class MappedChannel(Values):
     """The channel of the file that a signal was taken from."""
 
-    channel: str | None = Field(description="as the file names it; null: none")
-    unit: str = Field(description="in which it was read; empty: in that of the signal")
-    assumed: bool = Field(description="whether the file states no unit")
     why: Literal["name", "purpose", "given", "kept", "car", "none"] = Field(
         description="its name, or what the logger says that it is for; given with this import, or "
         "kept from one before; made by the car file; none: no channel is that signal"
     )
-    others: tuple[str, ...] = Field(description="channels that might have been it, best first")
-    constant: tuple[str, ...] = Field(description="channels of that name that never change")
 
 
-class ImportPreview(Values):
-    """What an import would take."""
+class ReadFile(Values):
+    """What a file holds."""
 
     format: str = Field(description="in which the file was read")
     logger: str = Field(description="the same for files of one format with the same channels")
     n_frames: int
-    mapping: dict[str, MappedChannel] = Field(description="by signal")
-    channels: list[str] = Field(description="of the file, as a mapping may name them")
+    mapping: dict[str, MappedChannel] = Field(
+        description="by signal, the channel that it is taken from"
+    )
     warnings: tuple[Warned, ...]
     facts: dict[str, str] = Field(description="what was found out or guessed while reading")
 
 
-class ImportAnswer(Values):
+class ImportPreview(ReadFile):
+    """What an import would take."""
+
+    channels: list[str] = Field(description="of the file, as a mapping may name them")
+
+
+class ImportAnswer(ReadFile):
     """What was imported."""
 
     session_id: str
-    n_frames: int
     duration_s: Annotated[float, Decimals(2)]
     distance_m: Metres
     vbo_source: str
@@ -184,15 +187,8 @@ class ImportAnswer(Values):
     best_lap_s: Seconds | None
     coordinate_encoding: str | None
     time_encoding: str | None
-    warnings: tuple[Warned, ...]
     unmapped_columns: tuple[str, ...] = Field(validation_alias="unmapped")
     n_signals: int
-    format: str = Field(description="in which the file was read")
-    facts: dict[str, str] = Field(description="what was found out or guessed while reading")
-    logger: str = Field(description="the same for files of one format with the same channels")
-    mapping: dict[str, MappedChannel] = Field(
-        description="by signal, the channel that it was taken from"
-    )
 
 
 _FILE_ERRORS: Final = (

@@ -10,7 +10,7 @@ from aiohttp import web
 from pydantic import BeforeValidator, Field, StrictStr, TypeAdapter, ValidationError
 
 from runtime.bridge.api.coaching import LessonRecord
-from runtime.bridge.api.shapes import READ_ERRORS, Short, Values
+from runtime.bridge.api.shapes import READ_ERRORS, Short, Values, fields_of
 from runtime.bridge.coach.asking import (
     Answer,
     Question,
@@ -206,17 +206,10 @@ class TracesQuery(Wire):
     since_ts: str | None = Field(None, description="ISO 8601 or Unix seconds; later steps only")
 
 
+@fields_of(coaching.TraceRow)
 class TraceRecord(Values):
     """One step on the way to an answer."""
 
-    id: int
-    trace_id: str
-    session_id: str
-    agent_name: str
-    event_type: str = Field(description="intent, agent, tool_start, tool or error")
-    detail: str
-    latency_ms: float
-    success: bool
     ts: Annotated[str, BeforeValidator(_moment)] = Field(
         description="ISO 8601 in UTC with microseconds; no two are equal"
     )

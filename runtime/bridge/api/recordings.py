@@ -20,6 +20,7 @@ from runtime.bridge.api.shapes import (
     Moment,
     SessionPath,
     Values,
+    fields_of,
 )
 from runtime.bridge.api.status import CanDiagnostics, can_state
 from runtime.bridge.errors import NoCircuit, TooManyRows, UnknownLap
@@ -33,7 +34,7 @@ from runtime.bridge.session.units import Hertz, Metres, Seconds
 from runtime.bridge.storage.derived import Scope, build_track
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
 from runtime.bridge.storage.exporting import available
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.values import CapabilityRow, SessionRow, SignalRow
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import BadQuery
@@ -128,18 +129,10 @@ class RegistryQuery(Wire):
     include_can_state: Flag = False
 
 
+@fields_of(SignalRow)
 class SignalRecord(Values):
     """A signal that may be recorded."""
 
-    signal_id: int
-    name: str
-    units: str | None
-    semantics: str | None
-    group: str | None
-    expected_hz: float | None
-    min_useful_hz: float | None
-    discovery: str
-    obd2_pid: str | None
     discovered_at: Moment | None
     n_samples_total: int
 
@@ -161,18 +154,11 @@ class Registry(Wire):
     unknown_can_ids: list[UnknownCanId] | None = absent("only with include_can_state")
 
 
+@fields_of(CapabilityRow)
 class Capability(Values):
     """How much there is of one signal."""
 
-    name: str
-    units: str | None
-    group: str | None
-    n_samples: int
     mean_hz: Hertz
-    t_start: float
-    t_end: float
-    min_useful_hz: float | None
-    useful: bool
 
 
 class DisabledCoachRecord(Values):

@@ -22,6 +22,7 @@ from runtime.bridge.api.shapes import (
     Text,
     Values,
     capped,
+    fields_of,
     rounded,
 )
 from runtime.bridge.cues.model import USUAL_LEVEL
@@ -30,7 +31,14 @@ from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.units import Metres, Seconds
 from runtime.bridge.storage.errors import SessionInUse, StoreDamaged, UnknownSession
-from runtime.bridge.storage.values import LapRow, SessionChange, SessionMeta, SessionRow, unix_ms
+from runtime.bridge.storage.values import (
+    LapRow,
+    NoteRow,
+    SessionChange,
+    SessionMeta,
+    SessionRow,
+    unix_ms,
+)
 from runtime.bridge.track.identity import Ground
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
@@ -129,27 +137,18 @@ class SessionList(Wire):
     count: int
 
 
+@fields_of(LapRow, "id", "session_id")
 class SessionLap(Values):
     """A lap as reported, or as found in the telemetry."""
 
-    lap_number: int
-    lap_time_s: float
-    best_sector: float | None
-    avg_speed_kmh: float | None
-    max_combo_g: float | None
-    coast_pct: float | None
     recorded_at: Moment
 
 
+@fields_of(NoteRow, "emotion", "concept")
 class NoteRecord(Values):
     """What the coach said."""
 
-    id: int
-    session_id: str
-    burst_id: int | None
     distance_m: Metres | None
-    text: str
-    source: str | None
     recorded_at: Moment
 
 

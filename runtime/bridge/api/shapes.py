@@ -1,13 +1,17 @@
 """What the routes share: ids, times of day, numbers of queries, and answers made of values."""
 
+import ast
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache, partial
+from itertools import pairwise
 from math import isfinite
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_origin, get_type_hints
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictStr
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictStr, create_model
 from pydantic import StrictFloat as _Float
 from pydantic import StrictInt as _Int
 
@@ -169,6 +173,55 @@ class Values(Wire):
         Of a value that is None every attribute is None.
         """
         return cls.model_validate(_Joined(values, more))
+
+
+M = TypeVar("M", bound=Values)
+
+
+def fields_of(value: type, *left_out: str) -> Callable[[type[M]], type[M]]:
+    """Give an answer the fields of a *value* of the domain, but for those that are *left_out*.
+
+    Their types and docstrings are the value's. What the class itself says of a field counts.
+    """
+
+    def fill(model: type[M]) -> type[M]:
+        more: dict[str, Any] = {
+            name: (hint, Field(json_schema_extra=partial(_describe, value, name)))
+            for name, hint in get_type_hints(value, include_extras=True).items()
+            if get_origin(hint) is not ClassVar
+            and name not in left_out
+            and name not in model.model_fields
+        }
+        return create_model(
+            model.__name__,
+            __base__=model,
+            __module__=model.__module__,
+            __doc__=model.__doc__,
+            **more,
+        )
+
+    return fill
+
+
+def _describe(value: type, name: str, schema: dict[str, Any]) -> None:
+    if text := _docstrings(value).get(name):
+        schema["description"] = text
+
+
+@lru_cache
+def _docstrings(value: type) -> dict[str, str]:
+    """The text below each field of a class."""
+    (tree,) = ast.parse(inspect.getsource(value)).body
+    assert isinstance(tree, ast.ClassDef)
+    return {
+        field.target.id: inspect.cleandoc(text.value.value)
+        for field, text in pairwise(tree.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
 
 
 class _Joined:

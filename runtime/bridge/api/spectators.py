@@ -71,9 +71,7 @@ class TokenScope(Forbidden):
     """The token is for another session, or for less than this."""
 
     code = "token_scope"
-
-    def __init__(self) -> None:
-        super().__init__("the token is for one session, and for watching it only")
+    text = "the token is for one session, and for watching it only"
 
 
 class TokenRequest(Wire):

@@ -9,25 +9,23 @@ from typing import Annotated, Final, Literal, TypeAlias
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.api.shapes import READ_ERRORS, Moment, Values, capped, iso
-from runtime.bridge.can.devices import Kind, usb_devices
-from runtime.bridge.can.reader import NO_READER, State
+from runtime.bridge.api.shapes import READ_ERRORS, Moment, Values, capped, fields_of, iso
+from runtime.bridge.can.devices import UsbDevice, usb_devices
+from runtime.bridge.can.reader import NO_READER, CanSnapshot
 from runtime.bridge.exposition import families
 from runtime.bridge.outlets.outlet import State as OutletState
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.stats import quantile
 from runtime.bridge.session.units import Decimals, Seconds, Share, Tenths
 from runtime.bridge.storage.coaching import ModelCall, model_calls
-from runtime.bridge.storage.values import Backend, unix_ms
+from runtime.bridge.storage.values import Backend, Figures, unix_ms
 from runtime.web.metrics import CONTENT_TYPE, render
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
 DAMAGED: Final = "the file of the database is damaged: some of what is stored cannot be read"
 MINUTE_MS: Final = 60_000
-Millis: TypeAlias = Annotated[float, Decimals(1)]
 Micros: TypeAlias = Annotated[float, Decimals(3)]
-Tenth: TypeAlias = Annotated[float, Decimals(1)]
 core = Routes("core")
 diagnostics = Routes("diagnostics")
 
@@ -36,13 +34,13 @@ class CanHealth(Values):
     """The CAN bus in one look."""
 
     connected: bool
-    fps: Tenth = Field(validation_alias="frames_per_second")
+    fps: Tenths = Field(validation_alias="frames_per_second")
     frames_total: int
     frames_unknown: int
     channel: str | None
     bitrate: int | None
     last_frame_age_s: Seconds | None
-    bus_load_pct: Tenth | None
+    bus_load_pct: Tenths | None
     session_id: str | None
 
 
@@ -52,7 +50,7 @@ class SimulatorHealth(Values):
     running: bool
     lap_seconds: float | None
     speed_x: float | None = Field(description="speed of its clock that was asked for")
-    reached_x: Tenth | None = Field(
+    reached_x: Tenths | None = Field(
         description="speed that was reached over the last seconds; null: not known yet"
     )
 
@@ -82,16 +80,13 @@ class StreamsHealth(Values):
     spectators: int
 
 
+@fields_of(Figures)
 class WriterHealth(Values):
     """How writing goes: commits, and how long the last ones took."""
 
-    commits: int
-    refused: int
-    failed: int
     group_mean: Annotated[float, Decimals(2)]
     commit_p50_ms: Micros
     commit_p99_ms: Micros
-    queued: int
 
 
 class DbHealth(Values):
@@ -149,7 +144,7 @@ class KnownId(Values):
     can_id: str
     message: str | None
     count: int = Field(validation_alias="frames")
-    hz: Tenth
+    hz: Tenths
     expected_hz: float | None
     age_s: Seconds | None
 
@@ -159,44 +154,29 @@ class UnknownId(Values):
 
     can_id: str
     count: int = Field(validation_alias="frames")
-    hz: Tenth
+    hz: Tenths
 
 
+@fields_of(UsbDevice)
 class UsbRecord(Values):
     """A device that is plugged in."""
 
-    device: str
-    vid: str | None
-    pid: str | None
-    description: str
-    manufacturer: str | None
-    model: str | None
-    kind: Kind
-    is_known: bool
 
-
+@fields_of(CanSnapshot, "counts", "faults")
 class CanDiagnostics(Values):
     """The CAN reader; rates are those of the last five seconds."""
 
-    loaded: bool
-    connected: bool
-    state: State
-    interface: str | None
-    channel: str | None
-    bitrate: int | None
     session_id: str | None
     frames_total: int
     frames_unknown: int
     frames_error: int = Field(validation_alias="errors")
     malformed: int
-    frames_per_second: Tenth
-    bus_load_pct: Tenth | None
+    frames_per_second: Tenths
+    bus_load_pct: Tenths | None
     last_frame_age_s: Seconds | None
     unknown_ids: tuple[UnknownId, ...]
     ids: tuple[KnownId, ...]
-    last_error: str | None
     last_error_at: str | None
-    reconnects: int
     next_retry_in_s: Tenths | None
     dropped_rows: int
     dbc_files: tuple[str, ...]
@@ -218,7 +198,7 @@ class RoleFriction(Wire):
 
     role: str
     count: int
-    p50_latency_ms: Millis | None
+    p50_latency_ms: Tenths | None
     fallback_rate: Share
 
 
@@ -229,22 +209,15 @@ class Reason(Wire):
     count: int
 
 
+@fields_of(ModelCall)
 class FrictionRow(Values):
     """One call of the model."""
 
-    id: int
-    session_id: str | None
     role: str | None
     mode: str | None
-    backend: str | None
     prompt_chars: int | None
     completion_chars: int | None
-    latency_ms: Millis | None
-    truncated: bool
-    fell_back: bool
-    reason: str | None
-    error: str | None
-    emotion: str | None
+    latency_ms: Tenths | None
     ts: Moment
 
 
@@ -252,8 +225,8 @@ class ModelFriction(Wire):
     """How calling the model went; the figures are of every call that matches."""
 
     count: int
-    p50_latency_ms: Millis | None
-    p95_latency_ms: Millis | None
+    p50_latency_ms: Tenths | None
+    p95_latency_ms: Tenths | None
     error_rate: Share
     fallback_rate: Share
     truncation_rate: Share

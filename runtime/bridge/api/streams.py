@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import AfterValidator, ConfigDict, Field, RootModel, StrictBool, StrictInt, StrictStr
 
-from runtime.bridge.api.shapes import READ_ERRORS, Flag, Short, Values, session_id
+from runtime.bridge.api.shapes import READ_ERRORS, Flag, Short, Values, fields_of, session_id
 from runtime.bridge.api.spectators import TokenScope
 from runtime.bridge.live.hub import (
     ACTIVE,
@@ -27,6 +27,7 @@ from runtime.bridge.live.hub import (
 )
 from runtime.bridge.live.replay import NoReplay, ReplayRunning, Replays, ReplayUnavailable
 from runtime.bridge.live.spectators import GRANT, MOST_VIEWS
+from runtime.bridge.live.timing import LapDone, LapSector, SectorDone
 from runtime.bridge.service import SERVICE
 from runtime.bridge.session.units import Seconds
 from runtime.bridge.storage.errors import NoRows, UnknownSession
@@ -179,39 +180,25 @@ class TelemetryEvent(Wire):
     dropped: int | None = absent("frames before this one that were dropped")
 
 
+@fields_of(SectorDone)
 class SectorEvent(Values):
     """A sector that was driven to its end."""
 
     session_id: str
-    lap_number: int
-    sector: int = Field(description="1, 2 or 3")
-    time_s: float
-    delta_s: float | None = Field(description="compared with the reference lap")
-    rating: Literal["best", "own", "slower"] = Field(
-        description="best: no faster one is known; own: no slower than in the reference lap"
-    )
     dropped: int | None = absent("laps and sectors before this one that were dropped")
 
 
+@fields_of(LapSector)
 class LapSectorRecord(Values):
     """A sector of a complete lap."""
 
-    sector: int
-    time_s: float | None
-    is_best: bool = Field(description="whether it is the fastest of the session")
 
-
+@fields_of(LapDone)
 class LapEvent(Values):
     """A complete lap, told a second after its end: its time is the one that the session keeps."""
 
     session_id: str
-    lap_number: int
-    lap_time_s: float
-    delta_s: float | None = Field(description="compared with the reference lap before it")
-    is_best: bool = Field(description="whether it is the fastest of the session")
-    best_lap_s: float = Field(description="of the session")
     sectors: tuple[LapSectorRecord, ...]
-    mean5_s: float | None = Field(description="mean of the last five laps; null of fewer")
     dropped: int | None = absent("laps and sectors before this one that were dropped")
 
 

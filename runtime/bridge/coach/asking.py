@@ -26,12 +26,8 @@ class QuestionsOff(ApiError):
 class TooManyQuestions(ApiError):
     """Too many questions are being answered."""
 
-    status, code = 503, "too_many_questions"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "too many questions are being answered; try again", headers={"Retry-After": "2"}
-        )
+    status, code, retry_after_s = 503, "too_many_questions", 2
+    text = "too many questions are being answered; try again"
 
 
 @dataclass(frozen=True)

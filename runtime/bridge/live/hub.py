@@ -166,13 +166,8 @@ def notification_event(payload: bytes, number: int) -> Event:
 class TooManyListeners(ApiError):
     """No further stream can be opened now."""
 
-    status, code = 503, "too_many_listeners"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "too many streams are open; close one, or try again later",
-            headers={"Retry-After": "5"},
-        )
+    status, code, retry_after_s = 503, "too_many_listeners", 5
+    text = "too many streams are open; close one, or try again later"
 
 
 class Listener(Protocol):

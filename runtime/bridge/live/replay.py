@@ -37,18 +37,14 @@ class ReplayUnavailable(ApiError):
     """What is live now cannot be made to wait."""
 
     status, code = 503, "replay_unavailable"
-
-    def __init__(self) -> None:
-        super().__init__("a replay cannot begin now; the server's log says why")
+    text = "a replay cannot begin now; the server's log says why"
 
 
 class NoReplay(ApiError):
     """Only a replay that runs can be paused or moved."""
 
     status, code = 409, "no_replay"
-
-    def __init__(self) -> None:
-        super().__init__("no replay is running; start one first")
+    text = "no replay is running; start one first"
 
 
 LONGEST_PAUSE_S: Final = 5.0

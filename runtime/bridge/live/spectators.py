@@ -30,12 +30,8 @@ _TOKEN: Final = re.compile(PREFIX + r"[A-Za-z0-9_%-]+")
 class TooManyTokens(ApiError):
     """So many tokens are good that there must be a mistake."""
 
-    status, code = 429, "too_many_tokens"
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"{MOST_TOKENS} tokens are in use; revoke some", headers={"Retry-After": "60"}
-        )
+    status, code, retry_after_s = 429, "too_many_tokens", 60
+    text = f"{MOST_TOKENS} tokens are in use; revoke some"
 
 
 class Grant(NamedTuple):

@@ -178,6 +178,7 @@ class LapDone(NamedTuple):
     is_best: bool
     """Whether it is the fastest of the session."""
     best_lap_s: float
+    """Of the session."""
     sectors: tuple[LapSector, ...]
     mean5_s: float | None
     """Mean of the last five laps; None of fewer."""

@@ -8,13 +8,10 @@ from runtime.web.errors import ApiError, BadQuery, BadRequest, NotFound, TooLarg
 class StoreError(ApiError):
     """An error about one session, or about the store as a whole; further fields for the answer."""
 
-    retry_after_s: ClassVar[int] = 0
-
     def __init__(
-        self, message: str, *, session_id: str | None = None, table: str | None = None
+        self, message: str = "", *, session_id: str | None = None, table: str | None = None
     ) -> None:
-        headers = {"Retry-After": str(self.retry_after_s)} if self.retry_after_s else {}
-        super().__init__(message, headers=headers)
+        super().__init__(message)
         self.session_id = session_id
         self.table = table
 
@@ -74,11 +71,6 @@ class Unavailable(StoreError):
     """The store cannot do this now."""
 
     status: ClassVar[int] = 503
-    text: ClassVar[str] = ""
-    """The message where the instance has none of its own."""
-
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message or self.text)
 
 
 class NoDatabase(Unavailable):
@@ -115,10 +107,7 @@ class StoreFailed(StoreError):
     """The database cannot be read or written; the log says why."""
 
     status, code = 500, "storage_failed"
-    text: ClassVar[str] = "the database failed; the server's log says why"
-
-    def __init__(self) -> None:
-        super().__init__(self.text)
+    text = "the database failed; the server's log says why"
 
 
 class StoreDamaged(StoreFailed):
