@@ -122,11 +122,6 @@ class BusStatistics:
                 self._add(received.frames, now)
 
     @property
-    def frames_total(self) -> int:
-        """Data frames that were counted until now."""
-        return self._total
-
-    @property
     def last_frame_age_s(self) -> float | None:
         """Seconds since the last frame; None before the first."""
         last = self._last
