@@ -16,11 +16,10 @@ from runtime.bridge.analysis.reference import (
     write_reference,
 )
 from runtime.bridge.commands.flags import add_server_flags
-from runtime.bridge.commands.sessions import CannotMake, address, open_session, request_text
+from runtime.bridge.commands.sessions import CannotMake, open_session, request_text
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.library import is_safe_id
 from runtime.bridge.track.model import TrackError
-from runtime.web.instance import AlreadyRunning
 
 
 def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
@@ -66,15 +65,14 @@ def _lap(arguments: argparse.Namespace, settings: BridgeSettings) -> ReferenceLa
     number: int | None = arguments.lap
     if arguments.url:
         return _asked(arguments.url, session, number)
-    try:
-        return asyncio.run(_read(settings, session, number))
-    except AlreadyRunning:
-        return _asked(address(settings), session, number)
+    return asyncio.run(_read(settings, session, number))
 
 
 async def _read(settings: BridgeSettings, session: str, number: int | None) -> ReferenceLap:
     try:
         async with open_session(settings, session) as found:
+            if isinstance(found, str):
+                return _asked(found, session, number)
             drive = drive_of(found.laps, found.where.track)
             return _with_corners(reference_lap(drive, number, session))
     except NoCompleteLap:

@@ -59,26 +59,26 @@ async def open_store(
 
 
 @asynccontextmanager
-async def open_session(settings: BridgeSettings, session: str) -> AsyncIterator[OpenSession]:
-    """The session out of the database, which stays open within.
+async def open_session(settings: BridgeSettings, session: str) -> AsyncIterator[OpenSession | str]:
+    """The session out of the database, or the address of the bridge that has it open.
 
-    Raises `CannotMake`, `TrackError`, and `AlreadyRunning` where a bridge has the database open.
+    Raises `CannotMake` and `TrackError`.
     """
     if not settings.database.exists():
         raise CannotMake(f"there is no database in {settings.database}")
     library = circuits(settings)
     try:
-        store = await Store.open(settings.database, settings.db_backend, ())
+        async with open_store(settings) as store:
+            if isinstance(store, str):
+                yield store
+                return
+            row = store.session(session)
+            if row is None or not row.n_frames:
+                raise CannotMake("there is no such session, or it has no telemetry")
+            laps, where = await LapBook(store, library).found(row)
+            yield OpenSession(store, row, laps, where)
     except StoreUnusable as error:
         raise CannotMake(str(error)) from error
-    try:
-        row = store.session(session)
-        if row is None or not row.n_frames:
-            raise CannotMake("there is no such session, or it has no telemetry")
-        laps, where = await LapBook(store, library).found(row)
-        yield OpenSession(store, row, laps, where)
-    finally:
-        await store.close()
 
 
 def circuits(settings: BridgeSettings) -> Library:

@@ -18,7 +18,6 @@ from runtime.bridge.track.file import parse_track, track_text, write_file
 from runtime.bridge.track.geojson import read_geojson
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
-from runtime.web.instance import AlreadyRunning
 
 _LINES = (".geojson", ".json")
 _ALTITUDE = "altitude_m"
@@ -113,17 +112,12 @@ def _of_recording(file: Path, name: str, settings: BridgeSettings) -> BuiltTrack
 
 
 def _of_session(session: str, name: str, url: str | None, settings: BridgeSettings) -> BuiltTrack:
-    from runtime.bridge.commands.sessions import CannotMake, address, request_text
+    from runtime.bridge.commands.sessions import CannotMake
 
-    query = f"?{urlencode({'name': name})}" if name else ""
-    path = f"/session/{quote(session, safe='')}/track{query}"
     try:
         if url:
-            return _told(request_text(url, path))
-        try:
-            return asyncio.run(_read(settings, session, name))
-        except AlreadyRunning:
-            return _told(request_text(address(settings), path))
+            return _asked(url, session, name)
+        return asyncio.run(_read(settings, session, name))
     except CannotMake as error:
         raise TrackError(str(error)) from None
 
@@ -133,13 +127,18 @@ async def _read(settings: BridgeSettings, session: str, name: str) -> BuiltTrack
     from runtime.bridge.storage.derived import build_track
 
     async with open_session(settings, session) as found:
+        if isinstance(found, str):
+            return _asked(found, session, name)
         return await build_track(found.store, found.row, found.laps, name or found.where.name)
 
 
-def _told(text: str) -> BuiltTrack:
-    """The circuit that a bridge made."""
+def _asked(url: str, session: str, name: str) -> BuiltTrack:
+    """The circuit as a running bridge makes it."""
+    from runtime.bridge.commands.sessions import request_text
+
+    query = f"?{urlencode({'name': name})}" if name else ""
     try:
-        answer = json.loads(text)
+        answer = json.loads(request_text(url, f"/session/{quote(session, safe='')}/track{query}"))
         track, _ = parse_track(json.dumps(answer["track"]), answer["track_id"])
         return BuiltTrack(track, tuple(map(str, answer["derived"])))
     except (KeyError, TypeError, ValueError) as error:

@@ -1,7 +1,8 @@
 """What a database engine must be able to do for the store; everything else is shared code."""
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,17 @@ Column: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.int64] | npt.NDArra
 """Numbers (NaN is null), whole numbers, or texts (None is null)."""
 Columns: TypeAlias = Mapping[str, Column]
 Row: TypeAlias = tuple[Any, ...]
+
+
+UNKNOWN_MEMORY: Final = 4 << 30
+
+
+def find_memory() -> int:
+    """Bytes of memory that this machine has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return UNKNOWN_MEMORY
 
 
 class Run(NamedTuple):

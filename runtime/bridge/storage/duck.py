@@ -1,7 +1,6 @@
 """The analytical engine: DuckDB."""
 
 import contextlib
-import os
 import shutil
 import weakref
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
-from runtime.bridge.storage.backend import Column, Columns, Row, Run, by_time
+from runtime.bridge.storage.backend import Column, Columns, Row, Run, by_time, find_memory
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.sqlite import no_room
 from runtime.bridge.storage.values import Backend
@@ -308,24 +307,16 @@ def _cells(column: Column) -> Sequence[Any]:
 
 def settings(*, read_only: bool = False) -> dict[str, str | bool | int | float | list[str]]:
     """How every database is opened: nothing but its own file is ever touched."""
+    memory_mb = max(256, min(1024, find_memory() // 4 >> 20))
     made: dict[str, str | bool | int | float | list[str]] = {
         "threads": "2",
-        "memory_limit": f"{_memory_mb()}MB",
+        "memory_limit": f"{memory_mb}MB",
         "enable_external_access": "false",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
     # A checkpoint that finds no room makes the whole instance unusable, so none runs by itself.
     return made if read_only else {**made, "checkpoint_threshold": "1TB"}
-
-
-def _memory_mb() -> int:
-    """A quarter of the machine's memory, between 256 MB and 1 GB."""
-    try:
-        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    except (AttributeError, OSError, ValueError):  # not on Windows
-        whole = 4096
-    return max(256, min(1024, whole // 4))
 
 
 def opens(path: Path) -> bool:

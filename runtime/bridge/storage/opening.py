@@ -3,7 +3,6 @@
 import contextlib
 import importlib.util
 import logging
-import os
 import platform
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from runtime.bridge.storage import salvage, sessions, sqlite, telemetry, transaction
-from runtime.bridge.storage.backend import Connection, Engine
+from runtime.bridge.storage.backend import Connection, Engine, find_memory
 from runtime.bridge.storage.errors import Damaged, StoreFull, StoreUnusable
 from runtime.bridge.storage.transaction import (
     SESSION_COLUMNS,
@@ -177,7 +176,7 @@ def choose_backend(path: Path, choice: Choice) -> Backend:
         )
     if wanted is not None:
         return wanted
-    small = platform.machine().lower() in _ARM and _memory() < _LITTLE_MEMORY
+    small = platform.machine().lower() in _ARM and find_memory() < _LITTLE_MEMORY
     return "lightweight" if small or not installed else "analytical"
 
 
@@ -347,10 +346,3 @@ def _recounted(connection: Connection, session: Session, state: State) -> Sessio
         odometer=counted.odometer,
         version=state.boots << 32,  # above every version that was ever given out
     )
-
-
-def _memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not on Windows
-        return _LITTLE_MEMORY
