@@ -44,8 +44,8 @@ def open_source(settings: CanSettings, clock: EpochClock | None = None) -> Sourc
 class PythonCanSource:
     """An adapter that python-can drives, or a channel inside this process.
 
-    Frames carry their own stamps on request; else what the kernel or the adapter says of their
-    arrival, put on our clock; else the moment at which they are read.
+    Frames are stamped with what the kernel or the adapter says of their arrival, put on our clock;
+    else with the moment at which they are read.
     """
 
     def __init__(self, settings: CanSettings, clock: EpochClock) -> None:
@@ -120,7 +120,6 @@ def _opened(settings: CanSettings) -> can.BusABC:
                 interface=VIRTUAL,
                 channel=settings.channel,
                 ignore_config=True,
-                preserve_timestamps=settings.keep_stamps,
                 rx_queue_size=QUEUED,
             )
         if interface == "socketcan":
@@ -149,8 +148,6 @@ def _opened(settings: CanSettings) -> can.BusABC:
 
 def _stamping(settings: CanSettings, clock: EpochClock) -> Callable[[list[float]], list[float]]:
     """How the stamps of messages become those of frames."""
-    if settings.keep_stamps:
-        return lambda stamps: stamps
     if settings.interface == "socketcan":
         return lambda stamps: [clock.at_wall(stamp) for stamp in stamps]
     if settings.interface == VIRTUAL:

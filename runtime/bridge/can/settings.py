@@ -39,7 +39,7 @@ class CanSettings:
     listen_only: bool = True
     """Never put anything on the bus, not even acknowledgements."""
     keep_stamps: bool = False
-    """Frames keep the stamps that their sender gave them: for the virtual bus of a simulator."""
+    """Stamps are of the sender's own clock, which may run faster: that of a synthetic car."""
 
     def check(self) -> None:
         """Raise ValueError, in words for users, where this can never work."""
