@@ -126,11 +126,6 @@ class SampleBatch:
     places: Mapping[str, Indices] = field(default_factory=dict)
     """Which elements of the request the samples of each signal are."""
 
-    @property
-    def n_samples(self) -> int:
-        """Of all signals together."""
-        return sum(len(samples.t) for samples in self.samples.values())
-
 
 def read_samples(signals: object, names: Mapping[int, str] | None = None) -> SampleBatch:
     """The samples of a JSON array; raises `BadBatch`, also where not one of them can be used.

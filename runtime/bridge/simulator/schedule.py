@@ -127,11 +127,6 @@ class Schedule:
             for signal in sender.message.signals
         }
 
-    @property
-    def frames_per_second(self) -> float:
-        """Over all messages."""
-        return sum(NANO / sender.period_ns for sender in self.senders)
-
     def second(self, number: int) -> list[CanFrame]:
         """The frames of one second of the drive, 0 the first; stamps rise strictly.
 

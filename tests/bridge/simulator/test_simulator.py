@@ -24,7 +24,7 @@ class Adapter:
         self.gone = self.closed = False
 
     def read(self, timeout_s: float) -> Received:
-        raise NotImplementedError
+        return Received(())
 
     def send(self, frame: CanFrame) -> None:
         if self.gone:
