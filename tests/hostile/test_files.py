@@ -25,7 +25,7 @@ import pytest
 from course.read import trace, yamlsource
 from runtime.bridge.can.carfile import CarError, parse_car
 from runtime.bridge.can.dbc import DbcError, parse_dbc
-from runtime.bridge.coach.lessons import parse_catalog
+from runtime.bridge.coach.lessons import parse_course
 from runtime.bridge.formats import foreign
 from runtime.bridge.formats.formats import read_recording
 from runtime.bridge.formats.mf4_reader import FRAME
@@ -271,7 +271,7 @@ READERS: Final = {
     "xrz": apart(".xrz", lambda _: [zlib.compress(xrk_bytes(2))]),
     "lake": Reader(lake_files, read_lake, (Damaged,)),
     "lessons": Reader(
-        lambda _: [orjson.dumps(CATALOG)], lambda data, _: parse_catalog(data), (ValueError,)
+        lambda _: [orjson.dumps(CATALOG)], lambda data, _: parse_course(data), (ValueError,)
     ),
     "chunks": Reader(lambda _: [CHUNKS], lambda data, _: parse_chunks(data), (IngestFailed,)),
     "gguf": Reader(tiny_gguf, partial(by_path, gguf.read), (gguf.BadModelFile,)),
