@@ -120,8 +120,8 @@ check: $(READY)  ## lint, format, types, import borders, and the course itself
 	@$(PY) -m ruff format --check $(CODE)
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports
-	@$(PY) -m runtime.llm.reference --check
-	@$(PY) -m runtime.bridge.reference --check
+	@$(PY) -m runtime.llm.generate --check
+	@$(PY) -m runtime.bridge.generate --check
 	@$(PY) -m course.read.export --check
 	@$(PY) -m tools.wheels --check
 	@$(PY) build.py check --strict

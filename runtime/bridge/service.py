@@ -18,6 +18,8 @@ from runtime.bridge.coach.lessons import Lessons
 from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Cue
+from runtime.bridge.derived.analyses import Analyses
+from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.errors import NoTrack
 from runtime.bridge.live.bus import LiveBus
 from runtime.bridge.live.circuits import LiveCircuits, find_coaching
@@ -29,7 +31,6 @@ from runtime.bridge.live.replay import Replays
 from runtime.bridge.live.spectators import Spectators
 from runtime.bridge.outlets.outlet import Outlet
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.errors import NoDatabase, UnknownSession
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import NoteRow, SessionRow, SignalRow, unix_ms

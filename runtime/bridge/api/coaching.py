@@ -96,6 +96,7 @@ from runtime.bridge.coach.stories import Plan, shorten
 from runtime.bridge.coach.wording.words import Words, words_of
 from runtime.bridge.cues.concepts import CONCEPTS, Concept, Lesson
 from runtime.bridge.cues.model import Burst, CueLimits, Emotion
+from runtime.bridge.derived.analyses import Scope
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, NothingRecorded, UnknownLap
 from runtime.bridge.formats.files import NotImportable
 from runtime.bridge.formats.options import UnparsableVbo
@@ -109,7 +110,6 @@ from runtime.bridge.storage.coaching import (
     driver_turns,
     session_turns,
 )
-from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows, StoreDamaged, UnknownSession
 from runtime.bridge.storage.values import SessionRow, unix_ms
 from runtime.web.errors import ApiError, BadField, BadQuery

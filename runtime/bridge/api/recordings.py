@@ -23,6 +23,8 @@ from runtime.bridge.api.shapes import (
     fields_of,
 )
 from runtime.bridge.api.status import CanDiagnostics, can_state
+from runtime.bridge.derived.analyses import Scope
+from runtime.bridge.derived.lapbook import build_track
 from runtime.bridge.errors import NoCircuit, TooManyRows, UnknownLap
 from runtime.bridge.lake.layout import folder_of, stamp_of
 from runtime.bridge.service import SERVICE, Service
@@ -31,7 +33,6 @@ from runtime.bridge.session.capabilities import coaching
 from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
 from runtime.bridge.session.units import Hertz, Metres, Seconds
-from runtime.bridge.storage.derived import Scope, build_track
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
 from runtime.bridge.storage.exporting import available
 from runtime.bridge.storage.values import CapabilityRow, SessionRow, SignalRow

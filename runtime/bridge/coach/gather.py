@@ -14,9 +14,10 @@ from runtime.bridge.coach.lessons import Lessons
 from runtime.bridge.coach.need import Need, NeedKind
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.coach.understanding.slots import CornerNames, Names
+from runtime.bridge.derived.analyses import Analyses, Scope
+from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.errors import NoCompleteLap
 from runtime.bridge.session.definitions import QUANTITIES, find_missing
-from runtime.bridge.storage.derived import Analyses, LapBook, Scope
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from runtime.bridge.coach.asking import Question
-from runtime.bridge.coach.bearing.evidence import Evidence
 from runtime.bridge.coach.fact import Fact
+from runtime.bridge.coach.grounding.evidence import Evidence
 from runtime.bridge.coach.memory import Turn
 from runtime.bridge.coach.model import Message, ModelClient, ModelFailed, Schema
 from runtime.bridge.coach.need import Language

@@ -7,9 +7,10 @@ from runtime.bridge.coach.asking import why_off
 from runtime.bridge.coach.gather import Gathering
 from runtime.bridge.coach.lessons import Lessons
 from runtime.bridge.coach.model import Endpoint, Lane, ModelClient, Record
+from runtime.bridge.derived.analyses import Analyses
+from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.coaching import ModelCall
-from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.track.model import Track
 

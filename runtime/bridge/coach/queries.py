@@ -24,8 +24,8 @@ from runtime.bridge.coach.sql import (
     statement_in,
     views_of_drive,
 )
+from runtime.bridge.derived.analyses import Scope
 from runtime.bridge.errors import NoCompleteLap
-from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 

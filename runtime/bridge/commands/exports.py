@@ -25,11 +25,11 @@ from runtime.bridge.commands.sessions import (
     request_bytes,
     request_text,
 )
+from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.lake.layout import folder_of, stamp_of
 from runtime.bridge.lake.place import Lake
 from runtime.bridge.lake.tables import packed
 from runtime.bridge.settings import PROGRAM, BridgeSettings
-from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError

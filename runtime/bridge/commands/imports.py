@@ -23,6 +23,7 @@ from runtime.bridge.commands.flags import (
     write_line,
 )
 from runtime.bridge.commands.sessions import CannotMake, circuits, open_store, request_text
+from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.formats.channelmaps import keep_map, kept_mappings, maps_file, read_maps
 from runtime.bridge.formats.files import open_inside
 from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
@@ -31,7 +32,6 @@ from runtime.bridge.formats.options import BusChoice, Options
 from runtime.bridge.session.recording import Mapped, ReadWarning, Recording
 from runtime.bridge.session.series import series
 from runtime.bridge.settings import PROGRAM, BridgeSettings
-from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import SessionExists, StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Json, SessionMeta

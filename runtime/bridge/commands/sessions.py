@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
+from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.session.laps import Laps
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Json, SessionRow, SignalRow

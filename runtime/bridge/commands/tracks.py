@@ -124,7 +124,7 @@ def _of_session(session: str, name: str, url: str | None, settings: BridgeSettin
 
 async def _read(settings: BridgeSettings, session: str, name: str) -> BuiltTrack:
     from runtime.bridge.commands.sessions import open_session
-    from runtime.bridge.storage.derived import build_track
+    from runtime.bridge.derived.lapbook import build_track
 
     async with open_session(settings, session) as found:
         if isinstance(found, str):

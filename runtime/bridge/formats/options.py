@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
-from runtime.bridge.formats.vbo.encodings import CoordinateEncoding, TimeEncoding
+from runtime.bridge.formats.encodings import CoordinateEncoding, TimeEncoding
 from runtime.web.errors import ApiError
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from runtime.bridge.formats.assemble import finish, record, record_channels, texts_of
 from runtime.bridge.formats.columns import PLACES, Column, Sorted, sort_columns, unique_names
+from runtime.bridge.formats.encodings import read_clock, read_positions, unwrap
 from runtime.bridge.formats.lapmarks import Lap
 from runtime.bridge.formats.moments import parse_moment
 from runtime.bridge.formats.motion import marks, path_ratio, valid_fixes
@@ -34,7 +35,6 @@ from runtime.bridge.formats.rows import (
     read_number,
     read_table,
 )
-from runtime.bridge.formats.vbo.encodings import read_clock, read_positions, unwrap
 from runtime.bridge.session.channels import (
     KINDS,
     NONE,

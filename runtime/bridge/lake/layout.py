@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import quote
 
-from runtime.bridge.storage.derived import METHOD
+from runtime.bridge.derived.lapbook import METHOD
 from runtime.bridge.storage.values import SessionRow
 
 TABLES: Final = ("telemetry", "signals", "laps", "session")

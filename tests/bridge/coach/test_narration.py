@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.coach.bearing.evidence import Evidence
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Value
+from runtime.bridge.coach.grounding.evidence import Evidence
 from runtime.bridge.coach.narration import schema_of, split_sentences, weigh
 from runtime.bridge.coach.need import Language
 from runtime.bridge.coach.understanding.slots import CornerNames, Names

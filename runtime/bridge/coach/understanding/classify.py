@@ -43,15 +43,12 @@ class Example(NamedTuple):
 def read_examples() -> tuple[Example, ...]:
     """The examples of all languages, of needs and of dangers."""
     rows: list[Example] = []
-    for path in sorted(_FOLDER.glob("*/*.yaml")):
-        if path.parent.name not in ("examples", "dangers"):
-            continue
-        content = read_yaml(path)
-        of_danger = path.parent.name == "dangers"
-        told = _DANGERS.validate_python(content) if of_danger else _FILE.validate_python(content)
-        for kind, texts in told.items():
-            name = f"{DANGER}{kind}" if of_danger else kind
-            rows += [Example(text, cast("Language", path.stem), name) for text in texts]
+    hazards = _FOLDER / "hazards" / "examples", DANGER, _DANGERS
+    for folder, begin, shape in (hazards, (_FOLDER / "examples", "", _FILE)):
+        for path in sorted(folder.glob("*.yaml")):
+            for kind, texts in shape.validate_python(read_yaml(path)).items():
+                name = f"{begin}{kind}"
+                rows += [Example(text, cast("Language", path.stem), name) for text in texts]
     return tuple(rows)
 
 

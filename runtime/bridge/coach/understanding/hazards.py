@@ -1,10 +1,10 @@
 """Finds what sounds like danger in a question: it is answered with safety first, in any language.
 
-Example sentences decide (``dangers/<language>.yaml``): the classifier of the needs says how much
-likelier the nearest danger is than ordinary racing talk. Where a phrase of
-``hazards/<language>.yaml`` speaks of a hazard (it has one of ``says`` and none of ``unless``), or
-words of ``hazards/signs.yaml`` do, the examples only have to leave it possible. What is said to it
-is the message ``hazard-<key>``.
+Example sentences decide (``hazards/examples/<language>.yaml``): the classifier of the needs says
+how much likelier the nearest danger is than ordinary racing talk. Where a phrase of
+``hazards/phrases/<language>.yaml`` speaks of a hazard (it has one of ``says`` and none of
+``unless``), or words of ``hazards/phrases/signs.yaml`` do, the examples only have to leave it
+possible. What is said to it is the message ``hazard-<key>``.
 """
 
 from functools import cache
@@ -22,7 +22,7 @@ from runtime.bridge.coach.understanding.phrases import (
 )
 from runtime.bridge.coach.understanding.signs import load_signs
 
-FOLDER: Final = Path(__file__).parent / "hazards"
+FOLDER: Final = Path(__file__).parent / "hazards" / "phrases"
 _ENGLISH: Final = read_yaml(FOLDER / "en.yaml")["hazards"]
 KEYS: Final = (*_ENGLISH, "unsure")
 """The gravest first, as the files have them: where a question speaks of two, the first is answered;

@@ -1,6 +1,6 @@
 """Signs of danger: words that tell of one wherever they stand, alone or where two meet.
 
-They are in ``hazards/signs.yaml``. They find what the phrases of `hazards` do not know yet: "the
+They are in ``hazards/phrases/signs.yaml``. They find what the phrases do not know yet: "the
 helmet fell on concrete yesterday" has a word for the kit and one for what is wrong with it.
 """
 
@@ -13,7 +13,7 @@ from runtime.bridge.coach.understanding.classify import load_classifier
 from runtime.bridge.coach.understanding.phrases import WordIndex, read_classes, read_yaml
 from runtime.bridge.coach.understanding.tidy import fold, slips
 
-_FILE: Final = Path(__file__).parent / "hazards" / "signs.yaml"
+_FILE: Final = Path(__file__).parent / "hazards" / "phrases" / "signs.yaml"
 _STRANGE: Final = 2
 """Words unknown to ordinary questions that make a remark strange; a question needs one more."""
 _LONGEST: Final = 24

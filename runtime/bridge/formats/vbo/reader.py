@@ -18,15 +18,15 @@ from runtime.bridge.formats.columns import (
     unique_names,
 )
 from runtime.bridge.formats.corrections import turn_signs
-from runtime.bridge.formats.moments import parse_date
-from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.rows import LONGEST_LINE, Table, read_table
-from runtime.bridge.formats.vbo.encodings import (
+from runtime.bridge.formats.encodings import (
     CoordinateEncoding,
     Positions,
     read_clock,
     read_positions,
 )
+from runtime.bridge.formats.moments import parse_date
+from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
+from runtime.bridge.formats.rows import LONGEST_LINE, Table, read_table
 from runtime.bridge.formats.vbo.laptiming import driven_path, read_gates
 from runtime.bridge.session.recording import TIMESTAMP, Numbers, ReadWarning, Recording, VideoFrame
 

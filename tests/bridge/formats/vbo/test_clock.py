@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from runtime.bridge.formats.encodings import find_encoding, read_clock, unwrap
 from runtime.bridge.formats.moments import parse_date
-from runtime.bridge.formats.vbo.encodings import find_encoding, read_clock, unwrap
 from runtime.bridge.session.recording import Numbers
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from runtime.bridge.formats.encodings import CoordinateEncoding, TimeEncoding
 from runtime.bridge.formats.options import Options
-from runtime.bridge.formats.vbo.encodings import CoordinateEncoding, TimeEncoding
 from runtime.bridge.formats.vbo.reader import read_vbo
 from runtime.bridge.session.recording import Recording
 

@@ -8,10 +8,10 @@ are free. A part of a sentence stands when one statement has all of its claims, 
 from collections.abc import Sequence
 from typing import Final
 
-from runtime.bridge.coach.bearing.part import RANKS, Part
-from runtime.bridge.coach.bearing.reading import Reader
-from runtime.bridge.coach.bearing.statements import state
 from runtime.bridge.coach.fact import Fact
+from runtime.bridge.coach.grounding.part import RANKS, Part
+from runtime.bridge.coach.grounding.reading import Reader
+from runtime.bridge.coach.grounding.statements import state
 from runtime.bridge.coach.understanding.slots import Names
 from runtime.bridge.coach.wording.words import Words
 

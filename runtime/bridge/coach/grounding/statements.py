@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from runtime.bridge.coach.bearing.part import OPPOSITE, RANKS, Figure, Statement
 from runtime.bridge.coach.fact import Corner, Fact, Term, Value
+from runtime.bridge.coach.grounding.part import OPPOSITE, RANKS, Figure, Statement
 from runtime.bridge.coach.understanding.phrases import read_yaml
 
 PAIRS: Final = (

@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from runtime.bridge.coach.bearing.part import OPPOSITE, PARTIES, ROLES, Number, Part
+from runtime.bridge.coach.grounding.part import OPPOSITE, PARTIES, ROLES, Number, Part
 from runtime.bridge.coach.understanding.phrases import read_yaml
 
 UNITS: Final = (

@@ -5,31 +5,31 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm import reference
+from runtime.llm import generate
 
 
 def test_generated_files_are_fresh() -> None:
-    for path, text in reference.files().items():
+    for path, text in generate.files().items():
         assert path.read_text(encoding="utf-8") == text, (
-            f"{path.name}: run python -m runtime.llm.reference"
+            f"{path.name}: run python -m runtime.llm.generate"
         )
 
 
 def test_a_stale_file_fails_the_check_and_is_written_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(reference, "ROOT", tmp_path)
-    monkeypatch.setattr(reference, "OPENAPI", tmp_path / "schemas" / "openapi.json")
-    monkeypatch.setattr(reference, "SETTINGS", tmp_path / "settings.md")
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
+    monkeypatch.setattr(generate, "OPENAPI", tmp_path / "schemas" / "openapi.json")
+    monkeypatch.setattr(generate, "SETTINGS", tmp_path / "settings.md")
 
-    assert reference.main(["--check"]) == 1
+    assert generate.main(["--check"]) == 1
     assert "settings.md is not fresh" in capsys.readouterr().out
-    assert reference.main([]) == 0
-    assert reference.main(["--check"]) == 0
+    assert generate.main([]) == 0
+    assert generate.main(["--check"]) == 0
 
 
 def test_routes_that_lessons_may_name_exist(root: Path) -> None:
-    paths = json.loads(reference.files()[reference.OPENAPI])["paths"]
+    paths = json.loads(generate.files()[generate.OPENAPI])["paths"]
     served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     lines = (root / "content" / "interfaces.txt").read_text(encoding="utf-8").splitlines()
     named = {line.removeprefix("llm ") for line in lines if line.startswith("llm ")}
@@ -37,6 +37,6 @@ def test_routes_that_lessons_may_name_exist(root: Path) -> None:
 
 
 def test_every_setting_is_explained() -> None:
-    rows = reference.files()[reference.SETTINGS].splitlines()[14:]
+    rows = generate.files()[generate.SETTINGS].splitlines()[14:]
     assert rows
     assert not [row for row in rows if row.endswith("|  |")]

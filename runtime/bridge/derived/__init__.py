@@ -1,0 +1,1 @@
+"""What is computed from stored sessions and kept: their laps, and analytics of them."""
