@@ -38,6 +38,7 @@ from runtime.bridge.can.settings import check_interface
 from runtime.bridge.checking import must_work, track_warnings, validate, warnings
 from runtime.bridge.coach.lessons import lessons_of
 from runtime.bridge.coach.opening import gather, open_coach, open_grader, open_model
+from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.derived.analyses import Analyses
 from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.driving import can_settings, run_live
@@ -217,6 +218,8 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     service.grader = open_grader(settings, service.store, model.lane)
     service.gathering = gather(service, service.lessons)
     service.questions = open_coach(service.gathering, settings, model)
+    # Reading the messages takes longer than the rest of the first answer that needs them.
+    service.aside(asyncio.to_thread(words_of, "en", "metric"))
     try:
         async with run_live(app, service, GROUPS):
             yield
