@@ -21,6 +21,18 @@ let sum = 0;
 for (let i = 0; i < data.length; i += 4) sum = (sum * 31 + data[i] + 7 * data[i + 3]) % 1000000007;
 return sum
 """
+FAST = """
+const { src } = document.querySelector("[src$='live.js']");
+return import(src.replace("live.js", "timing.js")).then(({ Timing }) => {
+  const timing = new Timing(), name = () => document.getElementById("lap-name").textContent;
+  timing.lap({ lap_number: 1, lap_time_s: 100, is_best: true });
+  timing.frame({ lap: 2, lap_time_s: 19 });
+  const before = name();
+  timing.frame({ lap: 2, lap_time_s: 21 });
+  return [before, name()];
+});
+"""
+"""A lap of 100 s ends, and a fifth of the next one is driven at once."""
 LAPS = "return document.querySelectorAll('#laps tbody tr').length"
 """Not the rows themselves: the driver would keep those that the page has replaced."""
 SLOW_S = 120.0
@@ -39,6 +51,15 @@ def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with served(
         folder, *flags, "--spectator-port", "0", "--spectator-host", "127.0.0.1"
     ) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A bridge with a session of today and one of another day, in which nothing drives."""
+    with served(tmp_path_factory.mktemp("stored")) as address:
+        for name, driven in (("earlier", laps(2, seed=4)), ("today", laps(4, seed=9))):
+            record(address, {"session_id": name, "driver": "Ana", "track": "larkfell"}, driven)
         yield address
 
 
@@ -154,6 +175,57 @@ def test_a_replay_is_paused_and_sought_from_the_page(window: Window, bridge: str
         window.until(lambda: got(bridge, "/session/replay/status")["paused"] is False)
     finally:
         post(bridge, "/session/replay/stop", {})
+
+
+def test_the_delta_refers_to_the_lap_that_is_chosen(window: Window, stored: str) -> None:
+    def delta() -> float:
+        return float(text(window, "delta").replace("\N{MINUS SIGN}", "-").strip("±"))
+
+    def refer(lap: str) -> float:
+        """Choose a lap, and give the delta to it once that is shown."""
+        before = text(window, "delta")
+        Select(window.one("#against")).select_by_value(lap)
+        window.until(lambda: text(window, "delta") != before)
+        return delta()
+
+    def sought() -> bool:
+        """Whether the page shows lap 3 after a minute."""
+        post(stored, "/session/replay/seek", {"t_s": minute})
+        return text(window, "lap-time").startswith("1:00")
+
+    whole, *segments = got(stored, "/session/today/laps")["laps"]
+    third = next(segment for segment in segments if segment["lap_number"] == 3)
+    minute = third["t_start"] - whole["t_start"] + 60
+    window.open(f"{stored}/ui/live?session=today")
+    window.until(lambda: window.one("#blank button").is_displayed())
+    post(stored, "/session/replay/start", {"source_session_id": "today", "speed": 40})
+    try:
+        window.until(lambda: window.js(LAPS) >= 2, SLOW_S)
+        window.until(lambda: window.all("#against-others option"))
+        window.until(lambda: not window.all("#clock.flash"))
+        post(stored, "/session/replay/pause", {"paused": True})
+        window.until(sought)  # a frame right behind another one is not sent to the page
+
+        earlier, first, second = (refer(lap) for lap in ("earlier:best", "today:1", "today:2"))
+
+        query = "laps=today:1,today:2,earlier:best,today:3&channels=time_s"
+        channels = [lap["channels"] for lap in got(stored, f"/compare?{query}")["laps"]]
+        at = next(i for i, elapsed in enumerate(channels[3]["time_s"]) if elapsed > 60)
+        apart = [channels[lap]["delta_s"][at] for lap in (1, 2)]
+        assert [first - second, first - earlier] == pytest.approx(apart, abs=0.03)
+        assert ":" in text(window, "predicted")
+        assert faults(window, stored) == []
+    finally:
+        post(stored, "/session/replay/stop", {})
+
+
+def test_a_lap_that_is_replayed_fast_gives_its_place_back_to_the_clock(
+    window: Window, stored: str
+) -> None:
+    window.open(f"{stored}/ui/live?session=today")
+    shown = window.js(FAST)
+
+    assert shown == ["Lap 1 finished", "Lap 2"]
 
 
 def test_the_pit_wall_has_no_barrier_is_quiet_and_fits_the_screen(
