@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,8 @@ import numpy.typing as npt
 from runtime.bridge.session.recording import Numbers
 
 Indices = npt.NDArray[np.intp]
+Terms: TypeAlias = tuple[Numbers, Numbers, Numbers]
+"""What x, y and 1 count for, at each point of a path."""
 
 METRES_PER_DEGREE: Final = 111_320.0
 RING_STEP_M: Final = 5.0
@@ -176,34 +178,25 @@ class Ring:
 
         Twice: the first time on the endless tangent at the point, which tells the segment.
         """
-        i = near
+        i, (along, across) = near, self._tangents
         for least in (-2, -1):
-            way = _linear(self._along, x, y, i)
+            way = _linear(along, x, y, i)
             i = i + np.clip(np.floor(way), least, 1).astype(np.intp)
-        way = _linear(self._along, x, y, i)
-        steps = np.asarray(i + np.clip(way, 0.0, 1.0), np.float64)
-        return Projection(steps * self.step % self.length_m, _linear(self._across, x, y, i))
+        steps = np.asarray(i + np.clip(_linear(along, x, y, i), 0.0, 1.0), np.float64)
+        return Projection(steps * self.step % self.length_m, _linear(across, x, y, i))
 
     @cached_property
-    def _along(self) -> tuple[Numbers, Numbers, Numbers]:
-        """Of each point: what x, y and 1 count for on its tangent, in steps from it."""
-        ux, uy, length = self._tangents
-        return ux / length, uy / length, -(self.x * ux + self.y * uy) / length
-
-    @cached_property
-    def _across(self) -> tuple[Numbers, Numbers, Numbers]:
-        """The same for metres to the right of the tangent."""
-        ux, uy, _ = self._tangents
-        return uy, -ux, self.y * ux - self.x * uy
-
-    @cached_property
-    def _tangents(self) -> tuple[Numbers, Numbers, Numbers]:
+    def _tangents(self) -> tuple[Terms, Terms]:
+        """Of the tangent at each point: how far along it a place is from the point, in steps, and
+        how far to the right of it, in metres."""
         dx, dy = self.chords
         length = np.maximum(np.hypot(dx, dy), 1e-9)
-        return dx / length, dy / length, length
+        ux, uy = dx / length, dy / length
+        along = ux / length, uy / length, -(self.x * ux + self.y * uy) / length
+        return along, (uy, -ux, self.y * ux - self.x * uy)
 
 
-def _linear(terms: tuple[Numbers, Numbers, Numbers], x: Numbers, y: Numbers, i: Indices) -> Numbers:
+def _linear(terms: Terms, x: Numbers, y: Numbers, i: Indices) -> Numbers:
     """What the *terms* of the points *i*, which go round a path, make of places."""
     a, b, c = (term.take(i, mode="wrap") for term in terms)
     value: Numbers = a * x + b * y + c
