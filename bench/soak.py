@@ -187,7 +187,7 @@ def report(log: Log, found: dict[str, Any], seconds: float) -> bool:
     """Print what was seen; whether nothing is lost and memory is level."""
     stored = found["counted"]["n_frames"]
     streams, writer, bus = found["health"]["streams"], found["health"]["db"]["writer"], found["can"]
-    p50, p99 = percentiles(log.answered_ms)
+    p50, p99 = percentiles(log.answered_ms or [float("nan")])
     heard = sorted(log.events.values())
     print(
         f"soak of {seconds / 60:.1f} minutes\n"

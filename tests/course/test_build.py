@@ -395,6 +395,13 @@ def test_an_error_in_a_second_process_is_raised_in_the_first(
     assert not course.out.exists()
 
 
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a program of one thread: those that other tests have left keep none from forking."""
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+
+
+@pytest.mark.usefixtures("alone")
 def test_a_refusal_in_another_process_is_raised_as_it_was() -> None:
     this = os.getpid()
 
@@ -412,6 +419,7 @@ def test_a_refusal_in_another_process_is_raised_as_it_was() -> None:
     )
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_process_that_is_killed_is_an_error_and_no_endless_wait() -> None:
     this = os.getpid()
 
@@ -424,6 +432,7 @@ def test_a_process_that_is_killed_is_an_error_and_no_endless_wait() -> None:
         list(in_processes(die, range(100), 2))
 
 
+@pytest.mark.usefixtures("alone")
 def test_every_item_is_done_once_and_in_order_by_several_processes() -> None:
     def work(number: int) -> tuple[int, int]:
         time.sleep(0.001)

@@ -191,7 +191,7 @@ async def test_a_load_goes_on_when_the_one_who_asked_leaves(rig: Rig) -> None:
     await until(lambda: bool(rig.workers))
     task.cancel()
     await until(lambda: bool(rig.keys))
-    assert rig.pool.loaded()[0].users == 0
+    await until(lambda: rig.pool.loaded()[0].users == 0)
     await rig.pool.close()
 
 

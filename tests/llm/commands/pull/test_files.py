@@ -292,7 +292,7 @@ def test_a_name_that_is_taken_by_a_folder_is_told(pull: Puller, source: Path) ->
     said = pull.run(str(source), "--force")
 
     assert said.status == 1
-    assert "is no file" in said.complaint
+    assert "is not a file" in said.complaint
 
 
 async def test_two_pulls_in_one_folder_do_not_meet(pull: Puller, source: Path, data: bytes) -> None:
