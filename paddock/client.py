@@ -95,7 +95,7 @@ class Bridge:
         A request that only reads is sent again up to *retries* times where the bridge is busy or
         cannot be reached.
         """
-        if not address.startswith(("http://", "https://")):
+        if not address.lower().startswith(("http://", "https://")):
             raise ValueError("the address must begin with http:// or https://")
         if not _is_reachable(address):
             raise ValueError("the address is not one of a server, as http://127.0.0.1:8765 is")
@@ -371,7 +371,8 @@ def _is_reachable(address: str) -> bool:
         named = bool((parts.hostname or "").encode("idna"))
     except ValueError:
         return False
-    return named and address.isascii() and address.isprintable() and " " not in address
+    whole = not parts.query and not parts.fragment
+    return whole and named and address.isascii() and address.isprintable() and " " not in address
 
 
 def _wait(failures: int, error: BridgeError) -> None:

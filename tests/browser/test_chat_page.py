@@ -235,7 +235,7 @@ def test_an_error_has_the_words_of_the_server_and_can_be_tried_again(page: Windo
     page.js("arguments[0].selectedOptions[0].value = 'nowhere'", page.one("#model"))
     ask(page, "<blue>")
     page.until(lambda: page.all(".exchange .problem"))
-    assert "There is no such model on this machine" in page.one(".exchange .problem").text
+    assert "This machine has no such model" in page.one(".exchange .problem").text
     page.js("arguments[0].selectedOptions[0].value = 'hostile'", page.one("#model"))
     page.one(".exchange .problem .button").click()
     assert answered(page).startswith("blue0")

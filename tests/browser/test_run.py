@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.remote.webelement import WebElement
 
-from course import build as builder
 from course.publish.shell import PYTHON_FOLDER
 from tests.browser.window import PHONE, Window
 from tests.course.coursekit import edited, with_body
@@ -52,7 +51,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     root = with_body(folder / "course", BODY)
     edited(root, "content/course.yaml", ("parts:", "runInPage: true\nparts:"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(builder, "runtime", lambda _: {f"{PYTHON_FOLDER}pyodide.mjs": STAND_IN})
+        patch.setattr("course.pyodide.runtime", lambda _: {f"{PYTHON_FOLDER}pyodide.mjs": STAND_IN})
         site = built(root, folder / "site")
     with served(site, "/", site_headers(site)) as running:
         yield running

@@ -205,7 +205,7 @@ def fields_of(value: type, *left_out: str) -> Callable[[type[M]], type[M]]:
 
 def _describe(value: type, name: str, schema: dict[str, Any]) -> None:
     if text := _docstrings(value).get(name):
-        schema["description"] = text
+        schema["description"] = " ".join(text.split())
 
 
 @lru_cache

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,8 @@ CATALOG: Final = "api/v1/catalog.json"
 PASSAGES: Final = "corpus/chunks.jsonl"
 LARGEST: Final = 16 << 20
 COURSE_S: Final = 5.0
+UNREAD: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
+"""What happens where a file of a course cannot be had or used."""
 
 
 class Lessons:
@@ -52,7 +55,7 @@ class Lessons:
 def parse_course(catalog: str | bytes, passages: str | bytes = "", base: str = "") -> Lessons:
     """The lessons that a built course's catalog names, with the passages that it publishes.
 
-    *base* stands before the addresses of the course. Raises ValueError for what is neither.
+    *base* stands before the addresses of the course. Raises ValueError for what is no catalog.
     """
     try:
         whole = json.loads(catalog)
@@ -79,12 +82,16 @@ async def lessons_of(course: str) -> Lessons:
         if base:
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(COURSE_S)) as http:
                 catalog = await _fetch(http, f"{base}{CATALOG}")
-                passages = await _fetch(http, f"{base}{PASSAGES}")
+                passages = b""
+                with suppress(*UNREAD):  # the lessons count without them
+                    passages = await _fetch(http, f"{base}{PASSAGES}")
         else:
             folder = Path(course) if course else SITE
-            catalog, passages = _read(folder / CATALOG), _read(folder / PASSAGES)
+            catalog, passages = _read(folder / CATALOG), b""
+            with suppress(*UNREAD):
+                passages = _read(folder / PASSAGES)
         return parse_course(catalog, passages, base) if catalog else Lessons()
-    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as problem:
+    except UNREAD as problem:
         log.warning("the course is not used: %s", type(problem).__name__)
         return Lessons()
 
@@ -99,10 +106,8 @@ def _read(file: Path) -> bytes:
 
 
 async def _fetch(http: aiohttp.ClientSession, address: str) -> bytes:
-    """All that an address holds; nothing where there are no passages."""
+    """All that an address holds."""
     async with http.get(address) as response:
-        if response.status == 404 and address.endswith(PASSAGES):
-            return b""
         response.raise_for_status()
         body = bytearray()
         async for chunk in response.content.iter_any():

@@ -1,6 +1,5 @@
 """Passages of the course's lessons, and the sentences of them that teach what the coach tells."""
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,6 +7,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
+from pydantic import BaseModel, Field, ValidationError
 
 from runtime.bridge.coach.understanding.grams import Grams
 
@@ -15,14 +15,16 @@ LONGEST: Final = 280
 """Characters of a quotation."""
 FEWEST: Final = 8
 """Words of a quotation, which is to say something by itself."""
-_TASKS: Final = ("predict", "exercise", "solution", "example")
+_TASKS: Final = ("predict", "diagnose", "exercise", "solution", "example")
 """How the anchors of sections begin that a learner is to work out, or that need their figures."""
 _TAGS: Final = re.compile(r" \([a-z0-9_, ]+\)$")
 """The concepts that the title of a passage ends with."""
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _TABLE: Final = re.compile(r"\w[\w ]*, ")
 """How the names of the columns of a table begin, and no list does."""
-_CODE: Final = re.compile(r"[_=|*^<>{}]")
+_CODE: Final = re.compile(r"[_=|*^<>{}$\\\[\]]")
+_LEANING: Final = re.compile(r"\b(?:above|below|dashed)\b", re.IGNORECASE)
+"""Words that point at a figure or a text which a quotation leaves behind."""
 
 
 class Passage(NamedTuple):
@@ -31,6 +33,15 @@ class Passage(NamedTuple):
     heading: str
     url: str
     """With the anchor of the heading."""
+    text: str
+
+
+class _Row(BaseModel):
+    """A line of the file of passages."""
+
+    lesson_id: str = Field(alias="lessonId")
+    title: str
+    url: str
     text: str
 
 
@@ -56,20 +67,19 @@ def parse_passages(
 ) -> dict[str, Passages]:
     """The passages that a built course publishes, a JSON object a line, by lesson.
 
-    *titles* are those of the lessons; *base* stands before the addresses of the course. Raises
-    ValueError for what are no passages.
+    *titles* are those of the lessons; *base* stands before the addresses of the course. A line
+    that is not a passage of one of them is left out.
     """
     found: dict[str, list[Passage]] = defaultdict(list)
-    try:
-        for line in text.splitlines():
-            row = json.loads(line)
-            lesson, url = row["lessonId"], row["url"]
-            anchor = url.partition("#")[2]
-            heading = _TAGS.sub("", row["title"]).removeprefix(f"{titles[lesson]}: ")
-            if anchor and not anchor.startswith(_TASKS):
-                found[lesson].append(Passage(heading, f"{base}{url}", row["text"]))
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError("these are not the passages of a course") from error
+    for line in text.splitlines():
+        try:
+            row = _Row.model_validate_json(line)
+        except ValidationError:
+            continue
+        anchor = row.url.partition("#")[2]
+        if row.lesson_id in titles and anchor and not anchor.startswith(_TASKS):
+            heading = _TAGS.sub("", row.title).removeprefix(f"{titles[row.lesson_id]}: ")
+            found[row.lesson_id].append(Passage(heading, f"{base}{row.url}", row.text))
     return {lesson: Passages(passages) for lesson, passages in found.items()}
 
 
@@ -87,5 +97,5 @@ def _runs(text: str) -> Iterator[str]:
                     break
                 run += f" {after}"
             whole = run[-1:] in ".!?" and len(run.split()) >= FEWEST and len(run) <= LONGEST
-            if whole and run[0].isupper() and not _CODE.search(run):
+            if whole and run[0].isupper() and not _CODE.search(run) and not _LEANING.search(run):
                 yield run

@@ -181,7 +181,7 @@ class LapDone(NamedTuple):
     """Of the session."""
     sectors: tuple[LapSector, ...]
     mean5_s: float | None
-    """Mean of the last five laps; None of fewer."""
+    """Mean of the last five laps; absent while there are fewer."""
 
 
 Done: TypeAlias = SectorDone | LapDone

@@ -210,11 +210,11 @@ function offerOwn() {
 
 /** The best lap of each other session on the same circuit. */
 async function offerOthers(id) {
-  placed = id;
   const { session: { track_id: circuit } } = await call(`/session/${encodeURIComponent(id)}`);
   if (!circuit) return;
   const { sessions } = await call(`/sessions?track=${encodeURIComponent(circuit)}&limit=${MOST_DAYS}`);
   if (id !== session) return;
+  placed = id;
   const others = sessions.filter((other) => other.session_id !== id && other.lap_count);
   fill(byId("against-others"), others.map(({ session_id: other, driver, started_at: at, best_lap_s: best }) =>
     option(`${other}:best`, `${driver || "Unknown driver"}, ${date(at)}`, best)));
@@ -235,6 +235,7 @@ byId("against").addEventListener("change", async ({ target }) => {
     if (target.value === value) timing.refer(reference, target.selectedOptions[0].dataset.name);
     if (newest) tell();
   } catch (error) {
+    if (target.value !== value) return; // another one has been chosen meanwhile
     target.value = "";
     timing.refer(null);
     replace(byId("against-trouble"), problem(error));
@@ -310,6 +311,7 @@ byId("session").addEventListener("change", ({ target }) => {
   chosen = target.value;
   session = "";
   newest = null;
+  forgetReferences();
   byId("share").disabled = chosen === ACTIVE;
   history.replaceState(null, "", chosen === ACTIVE ? "/ui/live" : `/ui/live?session=${encodeURIComponent(chosen)}`);
   restart();

@@ -24,6 +24,8 @@ export class Timing {
   refer(reference, against = "best") {
     this.#reference = reference;
     this.#against = against;
+    for (const sector of this.#sectors.keys()) this.#sectors.set(sector, { sector });
+    this.#showSectors();
   }
 
   /** Draw a frame of the telemetry stream. */

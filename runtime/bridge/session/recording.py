@@ -90,7 +90,7 @@ class Mapped(NamedTuple):
     """The channel of a file that a signal was taken from."""
 
     channel: str | None
-    """As the file names it; None: none."""
+    """As the file names it; absent where there is none."""
     unit: str
     """In which it was read; empty: in that of the signal."""
     assumed: bool

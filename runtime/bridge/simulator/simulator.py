@@ -120,13 +120,13 @@ class Simulator:
         if not self._is_behind:
             pause_s = self._pacer.wait_s(self._clock(), self._ahead())
             time.sleep(min(max(pause_s, SHORTEST_S), timeout_s))
+        self._pacer.limit_lag(self._clock(), self._ahead())
         frames = self._take(self._pacer.due(self._clock()))
         self._is_behind = len(frames) == MOST
         if (outside := self._outside) is not None:
             for frame in frames:
                 outside.send(frame)
         now = self._clock()
-        self._pacer.limit_lag(now, self._ahead())
         self._reached.update(now, min(self._pacer.due(now), self._ahead()))
         return Received(frames)
 

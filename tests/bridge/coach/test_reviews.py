@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Final, get_args
 
 import pytest
 from hypothesis import given
@@ -200,10 +200,26 @@ def test_every_concept_has_a_lesson_and_a_built_course_gives_it_an_address_and_w
     assert built.quote(other, "Turn in later.") is None
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", "7", "[" * 9999, '{"lessonId": "gone"}'])
-def test_what_are_no_passages_is_told_so(text: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        parse_course('{"concepts": [], "phases": []}', text)
+ODD_PASSAGES: Final = (
+    "{}",
+    "[]",
+    "7",
+    "[" * 9999,
+    '{"lessonId": "gone", "url": "#a", "title": "", "text": "Of no lesson."}',
+    '{"lessonId": "exit-speed", "url": "#a", "title": "", "text": null}',
+    '{"lessonId": "exit-speed", "url": "#a", "title": "", "text": ["a"]}',
+)
+
+
+def test_lines_that_are_no_passages_cost_neither_the_others_nor_the_lessons() -> None:
+    odd = "\n".join(ODD_PASSAGES)
+    built = parse_course(COURSE_CATALOG, f"{odd}\n{COURSE_PASSAGES}\n{odd}", "http://course/")
+
+    found = built.find("exit-speed")
+    assert found is not None
+    quoted = built.quote(found, "Turn 4: open the throttle earlier.")
+    assert quoted is not None
+    assert quoted.text == QUOTED
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"concepts": 3, "phases": []}', "[" * 9999])
