@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,12 +14,13 @@ from course.check.pages import link_problems
 from course.check.prune import prune
 from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order
 from course.processes import in_processes
-from course.publish import look, whole
+from course.publish import look
 from course.publish.cache import Cache
-from course.publish.lesson import LessonPages, Unit, relate_lessons, render
+from course.publish.lesson import LessonPages, Unit, catalog_entry, relate_lessons, render
 from course.publish.offline import WORKER, worker
 from course.publish.shell import TEMPLATES, Shell, SiteInfo, TemplateFault, bundle
 from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, tree_digest
+from course.publish.whole import Whole
 from course.read import graph
 from course.read.graph import Graph
 from course.read.lesson import KIB, Lesson, Parts, Setup, read_lesson
@@ -222,16 +223,19 @@ class _Build:
         style = look.style(course) + sources.templates.get("style.css", "").encode()
         files = bundle(style, look.icon(course, sources.media))
         shell = Shell(_site_info(sources, self.options, files.paths))
-        units, problems = self.render(linked, shell)
-        facts, more = whole.build(linked, units, shell, files, outputs.put)
+        lessons = [(node.record, related) for node, related in relate_lessons(linked)]
+        entries = {record.id: catalog_entry(record, related) for record, related in lessons}
+        rest = Whole(linked, entries, shell, files, outputs.put)
+        units, problems = self.render(sources, lessons, shell, rest.begin)
+        rest.finish(units)
         for node in linked.lessons.values():
             for url, source in node.record.media_files.items():
                 name = source.rpartition("/")[2]  # a cache is not trusted with a path
                 path = self.options.root / node.record.folder / "media" / name
                 outputs.put(url, path.read_bytes())
+        problems += rest.problems
         for unit in units.values():
-            facts |= unit.facts
-        problems += more
+            rest.facts |= unit.facts
         if shell.site.course.get("runInPage") and isinstance(outputs, Stage):
             from course.pyodide import runtime  # with the half of a web client
 
@@ -239,34 +243,41 @@ class _Build:
                 outputs.put(place, data)
         if not self.options.file_urls:  # pages from a disk have no service worker
             outputs.put(WORKER, worker(shell.site.course["id"], outputs.files).encode())
-        problems += link_problems(facts, {*outputs.files, MANIFEST})
+        problems += link_problems(rest.facts, {*outputs.files, MANIFEST})
         return problems
 
-    def render(self, linked: Graph, shell: Shell) -> tuple[dict[str, Unit], list[Problem]]:
-        """The unit of every lesson; only those that changed are rendered."""
-        lessons = [(node.record, related) for node, related in relate_lessons(linked)]
+    def render(
+        self,
+        sources: Sources,
+        lessons: list[tuple[Lesson, dict[str, Any]]],
+        shell: Shell,
+        meanwhile: Callable[[], object],
+    ) -> tuple[dict[str, Unit], list[Problem]]:
+        """The unit of every lesson; only those that changed are rendered.
+
+        *meanwhile* is called while other processes render already.
+        """
         units = self.cache.fresh_units(lessons, shell.site, self.outputs)
         tasks = [(record, related) for record, related in lessons if record.id not in units]
         problems: list[Problem] = []
         pages = LessonPages(shell)
-        course = linked.sources.course
-        limit = (course.limits.page_kib if course else 0) * KIB
+        limit = (sources.course.limits.page_kib if sources.course else 0) * KIB
 
         def render_lesson(task: tuple[Lesson, dict[str, Any]]) -> tuple[Unit, list[Problem]]:
             record, related = task
-            linked.sources.material(record)
+            sources.material(record)
             unit, files, broken = render(record, related, pages, limit)
             unit.files = {path: self.outputs.put(path, data) for path, data in files.items()}
             return unit, broken
 
-        rendered = in_processes(render_lesson, tasks, self.options.jobs)
+        rendered = in_processes(render_lesson, tasks, self.options.jobs, meanwhile)
         for (record, _), (unit, broken) in zip(tasks, rendered, strict=True):
             units[unit.id] = unit
             self.outputs.files |= unit.files
             problems += broken
             if not broken:
                 self.cache.add(record, unit)
-        return {name: units[name] for name in linked.lessons}, problems
+        return {record.id: units[record.id] for record, _ in lessons}, problems
 
 
 def _in_order(

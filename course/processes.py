@@ -13,7 +13,9 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Final, TypeVar
 
 WORTH: Final = 150  # items; fewer are done before a second process has started
-_CHUNK: Final = 8  # items that a process takes at once
+# Items that a process takes at once: their results fit into a pipe, so that the process which made
+# them need not wait until they are read.
+_CHUNK: Final = 2
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -30,14 +32,20 @@ def processes(wanted: int, items: int) -> int:
     return 2 if items >= WORTH and (os.cpu_count() or 1) > 1 else 1
 
 
-def in_processes(function: Callable[[T], R], items: Sequence[T], jobs: int) -> Iterator[R]:
+def in_processes(
+    function: Callable[[T], R],
+    items: Sequence[T],
+    jobs: int,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Iterator[R]:
     """*function* of each item, in order; other processes begin now, this one when it is asked.
 
     They are forked: they inherit the function and the items, and only results are handed over.
-    Each takes the next few items as soon as it is ready for them.
+    Each takes the next few items as soon as it is ready for them; this one calls *meanwhile* first.
     """
     count = processes(jobs, len(items))
     if count == 1:
+        meanwhile()
         return map(function, items)
     context = get_context("fork")
     turn = context.Value("i", 0)
@@ -61,16 +69,20 @@ def in_processes(function: Callable[[T], R], items: Sequence[T], jobs: int) -> I
         process.start()
         sender.close()
         others[receiver] = process
-    return _in_order(work(), others, len(items))
+    return _in_order(meanwhile, work(), others, len(items))
 
 
 def _in_order(
-    own: Iterator[dict[int, R]], others: dict[Connection, Any], count: int
+    meanwhile: Callable[[], object],
+    own: Iterator[dict[int, R]],
+    others: dict[Connection, Any],
+    count: int,
 ) -> Iterator[R]:
     """The *count* results of this process and the *others*, when all are there."""
     results: dict[int, R] = {}
     waiting: list[Any] = list(others)
     try:
+        meanwhile()
         for made in own:
             results |= made
             for receiver in wait(waiting, timeout=0):

@@ -59,11 +59,10 @@ class CoursePages:
         }
         self._refs["lesson"] = {**self._lessons}
 
-    def pages(self, readmes: Mapping[str, str], printed: Mapping[str, str]) -> Iterator[Page]:
-        """Every page of the site but those of lessons and ``404.html``.
+    def pages(self, readmes: Mapping[str, str]) -> Iterator[Page]:
+        """Every page of the site but those of lessons, those to print and ``404.html``.
 
-        *readmes* holds the HTML of the text of each project, *printed* that of each lesson on a
-        page to print.
+        *readmes* holds the HTML of the text of each project.
         """
         words = self._words
         yield "index.html", self._home()
@@ -81,8 +80,6 @@ class CoursePages:
             yield f"{phase['url']}index.html", self._phase(phase, before, after)
         for pathway in self._pathways:
             yield f"{pathway['url']}index.html", self._pathway(pathway)
-            if is_printable(pathway["lessonIds"]):
-                yield f"print/{pathway['id']}.html", self._print(pathway, printed)
         for role in self._roles:
             yield f"{role['url']}index.html", self._role(role)
         for domain in self._domains:
@@ -90,6 +87,12 @@ class CoursePages:
         for project in self._projects:
             html = self._project(project, readmes.get(project["id"], ""))
             yield f"{project['url']}index.html", html
+
+    def printed(self, lessons: Mapping[str, str]) -> Iterator[Page]:
+        """The pages to print; *lessons* holds the HTML of each lesson on one."""
+        for pathway in self._pathways:
+            if is_printable(pathway["lessonIds"]):
+                yield f"print/{pathway['id']}.html", self._print(pathway, lessons)
 
     def search(self) -> str:
         """``search/index.html``."""

@@ -74,7 +74,6 @@ ENTRY_FIELDS: Final = (
     "tags",
     "review",
     "updated",
-    "contentHash",
     "aliases",
     "phaseId",
     "position",
@@ -107,12 +106,13 @@ _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 class Unit:
     """What one lesson contributes to the site, as the cache keeps it.
 
-    ``body`` is its Markdown for the full text, where each link into the site begins with
-    ``ROOT``; ``printed`` its HTML on a page to print, empty when there is none.
+    ``content_hash`` is empty for a planned lesson; ``body`` is its Markdown for the full text,
+    where each link into the site begins with ``ROOT``; ``printed`` its HTML on a page to print,
+    empty when there is none.
     """
 
     id: str
-    entry: dict[str, Any]
+    content_hash: str
     files: dict[str, File]
     terms: dict[str, Any]
     chunks: str
@@ -145,7 +145,7 @@ def render(
     content, pieces = resource.get("content"), record.material.pieces if record.material else []
     unit = Unit(
         id=record.id,
-        entry=catalog_entry(resource),
+        content_hash=resource.get("contentHash", ""),
         files={},
         terms=search.lesson_terms(resource),
         chunks="".join(orjson.dumps(chunk).decode() + "\n" for chunk in chunks(resource, pieces)),
@@ -202,9 +202,16 @@ def relate_lessons(graph: Graph) -> Iterator[tuple[LessonNode, dict[str, Any]]]:
     printed = {name for lessons in routes if is_printable(lessons) for name in lessons}
     numbers = graph.phase_numbers()
     order = list(graph.lessons)
+    titles = {concept.id: concept.title for concept in graph.sources.concepts}
+    aliases: dict[str, list[str]] = {}
+    for old, name in graph.aliases.items():
+        aliases.setdefault(name, []).append(old)
     for at, node in enumerate(graph.lessons.values()):
-        number = numbers[node.phase.id]
-        relations = _relations(graph, node, number)
+        relations = _relations(graph, node)
+        phase = {"number": numbers[node.phase.id], "title": node.phase.data.title}
+        relations["phase"] = {"id": node.phase.id, **phase}
+        relations["aliases"] = aliases.get(node.id, [])
+        relations["concepts"] = [{"id": name, "title": titles[name]} for name in node.view.concepts]
         relations["before"] = lesson_ref(graph, order[at - 1]) if at else None
         relations["after"] = lesson_ref(graph, order[at + 1]) if at + 1 < len(order) else None
         relations["along"] = _along(graph, node.id, relations["after"])
@@ -223,10 +230,8 @@ def _along(graph: Graph, name: str, after: dict[str, str] | None) -> list[dict[s
     return found
 
 
-def _relations(graph: Graph, node: LessonNode, number: str) -> dict[str, Any]:
-    names = [record.id for record in node.phase.lessons]
-    at, sources = node.position - 1, graph.sources
-    titles = {concept.id: concept.title for concept in sources.concepts}
+def _relations(graph: Graph, node: LessonNode) -> dict[str, Any]:
+    beside, at, course = node.phase.lessons, node.position - 1, graph.sources.course
 
     def list_refs(kind: str, items: Mapping[str, Item[Any]], of: list[str]) -> list[dict[str, str]]:
         return [
@@ -235,12 +240,10 @@ def _relations(graph: Graph, node: LessonNode, number: str) -> dict[str, Any]:
         ]
 
     return {
-        "revision": sources.course.version if sources.course else "",
+        "revision": course.version if course else "",
         "position": node.position,
-        "aliases": [old for old, name in graph.aliases.items() if name == node.id],
-        "phase": {"id": node.phase.id, "number": number, "title": node.phase.data.title},
-        "previous": lesson_ref(graph, names[at - 1]) if at else None,
-        "next": lesson_ref(graph, names[at + 1]) if at + 1 < len(names) else None,
+        "previous": lesson_ref(graph, beside[at - 1].id) if at else None,
+        "next": lesson_ref(graph, beside[at + 1].id) if at + 1 < len(beside) else None,
         **{
             key: [{**lesson_ref(graph, name), "url": page_url("lessons", name)} for name in of]
             for key, of in (
@@ -248,7 +251,6 @@ def _relations(graph: Graph, node: LessonNode, number: str) -> dict[str, Any]:
                 ("unlocks", graph.unlocks.get(node.id, ())),
             )
         },
-        "concepts": [{"id": name, "title": titles[name]} for name in node.view.concepts],
         "pathways": list_refs("pathways", graph.pathways, graph.lesson_pathways.get(node.id, [])),
         "projects": list_refs("projects", graph.projects, graph.lesson_projects.get(node.id, [])),
     }
@@ -259,13 +261,8 @@ def is_printable(lessons: Sequence[str]) -> bool:
     return len(lessons) <= PRINT_LIMIT
 
 
-def lesson_resource(
-    record: Lesson, related: Mapping[str, Any], site: SiteInfo
-) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The resource of a lesson and the companions that it names, by path.
-
-    *related* is what :func:`relate_lessons` says.
-    """
+def _facts(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
+    """The resource of a lesson without its material; :func:`relate_lessons` says what is *related*."""
     name = record.id
     resource: dict[str, Any] = {key: [] for key in _LISTS}
     resource |= {key: fact for key, fact in record.front.items() if key not in _UNPUBLISHED}
@@ -280,11 +277,19 @@ def lesson_resource(
         "projectIds": [ref["id"] for ref in related["projects"]],
     }
     resource |= {key: related[key] for key in ("previous", "next") if related[key] is not None}
+    return {"review": "none", "references": [], **resource} if record.authored else resource
+
+
+def lesson_resource(
+    record: Lesson, related: Mapping[str, Any], site: SiteInfo
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The resource of a lesson and the companions that it names, by path."""
+    resource = _facts(record, related)
     if not record.authored:
         return {**resource, "notice": PLANNED_NOTICE}, {}
     content, questions, pieces = record.material or Material({}, [], [])
     quiz = {"formative": True, "label": QUIZ_LABEL, "questions": questions}
-    resource = {"review": "none", "references": [], **resource, "content": content, "quiz": quiz}
+    resource |= {"content": content, "quiz": quiz}
     companions: dict[str, bytes] = {}
     resource["artifacts"] = artifacts = []
     for kind, path, text in _companions(resource, pieces, site):
@@ -315,9 +320,10 @@ def _companions(
         yield "script", f"downloads/{name}.py", code
 
 
-def catalog_entry(resource: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a lesson resource that the catalog repeats."""
-    return {key: resource[key] for key in ENTRY_FIELDS if key in resource}
+def catalog_entry(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
+    """What the catalog repeats of a lesson resource, except its hash."""
+    facts = _facts(record, related)
+    return {key: facts[key] for key in ENTRY_FIELDS if key in facts}
 
 
 # -- the page

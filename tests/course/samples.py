@@ -246,7 +246,8 @@ def every_page(site: SiteInfo) -> dict[str, str]:
     }
     readmes = {"lap-review-kit": "<p>What you build.</p>"}
     return {
-        **dict(course_pages(shell).pages(readmes, printed)),
+        **dict(course_pages(shell).pages(readmes)),
+        **dict(course_pages(shell).printed(printed)),
         "lessons/brake-trace/index.html": lessons.page(lesson(), related(), "content/a/lesson.md"),
         "lessons/tyre-window/index.html": lessons.page(planned_lesson(), related(), "b/lesson.md"),
         "lessons/old-name/index.html": lessons.alias("old-name", lesson()),

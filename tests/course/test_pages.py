@@ -197,7 +197,7 @@ def test_a_list_calls_the_minutes_of_a_planned_lesson_an_estimate(authored: bool
     one = samples.lesson() if authored else samples.planned_lesson()
     phase = samples.catalog()["phases"][0] | {"lessons": [one | {"minutes": 41}]}
     catalog = samples.catalog() | {"phases": [phase]}
-    pages = samples.course_pages(Shell(samples.site()), catalog=catalog).pages({}, {})
+    pages = samples.course_pages(Shell(samples.site()), catalog=catalog).pages({})
     html = next(html for path, html in pages if path == f"{phase['url']}index.html")
     assert ("41 min</span>" in html) is authored
     assert ("41 min (estimate)</span>" in html) is not authored
