@@ -11,12 +11,18 @@ from typing import Any, Final
 
 from course.check import links, templates
 from course.check.pages import link_problems
-from course.check.prune import prune
 from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order
 from course.processes import in_processes
 from course.publish import look
 from course.publish.cache import Cache
-from course.publish.lesson import LessonPages, Unit, catalog_entry, relate_lessons, render
+from course.publish.lesson import (
+    LessonPages,
+    Unit,
+    catalog_entry,
+    lesson_facts,
+    relate_lessons,
+    render,
+)
 from course.publish.offline import WORKER, worker
 from course.publish.shell import TEMPLATES, Shell, SiteInfo, TemplateFault, bundle
 from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, tree_digest
@@ -24,8 +30,7 @@ from course.publish.whole import Whole
 from course.read import graph
 from course.read.graph import Graph
 from course.read.lesson import KIB, Lesson, Parts, Setup, read_lesson
-from course.read.models import plain
-from course.read.sources import CONTENT, Sources, load
+from course.read.sources import CONTENT, Sources, load, plain
 
 CACHE: Final = ".course-cache"
 OUT: Final = "site"
@@ -197,7 +202,12 @@ class _Build:
         sources = load(options.root, self.read, file_urls=options.file_urls, draft=options.draft)
         if sources.course is not None and options.updated is not None:
             sources.course = sources.course.model_copy(update={"updated": options.updated})
-        linked = prune(sources) if options.draft else graph.build(sources)
+        if options.draft:
+            from course.check.prune import prune  # with the errors of pydantic
+
+            linked = prune(sources)
+        else:
+            linked = graph.build(sources)
         sources.report(list(links.problems(linked)))
         if sources.templates:
             tool = {path.name: path.read_text("utf-8") for path in TEMPLATES.iterdir()}
@@ -224,7 +234,7 @@ class _Build:
         files = bundle(style, look.icon(course, sources.media))
         shell = Shell(_site_info(sources, self.options, files.paths))
         lessons = [(node.record, related) for node, related in relate_lessons(linked)]
-        entries = {record.id: catalog_entry(record, related) for record, related in lessons}
+        entries = {record.id: catalog_entry(lesson_facts(record, of)) for record, of in lessons}
         rest = Whole(linked, entries, shell, files, outputs.put)
         units, problems = self.render(sources, lessons, shell, rest.begin)
         rest.finish(units)

@@ -236,6 +236,8 @@ def _epoch_date() -> str | None:
 
 def _build(arguments: argparse.Namespace) -> int:
     os.umask(0o022)  # the files are for others to read, whoever builds
+    # To look for plugins, pydantic would read the metadata of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")
     gc.disable()  # a build keeps nearly all it makes: collections cost 4 % and find nothing
     options = _options(arguments)
     check_places(options.root, options.out, options.cache)

@@ -18,8 +18,7 @@ from course.build import Options, link_course
 from course.diagnostics import TOP, Diagnostic, Problem, diagnostic, order
 from course.publish.cache import LINKS, read_json, write_json
 from course.read.files import span_at
-from course.read.models import plain
-from course.read.sources import Sources
+from course.read.sources import Sources, plain
 
 FRESH_S: Final = 7 * 24 * 3600
 # Hosts that are written for illustration and answer nothing.

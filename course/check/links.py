@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from course.diagnostics import Problem, Span, nearest
-from course.read import models
 from course.read.code import python_fault
 from course.read.files import merge_marker
 from course.read.graph import Graph, LessonNode, Path, steps
 from course.read.ids import LOCK_FILE
 from course.read.sources import Item, ProjectSource
+
+if TYPE_CHECKING:
+    from course.read import models
 
 RETIRED_FILE = "content/retired.yaml"
 CONCEPTS_FILE = "content/concepts.yaml"

@@ -13,7 +13,7 @@ from course.diagnostics import Problem
 from course.read import graph, models, standin
 from course.read.graph import Graph
 from course.read.lesson import Lesson
-from course.read.sources import Item, Sources
+from course.read.sources import Item, Sources, plain
 
 _ROUNDS: Final = 5  # what is left out may have been referred to
 
@@ -59,7 +59,7 @@ def _leave_out(kind: str, source: Lesson | Item[Any], problem: Problem) -> None:
         return
     if source.view is None:
         return
-    data = _without(models.plain(source.view), problem.path or ())
+    data = _without(plain(source.view), problem.path or ())
     try:
         source.view = models.SOURCES[kind].model_validate(data)
     except ValidationError:

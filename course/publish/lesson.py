@@ -74,6 +74,7 @@ ENTRY_FIELDS: Final = (
     "tags",
     "review",
     "updated",
+    "contentHash",
     "aliases",
     "phaseId",
     "position",
@@ -96,9 +97,12 @@ _WORDS: Final = (
     "your_number",
 )
 _NUMBER: Final = '<input type="number" step="any" inputmode="decimal" autocomplete="off">'
-_TAG: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)([^<>]*)>")
 _ADDRESS: Final = re.compile(r'\b(href|src)="([^"]*)"')
 _ID: Final = re.compile(r'\b(id|for|aria-labelledby|aria-describedby)="([^"]*)"')
+# Headings, and whatever has attributes but the colour of code, which is half of all tags.
+_TAG: Final = re.compile(
+    r'<(?!span class="[a-z]">)(/?)(h[1-5]|details|[a-zA-Z][a-zA-Z0-9]*(?= ))([^<>]*)>'
+)
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
@@ -261,8 +265,8 @@ def is_printable(lessons: Sequence[str]) -> bool:
     return len(lessons) <= PRINT_LIMIT
 
 
-def _facts(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
-    """The resource of a lesson without its material; :func:`relate_lessons` says what is *related*."""
+def lesson_facts(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
+    """The resource of a lesson but its material; *related* is what :func:`relate_lessons` says."""
     name = record.id
     resource: dict[str, Any] = {key: [] for key in _LISTS}
     resource |= {key: fact for key, fact in record.front.items() if key not in _UNPUBLISHED}
@@ -284,7 +288,7 @@ def lesson_resource(
     record: Lesson, related: Mapping[str, Any], site: SiteInfo
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The resource of a lesson and the companions that it names, by path."""
-    resource = _facts(record, related)
+    resource = lesson_facts(record, related)
     if not record.authored:
         return {**resource, "notice": PLANNED_NOTICE}, {}
     content, questions, pieces = record.material or Material({}, [], [])
@@ -320,10 +324,9 @@ def _companions(
         yield "script", f"downloads/{name}.py", code
 
 
-def catalog_entry(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
-    """What the catalog repeats of a lesson resource, except its hash."""
-    facts = _facts(record, related)
-    return {key: facts[key] for key in ENTRY_FIELDS if key in facts}
+def catalog_entry(resource: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a lesson resource that the catalog repeats."""
+    return {key: resource[key] for key in ENTRY_FIELDS if key in resource}
 
 
 # -- the page

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from course.publish.lesson import API, content_hash, lesson_ref, page_url
-from course.read import models, schema
+from course.read import schema
 from course.read.graph import Graph, LessonNode
-from course.read.models import Model, plain
+from course.read.sources import plain
+
+if TYPE_CHECKING:
+    from course.read import models
 
 SCHEMAS: Final = "schemas/v1"
 SCHEMA_INDEX: Final = f"{SCHEMAS}/index.json"
@@ -19,7 +22,7 @@ _COURSE_FIELDS: Final = frozenset(
 _NO_GOALS: Final[dict[str, Any]] = {"lessonIds": [], "phaseIds": []}
 
 
-def _dump(view: Model, **renames: str) -> dict[str, Any]:
+def _dump(view: models.Model, **renames: str) -> dict[str, Any]:
     """All that *view* says, absent values left out, some keys renamed."""
     data = view.model_dump(mode="json", by_alias=True, exclude_none=True)
     return {renames.get(key, key): value for key, value in data.items()}

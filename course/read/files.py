@@ -13,6 +13,8 @@ from typing import Final
 from course.diagnostics import Problem, Span, nearest, short
 
 TEXT_LIMIT: Final = 1024 * 1024
+LESSON_KIB: Final = 64
+MEDIA_KIB: Final = 512
 DEVICE_NAMES: Final = frozenset(
     ["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))]
 )

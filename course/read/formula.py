@@ -55,11 +55,15 @@ def _sign(a: float) -> float:
 
 
 def _smallest(*values: float) -> float:
-    return NAN if any(map(math.isnan, values)) else min(values)
+    return min(values) if math.isfinite(sum(values)) else _unless_nan(min, values)
 
 
 def _largest(*values: float) -> float:
-    return NAN if any(map(math.isnan, values)) else max(values)
+    return max(values) if math.isfinite(sum(values)) else _unless_nan(max, values)
+
+
+def _unless_nan(choose: Callable[..., float], values: tuple[float, ...]) -> float:
+    return NAN if any(map(math.isnan, values)) else choose(values)
 
 
 def _where(condition: float, then: float, other: float) -> float:
@@ -417,7 +421,7 @@ def _guard(function: Callable[..., float], *args: Any) -> float:
 
 def _without_infinity(column: Column) -> Column:
     """*column* with NaN in the place of what is infinite, which is in hardly any."""
-    return [*map(_finite, column)] if any(map(math.isinf, column)) else column
+    return column if math.isfinite(sum(column)) else [*map(_finite, column)]
 
 
 def _finite(value: float) -> float:

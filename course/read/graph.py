@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from course.read import models
 from course.read.files import folder_id
 from course.read.ids import is_id
 from course.read.lesson import Lesson
 from course.read.sources import Item, ItemT, PhaseSource, ProjectSource, Sources
+
+if TYPE_CHECKING:
+    from course.read import models
 
 Path = tuple[str | int, ...]
 
@@ -87,12 +90,14 @@ class Graph:
 
 def build(sources: Sources) -> Graph:
     """The graph of all usable sources; whatever a broken file declares is still known."""
+    from course.read.models import LessonFrontMatter  # as in sources.py
+
     _restore_ids(sources)
     graph = Graph(sources)
     for phase in sources.phases:
         for position, record in enumerate(phase.lessons, 1):
             if record.usable:
-                view = models.LessonFrontMatter.model_validate(record.front)
+                view = LessonFrontMatter.model_validate(record.front)
                 node = LessonNode(record, view, phase, position)
                 graph.lessons.setdefault(record.id, node)
     graph.phases = _by_id(sources.phases)

@@ -9,6 +9,7 @@ import hashlib
 import re
 import struct
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, Final
 from xml.parsers import expat
 
@@ -63,7 +64,7 @@ def describe(name: str, data: bytes, lesson_id: str) -> dict[str, Any]:
 def dimensions(suffix: str, data: bytes) -> tuple[int, int] | None:
     """Width and height in pixels (user units for SVG), or None when the bytes hold none."""
     if suffix == "svg":
-        return _SvgReader().read(data).size
+        return _svg(data).size
     size = _SIZES[suffix](data) if suffix in _SIZES else None
     return size if size and min(size) > 0 else None
 
@@ -128,7 +129,7 @@ _SIZES: Final[dict[str, Callable[[bytes], tuple[int, int] | None]]] = {
 def problems(name: str, data: bytes, file: str) -> Iterator[Problem]:
     """Why the image must not be published."""
     suffix = name.rpartition(".")[2].lower()
-    harm = _SvgReader().read(data).harm if suffix == "svg" else None
+    harm = _svg(data).harm if suffix == "svg" else None
     if harm is not None:
         message = "the SVG holds a script or a reference to something outside"
         yield Problem("SRC012", file, message, span=harm[1], got=short(harm[0]))
@@ -139,6 +140,11 @@ def problems(name: str, data: bytes, file: str) -> Iterator[Problem]:
     elif dimensions(suffix, data) is None:
         wanted = 'an <svg> root with a viewBox="0 0 W H"' if suffix == "svg" else f"a {suffix} file"
         yield Problem("SRC011", file, "the image cannot be read", expected=wanted)
+
+
+@lru_cache(maxsize=1)  # its faults, then its size
+def _svg(data: bytes) -> _SvgReader:
+    return _SvgReader().read(data)
 
 
 class _SvgReader:

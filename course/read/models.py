@@ -7,7 +7,6 @@ definition of the schemas; one without stands where it is used.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
@@ -15,10 +14,10 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 
+from course.read.files import LESSON_KIB, MEDIA_KIB
+
 T = TypeVar("T")
 
-LESSON_KIB: Final = 64
-MEDIA_KIB: Final = 512
 PAGE_KIB: Final = 256
 _ONE_LINE: Final = r"^[^\r\n]+$"
 _HOST: Final = r"^https://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?"
@@ -31,13 +30,6 @@ class Model(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, allow_inf_nan=False, defer_build=True
     )
-
-
-def plain(value: Model | Sequence[Model]) -> Any:
-    """The JSON-able data of a model or of several, as their author wrote it."""
-    if isinstance(value, Model):
-        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return [plain(item) for item in value]
 
 
 class _NeverNull:

@@ -174,11 +174,13 @@ def path(line: Line, across: Axis, up: Axis) -> str:
     """The line in units of the stretched drawing; a row without a value is a gap."""
     parts: list[str] = []
     pen = False
+    width, height = across.high - across.low, up.high - up.low
     for x, y in zip(line.x, line.y, strict=True):
-        if math.isnan(x) or math.isnan(y):
+        if x != x or y != y:  # not a number; a drawing has thousands
             pen = False
             continue
-        place = f"{round(WIDTH * across.part(x))} {round(HEIGHT * (1 - up.part(y)))}"
+        right, high = (x - across.low) / width, (y - up.low) / height
+        place = f"{round(WIDTH * right)} {round(HEIGHT * (1 - high))}"
         if line.style == "points":
             parts.append(f"M{place}h0")
         elif not pen:

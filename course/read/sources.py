@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from course.diagnostics import Diagnostic, Problem, nearest
-from course.read import blocks, ids, look, markdown, models, plot, schema, standin, yamlsource
+from course.read import blocks, ids, look, markdown, plot, schema, standin, yamlsource
 from course.read.files import (
     CODE_SUFFIXES,
     DATA_SUFFIXES,
+    LESSON_KIB,
+    MEDIA_KIB,
     MEDIA_SUFFIXES,
     TEXT_LIMIT,
     Entry,
@@ -32,7 +34,9 @@ from course.read.files import (
     unknown,
 )
 from course.read.lesson import KIB, Lesson, Material, Parts, Setup, place, read_lesson, split_front
-from course.read.models import LESSON_KIB, MEDIA_KIB
+
+if TYPE_CHECKING:
+    from course.read import models
 
 M = TypeVar("M")
 EntryT = TypeVar("EntryT", Entry, Folder)
@@ -78,14 +82,14 @@ ItemT = TypeVar("ItemT", bound=Item[Any])
 
 
 @dataclass(slots=True)
-class PhaseSource(Item[models.Phase]):
+class PhaseSource(Item["models.Phase"]):
     """A phase folder and its lessons, in order."""
 
     lessons: list[Lesson] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class ProjectSource(Item[models.Project]):
+class ProjectSource(Item["models.Project"]):
     """A project folder: its page text and the files of its bundle."""
 
     readme: str = ""
@@ -172,6 +176,13 @@ class Sources:
         self.diagnostics.extend(self.place(problem) for problem in problems)
 
 
+def plain(value: models.Model | Sequence[models.Model]) -> Any:
+    """The JSON-able data of a model or of several, as their author wrote it."""
+    if isinstance(value, Sequence):
+        return [plain(item) for item in value]
+    return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
 @cache
 def english() -> Mapping[str, Any]:
     """The interface words of the tool, and under ``kinds`` the names of the blocks."""
@@ -196,6 +207,7 @@ class _Loader:
         self.problems: list[Problem] = []
         self.has_words = True
         self.course: Mapping[str, Any] = {}
+        self.valid: list[tuple[Item[Any], str, Any]] = []
         self.lesson_limit = LESSON_KIB * KIB
 
     def load(self, read: Reader) -> Sources:
@@ -236,15 +248,30 @@ class _Loader:
 
     def others(self, tree: Folder) -> None:
         """Everything that no lesson depends on."""
+        from course.read import models  # takes as long as the rest of this tool: not before a fork
+
         out = self.out
         if self.course:
             out.course = models.Course.model_validate(self.course)
+        concepts = self.list_data(tree.get("concepts.yaml"), "concepts", "concept")
+        out.concepts = tuple(map(models.Concept.model_validate, concepts))
+        retired = self.list_data(tree.get("retired.yaml"), "retired", "retired")
+        out.retired = tuple(map(models.RetiredEntry.model_validate, retired))
         self.lists(tree)
         self.look(tree)
         out.pathways = self.routes(tree, "pathways", "pathway")
         out.roles = self.routes(tree, "roles", "role")
         out.domains = self.routes(tree, "domains", "domain")
         self.projects(tree)
+        self.views()
+
+    def views(self) -> None:
+        """The views of the items since the last call."""
+        from course.read import models
+
+        for item, kind, data in self.valid:
+            item.view = models.SOURCES[kind].model_validate(data)
+        self.valid.clear()
 
     def budget(self, key: str, default_kib: int) -> int:
         """A limit of ``course.yaml`` in bytes."""
@@ -302,16 +329,7 @@ class _Loader:
         return data or []
 
     def lists(self, tree: Folder) -> None:
-        """``concepts.yaml``, ``retired.yaml`` and ``ids.lock``; each may be absent."""
-        concepts, retired = tree.get("concepts.yaml"), tree.get("retired.yaml")
-        self.out.concepts = tuple(
-            models.Concept.model_validate(entry)
-            for entry in self.list_data(concepts, "concepts", "concept")
-        )
-        self.out.retired = tuple(
-            models.RetiredEntry.model_validate(entry)
-            for entry in self.list_data(retired, "retired", "retired")
-        )
+        """``synonyms.yaml`` and ``ids.lock``; each may be absent."""
         entry = tree.get("synonyms.yaml")
         self.out.synonyms = self.list_data(entry, "synonyms", "synonym")
         lock = tree.get("ids.lock")
@@ -442,12 +460,14 @@ class _Loader:
         phase.lessons.append(Lesson(folder.file, phase.id, name))
 
     def item(self, kind_of: type[ItemT], entry: Entry, kind: str, name: str) -> ItemT:
-        """One YAML source of *kind*."""
+        """One YAML source of *kind*, whose view comes with :meth:`views`."""
         data = self.data(entry, kind)
         if data is None:
             return kind_of(name, entry.file)
         self.problems += ids.form_problems(data["id"], entry.file, name)
-        return kind_of(data["id"], entry.file, models.SOURCES[kind].model_validate(data))
+        item = kind_of(data["id"], entry.file)
+        self.valid.append((item, kind, data))
+        return item
 
     def lesson_parts(self, folder: Folder, name: str, phase: str) -> Parts | None:
         """The bytes of one lesson folder, or None when there is no lesson.md to read."""
@@ -506,6 +526,7 @@ class _Loader:
                 self.problems += missing(folder, "project.yaml", "a project")
                 continue
             project = self.item(ProjectSource, main, "project", folder.name)
+            self.views()
             known = ["project.yaml", "README.md", *_PROJECT_FOLDERS]
             files = ("project.yaml", "README.md")
             for entry in self.take(folder.files, known, "a project folder", files.__contains__):
