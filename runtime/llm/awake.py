@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import shutil
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 log = logging.getLogger(__name__)
@@ -41,8 +41,8 @@ class KeepAwake:
         self._task: asyncio.Task[None] | None = None
         self._over = False
 
-    @contextlib.asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[None]:
         """Keep the machine awake inside the block."""
         self._held += 1
         self._changed.set()

@@ -6,6 +6,7 @@ Both names are self-declared: they keep cooperating programs apart and protect n
 import hashlib
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
@@ -29,6 +30,7 @@ def client_id(user_agent: str | None) -> str:
     return clean if clean.strip() else ANONYMOUS
 
 
+@lru_cache(maxsize=256)
 def tenant_id(x_client_id: str | None, user_agent: str | None) -> str:
     """The tenant of a request: the first header that is not blank, folded; at most 128 characters.
 

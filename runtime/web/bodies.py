@@ -204,11 +204,10 @@ async def read_body(request: web.Request, cap: int) -> bytes | bytearray:
 
 async def _whole(request: web.Request, cap: int) -> bytes | bytearray:
     content = request.content
-    portion = _portion(request, cap)
     part = await content.readany()
-    if len(part) <= cap and content.at_eof():  # as with almost every body: nothing is copied
-        portion.hold(len(part), len(part))
+    if len(part) <= min(cap, FREE_BYTES) and content.at_eof():  # as almost every body
         return part
+    portion = _portion(request, cap)
     while part:
         size = len(portion.body) + len(part)
         if size > cap:

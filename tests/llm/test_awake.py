@@ -67,11 +67,11 @@ def lines(periods: Path) -> int:
 async def test_requests_in_quick_succession_are_one_period(periods: Path) -> None:
     awake = KeepAwake(counting(periods), linger_s=30)
     for _ in range(100):
-        async with awake.hold(), awake.hold():
+        with awake.hold(), awake.hold():
             await asyncio.sleep(0)
     await until(lambda: lines(periods) == 1)
     await awake.close()
-    async with awake.hold():
+    with awake.hold():
         await asyncio.sleep(0)
     assert lines(periods) == 1
 
@@ -79,7 +79,7 @@ async def test_requests_in_quick_succession_are_one_period(periods: Path) -> Non
 async def test_a_request_after_a_quiet_time_begins_a_new_period(periods: Path) -> None:
     awake = KeepAwake(counting(periods), linger_s=0)
     for count in (1, 2):
-        async with awake.hold():
+        with awake.hold():
             await until(lambda count=count: lines(periods) == count)  # type: ignore[misc]
         await until(lambda: awake._task is None or awake._task.done())
     await awake.close()
@@ -87,7 +87,7 @@ async def test_a_request_after_a_quiet_time_begins_a_new_period(periods: Path) -
 
 async def test_the_child_runs_while_requests_run_and_is_gone_afterwards(life: Life) -> None:
     awake = KeepAwake(child(life), linger_s=30)
-    async with awake.hold():
+    with awake.hold():
         assert await life.begun()
     await awake.close()
     assert await life.gone()
@@ -98,7 +98,7 @@ async def test_a_child_that_ignores_the_end_of_its_input_is_killed(
 ) -> None:
     monkeypatch.setattr("runtime.llm.awake.EXIT_S", 0.05)
     awake = KeepAwake(child(life, "import time; time.sleep(600)"))
-    async with awake.hold():
+    with awake.hold():
         await life.begun()
     await awake.close()
     assert await life.gone()
@@ -116,10 +116,10 @@ async def test_a_way_that_does_not_work_is_named_once_and_not_tried_again(
     def said() -> list[str]:
         return [r.message for r in caplog.records if r.name == "runtime.llm.awake"]
 
-    async with awake.hold():
+    with awake.hold():
         await asyncio.sleep(0.5 if command and "-c" in command else 0.01)
     await until(lambda: len(said()) == 1)
-    async with awake.hold():
+    with awake.hold():
         await asyncio.sleep(0)
     await awake.close()
     assert len(said()) == 1
@@ -132,7 +132,7 @@ from runtime.llm.awake import KeepAwake
 
 async def main():
     awake = KeepAwake((sys.executable, "-c", sys.argv[1], sys.argv[2]))
-    async with awake.hold():
+    with awake.hold():
         await asyncio.sleep(600)
 
 asyncio.run(main())

@@ -208,7 +208,7 @@ async def answer(
         replace(call, client=client, is_whole=not stream, is_forwarded=forwarded) for call in calls
     ]
     try:
-        async with service.awake.hold():
+        with service.awake.hold():
             if stream:
                 return await _stream(request, service, ticket, calls, form)
             return await _whole(service, ticket, calls, form)

@@ -204,7 +204,7 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
     metadata = _metadata(body.metadata)
     heading = heading_of(body.metadata)
     entry = await _model(service, body.model)
-    async with service.awake.hold():
+    with service.awake.hold():
         client = addressed_client(request.headers, request.remote)
         passages = await service.embedder.passages(entry, body.text, heading, client=client)
         written = await service.documents.for_tenant(tenant).replace(
@@ -288,7 +288,7 @@ async def search(request: web.Request, *, body: SearchRequest) -> SearchAnswer:
         limit = service.settings.max_prompt_chars
         raise TooLarge(f"the query has more than {limit} characters", param="query")
     entry = await _model(service, body.model)
-    async with service.awake.hold():
+    with service.awake.hold():
         client = addressed_client(request.headers, request.remote)
         vectors = await service.embedder.embed(entry, [body.query], "query", client=client)
         hits = await _own(request).search(

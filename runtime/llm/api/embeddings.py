@@ -114,7 +114,7 @@ async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) ->
         vectors = Vectors(made.vectors.shape[1], made.vectors.astype("<f4").tobytes(), ())
         return _answer(body, vectors, made.tokens)
     entry = await embedding_model(service, body.model)
-    async with service.awake.hold():
+    with service.awake.hold():
         width = await service.embedder.width(entry) if body.dimensions is not None else 0
         wanted = _dimensions(body.dimensions, width, entry)
         vectors = await service.embedder.embed(entry, texts, client=client)

@@ -182,7 +182,13 @@ async def embedding_model(service: Service, model: str) -> Entry:
         raise BadField("model: must not be blank", param="model")
     entry, until = service.found.get(wanted, (None, 0.0))
     if entry is None or until <= time.monotonic():
-        entry = await asyncio.to_thread(_find, service, wanted)
+        if entry is not None:  # those who ask meanwhile need not look as well
+            service.found[wanted] = entry, time.monotonic() + FRESH_S
+        try:
+            entry = await asyncio.to_thread(_find, service, wanted)
+        except ModelNotFound:
+            service.found.pop(wanted, None)
+            raise
         service.found[wanted] = entry, time.monotonic() + FRESH_S
     return entry
 

@@ -10,7 +10,7 @@ import sqlite3
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context
 from io import RawIOBase
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar
 
 from runtime.llm.documents import rows, schema
-from runtime.llm.documents.rows import Commit
+from runtime.llm.documents.rows import Commit, Edit
 from runtime.llm.documents.values import StoreFailed, StoreFull
 from runtime.web.errors import ApiError, TooMany
 
@@ -145,13 +145,12 @@ class Spare:
 
 
 class Write(NamedTuple):
-    """A transaction that waits to be committed, alone or with others."""
+    """An edit that waits to be committed, alone or with others."""
 
-    work: Callable[[sqlite3.Connection], Commit]
-    on_commit: Callable[[Commit], Awaitable[None]]
+    edit: Edit
     adds: int
     """About how many bytes it takes on disk; 0 for a delete, which may use the spare room."""
-    done: "asyncio.Future[Commit]"
+    done: "asyncio.Future[int]"
 
 
 class Database:
@@ -184,6 +183,8 @@ class Database:
         """As of the last committed write."""
         self.refusals = 0
         """Writes that found no room, deletes included."""
+        self.follow: Callable[[Commit], Awaitable[None]] = _nobody
+        """Awaited after each commit and before it is answered."""
 
     @classmethod
     async def open(cls, folder: Path, spare_bytes: int) -> Self:
@@ -227,31 +228,24 @@ class Database:
         async with self.translating_errors():
             return await self._reader.run(work, *args, **kwargs)
 
-    async def write(
-        self,
-        work: Callable[[sqlite3.Connection], Commit],
-        on_commit: Callable[[Commit], Awaitable[None]],
-        *,
-        adds: int,
-    ) -> Commit:
-        """Commit *work*, await *on_commit*, then see that no deleted text is left in the log.
+    async def write(self, edit: Edit, *, adds: int) -> int:
+        """Commit an edit, await `follow`, then see that no deleted text is left in the log.
 
-        *adds* is about how many bytes the write takes on disk; 0 for a delete, which may use the
-        spare room. A cancelled caller does not stop it. Raises `StoreFull`, `StoreLimit`,
-        `StoreFailed`, and `TooMany` while `MAX_WRITES` others are under way; nothing has changed
-        after any of them.
+        How many chunks it removed. *adds* is about how many bytes it takes on disk; 0 for a delete,
+        which may use the spare room. A cancelled caller does not stop it. Raises `StoreFull`,
+        `StoreLimit`, `StoreFailed`, and `TooMany` while `MAX_WRITES` others are under way; nothing
+        has changed after any of them.
         """
         if self._closing:
             raise StoreFailed("the document store is closed")
         if self._unfinished >= MAX_WRITES:
             raise TooMany("too many writes are waiting", headers={"Retry-After": "1"})
-        write = Write(work, on_commit, adds, asyncio.get_running_loop().create_future())
-        write.done.add_done_callback(_look_at)
+        write = Write(edit, adds, asyncio.get_running_loop().create_future())
         self._waiting.append(write)
         self._unfinished += 1
         if self._working is None:  # of no request, whose id its log lines would have
             self._working = asyncio.create_task(self._work_off(), context=Context())
-        return await asyncio.shield(write.done)
+        return await write.done
 
     @contextlib.asynccontextmanager
     async def exclusive(self) -> AsyncIterator[Threads]:
@@ -312,65 +306,66 @@ class Database:
             self._working = None
 
     def _next_group(self) -> list[Write]:
-        group = [self._waiting.popleft()]
-        size = group[0].adds
-        while self._waiting and (size := size + self._waiting[0].adds) <= GROUP_BYTES:
+        """Those that wait longest and are about different documents, or one about a tenant."""
+        group: list[Write] = []
+        places: set[object] = set()
+        size = 0
+        while self._waiting and None not in places:
+            edit, adds, _ = self._waiting[0]
+            size += adds
+            apart = edit.place is None or edit.place in places or size > GROUP_BYTES
+            if group and apart:
+                break
+            places.add(edit.place)
             group.append(self._waiting.popleft())
         return group
 
     async def _write_group(self, group: list[Write]) -> None:
         """Commit and answer: all together, or one by one where that fails."""
         try:
-            results = await self._writer.run(
-                rows.commit_together,
-                [write.work for write in group],
-                lambda connection: self._has_room(connection, sum(write.adds for write in group)),
-            )
+            commit = await self._writer.run(self._commit_together, group)
         except _FAILURES:  # whose fault it is, shows when each is alone
-            results = None
-        if results is None:
-            for write in group:
-                try:
-                    result: Commit | ApiError = await self._commit(write.work, write.adds)
-                except ApiError as error:
-                    result = error
-                await self._finish([(write, result)])
-        else:
-            await self._finish(list(zip(group, results, strict=True)))
+            commit = None
+        if commit is not None:
+            await self._finish(group, commit)
+            return
+        for write in group:
+            try:
+                await self._finish([write], await self._commit(write))
+            except ApiError as error:
+                if isinstance(error, StoreFull):
+                    self.refusals += 1
+                    self._refused.add(write.adds > 0)
+                _answer(write, error)
 
-    async def _finish(self, results: list[tuple[Write, Commit | ApiError]]) -> None:
+    def _commit_together(
+        self, connection: sqlite3.Connection, group: Sequence[Write]
+    ) -> Commit | None:
+        """None: there is no room beside what is kept for deletes."""
+        if adds := sum(write.adds for write in group):
+            needed = adds + self._spare.missing
+            if _room(connection, self.path, needed) < needed:
+                return None
+        return rows.commit(connection, [write.edit for write in group])
+
+    async def _finish(self, group: Sequence[Write], commit: Commit) -> None:
         """Let others follow what is committed, empty the log of deleted text, then answer."""
-        scrub = self._old_text
-        for write, result in results:
-            if isinstance(result, StoreFull):
-                self.refusals += 1
-                self._refused.add(write.adds > 0)
-            if isinstance(result, ApiError):
-                continue
-            if write.adds or result.removed:  # a write of nothing proves no room
+        self.totals = commit.totals
+        await self.follow(commit)
+        removed = any(change.removed or change.gone for change in commit.changes)
+        if removed or self._old_text or self._spare.missing:
+            await self._scrub()
+        await self._keep_spare()
+        for write, result in zip(group, commit.results, strict=True):
+            if isinstance(result, int) and (
+                write.adds or result
+            ):  # a write of nothing proves no room
                 self._refused -= {False, write.adds > 0}
-            scrub |= result.removed > 0
-            self.totals = result.totals
-            await write.on_commit(result)
-        if any(isinstance(result, Commit) for _, result in results):
-            if scrub or self._spare.missing:
-                await self._scrub()
-            await self._keep_spare()
-        for write, result in results:
-            if write.done.done():
-                continue
-            if isinstance(result, ApiError):
-                write.done.set_exception(result)
-            else:
-                write.done.set_result(result)
+            _answer(write, result)
 
-    def _has_room(self, connection: sqlite3.Connection, adds: int) -> bool:
-        """Whether the disk has room for so many bytes beside those kept for deletes."""
-        needed = adds + self._spare.missing
-        return not adds or _room(connection, self.path, needed) >= needed
-
-    async def _commit(self, work: Callable[[sqlite3.Connection], Commit], adds: int) -> Commit:
-        """Commit, after making room where there is none."""
+    async def _commit(self, write: Write) -> Commit:
+        """Commit one by itself, after making room where there is none."""
+        adds = write.adds
         if adds and await self._shortage(adds):
             await self._scrub()  # the room of the log may do
             await self._keep_spare()
@@ -378,11 +373,11 @@ class Database:
                 log.error("no document is added: the disk is full")
                 raise shortage
         try:
-            return await self._attempt(work)
+            return await self._attempt(write)
         except StoreFull:
             await self._scrub()
         try:
-            return await self._attempt(work)
+            return await self._attempt(write)
         except StoreFull:
             # What fits into free pages of the database gives the room of its log back, too.
             fits = not adds or await self._writer.run(_free_pages) >= adds
@@ -390,15 +385,15 @@ class Database:
                 raise
         log.warning("the disk is full: the room reserved for deletes is used")
         try:
-            return await self._attempt(work)
+            return await self._attempt(write)
         except StoreFull:
             await self._scrub()  # empty the log, so that the spare fits again
             await self._keep_spare()
             raise
 
-    async def _attempt(self, work: Callable[[sqlite3.Connection], Commit]) -> Commit:
+    async def _attempt(self, write: Write) -> Commit:
         async with self.translating_errors():
-            return await self._writer.run(rows.commit_alone, work)
+            return await self._writer.run(rows.commit, [write.edit])
 
     async def _shortage(self, adds: int) -> StoreFull | None:
         """The error for adding so many bytes; None: there is room."""
@@ -425,10 +420,17 @@ class Database:
             log.warning("the log of the document database cannot be emptied now", exc_info=True)
 
 
-def _look_at(done: asyncio.Future[Commit]) -> None:
-    """Retrieve its exception, which nobody else does when its caller has gone."""
-    if not done.cancelled():
-        done.exception()
+async def _nobody(_commit: Commit) -> None:
+    """Nobody follows."""
+
+
+def _answer(write: Write, result: int | ApiError) -> None:
+    if write.done.done():  # its caller has gone
+        return
+    if isinstance(result, ApiError):
+        write.done.set_exception(result)
+    else:
+        write.done.set_result(result)
 
 
 def _translate(error: Exception, folder: Path) -> ApiError:

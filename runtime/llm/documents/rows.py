@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from runtime.llm.documents.schema import BUSY_MS, transaction
@@ -16,7 +17,6 @@ from runtime.llm.documents.values import (
     TenantInfo,
     Where,
 )
-from runtime.web.errors import ApiError
 
 BLOCK: Final = 2048
 """Vectors that are read at a time: 3 MiB."""
@@ -88,9 +88,10 @@ class Commit(NamedTuple):
     """What a committed transaction did."""
 
     totals: Totals
-    changes: tuple[Change, ...] = ()
-    removed: int = 0
-    """Chunks that were deleted, those of a replaced document included."""
+    changes: tuple[Change, ...]
+    """One a collection at most."""
+    results: tuple[int | StoreLimit, ...]
+    """Of each edit: how many chunks it removed, or why it was left out."""
 
 
 # --- reads
@@ -276,113 +277,54 @@ def _to_float(value: int) -> float:
 # --- writes
 
 
-class _Old(NamedTuple):
-    id: int
-    collection: int
-    chunks: int
+class Replace(NamedTuple):
+    """Store a document in place of the one that has its id."""
+
+    tenant: str
+    new: NewDocument
+    limits: Limits
+    now: int
+    """Unix seconds."""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The document that it is about."""
+        return self.tenant, self.new.id
 
 
-def commit_together(
-    connection: sqlite3.Connection,
-    works: Sequence[Callable[[sqlite3.Connection], Commit]],
-    has_room: Callable[[sqlite3.Connection], bool],
-) -> list[Commit | ApiError] | None:
-    """What became of each piece of work, in one transaction; None: there is no room for it.
+class Delete(NamedTuple):
+    """Remove a document; an unknown one changes nothing."""
 
-    A piece that raises `ApiError` must not have changed anything; any other failure takes all of
-    them back.
+    tenant: str
+    document: str
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The document that it is about."""
+        return self.tenant, self.document
+
+
+class DeleteTenant(NamedTuple):
+    """Remove all that a tenant has."""
+
+    tenant: str
+    place: None = None
+    """It is about many documents."""
+
+
+Edit = Replace | Delete | DeleteTenant
+
+
+def commit(connection: sqlite3.Connection, edits: Sequence[Edit]) -> Commit:
+    """Make all edits in one transaction, or none after a failure.
+
+    Each is about a document of its own, or a single one about a tenant. One that would break a
+    limit is left out.
     """
-    if not has_room(connection):
-        return None
-    results: list[Commit | ApiError] = []
     with transaction(connection):
-        for work in works:
-            try:
-                results.append(work(connection))
-            except ApiError as error:
-                results.append(error)
-    return results
-
-
-def commit_alone(
-    connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], Commit]
-) -> Commit:
-    """What became of a piece of work that is a transaction of its own."""
-    with transaction(connection):
-        return work(connection)
-
-
-# Every statement releases the interpreter lock, and to get it back may cost more than the
-# statement: a write is as few statements as possible.
-
-
-def replace(
-    connection: sqlite3.Connection, tenant: str, new: NewDocument, limits: Limits, now: int
-) -> Commit:
-    """Store a document in place of the one that has its id; within a transaction.
-
-    *now* is the time of the write in Unix seconds. Raises `StoreLimit` before it changes anything.
-    """
-    before, owner, target, old = _find(connection, tenant, new.model, new.id)
-    more = len(new.texts) - (old.chunks if old else 0)
-    new_tenants = int(owner is None)
-    _check_limits(before, limits, chunks=more, tenants=new_tenants)
-    if owner is None:
-        owner = _insert(connection, "INSERT INTO tenants (name) VALUES (?)", tenant)
-    if target is None:
-        target = _insert(
-            connection, "INSERT INTO collections (tenant, model) VALUES (?, ?)", owner, new.model
-        )
-    removed = _remove(connection, old) if old else ()
-    added = _insert_document(connection, owner, target, new, now)
-    documents = 0 if old else 1
-    if old and old.collection != target:
-        changes = [
-            _change(connection, target, documents=1, added=added),
-            _change(connection, old.collection, documents=-1, removed=removed),
-        ]
-    else:
-        changes = [_change(connection, target, documents, removed, added)]
-    after = _count(connection, tenants=new_tenants, documents=documents, chunks=more)
-    return Commit(after, tuple(changes), len(removed))
-
-
-def delete(connection: sqlite3.Connection, tenant: str, document: str) -> Commit:
-    """Remove a document of a tenant, within a transaction; an unknown one changes nothing."""
-    before, owner, _, old = _find(connection, tenant, None, document)
-    if old is None:
-        return Commit(before)
-    removed = _remove(connection, old)
-    change = _change(connection, old.collection, documents=-1, removed=removed)
-    tenants = 0
-    if change.gone:
-        tenants -= connection.execute(
-            "DELETE FROM tenants WHERE id = ?"
-            " AND NOT EXISTS (SELECT 1 FROM collections WHERE tenant = tenants.id)",
-            (owner,),
-        ).rowcount
-    after = _count(connection, tenants=tenants, documents=-1, chunks=-len(removed))
-    return Commit(after, (change,), len(removed))
-
-
-def delete_tenant(connection: sqlite3.Connection, tenant: str) -> Commit:
-    """Remove all that a tenant has; within a transaction."""
-    before, owner, _, _ = _find(connection, tenant, None, None)
-    if owner is None:
-        return Commit(before)
-    rows = connection.execute(
-        "SELECT id, generation, documents, chunks FROM collections WHERE tenant = ?", (owner,)
-    ).fetchall()
-    for statement in (
-        "DELETE FROM documents WHERE tenant = ?",
-        "DELETE FROM collections WHERE tenant = ?",
-        "DELETE FROM tenants WHERE id = ?",
-    ):
-        connection.execute(statement, (owner,))
-    documents, chunks = sum(row[2] for row in rows), sum(row[3] for row in rows)
-    changes = tuple(Change(row[0], row[1] + 1, gone=True) for row in rows)
-    after = _count(connection, tenants=-1, documents=-documents, chunks=-chunks)
-    return Commit(after, changes, chunks)
+        batch = _Batch(connection, edits)
+        results = tuple(batch.edit(edit) for edit in edits)
+        return Commit(*batch.write(), results)
 
 
 def record_file(
@@ -415,104 +357,220 @@ def scrub(connection: sqlite3.Connection) -> bool:
     return not busy
 
 
-class _Found(NamedTuple):
-    """What a write finds; None: it is not there."""
+@dataclass
+class _Collection:
+    """A collection in the middle of a transaction."""
 
-    totals: Totals
-    tenant: int | None
-    collection: int | None
-    """Of the model that was asked for."""
-    document: _Old | None
-
-
-def _find(
-    connection: sqlite3.Connection, tenant: str, model: str | None, document: str | None
-) -> _Found:
-    row = connection.execute(
-        "SELECT totals.tenants, totals.documents, totals.chunks, tenants.id, collections.id,"
-        " documents.id, documents.collection, documents.chunks"
-        " FROM totals LEFT JOIN tenants ON tenants.name = ?"
-        " LEFT JOIN collections ON collections.tenant = tenants.id AND model = ?"
-        " LEFT JOIN documents ON documents.tenant = tenants.id AND documents.name = ?",
-        (tenant, model, document),
-    ).fetchone()
-    old = None if row[5] is None else _Old(*row[5:])
-    return _Found(Totals(*row[:3]), row[3], row[4], old)
+    id: int
+    generation: int = 0
+    documents: int = 0
+    chunks: int = 0
+    removed: list[int] = field(default_factory=list)
+    added: list[int] = field(default_factory=list)
+    edited: bool = False
 
 
-def _check_limits(before: Totals, limits: Limits, *, chunks: int, tenants: int) -> None:
-    if chunks > 0 and before.chunks + chunks > limits.chunks:
-        raise StoreLimit(f"the document store holds at most {limits.chunks} chunks")
-    if before.tenants + tenants > limits.tenants:
-        raise StoreLimit(f"the document store holds at most {limits.tenants} tenants")
+@dataclass
+class _Tenant:
+    """A tenant in the middle of a transaction."""
+
+    id: int
+    collections: dict[str, _Collection] = field(default_factory=dict)
+    """By model."""
+
+    @property
+    def chunks(self) -> int:
+        return sum(collection.chunks for collection in self.collections.values())
 
 
-def _remove(connection: sqlite3.Connection, old: _Old) -> tuple[int, ...]:
-    rows = connection.execute("SELECT id FROM chunks WHERE document = ?", (old.id,))
-    ids = tuple(id_ for (id_,) in rows)
-    connection.execute("DELETE FROM documents WHERE id = ?", (old.id,))
-    return ids
+class _Old(NamedTuple):
+    """A document that is edited, as it was."""
+
+    id: int
+    collection: int
+    chunks: int
 
 
-def _insert(connection: sqlite3.Connection, statement: str, *values: object) -> int:
-    """The id of the new row."""
-    id_ = connection.execute(statement, values).lastrowid
-    assert id_ is not None
-    return id_
+class _Batch:
+    """Looks up what edits are about, makes them in memory, then writes them all.
 
+    Every statement releases the interpreter lock, and to get it back may cost more than the
+    statement: so there is one of a kind for all edits.
+    """
 
-def _insert_document(
-    connection: sqlite3.Connection, tenant: int, collection: int, new: NewDocument, now: int
-) -> tuple[int, ...]:
-    """The ids of its chunks."""
-    count = len(new.texts)
-    document = _insert(
-        connection,
-        "INSERT INTO documents (tenant, collection, name, chunks, chars, digest, created)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        *(tenant, collection, new.id, count, new.chars, new.digest, now),
-    )
-    data = memoryview(new.vectors)
-    vectors = (data[at : at + VECTOR_BYTES] for at in range(0, len(data), VECTOR_BYTES))
-    chunks = (
-        (collection, document, number, vector, text, None if number else new.metadata)
-        for number, (vector, text) in enumerate(zip(vectors, new.texts, strict=True))
-    )
-    statement = (
-        "INSERT INTO chunks (collection, document, number, vector, text, metadata, id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)"
-    )
-    first = _insert(connection, statement, *next(chunks), None)
-    ids = tuple(range(first, first + count))
-    connection.executemany(
-        statement, ((*chunk, id_) for chunk, id_ in zip(chunks, ids[1:], strict=True))
-    )
-    return ids
+    def __init__(self, connection: sqlite3.Connection, edits: Sequence[Edit]) -> None:
+        self._connection = connection
+        self._tenants: dict[str, _Tenant] = {}
+        self._collections: dict[int, _Collection] = {}
+        self._others = Totals(0, 0, 0)
+        """What the tenants have that no edit is about."""
+        self._gone: list[int] = []
+        self._documents: list[tuple[Parameter, ...]] = []
+        self._chunks: list[tuple[object, ...]] = []
+        for name, owner, model, *counts in connection.execute(
+            "SELECT tenants.name, tenants.id, model, collections.id, generation, documents, chunks"
+            " FROM tenants JOIN collections ON collections.tenant = tenants.id"
+            " WHERE tenants.name IN (SELECT value FROM json_each(?))",
+            (json.dumps([edit.tenant for edit in edits]),),
+        ):
+            tenant = self._tenants.setdefault(name, _Tenant(owner))
+            collection = tenant.collections[model] = _Collection(*counts)
+            self._collections[collection.id] = collection
+        self._old = {
+            (tenant, name): _Old(*old)
+            for tenant, name, *old in connection.execute(
+                "SELECT tenants.name, documents.name, documents.id, collection, documents.chunks"
+                " FROM json_each(?) AS place"
+                " JOIN tenants ON tenants.name = json_extract(place.value, '$[0]')"
+                " JOIN documents ON documents.tenant = tenants.id"
+                " AND documents.name = json_extract(place.value, '$[1]')",
+                (json.dumps([edit.place for edit in edits if edit.place]),),
+            )
+        }
+        *before, self._last_document, self._last_chunk = connection.execute(
+            "SELECT tenants, documents, chunks,"
+            " coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'documents'), 0),"
+            " coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0) FROM totals"
+        ).fetchone()
+        self._others = Totals(*(a - b for a, b in zip(before, self._totals(), strict=True)))
 
+    def edit(self, edit: Edit) -> int | StoreLimit:
+        """How many chunks the edit removes, or why it is left out."""
+        match edit:
+            case Replace():
+                return self._replace(edit)
+            case Delete():
+                return self._remove(edit.place)
+        return self._delete_tenant(edit.tenant)
 
-def _change(
-    connection: sqlite3.Connection,
-    collection: int,
-    documents: int,
-    removed: tuple[int, ...] = (),
-    added: tuple[int, ...] = (),
-) -> Change:
-    """Count what changed in a collection, give it its new generation, drop it if it is empty."""
-    ((generation, chunks),) = connection.execute(
-        "UPDATE collections SET generation = generation + 1, documents = documents + ?,"
-        " chunks = chunks + ? WHERE id = ? RETURNING generation, chunks",
-        (documents, len(added) - len(removed), collection),
-    ).fetchall()
-    if chunks == 0:
-        connection.execute("DELETE FROM collections WHERE id = ?", (collection,))
-    return Change(collection, generation, removed, added, gone=chunks == 0)
+    def write(self) -> tuple[Totals, tuple[Change, ...]]:
+        """Write what has changed; what is stored afterwards, and the changes."""
+        edited = [collection for collection in self._collections.values() if collection.edited]
+        after = self._totals()
+        if not edited:
+            return after, ()
+        execute, execute_many = self._connection.execute, self._connection.executemany
+        for collection, id_ in execute(
+            "SELECT collection, chunks.id FROM json_each(?) JOIN chunks ON document = value",
+            (json.dumps(self._gone),),
+        ):
+            self._collections[collection].removed.append(id_)
+        execute_many("DELETE FROM documents WHERE id = ?", [(id_,) for id_ in self._gone])
+        execute_many(
+            "INSERT INTO documents (id, tenant, collection, name, chunks, chars, digest, created)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            self._documents,
+        )
+        execute_many(
+            "INSERT INTO chunks (id, collection, document, number, vector, text, metadata)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            self._chunks,
+        )
+        execute_many(
+            "UPDATE collections SET generation = generation + 1, documents = ?, chunks = ?"
+            " WHERE id = ?",
+            [(collection.documents, collection.chunks, collection.id) for collection in edited],
+        )
+        execute_many(
+            "DELETE FROM collections WHERE id = ?",
+            [(collection.id,) for collection in edited if not collection.chunks],
+        )
+        execute_many(
+            "DELETE FROM tenants WHERE id = ?",
+            [(tenant.id,) for tenant in self._tenants.values() if not tenant.chunks],
+        )
+        execute("UPDATE totals SET tenants = ?, documents = ?, chunks = ?", after)
+        return after, tuple(
+            Change(
+                collection.id,
+                collection.generation + 1,
+                tuple(collection.removed),
+                tuple(collection.added),
+                gone=not collection.chunks,
+            )
+            for collection in edited
+        )
 
+    def _totals(self) -> Totals:
+        """What all tenants together have now."""
+        others, collections = self._others, self._collections.values()
+        return Totals(
+            others.tenants + sum(1 for tenant in self._tenants.values() if tenant.chunks),
+            others.documents + sum(collection.documents for collection in collections),
+            others.chunks + sum(collection.chunks for collection in collections),
+        )
 
-def _count(connection: sqlite3.Connection, *, tenants: int, documents: int, chunks: int) -> Totals:
-    """The totals after so many more."""
-    (row,) = connection.execute(
-        "UPDATE totals SET tenants = tenants + ?, documents = documents + ?, chunks = chunks + ?"
-        " RETURNING tenants, documents, chunks",
-        (tenants, documents, chunks),
-    ).fetchall()
-    return Totals(*row)
+    def _replace(self, edit: Replace) -> int | StoreLimit:
+        new, limits, now = edit.new, edit.limits, self._totals()
+        old, tenant = self._old.get(edit.place), self._tenants.get(edit.tenant)
+        count = len(new.texts)
+        more = count - (old.chunks if old else 0)
+        if more > 0 and now.chunks + more > limits.chunks:
+            return StoreLimit(f"the document store holds at most {limits.chunks} chunks")
+        if now.tenants + (tenant is None or not tenant.chunks) > limits.tenants:
+            return StoreLimit(f"the document store holds at most {limits.tenants} tenants")
+        removed = self._remove(edit.place)
+        tenant, collection = self._find(edit.tenant, new.model)
+        collection.documents += 1
+        collection.chunks += count
+        collection.edited = True
+        self._last_document += 1
+        self._documents.append(
+            (
+                *(self._last_document, tenant.id, collection.id),
+                *(new.id, count, new.chars, new.digest, edit.now),
+            )
+        )
+        data = memoryview(new.vectors)
+        for number, text in enumerate(new.texts):
+            self._last_chunk += 1
+            collection.added.append(self._last_chunk)
+            vector = data[number * VECTOR_BYTES : (number + 1) * VECTOR_BYTES]
+            self._chunks.append(
+                (
+                    *(self._last_chunk, collection.id, self._last_document, number),
+                    *(vector, text, None if number else new.metadata),
+                )
+            )
+        return removed
+
+    def _remove(self, place: tuple[str, str]) -> int:
+        old = self._old.get(place)
+        if old is None:
+            return 0
+        self._gone.append(old.id)
+        collection = self._collections[old.collection]
+        collection.documents -= 1
+        collection.chunks -= old.chunks
+        collection.edited = True
+        return old.chunks
+
+    def _delete_tenant(self, name: str) -> int:
+        tenant = self._tenants.get(name)
+        if tenant is None:
+            return 0
+        removed = tenant.chunks
+        self._connection.execute("DELETE FROM documents WHERE tenant = ?", (tenant.id,))
+        for collection in tenant.collections.values():
+            collection.documents = collection.chunks = 0
+            collection.edited = True
+        return removed
+
+    def _find(self, name: str, model: str) -> tuple[_Tenant, _Collection]:
+        """Where a document belongs; made where it is missing."""
+        tenant = self._tenants.get(name)
+        if tenant is None:
+            id_ = self._insert("INSERT INTO tenants (name) VALUES (?)", name)
+            tenant = self._tenants[name] = _Tenant(id_)
+        collection = tenant.collections.get(model)
+        if collection is None:
+            statement = "INSERT INTO collections (tenant, model) VALUES (?, ?)"
+            collection = _Collection(self._insert(statement, tenant.id, model))
+            tenant.collections[model] = self._collections[collection.id] = collection
+        return tenant, collection
+
+    def _insert(self, statement: str, *values: Parameter) -> int:
+        """The id of the new row."""
+        id_ = self._connection.execute(statement, values).lastrowid
+        assert id_ is not None
+        return id_

@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -14,7 +13,7 @@ import orjson
 from runtime.llm.documents import rows
 from runtime.llm.documents.database import Database
 from runtime.llm.documents.files import IndexFiles
-from runtime.llm.documents.rows import Commit, Limits
+from runtime.llm.documents.rows import Commit, Delete, DeleteTenant, Limits, Replace
 from runtime.llm.documents.values import (
     DocumentInfo,
     Hit,
@@ -75,6 +74,7 @@ class DocumentStore:
 
     def __init__(self, database: Database, files: IndexFiles, settings: StoreSettings) -> None:
         self.database = database
+        self.database.follow = self._follow
         self._files = files
         self.settings = settings
         self._search: Search | None = None
@@ -116,8 +116,7 @@ class DocumentStore:
 
     async def delete_tenant(self, tenant: str) -> int:
         """Remove all that a tenant has; the number of chunks that were there."""
-        work = partial(rows.delete_tenant, tenant=tenant)
-        return (await self.database.write(work, self.follow, adds=0)).removed
+        return await self.database.write(DeleteTenant(tenant), adds=0)
 
     async def figures(self) -> Figures:
         """How full the store is; costs a look at the sizes of its files."""
@@ -140,7 +139,7 @@ class DocumentStore:
         finally:
             await self.database.close()
 
-    async def follow(self, commit: Commit) -> None:
+    async def _follow(self, commit: Commit) -> None:
         """Let indexes and files follow a commit; under the database's lock."""
         if self._search:
             self._search.note(commit.changes)
@@ -150,6 +149,8 @@ class DocumentStore:
 
     async def searcher(self) -> "Search":
         """Load NumPy and usearch at the first use: 25 MB that a server without documents saves."""
+        if self._search is not None:
+            return self._search
         async with self._starting:
             if self._search is None:
                 search = await asyncio.to_thread(_import_search)
@@ -184,15 +185,10 @@ class TenantDocuments:
         search = await self._store.searcher()
         await search.check(document.vectors, len(document.texts))
         settings = self._store.settings
-        work = partial(
-            rows.replace,
-            tenant=self._tenant,
-            new=document,
-            limits=Limits(settings.max_chunks, settings.max_tenants),
-            now=int(self._store.clock()),
-        )
-        commit = await self._database.write(work, self._store.follow, adds=_room_for(document))
-        return Written(len(document.texts), commit.removed > 0)
+        limits = Limits(settings.max_chunks, settings.max_tenants)
+        edit = Replace(self._tenant, document, limits, int(self._store.clock()))
+        removed = await self._database.write(edit, adds=_room_for(document))
+        return Written(len(document.texts), removed > 0)
 
     async def documents(self, *, limit: int | None = None, after: str | None = None) -> Page:
         """The documents that follow *after* in binary order of their ids; without a limit all."""
@@ -209,8 +205,7 @@ class TenantDocuments:
 
     async def delete(self, document_id: str) -> int:
         """Remove a document; the number of its chunks, 0 where there was none."""
-        work = partial(rows.delete, tenant=self._tenant, document=document_id)
-        return (await self._database.write(work, self._store.follow, adds=0)).removed
+        return await self._database.write(Delete(self._tenant, document_id), adds=0)
 
     async def search(
         self, query: bytes, model: str, k: int, where: Where = _EVERYTHING

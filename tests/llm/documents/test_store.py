@@ -1,7 +1,6 @@
 """The document store as its callers see it: documents in, hits out, tenants apart."""
 
 import asyncio
-import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.llm.documents import rows
-from runtime.llm.documents.rows import Commit
+from runtime.llm.documents.rows import Limits, Replace
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.documents.values import StoreFailed, StoreLimit, TenantInfo, Written
 from tests.llm.documents.conftest import Open
@@ -231,13 +229,11 @@ async def test_writes_whose_commit_fails_are_told_apart(store: DocumentStore) ->
     mine = store.for_tenant("a")
     await mine.replace(document("first", seed=0))
 
-    def broken(connection: sqlite3.Connection) -> Commit:
-        rows.delete(connection, "a", "first")
-        raise sqlite3.OperationalError("disk I/O error")
+    broken = replace(document("first", seed=3), vectors=bytes(8))
 
     results = await asyncio.gather(
         mine.replace(document("good", seed=1)),
-        store.database.write(broken, store.follow, adds=0),
+        store.database.write(Replace("a", broken, Limits(100, 100), now=0), adds=8),
         mine.replace(document("fine", seed=2)),
         return_exceptions=True,
     )
