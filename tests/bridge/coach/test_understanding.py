@@ -77,6 +77,13 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("how was turn 5", "what was my best lap"), "best_lap"),
         (("how was turn 5", "ok thanks"), "thanks"),
         (("how was turn 5", "where is the apex of turn 7"), "circuit"),
+        (("what was my best lap", "where is turn 4"), "circuit"),
+        (("what does trail braking mean", "turn 3"), "trail_brake"),
+        (("what does coasting mean", "where"), "coasting"),
+        (("qué es el sobreviraje", "tuve eso en la curva 9"), "balance"),
+        (("what is a brake point", "and at turn 5?"), "measure"),
+        (("c'est quoi mon meilleur tour", "et le pire"), "lap_time"),
+        (("beste Runde", "und die vom Ben"), "rival_gap"),
     ],
 )
 def test_a_follow_up_goes_on_from_the_last_question(turns: tuple[str, ...], kind: NeedKind) -> None:
@@ -101,6 +108,7 @@ def test_another_topic_keeps_nothing_of_the_last_one() -> None:
     [
         ("what was my best lap and where do I lose time", ["best_lap", "loss_rank"]),
         ("brake point turn 4 and is that too late", ["measure", "measure_judge"]),
+        ("my best lap and where is turn 4", ["best_lap", "circuit"]),
         ("turn 5 entry speed best lap and what did I leave the corner at", ["measure"] * 2),
         ("How was turn 3? And what should I work on next?", ["corner_review", "corner_advice"]),
     ],
@@ -131,6 +139,10 @@ def test_a_short_question_in_another_language_is_found_by_the_examples() -> None
         ("How much of the gap is in Turn 1", "rival_where"),
         ("wie viele Zehntel des Rückstands liegen in Kurve 8", "rival_where"),
         ("20 minutes left, what should I do", "run_plan"),
+        ("wo darf ich auf keinen Fall rausfliegen", "danger"),
+        ("dónde no me puedo salir", "danger"),
+        ("who has the higher top speed, me or Ben", "measure"),
+        ("wer war in Sektor 2 schneller", "rival_where"),
     ],
 )
 def test_slots_decide_where_they_can(question: str, kind: NeedKind) -> None:

@@ -230,6 +230,8 @@ def _tell_change(view: View, quantity: Quantity) -> Facts:
 
 def _tell_trend(view: View) -> Facts:
     pool, quantity = view.asked, view.slots.quantity
+    if len(pool) == 1 and pool[0] in view.counted:  # "since lap 3"
+        pool = view.counted[view.counted.index(pool[0]) :]
     if quantity is not None and quantity != "time" and len(pool) >= ENOUGH:
         return _tell_change(view, quantity)
     if len(pool) < ENOUGH:

@@ -1,12 +1,13 @@
 """Finds what sounds like danger in a question: it is answered with safety first, in any language.
 
 Example sentences decide (``hazards/examples/<language>.yaml``): the classifier of the needs says
-how much likelier the nearest danger is than ordinary racing talk. Where a phrase of
+how much likelier the nearest danger of a clause is than ordinary racing talk. Where a phrase of
 ``hazards/phrases/<language>.yaml`` speaks of a hazard (it has one of ``says`` and none of
 ``unless``), or words of ``hazards/phrases/signs.yaml`` do, the examples only have to leave it
 possible. What is said to it is the message ``hazard-<key>``.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -36,6 +37,9 @@ RULED: Final = -0.7
 SIGNED: Final = -0.45
 """The same where its words do."""
 UNLESS: Final = "unless"
+CLAUSE: Final = 3
+"""Words from which on a clause is weighed by itself."""
+_CLAUSES: Final = re.compile(r"[.,!?;:\n]+\s")
 GOES_ON: Final = frozenset({"crash", "brakes", "near_miss", "rain", "flat_out_dare", "fear"})
 """Hazards after which a fact may follow."""
 
@@ -43,14 +47,23 @@ GOES_ON: Final = frozenset({"crash", "brakes", "near_miss", "rain", "flat_out_da
 def find_hazard(text: str) -> str | None:
     """The key of the danger that a question speaks of, in any language; None: none."""
     sentences, languages = split_sentences(text), likely_languages(text)
-    near, margin = load_classifier().weigh_danger(text[:LONGEST], languages[0])
-    for find, least in ((_find_by_rules, RULED), (_find_by_signs, SIGNED)):
-        found = {
-            key for each in languages for sentence in sentences for key in find(each, sentence)
-        }
-        if found:
-            return min(found, key=KEYS.index) if margin > least else None
-    return near if margin > LIKELY else None
+    near, margin = _weigh(text[:LONGEST], languages[0])
+    ruled = {key for each in languages for one in sentences for key in _find_by_rules(each, one)}
+    if ruled:
+        return min(ruled, key=KEYS.index) if margin > RULED else None
+    if margin > LIKELY:
+        return near
+    signed = {key for each in languages for one in sentences for key in _find_by_signs(each, one)}
+    return min(signed, key=KEYS.index) if signed and margin > SIGNED else None
+
+
+def _weigh(text: str, language: Language) -> tuple[str, float]:
+    """The likeliest danger of the text or of one of its clauses, which an ordinary question beside
+    it makes no less likely, and by how much it is likelier than ordinary talk.
+    """
+    clauses = [each for each in _CLAUSES.split(text) if len(each.split()) >= CLAUSE]
+    weighed = (load_classifier().weigh_danger(each, language) for each in (text, *clauses))
+    return max(weighed, key=lambda each: each[1])
 
 
 def _find_by_rules(language: Language, sentence: str) -> set[str]:

@@ -65,6 +65,7 @@ class MoveFile(BaseModel, frozen=True, extra="forbid"):
     hints: Mapping[str, Mapping[NeedKind, float]]
     by_slots: tuple[SlotMoves, ...]
     after: tuple[AfterMoves, ...]
+    terms: Mapping[str, NeedKind]
     cues: Mapping[str, Moves]
     uses: Mapping[str, frozenset[NeedKind]]
     cue_words: Mapping[str, frozenset[str]]
@@ -210,11 +211,12 @@ class _Reader:
     def _read(self, text: str, vector: Numbers | None) -> Need:
         slots = read_slots(text, self.language, self.names)
         folded = fold(self.mask(text))
+        kind, score = self.rank(text, slots, vector)[0]
         talked = self.last is not None and self.last.kind in _TALK
-        whole = talked or "where a spot" in _signs(slots)
+        place = kind == "circuit" and score >= SURE and any(_named(slots))
+        whole = talked or place or "where a spot" in _signs(slots)
         if self.last and not whole and (need := self._short(folded.split(), slots, self.last)):
             return need
-        kind, score = self.rank(text, slots, vector)[0]
         says_something = any(_named(slots)) or set(folded.split()) - read_moves().small_words
         if not says_something and score < CERTAIN * FULL:
             score = 0.0
@@ -229,7 +231,12 @@ class _Reader:
         content = [word for word in words if word not in moves.small_words]
         cues = [cue for cue, known in moves.cue_words.items() if known.issuperset(content)]
         leads = self._follows("leads", words) and len(words) < SHORT
-        if content and cues:
+        if last.kind == "explain" and slots.concept is None:
+            points = not content or cues or self._follows("points_back", words)
+            if not (points and (slots.where or any(_named(slots))) and len(words) <= 2 * SHORT):
+                return None
+            kind = self._apply_term(slots, last.slots)
+        elif content and cues:
             kind = moves.cues[cues[0]].get(last.kind, last.kind)
         elif slots.why and not content:
             kind = moves.cues["why"].get(last.kind, last.kind)
@@ -241,6 +248,13 @@ class _Reader:
             return None
         slots = _inherit(slots, last.slots, kind)
         return Need(move(kind, slots), slots)
+
+    def _apply_term(self, slots: Slots, last: Slots) -> NeedKind:
+        """What is asked of the drive after what a term means."""
+        measured: NeedKind = "measure" if last.quantity else "corner_review"
+        if slots.where and not slots.corners:
+            measured = "measure_rank" if last.quantity else "lesson"
+        return read_moves().terms.get(last.concept or "", measured)
 
     def _follows(self, how: str, words: Sequence[str]) -> bool:
         return self.words.tables["follow"][how].search(f" {' '.join(words)} ") is not None
@@ -316,6 +330,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "lap": laps,
         "no place": not (place or sector),
         "two laps": sum(lap != "each" for lap in slots.laps) > 1,
+        "slowest": slots.laps == ("slowest",),
         "each lap": "each" in slots.laps or slots.all_laps,
         "without": bool(slots.without),
         "driver": driver,
@@ -326,6 +341,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "where": slots.where,
         "where most": slots.where and bool(slots.quantity) and slots.order in ("most", "least"),
         "where a spot": slots.where and place and spot and slots.quantity is None,
+        "more or less": slots.order in ("more", "fewer", "most", "least"),
         "too much or little": slots.order in ("early", "late", "high", "low"),
         "concept": slots.concept is not None,
         "concept alone": slots.concept is not None and not (place or laps or sector),

@@ -46,17 +46,14 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if without or words_without:
         denied = _remove_words(denied, words_of(language).lists["without"])
     asserts = flags.get("asserts", False)
+    drivers = cast(tuple[str, ...], _values(mentions, "driver")) or names.drivers * flags["who"]
     return Slots(
         corners=cast(tuple[str, ...], _values(mentions, "corner")),
         laps=tuple(dict.fromkeys((*laps, *words))),
         without=(*without, *words_without),
         sectors=cast(tuple[int, ...], _values(mentions, "sector")),
         straights=cast(tuple[str, ...], _values(mentions, "straight")),
-        drivers=tuple(
-            name
-            for name in cast(tuple[str, ...], _values(mentions, "driver"))
-            if name != names.asker
-        ),
+        drivers=tuple(name for name in drivers if name != names.asker),
         strange=tuple(m.value for m in mentions if isinstance(m.value, Strange)),
         quantity=quantity,  # type: ignore[arg-type]
         spot=spot,  # type: ignore[arg-type]
