@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 import traceback
@@ -10,12 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
+from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 WORTH: Final = 150  # items; fewer are done before a second process has started
-# Items that a process takes at once: their results fit into a pipe, so that the process which made
-# them need not wait until they are read.
-_CHUNK: Final = 2
+_CHUNK: Final = 4  # items that a process takes at once
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -115,13 +115,25 @@ def _answer(work: Callable[[], Iterator[dict[int, Any]]], sender: Connection) ->
     """Send what *work* yields, or the error that ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends this one
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    answers: SimpleQueue[bytes] = SimpleQueue()  # a pipe is soon full, and work would wait
+    sending = threading.Thread(target=_send, args=(answers, sender))
+    sending.start()
+    try:
+        for made in work():
+            answers.put(pickle.dumps(made))
+    except Exception as error:  # noqa: BLE001  (raised again in the first process)
+        error.add_note(traceback.format_exc())  # the place does not travel otherwise
+        answers.put(pickle.dumps(error))
+    finally:
+        answers.put(b"")
+        sending.join()
+
+
+def _send(answers: SimpleQueue[bytes], sender: Connection) -> None:
+    """Send each of *answers*, up to an empty one."""
     with suppress(BrokenPipeError):
-        try:
-            for made in work():
-                sender.send(made)
-        except Exception as error:  # noqa: BLE001  (raised again in the first process)
-            error.add_note(traceback.format_exc())  # the place does not travel otherwise
-            sender.send(error)
+        while answer := answers.get():
+            sender.send_bytes(answer)
 
 
 def _end_with_parent() -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from course.publish.downloads import Section, sections
-from course.read.markdown import Code, Piece
+from course.publish.downloads import Section
+from course.read.markdown import Code
 
 SHORTEST: Final = 200
 LONGEST: Final = 800
@@ -47,17 +47,15 @@ class _Passage:
         return "\n\n".join(self.pieces)
 
 
-def chunks(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> list[dict[str, str]]:
-    """Passages of 200 to 800 characters of plain words; none when planned.
+def chunks(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[dict[str, str]]:
+    """Passages of 200 to 800 characters of plain words from the *sections* of an authored lesson.
 
     A passage begins at a block, paragraph or sentence; short neighbours are joined, and code is
     left out. Only a lesson that is shorter as a whole has a shorter passage. Each passage that
     names a concept of the lesson has the concept's id in its title; a concept that no passage
     names is put into the first title.
     """
-    if lesson["status"] == "planned":
-        return []
-    passages = _balance(list(_passages(lesson, pieces)))
+    passages = _balance(list(_passages(lesson, sections)))
     names = _concepts(lesson["concepts"], passages)
     seen: dict[str, int] = {}
     rows = []
@@ -77,10 +75,10 @@ def chunks(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> list[dict[str,
     return rows
 
 
-def _passages(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> Iterator[_Passage]:
+def _passages(lesson: Mapping[str, Any], sections: Sequence[Section]) -> Iterator[_Passage]:
     """Passages in order; only the last may be too short."""
     waiting: _Passage | None = None
-    for number, section in enumerate(sections(lesson, pieces)):
+    for number, section in enumerate(sections):
         opening = _split(plain_words(lesson["summary"])) if number == 0 else iter(())
         *whole, last = _balance(_pack(section, opening, waiting))
         yield from whole

@@ -39,15 +39,8 @@ class Section(NamedTuple):
     parts: list[str | Code]
 
 
-def sections(
-    lesson: Mapping[str, Any], pieces: Sequence[Piece], root: str | None = None
-) -> list[Section]:
-    """The sections of an authored lesson, whose text consists of *pieces*.
-
-    With *root* (a prefix such as ``../`` or an absolute base address), links to the course and
-    its images are rewritten to start with it.
-    """
-    move = str if root is None else _Rewriter(lesson["content"], root)
+def sections(pieces: Iterable[Piece]) -> list[Section]:
+    """The sections of an authored lesson, whose text consists of *pieces*."""
     result = [Section(INTRO, TEXT_KIND, "", [])]
     for piece in pieces:
         text = piece.text.strip()
@@ -57,26 +50,31 @@ def sections(
         if piece.code is not None:
             result[-1].parts.append(piece.code)
         elif text:
-            result[-1].parts.append(move(text))
+            result[-1].parts.append(text)
     return result if result[0].parts else result[1:]
 
 
 def readdress(
-    content: Mapping[str, Any], pieces: Iterable[Piece], root: str, index: str = ""
-) -> str:
-    """The Markdown of a lesson with its links starting at *root*; code is untouched.
+    content: Mapping[str, Any], pieces: Iterable[Piece], index: str = ""
+) -> Iterator[Piece]:
+    """The *pieces* of a lesson, their links to the course and its images starting with `ROOT`.
 
-    *index* goes after the folder of a page.
+    Code is untouched. *index* goes after the folder of a page.
     """
-    move = _Rewriter(content, root, index)
-    return "".join([piece.text if piece.code else move(piece.text) for piece in pieces])
+    move = _Rewriter(content, index)
+    for piece in pieces:
+        yield piece if piece.code else piece._replace(text=move(piece.text))
+
+
+def joined(pieces: Iterable[Piece]) -> str:
+    """The text of *pieces*."""
+    return "".join([piece.text for piece in pieces])
 
 
 class _Rewriter:
     """Rewrites the links of one lesson's Markdown."""
 
-    def __init__(self, content: Mapping[str, Any], root: str, index: str = "") -> None:
-        self.root = root
+    def __init__(self, content: Mapping[str, Any], index: str) -> None:
         self.file_urls = bool(index)
         self.defines = "\n[" in f"\n{content['markdown']}"  # references ([name]: address)
         self.media: dict[str, str] = {}
@@ -96,11 +94,11 @@ class _Rewriter:
         if raw.startswith(_AWAY):
             return raw
         if raw in self.media:
-            return f"{self.root}{self.media[raw].removeprefix(_UP)}"
+            return ROOT + self.media[raw].removeprefix(_UP)
         address = links.url(links.read(raw, _FOLDER, self.media), file_urls=self.file_urls)
         if not address.startswith(_UP):
             return raw
-        return f"{self.root}{address.removeprefix(_UP)}"
+        return ROOT + address.removeprefix(_UP)
 
 
 def escape_text(line: str) -> str:
@@ -110,22 +108,50 @@ def escape_text(line: str) -> str:
     return _TO_ESCAPE.sub(lambda match: match[1] or "\\" + match[2], line)
 
 
-def _ask(quiz: Mapping[str, Any], words: Labels, stages: str = "before during after") -> str:
-    """The questions of these stages without answers, numbered as in the whole quiz."""
-    numbered = enumerate(quiz["questions"], 1)
-    return "\n\n".join(
-        [_question(n, question, words) for n, question in numbered if question["stage"] in stages]
-    )
+class Manuscript(NamedTuple):
+    """An authored lesson as text, each part of it made once for all files that hold it.
+
+    ``sections`` stand as they were written; ``moved`` is the same text with links that start with
+    `ROOT`. ``asked`` has each question without its answer, numbered, under its stage.
+    """
+
+    resource: Mapping[str, Any]
+    words: Labels
+    pieces: Sequence[Piece]
+    sections: list[Section]
+    moved: list[Piece]
+    asked: list[tuple[str, str]]
+    answers: str
+
+    @classmethod
+    def of(cls, resource: Mapping[str, Any], pieces: Sequence[Piece], words: Labels) -> Manuscript:
+        """The lesson of that resource, whose text consists of *pieces*."""
+        questions = [*enumerate(resource["quiz"]["questions"], 1)]
+        return cls(
+            resource,
+            words,
+            pieces,
+            sections(pieces),
+            [*readdress(resource["content"], pieces)],
+            [(question["stage"], _question(n, question, words)) for n, question in questions],
+            "\n\n".join([_explained(n, question) for n, question in questions]),
+        )
+
+    def body(self, index: str) -> str:
+        """The text with moved links, where *index* goes after the folder of a page."""
+        if not index:
+            return joined(self.moved)
+        return joined(readdress(self.resource["content"], self.pieces, index))
+
+    def ask(self, *stages: str) -> str:
+        """The questions of these stages, or all."""
+        return "\n\n".join([text for stage, text in self.asked if not stages or stage in stages])
 
 
-def _answers(quiz: Mapping[str, Any]) -> str:
-    """Answer and explanation of every question, and what each option says about itself."""
-    return "\n\n".join(
-        [
-            f"**{number}.** {_answer(entry)}\n\n{entry['explanation'].strip()}{_reasons(entry)}"
-            for number, entry in enumerate(quiz["questions"], 1)
-        ]
-    )
+def _explained(number: int, question: Mapping[str, Any]) -> str:
+    """Answer and explanation of a question, and what each option says about itself."""
+    text = question["explanation"].strip()
+    return f"**{number}.** {_answer(question)}\n\n{text}{_reasons(question)}"
 
 
 def _question(number: int, question: Mapping[str, Any], words: Labels) -> str:
@@ -184,38 +210,30 @@ _FRONT: Final = (
 )
 
 
-def lesson_markdown(
-    lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels, root: str = "../../"
-) -> str:
-    """Front matter and text of a lesson; links start with *root*, the way to the site root.
+def lesson_markdown(lesson: Manuscript, root: str = "../../") -> str:
+    """Front matter, summary, text, questions with answers, and evidence of a lesson.
 
-    Values in the front matter are written in JSON, which YAML reads as it is.
+    Links start with *root*, the way to the site root. Values in the front matter are written in
+    JSON, which YAML reads as it is.
     """
+    facts, words = lesson.resource, lesson.words
     lines = [
-        f"{key}: {orjson.dumps(lesson[key]).decode()}"
+        f"{key}: {orjson.dumps(facts[key]).decode()}"
         for key in _FRONT
-        if key in lesson and lesson[key] != []
+        if key in facts and facts[key] != []
     ]
-    return "---\n" + "\n".join(lines) + f"\n---\n\n{_text(lesson, pieces, words, root)}"
-
-
-def _text(lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels, root: str) -> str:
-    """The same without front matter: title, summary, body, questions with answers, evidence."""
-    parts = [f"# {escape_text(lesson['title'])}"]
-    if lesson["status"] == "planned":
-        goals = "\n".join(f"- {escape_text(goal)}" for goal in lesson["objectives"])
-        parts += [lesson["notice"], escape_text(lesson["summary"]), goals]
-        return "\n\n".join(parts) + "\n"
-    check, content = lesson["check"], lesson["content"]
-    parts += [
-        escape_text(lesson["summary"]),
-        readdress(content, pieces, root).strip("\n"),
+    check = facts["check"]
+    parts = [
+        f"---\n{chr(10).join(lines)}\n---",
+        f"# {escape_text(facts['title'])}",
+        escape_text(facts["summary"]),
+        joined(lesson.moved).replace(ROOT, root).strip("\n"),
         f"## {words['practice_questions']}\n\n*{words['quiz_label']}*",
-        _ask(lesson["quiz"], words),
-        f"### {words['answers']}\n\n{_answers(lesson['quiz'])}",
+        lesson.ask(),
+        f"### {words['answers']}\n\n{lesson.answers}",
         f"## {words['check']}\n\n{escape_text(check['prompt'])}\n\n{check['answer'].strip()}",
         f"## {words['evidence']}\n\n"
-        + "\n".join(f"- {escape_text(item)}" for item in lesson["evidence"]),
+        + "\n".join(f"- {escape_text(item)}" for item in facts["evidence"]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -229,20 +247,18 @@ _FOLDED_TEXT: Final = {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]
 _OPEN: Final[dict[str, Any]] = {}
 
 
-def notebook(
-    lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels, root: str = "../"
-) -> bytes:
+def notebook(lesson: Manuscript, root: str = "../") -> bytes:
     """The notebook of an authored lesson: text cells, one cell for each Python block, questions.
 
     Links start with *root*: the way from ``downloads/`` to the site root, or the site's absolute
     address. Solutions and answers are folded by cell metadata.
     """
     cells = []
-    for index, (kind, source, metadata) in enumerate(_cells(lesson, pieces, words, root)):
-        seed = f"{lesson['id']}\0{index}\0{source}".encode()
+    name = lesson.resource["id"]
+    for index, (kind, source, metadata) in enumerate(_cells(lesson, root)):
         cell: dict[str, Any] = {
             "cell_type": kind,
-            "id": f"{crc32(seed):08x}",
+            "id": f"{crc32(f'{name}{chr(0)}{index}{chr(0)}{source}'.encode()):08x}",
             "metadata": metadata,
             "source": source,
         }
@@ -254,20 +270,19 @@ def notebook(
     return json_bytes(document)
 
 
-def _cells(
-    lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels, root: str
-) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    quiz = lesson["quiz"]
-    yield "markdown", _head(lesson, root, words), _OPEN
+def _cells(lesson: Manuscript, root: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    words = lesson.words
+    yield "markdown", _head(lesson.resource, root, words), _OPEN
     label = f"*{words['quiz_label']}*"
-    if before := _ask(quiz, words, "before"):
+    if before := lesson.ask("before"):
         yield "markdown", f"## {words['before_reading']}\n\n{label}\n\n{before}", _OPEN
-    for section in sections(lesson, pieces, root):
-        yield from _section_cells(section, words)
-    if after := _ask(quiz, words, "during after"):
+    for section in sections(lesson.moved):
+        for kind, source, metadata in _section_cells(section, words):
+            yield kind, source.replace(ROOT, root), metadata
+    if after := lesson.ask("during", "after"):
         yield "markdown", f"## {words['practice_questions']}\n\n{label}\n\n{after}", _OPEN
-    yield "markdown", f"## {words['answers']}\n\n{_answers(quiz)}", _FOLDED_TEXT
-    yield "markdown", _evidence(lesson, words), _OPEN
+    yield "markdown", f"## {words['answers']}\n\n{lesson.answers}", _FOLDED_TEXT
+    yield "markdown", _evidence(lesson.resource, words), _OPEN
 
 
 def _section_cells(section: Section, words: Labels) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -312,15 +327,16 @@ _FUTURE: Final = re.compile(r"^from __future__ import [^\n(]+\n+", re.MULTILINE)
 _RULE: Final = 78
 
 
-def script(lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels) -> str:
+def script(lesson: Manuscript) -> str:
     """Python code in order, headings and expected output as comments; empty without any code.
 
     ``from __future__`` lines move to the top, where Python wants them.
     """
+    facts, words = lesson.resource, lesson.words
     body: list[str] = []
     future: set[str] = set()
     has_code = False
-    for section in sections(lesson, pieces):
+    for section in lesson.sections:
         if section.heading:
             body.append(f"# --- {section.heading} ".ljust(_RULE, "-"))
         for part in section.parts:
@@ -337,7 +353,7 @@ def script(lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels) ->
             body.append(source.strip("\n"))
     if not has_code:
         return ""
-    head = [_comment(f"{lesson['title']}\n{lesson['summary']}"), *sorted(future)]
+    head = [_comment(f"{facts['title']}\n{facts['summary']}"), *sorted(future)]
     return "\n\n".join(head + body) + "\n"
 
 

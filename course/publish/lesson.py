@@ -17,11 +17,10 @@ from course.diagnostics import Problem, short
 from course.publish import search
 from course.publish.corpus import chunks
 from course.publish.downloads import (
-    ROOT,
+    Manuscript,
     evidence_template,
     lesson_markdown,
     notebook,
-    readdress,
     script,
 )
 from course.publish.shell import (
@@ -44,7 +43,6 @@ from course.publish.tree import File, json_bytes
 from course.read import schema
 from course.read.graph import Graph, LessonNode
 from course.read.lesson import KIB, Lesson, Material
-from course.read.markdown import Piece
 from course.read.sources import Item
 
 API: Final = "api/v1"
@@ -132,7 +130,7 @@ def render(
 
     Returns a unit whose ``files`` are still to come, their bytes by path, and what is wrong.
     """
-    resource, outputs = lesson_resource(record, related, templates.site)
+    resource, text, outputs = lesson_resource(record, related, templates.site)
     problems = [*resource_problems("lesson.v1", resource, record.file)]
     path = f"{resource['url']}index.html"
     html = templates.page(resource, related, record.file)
@@ -141,19 +139,19 @@ def render(
     facts = {path: pages.read_facts(path, html)}
     for alias in related["aliases"]:
         old = f"lessons/{alias}/index.html"
-        text = templates.alias(alias, resource)
-        outputs[old] = text.encode()
+        moved = templates.alias(alias, resource)
+        outputs[old] = moved.encode()
         outputs[f"api/v1/lessons/{alias}.json"] = outputs[resource["resource"]]
-        facts[old] = pages.read_facts(old, text)
+        facts[old] = pages.read_facts(old, moved)
     problems += _page_problems(record, html, len(outputs[path]), page_limit)
-    content, pieces = resource.get("content"), record.material.pieces if record.material else []
+    passages = chunks(resource, text.sections) if text else []
     unit = Unit(
         id=record.id,
         content_hash=resource.get("contentHash", ""),
         files={},
         terms=search.lesson_terms(resource),
-        chunks="".join(orjson.dumps(chunk).decode() + "\n" for chunk in chunks(resource, pieces)),
-        body=readdress(content, pieces, ROOT, templates.index) if content else "",
+        chunks="".join(orjson.dumps(passage).decode() + "\n" for passage in passages),
+        body=text.body(templates.index) if text else "",
         printed=templates.printed(resource) if related["printed"] else "",
         facts=facts,
     )
@@ -286,18 +284,19 @@ def lesson_facts(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
 
 def lesson_resource(
     record: Lesson, related: Mapping[str, Any], site: SiteInfo
-) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The resource of a lesson and the companions that it names, by path."""
+) -> tuple[dict[str, Any], Manuscript | None, dict[str, bytes]]:
+    """The resource of a lesson, its text, and the companions that it names, by path."""
     resource = lesson_facts(record, related)
     if not record.authored:
-        return {**resource, "notice": PLANNED_NOTICE}, {}
+        return {**resource, "notice": PLANNED_NOTICE}, None, {}
     content, questions, pieces = record.material or Material({}, [], [])
     quiz = {"formative": True, "label": QUIZ_LABEL, "questions": questions}
     resource |= {"content": content, "quiz": quiz}
     companions: dict[str, bytes] = {}
     resource["artifacts"] = artifacts = []
-    for kind, path, text in _companions(resource, pieces, site):
-        data = companions[path] = text if isinstance(text, bytes) else text.encode()
+    text = Manuscript.of(resource, pieces, site.words)
+    for kind, path, file in _companions(text, site.base_url or "../"):
+        data = companions[path] = file if isinstance(file, bytes) else file.encode()
         artifacts.append(
             {
                 "kind": kind,
@@ -308,19 +307,17 @@ def lesson_resource(
             }
         )
     resource["contentHash"] = content_hash(resource)
-    return resource, companions
+    return resource, text, companions
 
 
-def _companions(
-    resource: dict[str, Any], pieces: list[Piece], site: SiteInfo
-) -> Iterator[tuple[str, str, str | bytes]]:
+def _companions(text: Manuscript, root: str) -> Iterator[tuple[str, str, str | bytes]]:
     """Kind, path and content of the files that readers take away."""
-    name, words, root = resource["id"], site.words, site.base_url or "../"
-    yield "markdown", f"lessons/{name}/index.md", lesson_markdown(resource, pieces, words)
-    yield "notebook", f"downloads/{name}.ipynb", notebook(resource, pieces, words, root)
-    evidence = evidence_template(resource, words, root)
+    name = text.resource["id"]
+    yield "markdown", f"lessons/{name}/index.md", lesson_markdown(text)
+    yield "notebook", f"downloads/{name}.ipynb", notebook(text, root)
+    evidence = evidence_template(text.resource, text.words, root)
     yield "evidence", f"downloads/{name}-evidence.md", evidence
-    if code := script(resource, pieces, words):
+    if code := script(text):
         yield "script", f"downloads/{name}.py", code
 
 

@@ -100,25 +100,24 @@ def pieces(resource: dict[str, Any]) -> list[markdown.Piece]:
     return [*blocks.pieces(markdown.read(source))]
 
 
+def text_of(resource: dict[str, Any]) -> downloads.Manuscript:
+    return downloads.Manuscript.of(resource, pieces(resource), WORDS)
+
+
 def notebook(resource: dict[str, Any], root: str = "../") -> str:
-    return downloads.notebook(resource, pieces(resource), WORDS, root).decode()
+    return downloads.notebook(text_of(resource), root).decode()
 
 
 def script(resource: dict[str, Any]) -> str:
-    return downloads.script(resource, pieces(resource), WORDS)
+    return downloads.script(text_of(resource))
 
 
 def lesson_markdown(resource: dict[str, Any]) -> str:
-    return downloads.lesson_markdown(resource, pieces(resource), WORDS)
+    return downloads.lesson_markdown(text_of(resource))
 
 
 def chunks(resource: dict[str, Any]) -> list[dict[str, str]]:
-    return corpus.chunks(resource, pieces(resource))
-
-
-def planned() -> dict[str, Any]:
-    resource: dict[str, Any] = schemakit.load("lesson.v1")["examples"][1]
-    return resource
+    return corpus.chunks(resource, text_of(resource).sections)
 
 
 def example(name: str) -> dict[str, Any]:
@@ -236,13 +235,6 @@ def test_the_markdown_of_a_lesson_has_readable_front_matter_and_the_body_with_pa
     assert lesson()["check"]["answer"] in text
 
 
-def test_the_markdown_of_a_planned_lesson_says_so_and_has_no_body() -> None:
-    text = lesson_markdown(planned())
-    assert front_matter(text)["status"] == "planned"
-    assert "\nPlanned. No lesson material exists yet.\n" in text
-    assert "##" not in text
-
-
 def test_marks_in_plain_fields_do_not_become_markup() -> None:
     resource = lesson() | {"objectives": ["Read `GET /x/<sid>` and a <b>_c_ [d] of *speed*."]}
     assert "- Read `GET /x/<sid>` and a \\<b\\>\\_c\\_ \\[d\\] of *speed*." in notebook(
@@ -257,11 +249,11 @@ def test_reference_definitions_and_relative_links_are_rewritten_too() -> None:
     text = "See [a] and [b](../20-late-apex/lesson.md#x), [c](#here), [d](https://e.org/).\n\n"
     text += "[a]: lesson:read-a-lap\n\n```python\nx = [1]\n[a]: lesson:no\n```\n"
     resource = lesson(text)
-    moved = downloads.readdress(resource["content"], pieces(resource), "/r/")
+    moved = text_of(resource).body("").replace(downloads.ROOT, "/r/")
     assert "[b](/r/lessons/late-apex/#x), [c](#here), [d](https://e.org/)" in moved
     assert "\n[a]: /r/lessons/read-a-lap/\n" in moved
     assert "\n[a]: lesson:no\n" in moved
-    files = downloads.readdress(resource["content"], pieces(resource), "/r/", "index.html")
+    files = text_of(resource).body("index.html").replace(downloads.ROOT, "/r/")
     assert "[b](/r/lessons/late-apex/index.html#x), [c](#here), [d](https://e.org/)" in files
 
 
@@ -339,10 +331,6 @@ def test_each_concept_of_a_lesson_is_named_where_it_is_taught() -> None:
         "Read a brake trace (look_ahead)",
         "Read a brake trace: Idea: late apex (late_apex)",
     ]
-
-
-def test_a_planned_lesson_gives_no_passage() -> None:
-    assert chunks(planned()) == []
 
 
 # -- bundle ------------------------------------------------------------------------------------
