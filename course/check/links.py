@@ -8,8 +8,6 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from course.diagnostics import Problem, Span, nearest
-from course.read.code import python_fault
-from course.read.files import merge_marker
 from course.read.graph import Graph, LessonNode, Path, steps
 from course.read.ids import LOCK_FILE
 from course.read.sources import Item, ProjectSource
@@ -531,24 +529,6 @@ def _authored(
                 file,
                 f'an authored project requires the planned lesson "{name}"',
                 ("requiredLessons", number),
-            )
-    yield from _code(project, file)
-
-
-def _code(project: ProjectSource, file: str) -> Iterator[Problem]:
-    """Learners begin with these files; one that is not Python stops them at the first command."""
-    folder = file.rpartition("/")[0]
-    for name, data in project.files.items():
-        if not name.endswith(".py"):
-            continue
-        text = data.decode("utf-8", "replace")
-        fault = python_fault(text)
-        if fault is not None and not merge_marker(text, name):  # which is told already
-            yield Problem(
-                "PRJ008",
-                f"{folder}/{name}",
-                f"not valid Python: {fault.message}",
-                span=Span(fault.line, fault.column, fault.line, fault.column + 1),
             )
 
 

@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Final
 
 import orjson
@@ -208,6 +209,7 @@ def relate_lessons(graph: Graph) -> Iterator[tuple[LessonNode, dict[str, Any]]]:
     aliases: dict[str, list[str]] = {}
     for old, name in graph.aliases.items():
         aliases.setdefault(name, []).append(old)
+    along = _along(graph)
     for at, node in enumerate(graph.lessons.values()):
         relations = _relations(graph, node)
         phase = {"number": numbers[node.phase.id], "title": node.phase.data.title}
@@ -216,19 +218,21 @@ def relate_lessons(graph: Graph) -> Iterator[tuple[LessonNode, dict[str, Any]]]:
         relations["concepts"] = [{"id": name, "title": titles[name]} for name in node.view.concepts]
         relations["before"] = lesson_ref(graph, order[at - 1]) if at else None
         relations["after"] = lesson_ref(graph, order[at + 1]) if at + 1 < len(order) else None
-        relations["along"] = _along(graph, node.id, relations["after"])
+        relations["along"] = [
+            {**lesson_ref(graph, name), "pathway": title}
+            for name, title in along.get(node.id, ())
+            if at + 1 == len(order) or name != order[at + 1]
+        ]
         yield node, {**relations, "printed": node.id in printed}
 
 
-def _along(graph: Graph, name: str, after: dict[str, str] | None) -> list[dict[str, str]]:
-    """What comes after a lesson on each pathway that goes on elsewhere than the course."""
-    found = []
-    for pathway in graph.lesson_pathways.get(name, ()):
-        lessons = graph.pathway_lessons[pathway]
-        following = lessons[lessons.index(name) + 1 :][:1]
-        if following and (after is None or following[0] != after["id"]):
+def _along(graph: Graph) -> dict[str, list[tuple[str, str]]]:
+    """What comes after a lesson on each pathway, and the title of that pathway."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for pathway, lessons in graph.pathway_lessons.items():
+        for name, following in pairwise(lessons):
             title = graph.pathways[pathway].data.title
-            found.append({**lesson_ref(graph, following[0]), "pathway": title})
+            found.setdefault(name, []).append((following, title))
     return found
 
 

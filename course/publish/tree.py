@@ -302,8 +302,10 @@ class Stage(Outputs):
             raise Refusal("CFG005", f"no file can be called {path}", "build with --clean")
         file = File(len(data), hashlib.sha256(data).hexdigest())
         if not self._is_intact(path, file):
-            with self._refusing():
+            try:
                 _write(self._place(path), data)
+            except OSError as error:
+                raise Refusal.of_folder(error, self.out) from error
         self.files[path] = file
         return file
 

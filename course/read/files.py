@@ -29,6 +29,7 @@ _MIDDLE: Final = re.compile(r"^={7}$", re.MULTILINE)
 _CONTROL: Final = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\u2028-\u202e\u2066-\u2069]"
 )
+_PLAIN: Final = bytes([0x09, 0x0A, *range(0x20, 0x7F)])  # without them most texts are empty
 _UNFINISHED_WORDS: Final = ("TODO", "TBD", "FIXME")
 _UNFINISHED: Final = re.compile(rf"\b(?:{'|'.join(_UNFINISHED_WORDS)})\b")
 _TRANSLATION: Final = re.compile(r"(?:lesson|quiz)\.([a-z]{2,3}(?:-[A-Za-z0-9]+)*)\.(?:md|yaml)\Z")
@@ -211,7 +212,7 @@ def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
     elif (at := text.find("\r")) >= 0:
         span = span_at(text, at, at + 1)
         problems.append(Problem("SRC003", file, "the line ends with CR", span=span))
-    elif match := _CONTROL.search(text):
+    elif data.translate(None, _PLAIN) and (match := _CONTROL.search(text)):
         message = f"control character U+{ord(match[0]):04X}"
         problems.append(Problem("SRC004", file, message, span=span_at(text, *match.span())))
     elif merge := merge_marker(text, file):

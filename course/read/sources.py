@@ -9,8 +9,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from course.diagnostics import Diagnostic, Problem, nearest
+from course.diagnostics import Diagnostic, Problem, Span, nearest
 from course.read import blocks, ids, look, markdown, plot, schema, standin, yamlsource
+from course.read.code import python_fault
 from course.read.files import (
     CODE_SUFFIXES,
     DATA_SUFFIXES,
@@ -527,6 +528,7 @@ class _Loader:
                 continue
             project = self.item(ProjectSource, main, "project", folder.name)
             self.views()
+            authored = project.view is not None and project.view.status == "authored"
             known = ["project.yaml", "README.md", *_PROJECT_FOLDERS]
             files = ("project.yaml", "README.md")
             for entry in self.take(folder.files, known, "a project folder", files.__contains__):
@@ -539,6 +541,8 @@ class _Loader:
                     text = project.files.get(name, b"").decode("utf-8", "replace")
                     if merge := merge_marker(text, entry.file):
                         self.problems.append(merge)
+                    elif name.endswith(".py") and authored:
+                        self.problems += _python(text, entry.file)
             self.out.projects.append(project)
 
     def readme(self, project: ProjectSource, folder: Folder, entry: Entry) -> None:
@@ -551,6 +555,13 @@ class _Loader:
         source = markdown.Source(project.readme, entry.file, 1, folder.file, self.labels)
         project.body = blocks.render(replace(source, teaching=False, file_urls=self.file_urls))
         self.problems += project.body.problems
+
+
+def _python(text: str, file: str) -> Iterator[Problem]:
+    """Learners begin with these files; one that is not Python stops them at the first command."""
+    if fault := python_fault(text):
+        span = Span(fault.line, fault.column, fault.line, fault.column + 1)
+        yield Problem("PRJ008", file, f"not valid Python: {fault.message}", span=span)
 
 
 def _ends(suffixes: tuple[str, ...], name: str) -> bool:
