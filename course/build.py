@@ -221,10 +221,14 @@ class _Build:
 
     def read(self, parts: list[Parts], setup: Setup) -> Iterator[Lesson]:
         """The lessons of *parts*, in order; only those that changed are read, from now on."""
-        fresh = self.cache.fresh_lessons(parts, setup)
+        identify = partial(self.cache.identify, parts, setup)
+        read, jobs = partial(read_lesson, setup=setup), self.options.jobs
+        if self.cache.empty:
+            return in_processes(read, parts, jobs, identify)
+        identify()
+        fresh = self.cache.fresh_lessons()
         changed = [entry for entry in parts if entry.folder not in fresh]
-        started = in_processes(partial(read_lesson, setup=setup), changed, self.options.jobs)
-        return _in_order(parts, fresh, started)
+        return _in_order(parts, fresh, in_processes(read, changed, jobs))
 
     def publish(self, linked: Graph) -> list[Problem]:
         """Render everything and check the links of the pages; returns the problems."""

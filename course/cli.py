@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -68,11 +67,20 @@ def _with_command(arguments: list[str]) -> list[str]:
     return ["build", *arguments]
 
 
-def _version() -> str:
-    try:
-        return version("paddock")
-    except PackageNotFoundError:
-        return "not installed: this is a checkout"
+class _Version(argparse.Action):
+    """Prints the version, for which the metadata of the package is read."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(version("paddock"))
+        except PackageNotFoundError:
+            print("not installed: this is a checkout")
+        parser.exit()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         prog=program(),
         description="Builds the course in content/ into a static site. Without a command: build.",
     )
-    parser.add_argument("--version", action="version", version=_version())
+    parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     place = argparse.ArgumentParser(add_help=False)
     place.add_argument("--root", type=Path, default=Path(), help="folder that holds content/")

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +34,8 @@ _TOOL: Final = (_PACKAGE, schema.FOLDER)
 
 def _version(name: str) -> str:
     """The version of a library; empty for one that only some courses need and this one lacks."""
+    from importlib.metadata import PackageNotFoundError, version  # takes a while
+
     try:
         return version(name)
     except PackageNotFoundError:
@@ -91,10 +92,18 @@ class Cache:
         self._unit_keys: dict[str, str] = {}
         self._changed = False
 
-    def fresh_lessons(self, parts: Iterable[Parts], setup: Setup) -> dict[str, Lesson]:
-        """The lessons that were read from the same bytes, without their material, by folder."""
+    @property
+    def empty(self) -> bool:
+        """Whether nothing can be fresh."""
+        return not self._entries
+
+    def identify(self, parts: Iterable[Parts], setup: Setup) -> None:
+        """Take in what each lesson consists of: everything else is asked afterwards."""
         shared = _digest_of(_tool_key(), setup)
         self._keys = {entry.folder: _lesson_key(entry, shared) for entry in parts}
+
+    def fresh_lessons(self) -> dict[str, Lesson]:
+        """The lessons that were read from the same bytes, without their material, by folder."""
         lessons = {folder: self._lesson(folder, key) for folder, key in self._keys.items()}
         return {folder: lesson for folder, lesson in lessons.items() if lesson is not None}
 
