@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Final, TextIO
 
 from runtime.web.buckets import Buckets
@@ -42,8 +43,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its line break."""
         entry: dict[str, object] = {
-            "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}"
-            f".{int(record.msecs):03d}Z",
+            "time": f"{_second(int(record.created))}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
         }
@@ -52,7 +52,7 @@ class JsonLines(logging.Formatter):
         entry["message"] = scrub(_message(record))[:LINE_LIMIT]
         fields = getattr(record, "fields", None)
         if isinstance(fields, dict):
-            entry.update((str(k), v) for k, v in fields.items() if k not in entry)
+            entry = {**fields, **entry}
         if record.exc_info:
             entry["trace"] = scrub(self.formatException(record.exc_info))[-LINE_LIMIT:]
         return _ENCODE(entry)
@@ -155,6 +155,12 @@ def logging_to(stream: TextIO | None = None, level: str = "info") -> Iterator[No
         root.setLevel(before)
         server.removeFilter(throttle)
         handler.close()
+
+
+@lru_cache(maxsize=1)
+def _second(created: int) -> str:
+    """The same for all lines of a second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(created))
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -211,4 +211,5 @@ def _log_request(request: web.Request, route: Route | None, status: int, seconds
         "remote": request.remote,
         "agent": logs.scrub(request.headers.get("User-Agent", ""))[:200],
     }
-    _ACCESS.log(level, "request", extra={"fields": fields})
+    extra = {"fields": fields}  # not `log`, which looks for its caller
+    _ACCESS.handle(_ACCESS.makeRecord(_ACCESS.name, level, "", 0, "request", (), None, extra=extra))

@@ -302,7 +302,8 @@ async def search(request: web.Request, *, body: SearchRequest) -> SearchAnswer:
             ),
         )
     data = [
-        SearchHit(**(vars(hit) | {"metadata": json.loads(hit.metadata or "null")})) for hit in hits
+        SearchHit(**(vars(hit) | {"metadata": json.loads(hit.metadata) if hit.metadata else None}))
+        for hit in hits
     ]
     return SearchAnswer(data=data, model=entry.id, tenant_id=request[TENANT])
 
