@@ -1,4 +1,4 @@
-"""Single adds and searches over HTTP, beside the store's own graph without the store.
+"""Single adds and searches over HTTP, beside a bare handler and the store's own graph.
 
 The encoder is left out: the server of this measurement looks its vectors up. So what is measured
 is the road of a request through the server, the store and the disk. The vectors lie in overlapping
@@ -18,9 +18,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from aiohttp import web
 from usearch.index import Index
 
-from bench.common import TOOLS, Figure, Server, percentiles, serving
+from bench.common import TOOLS, Figure, Server, answer_with, percentiles, serving
 from runtime.llm.app import ENDING, assemble, make_app
 from runtime.llm.documents.vectors import EXPANSION_SEARCH
 from runtime.llm.engine.embedding import Embedder, Passages, Vectors
@@ -34,6 +35,7 @@ WIDTH: Final = 384
 NEAREST: Final = 10
 PER_DOCUMENT: Final = 50
 ASKED: Final = 500
+ADDED: Final = 2_000
 CLIENTS: Final = 8
 CROWD: Final = 32
 """So many share a commit that the processor is the limit, not the disk."""
@@ -154,13 +156,29 @@ async def ask_all(port: int, requests: Sequence[bytes], clients: int) -> list[tu
     return answers
 
 
-def adds(server: Server, clients: int) -> Figure:
-    """Processor time of a document of one chunk."""
-    requests = [document(500_000 + clients * 100_000 + n, 1) for n in range(ASKED)]
-    used = server.cpu_s()
-    asyncio.run(ask_all(server.port, requests, clients))
-    cpu_ms = (server.cpu_s() - used) / ASKED * 1e3
-    return Figure(f"add one of one chunk, {clients} clients, processor", "ms", cpu_ms)
+def adds(server: Server, bare: Server, clients: int) -> Iterator[Figure]:
+    """Documents of one chunk, one a request, and the same requests to a handler without a store."""
+    requests = [document(500_000 + clients * 100_000 + n, 1) for n in range(ADDED)]
+    per_s, cpu_ms = [], []
+    for program in (server, bare):
+        began, used = time.perf_counter(), program.cpu_s()
+        asyncio.run(ask_all(program.port, requests, clients))
+        per_s.append(ADDED / (time.perf_counter() - began))
+        cpu_ms.append((program.cpu_s() - used) / ADDED * 1e3)
+    peer = "bare aiohttp, nothing stored"
+    yield Figure(f"documents a second, {clients} clients", "1/s", per_s[0], peer, per_s[1])
+    yield Figure(f"one of them, {clients} clients, processor", "ms", cpu_ms[0], peer, cpu_ms[1])
+
+
+async def serve_bare() -> None:
+    """Take the same requests and store nothing."""
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response({"document_id": (await request.json())["id"], "chunk_count": 1})
+
+    app = web.Application()
+    app.router.add_post("/v1/documents", answer)
+    await answer_with(app)
 
 
 def fill(server: Server) -> None:
@@ -196,10 +214,11 @@ def searches(server: Server, folder: Path, rows: Matrix) -> Iterator[Figure]:
     for number, (_, body) in zip(queries, answers, strict=True):
         hits = {int(hit["document_id"]) + hit["chunk_index"] for hit in json.loads(body)["data"]}
         found += len(hits & set(nearest(rows, rows[number])))
-    ours_ms, _ = percentiles([ms for ms, _ in answers])
+    ours_ms, slow_ms = percentiles([ms for ms, _ in answers])
     bare_ms, _ = percentiles(search_bare(folder, rows, queries))
     what = f"search among {len(rows):,} over HTTP"
     yield Figure(f"{what}, p50", "ms", ours_ms, "bare usearch in a loop", bare_ms)
+    yield Figure(f"{what}, p99", "ms", slow_ms)
     yield Figure(f"{what}, the nearest {NEAREST} found", "share", found / ASKED / NEAREST)
 
 
@@ -212,9 +231,12 @@ def figures() -> Iterator[Figure]:
     with (
         tempfile.TemporaryDirectory(dir=TOOLS) as folder,
         serving("bench.documents", folder) as server,
+        serving("bench.documents", "bare") as bare,
     ):
+        for program in (server, bare):  # what a first request loads is not measured
+            asyncio.run(ask_all(program.port, [document(n, 1) for n in range(ASKED)], CLIENTS))
         for clients in (CLIENTS, CROWD):
-            yield adds(server, clients)
+            yield from adds(server, bare, clients)
     with (
         tempfile.TemporaryDirectory(dir=TOOLS) as folder,
         serving("bench.documents", folder) as server,
@@ -224,4 +246,6 @@ def figures() -> Iterator[Figure]:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "bare":
+        asyncio.run(serve_bare())
     sys.exit(serve(Path(sys.argv[1])))

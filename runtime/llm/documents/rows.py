@@ -358,9 +358,20 @@ def scrub(connection: sqlite3.Connection) -> bool:
 
 
 @dataclass
+class _Tenant:
+    """A tenant in the middle of a transaction."""
+
+    id: int
+    chunks: int = 0
+    collections: "dict[str, _Collection]" = field(default_factory=dict)
+    """By model."""
+
+
+@dataclass
 class _Collection:
     """A collection in the middle of a transaction."""
 
+    tenant: _Tenant
     id: int
     generation: int = 0
     documents: int = 0
@@ -368,19 +379,6 @@ class _Collection:
     removed: list[int] = field(default_factory=list)
     added: list[int] = field(default_factory=list)
     edited: bool = False
-
-
-@dataclass
-class _Tenant:
-    """A tenant in the middle of a transaction."""
-
-    id: int
-    collections: dict[str, _Collection] = field(default_factory=dict)
-    """By model."""
-
-    @property
-    def chunks(self) -> int:
-        return sum(collection.chunks for collection in self.collections.values())
 
 
 class _Old(NamedTuple):
@@ -402,8 +400,6 @@ class _Batch:
         self._connection = connection
         self._tenants: dict[str, _Tenant] = {}
         self._collections: dict[int, _Collection] = {}
-        self._others = Totals(0, 0, 0)
-        """What the tenants have that no edit is about."""
         self._gone: list[int] = []
         self._documents: list[tuple[Parameter, ...]] = []
         self._chunks: list[tuple[object, ...]] = []
@@ -414,8 +410,9 @@ class _Batch:
             (json.dumps([edit.tenant for edit in edits]),),
         ):
             tenant = self._tenants.setdefault(name, _Tenant(owner))
-            collection = tenant.collections[model] = _Collection(*counts)
+            collection = tenant.collections[model] = _Collection(tenant, *counts)
             self._collections[collection.id] = collection
+            tenant.chunks += collection.chunks
         self._old = {
             (tenant, name): _Old(*old)
             for tenant, name, *old in connection.execute(
@@ -427,12 +424,12 @@ class _Batch:
                 (json.dumps([edit.place for edit in edits if edit.place]),),
             )
         }
-        *before, self._last_document, self._last_chunk = connection.execute(
+        *counts, self._last_document, self._last_chunk = connection.execute(
             "SELECT tenants, documents, chunks,"
             " coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'documents'), 0),"
             " coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0) FROM totals"
         ).fetchone()
-        self._others = Totals(*(a - b for a, b in zip(before, self._totals(), strict=True)))
+        self._totals = Totals(*counts)
 
     def edit(self, edit: Edit) -> int | StoreLimit:
         """How many chunks the edit removes, or why it is left out."""
@@ -446,9 +443,8 @@ class _Batch:
     def write(self) -> tuple[Totals, tuple[Change, ...]]:
         """Write what has changed; what is stored afterwards, and the changes."""
         edited = [collection for collection in self._collections.values() if collection.edited]
-        after = self._totals()
         if not edited:
-            return after, ()
+            return self._totals, ()
         execute, execute_many = self._connection.execute, self._connection.executemany
         for collection, id_ in execute(
             "SELECT collection, chunks.id FROM json_each(?) JOIN chunks ON document = value",
@@ -479,8 +475,8 @@ class _Batch:
             "DELETE FROM tenants WHERE id = ?",
             [(tenant.id,) for tenant in self._tenants.values() if not tenant.chunks],
         )
-        execute("UPDATE totals SET tenants = ?, documents = ?, chunks = ?", after)
-        return after, tuple(
+        execute("UPDATE totals SET tenants = ?, documents = ?, chunks = ?", self._totals)
+        return self._totals, tuple(
             Change(
                 collection.id,
                 collection.generation + 1,
@@ -491,17 +487,19 @@ class _Batch:
             for collection in edited
         )
 
-    def _totals(self) -> Totals:
-        """What all tenants together have now."""
-        others, collections = self._others, self._collections.values()
-        return Totals(
-            others.tenants + sum(1 for tenant in self._tenants.values() if tenant.chunks),
-            others.documents + sum(collection.documents for collection in collections),
-            others.chunks + sum(collection.chunks for collection in collections),
-        )
+    def _count(self, collection: _Collection, documents: int, chunks: int) -> None:
+        """A collection has so many more."""
+        tenant, now = collection.tenant, self._totals
+        tenants = now.tenants - (tenant.chunks > 0)
+        tenant.chunks += chunks
+        tenants += tenant.chunks > 0
+        collection.documents += documents
+        collection.chunks += chunks
+        collection.edited = True
+        self._totals = Totals(tenants, now.documents + documents, now.chunks + chunks)
 
     def _replace(self, edit: Replace) -> int | StoreLimit:
-        new, limits, now = edit.new, edit.limits, self._totals()
+        new, limits, now = edit.new, edit.limits, self._totals
         old, tenant = self._old.get(edit.place), self._tenants.get(edit.tenant)
         count = len(new.texts)
         more = count - (old.chunks if old else 0)
@@ -511,9 +509,7 @@ class _Batch:
             return StoreLimit(f"the document store holds at most {limits.tenants} tenants")
         removed = self._remove(edit.place)
         tenant, collection = self._find(edit.tenant, new.model)
-        collection.documents += 1
-        collection.chunks += count
-        collection.edited = True
+        self._count(collection, 1, count)
         self._last_document += 1
         self._documents.append(
             (
@@ -539,10 +535,7 @@ class _Batch:
         if old is None:
             return 0
         self._gone.append(old.id)
-        collection = self._collections[old.collection]
-        collection.documents -= 1
-        collection.chunks -= old.chunks
-        collection.edited = True
+        self._count(self._collections[old.collection], -1, -old.chunks)
         return old.chunks
 
     def _delete_tenant(self, name: str) -> int:
@@ -552,8 +545,7 @@ class _Batch:
         removed = tenant.chunks
         self._connection.execute("DELETE FROM documents WHERE tenant = ?", (tenant.id,))
         for collection in tenant.collections.values():
-            collection.documents = collection.chunks = 0
-            collection.edited = True
+            self._count(collection, -collection.documents, -collection.chunks)
         return removed
 
     def _find(self, name: str, model: str) -> tuple[_Tenant, _Collection]:
@@ -565,7 +557,7 @@ class _Batch:
         collection = tenant.collections.get(model)
         if collection is None:
             statement = "INSERT INTO collections (tenant, model) VALUES (?, ?)"
-            collection = _Collection(self._insert(statement, tenant.id, model))
+            collection = _Collection(tenant, self._insert(statement, tenant.id, model))
             tenant.collections[model] = self._collections[collection.id] = collection
         return tenant, collection
 
