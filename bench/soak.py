@@ -1,14 +1,14 @@
 """A long drive: a full CAN bus, frames over HTTP, listeners and questions, for as long as is asked.
 
 The bridge reads a bus of 1 Mbit/s from a pseudo-terminal (8,000 frames a second) and stores what it
-decodes. Meanwhile a client sends 50 frames a second into a session of its own and keeps count of
-what was acknowledged, sixteen listeners read the live stream and another one never reads, the coach
-and the language model are asked something every five seconds, and analytics every ten. In the end
-everything that was acknowledged must be there, and memory be level: the exit status says so.
+decodes. Meanwhile a client sends 50 frames a second into sessions of ten minutes, as of a day at a
+circuit, and keeps count of what was acknowledged, sixteen listeners read the live stream and
+another one never reads, the coach and the language model are asked something every five seconds,
+and analytics every ten. In the end everything that was acknowledged must be there, and memory be
+level: the exit status says so.
 
-A run of some minutes says nothing of memory. At first the page caches of SQLite fill, 16 MiB for
-each of its two connections: with caches of 1 MiB what is allocated grew by 8 MiB in three minutes,
-not by 19. And the arrays of a session that is looked at grow until it ends.
+A run of some minutes says nothing of memory. At first the page caches of SQLite fill, with some
+20 MiB together, and the arrays of a session that is looked at grow until it ends.
 """
 
 import argparse
@@ -34,6 +34,8 @@ from bench.common import ROOT, Server, bridge, percentiles, serving
 
 COACH: Final = ROOT / "data" / "models" / "paddock-coach.gguf"
 HZ: Final = 50
+STINT_S: Final = 600
+"""Then a new session begins."""
 LISTENERS: Final = 16
 SETTLED: Final = 0.3
 """Of the time: until then caches fill, afterwards memory is looked at."""
@@ -77,6 +79,8 @@ class Soak:
         self._bridge, self._llm = servers["bridge"].url, servers["language model"].url
         self._http = http
         self._began = time.monotonic()
+        self.session = ""
+        """The one that is driven now."""
 
     async def every(self, seconds: float, work: Callable[[int], Awaitable[None]]) -> None:
         """Do it at a fixed rate, until cancelled; numbers count the rounds."""
@@ -88,16 +92,19 @@ class Soak:
 
     async def send(self, number: int) -> None:
         """One frame of the session that is counted."""
-        body = {"timestamp": number / HZ, "speed_ms": 30 + number % 20, "rpm": 4000 + number % 100}
+        stint, frame = divmod(number, STINT_S * HZ)
+        self.session = f"counted-{stint + 1}"
+        body = {"timestamp": frame / HZ, "speed_ms": 30 + number % 20, "rpm": 4000 + number % 100}
         began = time.monotonic()
-        async with self._http.post(f"{self._bridge}/session/counted/frame", json=body) as answer:
+        url = f"{self._bridge}/session/{self.session}/frame"
+        async with self._http.post(url, json=body) as answer:
             self.log.acknowledged += answer.status == 200
             self.log.statuses[f"frame {answer.status}"] += 1
         self.log.answered_ms.append((time.monotonic() - began) * 1e3)
 
     async def ask(self, number: int) -> None:
         """The coach and the model something."""
-        question = {"question": QUESTIONS[number % len(QUESTIONS)], "session_id": "counted"}
+        question = {"question": QUESTIONS[number % len(QUESTIONS)], "session_id": self.session}
         await self._asked("coach", "POST", f"{self._bridge}/coach/ask", question)
         turns = [{"role": "user", "content": f"Lap {number}: say something about braking."}]
         chat = {"model": COACH.stem, "messages": turns, "max_completion_tokens": 24}
@@ -105,7 +112,7 @@ class Soak:
 
     async def analyse(self, number: int) -> None:
         """One analytic of each session."""
-        for sid in ("counted", "_live"):
+        for sid in (self.session, "_live"):
             path = ANALYTICS[number % len(ANALYTICS)]
             await self._asked("analytics", "GET", f"{self._bridge}/session/{sid}/{path}", None)
 
@@ -175,24 +182,29 @@ async def soak(servers: dict[str, Server], seconds: float) -> tuple[Log, dict[st
         for name, path in {
             "health": "/health",
             "can": "/diagnostics/can",
-            "counted": "/session/counted",
-            "live": "/session/_live",
+            "sessions": "/sessions",
         }.items():
             async with http.get(url + path) as answer:
                 found[name] = await answer.json()
+        frames = {}
+        for row in found["sessions"]["sessions"]:
+            async with http.get(f"{url}/session/{row['session_id']}") as answer:
+                frames[row["session_id"]] = (await answer.json())["n_frames"]
+        found["live"] = frames.pop("_live")
+        found["counted"] = sum(frames.values())
     return run.log, found
 
 
 def report(log: Log, found: dict[str, Any], seconds: float) -> bool:
     """Print what was seen; whether nothing is lost and memory is level."""
-    stored = found["counted"]["n_frames"]
+    stored = found["counted"]
     streams, writer, bus = found["health"]["streams"], found["health"]["db"]["writer"], found["can"]
     p50, p99 = percentiles(log.answered_ms or [float("nan")])
     heard = sorted(log.events.values())
     print(
         f"soak of {seconds / 60:.1f} minutes\n"
         f"bus: {seconds * FULL_BUS:,.0f} frames sent, {bus['frames_total']:,} read,"
-        f" {found['live']['n_frames']:,} rows stored, {bus['dropped_rows']} dropped\n"
+        f" {found['live']:,} rows stored, {bus['dropped_rows']} dropped\n"
         f"HTTP: {log.acknowledged:,} frames acknowledged, {stored:,} stored,"
         f" answered in {p50:.1f} ms (p50), {p99:.1f} ms (p99)\n"
         f"database: {writer['commits']:,} commits, {writer['refused']} refused,"

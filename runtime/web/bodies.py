@@ -1,8 +1,6 @@
 """Reads request bodies: each within its cap and its time, all together within one budget."""
 
 import asyncio
-import ctypes
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable
 from typing import Final, TypeVar
@@ -30,8 +28,6 @@ FREE_BYTES: Final = 64 * 1024
 limit on connections bounds what they add up to."""
 PATIENCE_S: Final = 2.0
 """Seconds after which a body that does not move gives way to one that does."""
-TRIM_BYTES: Final = 8 << 20
-"""Once bodies that took this much are gone, the memory is given back to the system."""
 _STEP: Final = 64 * 1024
 """Bytes that must arrive for a body to count as moving."""
 
@@ -60,7 +56,6 @@ class BodyBudget:
     def __init__(self, size: int = BUDGET_BYTES) -> None:
         self.size = size
         self.held = 0
-        self._highest = 0
         self._peers: Counter[str] = Counter()
         self._arriving: dict[Portion, None] = {}  # in order of arrival
 
@@ -78,10 +73,6 @@ class BodyBudget:
             if self.held + more > whole:
                 raise NoRoom
         self.held += more
-        self._highest = max(self._highest, self.held)
-        if not self.held and self._highest > TRIM_BYTES:
-            self._highest = 0
-            asyncio.get_running_loop().call_soon(_return_memory)
         self._peers[portion.peer] += more
         if not self._peers[portion.peer]:
             del self._peers[portion.peer]
@@ -172,12 +163,6 @@ class Portion:
             finally:
                 self._budget.arrived(self)
                 self._timer = None
-
-
-def _return_memory() -> None:
-    """Have what was freed returned to the system, in a thread: the C library keeps it otherwise."""
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
-        asyncio.get_running_loop().run_in_executor(None, trim, 0)
 
 
 BUDGET: Final = web.AppKey("body_budget", BodyBudget)

@@ -1,6 +1,7 @@
 """Runs a server: bind, announce the port, serve, and end within a known time."""
 
 import asyncio
+import ctypes
 import errno
 import gc
 import json
@@ -31,6 +32,9 @@ LAST_REQUESTS_S: Final = 0.05
 """Seconds that threads get to end once the loop is closed."""
 LEAVE_S: Final = 1.0
 """Seconds that the caller of `run` gets to end the process where a thread would hold it up."""
+
+TRIM_S: Final = 30.0
+"""Seconds after which memory that was freed is given back to the system."""
 
 Factory = Callable[[], Awaitable[web.Application]]
 Drain = Callable[[web.Application], Awaitable[None]]
@@ -174,6 +178,30 @@ async def _own_threads() -> AsyncIterator[None]:
         executor.shutdown(wait=False, cancel_futures=True)
 
 
+@asynccontextmanager
+async def _returned_memory() -> AsyncIterator[None]:
+    """Memory that was freed goes back to the system again and again.
+
+    The C library of Linux has one heap a thread. It keeps what is free in each of them, and arrays
+    that grow from one request to the next never fit into what the last one left.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is None:
+        yield
+        return
+
+    async def repeat() -> None:
+        while True:
+            await asyncio.sleep(TRIM_S)
+            await asyncio.to_thread(trim, 0)
+
+    task = asyncio.create_task(repeat())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
 def bind(
     host: str,
     port: int,
@@ -261,6 +289,7 @@ async def _run(
     _on_signals(stop)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_own_threads())
+        await stack.enter_async_context(_returned_memory())
         app = await factory()
         running = await stack.enter_async_context(
             serving(app, listener, limits=limits, last_words_s=ending.last_words_s)

@@ -10,6 +10,7 @@ import aiohttp
 import psutil
 import pytest
 
+from runtime.web.serve import TRIM_S
 from tests.llm.faults.program import Program, running
 from tests.llm.serverkit import CHAT, REPLIES, chat
 
@@ -143,8 +144,8 @@ async def _status(reader: asyncio.StreamReader) -> int | None:
 
 
 async def _settled(program: Program, wanted: int) -> int:
-    """The memory of the server, once it is below *wanted* or has had some seconds for it."""
-    for _ in range(50):
+    """The memory of the server, once it is below *wanted* or was given back once more."""
+    for _ in range(int(10 * TRIM_S) + 50):
         if memory(program) < wanted:
             break
         await asyncio.sleep(0.1)
