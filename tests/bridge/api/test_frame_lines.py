@@ -8,7 +8,7 @@ import pytest
 from aiohttp import ClientError
 
 from runtime.bridge.storage.errors import StoreFull
-from runtime.web.bodies import BODY_DEADLINE_S, BUDGET, FREE_BYTES, LINE_CAP
+from runtime.web.bodies import BODY_DEADLINE_S, BUDGET, FREE_BYTES, LINE_CAP, Portion
 from tests.bridge.bridgekit import Answer, Bridge, Json
 from tests.bridge.conftest import Start
 
