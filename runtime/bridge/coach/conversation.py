@@ -24,6 +24,7 @@ from runtime.bridge.coach.passages import Passage
 from runtime.bridge.coach.queries import Queries
 from runtime.bridge.coach.roles import OF_INTENT, emotion_of, intent_of
 from runtime.bridge.coach.scene import Scene
+from runtime.bridge.coach.sql import statement_in
 from runtime.bridge.coach.traces import Trace
 from runtime.bridge.coach.understanding.classify import load_classifier, read_examples
 from runtime.bridge.coach.understanding.read import (
@@ -250,7 +251,7 @@ class _Answering:
 
     async def _understand(self, known: Known) -> Asked:
         owner, question, last = self._owner, self._question, self._talk.asked
-        if self._owner.queries.statement_in(question.text) is not None:
+        if statement_in(question.text) is not None:
             return Asked(question.text, "en", None, None, (Need("query"),))
         vector = None
         if owner.embeds:

@@ -203,6 +203,8 @@ class Slots:
     claims: bool = False
     """Whether the driver says that it was so: "… wasn't I", "oder?"."""
     negated: bool = False
+    who: bool = False
+    """Whether it asks which driver."""
     all_laps: bool = False
     """"Every lap", "each", "always"."""
 

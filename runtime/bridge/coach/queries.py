@@ -41,10 +41,6 @@ class Queries:
         self._gathering = gathering
         self._scratch = scratch or Scratch()
 
-    def statement_in(self, question: str) -> str | None:
-        """The statement, where a question is nothing but one."""
-        return statement_in(question)
-
     def close(self) -> None:
         """End; a query that runs is interrupted by its own limit. Blocks."""
         self._scratch.close()

@@ -16,14 +16,6 @@ TABLE: Final = tuple(
     for key, text in [line.split("\t")]
 )
 """Sentences that are no examples: the key of their hazard, a plus for any hazard, or a dash."""
-TOLD: Final = (
-    ("My brakes feel soft, can I carry on?", "brakes"),
-    ("peddle went to the floor at T8", "brakes"),
-    ("Pedal wird nach 6 Runden weich, sagt sie. Sieht man Fading im Druck?", "brakes"),
-    ("j'ai mal au cou", "injury"),
-    ("huele a gasolina en el coche", "fuel_leak"),
-    ("What is brake fade? My pedal went soft.", "brakes"),
-)
 
 
 def test_dangers_are_found_and_ordinary_questions_are_none() -> None:
@@ -63,11 +55,6 @@ def test_a_remark_in_unknown_words_is_strange_and_a_question_is_not() -> None:
 )
 def test_a_spin_is_an_event_of_the_drive_and_no_emergency(text: str) -> None:
     assert find_hazard(text) is None
-
-
-@pytest.mark.parametrize(("text", "key"), TOLD)
-def test_a_danger_is_found_by_its_kind(text: str, key: str) -> None:
-    assert find_hazard(text) == key
 
 
 @pytest.mark.parametrize("language", get_args(Language))

@@ -80,6 +80,9 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("what was my best lap", "where is turn 4"), "circuit"),
         (("what does trail braking mean", "turn 3"), "trail_brake"),
         (("what does coasting mean", "where"), "coasting"),
+        (("what is understeer", "do I have that"), "balance"),
+        (("what is understeer", "what was my best lap"), "best_lap"),
+        (("what is understeer", "how was turn 4"), "corner_review"),
         (("qué es el sobreviraje", "tuve eso en la curva 9"), "balance"),
         (("what is a brake point", "and at turn 5?"), "measure"),
         (("c'est quoi mon meilleur tour", "et le pire"), "lap_time"),
@@ -142,7 +145,8 @@ def test_a_short_question_in_another_language_is_found_by_the_examples() -> None
         ("wo darf ich auf keinen Fall rausfliegen", "danger"),
         ("dónde no me puedo salir", "danger"),
         ("who has the higher top speed, me or Ben", "measure"),
-        ("wer war in Sektor 2 schneller", "rival_where"),
+        ("quién es más rápido en la recta machair", "rival_gap"),
+        ("wer bremst in Kurve 11 später", "measure"),
     ],
 )
 def test_slots_decide_where_they_can(question: str, kind: NeedKind) -> None:

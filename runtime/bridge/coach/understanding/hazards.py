@@ -38,7 +38,7 @@ SIGNED: Final = -0.45
 """The same where its words do."""
 UNLESS: Final = "unless"
 CLAUSE: Final = 3
-"""Words from which on a clause is weighed by itself."""
+"""Words of a clause from which on examples alone tell what it speaks of."""
 _CLAUSES: Final = re.compile(r"[.,!?;:\n]+\s")
 GOES_ON: Final = frozenset({"crash", "brakes", "near_miss", "rain", "flat_out_dare", "fear"})
 """Hazards after which a fact may follow."""
@@ -47,21 +47,22 @@ GOES_ON: Final = frozenset({"crash", "brakes", "near_miss", "rain", "flat_out_da
 def find_hazard(text: str) -> str | None:
     """The key of the danger that a question speaks of, in any language; None: none."""
     sentences, languages = split_sentences(text), likely_languages(text)
-    near, margin = _weigh(text[:LONGEST], languages[0])
+    near, margin = _weigh(text[:LONGEST], languages[0], CLAUSE)
     ruled = {key for each in languages for one in sentences for key in _find_by_rules(each, one)}
     if ruled:
-        return min(ruled, key=KEYS.index) if margin > RULED else None
+        told = _weigh(text[:LONGEST], languages[0], 1)[1]
+        return min(ruled, key=KEYS.index) if told > RULED else None
     if margin > LIKELY:
         return near
     signed = {key for each in languages for one in sentences for key in _find_by_signs(each, one)}
     return min(signed, key=KEYS.index) if signed and margin > SIGNED else None
 
 
-def _weigh(text: str, language: Language) -> tuple[str, float]:
-    """The likeliest danger of the text or of one of its clauses, which an ordinary question beside
-    it makes no less likely, and by how much it is likelier than ordinary talk.
+def _weigh(text: str, language: Language, least: int) -> tuple[str, float]:
+    """The likeliest danger of the text or of one of its clauses of *least* words, which an ordinary
+    question beside it makes no less likely, and by how much it is likelier than ordinary talk.
     """
-    clauses = [each for each in _CLAUSES.split(text) if len(each.split()) >= CLAUSE]
+    clauses = [each for each in _CLAUSES.split(text) if len(each.split()) >= least]
     weighed = (load_classifier().weigh_danger(each, language) for each in (text, *clauses))
     return max(weighed, key=lambda each: each[1])
 

@@ -212,17 +212,21 @@ class _Reader:
         slots = read_slots(text, self.language, self.names)
         folded = fold(self.mask(text))
         kind, score = self.rank(text, slots, vector)[0]
+        sure = score >= CERTAIN * FULL
         talked = self.last is not None and self.last.kind in _TALK
         place = kind == "circuit" and score >= SURE and any(_named(slots))
         whole = talked or place or "where a spot" in _signs(slots)
-        if self.last and not whole and (need := self._short(folded.split(), slots, self.last)):
-            return need
+        if self.last is not None and not whole:
+            words = folded.split()
+            if need := self._apply_term(words, slots, self.last, sure) or self._short(
+                words, slots, self.last
+            ):
+                return need
         says_something = any(_named(slots)) or set(folded.split()) - read_moves().small_words
         if not says_something and score < CERTAIN * FULL:
             score = 0.0
         if self.last is not None:
-            sure = score >= CERTAIN * FULL
-            kind, slots = self._follow(kind, slots, folded, self.last, sure)
+            kind, slots = self._follow(kind, slots, folded, self.last, place or sure)
         return Need(move(kind, slots, self.hazard or ""), slots, min(score / FULL, 1.0))
 
     def _short(self, words: list[str], slots: Slots, last: Need) -> Need | None:
@@ -231,13 +235,10 @@ class _Reader:
         content = [word for word in words if word not in moves.small_words]
         cues = [cue for cue, known in moves.cue_words.items() if known.issuperset(content)]
         leads = self._follows("leads", words) and len(words) < SHORT
-        if last.kind == "explain" and slots.concept is None:
-            points = not content or cues or self._follows("points_back", words)
-            if not (points and (slots.where or any(_named(slots))) and len(words) <= 2 * SHORT):
-                return None
-            kind = self._apply_term(slots, last.slots)
-        elif content and cues:
+        if content and cues:
             kind = moves.cues[cues[0]].get(last.kind, last.kind)
+            if kind == "explain":
+                return None
         elif slots.why and not content:
             kind = moves.cues["why"].get(last.kind, last.kind)
         elif any(_named(slots)) and not content and (leads or _CLASSES.intersection(words)):
@@ -249,12 +250,24 @@ class _Reader:
         slots = _inherit(slots, last.slots, kind)
         return Need(move(kind, slots), slots)
 
-    def _apply_term(self, slots: Slots, last: Slots) -> NeedKind:
-        """What is asked of the drive after what a term means."""
-        measured: NeedKind = "measure" if last.quantity else "corner_review"
+    def _apply_term(
+        self, words: Sequence[str], slots: Slots, last: Need, sure: bool
+    ) -> Need | None:
+        """What a short question asks of the drive after what a term means."""
+        if last.kind != "explain" or slots.concept is not None or len(words) > 2 * SHORT:
+            return None
+        moves, leads = read_moves(), self._follows("leads", words) or _CLASSES.intersection(words)
+        small = moves.small_words | moves.cue_words["where"]
+        alone = small.issuperset(words) and (leads or slots.where)
+        says = slots.where or any(_named(slots)) or self._follows("points_back", words)
+        if not says or (sure and not alone):
+            return None
+        measured: NeedKind = "measure" if last.slots.quantity else "corner_review"
         if slots.where and not slots.corners:
-            measured = "measure_rank" if last.quantity else "lesson"
-        return read_moves().terms.get(last.concept or "", measured)
+            measured = "measure_rank" if last.slots.quantity else "lesson"
+        kind = moves.terms.get(last.slots.concept or "", measured)
+        slots = _inherit(slots, last.slots, kind)
+        return Need(move(kind, slots), slots)
 
     def _follows(self, how: str, words: Sequence[str]) -> bool:
         return self.words.tables["follow"][how].search(f" {' '.join(words)} ") is not None
@@ -339,9 +352,9 @@ def _signs(slots: Slots) -> Iterator[str]:
         "no claim": not slots.claims,
         "why": slots.why,
         "where": slots.where,
+        "who": slots.who,
         "where most": slots.where and bool(slots.quantity) and slots.order in ("most", "least"),
         "where a spot": slots.where and place and spot and slots.quantity is None,
-        "more or less": slots.order in ("more", "fewer", "most", "least"),
         "too much or little": slots.order in ("early", "late", "high", "low"),
         "concept": slots.concept is not None,
         "concept alone": slots.concept is not None and not (place or laps or sector),

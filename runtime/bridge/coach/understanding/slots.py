@@ -63,6 +63,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         why=flags["why"],
         where=flags["where"],
         claims=flags["claims"] or asserts,
+        who=flags["who"],
         negated=tables["flags"]["negated"].search(denied) is not None,
         all_laps=flags["all_laps"],
     )
