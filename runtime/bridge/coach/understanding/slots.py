@@ -36,6 +36,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     quantity, spot = _find_first("quantities", plain, language), _find_earliest(tables, plain)
     if spot in ("before", "after") and (quantity or "").startswith(("brake", "throttle")):
         spot = None
+    if (spot, quantity) == ("before", "coasting"):
+        spot = None  # a corner's coasting counts from its approach
     if spot == "entry" and (quantity or "").startswith("brake"):
         spot = None  # "braking into turn 1": they have one value a corner
     flags = {
