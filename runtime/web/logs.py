@@ -52,7 +52,7 @@ class JsonLines(logging.Formatter):
         entry["message"] = scrub(_message(record))[:LINE_LIMIT]
         fields = getattr(record, "fields", None)
         if isinstance(fields, dict):
-            entry = {**fields, **entry}
+            entry = {**entry, **fields, **entry}  # neither replaced nor moved by a field
         if record.exc_info:
             entry["trace"] = scrub(self.formatException(record.exc_info))[-LINE_LIMIT:]
         return _ENCODE(entry)
