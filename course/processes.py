@@ -16,6 +16,9 @@ from typing import Any, Final, TypeVar
 
 WORTH: Final = 150  # items; fewer are done before a second process has started
 _CHUNK: Final = 4  # items that a process takes at once
+STUCK_S: Final = 10.0
+"""Longer than anybody needs to take the number of the next item."""
+_KILLED: Final = "a process of this build was killed"
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -49,14 +52,19 @@ def in_processes(
         return map(function, items)
     context = get_context("fork")
     turn = context.Value("i", 0)
+    lock = turn.get_lock()
     chunk = max(1, min(_CHUNK, len(items) // (4 * count)))
 
     def work() -> Iterator[dict[int, R]]:
         """The results of the next items by their number, until none are left."""
         while True:
-            with turn:
+            if not lock.acquire(timeout=STUCK_S):  # whoever had it was killed
+                raise ChildProcessError(_KILLED)
+            try:
                 first = turn.value
                 turn.value = first + chunk
+            finally:
+                lock.release()
             numbers = range(first, min(first + chunk, len(items)))
             if not numbers:
                 return
@@ -91,7 +99,7 @@ def _in_order(
             for receiver in wait(waiting):
                 _receive(receiver, results, waiting)
         if len(results) < count:
-            raise ChildProcessError("a process of this build was killed")
+            raise ChildProcessError(_KILLED)
     finally:
         for process in others.values():
             process.terminate()
@@ -103,7 +111,7 @@ def _receive(receiver: Any, results: dict[int, R], waiting: list[Any]) -> None:
     """Take one answer of another process; an error of it is raised here."""
     try:
         answer = receiver.recv()
-    except EOFError:
+    except (EOFError, OSError):  # the second for an answer that was cut short
         waiting.remove(receiver)
         return
     if isinstance(answer, BaseException):

@@ -7,18 +7,20 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
+from traceback import walk_tb
 from types import CodeType, SimpleNamespace
 from typing import Any, Final, NamedTuple
 
 from jinja2 import (
     BytecodeCache,
     ChoiceLoader,
-    DictLoader,
     Environment,
     FileSystemLoader,
+    FunctionLoader,
     PrefixLoader,
     StrictUndefined,
     TemplateError,
+    TemplateSyntaxError,
 )
 from jinja2.bccache import Bucket
 from markupsafe import Markup
@@ -137,6 +139,14 @@ class SiteInfo(NamedTuple):
     empty: tuple[str, ...] = ()
 
 
+def _place(error: Exception, own: Mapping[str, str], template: str) -> tuple[str, int]:
+    """Which template of the course's *own* has failed as *template* was rendered, and its line."""
+    if isinstance(error, TemplateSyntaxError) and error.name in own:
+        return error.name or template, error.lineno
+    frames = ((frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__))
+    return ([frame for frame in frames if frame[0] in own] or [(template, 1)])[-1]
+
+
 class TemplateFault(Exception):
     """A template of the course that cannot be used: its name, what is wrong, and its line."""
 
@@ -219,10 +229,9 @@ class Shell:
             if not self.site.templates:
                 raise
             # whatever an expression of the course's own template raises, and what jinja does
-            name = getattr(error, "name", None)
-            name = name if name in self.site.templates else template
+            name, line = _place(error, self.site.templates, template)
             said = str(error) if isinstance(error, TemplateError) else repr(error)
-            raise TemplateFault(name, said, getattr(error, "lineno", 1)) from error
+            raise TemplateFault(name, said, line) from error
         return Markup(html)  # noqa: S704  (escaped by jinja)
 
     def word(self, key: str) -> str:
@@ -403,7 +412,8 @@ class Shell:
 def _loader(own: Mapping[str, str]) -> ChoiceLoader:
     """The templates *own* of a course before the tool's, which are ``tool/NAME``, too."""
     tool = FileSystemLoader(TEMPLATES)
-    return ChoiceLoader([DictLoader(own), tool, PrefixLoader({"tool": tool})])
+    ours = FunctionLoader(lambda name: (own[name], name, None) if name in own else None)
+    return ChoiceLoader([ours, tool, PrefixLoader({"tool": tool})])
 
 
 def _escape_all(texts: Mapping[str, str]) -> SimpleNamespace:

@@ -45,13 +45,13 @@ function lapRow(lap, group, { sectors, shown, ...rest }) {
 
 /** The best of each part of the lap, from whichever lap it was driven in. */
 function idealRow(group, { sectors, shown, ...rest }) {
-  const { ideal, table, prefix } = group, parts = ideal.best_sectors, ref = `${prefix}:ideal`;
+  const { ideal, table, prefix } = group, ref = `${prefix}:ideal`;
   const whole = ideal.mini_sectors.lap_s;
   return el("tr", { className: shown.includes(ref) ? "ideal on" : "ideal" },
     ...choices(ref, `ideal lap of ${group.title}`, { shown, ...rest },
       el("span", { className: "hidden", textContent: "Show the ideal lap" }),
       el("span", { "aria-hidden": "true", textContent: "Ideal" })),
-    ...Array.from({ length: sectors }, (_, i) => cell(number(parts[i]?.time_s, 3))),
+    sectors ? el("td", { colSpan: sectors, className: "right", textContent: "best short parts" }) : null,
     cell(lapTime(whole)), cell(signed(whole - table.best_lap_s, 3)));
 }
 
