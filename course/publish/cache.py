@@ -1,7 +1,8 @@
 """What an earlier build left in the cache folder: lessons as read and as rendered.
 
 Each entry stands under the hash of everything that it depends on, this tool included. The file
-is safe to delete and never trusted: a cache that somebody restored may hold anything.
+is safe to delete. One whose bytes are not those that were written counts as none, and no entry is
+trusted with a path.
 """
 
 from __future__ import annotations
@@ -173,9 +174,10 @@ def remove_cache(folder: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The mapping that a file of the cache holds; empty when there is none."""
+    """The mapping that a file of the cache holds; empty when there is none, or it is damaged."""
     try:
-        entries = orjson.loads(path.read_bytes())
+        digest, _, data = path.read_bytes().partition(b"\n")
+        entries = orjson.loads(data) if digest == _digest(data) else None
     except (OSError, ValueError):
         return {}
     return entries if isinstance(entries, dict) else {}
@@ -184,4 +186,9 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_json(path: Path, data: object) -> None:
     """Replace a file of the cache in one step; its folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, orjson.dumps(data, default=list))
+    text = orjson.dumps(data, default=list)
+    replace_file(path, _digest(text) + b"\n" + text)
+
+
+def _digest(data: bytes) -> bytes:
+    return sha256(data).hexdigest().encode()

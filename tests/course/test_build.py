@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import random
 import re
@@ -21,6 +20,7 @@ import pytest
 
 from course.build import Options, build, check
 from course.processes import in_processes, processes
+from course.publish.cache import read_json, write_json
 from course.publish.tree import MANIFEST, Manifest, Refusal, Stage, listing, output_lock, read_built
 from tests.course.coursekit import BRAKE_TRACE, LIMIT_S, READ_A_LAP, edited, write_course
 from tests.effort import repeats
@@ -206,11 +206,24 @@ def test_a_cached_lesson_without_its_texts_is_rendered_again(course: Options) ->
     expected = contents(course.out)
     assert course.cache is not None
     path = course.cache / "lessons.json"
-    entries = json.loads(path.read_text())
+    entries = read_json(path)
     for entry in entries.values():
         del entry["unit"]["body"]
-    path.write_text(json.dumps(entries))
+    write_json(path, entries)
     (course.out / "llms-full.txt").unlink()
+    assert build(course).written
+    assert contents(course.out) == expected
+
+
+def test_a_cache_that_was_edited_is_none(course: Options) -> None:
+    build(course)
+    expected = contents(course.out)
+    assert course.cache is not None
+    path = course.cache / "lessons.json"
+    edited = re.sub(rb'"chunks":"[^"]', b'"chunks":"x', path.read_bytes())
+    assert edited != path.read_bytes()
+    path.write_bytes(edited)
+    (course.out / "corpus" / "chunks.jsonl").unlink()
     assert build(course).written
     assert contents(course.out) == expected
 

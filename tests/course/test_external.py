@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -18,6 +17,7 @@ from course import external
 from course.build import Options, link_course
 from course.diagnostics import Diagnostic
 from course.external import Answer, Limits, external_problems, probe
+from course.publish.cache import read_json, write_json
 from tests.course.coursekit import BRAKE_TRACE, edited, write_course
 from tests.course.servekit import in_thread
 
@@ -196,10 +196,10 @@ def test_good_answers_are_kept_for_a_week_and_bad_ones_are_not(host: Host, tmp_p
     problems(course)
     problems(course)
     assert (host.methods("/200"), host.methods("/404")) == (["HEAD"], ["HEAD"] * 2)
-    known = json.loads(cache.read_text())
+    known = read_json(cache)
     assert list(known) == [f"{host.url}/200"]
     for age_s, times in ((6 * DAY_S, 1), (7 * DAY_S + 60, 2), (-DAY_S, 3)):
-        cache.write_text(json.dumps({f"{host.url}/200": int(time.time()) - age_s}))
+        write_json(cache, {f"{host.url}/200": int(time.time()) - age_s})
         problems(course)
         assert len(host.methods("/200")) == times
 

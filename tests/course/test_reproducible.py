@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from course.build import Options, build
+from course.publish.cache import read_json, write_json
 from course.reproducible import differences
 from tests.course.coursekit import write_course
 
@@ -31,10 +31,10 @@ def test_builds_of_the_same_sources_are_the_same(course: Options) -> None:
 def test_a_cache_that_gives_another_site_is_found(course: Options) -> None:
     assert course.cache is not None
     path = course.cache / "lessons.json"
-    entries = json.loads(path.read_text())
+    entries = read_json(path)
     for entry in entries.values():
         entry["unit"]["body"] = entry["unit"]["body"].replace("lap", "LAP")
-    path.write_text(json.dumps(entries))
+    write_json(path, entries)
     before = {path: path.read_bytes() for path in course.cache.iterdir()}
     assert differences(course) == ["llms-full.txt: the incremental build differs from the first"]
     assert {path: path.read_bytes() for path in course.cache.iterdir()} == before
