@@ -224,7 +224,7 @@ def lesson_markdown(lesson: Manuscript, root: str = "../../") -> str:
     ]
     check = facts["check"]
     parts = [
-        f"---\n{chr(10).join(lines)}\n---",
+        "---\n" + "\n".join(lines) + "\n---",
         f"# {escape_text(facts['title'])}",
         escape_text(facts["summary"]),
         joined(lesson.moved).replace(ROOT, root).strip("\n"),
@@ -256,9 +256,10 @@ def notebook(lesson: Manuscript, root: str = "../") -> bytes:
     cells = []
     name = lesson.resource["id"]
     for index, (kind, source, metadata) in enumerate(_cells(lesson, root)):
+        seed = f"{name}\0{index}\0{source}".encode()
         cell: dict[str, Any] = {
             "cell_type": kind,
-            "id": f"{crc32(f'{name}{chr(0)}{index}{chr(0)}{source}'.encode()):08x}",
+            "id": f"{crc32(seed):08x}",
             "metadata": metadata,
             "source": source,
         }
