@@ -8,6 +8,8 @@ if sys.version_info < (3, 11):
 
 try:
     from course.cli import main
+except KeyboardInterrupt:
+    sys.exit(130)
 except ModuleNotFoundError as error:
     if error.name is None or error.name.split(".")[0] == "course":
         raise
