@@ -338,7 +338,7 @@ byId("share").addEventListener("click", () => share(session || chosen));
 byId("share").disabled = chosen === ACTIVE; // until something drives
 restart();
 if (chosen !== ACTIVE) blank("Nothing comes in for this session now.", replayButton());
-else blank("Nothing drives now. As soon as a car, a replay or the simulator does, it is here.");
+else blank("Waiting for a car, a replay or the simulator: as soon as one drives, it is here.");
 offer().catch(() => {});
 call("/coach/concepts").then(({ concepts }) => {
   for (const { id, lesson } of concepts) if (lesson?.url) lessons.set(id, lesson);
