@@ -12,7 +12,7 @@ const NEAR_END = 90;
 const SPOKEN = 1200;
 const EXAMPLES = [
   ["A technique", "What is trail braking?"],
-  ["The weather", "How do I brake in the wet?"],
+  ["The weather", "How do I drive in the wet?"],
   ["Before you drive", "I am nervous before my first track day. What should I do?"],
 ];
 
