@@ -84,7 +84,8 @@ def parts(data: Path, course_port: int, llm_port: int, bridge_port: int) -> list
             (
                 *("-m", "runtime", "bridge", "--port", str(bridge_port)),
                 *("--db", str(data / "bridge")),
-                *("--simulate", "--simulate-lap-seconds", str(LAP_S), "--example"),
+                *("--simulate", "--simulate-lap-seconds", str(LAP_S)),
+                *("--simulate-apart", "--example"),
                 *("--model-url", f"http://127.0.0.1:{llm_port}/v1"),
                 *("--course", f"http://127.0.0.1:{course_port}/"),
             ),

@@ -183,7 +183,10 @@ def _has_ended(store: Store, session_id: str) -> bool:
 
 def _destination(service: Service, own: OwnSession) -> Destination:
     store = service.store
-    session_id = (store.active_session() if store is not None else None) or own.id(store)
+    started = store.active_session() if store is not None else None
+    if service.settings.simulate and service.settings.simulate_apart:
+        started = None
+    session_id = started or own.id(store)
     row = store.session(session_id) if store is not None else None
     return Destination(session_id, (row.distance_m or 0.0) if row is not None else 0.0)
 

@@ -144,6 +144,9 @@ class BridgeSettings(Settings):
         description="time of a clean synthetic lap; absent: what the usual car needs on a circuit "
         "with a reference line, else this",
     )
+    simulate_apart: bool = Field(
+        False, description="the synthetic car keeps out of sessions that somebody starts"
+    )
     example: bool = Field(
         False, description="store some laps of the synthetic car in a new database"
     )

@@ -118,6 +118,26 @@ async def test_a_session_that_is_started_takes_the_frames_and_its_own_distance(
         assert (distance[1:] >= distance[:-1]).all()
 
 
+async def test_the_car_keeps_out_of_a_session_that_is_started_where_it_drives_apart(
+    start: Start,
+) -> None:
+    async with start(**FAST, simulate_apart=True) as bridge:
+        await until(lambda: bridge.service.bus_session() is not None)
+        own = str(bridge.service.bus_session())
+        await bridge.ok("POST", "/session/start", {"session_id": "mine"})
+        before = bridge.service.db.session(own)
+        assert before is not None
+
+        def drives_on() -> bool:
+            row = bridge.service.db.session(own)
+            return row is not None and row.n_frames > before.n_frames + 50
+
+        await until(drives_on)
+        mine = bridge.service.db.session("mine")
+        assert mine is not None
+        assert mine.n_frames == 0
+
+
 async def test_a_session_of_the_bus_that_was_ended_is_followed_by_another(start: Start) -> None:
     async with start(**FAST) as bridge:
         await until(lambda: bridge.service.bus_session() is not None)
