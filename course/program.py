@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 NAME: Final = "paddock-course"
@@ -22,4 +23,7 @@ def program() -> str:
 def command() -> str:
     """The same as the start of a line for a terminal."""
     name = program()
-    return f"python {name}" if name == SCRIPT else name
+    if name != SCRIPT:
+        return name
+    started = sys.argv[0]
+    return f"python {quote(started) if Path(started).name == SCRIPT else SCRIPT}"

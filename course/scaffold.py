@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from string import Template
 from typing import Final
 
@@ -85,7 +86,7 @@ def init(folder: Path, title: str | None, lang: str) -> int:
         sys.stderr.write(f"error: {error}\n  hint: {error.hint}\n")
         return 2
     sys.stdout.write("".join(f"{folder / file}\n" for file in written))
-    sys.stdout.write(f"\nnext: cd {folder} && {command()} serve --open\n")
+    sys.stdout.write(f"\nnext: {command()} serve --root {quote(str(folder))} --open\n")
     return 0
 
 
