@@ -49,7 +49,7 @@ class Season:
     """All sessions together."""
 
     best_laps: tuple[Entry, ...]
-    """one for each driver, car and track, the fastest first"""
+    """one for each driver, car and track; ranked on each track, the fastest first"""
     trends: tuple[Trend, ...]
     losses: tuple[RepeatedLoss, ...]
     """the largest first"""
@@ -63,17 +63,23 @@ def see_season(digests: Iterable[SessionDigest]) -> Season:
     """
     ordered = sorted(digests, key=lambda each: (each.started_at, each.folder))
     groups: dict[tuple[str, str], list[SessionDigest]] = defaultdict(list)
-    laps = []
+    laps: dict[str, list[Candidate]] = defaultdict(list)
     for digest, place in zip(ordered, _places(ordered), strict=True):
         groups[(digest.driver or "").strip().casefold(), place].append(digest)
-        laps += [_candidate(digest, place, lap.number, lap.time_s) for lap in digest.summary.laps]
+        laps[place] += [
+            _candidate(digest, place, lap.number, lap.time_s) for lap in digest.summary.laps
+        ]
     trends, losses = [], []
     for (_, place), own in sorted(groups.items()):
         driver = own[0].driver or ""
         trends.append(_trend(driver, place, own))
         losses += _losses(driver, place, own)
     return Season(
-        best_laps=tuple(leaderboard(laps, limit=len(laps))),
+        best_laps=tuple(
+            entry
+            for _, there in sorted(laps.items())
+            for entry in leaderboard(there, limit=len(there))
+        ),
         trends=tuple(trends),
         losses=tuple(sorted(losses, key=lambda loss: -loss.lost_s * loss.sessions)),
     )

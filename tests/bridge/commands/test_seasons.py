@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ import duckdb
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
+from pydantic import TypeAdapter
 
 from runtime.bridge.commands import exports, seasons
 from runtime.bridge.lake import digest
+from runtime.bridge.lake.season import see_season
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, bridging, frame_objects, settings_for
 from tools.drive import drive
@@ -72,6 +75,19 @@ def test_a_season_tells_best_laps_development_and_repeated_losses(lake: Path) ->
     for loss in season["losses"]:
         assert loss["sessions"] == loss["of"] == 2
         assert loss["lost_s"] > 0.05
+
+
+def test_laps_of_two_circuits_are_never_ranked_against_each_other(lake: Path) -> None:
+    assert run(lake) == 0
+    stored = TypeAdapter(list[digest.SessionDigest])
+    rows = stored.validate_python(result(lake / "digest")["sessions"])
+    elsewhere = [replace(row, folder=f"{row.folder}-b", track="Elsewhere") for row in rows]
+
+    best = see_season([*rows, *elsewhere]).best_laps
+
+    ranks = [(entry.lap.track, entry.rank) for entry in best]
+    tracks = sorted([TRACK.name, "Elsewhere"])
+    assert ranks == [(track, place) for track in tracks for place in range(1, len(DRIVERS) + 1)]
 
 
 def test_the_tables_are_read_by_duckdb(lake: Path) -> None:
