@@ -200,7 +200,8 @@ async def _import(
     chosen: argparse.Namespace, settings: BridgeSettings, mapping: dict[str, str] | None
 ) -> int:
     failed: list[tuple[Path, str, str]] = []
-    async with _bringing(chosen, settings, mapping) as bring:
+    stored = False
+    async with _bringing(chosen, settings, mapping) as (bring, place):
         for file in chosen.files:
             try:
                 done = await bring(file)
@@ -215,7 +216,10 @@ async def _import(
                 if chosen.json:
                     _tell_failure(*failed[-1], as_json=True)
             else:
+                stored = True
                 _tell(file, done, as_json=chosen.json)
+    if stored and not chosen.json:
+        write_line(place)
     if failed and not chosen.json:
         if len(chosen.files) > 1:
             sys.stderr.write(f"{len(failed)} of {len(chosen.files)} files were not imported:\n")
@@ -227,8 +231,8 @@ async def _import(
 @asynccontextmanager
 async def _bringing(
     chosen: argparse.Namespace, settings: BridgeSettings, mapping: dict[str, str] | None
-) -> AsyncIterator[Bring]:
-    """Into the database itself, or through the bridge that has it open."""
+) -> AsyncIterator[tuple[Bring, str]]:
+    """Into the database itself, or through the bridge that has it open, and which that is."""
     try:
         seed = [signal.row for signal in load_registry(settings.registry_file)]
     except RegistryError as error:
@@ -236,9 +240,10 @@ async def _bringing(
     async with open_store(settings, seed) as store:
         if isinstance(store, str):
             through = partial(_bring_through, store, chosen, mapping)
-            yield lambda file: asyncio.to_thread(through, file)
+            yield lambda file: asyncio.to_thread(through, file), f"stored by the bridge at {store}"
         else:
-            yield _Direct(store, chosen, settings, _Files(chosen, settings, mapping)).bring
+            direct = _Direct(store, chosen, settings, _Files(chosen, settings, mapping))
+            yield direct.bring, f"stored in {settings.database}, which no bridge has open"
 
 
 def _bring_through(
