@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,8 @@ MAX_WRITES: Final = 256
 """Writes that wait or run at a time; further ones are refused."""
 GROUP_BYTES: Final = 4 << 20
 """Writes that wait share a commit, up to about this much on disk."""
+LONGEST_PAUSE_S: Final = 0.01
+"""A commit waits no longer for the next writes of those whom the last one answered."""
 SPARE_FILE: Final = "room-to-delete"
 SPARE_SHARE: Final = 16
 """Of a small disk the spare file takes one part in this many."""
@@ -157,13 +160,19 @@ class Database:
     """Runs reads at once and writes one after another; knows how much is stored.
 
     Writes that come while another one is under way share the next commit: the disk is waited for
-    once. Each is all or nothing by itself, and is answered after the commit.
+    once. So do those that come right after it, as clients that write one document after the other
+    ask again as soon as they are answered: else they would part into two groups, each of which
+    waits for the commit of the other. Each write is all or nothing by itself, and is answered
+    after the commit.
     """
 
     def __init__(
         self, folder: Path, writer: sqlite3.Connection, recovered_from: str | None, spare: Spare
     ) -> None:
         self._folder = folder
+        self.path = folder / schema.DATABASE
+        """The database file."""
+        self._log_path = folder / f"{schema.DATABASE}-wal"
         self._spare = spare
         self._writer = Threads("document-writer", 1, lambda: writer)
         self._reader = Threads("document-reader", 1, self.connect)
@@ -171,6 +180,12 @@ class Database:
         self._waiting: deque[Write] = deque()
         self._unfinished = 0
         """Writes that wait or are under way."""
+        self._expected = 0
+        """Writes that the last commit answered, and those that came meanwhile."""
+        self._pause_s = 0.0
+        """What the last commit took, up to `LONGEST_PAUSE_S`."""
+        self._complete = asyncio.Event()
+        """Set once as many writes wait as are expected."""
         self._working: asyncio.Task[None] | None = None
         self._chore: asyncio.Task[None] | None = None
         self._closing = False
@@ -203,11 +218,6 @@ class Database:
             writer.close()
             raise
         return database
-
-    @property
-    def path(self) -> Path:
-        """The database file."""
-        return self._folder / schema.DATABASE
 
     @property
     def full(self) -> bool:
@@ -243,6 +253,8 @@ class Database:
         write = Write(edit, adds, asyncio.get_running_loop().create_future())
         self._waiting.append(write)
         self._unfinished += 1
+        if len(self._waiting) >= self._expected:
+            self._complete.set()
         if self._working is None:  # of no request, whose id its log lines would have
             self._working = asyncio.create_task(self._work_off(), context=Context())
         return await write.done
@@ -268,7 +280,7 @@ class Database:
 
     async def nbytes(self) -> int:
         """What the database takes on disk, its log included."""
-        files = [self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm")]
+        files = [self.path, self._log_path, self.path.with_name(f"{self.path.name}-shm")]
         return await asyncio.to_thread(lambda: sum(map(_size_of, files)))
 
     async def drain(self) -> None:
@@ -292,8 +304,10 @@ class Database:
         """Commit what waits, group by group, until nothing does."""
         try:
             while self._waiting:
+                await self._gather()
                 async with self._lock:
                     group = self._next_group()
+                    began = time.monotonic()
                     try:
                         await self._write_group(group)
                     except Exception as error:  # noqa: BLE001 - whoever waits must be answered
@@ -302,8 +316,18 @@ class Database:
                                 write.done.set_exception(error)
                     finally:
                         self._unfinished -= len(group)
+                        self._expected = len(group) + len(self._waiting)
+                        self._pause_s = min(time.monotonic() - began, LONGEST_PAUSE_S)
         finally:
             self._working = None
+
+    async def _gather(self) -> None:
+        """Wait a moment for the writes that are expected."""
+        self._complete.clear()
+        if len(self._waiting) < self._expected and not self._closing:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._pause_s):
+                    await self._complete.wait()
 
     def _next_group(self) -> list[Write]:
         """Those that wait longest and are about different documents, or one about a tenant."""
@@ -344,7 +368,7 @@ class Database:
         """None: there is no room beside what is kept for deletes."""
         if adds := sum(write.adds for write in group):
             needed = adds + self._spare.missing
-            if _room(connection, self.path, needed) < needed:
+            if self._room(connection, needed) < needed:
                 return None
         return rows.commit(connection, [write.edit for write in group])
 
@@ -399,8 +423,15 @@ class Database:
         """The error for adding so many bytes; None: there is room."""
         kept = self._spare.missing
         async with self.translating_errors():
-            free = await self._writer.run(_room, self.path, adds + kept)
+            free = await self._writer.run(self._room, adds + kept)
         return None if free >= adds + kept else StoreFull(adds, free, kept)
+
+    def _room(self, connection: sqlite3.Connection, needed: int) -> int:
+        """Bytes that the disk has free, and those of the database itself where they are needed."""
+        free = shutil.disk_usage(self._folder).free - _size_of(self._log_path)
+        if free >= needed:  # what is in the log has yet to find room in the database
+            return free
+        return free + _free_pages(connection)
 
     async def _keep_spare(self) -> None:
         if self._spare.missing:
@@ -482,14 +513,6 @@ def _allocate(file: RawIOBase, size: int) -> None:
     left = size
     while left > 0:
         left -= file.write(_ZEROS[:left]) or 0
-
-
-def _room(connection: sqlite3.Connection, path: Path, needed: int) -> int:
-    """Bytes that the disk has free, and those of the database itself where they are needed."""
-    free = shutil.disk_usage(path.parent).free - _size_of(path.with_name(path.name + "-wal"))
-    if free >= needed:  # what is in the log has yet to find room in the database
-        return free
-    return free + _free_pages(connection)
 
 
 def _free_pages(connection: sqlite3.Connection) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.llm.documents.rows import Limits, Replace
+from runtime.llm.documents.rows import Commit, Limits, Replace
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.documents.values import StoreFailed, StoreLimit, TenantInfo, Written
 from tests.llm.documents.conftest import Open
@@ -223,6 +223,31 @@ async def test_writes_at_once_share_commits_and_each_stands_for_itself(
     assert listed == [f"{n:03d}" for n in range(99) if n != 51]
     assert await store.tenants() == [TenantInfo("a", 98, 98)]
     assert commits < 20
+
+
+async def test_clients_that_write_one_document_after_another_stay_in_one_group(
+    store: DocumentStore,
+) -> None:
+    clients, rounds = 8, 10
+    groups: list[int] = []
+
+    others: list[asyncio.Task[None]] = []
+
+    async def client(number: int) -> None:
+        for turn in range(rounds):
+            await store.for_tenant("ada").replace(document(f"{number}-{turn}"))
+
+    async def follow(commit: Commit) -> None:
+        groups.append(len(commit.results))
+        while len(others) < clients - 1:  # they come while the first is under way
+            others.append(asyncio.create_task(client(1 + len(others))))
+            await asyncio.sleep(0.001)
+
+    store.database.follow = follow
+    await client(0)
+    await asyncio.gather(*others)
+    assert sum(groups) == clients * rounds
+    assert len(groups) < rounds + clients // 2
 
 
 async def test_writes_whose_commit_fails_are_told_apart(store: DocumentStore) -> None:
