@@ -18,6 +18,9 @@ Unit: TypeAlias = Literal[
     "deg/s",
     "rpm",
     "min",  # of seconds
+    "°C",
+    "l",
+    "/min",
     "",
 ]
 Basis: TypeAlias = Literal[

@@ -10,6 +10,7 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.driver import DriverSession
 from runtime.bridge.analysis.incidents import ASSISTS, Active, activity
 from runtime.bridge.analysis.reference import ReferenceBook
+from runtime.bridge.coach.facts.channels import signals_for
 from runtime.bridge.coach.lessons import Lessons
 from runtime.bridge.coach.need import Need, NeedKind
 from runtime.bridge.coach.scene import Outing, Scene, Session
@@ -18,6 +19,7 @@ from runtime.bridge.derived.analyses import Analyses, Scope
 from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.errors import NoCompleteLap
 from runtime.bridge.session.definitions import QUANTITIES, find_missing
+from runtime.bridge.session.recording import Samples
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
@@ -91,7 +93,7 @@ class Gathering:
         return Known(scene, _names(scene, rivals), row, others)
 
     async def meet(self, known: Known, needs: Iterable[Need]) -> Scene:
-        """The scene with the laps of the other drivers that the *needs* are about."""
+        """The scene with the other drivers' laps and the channels that the *needs* are about."""
         needs = tuple(needs)
         named = {name for need in needs for name in need.slots.drivers}
         wanted = [one for one in known.others if one.driver in named]
@@ -102,7 +104,9 @@ class Gathering:
             drive = await self._drive(row)
             if drive is not None:
                 rivals[row.driver or ""] = Outing(_session(row), drive)
-        return replace(known.scene, rivals=rivals)
+        asked = signals_for(need.slots.quantity for need in needs)
+        channels = await self._channels(known.row, asked) if known.row is not None else {}
+        return replace(known.scene, rivals=rivals, channels=channels)
 
     async def _drive(self, row: SessionRow) -> Drive | None:
         """The session on its circuit; None where it has no complete lap."""
@@ -119,9 +123,14 @@ class Gathering:
 
     async def _assisted(self, row: SessionRow) -> tuple[Active, ...]:
         """When assistance systems worked in a session."""
+        return activity(await self._channels(row, ASSISTS))
+
+    async def _channels(self, row: SessionRow, names: Iterable[str]) -> dict[str, Samples]:
+        """Those of the signals of which a session has samples."""
         recorded = {signal.name for signal in self.store.registry()}
-        names = [name for name in ASSISTS if name in recorded]
-        return activity(await self.store.read_signals(row.session_id, names)) if names else ()
+        known = [name for name in names if name in recorded]
+        stored = await self.store.read_signals(row.session_id, known) if known else {}
+        return {name: samples for name, samples in stored.items() if len(samples.t)}
 
     async def _sessions_at(self, place: str) -> list[SessionRow]:
         """The newest sessions with telemetry at a place of the book, by their start."""

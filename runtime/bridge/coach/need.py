@@ -78,7 +78,7 @@ NeedKind: TypeAlias = Literal[
     "explain",  # what a term means: slot `concept`
     "lesson",  # which lesson teaches it
     # what is not recorded, and talk
-    "unrecorded",  # gear, tyre temperature, fuel, heart rate …: slot `quantity` says which
+    "unrecorded",  # gear, tyre temperature, fuel, heart rate …, which few loggers record
     "video",  # which lap to show
     "greeting",
     "thanks",
@@ -110,7 +110,7 @@ Quantity: TypeAlias = Literal[
     "rpm",
     "time",
     "yaw_rate",
-    # no logger here records the others
+    # the others are read from further channels of the car, where there are any
     "gear",
     "fuel",
     "heart_rate",

@@ -10,6 +10,7 @@ from runtime.bridge.analysis.incidents import Active
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.need import NeedKind, Slots
+from runtime.bridge.session.recording import Samples
 from runtime.bridge.track.model import Track
 
 
@@ -59,6 +60,8 @@ class Scene:
     """Of the local day."""
     answer_times: tuple[float, ...] = ()
     """Seconds that the last answers took."""
+    channels: Mapping[str, Samples] = field(default_factory=dict)
+    """Signals beside the frames that a need asks for, as far as they have samples."""
     missing: tuple[str, ...] = ()
     """Quantities (`session.definitions.QUANTITIES`) that the session did not record."""
 

@@ -14,7 +14,7 @@ from runtime.bridge.coach import asking
 from runtime.bridge.coach.conversation import MOST_AT_ONCE, Conversations
 from runtime.bridge.coach.memory import MOST, Memory, Talk, Turn, key_of
 from runtime.bridge.coach.vectors import read_vectors, vectors_file, write_vectors
-from runtime.bridge.session.recording import Frames
+from runtime.bridge.session.recording import Frames, Samples
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.coach.coursekit import QUOTED, write_course
 from tests.bridge.coach.modelkit import (
@@ -69,6 +69,31 @@ async def alone(start: Start, backend: str) -> AsyncIterator[Bridge]:
     async with start(db_backend=backend, model_url=closed_port()) as running:
         await fill(running)
         yield running
+
+
+async def test_what_the_car_recorded_beside_the_frames_is_told(alone: Bridge) -> None:
+    times = DRIVEN.columns["timestamp"][::10]
+    speeds = DRIVEN.columns["speed_ms"][::10]
+    signals = {
+        "oil_temp_c": np.linspace(70.0, 104.0, len(times)),
+        "gear_position": np.where(speeds < 25.0, 2.0, 4.0),
+        **{f"tire_temp_{wheel}_c": np.full(len(times), 80.0) for wheel in ("fl", "fr", "rl", "rr")},
+    }
+    samples = {name: Samples(times, values) for name, values in signals.items()}
+    await alone.service.db.append_signals("s", samples)
+
+    async def said(question: str) -> str:
+        return str((await ask(alone, question))["answer"]).replace("\u00a0", " ")
+
+    assert (await said("how hot was the oil")).startswith("Oil temperature: 104 °C")
+    assert "70 °C to 104 °C" in await said("how hot was the oil")
+    assert "front left 80 °C" in await said("what were the tyre temperatures")
+    slowest = LARKFELL.corners[3].name  # a hairpin: 50 km/h
+    assert await said(f"which gear in {slowest}") == (
+        f"Gear at the slowest point of {slowest}: 2 in most of 3 passes."
+    )
+    assert "not recorded" in await said("what were the tyre pressures")
+    assert "219" in await said("how hot was the oil, in mph and feet please")
 
 
 async def test_every_example_is_answered_by_its_role_without_a_model(alone: Bridge) -> None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from runtime.bridge.analysis.quantities import is_missing
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Value
+from runtime.bridge.coach.facts.channels import tell_channels
 from runtime.bridge.coach.facts.general import NO_CIRCUIT, corners_of, not_recorded
 from runtime.bridge.coach.need import Quantity, Slots
 from runtime.bridge.coach.scene import Scene, Teller, Tellers
@@ -123,7 +124,9 @@ def explain(_: Scene, slots: Slots) -> tuple[Fact, ...]:
 
 
 def unrecorded(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
-    """What is not recorded, and what is that says a little about it."""
+    """What is seldom recorded: what its channels say, else what says a little about it."""
+    if told := tell_channels(scene, slots):
+        return told
     lead = not_recorded(slots.quantity) if slots.quantity else Fact("not-recorded-this")
     wanted = _READ.instead.get(slots.quantity, ()) if slots.quantity else _READ.shown
     drive = scene.outing.drive if scene.outing is not None else None

@@ -20,6 +20,8 @@ class _Shown(NamedTuple):
     digits: int
     spoken: str
     """Key of its spoken form, the message ``spoken-…``."""
+    zero: float = 0.0
+    """Where its scale begins: 0 °C are 32 °F."""
 
 
 _METRIC: Final[dict[Unit, _Shown]] = {
@@ -35,6 +37,9 @@ _METRIC: Final[dict[Unit, _Shown]] = {
     "deg/s": _Shown("°/s", 1.0, 0, "deg-s"),
     "rpm": _Shown("rpm", 1.0, 0, "rpm"),
     "min": _Shown("min", 1.0 / 60.0, 0, "min"),
+    "°C": _Shown("°C", 1.0, 0, "celsius"),
+    "l": _Shown("l", 1.0, 1, "l"),
+    "/min": _Shown("/min", 1.0, 0, "per-min"),
 }
 _IMPERIAL: Final[dict[Unit, _Shown]] = {
     **_METRIC,
@@ -43,6 +48,8 @@ _IMPERIAL: Final[dict[Unit, _Shown]] = {
     "km/h": _Shown("mph", 1.0 / 1.609344, 1, "mph"),
     "bar": _Shown("psi", 14.503774, 0, "psi"),
     "bar/s": _Shown("psi/s", 14.503774, 0, "psi-s"),
+    "°C": _Shown("°F", 1.8, 0, "fahrenheit", 32.0),
+    "l": _Shown("gal", 1.0 / 3.785412, 1, "gal"),
 }
 
 
@@ -71,7 +78,7 @@ def write_value(value: Value, units: Units, locale: babel.Locale) -> str:
     if not value.unit:
         return sign + write_number(value.number, _digits_of(value.number, 0), locale)
     shown = show_as(value.unit, units)
-    number = value.number * shown.factor
+    number = value.number * shown.factor + shown.zero
     digits = _digits_of(number, shown.digits, finer=shown.name in ("m", "s"))
     gap = "" if shown.name == "°" or (shown.name == "%" and locale.language == "en") else THIN
     return f"{sign}{write_number(number, digits, locale)}{gap}{shown.name}"
@@ -98,7 +105,7 @@ def spoken_value(
         plain = write_number(value.number, _digits_of(value.number, 0), locale)
         return "spoken-number", {"number": plain, "count": value.number}
     shown = show_as(value.unit, units)
-    number = value.number * shown.factor
+    number = value.number * shown.factor + shown.zero
     digits = {2: 1 if abs(number) >= 1 else 2, 1: 0}.get(shown.digits, shown.digits)
     said = write_number(number, digits, locale)
     return f"spoken-{shown.spoken}", {"number": said, "count": round(number, digits)}

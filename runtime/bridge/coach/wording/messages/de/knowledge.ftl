@@ -42,6 +42,13 @@ conditions-note = Hinterlegte Notiz: „{ $note }“
 wet = Bei Nässe gilt kein Bremspunkt und kein Tempo einer trockenen Runde.
 wet-do = Früher und sanfter bremsen, geradeaus; einmal und langsam einlenken, spät ans Gas; bemalte Randsteine meiden und über die ersten Runden aufbauen.
 recorded-instead = Stattdessen aufgezeichnet und aufschlussreich: { $quantities }.
+channel-range = { $channel }: zuletzt { $last }, in dieser Session { $low } bis { $high }.
+channel-wheels = { $quantity } zuletzt: vorn links { $fl }, vorn rechts { $fr }, hinten links { $rl }, hinten rechts { $rr }.
+channel-gears = Gefahrene Gänge: { $low } bis { $high }.
+channel-gear = { $count ->
+    [one] Gang an der langsamsten Stelle von { $corner }: { $gear }.
+   *[other] Gang an der langsamsten Stelle von { $corner }: { $gear } bei den meisten von { $count } Durchfahrten.
+}
 not-recorded-this = Das ist nicht aufgezeichnet und daher nicht bekannt.
 lesson = Lektion im Kurs: „{ $title }“.
 lesson-none = Keine Lektion des Kurses behandelt das.

@@ -38,6 +38,14 @@ spoken-mi = { $count ->
 spoken-mph = { $number } Meilen pro Stunde
 spoken-psi = { $number } PSI
 spoken-psi-s = { $number } PSI pro Sekunde
+spoken-celsius = { $number } Grad
+spoken-fahrenheit = { $number } Grad Fahrenheit
+spoken-l = { $number } Liter
+spoken-gal = { $count ->
+    [one] eine Gallone
+   *[other] { $number } Gallonen
+}
+spoken-per-min = { $number } in der Minute
 spoken-number = { $number }
 spoken-plus-minus = plus oder minus
 spoken-lap-time = { $minutes ->

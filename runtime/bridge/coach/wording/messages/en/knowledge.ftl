@@ -42,6 +42,13 @@ conditions-note = Note on file: “{ $note }”
 wet = In the wet no braking point and no speed of a dry lap counts.
 wet-do = Brake earlier and more gently in a straight line, turn the wheel once and slowly, throttle late; keep off painted kerbs and build up over the first laps.
 recorded-instead = Recorded and worth a look instead: { $quantities }.
+channel-range = { $channel }: { $last } at the last reading, { $low } to { $high } in this session.
+channel-wheels = { $quantity } at the last reading: front left { $fl }, front right { $fr }, rear left { $rl }, rear right { $rr }.
+channel-gears = Gears used: { $low } to { $high }.
+channel-gear = { $count ->
+    [one] Gear at the slowest point of { $corner }: { $gear }.
+   *[other] Gear at the slowest point of { $corner }: { $gear } in most of { $count } passes.
+}
 not-recorded-this = That is not recorded, so it cannot be known.
 lesson = Lesson in the course: “{ $title }”.
 lesson-none = No lesson of the course covers that.

@@ -38,6 +38,20 @@ spoken-mi = { $count ->
 spoken-mph = { $number } miles per hour
 spoken-psi = { $number } psi
 spoken-psi-s = { $number } psi per second
+spoken-celsius = { $count ->
+    [one] one degree
+   *[other] { $number } degrees
+}
+spoken-fahrenheit = { $number } degrees Fahrenheit
+spoken-l = { $count ->
+    [one] one litre
+   *[other] { $number } litres
+}
+spoken-gal = { $count ->
+    [one] one gallon
+   *[other] { $number } gallons
+}
+spoken-per-min = { $number } a minute
 spoken-number = { $number }
 spoken-plus-minus = plus or minus
 spoken-lap-time = { $minutes ->

@@ -42,6 +42,13 @@ conditions-note = Nota registrada: «{ $note }»
 wet = En mojado no vale ningún punto de frenada ni ninguna velocidad de una vuelta en seco.
 wet-do = Frenar antes y más suave en línea recta, girar el volante una vez y despacio, gas tarde; evitar los pianos pintados e ir subiendo en las primeras vueltas.
 recorded-instead = Registrado y útil en su lugar: { $quantities }.
+channel-range = { $channel }: { $last } en la última lectura; de { $low } a { $high } en esta sesión.
+channel-wheels = { $quantity } en la última lectura: delantera izquierda { $fl }, delantera derecha { $fr }, trasera izquierda { $rl }, trasera derecha { $rr }.
+channel-gears = Marchas usadas: de { $low } a { $high }.
+channel-gear = { $count ->
+    [one] Marcha en el punto más lento de { $corner }: { $gear }.
+   *[other] Marcha en el punto más lento de { $corner }: { $gear } en la mayoría de { $count } pasadas.
+}
 not-recorded-this = Eso no se registra, así que no se sabe.
 lesson = Lección del curso: «{ $title }».
 lesson-none = Ninguna lección del curso trata eso.

@@ -41,6 +41,20 @@ spoken-mi = { $count ->
 spoken-mph = { $number } millas por hora
 spoken-psi = { $number } psi
 spoken-psi-s = { $number } psi por segundo
+spoken-celsius = { $count ->
+    [one] un grado
+   *[other] { $number } grados
+}
+spoken-fahrenheit = { $number } grados Fahrenheit
+spoken-l = { $count ->
+    [one] un litro
+   *[other] { $number } litros
+}
+spoken-gal = { $count ->
+    [one] un galón
+   *[other] { $number } galones
+}
+spoken-per-min = { $number } por minuto
 spoken-number = { $number }
 spoken-plus-minus = más o menos
 spoken-lap-time = { $minutes ->

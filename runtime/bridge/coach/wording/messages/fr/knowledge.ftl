@@ -42,6 +42,13 @@ conditions-note = Note enregistrée : « { $note } »
 wet = Sous la pluie, aucun point de freinage ni aucune vitesse d'un tour sec ne compte.
 wet-do = Freiner plus tôt et plus doucement en ligne droite, tourner le volant une fois et lentement, gaz tard ; éviter les vibreurs peints et monter en rythme sur les premiers tours.
 recorded-instead = Enregistré et utile à regarder à la place : { $quantities }.
+channel-range = { $channel } : { $last } à la dernière mesure, de { $low } à { $high } pendant la session.
+channel-wheels = { $quantity } à la dernière mesure : avant gauche { $fl }, avant droit { $fr }, arrière gauche { $rl }, arrière droit { $rr }.
+channel-gears = Rapports utilisés : { $low } à { $high }.
+channel-gear = { $count ->
+    [one] Rapport au point le plus lent de { $corner } : { $gear }.
+   *[other] Rapport au point le plus lent de { $corner } : { $gear } dans la plupart des { $count } passages.
+}
 not-recorded-this = Ce n'est pas enregistré, donc inconnu.
 lesson = Leçon du cours : « { $title } ».
 lesson-none = Aucune leçon du cours n'en traite.

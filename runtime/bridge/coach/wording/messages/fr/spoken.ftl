@@ -41,6 +41,20 @@ spoken-mi = { $count ->
 spoken-mph = { $number } milles à l'heure
 spoken-psi = { $number } psi
 spoken-psi-s = { $number } psi par seconde
+spoken-celsius = { $count ->
+    [one] { $number } degré
+   *[other] { $number } degrés
+}
+spoken-fahrenheit = { $number } degrés Fahrenheit
+spoken-l = { $count ->
+    [one] { $number } litre
+   *[other] { $number } litres
+}
+spoken-gal = { $count ->
+    [one] { $number } gallon
+   *[other] { $number } gallons
+}
+spoken-per-min = { $number } par minute
 spoken-number = { $number }
 spoken-plus-minus = plus ou moins
 spoken-lap-time = { $minutes ->
