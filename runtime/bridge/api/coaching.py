@@ -1,6 +1,5 @@
 """What the coach says before and after sessions, remembers, teaches, and finds over several."""
 
-import math
 import time
 from dataclasses import asdict
 from datetime import UTC, date, datetime
@@ -29,7 +28,7 @@ from runtime.bridge.analysis.grip import (
 )
 from runtime.bridge.analysis.highlights import Highlight, highlights
 from runtime.bridge.analysis.incidents import IncidentRecord, incidents
-from runtime.bridge.analysis.insights import Driving, Insight, Piece, driving, insights
+from runtime.bridge.analysis.insights import Cost, Insight, costs, insights
 from runtime.bridge.analysis.pedals import (
     BrakeEndSummary,
     ChangeOfSpeedRecord,
@@ -78,8 +77,9 @@ from runtime.bridge.api.shapes import (
     iso,
 )
 from runtime.bridge.api.tracks import Hour, phase_of
-from runtime.bridge.coach.fact import Cell, Corner, Term, Value
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.knowledge import danger
+from runtime.bridge.coach.facts.view import REMEDIES
 from runtime.bridge.coach.grades import grades
 from runtime.bridge.coach.model import ModelFailed
 from runtime.bridge.coach.need import Language, Slots, Units
@@ -94,15 +94,15 @@ from runtime.bridge.coach.score import (
 )
 from runtime.bridge.coach.stories import Plan, shorten
 from runtime.bridge.coach.wording.words import Words, words_of
-from runtime.bridge.cues.concepts import CONCEPTS, Concept, Lesson
-from runtime.bridge.cues.model import Burst, CueLimits, Emotion
+from runtime.bridge.cues.concepts import CONCEPTS, Concept
+from runtime.bridge.cues.model import Burst, Emotion
 from runtime.bridge.derived.analyses import Scope
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, NothingRecorded, UnknownLap
 from runtime.bridge.formats.files import NotImportable
 from runtime.bridge.formats.options import UnparsableVbo
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
-from runtime.bridge.session.units import Metres, Quality, Seconds, Tenths
+from runtime.bridge.session.units import Metres, Quality, Seconds
 from runtime.bridge.storage.coaching import (
     NewEvent,
     TurnRow,
@@ -371,19 +371,19 @@ class InsightsQuery(Wire):
 class InsightRecord(Values):
     """A habit that costs time."""
 
-    id: str = Field(
-        description="coast_excess, grip_headroom, trail_absent, braking_late, nothing_time or "
-        "sector_gap"
-    )
+    id: str = Field(description="the cause of the lost time, such as early_brake or slow_apex")
     title: str
     detail: str
     corners: tuple[str, ...] = Field(max_length=4)
     metric_label: str
     metric_value: str
     effort: int = Field(ge=1, le=3, description="1: little")
-    est_gain_s: Tenths = Field(validation_alias="gain_s", description="s a lap, a rough guess")
+    est_gain_s: Seconds = Field(
+        validation_alias="gain_s",
+        description="s that it costs on the usual lap beside the best one, mean of the sessions",
+    )
     evidence_bursts: int = Field(
-        validation_alias="evidence", description="passes, laps and bursts behind it"
+        validation_alias="evidence", description="corners of sessions behind it"
     )
     rank: int
     concept: str
@@ -394,7 +394,7 @@ class InsightsAnswer(Wire):
     """At most three habits, the one with the least effort first."""
 
     insights: list[InsightRecord]
-    session_bursts: int = Field(description="bursts in memory that were looked at")
+    session_bursts: int = Field(description="bursts in memory of the sessions")
     sessions: int = Field(description="sessions with a complete lap that were looked at")
     generated_at: str
 
@@ -596,58 +596,48 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
         and (query.driver is None or slug(row.driver or "") == slug(query.driver))
         and (query.track is None or await service.book.place(row) == key(query.track))
     ]
-    references = service.references.current()
-    drives: list[Driving] = []
+    driven: list[tuple[Cost, ...]] = []
     for row in rows[:LOOKED_AT]:
-        if len(drives) == query.limit_sessions:
+        if len(driven) == query.limit_sessions:
             break
         try:
-            scope = Scope(lap=query.lap)
-            drives.append(await service.analytics.of(row, scope, driving, references))
+            driven.append(await service.analytics.of(row, Scope(), costs, query.lap))
         except (NoCompleteLap, UnknownLap, NoRows, StoreDamaged):
             continue
     bursts = _bursts(service, query, {row.session_id for row in rows})
     words = words_of(query.language, query.units)
-    usual_g = CueLimits().combo_g
-    shown = insights(drives, [piece_of(one, usual_g) for one in bursts], usual_g)
     return InsightsAnswer(
         insights=[
-            _insight(one, rank, words, lesson_of(service, one.concept))
-            for rank, one in enumerate(shown, start=1)
+            _insight(one, rank, words, service)
+            for rank, one in enumerate(insights(driven), start=1)
         ],
         session_bursts=len(bursts),
-        sessions=len(drives),
+        sessions=len(driven),
         generated_at=iso(unix_ms()) or "",
     )
 
 
-def piece_of(burst: Burst, usual_g: float) -> Piece:
-    """A burst as a piece of driving; its grip is that of any car, since nobody knows which."""
-    tells = not math.isnan(burst.max_brake_bar + burst.avg_throttle_pct + burst.avg_speed_kmh)
-    trails = not math.isnan(burst.max_brake_bar + burst.max_lateral_g)
-    return Piece(
-        corners=burst.corners_visited,
-        in_corner=bool(burst.in_corner),
-        told=burst.frame_count if tells else 0,
-        coasting=min(burst.coast_frames, burst.frame_count) if tells else 0,
-        trailing=burst.trail_brake_frames if trails else None,
-        speed_kmh=burst.avg_speed_kmh,
-        grip=None if math.isnan(burst.max_combo_g) else burst.max_combo_g / usual_g,
-    )
-
-
-def _insight(one: Insight, rank: int, words: Words, lesson: Lesson) -> InsightRecord:
+def _insight(one: Insight, rank: int, words: Words, service: Service) -> InsightRecord:
     """An insight in words."""
-    metric = Value(one.metric, one.unit)
-    values: dict[str, Cell] = {"metric": metric, "corner": Corner(one.corner)}
+    remedy = REMEDIES[one.id]
+    values: dict[str, Cell] = {
+        "corners": tuple(map(Corner, one.corners)),
+        "corner": Corner(one.corners[0]),
+        "cause": Term("cause", one.id),
+        "size": Value(one.metric, remedy.size),
+        "seconds": Value(one.gain_s, "s"),
+        "sessions": one.sessions,
+        "action": Term("action", remedy.action),
+    }
     return InsightRecord.of(
         one,
         rank=rank,
-        lesson=lesson,
-        title=words.text(f"insight-{one.id}-title"),
-        detail=words.text(f"insight-{one.id}-detail", values),
-        metric_label=words.text(f"insight-{one.id}-metric"),
-        metric_value=words.write(metric),
+        concept=remedy.concept,
+        lesson=lesson_of(service, remedy.concept),
+        title=words.sentence(Fact("insight-title", values)),
+        detail=words.sentence(Fact("insight-detail", values)),
+        metric_label=words.sentence(Fact("insight-metric", values)),
+        metric_value=words.write(values["size"]),
     )
 
 

@@ -1,78 +1,80 @@
-"""Habits that cost time over several sessions, and that what was not recorded shows none."""
+"""Habits that cost time over several sessions are the losses that each session shows."""
 
-import math
+from functools import cache
 
+import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import drive_of
-from runtime.bridge.analysis.insights import Driving, Piece, driving, insights
-from runtime.bridge.api.coaching import piece_of
-from runtime.bridge.cues.model import Burst
+from runtime.bridge.analysis.drive import Drive, UnknownLap, drive_of
+from runtime.bridge.analysis.grading import dangers
+from runtime.bridge.analysis.insights import MOST, Cost, costs, insights
+from runtime.bridge.analysis.losses import losses_between, passes_of_lap, usual_passes
 from runtime.bridge.session.laps import detect_laps
+from runtime.bridge.session.recording import Frames
 from runtime.bridge.session.series import series
 from tests.bridge.analysis.lapkit import TRACKS
 from tools.drive import drive
 
 LARKFELL = TRACKS["larkfell"]
-USUAL_G = 2.29
 
 
-def piece(corner: str, *, coasting: int = 0, speed_kmh: float = 90.0, grip: float = 0.9) -> Piece:
-    return Piece((corner,), True, 100, coasting, 5, speed_kmh, grip)
+@cache
+def driven(seed: int = 4, *, places: bool = True) -> Drive:
+    columns = dict(drive(LARKFELL, 5, seed=seed, skill=0.9).frames.columns)
+    if not places:
+        columns |= dict.fromkeys(("lat", "lon"), np.full(len(columns["timestamp"]), np.nan))
+    gate = LARKFELL.start if places else None
+    found = detect_laps(series(Frames(columns)), gate=gate, track_length_m=LARKFELL.length_m)
+    return drive_of(found, LARKFELL if places else None)
 
 
-def test_habits_are_found_where_they_are() -> None:
-    lazy = Driving(
-        (piece("T1", coasting=40, grip=0.5), piece("T2", coasting=40, grip=0.55)),
-        tuple(("T1", 0.5) for _ in range(3)),
-        gain_s=0.5,
-        best_s=90.0,
-        laps=3,
-        told=1000,
-        coasting=400,
-        envelope_g=1.1,
-    )
-    found = insights([lazy], [], USUAL_G)
-    assert len(found) == 3
-    assert [one.effort for one in found] == sorted(one.effort for one in found)
-    assert {"coast_excess", "grip_headroom", "nothing_time"} == {one.id for one in found}
-    quick = Driving((piece("T1", speed_kmh=120.0),), (), 0.1, 80.0, 3, 1000, 10)
-    assert insights([quick], [], USUAL_G) == ()
-    assert insights([], [], USUAL_G) == ()
+def test_what_a_corner_costs_is_what_the_coach_says_of_it() -> None:
+    drive = driven()
+    best = passes_of_lap(drive, drive.best.number or 0)
+    losses = {loss.corner: loss for loss in losses_between(usual_passes(drive), best, drive)}
+
+    found = costs(drive)
+
+    assert found
+    for cost in found:
+        assert cost.seconds == losses[cost.corner].seconds >= 0.05
+        assert (cost.cause, cost.amount) == losses[cost.corner].causes[0]
+        assert cost.corner not in dangers(drive)
 
 
-def test_grip_in_hand_is_what_this_car_reached_here_and_none_in_danger_zones() -> None:
-    pieces = (piece("T1", grip=0.5), piece("T2", grip=0.4), piece("T3", grip=0.6))
-    calm = Driving(pieces, (), 0.1, 80.0, 3, 1000, 0, envelope_g=1.1)
-
-    (found,) = insights([calm], [], USUAL_G)
-    (spared,) = insights([calm._replace(spared=frozenset({"T2", "T3"}))], [], USUAL_G)
-
-    assert (found.id, found.corners) == ("grip_headroom", ("T2", "T1", "T3"))
-    assert found.gain_s == pytest.approx(0.4 * 1.1 * 0.5)
-    assert spared.corners == ("T1",)
-    assert insights([calm._replace(spared=frozenset({"T1", "T2", "T3"}))], [], USUAL_G) == ()
+def test_a_lap_is_looked_at_alone() -> None:
+    drive = driven()
+    slow = max(drive.counted, key=lambda lap: lap.duration_s).number
+    assert sum(cost.seconds for cost in costs(drive, slow)) > sum(c.seconds for c in costs(drive))
+    assert costs(drive, drive.best.number) == ()
+    with pytest.raises(UnknownLap):
+        costs(drive, 77)
 
 
-def test_a_slow_surface_is_no_grip_in_hand() -> None:
-    frames = drive(LARKFELL, 3, seed=4, skill=0.99).frames
-    found = detect_laps(series(frames), gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
-    seen = driving(drive_of(found, LARKFELL))
+def test_a_habit_is_one_cause_and_costs_its_mean() -> None:
+    monday = (Cost("T1", "slow_apex", 4.0, 0.2), Cost("T2", "slow_apex", 9.0, 0.1))
+    friday = (Cost("T1", "slow_apex", 2.0, 0.1), Cost("T3", "coasting", 0.4, 0.14))
 
-    assert seen.envelope_g is not None
-    assert "grip_headroom" not in {one.id for one in insights([seen], [], USUAL_G)}
+    coasting, slow = insights([monday, friday])
+
+    assert (slow.id, slow.corners) == ("slow_apex", ("T1", "T2"))
+    assert (slow.sessions, slow.evidence) == (2, 3)
+    assert slow.gain_s == pytest.approx(0.2)
+    assert slow.metric == pytest.approx(3.0)
+    assert (coasting.id, coasting.sessions) == ("coasting", 1)
+    assert coasting.gain_s == pytest.approx(0.07)
+    assert coasting.effort < slow.effort
 
 
-def test_bursts_without_accelerations_say_nothing_of_grip() -> None:
-    known = Burst(
-        corners_visited=("T1", "T2"),
-        in_corner=True,
-        frame_count=10,
-        max_combo_g=0.3,
-        avg_speed_kmh=90.0,
-        trail_brake_frames=1,
-    )
-    unknown = known._replace(max_combo_g=math.nan)
-    assert insights([], [piece_of(unknown, USUAL_G)] * 3, USUAL_G) == ()
-    (found,) = insights([], [piece_of(one, USUAL_G) for one in (known, unknown)], USUAL_G)
-    assert (found.id, found.corners) == ("grip_headroom", ("T1", "T2"))
+def test_what_costs_little_is_no_habit() -> None:
+    once = (Cost("T1", "coasting", 0.3, 0.06),)
+    assert insights([once, (), ()]) == ()
+    assert insights([]) == ()
+    causes = ("early_brake", "slow_apex", "late_throttle", "coasting")
+    found = insights([[Cost("T1", cause, 1.0, 0.1 + at) for at, cause in enumerate(causes)]])
+    assert len(found) == MOST
+    assert "early_brake" not in {one.id for one in found}  # it costs least
+
+
+def test_without_corners_there_is_none() -> None:
+    assert costs(driven(places=False)) == ()

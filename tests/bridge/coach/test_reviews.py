@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import drive_of
+from runtime.bridge.analysis.insights import EFFORT
+from runtime.bridge.coach.fact import Term
+from runtime.bridge.coach.facts.view import REMEDIES
 from runtime.bridge.coach.grades import grades
 from runtime.bridge.coach.lessons import PASSAGES, Lessons, lessons_of, parse_course
 from runtime.bridge.coach.need import Language, Units
@@ -108,9 +111,9 @@ def test_every_story_is_told_in_every_language(
         text = write_story(story, words, words.text("read-lesson", {"title": "Exits"}))
         assert "{" not in text
         assert len(story.items(words)) <= 3
-    for kind in ("coast_excess", "grip_headroom", "trail_absent", "braking_late", "nothing_time"):
-        assert words.text(f"insight-{kind}-title")
-        assert words.text(f"insight-{kind}-metric")
+    for cause in EFFORT:
+        assert words.term(Term("cause", cause))
+        assert words.term(Term("action", REMEDIES[cause].action))
 
 
 def test_on_a_damp_surface_nobody_is_sent_to_brake_later_at_once(scene: Scene) -> None:

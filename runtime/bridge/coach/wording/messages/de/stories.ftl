@@ -12,22 +12,10 @@ brief-goal = Ziel: { $goal }. Im Kopf behalten: { $items }.
 goal-best = eine persönliche Bestzeit
 goal-first = eine erste saubere Runde, an der sich die nächsten messen
 read-lesson = Zu lesen vor der nächsten Ausfahrt: { $title }.
-insight-coast_excess-title = Zu viel Rollen
-insight-coast_excess-detail = { $metric } der Zeit auf der Runde ist kein Pedal gedrückt: direkt von einem Pedal zum anderen gehen.
-insight-coast_excess-metric = Zeit ohne Pedal
-insight-grip_headroom-title = Haftung in Reserve
-insight-grip_headroom-detail = In diesen Kurven werden höchstens { $metric } der Haftung genutzt, die dieses Auto hier erreicht hat: wo neben der Strecke Platz ist, in kleinen Schritten schneller werden.
-insight-grip_headroom-metric = größter dort genutzter Anteil der Haftung
-insight-trail_absent-title = Die Bremse ist los, bevor die Kurve beginnt
-insight-trail_absent-detail = In keiner Kurve werden Bremse und Lenkung zusammen genutzt: über das Einlenken hinaus etwas Druck halten und ausklingen lassen.
-insight-trail_absent-metric = Kurven mit Bremse beim Einlenken
-insight-braking_late-title = Langsam in der Kurvenmitte
-insight-braking_late-detail = { $corner } wird im Mittel mit { $metric } gefahren: dorthin schauen, wo das Bremsen enden soll, und von dort zum Ausgang.
-insight-braking_late-metric = langsamster Mittelwert einer Kurve
-insight-nothing_time-title = Eine Pause zwischen Bremse und Gas
-insight-nothing_time-detail = In { $corner } vergehen { $metric } von der Bremse bis zum Gas: einen Hauch Bremse halten, bis das Gas übernimmt.
-insight-nothing_time-metric = längste mittlere Pause
-insight-sector_gap-title = Die besten Sektoren liegen in verschiedenen Runden
-insight-sector_gap-detail = Die besten Sektoren in einer Runde sind { $metric } wert: eine ganze Runde in einem Tempo fahren, das sich wiederholen lässt.
-insight-sector_gap-metric = Idealrunde minus beste Runde
+insight-title = { $cause }
+insight-detail = { $sessions ->
+    [one] { $seconds } je Runde in { $corners }, die übliche Runde neben der besten.
+   *[other] { $seconds } je Runde in { $corners }, die übliche Runde neben der besten, in { $sessions } Sessions.
+} Als Nächstes: { $action }, zuerst in { $corner }.
+insight-metric = { $cause } in { $corner }
 brief-slippery = Um diese Zeit ist der Belag nicht trocken: erst aufbauen; das Folgende gilt für trockene Strecke.

@@ -12,22 +12,10 @@ brief-goal = Goal: { $goal }. Keep in mind: { $items }.
 goal-best = a personal best lap
 goal-first = a first clean lap, by which the next ones are measured
 read-lesson = To read before the next run: { $title }.
-insight-coast_excess-title = Too much rolling
-insight-coast_excess-detail = { $metric } of the time on the lap neither pedal is used: go from one pedal straight to the other.
-insight-coast_excess-metric = time coasting
-insight-grip_headroom-title = Grip in hand
-insight-grip_headroom-detail = In these corners at most { $metric } of the grip that this car reached here is used: where there is room beside the track, add speed in small steps.
-insight-grip_headroom-metric = largest share of the grip used there
-insight-trail_absent-title = The brake is off before the corner begins
-insight-trail_absent-detail = In no corner are brake and steering used together: keep a little pressure past turn-in and let it fade.
-insight-trail_absent-metric = corners with trail braking
-insight-braking_late-title = Slow in the middle of the corner
-insight-braking_late-detail = { $corner } is driven at { $metric } on average: look at the place where the braking should end, and from there to the exit.
-insight-braking_late-metric = slowest mean of a corner
-insight-nothing_time-title = A pause between brake and throttle
-insight-nothing_time-detail = At { $corner } { $metric } pass from the brake to the throttle: keep a breath of brake until the throttle takes over.
-insight-nothing_time-metric = longest mean pause
-insight-sector_gap-title = The best sectors are on different laps
-insight-sector_gap-detail = The best sectors in one lap are worth { $metric }: drive one whole lap at a pace that can be repeated.
-insight-sector_gap-metric = ideal lap less best lap
+insight-title = { $cause }
+insight-detail = { $sessions ->
+    [one] { $seconds } a lap in { $corners }, the usual lap beside the best.
+   *[other] { $seconds } a lap in { $corners }, the usual lap beside the best, in { $sessions } sessions.
+} Next: { $action }, first in { $corner }.
+insight-metric = { $cause } in { $corner }
 brief-slippery = The surface is not dry at this hour: build up first; what follows is for a dry track.

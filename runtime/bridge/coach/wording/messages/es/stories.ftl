@@ -12,22 +12,10 @@ brief-goal = Objetivo: { $goal }. Para tener en mente: { $items }.
 goal-best = una mejor vuelta personal
 goal-first = una primera vuelta limpia, con la que medir las siguientes
 read-lesson = Para leer antes de la próxima salida: { $title }.
-insight-coast_excess-title = Demasiado rodar sin pedal
-insight-coast_excess-detail = El { $metric } del tiempo de la vuelta sin pisar ningún pedal: pasar directamente de uno al otro.
-insight-coast_excess-metric = tiempo sin pedal
-insight-grip_headroom-title = Agarre en reserva
-insight-grip_headroom-detail = En estas curvas se usa como mucho el { $metric } del agarre que este coche ha alcanzado aquí: donde haya espacio junto a la pista, añadir velocidad poco a poco.
-insight-grip_headroom-metric = mayor parte del agarre usada ahí
-insight-trail_absent-title = El freno se suelta antes de la curva
-insight-trail_absent-detail = En ninguna curva se usan freno y volante a la vez: mantener algo de presión tras girar y dejar que se desvanezca.
-insight-trail_absent-metric = curvas con freno al girar
-insight-braking_late-title = Lento en mitad de la curva
-insight-braking_late-detail = { THE($corner) } se toma a { $metric } de media: mirar dónde debe acabar la frenada y de ahí a la salida.
-insight-braking_late-metric = media más baja de una curva
-insight-nothing_time-title = Una pausa entre freno y gas
-insight-nothing_time-detail = En { THE($corner) } pasan { $metric } del freno al gas: mantener un toque de freno hasta que entre el gas.
-insight-nothing_time-metric = pausa media más larga
-insight-sector_gap-title = Los mejores sectores están en vueltas distintas
-insight-sector_gap-detail = Los mejores sectores en una vuelta valen { $metric }: hacer una vuelta entera a un ritmo que se pueda repetir.
-insight-sector_gap-metric = vuelta ideal menos mejor vuelta
+insight-title = { $cause }
+insight-detail = { $sessions ->
+    [one] { $seconds } por vuelta en { $corners }: la vuelta habitual junto a la mejor.
+   *[other] { $seconds } por vuelta en { $corners }: la vuelta habitual junto a la mejor, en { $sessions } sesiones.
+} Después: { $action }, primero en { $corner }.
+insight-metric = { $cause } en { $corner }
 brief-slippery = A esta hora la pista no está seca: primero subir el ritmo poco a poco; lo que sigue vale para pista seca.

@@ -12,22 +12,10 @@ brief-goal = Objectif : { $goal }. À garder en tête : { $items }.
 goal-best = un record personnel
 goal-first = un premier tour propre, qui servira de repère aux suivants
 read-lesson = À lire avant la prochaine sortie : { $title }.
-insight-coast_excess-title = Trop de roue libre
-insight-coast_excess-detail = { $metric } du temps au tour sans aucune pédale : passer directement de l'une à l'autre.
-insight-coast_excess-metric = temps en roue libre
-insight-grip_headroom-title = De l'adhérence en réserve
-insight-grip_headroom-detail = Dans ces virages, au plus { $metric } de l'adhérence atteinte ici par cette voiture est utilisée : là où il y a de la place, ajouter de la vitesse par petites étapes.
-insight-grip_headroom-metric = plus grande part d'adhérence utilisée
-insight-trail_absent-title = Le frein est lâché avant le virage
-insight-trail_absent-detail = Dans aucun virage le frein et le volant ne sont utilisés ensemble : garder un peu de pression après le braquage et la laisser décroître.
-insight-trail_absent-metric = virages avec freinage dégressif
-insight-braking_late-title = Lent au milieu du virage
-insight-braking_late-detail = { THE($corner) } est pris à { $metric } en moyenne : regarder où le freinage doit finir, puis la sortie.
-insight-braking_late-metric = plus faible moyenne d'un virage
-insight-nothing_time-title = Une pause entre frein et gaz
-insight-nothing_time-detail = { AT($corner) }, { $metric } passent entre le frein et les gaz : garder un souffle de frein jusqu'à la reprise.
-insight-nothing_time-metric = plus longue pause moyenne
-insight-sector_gap-title = Les meilleurs secteurs sont sur des tours différents
-insight-sector_gap-detail = Les meilleurs secteurs réunis en un tour valent { $metric } : faire un tour complet à un rythme que l'on peut répéter.
-insight-sector_gap-metric = tour idéal moins meilleur tour
+insight-title = { $cause }
+insight-detail = { $sessions ->
+    [one] { $seconds } par tour : { $corners }, le tour habituel à côté du meilleur.
+   *[other] { $seconds } par tour : { $corners }, le tour habituel à côté du meilleur, sur { $sessions } sessions.
+} Ensuite : { $action } ; commencer par { $corner }.
+insight-metric = { $cause }, { $corner }
 brief-slippery = À cette heure la piste n'est pas sèche : monter d'abord en rythme ; la suite vaut pour piste sèche.
