@@ -60,6 +60,9 @@ AFTER_HAZARD: Final[frozenset[NeedKind]] = frozenset(
     }
 )
 """Needs that may be met behind a word of safety: what the data show, and nothing to do next."""
+UNSAFE: Final = frozenset("judge judge-nowhere incidents-none danger-do wet-do".split())
+"""Facts that are not told behind a word of safety: who tells of a moment is not told that there was
+none, and nobody is asked for more speed."""
 FADING: Final = (Need("lap_trend", Slots(quantity="brake_pressure")),)
 PLAIN: Final = frozenset({"thanks", "greeting", "who", "style", "off_topic", "query", "unrecorded"})
 """Needs to whose answer a model adds nothing."""
@@ -292,7 +295,7 @@ class _Answering:
             passed = (time.monotonic() - began) * 1000
             self._trace.add("tool", need.kind, passed, success=bool(told))
             for fact in told:
-                if fact not in facts and not (hazard and fact.kind.endswith("-do")):
+                if fact not in facts and not (hazard and fact.kind in UNSAFE):
                     facts.append(fact)
         offers = asked.needs and asked.needs[0].kind in ("abilities", "greeting")
         told_of = any(fact.kind != "hazard-unsure" for fact in facts)

@@ -24,7 +24,6 @@ from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, circuit_for
 from runtime.bridge.cues.concepts import Inputs, choose_concept
 from runtime.bridge.cues.habits import Habits
 from runtime.bridge.cues.model import (
-    SAFETY,
     USUAL_LEVEL,
     Analysis,
     Burst,
@@ -38,15 +37,13 @@ from runtime.bridge.cues.model import (
 from runtime.bridge.cues.phrases import (
     Note,
     Occasion,
-    grip_note,
     note_of,
     phrase,
     rule_phrase,
     speaking_ms,
     tone_phrase,
-    zone_note,
 )
-from runtime.bridge.cues.tones import Ahead, Estimate, LapClock, Watch, tones
+from runtime.bridge.cues.tones import Ahead, Estimate, LapClock, tones
 from runtime.bridge.cues.voice import Voice
 from runtime.bridge.session.recording import LiveFrame
 from runtime.bridge.session.units import KMH
@@ -147,9 +144,9 @@ def make_cue(
 class Posted:
     """What is remembered of the bursts that were posted of a session."""
 
-    def __init__(self) -> None:
+    def __init__(self, arbiter: Arbiter[Occasion | None]) -> None:
         self.was_past_apex: bool | None = None
-        self.watch = Watch()
+        self.voice = Voice(arbiter)
         self._clock: LapClock | None = None
 
     def lap(self, circuit: Circuit | None, t: float, place: Place | None) -> Estimate | None:
@@ -167,7 +164,7 @@ class SessionMemory:
     def __init__(self, session_id: str, track: Track | None) -> None:
         self.id = session_id
         self.arbiter: Arbiter[Occasion | None] = Arbiter()
-        self.posted = Posted()
+        self.posted = Posted(self.arbiter)
         self.voice = Voice(self.arbiter)
         self.bursts = BurstBuilder(session_id)
         self.lost = True
@@ -259,7 +256,7 @@ class SessionMemory:
 
     def _begin_anew(self) -> None:
         self.arbiter = Arbiter()
-        self.voice = Voice(self.arbiter)
+        self.voice, self.posted.voice = Voice(self.arbiter), Voice(self.arbiter)
 
     def _interrupted(self) -> None:
         self.bursts.drop()
@@ -311,8 +308,10 @@ class CueEngine:
         was, posted.was_past_apex = posted.was_past_apex, burst.past_apex
         ahead = _next_corner(burst, place)
         found = tones(burst, ahead, self.limits, was_past_apex=was, estimate=estimate)
-        note = self._alarm(session, burst, found, place, now)
-        note = note or self._advice(session, burst, place, now)
+        level, speed = self._level(session, burst.driver_level), burst.avg_speed_kmh / KMH
+        grip, circuit, limits = burst.max_combo_g, session.circuit, self.limits
+        warned = session.posted.voice.warn(now, grip, speed, place, circuit, limits, level)
+        note = warned[0] if warned else self._advice(session, burst, place, now)
         return make_analysis(burst, found, note, place)
 
     def locate(self, frame: LiveFrame) -> Where | None:
@@ -342,7 +341,8 @@ class CueEngine:
         if session.habits is not None:
             session.habits.add(t, reading, place)
         level, voice = self._level(session), session.voice
-        notes = voice.warn(t, reading, place, session.circuit, self.limits, level)
+        grip, speed = reading.combo_g, reading.speed_ms
+        notes = voice.warn(t, grip, speed, place, session.circuit, self.limits, level)
         note = voice.speak(t, reading, place, session.habits, level)
         if note is None and session.lost:
             note = voice.speak_of_coasting(t, reading, level)
@@ -373,29 +373,6 @@ class CueEngine:
         else:
             self._sessions.move_to_end(session_id)
         return session
-
-    def _alarm(
-        self,
-        session: SessionMemory,
-        burst: Burst,
-        found: tuple[Tone, ...],
-        place: Place | None,
-        now: float,
-    ) -> Note | None:
-        """Safety, which is said whatever was said just now."""
-        level, speed = self._level(session, burst.driver_level), burst.avg_speed_kmh / KMH
-        zone = None
-        if session.circuit is not None:
-            zone = session.posted.watch.enter_zone(session.circuit, place, speed, now)
-        note = None
-        if any(tone.priority >= SAFETY for tone in found):
-            note = grip_note(level)
-        elif zone is not None:
-            note = zone_note(zone, speed, level)
-        if note is not None:
-            message = Message[Occasion | None](SAFETY, note.corner, None)
-            session.arbiter.submit(message, now, on_straight=False)
-        return note
 
     def _advice(
         self, session: SessionMemory, burst: Burst, place: Place | None, now: float

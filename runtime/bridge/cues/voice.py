@@ -74,7 +74,8 @@ class Voice:
     def warn(
         self,
         t: float,
-        reading: Reading,
+        combo_g: float,
+        speed_ms: float,
         place: Place | None,
         circuit: Circuit | None,
         limits: CueLimits,
@@ -82,12 +83,12 @@ class Voice:
     ) -> list[Note]:
         """Safety, whatever was said just now."""
         notes = []
-        if self._watch.exceeds_grip(reading.combo_g, limits, t):
+        if self._watch.exceeds_grip(combo_g, limits, t):
             notes.append(grip_note(level))
         if circuit is not None:
-            zone = self._watch.enter_zone(circuit, place, reading.speed_ms, t)
+            zone = self._watch.enter_zone(circuit, place, speed_ms, t)
             if zone is not None:
-                notes.append(zone_note(zone, reading.speed_ms, level))
+                notes.append(zone_note(zone, speed_ms, level))
         for note in notes:
             self._tell(note, t)
         return notes

@@ -40,7 +40,7 @@ UNLESS: Final = "unless"
 CLAUSE: Final = 3
 """Words of a clause from which on examples alone tell what it speaks of."""
 _CLAUSES: Final = re.compile(r"[.,!?;:\n]+\s")
-GOES_ON: Final = frozenset({"crash", "brakes", "near_miss", "rain", "flat_out_dare", "fear"})
+GOES_ON: Final = frozenset("crash brakes near_miss rain heat flat_out_dare fear".split())
 """Hazards after which a fact may follow."""
 
 

@@ -30,6 +30,7 @@ hazard-sight = Langsam werden und hereinkommen: nicht ohne klare Sicht fahren. V
 hazard-near_miss = Erst eine Pause: durchatmen, trinken, Fahrer, Reifen und Auto ansehen lassen. Dann dort langsamer, früher bremsen und in kleinen Schritten steigern.
 hazard-rain = Erst langsamer: früher, sanfter und geradeaus bremsen, später und weicher ans Gas, weg von Kerbs, Farbe und Pfützen. Über mehrere Runden steigern; mit Slicks oder ohne Sicht hereinkommen.
 hazard-flat_out_dare = Nicht auf einmal: in kleinen Schritten herantasten, Runde für Runde, mit Auslaufzone und Reserve, nie im Nassen oder auf kalten Reifen. Im Zweifel erst mit einem Instruktor; keine Zeit ist einen Unfall wert.
+hazard-heat = Zuerst die Hitze: vor und nach jedem Turn Wasser trinken, Schatten, kurze Turns; bei Schwindel, Kopfweh oder Frösteln sofort aufhören. Bremsen und Reifen abkühlen lassen, den Reifendruck warm einstellen, Öl- und Wassertemperatur im Blick behalten.
 hazard-fear = Angst ist ein Grund, langsamer zu werden: diese Stelle früher und langsamer anfahren, mit Reserve, bis es ruhig bleibt. Dann in kleinen Schritten, am besten mit Instruktor; niemand muss dort schnell sein.
 hazard-fit_to_go = Nicht nach den Daten: Sie können nicht sagen, dass Fahrer oder Auto bereit sind. Fühlt sich etwas falsch an: nicht raus, erst das Auto prüfen lassen und den Fahrer ausruhen.
 hazard-unsure = Falls an Fahrer, Auto oder Strecke etwas nicht sicher ist: anhalten, prüfen lassen, dann erst fahren. Falls nicht: anders fragen, mit Kurve, Runde oder Fahrer.

@@ -30,6 +30,7 @@ hazard-sight = Slow down and come in: do not drive without a clear view. Clean o
 hazard-near_miss = Take a break first: breathe, drink, and let somebody check driver, tyres and car. Then go slower there, brake earlier, and build up in small steps.
 hazard-rain = Slow down first: brake earlier and softer in a straight line, later and gentler on the throttle, off kerbs, paint and puddles. Build up over a few laps; come in on slicks or without a clear view.
 hazard-flat_out_dare = Not in one go: build up in small steps, one lap at a time, with run-off and margin, never in the wet or on cold tyres. An instructor first, if in doubt; no lap time is worth an accident.
+hazard-heat = Heat first: water before and after every run, shade, short runs; stop at the first dizziness, headache or shiver. Let brakes and tyres cool, set tyre pressures when hot, and watch oil and water temperature.
 hazard-fear = Fear is a reason to slow down: take that place earlier and slower, with margin, until it is calm. Then build up in small steps, best with an instructor; nobody has to be quick there.
 hazard-fit_to_go = Not on the word of the data: it cannot say that a driver or a car is fit. If anything feels wrong, stop; have the car checked and the driver rested first.
 hazard-unsure = If anything about driver, car or track may be unsafe: stop, have it checked, then drive. If not: ask again in other words, with a corner, a lap or a driver.

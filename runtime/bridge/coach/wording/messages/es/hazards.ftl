@@ -30,6 +30,7 @@ hazard-sight = Bajar el ritmo y entrar: no conducir sin ver bien. Limpiar o camb
 hazard-near_miss = Primero una pausa: respirar, beber y que alguien revise piloto, neumáticos y coche. Después más despacio allí, frenar antes y subir en pasos pequeños.
 hazard-rain = Primero más despacio: frenar antes, más suave y recto, gas más tarde y suave, lejos de pianos, pintura y charcos. Subir en varias vueltas; entrar con slicks o sin visibilidad.
 hazard-flat_out_dare = No de golpe: en pasos pequeños, vuelta a vuelta, con escapatoria y margen, nunca en mojado ni con neumáticos fríos. En la duda, antes un instructor; ningún tiempo vale un accidente.
+hazard-heat = Primero el calor: agua antes y después de cada tanda, sombra, tandas cortas; parar al primer mareo, dolor de cabeza o escalofrío. Dejar enfriar frenos y neumáticos, ajustar presiones en caliente y vigilar aceite y agua.
 hazard-fear = El miedo es razón para ir más despacio: tomar ese sitio antes y más lento, con margen, hasta sentir calma. Después en pasos pequeños, mejor con instructor; nadie tiene que ir rápido allí.
 hazard-fit_to_go = No por lo que digan los datos: no pueden decir que un piloto o un coche estén aptos. Si algo va mal, no salir: antes revisar el coche y descansar.
 hazard-unsure = Si algo del piloto, el coche o la pista puede no ser seguro: parar, hacerlo revisar y después rodar. Si no: preguntar de otra forma, con una curva, una vuelta o un piloto.
