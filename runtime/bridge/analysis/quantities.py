@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from runtime.bridge.analysis.laps import corner_windows, timed_corners
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.pedals import opening_m, release_rate
 from runtime.bridge.analysis.stats import highest, lowest, straight_line_speed
+from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.definitions import (
     POWER_PCT,
     find_missing,
@@ -32,7 +33,7 @@ from runtime.bridge.track.model import Corner, Straight, inside
 _NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "speed": ("speed",),
     **dict.fromkeys(("brake_point", "brake_release", "brake_time"), ("brake",)),
-    **dict.fromkeys(("throttle", "throttle_point", "full_throttle"), ("throttle",)),
+    **dict.fromkeys(("throttle", "throttle_point", "full_throttle", "full_point"), ("throttle",)),
     "lateral_g": ("g_lat",),
     "brake_g": ("g_long",),
     "accel_g": ("g_long",),
@@ -43,7 +44,12 @@ _NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What must be recorded, by the names of `session.definitions.QUANTITIES`."""
 LEAST_FIXES: Final = 50
-CORNERS_ONLY: Final = ("brake_point", "brake_release", "brake_rate", "throttle_point")
+AFTER_S: Final = 5.0
+"""So long behind a corner its throttle is looked at."""
+CORNERS_ONLY: Final = (
+    *("brake_point", "brake_release", "brake_rate"),
+    *("throttle_point", "full_point"),
+)
 """What a lap or a straight has no value of."""
 AT_SPOTS: Final = frozenset(
     "speed brake_pressure throttle lateral_g total_g steering rpm yaw_rate".split()
@@ -72,9 +78,9 @@ def measure_laps(
     In a corner, without a *spot*: the apex speed, the peak brake pressure, the lowest throttle, the
     share of full throttle, the largest g and steering angle, the engine speed at the apex, seconds
     of braking, coasting and of the corner. Metres before the entry (brake point), behind it (brake
-    release), behind the apex (throttle pick-up; none where the throttle was never closed). With
-    ``entry``, ``apex`` or ``exit``: the value there. On a straight or a lap: the top speed, mean
-    throttle, else the largest, or the sum. Laps without a value are left out.
+    release), behind the apex (throttle pick-up and full throttle; none where the throttle was never
+    closed). With ``entry``, ``apex`` or ``exit``: the value there. On a straight or a lap: the top
+    speed, mean throttle, else the largest, or the sum. Laps without a value are left out.
     """
     if is_missing(drive, quantity):
         return {}
@@ -163,8 +169,38 @@ def peak_place(drive: Drive, quantity: str, lap: int) -> str | None:
     values = _by_frame(drive.series, quantity)[drive.lap(lap).frames]
     if not is_recorded(values):
         return None
-    place = float(drive.progress.p[drive.lap(lap).first + int(np.nanargmax(values))])
-    windows: list[Span] = list(timed_corners(drive) if quantity.startswith("brake") else ())
+    frame = drive.lap(lap).first + int(np.nanargmax(values))
+    return _place_at(drive, frame, braking=quantity.startswith("brake"))
+
+
+class FullThrottle(NamedTuple):
+    """A stretch of full throttle: seconds, metres, and in which places it begins and ends."""
+
+    seconds: float
+    metres: float
+    begins: str | None
+    ends: str | None
+
+
+def longest_full_throttle(drive: Drive, lap: int) -> FullThrottle | None:
+    """The longest stretch of a lap; None where there is none."""
+    frames, series = drive.lap(lap).frames, drive.series
+    stretches = [
+        (float(series.weight[frames][first : last + 1].sum()), first, last)
+        for first, last in runs(is_full_throttle(series)[frames])
+    ]
+    if not stretches:
+        return None
+    seconds, first, last = max(stretches)
+    begin, end = frames.start + first, frames.start + last
+    metres = float(drive.progress.p[end] - drive.progress.p[begin]) % drive.length_m
+    return FullThrottle(seconds, metres, _place_at(drive, begin), _place_at(drive, end))
+
+
+def _place_at(drive: Drive, frame: int, *, braking: bool = False) -> str | None:
+    """The corner or the straight of a frame; *braking* counts for the corner that it is for."""
+    place = float(drive.progress.p[frame])
+    windows: list[Span] = list(timed_corners(drive) if braking else ())
     windows += [
         *corner_windows(drive),
         *(Span(each.name, each.start_m, each.end_m) for each in drive.straights),
@@ -268,6 +304,8 @@ def _in_corner(
     if quantity == "throttle_point":
         lifted = lowest(series["throttle_pct"][one.start : one.last])
         return opening_m(drive, one) if lifted is not None and lifted < POWER_PCT else None
+    if quantity == "full_point":
+        return _full_m(drive, one)
     spot = spot if spot in ("entry", "apex", "exit") and quantity in AT_SPOTS else None
     attribute = _OF_PASS.get((quantity, spot))
     if attribute is not None:
@@ -283,6 +321,24 @@ def _in_corner(
     begin = one.approach if quantity in ("brake_g", "brake_time") else one.first
     begin = one.apex_frame if quantity == "accel_g" else begin
     return _reduce(series, values, quantity, slice(begin, one.last))
+
+
+def _full_m(drive: Drive, one: Pass) -> float | None:
+    """Metres behind the apex where the throttle is fully open again; None where it never closed, or
+    was not opened until the next braking."""
+    series = drive.series
+    full = is_full_throttle(series)
+    closed = np.flatnonzero(~full[one.start : one.last])
+    stop = int(np.searchsorted(series.t, one.t_exit + AFTER_S))
+    if not len(closed):
+        return None
+    opened = np.flatnonzero(full[one.start + int(closed[-1]) : stop])
+    if not len(opened):
+        return None
+    place = float(drive.progress.p[one.start + int(closed[-1] + opened[0])])
+    apex = next(each.apex.distance_m for each in drive.corners if each.name == one.corner)
+    half = drive.length_m / 2
+    return (place - apex + half) % drive.length_m - half
 
 
 def fix_noise_m(series: Series) -> float | None:

@@ -14,6 +14,7 @@ from uuid import uuid4
 from runtime.bridge.coach.asking import Answer, Question, Row, Told, TooManyQuestions
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term
 from runtime.bridge.coach.facts.general import corners_of
+from runtime.bridge.coach.facts.measures import SAYS
 from runtime.bridge.coach.facts.tellers import tell
 from runtime.bridge.coach.gather import Gathering, Known
 from runtime.bridge.coach.memory import Memory, Turn, key_of
@@ -54,15 +55,15 @@ EXAMPLES_S: Final = 120.0
 STORE_ERRORS: Final = (StoreBusy, StoreFull, StoreFailed)
 AFTER_HAZARD: Final[frozenset[NeedKind]] = frozenset(
     {
-        *("measure", "measure_judge", "measure_rank", "claim", "wet", "conditions", "danger"),
+        *("measure", "wet", "conditions", "danger"),
         *("incidents", "incident_explain", "corner_review", "corner_explain", "lap_explain"),
         *("lap_trend", "unrecorded", "grip", "balance"),
     }
 )
 """Needs that may be met behind a word of safety: what the data show, and nothing to do next."""
-UNSAFE: Final = frozenset("judge judge-nowhere incidents-none danger-do wet-do".split())
+UNSAFE: Final = frozenset("incidents-none danger-do wet-do".split())
 """Facts that are not told behind a word of safety: who tells of a moment is not told that there was
-none, and nobody is asked for more speed."""
+none, and what to do was said."""
 FADING: Final = (Need("lap_trend", Slots(quantity="brake_pressure")),)
 PLAIN: Final = frozenset({"thanks", "greeting", "who", "style", "off_topic", "query", "unrecorded"})
 """Needs to whose answer a model adds nothing."""
@@ -286,8 +287,8 @@ class _Answering:
         # whoever goes on about the brakes asks whether the data show it
         needs = FADING if hazard == "brakes" and not (asked.hazard or asked.needs) else asked.needs
         for need in needs:
-            if hazard is not None and need.kind not in AFTER_HAZARD:
-                continue
+            if hazard is not None and (need.kind not in AFTER_HAZARD or need.slots.order in SAYS):
+                continue  # nobody is asked for more speed
             self._trace.add("tool_start", need.kind)
             began = time.monotonic()
             each = 2 if len(asked.needs) > 1 or hazard else MOST_FACTS

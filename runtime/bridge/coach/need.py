@@ -30,10 +30,7 @@ NeedKind: TypeAlias = Literal[
     "sector_rank",  # the best or the worst sector
     "sector_explain",  # why a sector is slow
     # corners and channels
-    "measure",  # a quantity at a place: slot `quantity`, `spot`, `order`, laps, corners
-    "measure_rank",  # in which corner (or on which lap) a quantity is largest or smallest
-    "measure_judge",  # whether a quantity is too early, late, high, low against a reference
-    "claim",  # the driver says that something was so; it is checked and corrected
+    "measure",  # a quantity: the slots say where, when, beside whom, and whether it was so
     "corner_review",  # how a corner went
     "corner_explain",  # where a corner's time goes
     "corner_advice",  # what to do in a corner
@@ -101,6 +98,7 @@ Quantity: TypeAlias = Literal[
     "throttle",
     "throttle_point",
     "full_throttle",
+    "full_point",
     "accel_g",
     "lateral_g",
     "total_g",
@@ -139,6 +137,7 @@ UNITS: Final[Mapping[Quantity, Unit]] = {
     "throttle": "%",
     "throttle_point": "m",
     "full_throttle": "%",
+    "full_point": "m",
     "accel_g": "g",
     "lateral_g": "g",
     "total_g": "g",
@@ -158,6 +157,9 @@ Order: TypeAlias = Literal[
     "worst",
     "mean",
     "each",
+    "spread",
+    "earliest",
+    "latest",
     "early",
     "late",
     "high",
@@ -205,6 +207,18 @@ class Slots:
     negated: bool = False
     who: bool = False
     """Whether it asks which driver."""
+    which: Literal["corner", "sector", "lap"] | None = None
+    """Of what it asks which one: "on which lap"."""
+    than_me: bool = False
+    """Whether another driver is measured against the one who asks, not the other way round."""
+    mine: bool = False
+    """Whether it asks about both: "my average and Ben's"."""
+    open: bool = False
+    """Whether it asks what, how much or which one, not whether."""
+    supposes: bool = False
+    """Whether it asks what a change would bring."""
+    count: int = 0
+    """How many things are asked for: "three tips"; 0: it does not say."""
     all_laps: bool = False
     """"Every lap", "each", "always"."""
 

@@ -333,8 +333,19 @@ def questions(scene: Scene) -> Iterator[Fact]:
         for way in ways:
             yield from teller(scene, way)
     for quantity in UNITS if rivals else ():
-        for kind in ("measure", "measure_rank", "measure_judge", "claim", "corner_spread"):
-            facts = EVERY[kind](scene, replace(corner, quantity=quantity, order="most"))
+        about = replace(corner, quantity=quantity)
+        for asked in (
+            replace(about, order="most"),
+            replace(about, order="late"),
+            replace(about, order="more", open=True, laps=(1, 2)),
+            replace(about, order="more", drivers=rivals),
+            replace(about, order="spread"),
+            replace(about, order="most", claims=True),
+            replace(about, order="more", claims=True, laps=(1, 2)),
+            replace(about, corners=(), order="least", where=True),
+            replace(about, corners=(), order="early", where=True, drivers=rivals),
+        ):
+            facts = EVERY["measure"](scene, asked)
             assert 0 < len(facts) <= 4
             yield from facts
 

@@ -65,7 +65,7 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("how was turn 5", "how do I fix it"), "corner_advice"),
         (("any tips?", "how will I know if I've done it"), "target"),
         (("any tips?", "any exercise for that?"), "drill"),
-        (("apex speed turn 4 on lap 2", "is that slow?"), "measure_judge"),
+        (("apex speed turn 4 on lap 2", "is that slow?"), "measure"),
         (("any incidents?", "was that the rear stepping out?"), "incident_explain"),
         (("compare lap 3 and lap 8", "did I get better or was it the track"), "lap_trend"),
         (("average lap time", "and without lap 3?"), "lap_average"),
@@ -110,7 +110,7 @@ def test_another_topic_keeps_nothing_of_the_last_one() -> None:
     ("question", "both"),
     [
         ("what was my best lap and where do I lose time", ["best_lap", "loss_rank"]),
-        ("brake point turn 4 and is that too late", ["measure", "measure_judge"]),
+        ("brake point turn 4 and is that too late", ["measure", "measure"]),
         ("my best lap and where is turn 4", ["best_lap", "circuit"]),
         ("turn 5 entry speed best lap and what did I leave the corner at", ["measure"] * 2),
         ("How was turn 3? And what should I work on next?", ["corner_review", "corner_advice"]),
@@ -135,7 +135,7 @@ def test_a_short_question_in_another_language_is_found_by_the_examples() -> None
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
-        ("I braked at 90 m in turn 4, right?", "claim"),
+        ("I braked at 90 m in turn 4, right?", "measure"),
         ("which gear in turn 6", "unrecorded"),
         ("lap 3 and lap 8, what was different", "lap_compare"),
         ("was Ben the steadier one", "rival_spread"),

@@ -18,7 +18,7 @@ from runtime.bridge.analysis.losses import (
 from runtime.bridge.analysis.pedals import opening_m
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Unit, Value
-from runtime.bridge.coach.facts import measures
+from runtime.bridge.coach.facts import comparisons, measures
 from runtime.bridge.coach.facts.general import no_earlier, no_rival
 from runtime.bridge.coach.facts.reviews import compare
 from runtime.bridge.coach.facts.view import (
@@ -36,6 +36,7 @@ from runtime.bridge.coach.facts.view import (
     teller,
     usual_s,
 )
+from runtime.bridge.coach.need import Slots
 from runtime.bridge.coach.scene import Outing, Teller, Tellers
 from runtime.bridge.session.stats import deviation
 
@@ -62,7 +63,7 @@ def duel(tell: Tell) -> Tell:
         names = tuple(name for name in view.slots.drivers if name in rivals) or (quickest,)
         if view.slots.straights:
             slots = replace(view.slots, quantity="speed", spot="straight", drivers=names)
-            return measures.TELLERS["measure"](view.scene, slots)
+            return comparisons.TELLERS["measure"](view.scene, slots)
         each = 4 // min(len(names), 2)
         duels = [compare(view.scene, replace(view.slots, drivers=(name,))) for name in names[:2]]
         return tuple(fact for of in duels for fact in tell(of)[:each])
@@ -137,13 +138,23 @@ def _tell_where(of: View) -> Facts:
     slots = of.slots
     lost = [_loss(of, each) for each in of.lost_here if each.seconds >= SHOWN_S]
     won = [_loss(of, each) for each in of.lost_here[::-1] if each.seconds <= -SHOWN_S]
+    if _asks_for_gains(slots):
+        lost, won = won, lost
     places = _named(of) if slots.corners else (lost[: MOST_PLACES - bool(won)] + won)[:MOST_PLACES]
+    if slots.which == "sector":
+        return (*_sectors(of), *places)
     first = [_gap(of)] if _behind_s(of) < LEVEL_S else []
     if slots.spot in ("entry", "apex", "exit"):
         first += _split(of)
     if slots.sectors or any(each.kind == "sector" for each in slots.strange):
         return (*first, *tell_sectors(of), *(() if slots.sectors else places))
     return (*first, *places, *(() if len(places) == MOST_PLACES else _sectors(of)))
+
+
+def _asks_for_gains(slots: Slots) -> bool:
+    """Whether it is asked where the one who asks is quicker: quicker than Ben, or Ben slower."""
+    quicker, slower = slots.order in measures.RISES, slots.order in measures.FALLS
+    return slower if slots.than_me else quicker
 
 
 def _loss(of: View, loss: Loss, on: str = "laps") -> Fact:
@@ -164,12 +175,17 @@ def _named(of: View) -> list[Fact]:
 
 
 def _sectors(of: View) -> list[Fact]:
-    """The sectors of both laps: one by one where some are named, else all in a sentence."""
+    """The sectors of both laps: one by one those that are named, or the one that is asked for; else
+    all in a sentence."""
     on, its = circuit(of.drive), _rival(of).drive
     sides = driven_side(of.drive, of.lap, on), driven_side(its, its.best.number, on)
     parts = enumerate(compare_sides(*sides, on).sectors, 1)
     gaps = {at: part for at, part in parts if part.delta_s is not None}
     asked = [at for at in of.slots.sectors if at in gaps]
+    which = of.slots.which == "sector" and not asked
+    if which and gaps:
+        pick = min if _asks_for_gains(of.slots) else max
+        asked = [pick(gaps, key=lambda at: gaps[at].delta_s or 0.0)]
     facts = []
     for at in asked:
         part, behind = gaps[at], gaps[at].delta_s or 0.0
@@ -177,7 +193,7 @@ def _sectors(of: View) -> list[Fact]:
         values |= {"own": span(part.a_s or 0.0), "theirs": span(part.b_s or 0.0)}
         place = Place(None, at, None, part.span.start_m, part.span.end_m)
         facts.append(_fact(of, "rival-sector", values, place=place, gain_s=behind))
-    if not asked and len(gaps) == 3:
+    if (which or not asked) and len(gaps) == 3:
         values = {f"s{at}": gap(part.delta_s or 0.0) for at, part in gaps.items()}
         facts.append(_fact(of, "rival-sectors", values))
     return facts
@@ -360,7 +376,8 @@ def _halves(view: View) -> list[Halves]:
 
 def _better(view: View) -> list[Halves]:
     """The corners that got better within the session, the most first."""
-    gains = sorted(_halves(view), key=lambda each: each.late_s - each.early_s)
+    here = [each for each in _halves(view) if view.covers(each.corner)]
+    gains = sorted(here, key=lambda each: each.late_s - each.early_s)
     return [each for each in gains if each.early_s - each.late_s >= SHOWN_S]
 
 

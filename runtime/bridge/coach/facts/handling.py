@@ -24,14 +24,13 @@ from runtime.bridge.analysis.quantities import (
     passes_in,
 )
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
+from runtime.bridge.coach.facts.comparisons import FEW_LAPS, tell_values
 from runtime.bridge.coach.facts.general import NO_CORNERS, not_recorded
-from runtime.bridge.coach.facts.judgements import FEW_LAPS
 from runtime.bridge.coach.facts.measures import (
     APART,
     beside,
     measured,
     spread,
-    tell_measure,
 )
 from runtime.bridge.coach.facts.view import Facts, View
 from runtime.bridge.coach.need import UNITS
@@ -66,7 +65,7 @@ def tell_trail_brake(view: View) -> Facts:
     usual = {n: one for n, one in _usual(drive).items() if (one.peak_brake_bar or 0) >= BRAKING_BAR}
     names = [name for name in view.slots.corners if name in usual]
     if not names and (view.slots.corners or not usual):
-        return tell_measure(view.about(quantity="brake_pressure"))
+        return tell_values(view.about(quantity="brake_pressure"))
     lead: list[Fact] = []
     if not names:
         held = {(one.corner, one.lap) for one in trail_braking(drive)}
@@ -123,7 +122,7 @@ def _release(view: View, drive: Drive, one: Pass, driver: str) -> Fact:
 def tell_coasting(view: View) -> Facts:
     """Coasting on a usual lap, its share, the corners with most of it; or at a named place."""
     if view.slots.corners or view.slots.straights or view.listed or view.slots.order == "mean":
-        return tell_measure(view.about(quantity="coasting"))
+        return tell_values(view.about(quantity="coasting"))
     drives = [(view.scene.driver, view.drive), *view.rivals[:1]]
     return tuple(told for name, each in drives for told in _coasted(view, name, each))
 

@@ -57,6 +57,9 @@ def _tell_best(view: View) -> Facts:
     if len([lap for lap in view.slots.laps if lap not in ("best", "each")]) == 1:
         return _tell_time(view)
     pool = view.asked if len(view.named) > 1 else view.pool
+    if view.slots.count > 1:
+        ranked = sorted(pool, key=lambda lap: (lap.duration_s, lap.t_start))
+        return tuple(_time(view, lap) for lap in ranked[: view.slots.count])
     return (best_fact(view, pool), *_lead(view, pool))
 
 

@@ -103,7 +103,9 @@ def on_loss(tell: Callable[[View, Loss], Facts]) -> Tell:
 
 @on_loss
 def tips(view: View, loss: Loss) -> Facts:
-    """The one thing that is worth most."""
+    """The one thing that is worth most, or as many as are asked for."""
+    if view.slots.count > 1:
+        return tuple(advise(view, each) for each in workable(view)[: view.slots.count])
     return (advise(view, loss), *cause_fact(view, loss))
 
 
@@ -173,10 +175,10 @@ def what_if(view: View) -> Facts:
     corner = next((name for name in (*named, *ranked) if name in passes), None)
     if corner is None:
         return nothing(view)
-    amount = next(
-        (each for each in view.slots.amounts if each.unit in ("km/h", "m")),
-        Value(MORE_KMH, "km/h"),
-    )
+    amount = next((each for each in view.slots.amounts if each.unit in ("km/h", "m")), None)
+    if amount is None and view.slots.quantity != "speed":
+        return _mended(view)
+    amount = amount or Value(MORE_KMH, "km/h")
     own = passes[corner]
     values: dict[str, Cell] = {
         "corner": Corner(corner),
@@ -192,6 +194,18 @@ def what_if(view: View) -> Facts:
         facts = (view.told("what-if", **values, gain=gain), *grip_facts(view, own, amount))
     facts += (view.told("what-if-build", **values),)
     return tuple(replace(fact, place=place, laps=(own.lap,)) for fact in facts)
+
+
+def _mended(view: View) -> Facts:
+    """What the corners that are named cost in all, else the one that costs most, and what to do."""
+    ranked = workable(view)
+    losses = ranked if view.slots.corners else ranked[:1]
+    if not losses:
+        return nothing(view)
+    total = span(sum(loss.seconds for loss in losses))
+    names = tuple(Corner(loss.corner) for loss in losses)
+    lead = view.told("what-if-mended", losses[0], corners=names, total=total)
+    return (lead, *(advise(view, loss) for loss in losses[:2]))
 
 
 def grip_facts(view: View, own: Pass, amount: Value) -> Facts:

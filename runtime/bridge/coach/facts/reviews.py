@@ -297,7 +297,7 @@ def strength(view: View) -> Facts:
         return (no_rival(view.scene),)
     found = _strong(view.scene, view.slots.corners, view.other)
     if found:
-        return found[:2]
+        return found[: view.slots.count or 2]
     loss = first(view) if view.slots.corners else None
     return (corner_fact(view, loss),) if loss is not None else (view.told("strong-none"),)
 

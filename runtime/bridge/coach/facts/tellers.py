@@ -4,13 +4,11 @@ from typing import Final
 
 from runtime.bridge.analysis.drive import NoGeometry, UnknownLap
 from runtime.bridge.coach.facts import (
-    claims,
+    comparisons,
     drivers,
     handling,
-    judgements,
     knowledge,
     laps,
-    measures,
     plans,
     reviews,
     sectors,
@@ -25,9 +23,7 @@ TELLERS: Final[Tellers] = {
     **laps.TELLERS,
     **sectors.TELLERS,
     **drivers.TELLERS,
-    **measures.TELLERS,
-    **judgements.TELLERS,
-    **claims.TELLERS,
+    **comparisons.TELLERS,
     **handling.TELLERS,
     **reviews.TELLERS,
     **plans.TELLERS,

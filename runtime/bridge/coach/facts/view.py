@@ -234,6 +234,9 @@ def teller(tell: Tell, *, own: bool = False) -> Teller:
             return need_outing(scene)
         names = () if own else slots.drivers
         name = next((each for each in names if each in scene.rivals), "own")
+        if slots.mine and name != "own":
+            alone = answer(scene, replace(slots, drivers=()))
+            return (*alone[:1], *answer(scene, replace(slots, mine=False))[:1])
         view = View(scene, slots, scene.rivals.get(name, scene.outing), name)
         numbers = [lap for lap in slots.laps if isinstance(lap, int)]
         absent = [lap for lap in numbers if pick_lap(view.counted, lap) is None]

@@ -16,7 +16,13 @@ from runtime.bridge.coach.understanding.language import find_language
 from runtime.bridge.coach.understanding.mentions import split_pieces, words_of
 from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.signs import load_signs
-from runtime.bridge.coach.understanding.slots import Names, find_units, mask_names, read_slots
+from runtime.bridge.coach.understanding.slots import (
+    Names,
+    find_units,
+    mask_names,
+    read_slots,
+    settle_spot,
+)
 from runtime.bridge.coach.understanding.tidy import fold, spell, tidy
 from runtime.bridge.coach.wording.words import name_terms
 from runtime.bridge.session.recording import Numbers
@@ -72,10 +78,11 @@ class MoveFile(BaseModel, frozen=True, extra="forbid"):
     small_words: frozenset[str]
 
 
+ORDERS: Final = ("more", "fewer", "high", "low", "most", "least")
 _CLASSES: Final = frozenset("cornerx lapx driverx sectorx straightx".split())
 _PLACES: Final = ("corners", "sectors", "straights")
 _RANKS: Final[frozenset[NeedKind]] = frozenset(
-    {"measure_rank", "corner_spread", "loss_rank", "sector_rank", "coasting", "grip"}
+    {"measure", "corner_spread", "loss_rank", "sector_rank", "coasting", "grip"}
 )
 """Kinds that, where a place is asked for, are not about the place of the last question."""
 LONGEST: Final = 1000
@@ -168,8 +175,11 @@ class _Reader:
             first, _ = needs
             after = _Reader(self.language, self.names, Asked(text, needs=(first,)), self.classifier)
             second = after._read(parts[1], None)
-            if second.slots.spot in ("entry", "apex", "exit"):
-                second = replace(second, slots=_inherit(second.slots, first.slots, second.kind))
+            beside = first.kind == "measure" and second.slots.drivers
+            if second.slots.spot in ("entry", "apex", "exit") or beside:
+                kind = first.kind if beside else second.kind
+                slots = _inherit(second.slots, first.slots, kind)
+                second = replace(second, kind=kind, slots=slots)
             names_own = (
                 len(list(_named(read_slots(parts[1], self.language, self.names)))) > 0
                 or second.score >= CERTAIN
@@ -264,7 +274,7 @@ class _Reader:
             return None
         measured: NeedKind = "measure" if last.slots.quantity else "corner_review"
         if slots.where and not slots.corners:
-            measured = "measure_rank" if last.slots.quantity else "lesson"
+            measured = "measure" if last.slots.quantity else "lesson"
         kind = moves.terms.get(last.slots.concept or "", measured)
         slots = _inherit(slots, last.slots, kind)
         return Need(move(kind, slots), slots)
@@ -342,14 +352,21 @@ def _signs(slots: Slots) -> Iterator[str]:
         "sector": sector,
         "lap": laps,
         "no place": not (place or sector),
-        "two laps": sum(lap != "each" for lap in slots.laps) > 1,
+        "two laps": sum(lap != "each" for lap in slots.laps) == 2,
         "slowest": slots.laps == ("slowest",),
         "each lap": "each" in slots.laps or slots.all_laps,
         "without": bool(slots.without),
         "driver": driver,
         "no driver": not driver,
         "claim": slots.claims,
-        "no claim": not slots.claims,
+        "which sector": slots.which == "sector",
+        "supposes": slots.supposes,
+        "several": slots.count > 1,
+        "many laps": len(slots.laps) > 2,
+        "channel": slots.quantity not in {None, "time", *UNRECORDED}
+        or (slots.quantity is None and place and spot and slots.order in ORDERS),
+        "no quantity": not spot
+        and (slots.quantity is None or (slots.quantity == "speed" and not (place or slots.spot))),
         "why": slots.why,
         "where": slots.where,
         "who": slots.who,
@@ -357,6 +374,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "where a spot": slots.where and place and spot and slots.quantity is None,
         "too much or little": slots.order in ("early", "late", "high", "low"),
         "concept": slots.concept is not None,
+        f"concept {slots.concept}": True,
         "concept alone": slots.concept is not None and not (place or laps or sector),
         "unrecorded": slots.quantity in UNRECORDED,
         "quantity": slots.quantity is not None and slots.quantity not in UNRECORDED,
@@ -381,7 +399,8 @@ def _named(slots: Slots) -> Iterator[str]:
 def _inherit(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
     """The slots with those of the *last* question that the kind uses and the question lacks."""
     named = set(_named(slots))
-    placed = named.intersection(_PLACES) or (slots.where and kind in _RANKS)
+    ranks = slots.where and kind in _RANKS and (kind != "measure" or slots.order is not None)
+    placed = named.intersection(_PLACES) or ranks
     if placed and "quantity" in named:
         named |= {"spot", "order"}
     taken = {
@@ -391,4 +410,4 @@ def _inherit(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
         and name not in named
         and not (placed and name in _PLACES)
     }
-    return replace(slots, **taken)
+    return settle_spot(replace(slots, **taken))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Final, cast
 
 from runtime.bridge.coach.fact import Value
@@ -33,13 +34,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     spoken, accented = _join_words(reader, ()), _join_words(reader, (), accents=True)
     laps, without = _part_laps(reader, mentions)
     words, words_without, unranked = _lap_words(plain, language)
-    quantity, spot = _find_first("quantities", plain, language), _find_earliest(tables, plain)
-    if spot in ("before", "after") and (quantity or "").startswith(("brake", "throttle")):
-        spot = None
-    if (spot, quantity) == ("before", "coasting"):
-        spot = None  # a corner's coasting counts from its approach
-    if spot == "entry" and (quantity or "").startswith("brake"):
-        spot = None  # "braking into turn 1": they have one value a corner
+    quantity = _find_first("names", plain, language) or _find_first("quantities", plain, language)
     flags = {
         name: pattern.search(spoken) is not None or pattern.search(accented) is not None
         for name, pattern in tables["flags"].items()
@@ -48,17 +43,19 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if without or words_without:
         denied = _remove_words(denied, words_of(language).lists["without"])
     asserts = flags.get("asserts", False)
+    asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
     drivers = cast(tuple[str, ...], _values(mentions, "driver")) or names.drivers * flags["who"]
-    return Slots(
+    drivers = tuple(name for name in drivers if name != names.asker)
+    read = Slots(
         corners=cast(tuple[str, ...], _values(mentions, "corner")),
         laps=tuple(dict.fromkeys((*laps, *words))),
         without=(*without, *words_without),
         sectors=cast(tuple[int, ...], _values(mentions, "sector")),
         straights=cast(tuple[str, ...], _values(mentions, "straight")),
-        drivers=tuple(name for name in drivers if name != names.asker),
+        drivers=drivers,
         strange=tuple(m.value for m in mentions if isinstance(m.value, Strange)),
         quantity=quantity,  # type: ignore[arg-type]
-        spot=spot,  # type: ignore[arg-type]
+        spot=_find_earliest(tables, plain),  # type: ignore[arg-type]
         order=_find_first("orders", unranked, language),  # type: ignore[arg-type]
         amounts=tuple(m.value for m in mentions if isinstance(m.value, Value)),
         concept=_find_first("concepts", plain, language),
@@ -68,7 +65,27 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         who=flags["who"],
         negated=tables["flags"]["negated"].search(denied) is not None,
         all_laps=flags["all_laps"],
+        which=_find_first("which", plain, language),  # type: ignore[arg-type]
+        than_me=asks["than_me"] and bool(drivers),
+        mine=asks["mine"],
+        open=asks["open"],
+        supposes=asks["supposes"],
+        count=int(_find_first("count", plain, language) or 0),
     )
+    return settle_spot(read)
+
+
+def settle_spot(slots: Slots) -> Slots:
+    """Without a spot where the quantity has one value a corner: "braking into turn 1", coasting
+    before it, which counts from its approach."""
+    pedal = (slots.quantity or "").startswith(("brake", "throttle", "full_point"))
+    if (
+        (slots.spot in ("before", "after") and pedal)
+        or (slots.spot == "before" and slots.quantity == "coasting")
+        or (slots.spot == "entry" and (slots.quantity or "").startswith("brake"))
+    ):
+        return replace(slots, spot=None)
+    return slots
 
 
 def find_units(text: str) -> Units | None:
@@ -146,6 +163,15 @@ def _lap_words(text: str, language: Language) -> tuple[list[Lap], list[Lap], str
             if key != "each":
                 blank = "_" * (len(match[0]) - 1)
                 rest = f"{rest[: match.start()]}{blank} {rest[match.end() :]}"
+    if found or " lapx " in text:  # the quickest and the slowest lap
+        joins, nouns = words.lists["list"], {"", *words.lists["lap"]}
+        for key, pattern in words.tables["bare_laps"].items():
+            for match in pattern.finditer(rest):
+                behind = rest[match.end() :].split(" ", 1)[0]
+                joined = not joins.isdisjoint(rest[: match.start()].split()[-3:])
+                joined = joined and behind in nouns
+                if (joined or behind in joins) and key not in {lap for _, lap in found}:
+                    found.append((match.start(), key))  # type: ignore[arg-type]
     kept: list[Lap] = []
     out: list[Lap] = []
     for at, lap in sorted(found, key=lambda each: each[0]):

@@ -17,6 +17,7 @@ measured-brake_time = Bremszeit
 measured-brake_g = Verzögerung beim Bremsen
 measured-throttle_point = Gaseinsatz
 measured-full_throttle = Vollgasanteil
+measured-full_point = wieder Vollgas
 measured-accel_g = Beschleunigung
 measured-lateral_g = Querbeschleunigung
 measured-total_g = kombinierte g
@@ -47,6 +48,9 @@ end-short = am kürzesten
 verdict-yes = Ja:{" "}
 verdict-no = Nein:{" "}
 verdict-plain = {""}
+verdict-right = Stimmt:{" "}
+verdict-wrong = Stimmt nicht:{" "}
+verdict-partly = Nicht in jeder Runde:{" "}
 measure-best = { $where }, { $what }{ $at }: { $best }{ $side } in der besten Runde (Runde { $lap }){ $few ->
     [yes] {""}
    *[no] , { $usual } in der üblichen Runde
@@ -78,8 +82,8 @@ measure-none = { $where }, { $what }{ $at }: keine Werte in { $count ->
    *[other] allen { $count } Runden
 }.
 measure-not-closed = { $where }: das Gas wurde nie ganz weggenommen, kleinste Stellung { $least }; deshalb gibt es keinen Gaseinsatz.
-measure-rival = { $where }, { $what }{ $at }: { $driver } { $own }{ $side } (Runde { $lap }), { $other } { $theirs } (Runde { $other_lap }), Unterschied { $difference }; übliche Runden { $usual } und { $other_usual }.
 measure-rival-none = { $where }, { $what }{ $at }: kein Wert von { $other }.
+full-throttle-run = Längstes Vollgas: { $seconds } in Runde { $lap }, { $length }, von { $begin } bis { $end }.
 rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } von { $count } Kurven ({ $lap ->
     [0] übliche Runde
    *[other] Runde { $lap }
@@ -91,28 +95,45 @@ rank-level = { $count } Kurven gleich, { $what }{ $at }: { $value }{ $side } ({ 
     [0] übliche Runde
    *[other] Runde { $lap }
 }).
-judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
-    [0] übliche Runde
-   *[other] Runde { $lap }
-}); { $against ->
-    [usual_other] übliche Runde von { $other } { $target }
-    [best_other] beste Durchfahrt von { $other } (Runde { $target_lap }) { $target }
-    [best_pass] beste Durchfahrt (Runde { $target_lap }) { $target }
-    [best_lap] beste Runde (Runde { $target_lap }) { $target }
-   *[plan] Plan der Strecke { $target }
-}: { $compared ->
-    [level] gleich
+compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}{ $own_of ->
+    [usual] übliche Runde
+   *[lap] Runde { $lap }
+} { $own }{ $side }; { $other ->
+    [none] {""}
+   *[other] { $other },{" "}
+}{ $against ->
+    [usual] übliche Runde
+    [best_pass] beste Durchfahrt (Runde { $target_lap })
+    [best_lap] beste Runde (Runde { $target_lap })
+    [plan] Plan der Strecke
+   *[lap] Runde { $target_lap }
+} { $theirs }: { $compared ->
+    [level] gleichauf, { $difference } Unterschied
     [early] { $difference } früher
     [late] { $difference } später
     [low] { $difference } weniger
     [long] { $difference } länger
     [short] { $difference } kürzer
    *[high] { $difference } mehr
+}{ $both ->
+    [yes] {"; übliche Runden "}{ $usual } und { $other_usual }
+   *[no] {""}
 }{ $lost ->
     [yes] {"; die Kurve kostet"} { $loss } je Runde
     [no] {"; in der Kurve geht keine Zeit verloren"}
     [gained] {"; die Kurve bringt"} { $loss } je Runde
    *[unknown] {""}
+}.
+range = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }){ $asked ->
+    [width] , eine Spanne von { $width } über { $count } Runden, Standardabweichung { $spread }
+    [some] {"; etwas davon in"} { $hits } von { $count } Runden
+   *[so] {"; so in"} { $hits } von { $count } Runden
 }.
 judge-nowhere = Nein, in keiner der { $count } Kurven: { $what }{ $at } im Vergleich mit den besten Durchfahrten.
 spread-few = { $count ->
@@ -125,7 +146,31 @@ spread-corners = { $first ->
 } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
 spread-driver = { $driver }, am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
 spread-without = Nur Runde { $lap } macht { $corner } so ungleichmäßig: ohne sie dort { $value }; am ungleichmäßigsten ist dann { $next }, { $next_value }.
-spread-corner = { $where }: die Kurvenzeit streut um { $value }{ $told ->
-    [yes] , { $what }{ $at } um { $other_value }
-   *[no] {""}
-} (Standardabweichung, { $count } Runden); Platz { $rank } von { $corners } der ungleichmäßigsten Kurven.
+claim-flat = { $verdict }{ $where }, { $lifted ->
+    [none] Vollgas in { $count ->
+        [one] dieser Runde
+       *[other] allen { $count } Runden
+    }, Gas nie unter { $least }
+    [few] gelupft in { $number ->
+        [one] Runde { $laps }
+       *[other] den Runden { $laps }
+    }, bis auf { $least }
+    [all] gelupft in allen { $count } Runden, bis auf { $least }
+   *[many] gelupft in { $number } von { $count } Runden, bis auf { $least } (Runde { $lap })
+}.
+claim-lap = { $verdict }{ $where }, { $what }{ $at }: Runde { $lap } { $own }{ $side }{ $same ->
+    [yes] , { $end }
+   *[no] ; { $end } { $best } in Runde { $first }
+}.
+claim-corner = { $verdict }{ $where }: { $what }{ $at } { $own }{ $side } (übliche Runde){ $same ->
+    [yes] , { $end } von allen Kurven
+   *[no] ; { $end } { $best }, { $first }
+}.
+claim-loss = { $verdict }{ $where }, { $sign ->
+    [lost] { $loss } je Runde verloren
+    [gained] { $loss } je Runde gewonnen
+   *[level] kein Unterschied
+} gegenüber { $against ->
+    [usual_other] der üblichen Runde von { $other }
+   *[best_pass] der besten Durchfahrt
+}; Platz { $rank } von { $count } nach Zeitverlust, am meisten kostet { $worst }: { $worst_loss }.

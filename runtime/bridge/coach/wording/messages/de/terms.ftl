@@ -9,6 +9,7 @@ quantity-brake_g = Verzögerung beim Bremsen
 quantity-throttle = Gaspedal
 quantity-throttle_point = Gaseinsatz
 quantity-full_throttle = Vollgas
+quantity-full_point = Punkt des Vollgases
 quantity-accel_g = Beschleunigung
 quantity-lateral_g = Querbeschleunigung
 quantity-total_g = kombinierte g

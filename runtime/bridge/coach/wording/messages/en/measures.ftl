@@ -17,6 +17,7 @@ measured-brake_time = time on the brake
 measured-brake_g = braking deceleration
 measured-throttle_point = throttle pick-up
 measured-full_throttle = share of full throttle
+measured-full_point = full throttle again
 measured-accel_g = acceleration
 measured-lateral_g = lateral g
 measured-total_g = combined g
@@ -47,6 +48,9 @@ end-short = the shortest
 verdict-yes = Yes:{" "}
 verdict-no = No:{" "}
 verdict-plain = {""}
+verdict-right = Right:{" "}
+verdict-wrong = Not so:{" "}
+verdict-partly = Not on every lap:{" "}
 measure-best = { $where }, { $what }{ $at }: { $best }{ $side } on the best lap (lap { $lap }){ $few ->
     [yes] {""}
    *[no] , { $usual } on the usual lap
@@ -78,8 +82,8 @@ measure-none = { $where }, { $what }{ $at }: none on any of { $count ->
    *[other] { $count } laps
 }.
 measure-not-closed = { $where }: the throttle was never closed, lowest { $least }; so there is no pick-up point.
-measure-rival = { $where }, { $what }{ $at }: { $driver } { $own }{ $side } (lap { $lap }), { $other } { $theirs } (lap { $other_lap }), difference { $difference }; usual laps { $usual } and { $other_usual }.
 measure-rival-none = { $where }, { $what }{ $at }: no value of { $other }.
+full-throttle-run = Longest full throttle: { $seconds } on lap { $lap }, { $length }, from { $begin } to { $end }.
 rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } of { $count } corners ({ $lap ->
     [0] usual lap
    *[other] lap { $lap }
@@ -91,28 +95,45 @@ rank-level = { $count } corners alike, { $what }{ $at }: { $value }{ $side } ({ 
     [0] usual lap
    *[other] lap { $lap }
 }).
-judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
-    [0] usual lap
-   *[other] lap { $lap }
-}); { $against ->
-    [usual_other] { $other }’s usual lap { $target }
-    [best_other] { $other }’s best pass (lap { $target_lap }) { $target }
-    [best_pass] best pass (lap { $target_lap }) { $target }
-    [best_lap] best lap (lap { $target_lap }) { $target }
-   *[plan] circuit plan { $target }
-}: { $compared ->
-    [level] level
+compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}{ $own_of ->
+    [usual] usual lap
+   *[lap] lap { $lap }
+} { $own }{ $side }; { $other ->
+    [none] {""}
+   *[other] { $other },{" "}
+}{ $against ->
+    [usual] usual lap
+    [best_pass] best pass (lap { $target_lap })
+    [best_lap] best lap (lap { $target_lap })
+    [plan] circuit plan
+   *[lap] lap { $target_lap }
+} { $theirs }: { $compared ->
+    [level] level, { $difference } apart
     [early] { $difference } earlier
     [late] { $difference } later
     [low] { $difference } lower
     [long] { $difference } longer
     [short] { $difference } shorter
    *[high] { $difference } higher
+}{ $both ->
+    [yes] {"; usual laps "}{ $usual } and { $other_usual }
+   *[no] {""}
 }{ $lost ->
     [yes] {"; the corner costs"} { $loss } a lap
     [no] {"; no time lost in the corner"}
     [gained] {"; the corner gains"} { $loss } a lap
    *[unknown] {""}
+}.
+range = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }){ $asked ->
+    [width] , a range of { $width } over { $count } laps, standard deviation { $spread }
+    [some] {"; some on"} { $hits } of { $count } laps
+   *[so] {"; so on"} { $hits } of { $count } laps
 }.
 judge-nowhere = No: in none of { $count } corners, { $what }{ $at } compared with the best passes.
 spread-few = { $count ->
@@ -125,7 +146,31 @@ spread-corners = { $first ->
 } (standard deviation, { $count } laps).
 spread-driver = { $driver }: least repeatable { $corner }, { $what }{ $at } varies by { $value }; most repeatable { $steady }, { $steady_value } (standard deviation, { $count } laps).
 spread-without = Lap { $lap } alone makes { $corner } so uneven: without it { $value } there, and the least repeatable is { $next }, { $next_value }.
-spread-corner = { $where }: corner time varies by { $value }{ $told ->
-    [yes] , { $what }{ $at } by { $other_value }
-   *[no] {""}
-} (standard deviation, { $count } laps); place { $rank } of { $corners } among the least repeatable.
+claim-flat = { $verdict }{ $where }, { $lifted ->
+    [none] flat on { $count ->
+        [one] that lap
+       *[other] all { $count } laps
+    }, throttle never under { $least }
+    [few] throttle lifted on { $number ->
+        [one] lap { $laps }
+       *[other] laps { $laps }
+    }, to { $least } at the lowest
+    [all] throttle lifted on all { $count } laps, to { $least } at the lowest
+   *[many] throttle lifted on { $number } of { $count } laps, to { $least } at the lowest (lap { $lap })
+}.
+claim-lap = { $verdict }{ $where }, { $what }{ $at }: lap { $lap } { $own }{ $side }{ $same ->
+    [yes] , { $end }
+   *[no] ; { $end } is { $best }, lap { $first }
+}.
+claim-corner = { $verdict }{ $where }: { $what }{ $at } { $own }{ $side } (usual lap){ $same ->
+    [yes] , { $end } of the corners
+   *[no] ; { $end } is { $best }, { $first }
+}.
+claim-loss = { $verdict }{ $where } { $sign ->
+    [lost] loses { $loss } a lap
+    [gained] gains { $loss } a lap
+   *[level] is level
+} against { $against ->
+    [usual_other] { $other }’s usual lap
+   *[best_pass] its best pass
+}; place { $rank } of { $count } by time lost, most at { $worst }: { $worst_loss }.

@@ -9,6 +9,7 @@ quantity-brake_g = braking deceleration
 quantity-throttle = throttle
 quantity-throttle_point = throttle pick-up
 quantity-full_throttle = full throttle
+quantity-full_point = point of full throttle
 quantity-accel_g = acceleration
 quantity-lateral_g = lateral g
 quantity-total_g = combined g

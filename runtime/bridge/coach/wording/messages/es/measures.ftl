@@ -17,6 +17,7 @@ measured-brake_time = tiempo de frenada
 measured-brake_g = deceleración al frenar
 measured-throttle_point = vuelta al gas
 measured-full_throttle = parte de gas a fondo
+measured-full_point = de nuevo a fondo
 measured-accel_g = aceleración
 measured-lateral_g = aceleración lateral
 measured-total_g = g combinados
@@ -47,6 +48,9 @@ end-short = lo más corto
 verdict-yes = Sí:{" "}
 verdict-no = No:{" "}
 verdict-plain = {""}
+verdict-right = Correcto:{" "}
+verdict-wrong = No es así:{" "}
+verdict-partly = No en todas las vueltas:{" "}
 measure-best = { $where }, { $what }{ $at }: { $best }{ $side } en la mejor vuelta (vuelta { $lap }){ $few ->
     [yes] {""}
    *[no] , { $usual } en la vuelta habitual
@@ -78,8 +82,8 @@ measure-none = { $where }, { $what }{ $at }: ningún valor en { $count ->
    *[other] las { $count } vueltas
 }.
 measure-not-closed = { $where }: el gas no se cerró nunca, mínimo { $least }; por eso no hay punto de vuelta al gas.
-measure-rival = { $where }, { $what }{ $at }: { $driver } { $own }{ $side } (vuelta { $lap }), { $other } { $theirs } (vuelta { $other_lap }), diferencia { $difference }; vueltas habituales { $usual } y { $other_usual }.
 measure-rival-none = { $where }, { $what }{ $at }: ningún valor de { $other }.
+full-throttle-run = Tramo más largo a fondo: { $seconds } en la vuelta { $lap }, { $length }, de { $begin } a { $end }.
 rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } de { $count } curvas ({ $lap ->
     [0] vuelta habitual
    *[other] vuelta { $lap }
@@ -91,28 +95,45 @@ rank-level = { $count } curvas iguales, { $what }{ $at }: { $value }{ $side } ({
     [0] vuelta habitual
    *[other] vuelta { $lap }
 }).
-judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
-    [0] vuelta habitual
-   *[other] vuelta { $lap }
-}); { $against ->
-    [usual_other] vuelta habitual de { $other } { $target }
-    [best_other] mejor paso de { $other } (vuelta { $target_lap }) { $target }
-    [best_pass] mejor paso (vuelta { $target_lap }) { $target }
-    [best_lap] mejor vuelta (vuelta { $target_lap }) { $target }
-   *[plan] plan del circuito { $target }
-}: { $compared ->
-    [level] igual
+compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}{ $own_of ->
+    [usual] vuelta habitual
+   *[lap] vuelta { $lap }
+} { $own }{ $side }; { $other ->
+    [none] {""}
+   *[other] { $other },{" "}
+}{ $against ->
+    [usual] vuelta habitual
+    [best_pass] mejor paso (vuelta { $target_lap })
+    [best_lap] mejor vuelta (vuelta { $target_lap })
+    [plan] plan del circuito
+   *[lap] vuelta { $target_lap }
+} { $theirs }: { $compared ->
+    [level] igual, { $difference } de diferencia
     [early] { $difference } antes
     [late] { $difference } más tarde
     [low] { $difference } menos
     [long] { $difference } más
     [short] { $difference } menos
    *[high] { $difference } más
+}{ $both ->
+    [yes] {"; vueltas habituales "}{ $usual } y { $other_usual }
+   *[no] {""}
 }{ $lost ->
     [yes] {"; la curva cuesta"} { $loss } por vuelta
     [no] {"; en la curva no se pierde tiempo"}
     [gained] {"; en la curva se ganan"} { $loss } por vuelta
    *[unknown] {""}
+}.
+range = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }){ $asked ->
+    [width] , una diferencia de { $width } en { $count } vueltas, desviación típica { $spread }
+    [some] {"; algo en"} { $hits } de { $count } vueltas
+   *[so] {"; así en"} { $hits } de { $count } vueltas
 }.
 judge-nowhere = No, en ninguna de las { $count } curvas: { $what }{ $at }, comparado con los mejores pasos.
 spread-few = { $count ->
@@ -125,7 +146,31 @@ spread-corners = { $first ->
 } ({ $what }{ $at }, desviación típica, { $count } vueltas).
 spread-driver = { $driver }, la menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value } ({ $what }{ $at }, desviación típica, { $count } vueltas).
 spread-without = Solo la vuelta { $lap } hace tan irregular { THE($corner) }: sin ella { $value }; la menos regular es entonces { $next }, { $next_value }.
-spread-corner = { $where }: el tiempo en la curva varía { $value }{ $told ->
-    [yes] , { $what }{ $at } { $other_value }
-   *[no] {""}
-} (desviación típica, { $count } vueltas); puesto { $rank } de { $corners } entre las menos regulares.
+claim-flat = { $verdict }{ $where }, { $lifted ->
+    [none] a fondo en { $count ->
+        [one] esa vuelta
+       *[other] las { $count } vueltas
+    }, acelerador nunca por debajo del { $least }
+    [few] se levantó el pie en { $number ->
+        [one] la vuelta { $laps }
+       *[other] las vueltas { $laps }
+    }, hasta el { $least }
+    [all] se levantó el pie en las { $count } vueltas, hasta el { $least }
+   *[many] se levantó el pie en { $number } de { $count } vueltas, hasta el { $least } (vuelta { $lap })
+}.
+claim-lap = { $verdict }{ $where }, { $what }{ $at }: vuelta { $lap } { $own }{ $side }{ $same ->
+    [yes] , { $end }
+   *[no] ; { $end }: { $best }, vuelta { $first }
+}.
+claim-corner = { $verdict }{ $where }: { $what }{ $at } { $own }{ $side } (vuelta habitual){ $same ->
+    [yes] , { $end } de las curvas
+   *[no] ; { $end }: { $best }, { $first }
+}.
+claim-loss = { $verdict }en { THE($where) } { $sign ->
+    [lost] se pierden { $loss } por vuelta
+    [gained] se ganan { $loss } por vuelta
+   *[level] no hay diferencia
+} frente { $against ->
+    [usual_other] a la vuelta habitual de { $other }
+   *[best_pass] al mejor paso
+}; puesto { $rank } de { $count } por tiempo perdido; donde más se pierde: { $worst }, { $worst_loss }.

@@ -10,6 +10,7 @@ quantity-brake_g = deceleración al frenar
 quantity-throttle = acelerador
 quantity-throttle_point = punto donde se vuelve al gas
 quantity-full_throttle = gas a fondo
+quantity-full_point = punto de gas a fondo
 quantity-accel_g = aceleración
 quantity-lateral_g = aceleración lateral
 quantity-total_g = g combinados

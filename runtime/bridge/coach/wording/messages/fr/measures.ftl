@@ -17,6 +17,7 @@ measured-brake_time = temps de freinage
 measured-brake_g = décélération au freinage
 measured-throttle_point = reprise des gaz
 measured-full_throttle = part de plein gaz
+measured-full_point = retour à pleins gaz
 measured-accel_g = accélération
 measured-lateral_g = accélération latérale
 measured-total_g = g combinés
@@ -47,6 +48,9 @@ end-short = le plus court
 verdict-yes = Oui :{" "}
 verdict-no = Non :{" "}
 verdict-plain = {""}
+verdict-right = Exact :{" "}
+verdict-wrong = Non :{" "}
+verdict-partly = Pas à chaque tour :{" "}
 measure-best = { $where }, { $what }{ $at } : { $best }{ $side } au meilleur tour (tour { $lap }){ $few ->
     [yes] {""}
    *[no] , { $usual } au tour habituel
@@ -78,8 +82,8 @@ measure-none = { $where }, { $what }{ $at } : aucune valeur sur { $count ->
    *[other] les { $count } tours
 }.
 measure-not-closed = { $where } : les gaz n'ont jamais été coupés, minimum { $least } ; il n'y a donc pas de reprise des gaz.
-measure-rival = { $where }, { $what }{ $at } : { $driver } { $own }{ $side } (tour { $lap }), { $other } { $theirs } (tour { $other_lap }), écart { $difference } ; tours habituels { $usual } et { $other_usual }.
 measure-rival-none = { $where }, { $what }{ $at } : aucune valeur de { $other }.
+full-throttle-run = Plus long passage à fond : { $seconds } au tour { $lap }, { $length }, de { $begin } à { $end }.
 rank-corners = { $where } : { $what }{ $at } { $value }{ $side }, { $end } de { $count } virages ({ $lap ->
     [0] tour habituel
    *[other] tour { $lap }
@@ -91,28 +95,45 @@ rank-level = { $count } virages à égalité, { $what }{ $at } : { $value }{ $si
     [0] tour habituel
    *[other] tour { $lap }
 }).
-judge = { $verdict }{ $where }, { $what }{ $at } { $own }{ $side } ({ $lap ->
-    [0] tour habituel
-   *[other] tour { $lap }
-}) ; { $against ->
-    [usual_other] tour habituel de { $other } { $target }
-    [best_other] meilleur passage de { $other } (tour { $target_lap }) { $target }
-    [best_pass] meilleur passage (tour { $target_lap }) { $target }
-    [best_lap] meilleur tour (tour { $target_lap }) { $target }
-   *[plan] plan du circuit { $target }
-} : { $compared ->
-    [level] pareil
+compare = { $verdict }{ $where }, { $what }{ $at } : { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}{ $own_of ->
+    [usual] tour habituel
+   *[lap] tour { $lap }
+} { $own }{ $side } ; { $other ->
+    [none] {""}
+   *[other] { $other },{" "}
+}{ $against ->
+    [usual] tour habituel
+    [best_pass] meilleur passage (tour { $target_lap })
+    [best_lap] meilleur tour (tour { $target_lap })
+    [plan] plan du circuit
+   *[lap] tour { $target_lap }
+} { $theirs } : { $compared ->
+    [level] pareil, à { $difference } près
     [early] { $difference } plus tôt
     [late] { $difference } plus tard
     [low] { $difference } de moins
     [long] { $difference } de plus
     [short] { $difference } de moins
    *[high] { $difference } de plus
+}{ $both ->
+    [yes] {" ; tours habituels "}{ $usual } et { $other_usual }
+   *[no] {""}
 }{ $lost ->
     [yes] {" ; le virage coûte"} { $loss } par tour
     [no] {" ; aucun temps perdu dans le virage"}
     [gained] {" ; le virage fait gagner"} { $loss } par tour
    *[unknown] {""}
+}.
+range = { $verdict }{ $where }, { $what }{ $at } : { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }){ $asked ->
+    [width] , un écart de { $width } sur { $count } tours, écart type { $spread }
+    [some] {" ; il y en a sur"} { $hits } des { $count } tours
+   *[so] {" ; c'est le cas sur"} { $hits } des { $count } tours
 }.
 judge-nowhere = Non, dans aucun des { $count } virages : { $what }{ $at }, comparé aux meilleurs passages.
 spread-few = { $count ->
@@ -125,7 +146,31 @@ spread-corners = { $first ->
 } ({ $what }{ $at }, écart type, { $count } tours).
 spread-driver = { $driver }, le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value } ({ $what }{ $at }, écart type, { $count } tours).
 spread-without = Le tour { $lap } à lui seul rend { THE($corner) } irrégulier : sans lui { $value } ; le moins régulier est alors { $next }, { $next_value }.
-spread-corner = { $where } : le temps dans le virage varie de { $value }{ $told ->
-    [yes] , { $what }{ $at } de { $other_value }
-   *[no] {""}
-} (écart type, { $count } tours) ; rang { $rank } sur { $corners } parmi les moins réguliers.
+claim-flat = { $verdict }{ $where }, { $lifted ->
+    [none] à fond { $count ->
+        [one] sur ce tour
+       *[other] sur les { $count } tours
+    }, accélérateur jamais sous { $least }
+    [few] levé de pied { $number ->
+        [one] au tour { $laps }
+       *[other] aux tours { $laps }
+    }, jusqu'à { $least }
+    [all] levé de pied sur les { $count } tours, jusqu'à { $least }
+   *[many] levé de pied sur { $number } des { $count } tours, jusqu'à { $least } (tour { $lap })
+}.
+claim-lap = { $verdict }{ $where }, { $what }{ $at } : tour { $lap } { $own }{ $side }{ $same ->
+    [yes] , { $end }
+   *[no] {" ;"} { $end } : { $best }, tour { $first }
+}.
+claim-corner = { $verdict }{ $where } : { $what }{ $at } { $own }{ $side } (tour habituel){ $same ->
+    [yes] , { $end } des virages
+   *[no] {" ;"} { $end } : { $best }, { $first }
+}.
+claim-loss = { $verdict }{ THE($where) } { $sign ->
+    [lost] perd { $loss } par tour sur
+    [gained] gagne { $loss } par tour sur
+   *[level] est à égalité avec
+} { $against ->
+    [usual_other] le tour habituel de { $other }
+   *[best_pass] le meilleur passage
+} ; rang { $rank } sur { $count } en temps perdu ; plus grosse perte : { $worst }, { $worst_loss }.

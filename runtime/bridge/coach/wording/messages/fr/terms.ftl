@@ -14,6 +14,7 @@ quantity-brake_g = décélération au freinage
 quantity-throttle = accélérateur
 quantity-throttle_point = reprise des gaz
 quantity-full_throttle = plein gaz
+quantity-full_point = point de retour à pleins gaz
 quantity-accel_g = accélération
 quantity-lateral_g = accélération latérale
 quantity-total_g = g combinés

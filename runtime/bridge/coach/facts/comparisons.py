@@ -1,0 +1,639 @@
+"""What is told of a quantity, by what the question names: its value on some laps, beside another
+lap, driver or pass, over all corners, how much it varies; and whether it is as asked or said."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.losses import (
+    best_passes,
+    losses_between,
+    passes_of_lap,
+    stand_in,
+    usual_passes,
+)
+from runtime.bridge.analysis.passes import Pass
+from runtime.bridge.analysis.quantities import (
+    CORNERS_ONLY,
+    SUMS,
+    corner_before,
+    find_straight,
+    known_corners,
+    longest_full_throttle,
+    passes_in,
+    peak_place,
+)
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
+from runtime.bridge.coach.facts import reviews
+from runtime.bridge.coach.facts.general import NO_CORNERS
+from runtime.bridge.coach.facts.measures import (
+    APART,
+    CORNER_SPOTS,
+    ORDERED,
+    RISES,
+    SAYS,
+    Spread,
+    beside,
+    end_of,
+    is_high,
+    label,
+    measure,
+    measured,
+    places_of,
+    spread,
+)
+from runtime.bridge.coach.facts.view import Facts, View
+from runtime.bridge.coach.need import UNITS, Lap, Order, Quantity, Slots, Spot
+from runtime.bridge.coach.scene import Scene, Tellers
+from runtime.bridge.session.definitions import FULL_PCT
+from runtime.bridge.session.stats import deviation
+from runtime.bridge.session.units import KMH
+
+FEW_LAPS: Final = 3
+SMALL_S: Final = 0.02
+"""A corner that costs less costs nothing."""
+MOST_PLACES: Final = 4
+_NONE: Final[Mapping[str, float]] = {"coasting": 0.3, "corrections": 0.5, "brake_time": 0.05}
+"""Up to so much counts as none, over a lap or in a corner."""
+_BRAKING: Final = ("brake_point", "brake_pressure", "brake_time")
+_PLACES: Final = ("brake_point", "brake_release", "throttle_point", "speed")
+"""What is meant to be the same on every lap."""
+_LAPS: Final[Mapping[Lap, Order]] = {"best": "least", "slowest": "most"}
+"""Which end of the lap times a lap has that is named so."""
+_FEW: Final = 4
+"""More laps than that are counted, not named."""
+_Passes: TypeAlias = tuple[Drive, Mapping[str, Pass]]
+"""A drive and the passes that stand for it."""
+_Whose: TypeAlias = Literal["usual", "lap", "best_lap", "best_pass", "plan"]
+
+
+class Side(NamedTuple):
+    """One side of a comparison."""
+
+    value: Value
+    of: _Whose = "usual"
+    lap: int = 0
+    driver: str = ""
+    """Empty: the one who asks."""
+    usual: Value | None = None
+    """Told too, where the value is that of one lap."""
+
+
+def tell(view: View) -> Facts:
+    """What the question asks of a quantity."""
+    slots, rivals = view.slots, view.rivals
+    if slots.claims:
+        return _check(view)
+    if slots.order == "spread":
+        return tell_spread(view)
+    if slots.quantity == "full_throttle" and slots.order in RISES and not slots.corners:
+        return _tell_longest(view)
+    if _ranks(view):
+        return _tell_rank(view)
+    if slots.order in SAYS and slots.which != "lap" and not rivals and len(view.named) < 2:
+        return _tell_judge(view)
+    return tell_values(view)
+
+
+def _ranks(view: View) -> bool:
+    """Whether it is asked in which corner, or where on a lap, there is most or least of it."""
+    slots, (place, *more) = view.slots, places_of(view.drive, view.slots)
+    if place is not None and not more:
+        return False
+    corners_only = slots.quantity in CORNERS_ONLY or slots.spot in CORNER_SPOTS
+    ranked = slots.order in ORDERED or slots.order == "worst" or bool(view.rivals)
+    judged = slots.order in SAYS and not view.rivals
+    if slots.where or slots.which == "corner":
+        return not judged and (ranked or (place is None and corners_only))
+    if place is not None or slots.order in SAYS:
+        return False
+    return corners_only or (slots.quantity == "speed" and slots.order == "least")
+
+
+# Its value
+
+
+def tell_values(view: View) -> Facts:
+    """The quantity at the places that are named; of the whole lap where none is."""
+    slots, drive, rivals = view.slots, view.drive, view.rivals
+    quantity, places = slots.quantity or "time", places_of(drive, slots)
+    told: list[Fact] = []
+    for where in places[: 2 if rivals else MOST_PLACES]:
+        found = spread(drive, quantity, where, slots.spot)
+        if found is None:
+            told.append(_tell_nothing(view, Spread(drive, quantity, where, slots.spot, {})))
+        elif rivals:
+            told += [_against(view, found, *rival) for rival in rivals[:2]]
+        elif len(view.named) == 2 and slots.order in SAYS:
+            told.append(_two_laps(view, found))
+        else:
+            told.append(_tell_laps(view, found))
+    if quantity == "time" and len(slots.corners) == 1 and places == slots.corners:
+        beside_best = reviews.compare(view.scene, slots)
+        lost = [loss for loss in beside_best.lost_here if loss.seconds >= reviews.WORTH_S]
+        told += [beside_best.told("loss-with-straight", loss) for loss in lost]
+    straight = find_straight(drive, places[0])
+    bend = corner_before(drive, straight) if straight and quantity == "speed" and rivals else None
+    if bend and (found := spread(drive, "speed", bend, "exit")):
+        told.append(_against(view, found, *rivals[0]))
+    return tuple(told)
+
+
+def _tell_nothing(view: View, found: Spread) -> Fact:
+    """It was recorded, but there was none of it: no braking, a throttle that never closed."""
+    words = label(found)
+    least = spread(found.drive, "throttle", found.where, None)
+    if found.quantity == "throttle_point" and least is not None:
+        words["least"] = least.values[least.top(high=False)]
+        return view.fact("measure-not-closed", words, where=found.where)
+    words["count"] = len(found.drive.counted)
+    return view.fact("measure-none", words, where=found.where)
+
+
+def _tell_laps(view: View, found: Spread) -> Fact:
+    """The laps that are named; else a mean, a peak, a sum; else the best lap and the usual one."""
+    drive, quantity, where, _, _ = found
+    laps = [lap for lap in view.listed if lap in found.values]
+    best, order = drive.best.number or 0, view.slots.order
+    values: dict[str, Cell] = label(found)
+    if order in ("mean", "total"):
+        numbers = [value.number for value in found.of(laps).values()]
+        mean = Value(sum(numbers) / len(numbers), found.unit)
+        side, (mean, usual) = beside(quantity, mean, found.usual)
+        values |= {"mean": mean, "usual": usual, "side": side, "count": len(numbers)}
+        values["total"] = Value(sum(numbers), found.unit)
+        total = order == "total" and quantity in SUMS
+        return view.fact("measure-total" if total else "measure-mean", values, laps, where)
+    peak = order in ORDERED or found.peaks or view.slots.which == "lap"
+    if laps and laps != [best] and not (peak and len(laps) == len(found.values)):
+        side, shown = beside(quantity, *(found.values[lap] for lap in laps), found.usual)
+        values |= {"laps": tuple(laps), "values": shown[:-1], "count": len(laps)}
+        values |= {"usual": shown[-1], "side": side}
+        return view.fact("measure-laps", values, laps, where)
+    if peak and len(laps) != 1:
+        high = is_high(quantity, order)
+        lap = found.top(high=high)
+        side, shown = beside(quantity, found.values[lap], found.usual)
+        spot = peak_place(drive, quantity, lap) if where is None and high else None
+        placed: Cell = "" if spot is None else Corner(spot) if passes_in(drive, spot) else spot
+        values |= {"value": shown[0], "usual": shown[1], "lap": lap, "side": side, "place": placed}
+        values |= {"placed": "yes" if spot else "no"}
+        values |= {"end": Term("end", end_of(quantity, high=high))}
+        return view.fact("measure-peak", values, (lap,), where)
+    side, shown = beside(quantity, found.find(best), found.usual)
+    values |= {"best": shown[0], "usual": shown[1], "lap": best, "side": side}
+    return view.fact("measure-best", values, (best,), where)
+
+
+def _tell_longest(view: View) -> Facts:
+    """The longest stretch of full throttle, of the lap that is named or the best one."""
+    drive = view.drive
+    lap = next(iter(view.listed), drive.best.number or 0)
+    found = longest_full_throttle(drive, lap)
+    if found is None or found.begins is None or found.ends is None:
+        return tell_values(view)
+    begin, end = (
+        Corner(name) if passes_in(drive, name) else name for name in (found.begins, found.ends)
+    )
+    values: dict[str, Cell] = {"seconds": Value(found.seconds, "s"), "lap": lap, "begin": begin}
+    values |= {"length": Value(found.metres, "m"), "end": end}
+    return (view.fact("full-throttle-run", values, (lap,), found.begins),)
+
+
+def _tell_rank(view: View) -> Facts:
+    """In which corner a quantity is largest or smallest, or differs most from a rival's."""
+    slots, drive, laps = view.slots, view.drive, view.listed
+    quantity, spot = slots.quantity or "time", slots.spot
+    order = slots.order if slots.order in ORDERED else "most"
+    ranked = view.about(order=order, laps=(), all_laps=False, without=())
+    if spot in ("straight", "lap") and quantity not in CORNERS_ONLY:
+        return tell_values(ranked)
+    if quantity == "time" and not slots.corners and known_corners(drive):
+        return reviews.TELLERS["loss_rank"](view.scene, slots)  # not which corner is the longest
+    high = is_high(quantity, order)
+    names = slots.corners or tuple(corner.name for corner in known_corners(drive))
+    lap = laps[0] if len(laps) == 1 else (stand_in(drive) and drive.best.number) or 0
+    spreads = [each for name in names if (each := spread(drive, quantity, name, spot))]
+    spreads.sort(key=lambda each: each.find(lap).number, reverse=high)
+    if view.rivals and slots.order in SAYS:
+        return _differing(view, spreads)
+    lead: Facts = ()
+    whole = None if slots.corners or spot or lap else spread(drive, quantity, None, None)
+    if whole is not None and (high or not whole.peaks):
+        lead = (_tell_laps(ranked, whole),)
+    if len(spreads) < 2:
+        nothing = [Spread(drive, quantity, name, spot, {}) for name in names[:1]]
+        return lead or tuple(_tell_nothing(view, each) for each in nothing) or (NO_CORNERS,)
+    first, second, last = spreads[0], spreads[1], spreads[-1]
+    side, shown = beside(quantity, *(each.find(lap) for each in (first, second, last)))
+    values: dict[str, Cell] = {**label(first), "lap": lap, "side": side, "count": len(spreads)}
+    values |= {"second": Corner(second.where or ""), "last": Corner(last.where or "")}
+    values |= {"value": shown[0], "second_value": shown[1], "last_value": shown[2]}
+    values["end"] = Term("end", end_of(quantity, high=high))
+    kind = "rank-level" if shown[0] == shown[-1] else "rank-corners"
+    corner = view.fact(kind, values, laps[:1], first.where)
+    others = tuple(_against(view, first, *rival) for rival in view.rivals[:1])
+    fastest = quantity == "speed" and high and slots.which != "corner"
+    return (*lead, corner, *others) if fastest else (corner, *others, *lead)
+
+
+def _differing(view: View, spreads: Sequence[Spread]) -> Facts:
+    """The corners where a rival's usual value is most apart, on the side that is asked for."""
+    (name, rival), slots = view.rivals[0], view.slots
+    apart: list[tuple[float, Spread]] = []
+    for found in spreads:
+        theirs = spread(rival, found.quantity, found.where, found.spot)
+        if theirs is not None:
+            more = found.usual.number - theirs.usual.number
+            high = is_high(found.quantity, slots.order) != slots.than_me
+            apart.append((more if high else -more, found))
+    apart.sort(key=lambda pair: -pair[0])
+    told = [found for more, found in apart if more >= APART[found.unit]]
+    if told:
+        return tuple(_against(view, found, name, rival) for found in told[:3])
+    nowhere = {"count": len(spreads), **label(spreads[0])} if spreads else {}
+    return (view.fact("judge-nowhere", nowhere),) if spreads else (NO_CORNERS,)
+
+
+# Two values beside each other
+
+
+def _compare(
+    view: View, found: Spread, own: Side, other: Side, loss_s: float | None = None
+) -> Fact:
+    """Two sides, and whether it is as was asked or claimed; *loss_s*: what the corner costs."""
+    quantity, slots = found.quantity, view.slots
+    apart = own.value.number - other.value.number
+    level = abs(apart) < APART[found.unit]
+    lost = "unknown" if loss_s is None else "yes" if loss_s >= SMALL_S else "no"
+    if loss_s is not None and loss_s <= -SMALL_S:
+        lost = "gained"
+    order = slots.order if slots.order in ORDERED or not slots.claims else "high"
+    so = not level and (apart > 0) == (is_high(quantity, order) != slots.than_me)
+    verdict = _verdict(view, right=so) if slots.claims else Term("verdict", "plain")
+    if not slots.claims and slots.order in SAYS and not slots.open:
+        says = so and lost in ("yes", "unknown")
+        verdict = Term("verdict", "yes" if says else "plain" if so else "no")
+    usual = (own.usual or own.value, other.usual or other.value)
+    side, shown = beside(quantity, own.value, other.value, *usual)
+    values: dict[str, Cell] = {**label(found), "verdict": verdict, "side": side}
+    values |= {"own": shown[0], "theirs": shown[1], "usual": shown[2], "other_usual": shown[3]}
+    values |= {"own_of": own.of, "lap": own.lap, "whose": own.driver or "none"}
+    values |= {"against": other.of, "target_lap": other.lap, "other": other.driver or "none"}
+    values |= {"both": "yes" if own.usual else "no", "lost": lost}
+    values |= {"difference": Value(abs(apart), UNITS[quantity])}
+    values |= {"loss": Value(abs(loss_s or 0.0), "s")}
+    values["compared"] = "level" if level else end_of(quantity, high=apart > 0)
+    bases: Mapping[str, Basis] = {
+        "best_lap": "best_lap",
+        "best_pass": "best_pass",
+        "plan": "theory",
+        "usual": "usual",
+        "lap": "best_lap",
+    }
+    return view.fact(
+        "compare",
+        values,
+        [side.lap for side in (own, other) if side.lap and not side.driver] if own.lap else (),
+        found.where,
+        basis="driver" if other.driver else bases[other.of],
+        other=other.driver,
+        gain_s=loss_s if lost == "yes" and not level else None,
+    )
+
+
+def _verdict(view: View, *, right: bool) -> Term:
+    return Term("verdict", "right" if right != view.slots.negated else "wrong")
+
+
+def _two_laps(view: View, found: Spread) -> Fact:
+    first, second = (each.number or 0 for each in view.named[:2])
+    own, other = (Side(found.find(lap), "lap", lap) for lap in (first, second))
+    return _compare(view, found, own, other)
+
+
+def _against(view: View, found: Spread, name: str, rival: Drive) -> Fact:
+    """Two drivers beside each other: on the best lap or at the peak, and on the usual lap."""
+    drive, quantity, where, spot, _ = found
+    theirs = spread(rival, quantity, where, spot)
+    if theirs is None:
+        values: dict[str, Cell] = {**label(found), "other": name}
+        return view.fact("measure-rival-none", values, where=where, other=name)
+    if found.corner and not view.named and found.quantity != "time":
+        own, other = Side(found.usual), Side(theirs.usual, driver=name)
+        return _compare(view, found, own._replace(driver=view.scene.driver), other)
+    high = is_high(quantity, view.slots.order)
+    laps = [lap for lap in view.listed if lap in found.values]
+    lap = found.top(high=high) if found.peaks else drive.best.number or 0
+    lap = laps[0] if len(laps) == 1 else lap
+    its = theirs.top(high=high) if found.peaks else rival.best.number or 0
+    own = Side(found.find(lap), "lap", lap, view.scene.driver, found.usual)
+    return _compare(view, found, own, Side(theirs.find(its), "lap", its, name, theirs.usual))
+
+
+def _tell_judge(view: View) -> Facts:
+    """Whether a quantity is so at the places named; else in which corners."""
+    slots, drive = view.slots, view.drive
+    quantity, spot, places = slots.quantity or "speed", slots.spot, places_of(drive, slots)
+    lap = next(iter(view.listed), stand_in(drive))
+    if view.named == (drive.best,):  # than on my best lap
+        view, lap = view.about(laps=()), 0
+    corners = quantity in CORNERS_ONLY or spot not in (None, "lap") or slots.where
+    everywhere = places == (None,) and (corners or slots.which == "corner")
+    if everywhere:
+        places = tuple(corner.name for corner in known_corners(drive))
+    judged: list[Fact] = []
+    for where in places:
+        found = spread(drive, quantity, where, spot)
+        target = _find_target(view, found, lap) if found is not None else None
+        if found is None:
+            judged.append(_tell_nothing(view, Spread(drive, quantity, where, spot, {})))
+        elif target is None:
+            judged.append(_tell_laps(view, found))
+        else:
+            own = Side(found.find(lap), "lap" if lap else "usual", lap)
+            judged.append(_compare(view, found, own, *target))
+    weighed = [each for each in judged if each.kind == "compare"]
+    if not everywhere or not weighed:
+        return tuple(judged)
+    guilty = [each for each in weighed if each.gain_s is not None]
+    guilty = [each for each in guilty if each.values["verdict"] != Term("verdict", "no")]
+    if guilty:
+        return tuple(sorted(guilty, key=lambda each: -(each.gain_s or 0.0))[:3])
+    return (view.fact("judge-nowhere", {**weighed[0].values, "count": len(weighed)}),)
+
+
+def _find_target(view: View, found: Spread, lap: int = 0) -> tuple[Side, float | None] | None:
+    """The quickest pass of the corner there is, the driver's own or a rival's, and what the corner
+    costs against it; else what the circuit's file has; of a straight or a lap the best lap."""
+    drive, quantity, where, spot, _ = found
+    alone, best = len(found.values) < 2, drive.best.number or 0
+    if not found.corner or where is None:
+        return None if alone else (Side(found.find(best), "best_lap", best), None)
+    own = passes_of_lap(drive, lap) if lap else usual_passes(drive)
+    best_own = best_passes(drive)
+    for name, each in view.scene.rivals.items():
+        rival, passes = each.drive, best_passes(each.drive)
+        ahead = _cost((drive, best_own), (rival, passes), where) or 0.0
+        theirs = spread(rival, quantity, where, spot)
+        if theirs is not None and where in passes and ahead > APART["s"]:
+            its = passes[where].lap
+            side = Side(theirs.find(its), "best_pass", its, name)
+            return side, _cost((drive, own), (rival, passes), where)
+    if where in own and where in best_own and not alone:
+        its = best_own[where].lap
+        return (
+            Side(found.find(its), "best_pass", its),
+            _cost((drive, own), (drive, best_own), where),
+        )
+    bend = next(each for each in drive.corners if each.name == where)
+    if quantity == "speed" and bend.speeds is not None:
+        speed = getattr(bend.speeds, spot if spot in ("entry", "exit") else "apex")
+        return Side(Value(speed * KMH, "km/h"), "plan"), None
+    if quantity == "brake_point" and bend.brake is not None:
+        return Side(Value(bend.brake.before_entry_m, "m"), "plan"), None
+    return None
+
+
+def _cost(own: _Passes, other: _Passes, where: str) -> float | None:
+    """What a corner costs one side against the other, seconds."""
+    (drive, mine), (rival, theirs) = own, other
+    if where not in mine or where not in theirs:
+        return None
+    losses = losses_between({where: mine[where]}, {where: theirs[where]}, drive, rival)
+    return losses[0].seconds if losses else None
+
+
+# How much it varies
+
+
+def tell_spread(view: View) -> Facts:
+    """The least and the most repeatable corner, by time or by the quantity; or how much it varies
+    at the places that are named."""
+    slots, drive = view.slots, view.drive
+    quantity, spot = slots.quantity or "time", slots.spot
+    drives = [(view.scene.driver, drive), *view.rivals]
+    told: Facts = ()
+    for where in places_of(drive, slots)[:3]:
+        more: tuple[Quantity, ...] = ("speed",) if quantity == "time" else ()
+        for name, each in drives if where else ():
+            found = [spread(each, one, where, spot) for one in (quantity, *more)]
+            driver = name if len(drives) > 1 else ""
+            told += tuple(_range(view, one, (), "width", driver, so=True) for one in found if one)
+    if told or (slots.corners or slots.straights):
+        return told or (_few(view),)
+    if not known_corners(drive):
+        return (NO_CORNERS,)
+    for name, each in drives:
+        corners = _deviations(each, quantity, spot, view.listed)
+        if len(corners) < 2:
+            continue
+        least = max(corners, key=lambda corner: corners[corner])
+        most = min(corners, key=lambda corner: corners[corner])
+        values = label(Spread(drive, quantity, least, spot, {}))
+        values |= {"corner": Corner(least), "value": Value(corners[least], UNITS[quantity])}
+        values |= {"steady": Corner(most), "steady_value": Value(corners[most], UNITS[quantity])}
+        values |= {"count": len(each.counted), "driver": name}
+        values["first"] = "steady" if slots.order in RISES else "loose"
+        kind = "spread-driver" if len(drives) > 1 else "spread-corners"
+        other = name if each is not drive else ""
+        told += (view.fact(kind, values, where=least, other=other),)
+        told += _without(view, quantity, spot, least) if each is drive else ()
+    return told or (_few(view),)
+
+
+def _few(view: View) -> Fact:
+    return view.fact("spread-few", {"count": len(view.drive.counted)})
+
+
+def _deviations(
+    drive: Drive, quantity: Quantity, spot: Spot | None, laps: Sequence[int] = ()
+) -> dict[str, float]:
+    """The standard deviation of a quantity over the laps, by corner."""
+    deviations = {}
+    for corner in known_corners(drive):
+        values = measure(drive, quantity, corner.name, spot)
+        numbers = [v.number for lap, v in values.items() if not laps or lap in laps]
+        if len(numbers) >= FEW_LAPS:
+            deviations[corner.name] = deviation(numbers, sample=True) or 0.0
+    return deviations
+
+
+def _without(view: View, quantity: Quantity, spot: Spot | None, corner: str) -> Facts:
+    """The lap that makes a corner the least repeatable, where it is one lap alone."""
+    drive = view.drive
+    values = measure(drive, quantity, corner, spot)
+    usual = Spread(drive, quantity, corner, spot, values).usual.number
+    worst = max(values, key=lambda lap: abs(values[lap].number - usual))
+    rest = _deviations(drive, quantity, spot, [lap for lap in values if lap != worst])
+    after = max(rest, key=lambda each: rest[each], default=corner)
+    whole = deviation([value.number for value in values.values()], sample=True) or 0.0
+    if after == corner or rest.get(corner, whole) > whole / 2:
+        return ()
+    unit = UNITS[quantity]
+    told: dict[str, Cell] = {"lap": worst, "corner": Corner(corner), "next": Corner(after)}
+    told |= {"value": Value(rest[corner], unit), "next_value": Value(rest[after], unit)}
+    return (view.fact("spread-without", told, (worst,), after),)
+
+
+def _range(
+    view: View,
+    found: Spread,
+    laps: Sequence[int],
+    asked: Literal["width", "some", "so"],
+    driver: str = "",
+    *,
+    hits: int = 0,
+    so: bool,
+) -> Fact:
+    """The usual, the smallest and the largest value: how wide apart they are, or on how many of the
+    laps it was so."""
+    values = found.of(laps)
+    top = max(values, key=lambda lap: values[lap].number)
+    bottom = min(values, key=lambda lap: values[lap].number)
+    numbers = [value.number for value in values.values()]
+    width = Value(max(numbers) - min(numbers), UNITS[found.quantity])
+    side, (usual, most, least) = beside(found.quantity, found.usual, values[top], values[bottom])
+    verdict = _verdict(view, right=so) if view.slots.claims else Term("verdict", "plain")
+    told: dict[str, Cell] = {**label(found), "verdict": verdict, "side": side}
+    told |= {"usual": usual, "most": most, "lap": top, "least": least, "other_lap": bottom}
+    told |= {"asked": asked, "width": width, "hits": hits, "count": len(values)}
+    told["spread"] = Value(deviation(numbers, sample=True) or 0.0, UNITS[found.quantity])
+    told["whose"] = driver or "none"
+    other = driver if driver != view.scene.driver else ""
+    return view.fact("range", told, (top, bottom), found.where, other=other)
+
+
+# Whether it is as the driver says
+
+
+def _check(view: View) -> Facts:
+    """The claim beside the measures, by what it names: drivers, laps, amounts, a rank, a share."""
+    slots, drive, rivals = view.slots, view.drive, view.rivals
+    quantity, where = slots.quantity or "time", (*slots.corners, *slots.straights, None)[0]
+    laps = () if slots.all_laps else view.listed
+    ordered = slots.order in ORDERED
+    if quantity == "time" and where and passes_in(drive, where) and not laps:
+        return _check_loss(view, where)
+    plain = not (ordered or slots.amounts or rivals)
+    same = plain and slots.order in ("each", "spread") and quantity in _PLACES
+    if plain and not same and quantity in ("throttle", "full_throttle") and passes_in(drive, where):
+        quantity = "throttle"
+    elif plain and not same and quantity in _BRAKING:
+        quantity = "brake_time"
+    found = spread(drive, quantity, where, None if plain and not same else slots.spot)
+    if found is None:
+        return tell_values(view)
+    values, numbers = found.of(laps), [value.number for value in found.of(laps).values()]
+    if same:
+        so = max(numbers) - min(numbers) < 2 * APART[found.unit]
+        return (_range(view, found, (), "width", so=so),)
+    if plain and quantity == "throttle" and found.corner:
+        return (_check_flat(view, found, laps),)
+    if plain and quantity in _NONE:
+        hits = sum(number > _NONE[found.quantity] for number in numbers)
+        every = slots.all_laps and not slots.negated
+        so = hits == len(numbers) if every else hits > 0
+        return (_range(view, found, laps, "some", hits=hits, so=so),)
+    if rivals and spread(rivals[0][1], quantity, where, found.spot):
+        return (_against(view, found, *rivals[0]),)
+    ranks = [_LAPS[lap] for lap in slots.laps if lap in _LAPS]
+    named = [lap for lap in slots.laps if isinstance(lap, int)]
+    if quantity == "time" and where is None and ranks and named:
+        return (_check_rank(view.about(order=ranks[0]), found, named),)
+    if len(laps) == 2 and ordered:
+        return (_two_laps(view, found),)
+    amount = next((each.number for each in slots.amounts if each.unit == found.unit), None)
+    if amount is not None:
+        if found.corner and slots.order in ("early", "late"):  # so much too early, not so far off
+            return _tell_judge(view.about(quantity=quantity, claims=False))
+        above = is_high(quantity, slots.order)
+        hits = sum(
+            (number >= amount) == above if ordered else abs(number - amount) <= APART[found.unit]
+            for number in numbers
+        )
+        so = hits == len(values) if slots.all_laps or laps else hits > 0
+        return (_range(view, found, laps, "so", hits=hits, so=so),)
+    if ordered and (laps or found.corner):
+        return (_check_rank(view, found, laps),)
+    return tell_values(view)
+
+
+def _check_flat(view: View, found: Spread, laps: Sequence[int]) -> Fact:
+    """Whether the throttle stayed open in a corner, by its lowest reading there."""
+    values = found.of(laps)
+    lifted = [lap for lap, value in values.items() if value.number < FULL_PCT]
+    least = min(values, key=lambda lap: values[lap].number)
+    flat = not (view.slots.negated and view.slots.quantity == "full_throttle")
+    verdict = "right" if flat != bool(lifted) else "wrong"
+    verdict = "partly" if flat and 0 < len(lifted) < len(values) else verdict
+    many = "all" if 0 < len(lifted) == len(values) > 1 else "many" if len(lifted) > _FEW else "few"
+    told: dict[str, Cell] = {**label(found), "verdict": Term("verdict", verdict)}
+    told |= {"laps": tuple(lifted), "lifted": many if lifted else "none", "number": len(lifted)}
+    told |= {"count": len(values), "least": values[least], "lap": least}
+    return view.fact("claim-flat", told, lifted[:_FEW], found.where)
+
+
+def _check_rank(view: View, found: Spread, laps: Sequence[int]) -> Fact:
+    """Whether a lap, or a corner, is the one where a quantity is largest or smallest."""
+    drive, quantity, where, spot, _ = found
+    rank: dict[str | int, Value] = dict(found.values.items())
+    named: str | int = laps[0] if laps else where or ""
+    if not laps:
+        bends = [spread(drive, quantity, bend.name, spot) for bend in known_corners(drive)]
+        rank = {bend.where or "": bend.usual for bend in bends if bend}
+    high = is_high(quantity, view.slots.order)
+    own = rank.get(named, found.usual)
+    first = (max if high else min)(rank, key=lambda each: rank[each].number)
+    so = first == named or abs(own.number - rank[first].number) < APART[found.unit] / 10
+    side, (shown, best) = beside(quantity, own, rank[first])
+    told: dict[str, Cell] = {**label(found), "verdict": _verdict(view, right=so), "side": side}
+    told |= {"own": shown, "best": best, "end": Term("end", end_of(quantity, high=high))}
+    told |= {"same": "yes" if so else "no", "lap": laps[0] if laps else 0}
+    told["first"] = Corner(first) if isinstance(first, str) else first
+    return view.fact("claim-lap" if laps else "claim-corner", told, laps[:1], where)
+
+
+def _check_loss(view: View, where: str) -> Facts:
+    """Whether a corner is the best or the worst one, or better than a rival's, by its time lost."""
+    drive, order = view.drive, view.slots.order
+    name, rival = (*view.rivals, ("", drive))[0]
+    other = usual_passes(rival) if name else best_passes(drive)
+    losses = losses_between(usual_passes(drive), other, drive, rival)  # the most first
+    ranked = [loss.corner for loss in losses]
+    if where not in ranked:
+        return tell_values(view)
+    loss = losses[ranked.index(where)].seconds
+    so = loss < -SMALL_S if name else loss <= losses[-1].seconds + SMALL_S
+    if order in RISES:  # more time
+        so = loss > SMALL_S if name else ranked[0] == where
+    elif order not in ORDERED:
+        so = loss > SMALL_S
+    sign = "lost" if loss > SMALL_S else "gained" if loss < -SMALL_S else "level"
+    told: dict[str, Cell] = {"verdict": _verdict(view, right=so), "where": Corner(where)}
+    told |= {"loss": Value(abs(loss), "s"), "sign": sign, "other": name}
+    told |= {"against": "usual_other" if name else "best_pass"}
+    told |= {"rank": ranked.index(where) + 1, "count": len(losses), "worst": Corner(ranked[0])}
+    told["worst_loss"] = Value(losses[0].seconds, "s")
+    gain = loss if sign == "lost" else None
+    return (view.fact("claim-loss", told, where=where, other=name, gain_s=gain),)
+
+
+_TELL: Final = measured(tell, default="time")
+
+
+def _answer(scene: Scene, slots: Slots) -> Facts:
+    """What says neither a quantity nor an order claims that a corner was good; of what is denied or
+    said of every lap without a quantity nothing is known but how the corner went."""
+    if slots.claims and slots.quantity is None and slots.order is None and slots.corners:
+        if slots.negated or slots.all_laps:
+            return reviews.TELLERS["corner_review"](scene, slots)
+        slots = replace(slots, order="most")
+    return _TELL(scene, slots)
+
+
+TELLERS: Final[Tellers] = {
+    "measure": _answer,
+    "corner_spread": measured(tell_spread, default="time", best=False),
+}
