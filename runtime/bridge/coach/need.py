@@ -211,10 +211,14 @@ class Slots:
     """Of what it asks which one: "on which lap"."""
     than_me: bool = False
     """Whether another driver is measured against the one who asks, not the other way round."""
+    gains: bool | None = None
+    """Whether it asks where somebody is quicker, or slower; None: neither."""
     mine: bool = False
     """Whether it asks about both: "my average and Ben's"."""
     open: bool = False
     """Whether it asks what, how much or which one, not whether."""
+    between: bool = False
+    """Whether it asks which of two parts of a corner: "under braking or on the exit"."""
     supposes: bool = False
     """Whether it asks what a change would bring."""
     count: int = 0

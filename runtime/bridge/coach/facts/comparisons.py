@@ -284,6 +284,7 @@ def _compare(
     values |= {"both": "yes" if own.usual else "no", "lost": lost}
     values |= {"difference": Value(abs(apart), UNITS[quantity])}
     values |= {"loss": Value(abs(loss_s or 0.0), "s")}
+    values["ahead"] = "none" if level else own.driver or "none"
     values["compared"] = "level" if level else end_of(quantity, high=apart > 0)
     bases: Mapping[str, Basis] = {
         "best_lap": "best_lap",

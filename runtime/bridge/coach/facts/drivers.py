@@ -18,7 +18,7 @@ from runtime.bridge.analysis.losses import (
 from runtime.bridge.analysis.pedals import opening_m
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Unit, Value
-from runtime.bridge.coach.facts import comparisons, measures
+from runtime.bridge.coach.facts import comparisons
 from runtime.bridge.coach.facts.general import no_earlier, no_rival
 from runtime.bridge.coach.facts.reviews import compare
 from runtime.bridge.coach.facts.view import (
@@ -153,8 +153,7 @@ def _tell_where(of: View) -> Facts:
 
 def _asks_for_gains(slots: Slots) -> bool:
     """Whether it is asked where the one who asks is quicker: quicker than Ben, or Ben slower."""
-    quicker, slower = slots.order in measures.RISES, slots.order in measures.FALLS
-    return slower if slots.than_me else quicker
+    return slots.gains is not None and slots.gains != slots.than_me
 
 
 def _loss(of: View, loss: Loss, on: str = "laps") -> Fact:

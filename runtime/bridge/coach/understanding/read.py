@@ -360,6 +360,8 @@ def _signs(slots: Slots) -> Iterator[str]:
         "no driver": not driver,
         "claim": slots.claims,
         "which sector": slots.which == "sector",
+        "which lap": slots.which == "lap",
+        "between": slots.between,
         "supposes": slots.supposes,
         "several": slots.count > 1,
         "many laps": len(slots.laps) > 2,

@@ -67,8 +67,10 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         all_laps=flags["all_laps"],
         which=_find_first("which", plain, language),  # type: ignore[arg-type]
         than_me=asks["than_me"] and bool(drivers),
+        gains=False if asks["loses"] else True if asks["gains"] else None,
         mine=asks["mine"],
         open=asks["open"],
+        between=asks["between"],
         supposes=asks["supposes"],
         count=int(_find_first("count", plain, language) or 0),
     )

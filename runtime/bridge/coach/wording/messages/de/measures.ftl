@@ -110,7 +110,10 @@ compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
     [best_lap] beste Runde (Runde { $target_lap })
     [plan] Plan der Strecke
    *[lap] Runde { $target_lap }
-} { $theirs }: { $compared ->
+} { $theirs }: { $ahead ->
+    [none] {""}
+   *[other] { $ahead }{" "}
+}{ $compared ->
     [level] gleichauf, { $difference } Unterschied
     [early] { $difference } früher
     [late] { $difference } später

@@ -110,7 +110,10 @@ compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
     [best_lap] best lap (lap { $target_lap })
     [plan] circuit plan
    *[lap] lap { $target_lap }
-} { $theirs }: { $compared ->
+} { $theirs }: { $ahead ->
+    [none] {""}
+   *[other] { $ahead }{" "}
+}{ $compared ->
     [level] level, { $difference } apart
     [early] { $difference } earlier
     [late] { $difference } later

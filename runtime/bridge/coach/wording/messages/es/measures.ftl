@@ -110,7 +110,10 @@ compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
     [best_lap] mejor vuelta (vuelta { $target_lap })
     [plan] plan del circuito
    *[lap] vuelta { $target_lap }
-} { $theirs }: { $compared ->
+} { $theirs }: { $ahead ->
+    [none] {""}
+   *[other] { $ahead }{" "}
+}{ $compared ->
     [level] igual, { $difference } de diferencia
     [early] { $difference } antes
     [late] { $difference } más tarde

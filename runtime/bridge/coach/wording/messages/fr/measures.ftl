@@ -110,7 +110,10 @@ compare = { $verdict }{ $where }, { $what }{ $at } : { $whose ->
     [best_lap] meilleur tour (tour { $target_lap })
     [plan] plan du circuit
    *[lap] tour { $target_lap }
-} { $theirs } : { $compared ->
+} { $theirs } : { $ahead ->
+    [none] {""}
+   *[other] { $ahead }{" "}
+}{ $compared ->
     [level] pareil, à { $difference } près
     [early] { $difference } plus tôt
     [late] { $difference } plus tard
