@@ -259,7 +259,9 @@ async def _store(
         note=choices.note,
         source=name,
     )
-    session_id, meta = name_session(recording, asked, choices.session_id, service.library)
+    session_id, meta = name_session(
+        recording, asked, choices.session_id, service.library, service.db.session
+    )
     done = await service.db.import_recording(session_id, recording, meta)
     unkept: list[ReadWarning] = []
     if (given := choices.choices()) is not None:

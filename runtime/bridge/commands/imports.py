@@ -296,7 +296,9 @@ class _Direct:
         )
         try:
             recording = await asyncio.to_thread(self._files.read, file)
-            session_id, meta = name_session(recording, meta, chosen.session_id, self._library)
+            session_id, meta = name_session(
+                recording, meta, chosen.session_id, self._library, self._store.session
+            )
             done = await self._store.import_recording(session_id, recording, meta)
             unkept = await asyncio.to_thread(self._files.keep, recording, file)
         except ApiError as problem:
@@ -380,7 +382,7 @@ class _Files:
             kept = kept_mappings(self._maps)
             options = Options(bus=self._bus, mapping=self._mapping, kept=kept)
             recording = read_recording(shown, file.name, options)
-        if recording.created is not None:
+        if recording.created is not None or recording.facts.get("time_base") == "utc":
             return recording
         return replace(recording, created=file.stat().st_mtime)  # the best that is known
 

@@ -1,16 +1,19 @@
 """What an imported session is called, and where, by whom and in what it was driven."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from runtime.bridge.can.cars import SUFFIXES
 from runtime.bridge.session.names import slug
-from runtime.bridge.session.recording import Recording
+from runtime.bridge.session.recording import LATEST, TIMESTAMP, Recording
 from runtime.bridge.session.series import series
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.values import SessionMeta, SessionRow
 from runtime.bridge.track.identity import identify_circuit
 from runtime.bridge.track.library import Library
 
@@ -22,11 +25,13 @@ def name_session(
     asked: SessionMeta,
     session_id: str | None,
     library: Library,
+    stored: Callable[[str], SessionRow | None],
 ) -> tuple[str, SessionMeta]:
     """The id of a session, and what it keeps: as *asked*, else as the file says.
 
     The id is that of the circuit, which the positions may tell, and of the moment of recording, or
-    of import where that is not known.
+    of import where that is not known. Where *stored* has another recording of that id, ``-2``,
+    ``-3``, … follows.
     """
     car, decoded = asked.car, recording.facts.get("car", "none")
     if decoded != "none" and (not car or car.endswith(SUFFIXES)):
@@ -34,10 +39,32 @@ def name_session(
     track = asked.track or recording.facts.get("venue", "")
     place = identify_circuit(series(recording.frames), track, library).name
     driver = asked.driver or recording.facts.get("driver") or asked.driver
-    begun = recording.created if recording.created is not None else time.time()
+    meta = replace(asked, driver=driver, track=track, car=car)
+    if session_id:
+        return session_id, meta
+    begun = recording.created if recording.created is not None else _first_moment(recording)
     moment = datetime.fromtimestamp(begun, UTC)
-    name = session_id or f"{slug(place) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
-    return name, replace(asked, driver=driver, track=track, car=car)
+    name = first = f"{slug(place) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
+    number = 1
+    while (row := stored(name)) is not None and row.n_frames and not _is_of(row, recording):
+        number += 1
+        name = f"{first}-{number}"
+    return name, meta
+
+
+def _first_moment(recording: Recording) -> float:
+    """Unix seconds of the first frame, now where its clock has no date."""
+    times = recording.frames.columns[TIMESTAMP]
+    dated = recording.facts.get("time_base") == "utc" and len(times) and 0.0 < times[0] < LATEST
+    return float(times[0]) if dated else time.time()
+
+
+def _is_of(row: SessionRow, recording: Recording) -> bool:
+    """Whether a session was made of the very same recording."""
+    distance = recording.frames.columns["distance_m"]
+    known = distance[~np.isnan(distance)]
+    last = float(known[-1]) if len(known) else None
+    return row.n_frames == len(recording.frames) and row.distance_m == last
 
 
 def car_file_name(folder: Path, car: str | None) -> str | None:

@@ -12,6 +12,8 @@ Numbers: TypeAlias = npt.NDArray[np.float64]
 Origin: TypeAlias = Literal["can", "replay", "ingest"]
 
 TIMESTAMP: Final = "timestamp"
+LATEST: Final = 1e11
+"""Unix seconds; a session that is later has no date."""
 WIDE_SIGNALS: Final = (
     "distance_m",
     "speed_ms",

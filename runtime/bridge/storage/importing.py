@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.session.recording import (
+    LATEST,
     WIDE,
     WIDE_SIGNALS,
     Frames,
@@ -32,8 +33,6 @@ from runtime.bridge.storage.writer import Steps
 
 PIECE: Final = 32_768
 """Frames or samples of one commit; live frames wait for one such piece at most."""
-_LATEST: Final = 1e11
-"""Unix seconds; a session that is later has no date."""
 
 
 def drop_staged(key: int) -> Steps:
@@ -183,7 +182,7 @@ def driven_ms(
     time. Else from that moment, or from now.
     """
     first, last = first or 0.0, last or 0.0
-    if recording.facts.get("time_base") == "utc" and 0.0 < first <= last < _LATEST:
+    if recording.facts.get("time_base") == "utc" and 0.0 < first <= last < LATEST:
         return round(first * 1000), round(last * 1000)
     created = recording.created
     started = now_ms if created is None else int(created * 1000)

@@ -8,7 +8,7 @@ import pytest
 from runtime.bridge.api.shapes import session_id
 from runtime.bridge.formats.naming import name_session
 from runtime.bridge.session.recording import WIDE, Frames, Recording
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.values import SessionMeta, SessionRow
 from runtime.bridge.track.library import Library
 
 
@@ -25,9 +25,29 @@ from runtime.bridge.track.library import Library
 def test_a_session_of_any_circuit_has_an_id_that_can_be_asked_for(track: str, begins: str) -> None:
     frames = Frames({name: np.zeros(0) for name in WIDE})
     recording = Recording(frames, created=1_600_000_000.0)
-    name, meta = name_session(recording, SessionMeta(track=track), None, Library())
+    name, meta = name_session(recording, SessionMeta(track=track), None, Library(), lambda _: None)
 
     assert meta.track == track
     assert session_id(name) == name
     assert name.startswith(begins)
     assert re.search("-20200913-122640$", name)
+
+
+def test_another_recording_of_the_same_second_has_an_id_of_its_own() -> None:
+    times = 1_700_000_000.0 + np.arange(20.0)
+    columns = {name: np.full(20, np.nan) for name in WIDE}
+    columns |= {"timestamp": times, "distance_m": np.arange(20.0)}
+    recording = Recording(Frames(columns), facts={"time_base": "utc"})
+    known: dict[str, SessionRow] = {}
+
+    def name() -> str:
+        return name_session(recording, SessionMeta(), None, Library(), known.get)[0]
+
+    first = name()
+    assert first == "session-20231114-221320"
+    known[first] = SessionRow(first, n_frames=20, distance_m=19.0)
+    assert name() == first  # the same recording: it is refused
+    known[first] = SessionRow(first, n_frames=20, distance_m=500.0)
+    assert name() == f"{first}-2"
+    known[f"{first}-2"] = SessionRow(first, n_frames=7, distance_m=19.0)
+    assert name() == f"{first}-3"
