@@ -26,6 +26,7 @@ usage: paddock [flags]          course and both servers side by side; Ctrl-C end
 
 """
 NOT_INSTALLED: Final = 2
+INTERRUPTED: Final = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,6 +72,8 @@ def run_program(module: str, words: Sequence[str], extra: str) -> int:
         wanted = f"'paddock[{extra}]'" if extra else "paddock"
         sys.stderr.write(f"paddock: {package} is not installed; pip install {wanted} brings it\n")
         return NOT_INSTALLED
+    except KeyboardInterrupt:  # while it starts: what runs takes its own measures
+        return INTERRUPTED
     return code
 
 

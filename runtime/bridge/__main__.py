@@ -20,6 +20,7 @@ EXTRAS: Final[Mapping[str, str]] = {"mcp": "mcp"}
 RECORDING: Final = (None, "export", "import", "season")
 """Those that write telemetry or what it tells, which is nobody else's to read."""
 PRIVATE: Final = 0o077
+INTERRUPTED: Final = 130
 SERVER: Final = "runtime.bridge.server"
 
 
@@ -32,8 +33,11 @@ def main(argv: Sequence[str]) -> int:
     if extra is not None and find_spec(extra) is None:
         sys.stderr.write(f"{argv[0]}: install the extra {extra} (pip install {extra})\n")
         return 2
-    module = importlib.import_module(command or SERVER)
-    code: int = module.main(argv[1:] if command else argv)
+    try:
+        module = importlib.import_module(command or SERVER)
+        code: int = module.main(argv[1:] if command else argv)
+    except KeyboardInterrupt:  # while it starts: what runs takes its own measures
+        return INTERRUPTED
     return code
 
 

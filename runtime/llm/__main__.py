@@ -11,6 +11,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "ingest": "runtime.llm.commands.ingest",
 }
 SERVER: Final = "runtime.llm.server"
+INTERRUPTED: Final = 130
 
 
 def main(argv: Sequence[str]) -> int:
@@ -19,6 +20,8 @@ def main(argv: Sequence[str]) -> int:
         return _run(argv)
     except BrokenPipeError:
         return 0  # who read the output has seen enough, as with ``--help | head``
+    except KeyboardInterrupt:  # while it starts: what runs takes its own measures
+        return INTERRUPTED
     finally:
         _let_go_of_output()
 

@@ -11,6 +11,7 @@ from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.capabilities import OSCILLATION_HZ
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.stats import quantile
 from runtime.bridge.session.units import FinePercent, Gravity, Percent, Seconds, round_to_sum
@@ -30,6 +31,8 @@ USUAL_LAPS: Final = 3
 """So many laps a session needs before they show what is usual."""
 WINDOW_S: Final = 3.0
 STEP_S: Final = 0.5
+NEARLY: Final = 0.95
+"""Clocks of loggers are no better."""
 CROSSINGS: Final = 4
 MANY_CROSSINGS: Final = 6
 _MEANING: Final[dict[Band, str]] = {
@@ -183,11 +186,12 @@ def slip_oscillations(drive: Drive, references: References = NONE) -> tuple[Osci
     """Windows of 3 s, every 0.5 s, with 4 changes of band or more, by time.
 
     None overlaps another: that with the most changes stays, the earlier of equals. Only what lies
-    in complete laps is looked at; no change is counted across a gap.
+    in complete laps is looked at; no change is counted across a gap, and none where there are fewer
+    frames than `OSCILLATION_HZ`.
     """
     envelope = _measured_envelope(drive, references)
     series = drive.series
-    if envelope is None or len(series) < 2:
+    if envelope is None or (series.rate_hz or 0.0) < NEARLY * OSCILLATION_HZ:
         return ()
     combo = _smoothed(drive)
     bands = np.where(np.isnan(combo), -1, _bands(np.nan_to_num(combo) / envelope))

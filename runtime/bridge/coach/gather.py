@@ -34,9 +34,10 @@ RIVAL_NEEDS: Final[frozenset[NeedKind]] = frozenset(
 """Needs that other drivers' laps are read for, though none is named."""
 
 
-def local_hour() -> int:
-    """Of the machine's own clock."""
-    return datetime.now().astimezone().hour
+def local_hour(unix_ms: int | None = None) -> int:
+    """Of the machine's own time zone; None: now."""
+    moment = datetime.now() if unix_ms is None else datetime.fromtimestamp(unix_ms / 1000.0)
+    return moment.astimezone().hour
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,12 @@ class Gathering:
     async def look(self, session_id: str, driver_id: str, hour: int | None = None) -> Known:
         """The scene without other drivers' laps, and what can be named in a question.
 
-        *hour* is that of the local day, now where it is None.
+        *hour* is that of the local day; None: when the session was driven, now while it goes on.
         """
-        hour = self.hour() if hour is None else hour
         row = self.store.session(session_id) if session_id else None
+        if hour is None:
+            over = row is not None and row.ended_at is not None
+            hour = local_hour(row.started_at) if row is not None and over else self.hour()
         drive = await self._drive(row) if row is not None else None
         track = drive.track if drive is not None else await self._track(row)
         driver = (row.driver or driver_id if row is not None else driver_id).strip()

@@ -14,7 +14,6 @@ from pydantic import SecretStr
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 
 WRONG_USE: Final = 2
-INTERRUPTED: Final = 130
 
 
 def make_parser(name: str, description: str, examples: str) -> argparse.ArgumentParser:
@@ -52,8 +51,6 @@ def run_work(name: str, work: Callable[[], int], *problems: type[Exception]) -> 
     except problems as problem:
         sys.stderr.write(f"{name}: {problem}\n")
         return WRONG_USE
-    except KeyboardInterrupt:
-        return INTERRUPTED
 
 
 def write_line(text: str) -> None:

@@ -33,6 +33,8 @@ class Coaching(NamedTuple):
     disabled: tuple[DisabledCoach, ...]
 
 
+OSCILLATION_HZ: Final = 20.0
+"""With fewer frames a second nobody sees grip go back and forth."""
 COACHES: Final = (
     Coach("base_pace_note", "Pace notes", {"speed_ms": 0.0, "distance_m": 0.0}),
     Coach(
@@ -47,7 +49,11 @@ COACHES: Final = (
         "Tyre pressure drift",  # real sensors send about once a second
         {"tpms_fl_kpa": 0.2, "tpms_fr_kpa": 0.0, "tpms_rl_kpa": 0.0, "tpms_rr_kpa": 0.0},
     ),
-    Coach("slip_angle_oscillation", "Slip angle oscillation", {"combo_g": 20.0, "g_lat": 20.0}),
+    Coach(
+        "slip_angle_oscillation",
+        "Slip angle oscillation",
+        dict.fromkeys(("combo_g", "g_lat"), OSCILLATION_HZ),
+    ),
     Coach(
         "mid_corner_coasting",
         "Coasting in mid-corner",

@@ -10,7 +10,7 @@ const HITS = 8;
 const TEXT_FILE = /\.(txt|md|markdown)$/i;
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
-let owner = load("owner", "chat-page");
+let owner = new URLSearchParams(location.search).get("collection") ?? load("owner", "chat-page");
 let model = "";
 const parts = {};
 

@@ -133,6 +133,15 @@ def test_grip_that_goes_back_and_forth_is_an_oscillation(hz: float) -> None:
     assert found[0].severity == "high"
 
 
+def test_ten_frames_a_second_show_no_oscillation() -> None:
+    def combo(way: Numbers) -> Numbers:
+        return np.where((way > 500) & (way < 575), 0.7 + 0.29 * np.sin(way / 6.0), 0.4)
+
+    for hz, shown in ((20.0, 1), (10.0, 0)):
+        session = ring_frames(2, hz=hz, combo_g=combo)
+        assert len(slip_oscillations(driven(session, ring_track()), limited(1.0))) == shown
+
+
 def test_noise_on_the_edge_of_a_band_is_no_oscillation() -> None:
     chance = np.random.default_rng(2)
     noise = chance.normal(0.6, 0.02, 100 * 1000)
