@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from runtime.llm import values
-from runtime.llm.engine.handover import Handover
 from runtime.llm.engine.protocol import (
     FLAG_BYTES,
     FLAG_SLOTS,
@@ -24,6 +23,7 @@ from runtime.llm.engine.protocol import (
     Event,
     Failed,
     Forget,
+    Handover,
     Piece,
     Prepare,
     Prepared,

@@ -1,7 +1,7 @@
 """What the server and a worker process say to each other, whatever kind of model the worker holds.
 
 The server starts ``python -m runtime.llm.engine.worker --socket N --flag N`` with a
-stream socket and a small shared memory, as `handover` makes them. It sends commands, the worker
+stream socket and a small shared memory, as `Handover` makes them. It sends commands, the worker
 sends events. A message is three little-endian 32-bit numbers (the number of the command, the length
 of the head, the length of the body), then a JSON head ``[kind, fields]``, then raw bytes: the
 vectors of an `Embedded`, nothing for the others. An event carries the number of the command that it
@@ -18,8 +18,15 @@ resets the first byte and ends the replies whose slots are set. The server reset
 before it gives it to another reply. The second byte stays 0.
 """
 
+import mmap
+import os
+import secrets
+import socket
 import struct
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Final, Literal
 
@@ -340,3 +347,61 @@ def lengths(prefix: bytes) -> tuple[int, int, int]:
     if head > MAX_HEAD or body > MAX_BODY:
         raise ValueError("a message of the worker protocol is too long")
     return number, head, body
+
+
+# --- the connection
+
+
+class Handover:
+    """What a process that is about to start is given; leave it when the process has begun.
+
+    POSIX systems let a process inherit its end of the socket and the shared bytes as descriptors.
+    Windows does not: there the bytes are named memory, and the socket is written to the standard
+    input, made out to the process that reads it.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.ours, self._theirs = socket.socketpair()
+        """Our end of the connection."""
+        self.inherited: list[int] = []
+        self._open = ExitStack()
+        self._open.enter_context(self._theirs)
+        if sys.platform == "win32":
+            connection, flag = "stdin", f"flag-{secrets.token_hex(16)}"
+            self.flag = mmap.mmap(-1, size, tagname=flag)
+        else:
+            file = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+            os.ftruncate(file.fileno(), size)  # a write would count as disk wait
+            self.flag = mmap.mmap(file.fileno(), size)
+            self.inherited = [self._theirs.fileno(), file.fileno()]
+            connection, flag = map(str, self.inherited)
+        self.arguments: Sequence[str] = ("--socket", connection, "--flag", flag)
+
+    def made_out_to(self, pid: int) -> bytes:
+        """What the process *pid* has to read from its standard input; empty if it inherits all."""
+        if sys.platform == "win32":
+            return self._theirs.share(pid)
+        return b""
+
+    def __enter__(self) -> "Handover":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+
+def take_connection(given: str) -> socket.socket:
+    """The socket of this process, as its command line names it."""
+    if sys.platform == "win32":
+        connection = socket.fromshare(sys.stdin.buffer.read())
+    else:
+        connection = socket.socket(fileno=int(given))
+    connection.setblocking(True)
+    return connection
+
+
+def take_flag(given: str, size: int) -> mmap.mmap:
+    """The shared bytes, as the command line names them."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size, tagname=given)
+    return mmap.mmap(int(given), size)

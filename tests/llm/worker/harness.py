@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from runtime.llm.engine.handover import Handover
 from runtime.llm.engine.process import COMMAND, environment
 from runtime.llm.engine.protocol import (
     FLAG_BYTES,
@@ -25,6 +24,7 @@ from runtime.llm.engine.protocol import (
     Event,
     Failed,
     Fit,
+    Handover,
     LoadChat,
     LoadEncoder,
     Ok,

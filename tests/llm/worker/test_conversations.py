@@ -15,7 +15,7 @@ from runtime.llm.engine.worker.conversations import (
     digest,
     plan,
 )
-from runtime.llm.engine.worker.reply import StopScanner
+from runtime.llm.engine.worker.engine import StopScanner
 from runtime.llm.messages import CalledFunction, CalledTool, ChatMessage
 from runtime.llm.values import ReplyFormat
 from tests.llm.worker.harness import spoken

@@ -1,24 +1,32 @@
 """The command ``pull``: reads its command line, says what became of it."""
 
 import argparse
+import asyncio
 import logging
 import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
-from runtime.llm.commands.pull import encoder, files, hub
-from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, waiting_files
+from runtime.llm.commands.pull import encoder, files
+from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, say, waiting_files
 from runtime.llm.commands.pull.minilm import MINILM
-from runtime.llm.models.download import NO_SPACE
+from runtime.llm.models.download import NO_SPACE, TransferFailed, ask_head
 from runtime.llm.settings import PROGRAM, LlmSettings
 
 NAMED: Final = {"minilm": MINILM}
 """Models that are made rather than only fetched."""
 INTERRUPTED: Final = 130
 _HEX: Final = re.compile(r"[0-9a-fA-F]{64}")
+HUB: Final = "hf:"
+_ON_HUB: Final = re.compile(
+    r"hf:(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?:(?P<file>[^:?#\\]+)"
+)
+_SHA256: Final = re.compile(r'"?([0-9a-f]{64})"?')
 EXAMPLES: Final = f"""examples:
   {PROGRAM} pull minilm
       the sentence encoder all-MiniLM-L6-v2, for embeddings and for search in documents
@@ -127,9 +135,38 @@ def _bring(chosen: argparse.Namespace, models: Path, address: str) -> str:
         raise Misused("--vocab-sha256 needs --vocab")
     vocab = Origin(chosen.vocab, chosen.vocab_sha256) if chosen.vocab is not None else None
     model = Origin(chosen.model, chosen.sha256, chosen.size)
-    if chosen.model.startswith(hub.SCHEME):
-        model = hub.find(model, address, os.environ.get("HF_TOKEN", "").strip())
+    if chosen.model.startswith(HUB):
+        model = _find_on_hub(model, address, os.environ.get("HF_TOKEN", "").strip())
     return files.bring(files.Request(model, vocab, chosen.name, chosen.force), models)
+
+
+def _find_on_hub(origin: Origin, hub: str, token: str) -> Origin:
+    """Where the file lies on the *hub*, and what that says of it; what the user gave counts more.
+
+    Raises `Misused` for what names no file, `PullFailed` where the hub does not answer.
+    """
+    place = _ON_HUB.fullmatch(origin.given)
+    if place is None or ".." in place["file"].split("/"):
+        raise Misused(f"{origin.shown} names no file of a hub: hf:owner/repo:file.gguf")
+    path = f"{place['repo']}/resolve/{place['revision'] or 'main'}/{quote(place['file'])}"
+    address = f"{hub.rstrip('/')}/{path}"
+    located = replace(origin, given=address, label=origin.given, token=token)
+    try:
+        headers = asyncio.run(ask_head(located.url, token, ("X-Linked-Etag", "X-Linked-Size")))
+    except TransferFailed as failure:
+        hint = "; is its repository private or gated? HF_TOKEN may hold a token"
+        refused = failure.reason == "http_error" and re.search("40[134]$", str(failure))
+        raise PullFailed(f"{origin.shown}: {failure}{hint if refused else ''}") from None
+    named = _SHA256.fullmatch(headers["X-Linked-Etag"])
+    size = headers["X-Linked-Size"]
+    if origin.sha256 is None:
+        if named is None:
+            raise Misused(f"the hub names no SHA-256 of {origin.shown}; give it with --sha256 HEX")
+        say(f"checksum as the hub names it: {named[1]}")
+        located = replace(located, sha256=named[1])
+    if origin.size is None and size.isdecimal():
+        located = replace(located, size=int(size))
+    return located
 
 
 def _disk(problem: OSError, models: Path) -> str:

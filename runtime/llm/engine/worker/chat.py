@@ -19,7 +19,7 @@ from runtime.llm.engine.protocol import (
 )
 from runtime.llm.engine.worker import native, selftest
 from runtime.llm.engine.worker.conversations import Prompt
-from runtime.llm.engine.worker.engine import Engine
+from runtime.llm.engine.worker.engine import Engine, Sink
 from runtime.llm.engine.worker.prompt import (
     CHATML,
     CHATML_TURNS,
@@ -35,7 +35,6 @@ from runtime.llm.engine.worker.prompt import (
     tokens_of,
     unrenderable,
 )
-from runtime.llm.engine.worker.reply import Sink
 from runtime.llm.engine.worker.resources import (
     WIDTHS,
     Refused,

@@ -17,7 +17,6 @@ from io import BufferedReader
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from runtime.llm.engine.handover import take_connection, take_flag
 from runtime.llm.engine.protocol import (
     FLAG_BYTES,
     PREFIX,
@@ -42,6 +41,8 @@ from runtime.llm.engine.protocol import (
     decode,
     encode,
     lengths,
+    take_connection,
+    take_flag,
 )
 from runtime.llm.engine.worker import resources
 from runtime.llm.engine.worker.resources import Refused

@@ -1,14 +1,27 @@
 """A system model behind an OpenAI-compatible daemon on this machine: llama-server and its kin."""
 
+import re
 import time
 from asyncio import sleep
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Final
 
-from runtime.llm.errors import SysmodelUnavailable
+from runtime.llm.errors import (
+    SysmodelBackgroundBlocked,
+    SysmodelRuntimeError,
+    SysmodelUnavailable,
+)
 from runtime.llm.models.chunks import read_reply
-from runtime.llm.models.daemon import Daemon, DaemonTrouble, member
+from runtime.llm.models.daemon import (
+    Daemon,
+    DaemonTrouble,
+    error_part,
+    error_text,
+    member,
+    prompt_too_long,
+    sanitise,
+)
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import (
     MAIN,
@@ -22,8 +35,8 @@ from runtime.llm.models.system.state import (
     every_cell,
     flatten,
 )
-from runtime.llm.models.system.trouble import as_error, sentence
 from runtime.llm.values import ChatCall, Generation, Piece, Sampling
+from runtime.web.errors import ApiError
 
 _WAITING: Final = frozenset(("downloading",))
 _OPTIONS: Final = (
@@ -36,6 +49,11 @@ _OPTIONS: Final = (
 """Fields of the sampling that are sent only where they ask for something."""
 _PLAIN: Final = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
 _BROKEN: Final = frozenset(("failed", "error"))
+BACKGROUND_CODE: Final = 30
+_SAYS_BACKGROUND: Final = re.compile(
+    r"error ?code:? ?30\b|background usage is blocked|not in (?:the )?foreground", re.IGNORECASE
+)
+_SERVICE_NAMES: Final = ("sysmodel", "system model")
 
 
 class Upstream(Provider):
@@ -172,3 +190,38 @@ def _status_of(entry: object) -> object:
     if isinstance(status, str):
         return status.lower()
     return status if isinstance(status, int) and not isinstance(status, bool) else None
+
+
+def sentence(trouble: DaemonTrouble) -> str:
+    """What happened, as a whole sentence."""
+    return f"the system model's daemon {trouble.text}"
+
+
+def as_error(trouble: DaemonTrouble) -> ApiError:
+    """The error that a chat client gets for *trouble*."""
+    if trouble.body is not None and is_background_block(trouble.body):
+        return SysmodelBackgroundBlocked(
+            "the program that hosts the system model is in the background and refused"
+        )
+    too_long = prompt_too_long(trouble.body)
+    if too_long is not None:
+        return too_long
+    words = sanitise(error_text(trouble.body))
+    text = sentence(trouble)
+    return SysmodelRuntimeError(f"{text}: {words}" if words else text)
+
+
+def is_background_block(body: object) -> bool:
+    """Whether a daemon refuses because its host program is in the background (code 30)."""
+    part = error_part(body)
+    if isinstance(part, dict):
+        codes = [part.get(key) for key in ("code", "errorCode", "error_code")]
+        if any(_is_thirty(code) for code in codes) or "SYSMODEL_BACKGROUND_BLOCKED" in codes:
+            return True
+    text = error_text(body).lower()
+    named = "foreground" in text and any(name in text for name in _SERVICE_NAMES)
+    return named or _SAYS_BACKGROUND.search(text) is not None
+
+
+def _is_thirty(code: object) -> bool:
+    return not isinstance(code, bool) and code in (BACKGROUND_CODE, str(BACKGROUND_CODE))
