@@ -9,9 +9,9 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.stats import highest
+from runtime.bridge.session.capabilities import OSCILLATION_HZ
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.capabilities import OSCILLATION_HZ
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.stats import quantile
 from runtime.bridge.session.units import FinePercent, Gravity, Percent, Seconds, round_to_sum

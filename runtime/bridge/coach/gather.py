@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from runtime.bridge.analysis import drive as pure
@@ -36,7 +36,7 @@ RIVAL_NEEDS: Final[frozenset[NeedKind]] = frozenset(
 
 def local_hour(unix_ms: int | None = None) -> int:
     """Of the machine's own time zone; None: now."""
-    moment = datetime.now() if unix_ms is None else datetime.fromtimestamp(unix_ms / 1000.0)
+    moment = datetime.now(UTC) if unix_ms is None else datetime.fromtimestamp(unix_ms / 1000.0, UTC)
     return moment.astimezone().hour
 
 
