@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 
 class Zone(NamedTuple):
-    """A danger zone, and the speed that is usual where it begins."""
+    """A danger zone, and the speed of a good lap where it begins."""
 
     zone: DangerZone
     reference_ms: float

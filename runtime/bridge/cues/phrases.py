@@ -143,8 +143,8 @@ def grip_note(level: Level) -> Note:
 
 def zone_note(zone: Zone, speed_ms: float, level: Level) -> Note:
     """Said where a danger zone is entered too fast."""
-    now, usual = round(min(speed_ms, 999.0) * KMH), round(zone.reference_ms * KMH)
-    return _alarm("zone", level, f"danger-{zone.zone.id}-{level}", now=now, usual=usual)
+    now, mark = round(min(speed_ms, 999.0) * KMH), round(zone.reference_ms * KMH)
+    return _alarm("zone", level, f"danger-{zone.zone.id}-{level}", now=now, mark=mark)
 
 
 def _alarm(kind: str, level: Level, phrase_id: str, **speeds_kmh: int) -> Note:

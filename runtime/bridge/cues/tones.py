@@ -1,7 +1,10 @@
 """What is to be heard at once: the layers of tones, and warnings that cannot wait."""
 
 import math
+from collections import defaultdict, deque
 from collections.abc import Iterator
+from functools import partial
+from statistics import median
 from typing import Final, NamedTuple
 
 from runtime.bridge.cues.circuit import Circuit, Place, Zone
@@ -33,6 +36,12 @@ CHECKPOINTS: Final = (0.25, 0.5, 0.75)
 TOO_FAST: Final = 1.05
 REPEAT_S: Final = 3.0
 """The same warning is not given again within this."""
+USUAL_PASSES: Final = 3
+"""So many passes show how fast a car usually enters a zone."""
+PASSES: Final = 9
+"""The last ones count."""
+LAP_S: Final = 10.0
+"""No lap is shorter: what is nearer together is one pass."""
 STRIDE: Final = 0.25
 """A car that has moved by a larger share of the lap was not followed there."""
 
@@ -204,6 +213,10 @@ class Watch:
         self._armed = True
         self._warned: dict[str, float] = {}
         self._before: float | None = None
+        self._entered: defaultdict[str, deque[tuple[float, float]]] = defaultdict(
+            partial(deque, maxlen=PASSES)
+        )
+        """When and with which speed, m/s, each zone was entered last."""
 
     def exceeds_grip(self, combo_g: float, limits: CueLimits, now: float) -> bool:
         """Whether to warn of the grip: once a slide, however long it is."""
@@ -218,7 +231,10 @@ class Watch:
     def enter_zone(
         self, circuit: Circuit, place: Place | None, speed_ms: float, now: float
     ) -> Zone | None:
-        """The danger zone that the car has just entered, too fast."""
+        """The danger zone that the car has just entered, too fast.
+
+        Too fast is more than a good lap's speed, and more than this car's own on the laps before.
+        """
         before, self._before = self._before, place.progress_m if place else None
         if before is None or place is None or not circuit.zones:
             return None
@@ -231,6 +247,12 @@ class Watch:
                 continue
             if inside(before, zone.start_m, zone.end_m, length):
                 continue
+            own = self._entered[zone.id]
+            if len(own) >= USUAL_PASSES:
+                usual = median(speed for _, speed in own)
+                entry = entry._replace(reference_ms=max(entry.reference_ms, usual))
+            if math.isfinite(speed_ms) and not (own and now - own[-1][0] < LAP_S):
+                own.append((now, speed_ms))
             if speed_ms > TOO_FAST * entry.reference_ms and self._due(zone.id, now):
                 return entry
         return None

@@ -43,6 +43,23 @@ def test_a_zone_is_entered_too_fast_from_five_per_cent_on() -> None:
         assert ids == [None, None, expected, None, None, None]
 
 
+def test_a_car_that_is_quick_there_on_each_lap_is_warned_above_its_own_speed() -> None:
+    (zone,) = circuit().zones
+    watch = Watch()
+
+    def enter(lap: int, factor: float) -> float | None:
+        watch.enter_zone(circuit(), circuit().place(470.0), 40.0, 100.0 * lap)
+        speed = factor * zone.reference_ms
+        found = watch.enter_zone(circuit(), circuit().place(482.0), speed, 100.0 * lap + 1.0)
+        return found.reference_ms / zone.reference_ms if found else None
+
+    assert [enter(lap, 1.10) for lap in range(5)] == [1.0, 1.0, 1.0, None, None]
+    assert enter(5, 1.20) == pytest.approx(1.10)
+    watch = Watch()
+    assert [enter(lap, 0.8) for lap in range(4)] == [None] * 4
+    assert enter(4, 1.0) is None  # quicker than ever here, and not quicker than a good lap
+
+
 @pytest.mark.parametrize("before", [None, 630.0, 485.0, 1500.0])
 def test_a_zone_is_not_entered_from_behind_or_from_nowhere(before: float | None) -> None:
     watch = Watch()
@@ -92,5 +109,5 @@ def test_live_frames_warn_in_the_frame_itself() -> None:
 
     ((at, cue),) = cues
     assert at == 480
-    assert cue.text == "Slow down: 180 km/h where 127 is usual."
+    assert cue.text == "Slow down: 180 km/h, the mark here is 127."
     assert (cue.source, cue.emotion, cue.distance_m) == ("rule", "intense", 480.0)
