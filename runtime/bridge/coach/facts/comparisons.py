@@ -68,6 +68,16 @@ _Passes: TypeAlias = tuple[Drive, Mapping[str, Pass]]
 _Whose: TypeAlias = Literal["usual", "lap", "best_lap", "best_pass", "plan"]
 
 
+WAYS: Final[tuple[tuple[Quantity, Spot | None], ...]] = (
+    ("brake_point", None),
+    ("speed", "apex"),
+    ("coasting", None),
+    ("speed", "exit"),
+    ("throttle_point", None),
+)
+"""In what two passes of a corner may differ."""
+
+
 class Side(NamedTuple):
     """One side of a comparison."""
 
@@ -275,7 +285,7 @@ def _compare(
     if not slots.claims and slots.order in SAYS and not slots.open:
         says = so and lost in ("yes", "unknown")
         verdict = Term("verdict", "yes" if says else "plain" if so else "no")
-    usual = (own.usual or own.value, other.usual or other.value)
+    usual = (found.usual, other.usual or (other.value if other.driver else found.usual))
     side, shown = beside(quantity, own.value, other.value, *usual)
     values: dict[str, Cell] = {**label(found), "verdict": verdict, "side": side}
     values |= {"own": shown[0], "theirs": shown[1], "usual": shown[2], "other_usual": shown[3]}
@@ -331,6 +341,24 @@ def _against(view: View, found: Spread, name: str, rival: Drive) -> Fact:
     its = theirs.top(high=high) if found.peaks else rival.best.number or 0
     own = Side(found.find(lap), "lap", lap, view.scene.driver, found.usual)
     return _compare(view, found, own, Side(theirs.find(its), "lap", its, name, theirs.usual))
+
+
+def differences(view: View, corner: str, name: str, rival: Drive) -> Facts:
+    """What a rival does differently in a corner, on the lap of the view and on their best one: what
+    is asked for, then what differs most."""
+    its, slots = rival.best.number or 0, view.slots
+    told: list[tuple[bool, float, Fact]] = []
+    for quantity, spot in WAYS:
+        found, theirs = (spread(each, quantity, corner, spot) for each in (view.drive, rival))
+        if found is None or theirs is None or view.lap not in found.values:
+            continue
+        own = Side(found.find(view.lap), "lap", view.lap, view.scene.driver, found.usual)
+        other = Side(theirs.find(its), "lap", its, name, theirs.usual)
+        apart = abs(own.value.number - other.value.number) / APART[found.unit]
+        if apart >= 1.0:
+            asked = quantity == slots.quantity or spot == (slots.spot or "")
+            told.append((not asked, -apart, _compare(view, found, own, other)))
+    return tuple(fact for _, _, fact in sorted(told, key=lambda each: each[:2]))
 
 
 def _tell_judge(view: View) -> Facts:

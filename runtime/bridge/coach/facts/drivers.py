@@ -15,9 +15,8 @@ from runtime.bridge.analysis.losses import (
     losses_between,
     usual_passes,
 )
-from runtime.bridge.analysis.pedals import opening_m
 from runtime.bridge.analysis.summary import summarise
-from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Unit, Value
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts import comparisons
 from runtime.bridge.coach.facts.general import no_earlier, no_rival
 from runtime.bridge.coach.facts.reviews import compare
@@ -202,7 +201,7 @@ def tell_sectors(of: View) -> Facts:
     """The sectors beside another driver's, and the corners where the gap of those named lies."""
     losses = of.lost_here if of.slots.sectors else ()
     lost = [_loss(of, each) for each in losses if each.seconds >= SHOWN_S]
-    ways = _differences(of, losses[0]) if lost else []
+    ways = _differences(of, losses[0].corner) if lost else ()
     return (*_sectors(of), *lost[:1], *ways[:2], *lost[1:])
 
 
@@ -230,46 +229,11 @@ def _tell_how(of: View) -> Facts:
         first += _split(of)
     alike = _fact(of, "rival-alike", {"corner": Corner(loss.corner)}, loss.corner)
     told = _named(of)[:2] if of.slots.corners else [_loss(of, loss)]
-    return (*first, *told, *(_differences(of, loss) or [alike]))
+    return (*first, *told, *(_differences(of, loss.corner) or (alike,)))
 
 
-_WAYS: Final[Mapping[str, tuple[str, Unit, float]]] = {
-    "brake": ("brake_point_m", "m", 3.0),
-    "slowest": ("min_speed_kmh", "km/h", 0.7),
-    "coast": ("coast_seconds", "s", 0.2),
-    "leave": ("exit_speed_kmh", "km/h", 0.7),
-    "throttle": ("", "m", 3.0),
-}
-"""Of a pass, by the message that words it: field, unit, and from where on it is a difference."""
-
-
-_ASKED: Final[Mapping[str, tuple[str, ...]]] = {
-    "entry": ("brake", "coast"),
-    "apex": ("slowest",),
-    "exit": ("leave", "throttle"),
-    "brake_point": ("brake",),
-    "throttle_point": ("throttle",),
-    "coasting": ("coast",),
-}
-"""Which of them a spot or a quantity asks for."""
-
-
-def _differences(of: View, loss: Loss) -> list[Fact]:
-    """What the other does differently in a corner: what is asked for, then what differs most."""
-    found = []
-    slots = of.slots
-    asked = (*_ASKED.get(slots.quantity or "", ()), *_ASKED.get(slots.spot or "", ()))
-    for way, (name, unit, least) in _WAYS.items():
-        sides = (of.drive, loss.own), (_rival(of).drive, loss.other)
-        own, other = (getattr(p, name) if name else opening_m(drive, p) for drive, p in sides)
-        if own is None or other is None or abs(own - other) < least:
-            continue
-        values: dict[str, Cell] = {"corner": Corner(loss.corner), "own": Value(own, unit)}
-        values |= {"theirs": Value(other, unit), "apart": Value(abs(own - other), unit)}
-        values["side"] = "more" if other > own else "less"
-        fact = _fact(of, f"rival-{way}", values, loss.corner)
-        found.append((way not in asked, -abs(own - other) / least, fact))
-    return [fact for _, _, fact in sorted(found, key=lambda each: each[:2])]
+def _differences(of: View, corner: str) -> Facts:
+    return comparisons.differences(of, corner, of.other, _rival(of).drive)
 
 
 def _tell_car(of: View) -> Facts:

@@ -132,6 +132,8 @@ def _difference(first: Row, second: Row) -> tuple[Row, tuple[Figure, ...]]:
     share = abs(apart) / max(abs(figure.number), abs(other.number), TINY)
     about = (first.about | second.about) - OPPOSITE.keys()
     ways: set[str] = {"same"} if share <= ALIKE else set()
+    if "throttle" in about and figure.unit == "m":  # before the apex or behind it
+        return Row(first.place, first.own, second.own, frozenset(about), (), ""), ()
     if "brake" in about and figure.unit == "m":
         way, cost = "early" if apart > 0 else "late", ""
     elif figure.unit == "km/h":

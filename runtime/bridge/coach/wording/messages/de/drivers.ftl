@@ -31,26 +31,6 @@ rival-split = Gegen { $other }: { $entry } bis zum Scheitel (Bremsen), { $apex }
     [exit] das meiste geht am Ausgang verloren
    *[none] nichts geht verloren
 }.
-rival-brake = { $corner }: { $other } bremst { $apart } { $side ->
-    [less] später
-   *[more] früher
-}, { $theirs } vor dem Eingang statt { $own }.
-rival-slowest = { $corner }: { $other } ist am langsamsten Punkt { $apart } { $side ->
-    [more] schneller
-   *[less] langsamer
-}, { $theirs } statt { $own }.
-rival-coast = { $corner }: { $other } rollt { $apart } { $side ->
-    [less] kürzer
-   *[more] länger
-}, { $theirs } statt { $own }.
-rival-leave = { $corner }: { $other } ist am Ausgang { $apart } { $side ->
-    [more] schneller
-   *[less] langsamer
-}, { $theirs } statt { $own }.
-rival-throttle = { $corner }: { $other } geht { $apart } { $side ->
-    [less] früher
-   *[more] später
-} aufs Gas.
 rival-alike = { $corner }: Bremspunkt, Mindesttempo, Rollzeit und Ausgangstempo sind gleich, soweit aufgezeichnet.
 rival-car = { $same ->
     [yes] Gleiches Auto: Beide fuhren { $own_car }, für das Auto ist nichts abzuziehen

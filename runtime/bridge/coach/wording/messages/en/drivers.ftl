@@ -31,26 +31,6 @@ rival-split = Against { $other }: { $entry } up to the apexes (braking), { $apex
     [exit] most goes on the exits
    *[none] nothing is lost
 }.
-rival-brake = { $corner }: { $other } brakes { $apart } { $side ->
-    [less] later
-   *[more] earlier
-}, { $theirs } before the entry, not { $own }.
-rival-slowest = { $corner }: the minimum speed of { $other } is { $apart } { $side ->
-    [more] higher
-   *[less] lower
-}, { $theirs }, not { $own }.
-rival-coast = { $corner }: { $other } coasts { $apart } { $side ->
-    [less] less
-   *[more] longer
-}, { $theirs }, not { $own }.
-rival-leave = { $corner }: { $other } leaves { $apart } { $side ->
-    [more] faster
-   *[less] slower
-}, { $theirs }, not { $own }.
-rival-throttle = { $corner }: { $other } is back on the throttle { $apart } { $side ->
-    [less] earlier
-   *[more] later
-}.
 rival-alike = { $corner }: brake point, minimum speed, coasting and exit speed are alike, as far as they were recorded.
 rival-car = { $same ->
     [yes] Same car: both drove { $own_car }, so nothing is to be subtracted for the car

@@ -31,26 +31,6 @@ rival-split = Frente a { $other }: { $entry } hasta los vértices (frenando), { 
     [exit] donde más se pierde es en las salidas
    *[none] no se pierde nada
 }.
-rival-brake = { $corner }: { $other } frena { $apart } { $side ->
-    [less] más tarde
-   *[more] antes
-}, a { $theirs } de la entrada, no a { $own }.
-rival-slowest = { $corner }: { $other } lleva { $apart } { $side ->
-    [more] más
-   *[less] menos
-} en el punto más lento: { $theirs } en vez de { $own }.
-rival-coast = { $corner }: { $other } rueda sin pedal { $apart } { $side ->
-    [less] menos
-   *[more] más
-}: { $theirs } en vez de { $own }.
-rival-leave = { $corner }: { $other } sale { $apart } { $side ->
-    [more] más rápido
-   *[less] más lento
-}: { $theirs } en vez de { $own }.
-rival-throttle = { $corner }: { $other } vuelve al gas { $apart } { $side ->
-    [less] antes
-   *[more] después
-}.
 rival-alike = { $corner }: según lo registrado, punto de frenada, velocidad mínima, tiempo sin pedal y velocidad de salida son iguales.
 rival-car = { $same ->
     [yes] Mismo coche: ambos llevaban { $own_car }, así que no hay nada que atribuir al modelo

@@ -31,26 +31,6 @@ rival-split = Contre { $other } : { $entry } jusqu'à la corde (freinage), { $ap
     [exit] l'essentiel se perd en sortie
    *[none] rien n'est perdu
 }.
-rival-brake = { $corner } : { $other } freine { $apart } plus { $side ->
-    [less] tard
-   *[more] tôt
-}, à { $theirs } avant l'entrée au lieu de { $own }.
-rival-slowest = { $corner } : { $other } passe { $apart } plus { $side ->
-    [more] vite
-   *[less] lentement
-} au point le plus lent, { $theirs } au lieu de { $own }.
-rival-coast = { $corner } : { $other } roule { $apart } de { $side ->
-    [less] moins
-   *[more] plus
-} en roue libre, { $theirs } au lieu de { $own }.
-rival-leave = { $corner } : { $other } sort { $apart } plus { $side ->
-    [more] vite
-   *[less] lentement
-}, { $theirs } au lieu de { $own }.
-rival-throttle = { $corner } : { $other } remet les gaz { $apart } plus { $side ->
-    [less] tôt
-   *[more] tard
-}.
 rival-alike = { $corner } : d'après l'enregistrement, point de freinage, vitesse minimale, roue libre et vitesse de sortie se valent.
 rival-car = { $same ->
     [yes] Même voiture : { $own_car } pour les deux, donc rien à déduire pour la voiture
