@@ -175,13 +175,13 @@ def _tell_laps(view: View, found: Spread) -> Fact:
         values["total"] = Value(sum(numbers), found.unit)
         total = order == "total" and quantity in SUMS
         return view.fact("measure-total" if total else "measure-mean", values, laps, where)
-    peak = order in ORDERED or found.peaks or view.slots.which == "lap"
-    if laps and laps != [best] and not (peak and len(laps) == len(found.values)):
+    which = view.slots.which == "lap"
+    if laps and laps != [best] and not (which and len(laps) == len(found.values)):
         side, shown = beside(quantity, *(found.values[lap] for lap in laps), found.usual)
         values |= {"laps": tuple(laps), "values": shown[:-1], "count": len(laps)}
         values |= {"usual": shown[-1], "side": side}
         return view.fact("measure-laps", values, laps, where)
-    if peak and len(laps) != 1:
+    if (which or order in ORDERED or found.peaks) and len(laps) != 1:
         high = is_high(quantity, order)
         lap = found.top(high=high)
         side, shown = beside(quantity, found.values[lap], found.usual)

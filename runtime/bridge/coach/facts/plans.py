@@ -22,6 +22,7 @@ from runtime.bridge.coach.facts.reviews import (
     compare_widest,
     corner_fact,
     first,
+    mended,
     nothing,
     part_of,
     parts_fact,
@@ -177,7 +178,7 @@ def what_if(view: View) -> Facts:
         return nothing(view)
     amount = next((each for each in view.slots.amounts if each.unit in ("km/h", "m")), None)
     if amount is None and view.slots.quantity != "speed":
-        return _mended(view)
+        return mended(view)
     amount = amount or Value(MORE_KMH, "km/h")
     own = passes[corner]
     values: dict[str, Cell] = {
@@ -194,18 +195,6 @@ def what_if(view: View) -> Facts:
         facts = (view.told("what-if", **values, gain=gain), *grip_facts(view, own, amount))
     facts += (view.told("what-if-build", **values),)
     return tuple(replace(fact, place=place, laps=(own.lap,)) for fact in facts)
-
-
-def _mended(view: View) -> Facts:
-    """What the corners that are named cost in all, else the one that costs most, and what to do."""
-    ranked = workable(view)
-    losses = ranked if view.slots.corners else ranked[:1]
-    if not losses:
-        return nothing(view)
-    total = span(sum(loss.seconds for loss in losses))
-    names = tuple(Corner(loss.corner) for loss in losses)
-    lead = view.told("what-if-mended", losses[0], corners=names, total=total)
-    return (lead, *(advise(view, loss) for loss in losses[:2]))
 
 
 def grip_facts(view: View, own: Pass, amount: Value) -> Facts:

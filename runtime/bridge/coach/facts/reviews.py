@@ -178,9 +178,23 @@ def corner_explain(view: View) -> Facts:
     loss = first(view)
     if loss is None:
         return nothing(view)
+    if len(view.slots.corners) > 1:
+        return mended(view)
     parts = (parts_fact(view, loss),) if abs(loss.seconds) >= WORTH_S else ()
     facts = (corner_fact(view, loss), *cause_fact(view, loss), *parts)
     return (*facts, advise(view, loss)) if loss.seconds >= WORTH_S else facts
+
+
+def mended(view: View) -> Facts:
+    """What the corners that are named cost in all, else the one that costs most, and what to do."""
+    ranked = workable(view)
+    losses = ranked if view.slots.corners else ranked[:1]
+    if not losses:
+        return nothing(view)
+    total = span(sum(loss.seconds for loss in losses))
+    names = tuple(Corner(loss.corner) for loss in losses)
+    lead = view.told("what-if-mended", losses[0], corners=names, total=total)
+    return (lead, *(advise(view, loss) for loss in losses[:2]))
 
 
 def corner_review(view: View) -> Facts:

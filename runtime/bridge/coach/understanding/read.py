@@ -78,6 +78,8 @@ class MoveFile(BaseModel, frozen=True, extra="forbid"):
     small_words: frozenset[str]
 
 
+_BESIDE: Final[frozenset[NeedKind]] = frozenset({"measure", "sector_times", "sector_explain"})
+"""Kinds whose second part may ask the same of another driver."""
 ORDERS: Final = ("more", "fewer", "high", "low", "most", "least")
 _CLASSES: Final = frozenset("cornerx lapx driverx sectorx straightx".split())
 _PLACES: Final = ("corners", "sectors", "straights")
@@ -175,7 +177,7 @@ class _Reader:
             first, _ = needs
             after = _Reader(self.language, self.names, Asked(text, needs=(first,)), self.classifier)
             second = after._read(parts[1], None)
-            beside = first.kind == "measure" and second.slots.drivers
+            beside = first.kind in _BESIDE and second.slots.drivers
             if second.slots.spot in ("entry", "apex", "exit") or beside:
                 kind = first.kind if beside else second.kind
                 slots = _inherit(second.slots, first.slots, kind)
@@ -362,6 +364,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "which sector": slots.which == "sector",
         "which lap": slots.which == "lap",
         "between": slots.between,
+        "spread": slots.order == "spread",
         "supposes": slots.supposes,
         "several": slots.count > 1,
         "many laps": len(slots.laps) > 2,
