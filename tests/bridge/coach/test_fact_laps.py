@@ -207,6 +207,14 @@ def test_a_sector_beside_a_rival_says_who_is_quicker() -> None:
     assert {"no-sector", "rival-sectors"} <= set(facts)
 
 
+def test_where_somebody_is_quicker_is_told_before_where_they_are_not() -> None:
+    gaps = {at: ANA.sector_time(at, ANA.best) - BEN.sector_time(at, BEN.best) for at in (1, 2, 3)}
+    for gains in (False, True):
+        told = ask("rival_where", drivers=("Ben",), which="sector", gains=gains)["rival-sector"]
+        asked = (min if gains else max)(gaps, key=lambda at: gaps[at])
+        assert told.values["sector"] == asked
+
+
 def earlier_of(*seeds: int) -> tuple[DriverSession, ...]:
     """Sessions a week apart before that of the scene."""
     week = 7 * 86_400_000

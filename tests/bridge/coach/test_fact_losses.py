@@ -343,6 +343,8 @@ def questions(scene: Scene) -> Iterator[Fact]:
             replace(about, order="most", claims=True),
             replace(about, order="more", claims=True, laps=(1, 2)),
             replace(about, corners=(), order="least", where=True),
+            replace(about, corners=(), spot=None, order="most"),
+            replace(about, corners=(), spot=None, order="spread", drivers=rivals),
             replace(about, corners=(), order="early", where=True, drivers=rivals),
         ):
             facts = EVERY["measure"](scene, asked)

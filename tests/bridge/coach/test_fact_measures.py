@@ -153,6 +153,27 @@ def test_judgements_follow_the_rival_who_is_named(order: Order) -> None:
     assert (fact.values["verdict"] == Term("verdict", "no")) == (not so)
 
 
+def test_the_verdict_is_about_whoever_is_measured_against_the_other() -> None:
+    own, other = (
+        {turn: median(side.speed_at(turn, "apex", lap) for lap in side.laps) for turn in (1, 4, 8)}
+        for side in (OWN, OTHER)
+    )
+    turn = max(own, key=lambda each: abs(own[each] - other[each]))
+    slots = Slots((f"Turn {turn}",), drivers=("Ben",), quantity="speed", order="more")
+    for than_me in (False, True):
+        (fact,) = tell("measure", replace(slots, than_me=than_me))
+        so = (own[turn] > other[turn]) != than_me
+        assert fact.values["verdict"] == Term("verdict", "yes" if so else "no")
+
+
+def test_the_longest_full_throttle_is_that_of_the_pedal() -> None:
+    (fact,) = tell("measure", Slots(quantity="full_throttle", order="most"))
+    open_ = OWN.on_lap(OWN.best, "throttle_pct") >= 95.0
+    runs = "".join("x" if each else " " for each in open_).split()
+    seconds = max(map(len, runs)) * 0.05
+    assert number(fact.values["seconds"]) == pytest.approx(seconds, abs=0.15)
+
+
 def test_the_least_repeatable_corner_has_the_largest_deviation() -> None:
     fact = tell("corner_spread", Slots())[0]
     drive = drive_in(scene())
