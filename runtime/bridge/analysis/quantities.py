@@ -73,7 +73,7 @@ def is_missing(drive: Drive, quantity: str) -> bool:
 def measure_laps(
     drive: Drive, quantity: str, where: str | None = None, spot: str | None = None
 ) -> dict[int, float]:
-    """The quantity by lap, in a corner or on a straight of that name, else over the whole lap.
+    """The quantity by lap, in a corner, on a straight or in a sector, else over the whole lap.
 
     In a corner, without a *spot*: the apex speed, the peak brake pressure, the lowest throttle, the
     share of full throttle, the largest g and steering angle, the engine speed at the apex, seconds
@@ -91,14 +91,14 @@ def _numbers(
     drive: Drive, quantity: str, where: str | None, spot: str | None
 ) -> Iterator[tuple[int, float]]:
     passes = passes_in(drive, where) if where is not None else ()
-    straight = find_straight(drive, where)
+    straight = find_stretch(drive, where)
     if passes:
         values = _by_frame(drive.series, quantity)
         for each in passes:
             number = _in_corner(drive, values, quantity, each, spot)
             if number is not None:
                 yield each.lap, number
-    elif straight is not None and quantity == "speed":
+    elif isinstance(straight, Straight) and quantity == "speed":
         record = next(each for each in straight_line_speed(drive) if each.name == where)
         yield from ((each.lap_number, each.top_speed_kmh) for each in record.per_lap)
     elif where is None and quantity == "time":
@@ -137,6 +137,17 @@ def known_corners(drive: Drive) -> tuple[Corner, ...]:
 def find_straight(drive: Drive, name: str | None) -> Straight | None:
     """The straight of that name."""
     return next((each for each in drive.straights if each.name == name), None)
+
+
+def sector_name(number: int) -> str:
+    """What a sector is called as a place, by its number from 1."""
+    return f"Sector {number}"
+
+
+def find_stretch(drive: Drive, name: str | None) -> Straight | Span | None:
+    """The straight or the sector of that name."""
+    sectors = {sector_name(at): span for at, span in enumerate(drive.sectors, 1)}
+    return find_straight(drive, name) or sectors.get(name or "")
 
 
 def straight_beside(drive: Drive, corner: str, *, behind: bool) -> Straight | None:
@@ -208,8 +219,8 @@ def _place_at(drive: Drive, frame: int, *, braking: bool = False) -> str | None:
     return next((n for n, begin, end in windows if inside(place, begin, end, drive.length_m)), None)
 
 
-def _on(drive: Drive, frames: slice, straight: Straight | None) -> Indices:
-    """The frames of a lap, or those of them on a straight."""
+def _on(drive: Drive, frames: slice, straight: Straight | Span | None) -> Indices:
+    """The frames of a lap, or those of them on a straight or in a sector."""
     found = np.arange(frames.start, frames.stop)
     if straight is None:
         return found
@@ -220,7 +231,7 @@ def _on(drive: Drive, frames: slice, straight: Straight | None) -> Indices:
     return kept
 
 
-def _time_on(drive: Drive, lap: Segment, straight: Straight) -> float | None:
+def _time_on(drive: Drive, lap: Segment, straight: Straight | Span) -> float | None:
     """Seconds of a lap on a straight; over start/finish those at both ends of the lap."""
     wraps = straight.start_m > straight.end_m
     bounds = sorted((straight.start_m, straight.end_m))

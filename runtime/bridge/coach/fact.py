@@ -53,7 +53,8 @@ class Term(NamedTuple):
 
 
 class Corner(NamedTuple):
-    """A corner by its name on file, which a language may spell its own way (Turn 4, Kurve 4)."""
+    """A corner by its name on file, or a sector by its number, which a language may spell its own
+    way (Turn 4, Kurve 4, Sektor 2)."""
 
     name: str
 

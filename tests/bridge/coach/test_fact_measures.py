@@ -166,6 +166,17 @@ def test_the_verdict_is_about_whoever_is_measured_against_the_other() -> None:
         assert fact.values["verdict"] == Term("verdict", "yes" if so else "no")
 
 
+def test_a_sector_has_the_top_speed_that_was_driven_in_it() -> None:
+    (fact,) = tell("measure", Slots(quantity="speed", order="most", sectors=(2,)))
+    assert fact.place is not None
+    assert fact.place.sector == 2
+    span = TRACK.sectors[1]
+    for lap in (int(str(fact.values["lap"])),):
+        begin, end = (OWN.passed(lap, place) for place in (span.start_m, span.end_m))
+        top = float(OWN.inside(begin, end, "speed_ms").max()) * KMH
+        assert number(fact.values["value"]) == pytest.approx(top, abs=1.0)
+
+
 def test_the_longest_full_throttle_is_that_of_the_pedal() -> None:
     (fact,) = tell("measure", Slots(quantity="full_throttle", order="most"))
     open_ = OWN.on_lap(OWN.best, "throttle_pct") >= 95.0

@@ -222,7 +222,7 @@ def _tell_rank(view: View) -> Facts:
     if quantity == "time" and not slots.corners and known_corners(drive):
         return reviews.TELLERS["loss_rank"](view.scene, slots)  # not which corner is the longest
     high = is_high(quantity, order)
-    names = slots.corners or tuple(corner.name for corner in known_corners(drive))
+    names = tuple(each.name for each in known_corners(drive) if view.covers(each.name))
     lap = laps[0] if len(laps) == 1 else (stand_in(drive) and drive.best.number) or 0
     spreads = [each for name in names if (each := spread(drive, quantity, name, spot))]
     spreads.sort(key=lambda each: each.find(lap).number, reverse=high)
@@ -357,7 +357,8 @@ def differences(view: View, corner: str, name: str, rival: Drive) -> Facts:
         apart = abs(own.value.number - other.value.number) / APART[found.unit]
         if apart >= 1.0:
             asked = quantity == slots.quantity or spot == (slots.spot or "")
-            told.append((not asked, -apart, _compare(view, found, own, other)))
+            fact = _compare(view.about(order=None, claims=False), found, own, other)
+            told.append((not asked, -apart, fact))
     return tuple(fact for _, _, fact in sorted(told, key=lambda each: each[:2]))
 
 

@@ -121,7 +121,9 @@ def _release(view: View, drive: Drive, one: Pass, driver: str) -> Fact:
 
 def tell_coasting(view: View) -> Facts:
     """Coasting on a usual lap, its share, the corners with most of it; or at a named place."""
-    if view.slots.corners or view.slots.straights or view.listed or view.slots.order == "mean":
+    slots = view.slots
+    placed = slots.corners or slots.straights or slots.sectors
+    if placed or view.listed or slots.order == "mean":
         return tell_values(view.about(quantity="coasting"))
     drives = [(view.scene.driver, view.drive), *view.rivals[:1]]
     return tuple(told for name, each in drives for told in _coasted(view, name, each))

@@ -12,10 +12,12 @@ from runtime.bridge.analysis.quantities import (
     CORNERS_ONLY,
     MEANS,
     SUMS,
+    find_straight,
     is_missing,
     known_corners,
     measure_laps,
     passes_in,
+    sector_name,
     straight_beside,
 )
 from runtime.bridge.coach.fact import Cell, Corner, Term, Unit, Value
@@ -176,7 +178,8 @@ def label(found: Spread) -> dict[str, Cell]:
         what += "_corner" if corner else "_straight" if where else "_lap"
         what = "throttle_least" if what == "throttle_corner" and not at else what
         at = "apex" if what == "speed_corner" and not at else at
-    place: Cell = Corner(where or "") if corner else where or Term("where", "lap")
+    road = find_straight(found.drive, where) is not None
+    place: Cell = Term("where", "lap") if where is None else where if road else Corner(where)
     few = "yes" if len(found.drive.counted) < USUAL_LAPS else "no"
     told: dict[str, Cell] = {"what": Term("measured", what), "at": Term("at", at or "none")}
     return {"where": place, **told, "few": few}
@@ -209,10 +212,11 @@ def end_of(quantity: Quantity, *, high: bool) -> str:
 
 
 def places_of(drive: Drive, slots: Slots) -> tuple[str | None, ...]:
-    """What is named: straights, those beside corners, corners; else the lap."""
+    """What is named: straights, those beside corners, corners, sectors; else the lap."""
     if slots.spot in ("straight", "after", "before"):
         behind = slots.spot != "before"
         roads = [straight_beside(drive, each, behind=behind) for each in slots.corners]
         if found := tuple(straight.name for straight in roads if straight):
             return found
-    return (*slots.straights, *slots.corners) or (None,)
+    sectors = () if slots.quantity in CORNERS_ONLY else map(sector_name, slots.sectors)
+    return (*slots.straights, *slots.corners) or tuple(sectors) or (None,)

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.losses import Loss, losses_between, passes_of_lap, usual_passes
 from runtime.bridge.analysis.passes import Pass
-from runtime.bridge.analysis.quantities import find_straight, known_corners
+from runtime.bridge.analysis.quantities import find_straight, known_corners, sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
 from runtime.bridge.coach.facts.general import need_outing, no_lap
 from runtime.bridge.coach.need import Lap, Slots
@@ -310,9 +310,12 @@ def name_loss(loss: Loss) -> dict[str, Cell]:
 
 
 def place_of(drive: Drive, where: str | None) -> Place | None:
-    """The window of a corner, or a straight; None for what is neither."""
+    """The window of a corner, a straight or a sector; None for what is none."""
     if (straight := find_straight(drive, where)) is not None:
         return Place(straight=where, start_m=straight.start_m, end_m=straight.end_m)
+    for at, sector in enumerate(drive.sectors, 1):
+        if where == sector_name(at):
+            return Place(sector=at, start_m=sector.start_m, end_m=sector.end_m)
     spots = next((each for each in known_corners(drive) if each.name == where), None)
     if spots is None:
         return None

@@ -69,7 +69,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         than_me=asks["than_me"] and bool(drivers),
         gains=False if asks["loses"] else True if asks["gains"] else None,
         mine=asks["mine"],
-        open=asks["open"],
+        open=asks["open"] or flags["why"],
         between=asks["between"],
         supposes=asks["supposes"],
         count=int(_find_first("count", plain, language) or 0),

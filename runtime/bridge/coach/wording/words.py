@@ -19,6 +19,7 @@ from runtime.bridge.coach.wording.units import Quantity, spoken_value
 MESSAGES: Final = Path(__file__).parent / "messages"
 _LOCALES: Final = {"en": "en_GB"}
 _NUMBERED: Final = re.compile(r"(?:Turn |T|C)(\d{1,3}[A-Za-z]?)\Z")
+_SECTOR: Final = re.compile(r"Sector (\d{1,2})\Z")
 
 
 class UnknownMessage(LookupError):
@@ -64,7 +65,9 @@ class Words:
         return format_list(list(words), style=style, locale=self._locale)
 
     def corner(self, name: str) -> str:
-        """A corner as the language calls it: Turn 4, Kurve 4; a proper name stays."""
+        """A place as the language calls it: Turn 4, Kurve 4, Sektor 2; a proper name stays."""
+        if sector := _SECTOR.match(name):
+            return self._format("sector-numbered", {"number": sector[1]})
         numbered = _NUMBERED.match(name)
         return self._format("corner-numbered", {"number": numbered[1]}) if numbered else name
 

@@ -1,4 +1,5 @@
 corner-numbered = Kurve { $number }
+sector-numbered = Sektor { $number }
 quantity-speed = Tempo
 quantity-brake_point = Bremspunkt
 quantity-brake_pressure = maximaler Bremsdruck

@@ -1,4 +1,5 @@
 corner-numbered = Turn { $number }
+sector-numbered = Sector { $number }
 quantity-speed = speed
 quantity-brake_point = brake point
 quantity-brake_pressure = peak brake pressure

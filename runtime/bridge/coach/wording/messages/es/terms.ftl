@@ -1,4 +1,5 @@
 corner-numbered = curva { $number }
+sector-numbered = Sector { $number }
 corner-the = la curva { $number }
 quantity-speed = velocidad
 quantity-brake_point = punto de frenada

@@ -1,4 +1,5 @@
 corner-numbered = virage { $number }
+sector-numbered = Secteur { $number }
 corner-the = le virage { $number }
 corner-at = au virage { $number }
 corner-of = du virage { $number }
