@@ -349,6 +349,7 @@ def _signs(slots: Slots) -> Iterator[str]:
     laps = bool(slots.laps or "lap" in strange)
     driver = bool(slots.drivers or "driver" in strange)
     spot = slots.spot in ("entry", "apex", "exit")
+    faster = slots.quantity == "speed" and slots.order in ("more", "fewer")
     signs = {
         "corner": place,
         "sector": sector,
@@ -371,7 +372,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "channel": slots.quantity not in {None, "time", *UNRECORDED}
         or (slots.quantity is None and place and spot and slots.order in ORDERS),
         "no quantity": not spot
-        and (slots.quantity is None or (slots.quantity == "speed" and not (place or slots.spot))),
+        and (slots.quantity is None or (faster and not (place or slots.spot))),
         "why": slots.why,
         "where": slots.where,
         "who": slots.who,
