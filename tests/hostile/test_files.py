@@ -216,6 +216,12 @@ def lake_files(folder: Path) -> list[bytes]:
     return [f"{path.stem}\0".encode() + path.read_bytes() for path in found]
 
 
+def parquet_files(folder: Path) -> list[bytes]:
+    """The frames of a session, as they are exported."""
+    fill_lake(str(folder / "lake"), library()["larkfell"], 1, laps=1, hz=2.0)
+    return [path.read_bytes() for path in (folder / "lake").glob("*/*/*/telemetry.parquet")]
+
+
 def read_lake(data: bytes, folder: Path) -> object:
     """The session with this table in place of its own."""
     whole = {path.stem: path.read_bytes() for path in (folder / "lake").glob("*/*/*/*.parquet")}
@@ -252,6 +258,7 @@ READERS: Final = {
         f"can{suffix}": recording(suffix, partial(logs, suffix), Options(bus=BusChoice(DATA)))
         for suffix in logkit.FORMS
     },
+    "parquet": recording(".parquet", parquet_files),
     "vbo": recording(
         ".vbo",
         lambda folder: [

@@ -22,6 +22,7 @@ from runtime.bridge.formats.options import (
     UnparsableVbo,
     UnreadableRecording,
 )
+from runtime.bridge.formats.parquet import read_parquet
 from runtime.bridge.formats.rcz import read_rcz
 from runtime.bridge.formats.rows import LARGEST_FILE
 from runtime.bridge.formats.tables import read_csv
@@ -82,6 +83,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     ".ld": Format(read_ld, _PACKED),
     ".rcz": Format(read_rcz, ()),
     ".ibt": Format(read_ibt, _PACKED),
+    ".parquet": Format(read_parquet, _PACKED),
 }
 """By suffix; text files that begin like another format are read as that."""
 SUFFIXES: Final = frozenset(FORMATS)

@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from aiohttp import FormData
 
 from runtime.bridge.api import imports
 from tests.bridge.bridgekit import Answer, Bridge
+from tests.bridge.coach.modelkit import laps
 from tests.bridge.conftest import ONE_BACKEND, Start
 from tests.bridge.formats.vbo.vbokit import drive, vbo_bytes, write_vbo
 from tests.waiting import until
@@ -44,6 +46,29 @@ async def assert_refused(
     assert {path.name.partition("-")[0].split(".")[0] for path in folder.iterdir()} <= {
         bridge.service.settings.database.stem
     }
+
+
+async def test_an_export_that_is_sent_has_the_same_frames(bridge: Bridge) -> None:
+    frames = laps(2)
+    await bridge.service.db.append_frames("mine", frames)
+    exported = await bridge.get("/session/mine/export.parquet")
+
+    sent = await send(bridge, "/session/upload?filename=friend.parquet", exported.body)
+
+    assert sent.status == 200, sent.body
+    assert sent.json["n_frames"] == len(frames)
+    stored = [
+        await bridge.service.db.read_frames(name) for name in ("mine", sent.json["session_id"])
+    ]
+    for name in ("timestamp", "lat", "lon", "speed_ms", "g_lat", "brake_bar"):
+        mine, its = (one.columns[name] for one in stored)
+        np.testing.assert_allclose(its, mine, rtol=1e-9, atol=1e-6, err_msg=name)
+    signals = await bridge.get("/session/mine/export.parquet?table=telemetry_signals")
+    if signals.status == 200:
+        refused = await send(bridge, "/session/upload?filename=s.parquet", signals.body)
+        assert (refused.status, refused.json["code"]) == (422, "unparsable_file")
+    refused = await send(bridge, "/session/upload?filename=s.parquet", b"PAR1 and nothing else")
+    assert (refused.status, refused.json["code"]) == (422, "unparsable_file")
 
 
 @ONE_BACKEND
