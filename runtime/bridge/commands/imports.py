@@ -179,13 +179,9 @@ def _show(chosen: argparse.Namespace, files: "_Files") -> int:
         write_line(f"{file.name}: logger {recording.logger}, {len(recording.frames)} frames")
         for signal, mapped in recording.mapping.items():
             write_line(f"  {signal}: {_in_words(mapped)}")
-        if rest := [name for name in recording.unmapped if name not in _taken(recording)]:
-            write_line(f"  kept under their own names: {', '.join(rest)}")
+        if recording.unmapped:
+            write_line(f"  kept under their own names: {', '.join(recording.unmapped)}")
     return 1 if failed else 0
-
-
-def _taken(recording: Recording) -> set[str | None]:
-    return {mapped.channel for mapped in recording.mapping.values()}
 
 
 def _in_words(mapped: Mapped) -> str:

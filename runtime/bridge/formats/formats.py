@@ -5,6 +5,7 @@ To add a format, write a module with one function of the type `Read` and name it
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
@@ -112,11 +113,14 @@ def read_recording(stream: BinaryIO, name: str, options: Options = NO_OPTIONS) -
         for magic, what in form.refused:
             if first.startswith(magic):
                 raise UnreadableRecording(f"the file is {what}")
-        return form.read(stream, options)
+        recording = form.read(stream, options)
     except UnreadableRecording as error:
         if suffix != ".vbo":
             raise
         raise UnparsableVbo(str(error)) from error
+    taken = {mapped.channel for mapped in recording.mapping.values()}
+    kept = tuple(name for name in recording.unmapped if name not in taken)
+    return replace(recording, unmapped=kept)
 
 
 def _choose(suffix: str, first: bytes) -> Format | None:

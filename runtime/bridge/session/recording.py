@@ -122,7 +122,7 @@ class Recording:
     facts: Mapping[str, str] = field(default_factory=dict)
     """What was decided while reading, such as ``coordinate_encoding`` and ``time_encoding``."""
     unmapped: tuple[str, ...] = ()
-    """Columns that are kept under their own names."""
+    """Columns that are kept under their own names only."""
     comments: tuple[str, ...] = ()
     """What the file says about logger and log rate."""
     mapping: Mapping[str, Mapped] = field(default_factory=dict)
