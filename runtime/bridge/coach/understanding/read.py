@@ -375,7 +375,6 @@ def _signs(slots: Slots) -> Iterator[str]:
         and (slots.quantity is None or (faster and not (place or slots.spot))),
         "why": slots.why,
         "where": slots.where,
-        "who": slots.who,
         "where most": slots.where and bool(slots.quantity) and slots.order in ("most", "least"),
         "where a spot": slots.where and place and spot and slots.quantity is None,
         "too much or little": slots.order in ("early", "late", "high", "low"),
