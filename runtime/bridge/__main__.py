@@ -27,6 +27,9 @@ SERVER: Final = "runtime.bridge.server"
 def main(argv: Sequence[str]) -> int:
     """Run a command, or the bridge where none is named; the exit code of the process."""
     command = COMMANDS.get(argv[0]) if argv else None
+    if argv and command is None and argv[0][:1] != "-":
+        sys.stderr.write(f"there is no command {argv[0]}; there are {', '.join(COMMANDS)}\n")
+        return 2
     if (argv[0] if command else None) in RECORDING:
         os.umask(PRIVATE)
     extra = EXTRAS.get(argv[0]) if command else None

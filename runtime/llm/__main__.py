@@ -38,6 +38,9 @@ def _let_go_of_output() -> None:
 
 def _run(argv: Sequence[str]) -> int:
     command = COMMANDS.get(argv[0]) if argv else None
+    if argv and command is None and argv[0][:1] != "-":
+        sys.stderr.write(f"there is no command {argv[0]}; there are {', '.join(COMMANDS)}\n")
+        return 2
     # Each imports only its own: the server takes most of a second, which `pull --help` need not.
     module = importlib.import_module(command or SERVER)
     code: int = module.main(argv[1:] if command else argv)
