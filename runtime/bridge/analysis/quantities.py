@@ -103,6 +103,9 @@ def _numbers(
         yield from ((each.lap_number, each.top_speed_kmh) for each in record.per_lap)
     elif where is None and quantity == "time":
         yield from ((lap.number or 0, lap.duration_s) for lap in drive.counted)
+    elif where is None and quantity == "mean_speed":
+        speeds = ((lap.number or 0, drive.length_m / lap.duration_s) for lap in drive.counted)
+        yield from ((number, speed * KMH) for number, speed in speeds)
     elif where is None and quantity == "corrections":
         counts = [measure_laps(drive, quantity, each.name) for each in known_corners(drive)]
         for number in {number for count in counts for number in count}:

@@ -284,8 +284,9 @@ class _Answering:
         hazard = asked.hazard or self._still(asked)
         if hazard is not None:
             facts.append(Fact(f"hazard-{hazard}"))
-        # whoever goes on about the brakes asks whether the data show it
-        needs = FADING if hazard == "brakes" and not (asked.hazard or asked.needs) else asked.needs
+        # whoever speaks of the brakes asks whether the data show it
+        bare = all(need.slots.quantity is None for need in asked.needs)
+        needs = FADING if hazard == "brakes" and bare else asked.needs
         for need in needs:
             if hazard is not None and (need.kind not in AFTER_HAZARD or need.slots.order in SAYS):
                 continue  # nobody is asked for more speed

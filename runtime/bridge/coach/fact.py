@@ -20,6 +20,7 @@ Unit: TypeAlias = Literal[
     "min",  # of seconds
     "°C",
     "l",
+    "V",
     "/min",
     "",
 ]

@@ -108,6 +108,7 @@ Quantity: TypeAlias = Literal[
     "rpm",
     "time",
     "yaw_rate",
+    "mean_speed",
     # the others are read from further channels of the car, where there are any
     "gear",
     "fuel",
@@ -119,6 +120,7 @@ Quantity: TypeAlias = Literal[
     "slip_angle",
     "oil",
     "water",
+    "battery",
     "traffic",
     "track_edge",
     "stress",
@@ -147,6 +149,7 @@ UNITS: Final[Mapping[Quantity, Unit]] = {
     "rpm": "rpm",
     "time": "s",
     "yaw_rate": "deg/s",
+    "mean_speed": "km/h",
 }
 """The quantities that can be measured, with their units."""
 UNRECORDED: Final = frozenset(get_args(Quantity)) - UNITS.keys()
@@ -221,6 +224,8 @@ class Slots:
     """Whether it asks which of two parts of a corner: "under braking or on the exit"."""
     supposes: bool = False
     """Whether it asks what a change would bring."""
+    wishes: bool = False
+    """Whether it asks what to do: "should I brake later?" is no doubt of braking late."""
     count: int = 0
     """How many things are asked for: "three tips"; 0: it does not say."""
     all_laps: bool = False

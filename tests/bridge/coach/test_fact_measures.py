@@ -277,3 +277,34 @@ def test_a_place_or_lap_that_does_not_exist_is_put_right_first() -> None:
     strange = Slots(strange=(Strange("corner", "Turn 14"),), quantity="speed")
     assert tell("measure", strange)[0].kind == "no-corner"
     assert tell("measure", Slots(laps=(44,), quantity="speed"))[0].kind == "no-lap"
+
+
+def test_whoever_asks_what_to_do_is_told_where_they_stand() -> None:
+    corners = tuple(f"Turn {turn}" for turn in range(1, 12))
+    seen = set()
+    for corner in corners:
+        asked = Slots(corners=(corner,), quantity="brake_point", order="late")
+        (doubted, *_), (wished, *more) = (
+            tell("measure", replace(asked, wishes=wishes)) for wishes in (False, True)
+        )
+        if doubted.kind != "compare":
+            continue
+        verdicts = [fact.values["verdict"] for fact in (doubted, wished)]
+        compared, lost = wished.values["compared"], wished.values["lost"]
+        seen.add(compared)
+        if [fact.kind for fact in more] == ["danger"]:
+            assert verdicts[1] == Term("verdict", "plain")
+        elif compared == "early" and lost == "yes":
+            assert verdicts == [Term("verdict", "no"), Term("verdict", "yes")]
+        elif compared == "late":
+            assert verdicts[1] == Term("verdict", "no")
+    assert seen >= {"early"}
+    asked = Slots(corners=("Turn 4",), quantity="brake_point", order="late", wishes=True)
+    assert [fact.kind for fact in tell("measure", asked)][-1] == "danger"
+
+
+def test_the_average_speed_is_the_length_over_the_time() -> None:
+    found = measure(drive_in(scene()), "mean_speed")
+    for lap in drive_in(scene()).counted:
+        expected = drive_in(scene()).length_m / lap.duration_s * KMH
+        assert found[lap.number or 0].number == pytest.approx(expected)

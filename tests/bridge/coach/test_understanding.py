@@ -100,6 +100,21 @@ def test_a_follow_up_replaces_what_it_names_and_keeps_the_rest() -> None:
     assert slots.quantity == "speed"
 
 
+def test_what_is_seldom_recorded_is_asked_for_by_its_own_name() -> None:
+    for question, quantity in (
+        ("how are my tyres", "tyre_temperature"),
+        ("which gears did I use", "gear"),
+        ("battery voltage?", "battery"),
+    ):
+        (need,) = ask("how hot was the oil", question).needs
+        assert (need.kind, need.slots.quantity) == ("unrecorded", quantity)
+
+
+def test_the_best_sector_is_no_best_lap() -> None:
+    assert ask("which sector is my best").needs[0].slots.laps == ()
+    assert ask("which sector on my best lap").needs[0].slots.laps == ("best",)
+
+
 def test_another_topic_keeps_nothing_of_the_last_one() -> None:
     slots = ask("how was turn 5 on lap 3", "how steady were my lap times").needs[0].slots
     assert slots.corners == ()

@@ -32,6 +32,7 @@ CHANNELS: Final[Mapping[Quantity, tuple[Channel, ...]]] = {
     "fuel": (Channel("fuel_level_l", "l"), Channel("fuel_level_pct", "%")),
     "oil": (Channel("oil_temp_c", "°C"), Channel("oil_press_bar", "bar")),
     "water": (Channel("water_temp_c", "°C"), Channel("coolant_temp_c", "°C")),
+    "battery": (Channel("battery_v", "V"),),
     "tyre_temperature": tuple(Channel(f"tire_temp_{wheel}_c", "°C") for wheel in WHEELS),
     "tyre_pressure": tuple(Channel(f"tpms_{wheel}_kpa", "bar", 0.01) for wheel in WHEELS),
     "heart_rate": (Channel("heart_rate", "/min"),),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.grading import dangers
 from runtime.bridge.analysis.losses import (
     best_passes,
     losses_between,
@@ -25,7 +26,7 @@ from runtime.bridge.analysis.quantities import (
     peak_place,
 )
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
-from runtime.bridge.coach.facts import reviews
+from runtime.bridge.coach.facts import knowledge, reviews
 from runtime.bridge.coach.facts.general import NO_CORNERS
 from runtime.bridge.coach.facts.measures import (
     APART,
@@ -281,8 +282,10 @@ def _compare(
         lost = "gained"
     order = slots.order if slots.order in ORDERED or not slots.claims else "high"
     so = not level and (apart > 0) == (is_high(quantity, order) != slots.than_me)
+    if slots.wishes and not slots.claims:  # whoever has less of it is to have more
+        so = not level and not so
     verdict = _verdict(view, right=so) if slots.claims else Term("verdict", "plain")
-    if not slots.claims and slots.order in SAYS and not slots.open:
+    if not slots.claims and slots.order in SAYS and not slots.open and not _spared(view, found):
         says = so and lost in ("yes", "unknown")
         verdict = Term("verdict", "yes" if says else "plain" if so else "no")
     usual = (found.usual, other.usual or (other.value if other.driver else found.usual))
@@ -312,6 +315,11 @@ def _compare(
         other=other.driver,
         gain_s=loss_s if lost == "yes" and not level else None,
     )
+
+
+def _spared(view: View, found: Spread) -> bool:
+    """Whether nobody is told to do more of it there: the corner lies in a danger zone."""
+    return view.slots.wishes and found.corner and found.where in dangers(view.drive)
 
 
 def _verdict(view: View, *, right: bool) -> Term:
@@ -384,6 +392,8 @@ def _tell_judge(view: View) -> Facts:
         else:
             own = Side(found.find(lap), "lap" if lap else "usual", lap)
             judged.append(_compare(view, found, own, *target))
+            if _spared(view, found):
+                judged += knowledge.danger(view.scene, Slots(corners=(where or "",)))[:1]
     weighed = [each for each in judged if each.kind == "compare"]
     if not everywhere or not weighed:
         return tuple(judged)

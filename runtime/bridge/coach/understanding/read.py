@@ -293,6 +293,8 @@ class _Reader:
         back = self._follows("points_back", words) and len(words) <= 3 * SHORT
         if kind in _TALK or not (leads or back or len(words) <= SHORT):
             return kind, slots
+        if kind == "unrecorded" and not (leads or back):  # it names what it asks for, or nothing
+            return kind, slots
         for after in read_moves().after:
             if last.kind in after.last:
                 kind = after.moves.get(kind, kind)

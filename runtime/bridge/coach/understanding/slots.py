@@ -34,6 +34,10 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     spoken, accented = _join_words(reader, ()), _join_words(reader, (), accents=True)
     laps, without = _part_laps(reader, mentions)
     words, words_without, unranked = _lap_words(plain, language)
+    which = _find_first("which", plain, language)
+    if which in ("corner", "sector"):  # its best or worst one is no lap
+        spoken_laps = not words_of(language).lists["lap"].isdisjoint(plain.split())
+        words = [lap for lap in words if spoken_laps or lap not in ("best", "slowest")]
     quantity = _find_first("names", plain, language) or _find_first("quantities", plain, language)
     flags = {
         name: pattern.search(spoken) is not None or pattern.search(accented) is not None
@@ -65,13 +69,14 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         who=flags["who"],
         negated=tables["flags"]["negated"].search(denied) is not None,
         all_laps=flags["all_laps"],
-        which=_find_first("which", plain, language),  # type: ignore[arg-type]
+        which=which,  # type: ignore[arg-type]
         than_me=asks["than_me"] and bool(drivers),
         gains=False if asks["loses"] else True if asks["gains"] else None,
         mine=asks["mine"],
         open=asks["open"] or flags["why"],
         between=asks["between"],
         supposes=asks["supposes"],
+        wishes=asks["wishes"],
         count=int(_find_first("count", plain, language) or 0),
     )
     return settle_spot(read)

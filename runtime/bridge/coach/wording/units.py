@@ -39,6 +39,7 @@ _METRIC: Final[dict[Unit, _Shown]] = {
     "min": _Shown("min", 1.0 / 60.0, 0, "min"),
     "°C": _Shown("°C", 1.0, 0, "celsius"),
     "l": _Shown("l", 1.0, 1, "l"),
+    "V": _Shown("V", 1.0, 1, "volt"),
     "/min": _Shown("/min", 1.0, 0, "per-min"),
 }
 _IMPERIAL: Final[dict[Unit, _Shown]] = {

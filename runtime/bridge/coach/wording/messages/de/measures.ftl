@@ -25,6 +25,7 @@ measured-steering = Lenkwinkel
 measured-corrections = Lenkkorrekturen
 measured-coasting = Rollen ohne Pedal
 measured-rpm = Drehzahl
+measured-mean_speed = Durchschnittstempo
 measured-yaw_rate = Gierrate
 at-none = {""}
 at-entry = {" "}am Eingang
@@ -125,9 +126,15 @@ compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
     [yes] {"; übliche Runden "}{ $usual } und { $other_usual }
    *[no] {""}
 }{ $lost ->
-    [yes] {"; die Kurve kostet"} { $loss } je Runde
+    [yes] {"; die Kurve kostet"} { $loss } { $own_of ->
+        [lap] auf dieser Runde
+       *[other] je Runde
+    }
     [no] {"; in der Kurve geht keine Zeit verloren"}
-    [gained] {"; die Kurve bringt"} { $loss } je Runde
+    [gained] {"; die Kurve bringt"} { $loss } { $own_of ->
+        [lap] auf dieser Runde
+       *[other] je Runde
+    }
    *[unknown] {""}
 }.
 range = { $verdict }{ $where }, { $what }{ $at }: { $whose ->

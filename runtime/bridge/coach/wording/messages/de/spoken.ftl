@@ -45,6 +45,7 @@ spoken-gal = { $count ->
     [one] eine Gallone
    *[other] { $number } Gallonen
 }
+spoken-volt = { $number } Volt
 spoken-per-min = { $number } in der Minute
 spoken-number = { $number }
 spoken-plus-minus = plus oder minus

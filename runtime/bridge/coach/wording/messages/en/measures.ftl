@@ -25,6 +25,7 @@ measured-steering = steering angle
 measured-corrections = steering corrections
 measured-coasting = coasting
 measured-rpm = engine speed
+measured-mean_speed = average speed
 measured-yaw_rate = yaw rate
 at-none = {""}
 at-entry = {" "}at the entry
@@ -125,9 +126,15 @@ compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
     [yes] {"; usual laps "}{ $usual } and { $other_usual }
    *[no] {""}
 }{ $lost ->
-    [yes] {"; the corner costs"} { $loss } a lap
+    [yes] {"; the corner costs"} { $loss } { $own_of ->
+        [lap] on that lap
+       *[other] a lap
+    }
     [no] {"; no time lost in the corner"}
-    [gained] {"; the corner gains"} { $loss } a lap
+    [gained] {"; the corner gains"} { $loss } { $own_of ->
+        [lap] on that lap
+       *[other] a lap
+    }
    *[unknown] {""}
 }.
 range = { $verdict }{ $where }, { $what }{ $at }: { $whose ->

@@ -51,6 +51,10 @@ spoken-gal = { $count ->
     [one] one gallon
    *[other] { $number } gallons
 }
+spoken-volt = { $count ->
+    [one] one volt
+   *[other] { $number } volts
+}
 spoken-per-min = { $number } a minute
 spoken-number = { $number }
 spoken-plus-minus = plus or minus

@@ -25,6 +25,7 @@ measured-steering = ángulo de volante
 measured-corrections = correcciones de volante
 measured-coasting = rodar sin pedal
 measured-rpm = régimen del motor
+measured-mean_speed = velocidad media
 measured-yaw_rate = velocidad de guiñada
 at-none = {""}
 at-entry = {" "}en la entrada
@@ -125,9 +126,15 @@ compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
     [yes] {"; vueltas habituales "}{ $usual } y { $other_usual }
    *[no] {""}
 }{ $lost ->
-    [yes] {"; la curva cuesta"} { $loss } por vuelta
+    [yes] {"; la curva cuesta"} { $loss } { $own_of ->
+        [lap] en esa vuelta
+       *[other] por vuelta
+    }
     [no] {"; en la curva no se pierde tiempo"}
-    [gained] {"; en la curva se ganan"} { $loss } por vuelta
+    [gained] {"; en la curva se ganan"} { $loss } { $own_of ->
+        [lap] en esa vuelta
+       *[other] por vuelta
+    }
    *[unknown] {""}
 }.
 range = { $verdict }{ $where }, { $what }{ $at }: { $whose ->

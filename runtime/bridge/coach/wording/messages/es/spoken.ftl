@@ -54,6 +54,10 @@ spoken-gal = { $count ->
     [one] un galón
    *[other] { $number } galones
 }
+spoken-volt = { $count ->
+    [one] un voltio
+   *[other] { $number } voltios
+}
 spoken-per-min = { $number } por minuto
 spoken-number = { $number }
 spoken-plus-minus = más o menos

@@ -25,6 +25,7 @@ measured-steering = angle de volant
 measured-corrections = corrections au volant
 measured-coasting = roue libre
 measured-rpm = régime moteur
+measured-mean_speed = vitesse moyenne
 measured-yaw_rate = vitesse de lacet
 at-none = {""}
 at-entry = {" "}en entrée
@@ -125,9 +126,15 @@ compare = { $verdict }{ $where }, { $what }{ $at } : { $whose ->
     [yes] {" ; tours habituels "}{ $usual } et { $other_usual }
    *[no] {""}
 }{ $lost ->
-    [yes] {" ; le virage coûte"} { $loss } par tour
+    [yes] {" ; le virage coûte"} { $loss } { $own_of ->
+        [lap] sur ce tour
+       *[other] par tour
+    }
     [no] {" ; aucun temps perdu dans le virage"}
-    [gained] {" ; le virage fait gagner"} { $loss } par tour
+    [gained] {" ; le virage fait gagner"} { $loss } { $own_of ->
+        [lap] sur ce tour
+       *[other] par tour
+    }
    *[unknown] {""}
 }.
 range = { $verdict }{ $where }, { $what }{ $at } : { $whose ->

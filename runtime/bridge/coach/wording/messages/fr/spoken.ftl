@@ -54,6 +54,10 @@ spoken-gal = { $count ->
     [one] { $number } gallon
    *[other] { $number } gallons
 }
+spoken-volt = { $count ->
+    [one] { $number } volt
+   *[other] { $number } volts
+}
 spoken-per-min = { $number } par minute
 spoken-number = { $number }
 spoken-plus-minus = plus ou moins
