@@ -15,8 +15,8 @@ ARGS ?=
 
 PY := .venv/bin/python
 READY := .venv/.ready
-# The suite runs on up to four cores, a file of tests on one of them, slow ones first; browsers come after it, two at a time.
-SPREAD := $(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Four files of tests run at a time, slow ones first: half of the time they wait for a disk, a child or a clock, so two cores have enough to do. Browsers come after them, two at a time.
+SPREAD := $(PY) -m pytest --dist loadfile --no-loadscope-reorder -n
 NONE_IS_FINE := || [ $$? = 5 ]
 # Where the environment forbids it, Python compiles every module anew at each start: seconds for each program of the suite.
 export PYTHONDONTWRITEBYTECODE :=
@@ -82,11 +82,11 @@ build: $(READY)  ## build the course into site/
 	@$(PY) build.py build $(ARGS)
 
 test: $(READY)  ## run the whole test suite (ARGS="-k name" is passed to pytest)
-	@$(SPREAD) -m 'not browser' $(ARGS) $(NONE_IS_FINE)
-	@$(SPREAD) --maxprocesses 2 -m browser $(ARGS) $(NONE_IS_FINE)
+	@$(SPREAD) 4 -m 'not browser' $(ARGS) $(NONE_IS_FINE)
+	@$(SPREAD) 2 -m browser $(ARGS) $(NONE_IS_FINE)
 
 test-fast: $(READY)  ## run the suite without crash, soak and browser tests
-	@$(SPREAD) -m 'not slow and not browser' $(ARGS)
+	@$(SPREAD) 4 -m 'not slow and not browser' $(ARGS)
 
 test-full: $(READY)  ## run the suite with ten times the kills, random edits and made-up requests
 	@PADDOCK_TEST_EFFORT=10 $(MAKE) test

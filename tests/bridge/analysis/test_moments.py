@@ -188,7 +188,7 @@ def test_incidents_are_highlights_and_assistance_is_the_least_of_them() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_at_most_eight_of_which_few_are_alike(seed: int) -> None:
     track = Library.read(DATA).tracks["larkfell"]
-    session = synthetic(track, 4, hz=10.0, skill=0.7, seed=seed, noise=USUAL).frames
+    session = synthetic(track, 4, hz=20.0, skill=0.7, seed=seed, noise=USUAL).frames
     drive = driven(session, track)
     found = highlights(drive)
 
