@@ -300,8 +300,8 @@ async def _room(service: Service) -> AsyncIterator[BinaryIO]:
     if service.uploads.locked():
         raise StoreBusy("other files are being sent; try again")
     async with service.uploads:
-        try:
-            file = await asyncio.to_thread(_make_file, service.settings.database.parent)
+        try:  # not in a thread: a client that leaves meanwhile would leave the file open
+            file = _make_file(service.settings.database.parent)
         except OSError as problem:
             raise _why_unwritable(problem) from problem
         try:
