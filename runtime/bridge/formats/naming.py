@@ -11,7 +11,7 @@ import numpy as np
 
 from runtime.bridge.can.cars import SUFFIXES
 from runtime.bridge.session.names import slug
-from runtime.bridge.session.recording import LATEST, TIMESTAMP, Recording
+from runtime.bridge.session.recording import TIMESTAMP, Recording
 from runtime.bridge.session.series import series
 from runtime.bridge.storage.values import SessionMeta, SessionRow
 from runtime.bridge.track.identity import identify_circuit
@@ -55,8 +55,7 @@ def name_session(
 def _first_moment(recording: Recording) -> float:
     """Unix seconds of the first frame, now where its clock has no date."""
     times = recording.frames.columns[TIMESTAMP]
-    dated = recording.facts.get("time_base") == "utc" and len(times) and 0.0 < times[0] < LATEST
-    return float(times[0]) if dated else time.time()
+    return float(times[0]) if len(times) and recording.is_dated(times[0]) else time.time()
 
 
 def _is_of(row: SessionRow, recording: Recording) -> bool:

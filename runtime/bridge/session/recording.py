@@ -136,6 +136,10 @@ class Recording:
         taken = (mapped.channel for mapped in self.mapping.values() if mapped.channel)
         return sorted({*taken, *self.unmapped})
 
+    def is_dated(self, t: float) -> bool:
+        """Whether *t* of the recording's clock is a moment, in Unix seconds."""
+        return self.facts.get("time_base") == "utc" and 0.0 < t < LATEST
+
 
 class LiveFrame(NamedTuple):
     """One moment of a drive, as streams and the coach see it."""

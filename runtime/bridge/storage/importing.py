@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.session.recording import (
-    LATEST,
     WIDE,
     WIDE_SIGNALS,
     Frames,
@@ -182,7 +181,7 @@ def driven_ms(
     time. Else from that moment, or from now.
     """
     first, last = first or 0.0, last or 0.0
-    if recording.facts.get("time_base") == "utc" and 0.0 < first <= last < LATEST:
+    if first <= last and recording.is_dated(first) and recording.is_dated(last):
         return round(first * 1000), round(last * 1000)
     created = recording.created
     started = now_ms if created is None else int(created * 1000)
