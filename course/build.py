@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from course.check import links, templates
 from course.check.pages import link_problems
 from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order
-from course.processes import in_processes
+from course.processes import Crew
 from course.publish import look
 from course.publish.cache import Cache
 from course.publish.lesson import (
@@ -29,7 +29,7 @@ from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, 
 from course.publish.whole import Whole
 from course.read import graph
 from course.read.graph import Graph
-from course.read.lesson import KIB, Lesson, Parts, Setup, read_lesson
+from course.read.lesson import KIB, Lesson, Readings
 from course.read.sources import CONTENT, Sources, load, plain
 
 CACHE: Final = ".course-cache"
@@ -158,13 +158,19 @@ def _foreign(stage: Stage, options: Options) -> list[str]:
 
 def link_course(options: Options) -> tuple[Sources, Graph]:
     """The sources and their graph, with every diagnostic up to the link step in the sources."""
-    return _Build(options, Outputs(), Cache(options.cache)).link()
+    with _Build(options, Outputs(), Cache(options.cache)) as this:
+        return this.link()
 
 
 def run(options: Options, outputs: Outputs, cache: Cache) -> Report:
     """Put every file of the course into *outputs*; with errors they are incomplete."""
-    this = _Build(options, outputs, cache)
+    with _Build(options, outputs, cache) as this:
+        return _run(this)
+
+
+def _run(this: _Build) -> Report:
     sources, linked = this.link()
+    options, outputs = this.options, this.outputs
     records = list(sources.lessons())
     report = Report(
         order(sources.diagnostics),
@@ -189,12 +195,20 @@ def run(options: Options, outputs: Outputs, cache: Cache) -> Report:
 
 
 class _Build:
-    """One way from the sources to the outputs."""
+    """One way from the sources to the outputs; a context manager, since it may use processes."""
 
     def __init__(self, options: Options, outputs: Outputs, cache: Cache) -> None:
         self.options = options
         self.outputs = outputs
         self.cache = cache
+        self.crew: Crew[Readings] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.crew is not None:
+            self.crew.close()
 
     def link(self) -> tuple[Sources, Graph]:
         """Load all sources, relate them and check every reference."""
@@ -219,16 +233,16 @@ class _Build:
                     sources.templates.pop(problem.file.rpartition("/")[2], None)
         return sources, linked
 
-    def read(self, parts: list[Parts], setup: Setup) -> Iterator[Lesson]:
-        """The lessons of *parts*, in order; only those that changed are read, from now on."""
-        identify = partial(self.cache.identify, parts, setup)
-        read, jobs = partial(read_lesson, setup=setup), self.options.jobs
+    def read(self, readings: Readings) -> Iterator[Lesson]:
+        """The lesson of each folder, in order; only those that changed are read, from now on."""
+        crew = self.crew = Crew(readings, self.options.jobs)
+        identify = partial(self.cache.identify, readings)
         if self.cache.empty:
-            return in_processes(read, parts, jobs, identify)
+            return crew.map(Readings.read, {folder: folder for folder in readings.parts}, identify)
         identify()
         fresh = self.cache.fresh_lessons()
-        changed = [entry for entry in parts if entry.folder not in fresh]
-        return _in_order(parts, fresh, in_processes(read, changed, jobs))
+        changed = {folder: folder for folder in readings.parts if folder not in fresh}
+        return _in_order(readings.parts, fresh, crew.map(Readings.read, changed))
 
     def publish(self, linked: Graph) -> list[Problem]:
         """Render everything and check the links of the pages; returns the problems."""
@@ -271,21 +285,15 @@ class _Build:
 
         *meanwhile* is called while other processes render already.
         """
+        if self.crew is None:
+            raise ValueError("no lesson was read")
         units = self.cache.fresh_units(lessons, shell.site, self.outputs)
-        tasks = [(record, related) for record, related in lessons if record.id not in units]
+        tasks = {task[0].folder: task for task in lessons if task[0].id not in units}
         problems: list[Problem] = []
-        pages = LessonPages(shell)
         limit = (sources.course.limits.page_kib if sources.course else 0) * KIB
-
-        def render_lesson(task: tuple[Lesson, dict[str, Any]]) -> tuple[Unit, list[Problem]]:
-            record, related = task
-            sources.material(record)
-            unit, files, broken = render(record, related, pages, limit)
-            unit.files = {path: self.outputs.put(path, data) for path, data in files.items()}
-            return unit, broken
-
-        rendered = in_processes(render_lesson, tasks, self.options.jobs, meanwhile)
-        for (record, _), (unit, broken) in zip(tasks, rendered, strict=True):
+        rendering = _Rendering(LessonPages(shell), limit, self.outputs)
+        rendered = self.crew.map(rendering, tasks, meanwhile)
+        for (record, _), (unit, broken) in zip(tasks.values(), rendered, strict=True):
             units[unit.id] = unit
             self.outputs.files |= unit.files
             problems += broken
@@ -294,12 +302,30 @@ class _Build:
         return {record.id: units[record.id] for record, _ in lessons}, problems
 
 
+@dataclass(frozen=True, slots=True)
+class _Rendering:
+    """Puts the files of a lesson into the outputs."""
+
+    pages: LessonPages
+    page_limit: int
+    outputs: Outputs
+
+    def __call__(
+        self, readings: Readings, task: tuple[Lesson, dict[str, Any]]
+    ) -> tuple[Unit, list[Problem]]:
+        record, related = task
+        material = readings.material(record.folder)
+        unit, files, problems = render(record, material, related, self.pages, self.page_limit)
+        unit.files = {path: self.outputs.put(path, data) for path, data in files.items()}
+        return unit, problems
+
+
 def _in_order(
-    parts: Iterable[Parts], fresh: Mapping[str, Lesson], started: Iterable[Lesson]
+    folders: Iterable[str], fresh: dict[str, Lesson], started: Iterable[Lesson]
 ) -> Iterator[Lesson]:
-    """The lesson of each of *parts*: *fresh* (by folder), or one of those that are *started*."""
-    lessons = {**fresh, **{lesson.folder: lesson for lesson in started}}
-    yield from (lessons[entry.folder] for entry in parts)
+    """The lesson of each of *folders*: a *fresh* one, or one of those that are *started*."""
+    lessons = fresh | {lesson.folder: lesson for lesson in started}
+    yield from (lessons[folder] for folder in folders)
 
 
 def _site_info(sources: Sources, options: Options, paths: Any) -> SiteInfo:

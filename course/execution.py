@@ -67,7 +67,7 @@ def programs(sources: Sources, record: Any) -> list[Program]:
     """The Python blocks of the lesson *record*, in order."""
     if not record.authored:
         return []
-    text = sources.parts[record.folder].files["lesson.md"].decode("utf-8", "replace")
+    text = (sources.root / record.file).read_text("utf-8", "replace")
     found: list[Program] = []
     at = 0
     for block in sources.material(record).content["code"]:

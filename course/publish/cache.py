@@ -8,7 +8,6 @@ trusted with a path.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +21,7 @@ from course.publish.shell import SiteInfo
 from course.publish.tree import File, Outputs
 from course.read import schema
 from course.read.files import replace_file
-from course.read.lesson import Lesson, Parts, Setup
+from course.read.lesson import Lesson, Parts, Readings
 
 _FILE: Final = "lessons.json"
 LINKS: Final = "links.json"  # external links that answered
@@ -98,13 +97,14 @@ class Cache:
         """Whether nothing can be fresh."""
         return not self._entries
 
-    def identify(self, parts: Iterable[Parts], setup: Setup) -> None:
+    def identify(self, readings: Readings) -> None:
         """Take in what each lesson consists of: everything else is asked afterwards."""
-        shared = _digest_of(_tool_key(), setup)
-        self._keys = {entry.folder: _lesson_key(entry, shared) for entry in parts}
+        shared = _digest_of(_tool_key(), readings.setup)
+        parts = readings.parts.items()
+        self._keys = {folder: _lesson_key(entry, shared) for folder, entry in parts}
 
     def fresh_lessons(self) -> dict[str, Lesson]:
-        """The lessons that were read from the same bytes, without their material, by folder."""
+        """The lessons that were read from the same bytes, by folder."""
         lessons = {folder: self._lesson(folder, key) for folder, key in self._keys.items()}
         return {folder: lesson for folder, lesson in lessons.items() if lesson is not None}
 
@@ -154,7 +154,7 @@ class Cache:
     def _keep(self, lesson: Lesson, unit: Unit) -> None:
         self._new[lesson.folder] = {
             "key": self._keys[lesson.folder],
-            "lesson": replace(lesson, material=None),
+            "lesson": lesson,
             "unitKey": self._unit_keys[lesson.folder],
             "unit": unit,
         }

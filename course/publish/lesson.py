@@ -125,13 +125,17 @@ class Unit:
 
 
 def render(
-    record: Lesson, related: Mapping[str, Any], templates: LessonPages, page_limit: int
+    record: Lesson,
+    material: Material,
+    related: Mapping[str, Any],
+    templates: LessonPages,
+    page_limit: int,
 ) -> tuple[Unit, dict[str, bytes], list[Problem]]:
     """Page, resource, aliases and companions of a lesson; *page_limit* is in bytes.
 
     Returns a unit whose ``files`` are still to come, their bytes by path, and what is wrong.
     """
-    resource, text, outputs = lesson_resource(record, related, templates.site)
+    resource, text, outputs = lesson_resource(record, material, related, templates.site)
     problems = [*resource_problems("lesson.v1", resource, record.file)]
     path = f"{resource['url']}index.html"
     html = templates.page(resource, related, record.file)
@@ -287,13 +291,13 @@ def lesson_facts(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def lesson_resource(
-    record: Lesson, related: Mapping[str, Any], site: SiteInfo
+    record: Lesson, material: Material, related: Mapping[str, Any], site: SiteInfo
 ) -> tuple[dict[str, Any], Manuscript | None, dict[str, bytes]]:
     """The resource of a lesson, its text, and the companions that it names, by path."""
     resource = lesson_facts(record, related)
     if not record.authored:
         return {**resource, "notice": PLANNED_NOTICE}, None, {}
-    content, questions, pieces = record.material or Material({}, [], [])
+    content, questions, pieces = material
     quiz = {"formative": True, "label": QUIZ_LABEL, "questions": questions}
     resource |= {"content": content, "quiz": quiz}
     companions: dict[str, bytes] = {}
@@ -333,6 +337,10 @@ def catalog_entry(resource: Mapping[str, Any]) -> dict[str, Any]:
 # -- the page
 
 
+def _pages_of(site: SiteInfo) -> LessonPages:
+    return LessonPages(Shell(site))
+
+
 class LessonPages:
     """Renders lessons from their resources."""
 
@@ -346,6 +354,9 @@ class LessonPages:
             [w["check_answer"], w["correct"], w["not_yet"], w["choose_first"]]
         )
         self._answer = f'<details class="answer"><summary>{w["show_answer"]}</summary>'
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _pages_of, (self.site,)
 
     def page(self, lesson: Resource, related: Mapping[str, Any], source_path: str) -> str:
         """``lessons/<id>/index.html``; *source_path* counts from the repository root.

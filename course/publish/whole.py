@@ -135,6 +135,6 @@ class Whole:
         examples = dict(self.named)
         pairs = (pair for pair in relate_lessons(self.graph) if pair[0].authored)
         for first, related in islice(pairs, 1):
-            self.graph.sources.material(first.record)
-            examples["lesson"], *_ = lesson_resource(first.record, related, site)
+            material = self.graph.sources.material(first.record)
+            examples["lesson"], *_ = lesson_resource(first.record, material, related, site)
         put("openapi.json", json_bytes(openapi(examples)))

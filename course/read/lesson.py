@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -77,8 +77,6 @@ class Lesson:
     """What one lesson folder says; JSON holds all of it, so that it can be cached.
 
     ``usable`` says that the front matter is valid, whatever is wrong with body and quiz.
-    ``material`` stays with the process that read it: None in a record that comes from a cache
-    or from elsewhere, and for a planned lesson.
     """
 
     folder: str
@@ -90,7 +88,6 @@ class Lesson:
     media_files: dict[str, str] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     usable: bool = False
-    material: Material | None = None
 
     @property
     def file(self) -> str:
@@ -128,9 +125,26 @@ def place(problem: Problem, text: str, first_line: int = 1) -> Diagnostic:
     return diagnostic(problem, span)
 
 
-def read_lesson(parts: Parts, setup: Setup) -> Lesson:
-    """The lesson of *parts* with its placed diagnostics."""
-    return _Reader(parts, setup).read()
+class Readings:
+    """The lesson folders of a course, by path, and what this process has read of them."""
+
+    def __init__(self, parts: Iterable[Parts], setup: Setup) -> None:
+        self.parts = {lesson.folder: lesson for lesson in parts}
+        self.setup = setup
+        self._materials: dict[str, Material] = {}
+
+    def read(self, folder: str) -> Lesson:
+        """The lesson of *folder* with its placed diagnostics; its material is kept."""
+        reader = _Reader(self.parts[folder], self.setup)
+        lesson = reader.read()
+        self._materials[folder] = reader.material
+        return lesson
+
+    def material(self, folder: str) -> Material:
+        """What the lesson of *folder* teaches with, read again where it is not at hand."""
+        if folder not in self._materials:
+            self.read(folder)
+        return self._materials[folder]
 
 
 class _Reader:
@@ -146,6 +160,7 @@ class _Reader:
         self.content |= {key: [] for key in ("blocks", "toc", "code", "media")}
         self.questions: list[dict[str, Any]] = []
         self.pieces: list[markdown.Piece] = []
+        self.material = Material({}, [], [])
         self.front_text = self.quiz_text = ""
 
     def read(self) -> Lesson:
@@ -181,7 +196,7 @@ class _Reader:
                 if len(self.parts.files["lesson.md"]) <= self.setup.lesson_limit:
                     yield from self.body(body, line)
                 yield from self.quiz()
-                self.lesson.material = Material(self.content, self.questions, self.pieces)
+                self.material = Material(self.content, self.questions, self.pieces)
 
     def front(self, text: str) -> Iterator[Problem]:
         """Read and check the front matter; when it is unusable, the lesson keeps none."""

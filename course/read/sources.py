@@ -34,7 +34,7 @@ from course.read.files import (
     text_of,
     unknown,
 )
-from course.read.lesson import KIB, Lesson, Material, Parts, Setup, place, read_lesson, split_front
+from course.read.lesson import KIB, Lesson, Material, Parts, Readings, Setup, place, split_front
 
 if TYPE_CHECKING:
     from course.read import models
@@ -56,7 +56,7 @@ _PROJECT_FOLDERS: Final = ("starter", "tests", "solution")
 # Rules that mean nothing while the words for the blocks are unknown.
 _NEED_WORDS: Final = ("LES017", "LES021", "LES022")
 _BLANK: Final = re.compile(r"\{[a-z]+\}")
-Reader = Callable[[list[Parts], Setup], Iterable[Lesson]]
+Reader = Callable[[Readings], Iterable[Lesson]]
 
 
 @dataclass(slots=True)
@@ -128,8 +128,7 @@ class Sources:
     files: list[str] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
     root: Path = Path()
-    parts: dict[str, Parts] = field(default_factory=dict)
-    setup: Setup | None = None
+    readings: Readings | None = None
 
     def lessons(self) -> Iterator[Lesson]:
         """Every lesson in course order."""
@@ -155,10 +154,10 @@ class Sources:
                     yield from (("lesson", record) for record in item.lessons)
 
     def material(self, record: Lesson) -> Material:
-        """The body and the quiz of an authored *record*, read again where they are not at hand."""
-        if record.material is None and self.setup is not None:
-            record.material = read_lesson(self.parts[record.folder], self.setup).material
-        return record.material or Material({}, [], [])
+        """The body and the quiz of an authored *record*."""
+        if self.readings is None:
+            raise ValueError("no lesson was read")
+        return self.readings.material(record.folder)
 
     def place(self, problem: Problem) -> Diagnostic:
         """*problem* with its line and column, from the text of its file."""
@@ -193,7 +192,7 @@ def english() -> Mapping[str, Any]:
 
 
 def load(root: Path, read: Reader, *, file_urls: bool = False, draft: bool = False) -> Sources:
-    """The content folder below *root*; *read* turns lesson folders into lessons, in order.
+    """The content folder below *root*; *read* makes a lesson of each of its folders, in order.
 
     For a *draft* something stands in for what is wrong.
     """
@@ -231,12 +230,10 @@ class _Loader:
         self.templates(tree.folder("templates"))
         self.labels = words = self.words(tree, self.course.get("lang", "en"))
         self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
-        out.setup = Setup(
-            words, self.interfaces(tree), self.lesson_limit, self.file_urls, self.draft
-        )
+        setup = Setup(words, self.interfaces(tree), self.lesson_limit, self.file_urls, self.draft)
         parts, owners = self.phases(tree)
-        out.parts = {lesson.folder: lesson for lesson in parts}
-        records = read(parts, out.setup)
+        out.readings = Readings(parts, setup)
+        records = read(out.readings)
         self.others(tree)
         passed_over = () if self.has_words else _NEED_WORDS
         for record, owner in zip(records, owners, strict=True):

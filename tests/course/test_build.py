@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -19,7 +20,7 @@ import psutil
 import pytest
 
 from course.build import Options, build, check
-from course.processes import in_processes, processes
+from course.processes import Crew, processes
 from course.publish.cache import read_json, write_json
 from course.publish.tree import MANIFEST, Manifest, Refusal, Stage, listing, output_lock, read_built
 from tests.course.coursekit import BRAKE_TRACE, LIMIT_S, READ_A_LAP, edited, write_course
@@ -409,22 +410,27 @@ def test_an_error_in_a_second_process_is_raised_in_the_first(
 
 
 @pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a program of one thread: those that other tests have left keep none from forking."""
+def crew(monkeypatch: pytest.MonkeyPatch) -> Iterator[Crew[list[str]]]:
+    """Three processes, as in a program of one thread: what other tests left keeps none away."""
     monkeypatch.setattr(threading, "active_count", lambda: 1)
+    opened = Crew[list[str]]([], 3)
+    yield opened
+    opened.close()
 
 
-@pytest.mark.usefixtures("alone")
-def test_a_refusal_in_another_process_is_raised_as_it_was() -> None:
+ITEMS: Final = {str(number): number for number in range(100)}
+
+
+def test_a_refusal_in_another_process_is_raised_as_it_was(crew: Crew[list[str]]) -> None:
     this = os.getpid()
 
-    def refuse(_: int) -> None:
+    def refuse(*_: object) -> None:
         time.sleep(0.01)
         if os.getpid() != this:
             raise Refusal("CFG005", "full", "free some")
 
     with pytest.raises(Refusal) as refusal:
-        list(in_processes(refuse, range(1000), 2))
+        list(crew.map(refuse, ITEMS))
     assert (refusal.value.code, str(refusal.value), refusal.value.hint) == (
         "CFG005",
         "full",
@@ -432,39 +438,53 @@ def test_a_refusal_in_another_process_is_raised_as_it_was() -> None:
     )
 
 
-@pytest.mark.usefixtures("alone")
-def test_a_process_that_is_killed_is_an_error_and_no_endless_wait() -> None:
+def test_a_process_that_is_killed_is_an_error_and_no_endless_wait(crew: Crew[list[str]]) -> None:
     this = os.getpid()
 
-    def die(_: int) -> None:
+    def die(*_: object) -> None:
         time.sleep(0.01)
         if os.getpid() != this:
             os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(ChildProcessError):
-        list(in_processes(die, range(100), 2))
+        list(crew.map(die, ITEMS))
 
 
-@pytest.mark.usefixtures("alone")
-def test_every_item_is_done_once_and_in_order_by_several_processes() -> None:
-    def work(number: int) -> tuple[int, int]:
-        time.sleep(0.001)
-        return number, os.getpid()
+def begin_item(memory: list[str], number: int) -> tuple[int, int]:
+    """Remember *number*; returns it, and who did so."""
+    time.sleep(0.001)
+    memory.append(str(number))
+    return number, os.getpid()
 
-    results = list(in_processes(work, range(100), 3))
+
+def go_on(memory: list[str], number: int) -> bool:
+    """Whether this process remembers *number*."""
+    time.sleep(0.001)
+    return str(number) in memory
+
+
+def test_every_item_is_done_once_and_in_order_by_several_processes(crew: Crew[list[str]]) -> None:
+    results = list(crew.map(begin_item, ITEMS))
     assert [number for number, _ in results] == [*range(100)]
-    assert len({process for _, process in results}) > 1
+    assert len({process for _, process in results}) == 3
+
+
+def test_the_next_step_of_an_item_is_done_where_the_one_before_was(crew: Crew[list[str]]) -> None:
+    list(crew.map(begin_item, ITEMS))
+    rounds = [list(crew.map(go_on, dict(reversed(ITEMS.items())))) for _ in range(5)]
+    assert {len(found) for found in rounds} == {100}
+    assert max(map(sum, rounds)) > 60  # by chance a third; a process that is late loses some
 
 
 WORK: Final = """
 import os, time
-from course.processes import in_processes
+from course.processes import Crew
 this = os.getpid()
-def work(_):
+def work(*_):
     if os.getpid() != this:
         print(os.getpid(), flush=True)
     time.sleep(60)
-list(in_processes(work, [1, 2], 2))
+list(Crew(None, 2).map(work, {"1": 1, "2": 2}))
 """
 
 
