@@ -16,7 +16,7 @@ from runtime.bridge.formats.columns import (
 from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.lapmarks import Lap, add_laps
 from runtime.bridge.formats.motion import forward, longest_step, spikes
-from runtime.bridge.formats.options import NO_OPTIONS, Options
+from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.session.channels import WIDE_TABLE, Channel, describe
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
 from runtime.bridge.session.recording import (
@@ -147,7 +147,10 @@ def record_channels(
 
     A frame stands at each GPS fix, else every 50 ms. *offset* is added to all times (s), those of
     the *laps* as well. A signal that the catalog knows has its name and unit, others their own.
+    Raises `UnreadableRecording` where there is none.
     """
+    if not channels:
+        raise UnreadableRecording("the file holds no channel with values")
     named, known = _named(channels, units, functions or {}, offset)
     logger = logger_of(form, channels)
     matches = find_channels(list(known.values()), logger, options)

@@ -66,8 +66,6 @@ def read_ibt(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
         if good.any():
             whole = Samples(clock, values[timed])
             channels[name] = whole if good.all() else Samples(clock[good], values[timed][good])
-    if not channels:
-        raise UnreadableRecording("the iRacing log holds no channel with values")
     return record_channels(
         channels,
         units,

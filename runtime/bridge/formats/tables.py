@@ -646,8 +646,6 @@ def _readings(
             own = "Longitude" if name.upper().startswith("LON") else "Latitude"
             if there.any():
                 found[own] = Samples(t[there], columns[place].values[there]), "deg"
-    if not found:
-        raise UnreadableRecording("no channel of the file has a value")
     return found
 
 

@@ -172,7 +172,7 @@ def fit_smoothly(t: Numbers, channels: Sequence[Numbers], *, order: Literal[1, 2
     period and T the time that is smoothed over.
     """
     t, *thinned = thin_readings(t, channels)
-    period = float(np.median(np.diff(t)))
+    period = float(np.median(np.diff(t))) if len(t) > 1 else THIN_S
     shortest = max(REACH_S[0], REACH_PERIODS * period)
     fits = [fit_parabolas(t, values, shortest) for values in thinned]
     scatter = sum(fit.scatter for fit in fits) / len(fits)

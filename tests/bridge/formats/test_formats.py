@@ -64,6 +64,7 @@ def test_a_racechrono_export_is_known_by_its_first_line(name: str) -> None:
         (CHRONO.replace(ROWS, b"a,b\n"), "a.csv", "no column of time"),
         (CHRONO.replace(b"1767150797", b"x"), "a.csv", "no column of time"),
         (CHRONO[:100], "a.csv", "no rows of numbers"),
+        (b"timestamp,lat,lon\n1000,46.1,\n1001,,9.7\n", "a.csv", "no channel with values"),
         (CHRONO.replace(b"Format", b'"' * 70_000), "a.csv", "longer than"),
         (b"time" + b",speed" * 1100 + b"\n" + b"1" + b",2" * 1100, "a.csv", "more than 1024 col"),
     ],

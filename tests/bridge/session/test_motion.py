@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.session.motion import STANDARD_GRAVITY
+from runtime.bridge.session.motion import STANDARD_GRAVITY, Path, derive_motion
 from runtime.bridge.session.recording import Frames, Numbers, Samples
 from runtime.bridge.session.series import (
     Flags,
@@ -225,3 +225,9 @@ def test_a_position_that_jumps_makes_no_acceleration() -> None:
     known = whole["g_lat"][near]
     assert np.isnan(known).any()
     assert np.nanmax(np.abs(known - true.columns["g_lat"][near])) < 0.5
+
+
+def test_readings_that_fill_no_moment_tell_no_acceleration() -> None:
+    t = np.arange(16) / 2000
+    motion = derive_motion(t, np.full(16, 23.0), Path(t, 20 * t, 10 * t))
+    assert np.isnan(np.array(motion)).all()
