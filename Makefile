@@ -83,7 +83,7 @@ build: $(READY)  ## build the course into site/
 
 test: $(READY)  ## run the whole test suite (ARGS="-k name" is passed to pytest)
 	@$(SPREAD) 4 -m 'not browser' $(ARGS) $(NONE_IS_FINE)
-	@$(SPREAD) 2 -m browser $(ARGS) $(NONE_IS_FINE)
+	@$(SPREAD) 2 -m browser -o testpaths=tests/browser $(ARGS) $(NONE_IS_FINE)
 
 test-fast: $(READY)  ## run the suite without crash, soak and browser tests
 	@$(SPREAD) 4 -m 'not slow and not browser' $(ARGS)

@@ -37,9 +37,20 @@ def opened(window: Window, host: Host, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_a_page_has_no_barrier(window: Window, host: Host, kind: str) -> None:
+def test_a_page_is_quiet_without_a_barrier_and_fits_a_narrow_screen(
+    window: Window, host: Host, kind: str
+) -> None:
     opened(window, host, kind)
+    said = window.console()
+    assert said == [line for line in said if kind == "missing" and MISSING in line]
+    asked = [url for url in window.requests() if not url.startswith("data:")]
+    assert [url for url in asked if not url.startswith(host.url)] == []
+    assert len(asked) > (0 if kind == "missing" else 1)
+    assert window.driver.get_cookies() == []
     assert window.barriers() == []
+    for fold in window.all("details:not([open])"):
+        window.js("arguments[0].open = true", fold)
+    assert window.overflow(320) == 0
 
 
 def test_the_rules_find_the_barriers_of_a_bad_page(window: Window, host: Host) -> None:
@@ -53,17 +64,6 @@ def test_the_rules_find_the_barriers_of_a_bad_page(window: Window, host: Host) -
     assert {"html-has-lang", "image-alt", "color-contrast"} <= found
 
 
-@pytest.mark.parametrize("kind", PAGES)
-def test_a_page_is_quiet_and_asks_its_own_host_only(window: Window, host: Host, kind: str) -> None:
-    opened(window, host, kind)
-    said = window.console()
-    assert said == [line for line in said if kind == "missing" and MISSING in line]
-    asked = [url for url in window.requests() if not url.startswith("data:")]
-    assert [url for url in asked if not url.startswith(host.url)] == []
-    assert len(asked) > (0 if kind == "missing" else 1)
-    assert window.driver.get_cookies() == []
-
-
 def test_the_content_policy_is_in_force(window: Window, host: Host) -> None:
     window.open(host.url)
     window.js(
@@ -73,15 +73,6 @@ def test_the_content_policy_is_in_force(window: Window, host: Host) -> None:
     )
     assert any("Content Security Policy" in line for line in window.console())
     assert window.one("body").is_displayed()
-
-
-@pytest.mark.parametrize("kind", PAGES)
-def test_a_narrow_screen_needs_no_sideways_scrolling(window: Window, host: Host, kind: str) -> None:
-    window.size(320, 640)
-    opened(window, host, kind)
-    for fold in window.all("details:not([open])"):
-        window.js("arguments[0].open = true", fold)
-    assert window.overflow(320) == 0
 
 
 @pytest.mark.parametrize("kind", ["home", "phase", "lessons", "lesson", "pathway", "role"])

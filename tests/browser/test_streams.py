@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.bridge.bridgekit import Json
-from tests.bridge.live.conftest import Begin
+from tests.bridge.live.conftest import Begin, begin
 from tests.bridge.live.streamkit import cue, frame
 from tests.browser.window import Window
 from tests.waiting import until
 
+__all__ = ["begin"]
 pytestmark = pytest.mark.browser
 
 FOLLOW = """
