@@ -1,7 +1,7 @@
 """What the tests of the language-model server share: tiny models, and a server that has them."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -52,11 +52,24 @@ async def server(start: Start) -> AsyncIterator[Server]:
         yield running
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def compat(models: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
-    """A server under the setting compat, for all tests of a module: none depends on another."""
-    folder = tmp_path_factory.mktemp("compat")
+@asynccontextmanager
+async def for_all(models: Path, folder: Path, **changes: Json) -> AsyncIterator[Server]:
+    """A server for all tests of a module: none depends on another."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("runtime.llm.app.BUNDLED", folder / "bundled.gguf")
-        async with serving(settings_for(folder, models, compat=True)) as running:
+        async with serving(settings_for(folder, models, **changes)) as running:
             yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(models: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
+    """Such a server with its ordinary settings."""
+    async with for_all(models, tmp_path_factory.mktemp("shared")) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def compat(models: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
+    """Such a server under the setting compat."""
+    async with for_all(models, tmp_path_factory.mktemp("compat"), compat=True) as running:
+        yield running

@@ -3,11 +3,12 @@
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+import pytest_asyncio
 
 from runtime.bridge.analysis.reference import parse_reference, reference_text
 from runtime.bridge.api.analysis import FrictionAnswer
@@ -23,6 +24,7 @@ from tests.bridge.conftest import Start
 from tests.bridge.session.sessions import changed, kept
 from tools.drive import USUAL, drive
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 DRIVEN = drive(OVAL, 3, hz=10.0, seed=1, skill=0.9, noise=USUAL)
 LAPS = ("lap_time_table", "lap_time_distribution", "ideal_lap", "sector_times", "sync", "clips")
 POOLED = (
@@ -68,26 +70,25 @@ WRONG = (
 )
 
 
-async def filled(bridge: Bridge) -> Bridge:
+async def filled(bridge: Bridge, name: str = "s") -> Bridge:
     """The bridge with three laps of the oval, filmed from the fifth second on."""
-    about = {"session_id": "s", "driver": "Mia", "car": "hatch", "track": OVAL.name}
+    about = {"session_id": name, "driver": "Mia", "car": "hatch", "track": OVAL.name}
     await bridge.ok("POST", "/session/start", about)
-    await bridge.service.db.append_frames("s", DRIVEN.frames)
+    await bridge.service.db.append_frames(name, DRIVEN.frames)
     since = [i / 10 for i in range(20)] + [5.0 * i for i in range(1, 20)]
     await bridge.service.db.append_video(
-        "s", [VideoFrame(5.0 + t, None, "in.mp4", t) for t in since]
+        name, [VideoFrame(5.0 + t, None, "in.mp4", t) for t in since]
     )
     t = DRIVEN.frames.columns["timestamp"]
     on = Samples(t, ((t > 60) & (t < 61)).astype(np.float64))
-    await bridge.service.db.append_signals("s", {"abs_active": on})
+    await bridge.service.db.append_signals(name, {"abs_active": on})
     return bridge
 
 
-@pytest.fixture
-async def driven(start: Start) -> AsyncIterator[Bridge]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def driven(shared_bridge: Bridge) -> Bridge:
     """Such a bridge; the databases are compared by `test_both_databases_answer_the_same`."""
-    async with start(db_backend="lightweight") as running:
-        yield await filled(running)
+    return await filled(shared_bridge)
 
 
 def numbers(found: Json) -> Iterator[float]:
@@ -138,6 +139,7 @@ async def test_what_is_written_without_a_model_fits_the_described_one(
     assert set(answer.json) == set(model.model_fields) - {"partial", "missing"}
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_the_guard_stands_before_every_analytic(bridge: Bridge) -> None:
     await bridge.ok("POST", "/session/start", {"session_id": "empty"})
     short = kept(DRIVEN.frames, np.arange(len(DRIVEN.frames)) < 100)
@@ -215,7 +217,8 @@ async def test_a_wrong_parameter_is_named(driven: Bridge) -> None:
 
 
 async def test_each_telemetry_frame_stands_once_beside_the_video(driven: Bridge) -> None:
-    found = await driven.ok("GET", "/session/s/sync?from=4&to=6")
+    await filled(driven, "filmed")
+    found = await driven.ok("GET", "/session/filmed/sync?from=4&to=6")
 
     rows = found["rows"]
     assert [row["frame_idx"] for row in rows] == list(range(40, 61))
@@ -223,12 +226,12 @@ async def test_each_telemetry_frame_stands_once_beside_the_video(driven: Bridge)
     assert [row["matched"] for row in rows] == [False] * 10 + [True] * 11
     assert rows[0]["file_path"] is None
     assert (rows[10]["file_offset_s"], rows[10]["dt_ms"]) == (0.0, 0.0)
-    only = await driven.ok("GET", "/session/s/sync?matched_only=true&limit=7")
+    only = await driven.ok("GET", "/session/filmed/sync?matched_only=true&limit=7")
     assert [row["timestamp"] for row in only["rows"]] == [round(5 + i / 10, 3) for i in range(7)]
     assert only["more"] is True
     late = [VideoFrame(4.02, 20, "b.mp4", None)]
-    await driven.service.db.append_video("s", late)
-    again = await driven.ok("GET", "/session/s/sync?from=4&to=4.05")
+    await driven.service.db.append_video("filmed", late)
+    again = await driven.ok("GET", "/session/filmed/sync?from=4&to=4.05")
     assert again["rows"][0]["avitime_ms"] == 20
     assert again["rows"][0]["dt_ms"] == 20.0
 
@@ -276,27 +279,31 @@ async def test_two_laps_are_compared_every_five_metres(driven: Bridge) -> None:
     assert (found["a"]["driver"], found["a"]["lap_number"]) == ("Mia", 3)
 
 
-async def test_a_lap_is_compared_with_a_target_the_ideal_and_the_record(driven: Bridge) -> None:
+async def test_a_lap_is_compared_with_a_target_the_ideal_and_the_record(
+    start: Start,
+) -> None:
     quick = drive(OVAL, 2, hz=10.0, seed=2, skill=1.0)
     other = {"session_id": "quick", "driver": "mia", "car": "Hatch", "track": OVAL.id}
-    await driven.ok("POST", "/session/start", other)
-    await driven.service.db.append_frames("quick", quick.frames)
-    await driven.ok("POST", "/session/start", {**other, "session_id": "tom", "driver": "Tom"})
-    fast = changed(quick.frames, timestamp=quick.frames.columns["timestamp"] * 0.9)
-    await driven.service.db.append_frames("tom", fast)
+    async with start() as bridge:
+        await filled(bridge)
+        await bridge.ok("POST", "/session/start", other)
+        await bridge.service.db.append_frames("quick", quick.frames)
+        await bridge.ok("POST", "/session/start", {**other, "session_id": "tom", "driver": "Tom"})
+        fast = changed(quick.frames, timestamp=quick.frames.columns["timestamp"] * 0.9)
+        await bridge.service.db.append_frames("tom", fast)
 
-    record = await driven.ok("GET", "/session/s/compare?a=best&b=record")
-    assert (record["b"]["session_id"], record["b"]["kind"]) == ("quick", "record")
-    assert record["b"]["lap_time_s"] == pytest.approx(min(quick.lap_times_s), abs=0.02)
-    named = await driven.ok("GET", "/session/s/compare?a=best&b=quick:best")
-    assert named["time_delta_s"] == record["time_delta_s"]
-    target = await driven.ok("GET", "/session/s/compare?a=best&b=1:00.5")
-    assert (target["b"]["lap_time_s"], target["b"]["time"]) == (60.5, "1:00.500")
-    assert target["b"]["session_id"] is None
-    ideal = await driven.ok("GET", "/session/s/compare?a=2&b=ideal")
-    assert ideal["b"]["lap_number"] is None
-    assert all(one["delta_s"] >= 0 for one in ideal["mini_sectors"])
-    assert set(ideal["time_delta_s"]) == {None}
+        record = await bridge.ok("GET", "/session/s/compare?a=best&b=record")
+        assert (record["b"]["session_id"], record["b"]["kind"]) == ("quick", "record")
+        assert record["b"]["lap_time_s"] == pytest.approx(min(quick.lap_times_s), abs=0.02)
+        named = await bridge.ok("GET", "/session/s/compare?a=best&b=quick:best")
+        assert named["time_delta_s"] == record["time_delta_s"]
+        target = await bridge.ok("GET", "/session/s/compare?a=best&b=1:00.5")
+        assert (target["b"]["lap_time_s"], target["b"]["time"]) == (60.5, "1:00.500")
+        assert target["b"]["session_id"] is None
+        ideal = await bridge.ok("GET", "/session/s/compare?a=2&b=ideal")
+        assert ideal["b"]["lap_number"] is None
+        assert all(one["delta_s"] >= 0 for one in ideal["mini_sectors"])
+        assert set(ideal["time_delta_s"]) == {None}
 
 
 async def test_a_lap_that_is_not_there_or_elsewhere_is_refused(driven: Bridge) -> None:

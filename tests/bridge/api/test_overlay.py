@@ -2,31 +2,31 @@
 
 import numpy as np
 import pytest
+import pytest_asyncio
 
 from runtime.bridge.api.overlay import OverlayAnswer
 from runtime.bridge.session.recording import Samples
 from runtime.bridge.storage.values import SessionMeta
 from tests.bridge.analysis.lapkit import OVAL, session
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.conftest import ONE_BACKEND
 from tests.bridge.session.sessions import changed
 from tools.drive import drive
 
-pytestmark = ONE_BACKEND
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 MIA = drive(OVAL, 3, hz=10.0, seed=1, skill=0.9)
 TOM = drive(OVAL, 2, hz=10.0, seed=2, skill=0.95)
 
 
-@pytest.fixture
-async def driven(bridge: Bridge) -> Bridge:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def driven(shared_bridge: Bridge) -> Bridge:
     """Three laps of Mia, two of Tom who has a sensor more and one less, and one elsewhere."""
-    store = bridge.service.db
+    store = shared_bridge.service.db
     await store.append_frames("mia", MIA.frames, meta=SessionMeta(driver="Mia", car="hatch"))
     t = TOM.frames.columns["timestamp"]
     further = {"oil_temp_c": Samples(t, 80.0 + t / 10), "gear_position": Samples(t[:1], t[:1] + 3)}
     bare = changed(TOM.frames, steering_deg=np.nan)
     await store.append_frames("tom", bare, further, meta=SessionMeta(driver="Tom"))
-    return bridge
+    return shared_bridge
 
 
 async def test_laps_of_two_sessions_share_an_axis(driven: Bridge) -> None:

@@ -3,24 +3,26 @@
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import ROOT, Bridge, Json
 from tests.bridge.conftest import Start
 from tools.drive import drive
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 TRACKS = Library.read(ROOT / "data" / "tracks").tracks
 
 
-@pytest.fixture
-async def sampled(bridge: Bridge) -> Bridge:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def sampled(each_bridge: Bridge) -> Bridge:
     """A bridge with a session of three frames a second apart and a slower signal."""
     frames = [
         {"timestamp": t, "speed_ms": 10.0 * (t + 1), "distance_m": 10.0 * t} for t in range(3)
     ]
-    await bridge.ok("POST", "/session/s/frames", {"frames": frames})
-    await bridge.ok("POST", "/session/s/signals", {"signals": [["oil_temp_c", 1, 90]]})
-    return bridge
+    await each_bridge.ok("POST", "/session/s/frames", {"frames": frames})
+    await each_bridge.ok("POST", "/session/s/signals", {"signals": [["oil_temp_c", 1, 90]]})
+    return each_bridge
 
 
 async def rows(bridge: Bridge, query: str) -> list[dict[str, Json]]:
@@ -89,6 +91,7 @@ async def test_capabilities_tell_rates_and_what_coaches_lack(sampled: Bridge) ->
     assert tpms["reason"] == tpms["reasons"][0] == "missing signal: tpms_fl_kpa"
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_the_leaderboard_ranks_best_laps_of_all_sessions(bridge: Bridge) -> None:
     assert await bridge.ok("GET", "/leaderboard") == {"entries": [], "count": 0}
     track = TRACKS["tarn-oval"]
@@ -112,6 +115,7 @@ async def test_the_leaderboard_ranks_best_laps_of_all_sessions(bridge: Bridge) -
     assert (await bridge.ok("GET", "/leaderboard?limit=1"))["count"] == 1
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_driver_of_five_sessions_is_seen_to_improve(bridge: Bridge) -> None:
     track = TRACKS["larkfell"]
     for number in range(5):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from mcp import Client, StdioServerParameters
 
 import runtime.bridge.__main__ as bridge_main
@@ -19,21 +20,19 @@ ROOT = Path(__file__).resolve().parents[3]
 LAPS = 3
 Json = Any
 
-
-@pytest.fixture
-def backend() -> str:
-    """One will do: what is asked here is the same on both."""
-    return "lightweight"
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest.fixture
-async def driven(bridge: Bridge) -> Bridge:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def driven(shared_bridge: Bridge) -> Bridge:
     """A bridge with one session of three laps."""
     about = {"session_id": "monday", "driver": "Mia", "car": "hatch", "track": OVAL.id}
-    await bridge.ok("POST", "/session/start", about)
-    await bridge.service.db.append_frames("monday", drive(OVAL, LAPS, hz=10.0, seed=1).frames)
-    await bridge.ok("POST", "/session/monday/end")
-    return bridge
+    await shared_bridge.ok("POST", "/session/start", about)
+    await shared_bridge.service.db.append_frames(
+        "monday", drive(OVAL, LAPS, hz=10.0, seed=1).frames
+    )
+    await shared_bridge.ok("POST", "/session/monday/end")
+    return shared_bridge
 
 
 @asynccontextmanager
@@ -113,7 +112,7 @@ async def test_an_assistant_starts_it_on_standard_input(driven: Bridge) -> None:
         assert (await told(client, "list_sessions"))["sessions"]
 
 
-def test_without_the_library_the_command_names_the_extra(
+async def test_without_the_library_the_command_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(bridge_main, "find_spec", lambda name: None)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from itertools import pairwise
 
 import pytest
+import pytest_asyncio
 
 from runtime.bridge.live import replay as replaying
 from runtime.bridge.live.replay import ReplayRunning
@@ -13,21 +14,28 @@ from runtime.bridge.session.recording import WIDE
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.live.replaykit import Stage, frames_at, samples
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 START, STOP, STATUS = "/session/replay/start", "/session/replay/stop", "/session/replay/status"
 PAUSE, SEEK = "/session/replay/pause", "/session/replay/seek"
 TIMES = [100.0, 100.1, 100.2, 100.2, 100.5, 200.5, 200.6]
 DUE = [0.0, 0.1, 0.2, 0.2, 0.5, 5.5, 5.6]
 
 
-@pytest.fixture
-async def stage(bridge: Bridge) -> AsyncIterator[Stage]:
-    """A bridge with a recorded session and a replay on a clock of the test's own."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def bridge(each_bridge: Bridge) -> Bridge:
+    """A bridge with a recorded session."""
     extras = {
         "water_temp_c": samples((100.05, 80.0), (100.2, 81.0), (150.0, 82.0)),
         "gear_position": samples((0.0, 2.0), (200.55, 3.0)),
         "unheard": samples((999.0, 1.0)),
     }
-    await bridge.service.db.append_frames("ride", frames_at(TIMES), extras)
+    await each_bridge.service.db.append_frames("ride", frames_at(TIMES), extras)
+    return each_bridge
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def stage(bridge: Bridge) -> AsyncIterator[Stage]:
+    """A replay on a clock of the test's own."""
     staged = Stage(bridge.service)
     bridge.service.replays = staged.replays
     yield staged

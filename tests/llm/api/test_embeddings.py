@@ -10,13 +10,15 @@ from pathlib import Path
 import numpy as np
 import openai
 import pytest
+import pytest_asyncio
 from openai import AsyncOpenAI
 
-from tests.llm.conftest import Start
+from tests.llm.conftest import Start, for_all
 from tests.llm.engine.onnxkit import write_tiny
 from tests.llm.serverkit import Answer, Json, Server
 from tests.llm.worker import ggufbert
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 PATH = "/v1/embeddings"
 TINY = "tiny-embed"
 NARROW = "narrow"
@@ -42,8 +44,17 @@ def encoders(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def encoding(
+    encoders: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Server]:
+    async with for_all(encoders, tmp_path_factory.mktemp("encoding")) as running:
+        yield running
+
+
 @pytest.fixture
-async def encoding(start: Start, encoders: Path) -> AsyncIterator[Server]:
+async def new(start: Start, encoders: Path) -> AsyncIterator[Server]:
+    """A server that has loaded nothing yet."""
     async with start(models=encoders) as running:
         yield running
 
@@ -128,37 +139,39 @@ async def test_without_an_embedding_model_both_list_and_refusal_say_how_to_get_o
     assert "hints" not in (await encoding.get("/v1/models")).json
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_an_encoder_shows_in_the_list_and_in_health_once_it_is_loaded(
-    encoding: Server,
+    new: Server,
 ) -> None:
     async def entry() -> Json:
-        return (await encoding.get(f"/v1/models/{TINY}")).json
+        return (await new.get(f"/v1/models/{TINY}")).json
 
     before = await entry()
     assert (before["meta"]["kind"], before["meta"]["loaded"]) == ("embedding", False)
-    assert (await encoding.get("/health")).json["embedding_engines"] == []
+    assert (await new.get("/health")).json["embedding_engines"] == []
 
-    await embed(encoding, "a")
+    await embed(new, "a")
 
     assert (await entry())["meta"]["loaded"] is True
-    health = (await encoding.get("/health")).json
+    health = (await new.get("/health")).json
     (record,) = health["embedding_engines"]
     assert record["key"].startswith(TINY)
     assert record["attempts"][0]["result"] == "ok"
     assert health["engines_loaded"] == 0
-    samples = await encoding.metrics()
+    samples = await new.metrics()
     assert samples["llmsvc_embedding_texts_total"] == 1
     assert samples["llmsvc_embedding_engines_loaded"] == 1
 
 
-async def test_an_encoder_is_made_ready_ahead_of_time(encoding: Server) -> None:
-    warm = await encoding.request("POST", f"/health/warm?model={TINY}")
+@pytest.mark.asyncio(loop_scope="function")
+async def test_an_encoder_is_made_ready_ahead_of_time(new: Server) -> None:
+    warm = await new.request("POST", f"/health/warm?model={TINY}")
     assert warm.status == 200
     assert warm.json["status"] == "warm"
-    assert len((await encoding.get("/health")).json["embedding_engines"]) == 1
-    unloaded = await encoding.request("POST", "/v1/engines/unload")
+    assert len((await new.get("/health")).json["embedding_engines"]) == 1
+    unloaded = await new.request("POST", "/v1/engines/unload")
     assert unloaded.json == {"unloaded": 1}
-    assert (await encoding.get("/health")).json["embedding_engines"] == []
+    assert (await new.get("/health")).json["embedding_engines"] == []
 
 
 async def test_a_damaged_encoder_is_an_error_with_a_reason_and_the_server_lives(

@@ -2,13 +2,17 @@
 
 import time
 
+import pytest
+
 from tests.llm.conftest import Start
 from tests.llm.serverkit import CHAT, REPLIES, Json, Server, chat
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-async def test_a_reply_has_the_shape_that_clients_parse(server: Server) -> None:
+
+async def test_a_reply_has_the_shape_that_clients_parse(shared: Server) -> None:
     before = int(time.time())
-    answer = await server.ask("recall", "<green>")
+    answer = await shared.ask("recall", "<green>")
 
     body = answer.json
     assert answer.status == 200
@@ -26,6 +30,7 @@ async def test_a_reply_has_the_shape_that_clients_parse(server: Server) -> None:
     }
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_usage_and_timings_count_the_same_tokens(server: Server) -> None:
     body = (await server.ask("recall", "<green>")).json
 
@@ -42,7 +47,7 @@ async def test_usage_and_timings_count_the_same_tokens(server: Server) -> None:
     assert timings["load_ms"] > 0
 
 
-async def test_only_the_text_of_a_message_reaches_the_model(server: Server) -> None:
+async def test_only_the_text_of_a_message_reaches_the_model(shared: Server) -> None:
     for contents, seen in [
         ("<red>", "<red>"),
         ([{"type": "text", "text": "<green>"}], "<green>"),
@@ -58,21 +63,21 @@ async def test_only_the_text_of_a_message_reaches_the_model(server: Server) -> N
         ),
     ]:
         body = chat("recall") | {"messages": [{"role": "user", "content": contents}]}
-        answer = await server.request("POST", CHAT, json=body)
+        answer = await shared.request("POST", CHAT, json=body)
         assert answer.said == REPLIES[seen]
 
 
-async def test_an_empty_message_is_answered(server: Server) -> None:
+async def test_an_empty_message_is_answered(shared: Server) -> None:
     empty: list[Json] = [None, "", []]
     for content in empty:
         body = chat("recall") | {"messages": [{"role": "user", "content": content}]}
-        assert (await server.request("POST", CHAT, json=body)).status == 200
+        assert (await shared.request("POST", CHAT, json=body)).status == 200
 
 
-async def test_instructions_reach_the_model_wherever_they_stand(server: Server) -> None:
+async def test_instructions_reach_the_model_wherever_they_stand(shared: Server) -> None:
     for role in ["system", "developer"]:
-        first = await server.ask("recall", [(role, "<blue>"), ("user", "hi")])
-        later = await server.ask(
+        first = await shared.ask("recall", [(role, "<blue>"), ("user", "hi")])
+        later = await shared.ask(
             "recall",
             [(role, "a"), ("user", "b"), ("assistant", "c"), (role, "<gold>"), ("user", "d")],
         )
@@ -99,15 +104,15 @@ EXTRAS: dict[str, Json] = {
 }
 
 
-async def test_fields_without_effect_have_none(server: Server) -> None:
-    answer = await server.ask("recall", "<red>", **EXTRAS)
+async def test_fields_without_effect_have_none(shared: Server) -> None:
+    answer = await shared.ask("recall", "<red>", **EXTRAS)
 
     assert answer.said == REPLIES["<red>"]
     (choice,) = answer.json["choices"]
     assert set(choice) == {"index", "message", "finish_reason"}
 
 
-async def test_parts_of_a_message_without_effect_have_none(server: Server) -> None:
+async def test_parts_of_a_message_without_effect_have_none(shared: Server) -> None:
     turn: Json = {
         "role": "user",
         "content": "<red>",
@@ -115,35 +120,35 @@ async def test_parts_of_a_message_without_effect_have_none(server: Server) -> No
         "tool_calls": [],
         "refusal": None,
     }
-    answer = await server.request("POST", CHAT, json=chat("recall") | {"messages": [turn]})
+    answer = await shared.request("POST", CHAT, json=chat("recall") | {"messages": [turn]})
     assert answer.said == REPLIES["<red>"]
 
 
-async def test_null_is_as_good_as_absent(server: Server) -> None:
+async def test_null_is_as_good_as_absent(shared: Server) -> None:
     optional = (
         *("stream", "stream_options", "session_id", "temperature", "top_k", "top_p"),
         *("max_tokens", "max_completion_tokens", "seed", "stop"),
     )
-    answer = await server.ask("recall", "<red>", **dict.fromkeys(optional))
+    answer = await shared.ask("recall", "<red>", **dict.fromkeys(optional))
     assert answer.status == 200
 
 
-async def test_the_last_of_two_equal_keys_wins(server: Server) -> None:
+async def test_the_last_of_two_equal_keys_wins(shared: Server) -> None:
     body = (
         b'{"model": "nothing", "model": "recall", "temperature": 0,'
         b' "messages": [{"role": "user", "content": "<red>", "content": "<gold>"}]}'
     )
-    assert (await server.request("POST", CHAT, data=body)).said == REPLIES["<gold>"]
+    assert (await shared.request("POST", CHAT, data=body)).said == REPLIES["<gold>"]
 
 
-async def test_the_type_of_the_body_does_not_matter(server: Server) -> None:
+async def test_the_type_of_the_body_does_not_matter(shared: Server) -> None:
     body = b'{"model": "recall", "temperature": 0, "messages": [{"role":"user","content":"<red>"}]}'
     for kind in ["text/plain", "application/x-www-form-urlencoded", ""]:
         headers = {"Content-Type": kind}
-        assert (await server.request("POST", CHAT, data=body, headers=headers)).status == 200
+        assert (await shared.request("POST", CHAT, data=body, headers=headers)).status == 200
 
 
-async def test_the_stricter_budget_ends_the_reply(server: Server) -> None:
+async def test_the_stricter_budget_ends_the_reply(shared: Server) -> None:
     cases: list[tuple[Json, int]] = [
         ({"max_completion_tokens": 2}, 2),
         ({"max_tokens": 25}, 4),
@@ -151,10 +156,11 @@ async def test_the_stricter_budget_ends_the_reply(server: Server) -> None:
         ({"max_tokens": 22, "max_completion_tokens": 9}, 1),
     ]
     for fields, tokens in cases:
-        usage = (await server.ask("endless", "xx", **fields)).json["usage"]
+        usage = (await shared.ask("endless", "xx", **fields)).json["usage"]
         assert (usage["prompt_tokens"], usage["completion_tokens"]) == (21, tokens)
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_budget_above_the_models_own_is_pulled_to_it(server: Server) -> None:
     for wanted in (2048, 2049, 1 << 31):
         assert (await server.ask("recall", "<red>", max_tokens=wanted)).status == 200
@@ -189,6 +195,7 @@ async def test_the_defaults_of_the_sampler_are_those_of_the_settings(start: Star
     assert len(free) == len(unseeded) == 3
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_the_head_says_who_waits_and_the_estimate_follows_the_mean(server: Server) -> None:
     for seconds in (1.0, 3.0):
         server.service.chats.local.completed(seconds)

@@ -13,13 +13,14 @@ from tests.llm.serverkit import CHAT, DONE, KA, REPLIES, Json, Server, chat, chu
 from tests.waiting import until
 
 FIELDS = {"id", "object", "created", "model", "choices"}
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 QUICK = {"heartbeat_ms": 20}
 
 
 async def test_a_stream_begins_with_the_role_and_ends_with_a_reason_and_the_sentinel(
-    server: Server,
+    shared: Server,
 ) -> None:
-    events = await server.stream("recall", "<green>")
+    events = await shared.stream("recall", "<green>")
 
     first, *texts, last = chunks(events)
     assert events[-1] == DONE
@@ -33,8 +34,8 @@ async def test_a_stream_begins_with_the_role_and_ends_with_a_reason_and_the_sent
     assert joined(events) == REPLIES["<green>"]
 
 
-async def test_every_frame_has_the_same_id_time_and_model(server: Server) -> None:
-    async with server.streaming("recall", "<red>") as events:
+async def test_every_frame_has_the_same_id_time_and_model(shared: Server) -> None:
+    async with shared.streaming("recall", "<red>") as events:
         number = events.response.headers["X-Request-Id"]
         frames = chunks(await events.rest())
 
@@ -46,8 +47,8 @@ async def test_every_frame_has_the_same_id_time_and_model(server: Server) -> Non
     assert isinstance(frames[0]["created"], int)
 
 
-async def test_a_stream_is_one_line_a_frame_and_ends_cleanly(server: Server) -> None:
-    async with server.streaming("recall", "<red>") as events:
+async def test_a_stream_is_one_line_a_frame_and_ends_cleanly(shared: Server) -> None:
+    async with shared.streaming("recall", "<red>") as events:
         await events.rest()
         headers = events.response.headers
 
@@ -63,6 +64,7 @@ async def test_a_stream_is_one_line_a_frame_and_ends_cleanly(server: Server) -> 
     )
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_the_usage_comes_behind_the_finish_and_only_if_asked_for(server: Server) -> None:
     for options, told in [
         ({"include_usage": True}, True),
@@ -83,21 +85,21 @@ async def test_the_usage_comes_behind_the_finish_and_only_if_asked_for(server: S
         assert all("usage" not in frame for frame in frames)
 
 
-async def test_the_stream_adds_up_to_the_blocking_text_of_the_same_seed(server: Server) -> None:
+async def test_the_stream_adds_up_to_the_blocking_text_of_the_same_seed(shared: Server) -> None:
     for temperature in [0, 0.8, 2]:
         texts = set()
         for seed in (0, 1, 2**32 - 1, -1, 7):
             fields: Json = {"seed": seed, "temperature": temperature, "max_completion_tokens": 60}
-            events = await server.stream("noise", "tell me", **fields)
-            whole = await server.ask("noise", "tell me", **fields)
+            events = await shared.stream("noise", "tell me", **fields)
+            whole = await shared.ask("noise", "tell me", **fields)
             assert joined(events) == whole.said
             texts.add(whole.said)
 
         assert len(texts) == (1 if temperature == 0 else 3)  # of 32 set bits, as in 0 or -1, one
 
 
-async def test_a_character_of_several_bytes_never_splits(server: Server) -> None:
-    events = await server.stream("recall", "<blue>")
+async def test_a_character_of_several_bytes_never_splits(shared: Server) -> None:
+    events = await shared.stream("recall", "<blue>")
 
     pieces = [c["choices"][0]["delta"].get("content", "") for c in chunks(events)]
     assert "".join(pieces) == "bl\N{LATIN SMALL LETTER U WITH DIAERESIS}e \N{CHEQUERED FLAG}"
@@ -177,6 +179,7 @@ async def test_a_failure_has_a_status_before_the_commit_and_is_a_frame_after_it(
     assert error["next_steps"]
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_an_engine_that_dies_in_mid_stream_is_an_error_frame_and_the_next_request_works(
     server: Server,
 ) -> None:
@@ -196,6 +199,7 @@ async def test_an_engine_that_dies_in_mid_stream_is_an_error_frame_and_the_next_
     assert (totals.errored, totals.completed) == (1, 1)
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_an_engine_that_dies_is_a_500_for_a_blocking_request(server: Server) -> None:
     waiting = asyncio.ensure_future(server.ask("endless"))
     await until(lambda: server.service.chats.local.running == 1)
