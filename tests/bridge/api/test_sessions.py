@@ -18,6 +18,7 @@ from tests.bridge.formats.vbo.vbokit import write_vbo
 from tests.bridge.live.replaykit import frames_at
 from tools.drive import drive
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 CAR = "tarnhow-pip-180"
 TAKEN = ("SIM", "_live", "start", "import", "reset", "replay")
 BEGINNING = ("/session/start", "/session/import")
@@ -31,6 +32,7 @@ async def begun(bridge: Bridge, body: Json) -> Json:
     return {**answer, "row": row}
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_health_of_a_new_bridge(bridge: Bridge, backend: str) -> None:
     health = await bridge.ok("GET", "/health")
     assert health["status"] == "ok"
@@ -44,6 +46,7 @@ async def test_health_of_a_new_bridge(bridge: Bridge, backend: str) -> None:
     assert health["timestamp"].endswith("Z")
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_session_is_begun_listed_and_ended_once(bridge: Bridge) -> None:
     body = {"driver": "Mia", "note": "first run", "track": "Larkfell Circuit"}
     begun = await bridge.ok("POST", "/session/start", body)
@@ -65,6 +68,7 @@ async def test_a_session_is_begun_listed_and_ended_once(bridge: Bridge) -> None:
     assert (await bridge.ok("GET", "/health"))["active_session_id"] == ""
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_sessions_are_found_by_the_words_that_they_hold(bridge: Bridge) -> None:
     for body in (
         {"session_id": "a", "driver": "Mia", "note": "New brake pads, wet", "track": "larkfell"},
@@ -85,30 +89,33 @@ async def test_sessions_are_found_by_the_words_that_they_hold(bridge: Bridge) ->
         assert {row["session_id"] for row in listed} == found, words
 
 
-async def test_two_sessions_of_one_second_are_two(bridge: Bridge) -> None:
-    names = [(await bridge.ok("POST", "/session/start"))["session_id"] for _ in range(3)]
+async def test_two_sessions_of_one_second_are_two(each_bridge: Bridge) -> None:
+    names = [(await each_bridge.ok("POST", "/session/start"))["session_id"] for _ in range(3)]
     assert len(set(names)) == 3
 
 
-async def test_a_session_that_is_started_again_goes_on(bridge: Bridge) -> None:
-    await bridge.ok("POST", "/session/start", {"session_id": "day-1", "driver": "Mia"})
-    await bridge.ok("POST", "/session/day-1/end")
-    again = await bridge.ok(
-        "POST", "/session/start", {"session_id": "day-1", "driver": "Tom", "car": "hatch"}
+async def test_a_session_that_is_started_again_goes_on(each_bridge: Bridge, sid: str) -> None:
+    await each_bridge.ok("POST", "/session/start", {"session_id": sid, "driver": "Mia"})
+    await each_bridge.ok("POST", f"/session/{sid}/end")
+    again = await each_bridge.ok(
+        "POST", "/session/start", {"session_id": sid, "driver": "Tom", "car": "hatch"}
     )
     assert again["resumed"] is True
-    (row,) = (await bridge.ok("GET", "/sessions"))["sessions"]
+    row = (await each_bridge.ok("GET", f"/session/{sid}"))["session"]
     assert (row["driver"], row["car"], row["ended_at"]) == ("Mia", "hatch", None)
 
 
-async def test_an_id_that_cannot_be_one_or_means_something_else_is_refused(bridge: Bridge) -> None:
+async def test_an_id_that_cannot_be_one_or_means_something_else_is_refused(
+    each_bridge: Bridge,
+) -> None:
+    before = (await each_bridge.ok("GET", "/sessions"))["count"]
     for name in ("", "-a", "a b", "a/b", "x" * 129, "ü"):
-        refused = await bridge.refused("POST", "/session/start", {"session_id": name})
+        refused = await each_bridge.refused("POST", "/session/start", {"session_id": name})
         assert refused == (400, "bad_field"), name
-        answer = await bridge.post(f"/session/{name}/frames", {"frames": [{"timestamp": 0}]})
+        answer = await each_bridge.post(f"/session/{name}/frames", {"frames": [{"timestamp": 0}]})
         assert answer.status in (404, 405), name
     for path, name in product(BEGINNING, TAKEN):
-        answer = await bridge.post(path, {"session_id": name, "vbo_path": "/day.vbo"})
+        answer = await each_bridge.post(path, {"session_id": name, "vbo_path": "/day.vbo"})
         told = answer.json
         assert (answer.status, told["code"], told["param"]) == (400, "bad_field", "session_id")
         assert name in told["error"]
@@ -119,13 +126,13 @@ async def test_an_id_that_cannot_be_one_or_means_something_else_is_refused(bridg
         "/lap": {"session_id": "SIM", "lap_number": 1, "lap_time_s": 61.0},
     }
     for path, body in posted.items():
-        answer = await bridge.post(path, body)
+        answer = await each_bridge.post(path, body)
         assert answer.status in (400, 404)
         assert "SIM" in answer.json["error"]
-    assert (await bridge.ok("GET", "/sessions"))["count"] == 0
+    assert (await each_bridge.ok("GET", "/sessions"))["count"] == before
 
 
-async def test_a_level_is_kept_in_one_spelling(bridge: Bridge) -> None:
+async def test_a_level_is_kept_in_one_spelling(each_bridge: Bridge) -> None:
     for given, kept in (
         ("beginner", "beginner"),
         (" Pro ", "pro"),
@@ -133,20 +140,21 @@ async def test_a_level_is_kept_in_one_spelling(bridge: Bridge) -> None:
         ("", "intermediate"),
         (None, "intermediate"),
     ):
-        done = await begun(bridge, {"driver_level": given})
+        done = await begun(each_bridge, {"driver_level": given})
         assert done["row"]["driver_level"] == kept, given
 
 
-async def test_a_level_that_is_none_is_refused_with_those_that_are(bridge: Bridge) -> None:
+async def test_a_level_that_is_none_is_refused_with_those_that_are(each_bridge: Bridge) -> None:
+    before = (await each_bridge.ok("GET", "/sessions"))["count"]
     for path in BEGINNING:
-        answer = await bridge.post(path, {"driver_level": "wizard", "vbo_path": "/day.vbo"})
+        answer = await each_bridge.post(path, {"driver_level": "wizard", "vbo_path": "/day.vbo"})
         told = answer.json
         assert (answer.status, told["code"], told["param"]) == (400, "bad_field", "driver_level")
         assert all(level in told["error"] for level in LEVELS)
-    assert (await bridge.ok("GET", "/sessions"))["count"] == 0
+    assert (await each_bridge.ok("GET", "/sessions"))["count"] == before
 
 
-async def test_a_start_says_which_circuit_it_is(bridge: Bridge) -> None:
+async def test_a_start_says_which_circuit_it_is(each_bridge: Bridge) -> None:
     named: list[tuple[Json, str, str | None]] = [
         ({}, "", None),
         ({"track": "larkfell"}, "larkfell", "larkfell"),
@@ -154,7 +162,7 @@ async def test_a_start_says_which_circuit_it_is(bridge: Bridge) -> None:
         ({"track": "Nürnberg"}, "Nürnberg", None),
     ]
     for given, kept, circuit in named:
-        done = await begun(bridge, given)
+        done = await begun(each_bridge, given)
         assert (done["track"], done["row"]["track"], done["track_id"]) == (kept, kept, circuit)
         assert (done["hint"] is None) == (circuit is not None or not given)
         assert done["hint"] is None or kept in done["hint"]
@@ -170,14 +178,14 @@ async def test_a_session_without_a_car_has_the_loaded_one(start: Start) -> None:
     assert cars == {"own": "hatch", "plain": CAR, "none": CAR}
 
 
-async def test_a_session_of_any_circuit_can_be_recorded_into(bridge: Bridge) -> None:
+async def test_a_session_of_any_circuit_can_be_recorded_into(each_bridge: Bridge) -> None:
     for name in ("\u5bcc\u58eb\u30b9\u30d4\u30fc\u30c9\u30a6\u30a7\u30a4", "\u2116 1", "x" * 256):
-        sid = (await bridge.ok("POST", "/session/start", {"track": name}))["session_id"]
-        await bridge.ok("POST", f"/session/{sid}/frame", {"timestamp": 1, "speed_ms": 20})
-        assert (await bridge.ok("GET", f"/session/{sid}"))["session"]["track"] == name
-        exported = await bridge.get(f"/session/{sid}/export.parquet")
+        sid = (await each_bridge.ok("POST", "/session/start", {"track": name}))["session_id"]
+        await each_bridge.ok("POST", f"/session/{sid}/frame", {"timestamp": 1, "speed_ms": 20})
+        assert (await each_bridge.ok("GET", f"/session/{sid}"))["session"]["track"] == name
+        exported = await each_bridge.get(f"/session/{sid}/export.parquet")
         assert (exported.status, exported.headers["X-Bridge-Session"]) == (200, sid)
-        assert (await bridge.ok("GET", "/sessions", None))["sessions"][0]["session_id"] == sid
+        assert (await each_bridge.ok("GET", "/sessions", None))["sessions"][0]["session_id"] == sid
 
 
 REFUSED = (
@@ -191,24 +199,25 @@ REFUSED = (
 )
 
 
-async def test_what_is_not_there_or_wrong_says_so(bridge: Bridge) -> None:
+async def test_what_is_not_there_or_wrong_says_so(each_bridge: Bridge) -> None:
     for path, status, code in REFUSED:
-        assert await bridge.refused("GET", path) == (status, code), path
-    assert (await bridge.request("OPTIONS", "/nothing")).status == 404
+        assert await each_bridge.refused("GET", path) == (status, code), path
+    assert (await each_bridge.request("OPTIONS", "/nothing")).status == 404
     for body in (b"{", b"[]", b"7", b"\xff"):
-        answer = await bridge.request("POST", "/session/start", data=body)
+        answer = await each_bridge.request("POST", "/session/start", data=body)
         assert (answer.status, answer.json["code"]) == (400, "bad_json")
-    assert (await bridge.request("POST", "/session/start", data=b"")).status == 200
+    assert (await each_bridge.request("POST", "/session/start", data=b"")).status == 200
 
 
-async def test_a_limit_beyond_all_numbers_is_the_highest_one(bridge: Bridge) -> None:
+async def test_a_limit_beyond_all_numbers_is_the_highest_one(each_bridge: Bridge) -> None:
     for path in ("/sessions", "/laps", "/leaderboard"):
         for limit in ("100000", "9" * 20, "0" * 30 + "1", "9" * 5000):
-            assert (await bridge.get(f"{path}?limit={limit}")).status == 200
+            assert (await each_bridge.get(f"{path}?limit={limit}")).status == 200
         for limit in ("-" + "9" * 20, "0", "x"):
-            assert (await bridge.get(f"{path}?limit={limit}")).status == 400
+            assert (await each_bridge.get(f"{path}?limit={limit}")).status == 400
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_reported_laps_are_kept_replaced_listed_and_bounded(bridge: Bridge) -> None:
     for number, time_s in [(1, 92.5), (2, 91.25), (2, 90.75), (3, 1e-7), (4, 86_400)]:
         body = {"session_id": "s", "lap_number": number, "lap_time_s": time_s}
@@ -234,34 +243,36 @@ async def test_reported_laps_are_kept_replaced_listed_and_bounded(bridge: Bridge
         assert await bridge.refused("POST", "/lap", body) == (400, "bad_field"), body
 
 
-async def test_what_has_no_data_has_nothing_to_count(bridge: Bridge) -> None:
-    path = "/session/s/capabilities/recompute"
-    assert await bridge.refused("POST", path) == (404, "unknown_session")
-    await bridge.ok("POST", "/session/start", {"session_id": "s"})
-    assert await bridge.refused("POST", path) == (404, "no_rows")
+async def test_what_has_no_data_has_nothing_to_count(each_bridge: Bridge, sid: str) -> None:
+    path = f"/session/{sid}/capabilities/recompute"
+    assert await each_bridge.refused("POST", path) == (404, "unknown_session")
+    await each_bridge.ok("POST", "/session/start", {"session_id": sid})
+    assert await each_bridge.refused("POST", path) == (404, "no_rows")
 
 
-async def test_partial_is_advised_only_where_it_helps(bridge: Bridge) -> None:
-    await bridge.service.db.append_frames("s", frames_at([5.0]))
+async def test_partial_is_advised_only_where_it_helps(each_bridge: Bridge, sid: str) -> None:
+    await each_bridge.service.db.append_frames(sid, frames_at([5.0]))
     cases = {
-        "/session/s/stats": True,
-        "/session/s/stats?partial=1": False,
-        "/session/s/compare?a=1": False,
-        "/compare?laps=s:1,s:2": False,
+        f"/session/{sid}/stats": True,
+        f"/session/{sid}/stats?partial=1": False,
+        f"/session/{sid}/compare?a=1": False,
+        f"/compare?laps={sid}:1,{sid}:2": False,
     }
     for path, advised in cases.items():
-        answer = await bridge.get(path)
+        answer = await each_bridge.get(path)
         assert (answer.status, answer.json["code"]) == (400, "no_complete_lap")
         assert ("partial=true" in answer.json["error"]) is advised
 
 
-async def test_an_export_holds_what_was_imported(bridge: Bridge, tmp_path: Path) -> None:
+async def test_an_export_holds_what_was_imported(
+    each_bridge: Bridge, sid: str, tmp_path: Path
+) -> None:
     write_vbo(tmp_path / "day.vbo")
-    await bridge.ok(
-        "POST", "/session/import", {"vbo_path": str(tmp_path / "day.vbo"), "session_id": "s"}
+    await each_bridge.ok(
+        "POST", "/session/import", {"vbo_path": str(tmp_path / "day.vbo"), "session_id": sid}
     )
-    frames = await bridge.service.db.read_frames("s")
-    answer = await bridge.get("/session/s/export.parquet")
+    frames = await each_bridge.service.db.read_frames(sid)
+    answer = await each_bridge.get(f"/session/{sid}/export.parquet")
     assert answer.status == 200
     assert answer.headers["X-Bridge-Rows"] == str(len(frames))
     assert answer.headers["X-Bridge-Table"] == "telemetry"
@@ -270,24 +281,24 @@ async def test_an_export_holds_what_was_imported(bridge: Bridge, tmp_path: Path)
     for name, column in frames.columns.items():
         exported = table[name].to_numpy(zero_copy_only=False)
         assert np.array_equal(np.asarray(exported, np.float64), column, equal_nan=True)
-    head = await bridge.request("HEAD", "/session/s/export.parquet")
+    head = await each_bridge.request("HEAD", f"/session/{sid}/export.parquet")
     assert (head.status, head.headers["X-Bridge-Rows"]) == (200, str(len(frames)))
     for name in ("telemetry_signals", "signal_registry", "capabilities"):
-        other = await bridge.get(f"/session/s/export.parquet?table={name}")
+        other = await each_bridge.get(f"/session/{sid}/export.parquet?table={name}")
         assert pq.read_table(io.BytesIO(other.body)).num_rows == int(other.headers["X-Bridge-Rows"])
 
 
-async def test_laps_on_a_known_circuit_have_its_length(bridge: Bridge) -> None:
+async def test_laps_on_a_known_circuit_have_its_length(each_bridge: Bridge, sid: str) -> None:
     track = Library.read(ROOT / "data" / "tracks").tracks["larkfell"]
     driven = drive(track, 3)
-    await bridge.service.db.append_frames("s", driven.frames)
-    envelope = await bridge.ok("GET", "/session/s/laps?include=partial")
+    await each_bridge.service.db.append_frames(sid, driven.frames)
+    envelope = await each_bridge.ok("GET", f"/session/{sid}/laps?include=partial")
     assert envelope["track_length_m"] == pytest.approx(track.length_m, abs=0.1)
     kinds = [lap["kind"] for lap in envelope["laps"]]
     assert kinds == ["all", "out", "lap", "lap", "lap", "in"]
     times = [lap["duration_s"] for lap in envelope["laps"] if lap["kind"] == "lap"]
     assert times == pytest.approx(list(driven.lap_times_s), abs=0.011)
-    detail = await bridge.ok("GET", "/session/s")
+    detail = await each_bridge.ok("GET", f"/session/{sid}")
     assert all(lap["best_sector"] for lap in detail["laps"])
     assert detail["best_lap_s"] == pytest.approx(min(driven.lap_times_s), abs=0.011)
 
@@ -305,7 +316,7 @@ async def test_sessions_outlive_the_bridge(start: Start, backend: str, tmp_path:
         assert (await bridge.get("/session/s/export.parquet")).body == parquet
 
 
-async def test_bursts_are_cleared_and_counted(bridge: Bridge) -> None:
-    bridge.service.bursts["s"] = deque([1, 2, 3])
-    assert await bridge.ok("POST", "/session/reset") == {"cleared_bursts": 3, "status": "ok"}
-    assert await bridge.ok("POST", "/session/reset") == {"cleared_bursts": 0, "status": "ok"}
+async def test_bursts_are_cleared_and_counted(each_bridge: Bridge) -> None:
+    each_bridge.service.bursts["s"] = deque([1, 2, 3])
+    assert await each_bridge.ok("POST", "/session/reset") == {"cleared_bursts": 3, "status": "ok"}
+    assert await each_bridge.ok("POST", "/session/reset") == {"cleared_bursts": 0, "status": "ok"}

@@ -9,6 +9,7 @@ from runtime.llm.app import drain
 from tests.llm.conftest import Start
 from tests.llm.serverkit import CHAT, Answer, Json, Server, chat, messages
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 INVALID = "invalid_request_error"
 AT_ONCE = 1e-9
 """Seconds in which no engine makes a token."""
@@ -32,14 +33,14 @@ def check(answer: Answer, status: int, kind: str) -> Json:
     return error
 
 
-async def test_an_error_repeats_nothing_of_the_input(server: Server) -> None:
+async def test_an_error_repeats_nothing_of_the_input(shared: Server) -> None:
     canary = "canary-of-the-input"
     body = {canary: 1, "messages": [{"role": canary, "content": canary}], "model": canary}
-    answer = await server.request("POST", CHAT, json=body)
+    answer = await shared.request("POST", CHAT, json=body)
     assert canary not in answer.body.decode()
 
 
-async def test_an_unknown_model_is_a_404_that_says_where_they_are_listed(server: Server) -> None:
+async def test_an_unknown_model_is_a_404_that_says_where_they_are_listed(shared: Server) -> None:
     for model in [
         "nothing",
         "../recall",
@@ -50,7 +51,7 @@ async def test_an_unknown_model_is_a_404_that_says_where_they_are_listed(server:
         "x" * 256,
     ]:
         for stream in [False, True]:
-            answer = await server.ask(model, stream=stream)
+            answer = await shared.ask(model, stream=stream)
 
             error = check(answer, 404, "model_not_found")
             assert error["param"] == "model"
@@ -58,10 +59,10 @@ async def test_an_unknown_model_is_a_404_that_says_where_they_are_listed(server:
             assert answer.headers["x-should-retry"] == "false"
 
 
-async def test_a_prompt_that_fills_the_budget_is_a_400_with_both_numbers(server: Server) -> None:
+async def test_a_prompt_that_fills_the_budget_is_a_400_with_both_numbers(shared: Server) -> None:
     for stream in [False, True]:
         for text, max_tokens in [("x" * 3000, None), ("x" * 100, 100), ("x", 1)]:
-            answer = await server.ask("recall", text, max_tokens=max_tokens, stream=stream)
+            answer = await shared.ask("recall", text, max_tokens=max_tokens, stream=stream)
 
             error = check(answer, 400, INVALID)
             assert f"{len(text) + 19} tokens" in error["message"]
@@ -71,19 +72,19 @@ async def test_a_prompt_that_fills_the_budget_is_a_400_with_both_numbers(server:
             assert answer.headers["X-Queue-Position"] == "1"
 
 
-async def test_a_template_that_refuses_the_turns_is_a_400_with_its_words(server: Server) -> None:
-    answer = await server.ask("strict", "forbidden")
+async def test_a_template_that_refuses_the_turns_is_a_400_with_its_words(shared: Server) -> None:
+    answer = await shared.ask("strict", "forbidden")
     said = "the model's chat template refused these messages: not that"
     assert check(answer, 400, INVALID)["message"] == said
 
 
 async def test_the_log_cuts_the_names_that_a_client_chooses(
-    server: Server, caplog: pytest.LogCaptureFixture
+    shared: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "runtime.llm.app")
     headers = {"User-Agent": "c" * 200}
     body = chat("m" * 200)
-    assert (await server.request("POST", CHAT, json=body, headers=headers)).status == 404
+    assert (await shared.request("POST", CHAT, json=body, headers=headers)).status == 404
     (fields,) = (one.__dict__["fields"] for one in caplog.records if one.message == "chat")
     assert (fields["client"], fields["model"]) == ("c" * 128, "m" * 128)
 
@@ -114,6 +115,7 @@ async def test_the_body_cap_follows_from_the_prompt_cap(start: Start) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_reply_that_does_not_come_is_a_408_that_stock_clients_do_not_repeat(
     server: Server, stream: bool
 ) -> None:
@@ -169,6 +171,7 @@ async def test_an_empty_bucket_is_a_429_that_names_the_client_and_the_wait(start
     assert server.service.admission.totals.admitted == 0
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_server_that_stops_answers_503_with_the_time_to_come_back(server: Server) -> None:
     await drain(server.app)
     answer = await server.request("POST", CHAT, json={"messages": messages("hi")})

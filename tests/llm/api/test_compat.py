@@ -8,20 +8,21 @@ from tests.llm import tinymodel
 from tests.llm.conftest import Start
 from tests.llm.serverkit import CHAT, WORDS, Json, Server
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 HEADER = "X-Ignored-Fields"
 
 
-async def test_fields_without_effect_are_named_in_one_header(server: Server) -> None:
+async def test_fields_without_effect_are_named_in_one_header(shared: Server) -> None:
     fields: Json = {"n": 2, "tools": [{"bad": 1}], "logit_bias": "no object", "user": "me"}
-    answer = await server.ask("recall", "<red>", stop="never", **fields)
+    answer = await shared.ask("recall", "<red>", stop="never", **fields)
     assert answer.status == 200
     assert set(answer.headers[HEADER].split(", ")) == {*fields, "stop"}
-    async with server.streaming("recall", "<red>", n=2) as events:
+    async with shared.streaming("recall", "<red>", n=2) as events:
         assert events.response.headers[HEADER] == "n"
 
 
-async def test_fields_that_ask_for_nothing_are_not_named(server: Server) -> None:
-    answer = await server.ask(
+async def test_fields_that_ask_for_nothing_are_not_named(shared: Server) -> None:
+    answer = await shared.ask(
         "recall",
         "<red>",
         n=1,
@@ -51,13 +52,12 @@ async def test_one_switch_turns_all_on_and_single_ones_win(
 
 
 @pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
-async def test_max_tokens_limits_the_reply_alone_under_compat(start: Start, field: str) -> None:
-    async with start(compat=True) as server:
-        limit: Json = {field: 4}
-        answer = await server.ask("endless", "a prompt of more than four tokens", **limit)
-        assert answer.json["usage"]["completion_tokens"] == 4
-        assert answer.json["choices"][0]["finish_reason"] == "length"
-        assert answer.json["usage"]["prompt_tokens"] > 4
+async def test_max_tokens_limits_the_reply_alone_under_compat(compat: Server, field: str) -> None:
+    limit: Json = {field: 4}
+    answer = await compat.ask("endless", "a prompt of more than four tokens", **limit)
+    assert answer.json["usage"]["completion_tokens"] == 4
+    assert answer.json["choices"][0]["finish_reason"] == "length"
+    assert answer.json["usage"]["prompt_tokens"] > 4
 
 
 async def test_a_model_list_says_where_chat_templates_come_from_and_what_is_served(
@@ -89,11 +89,11 @@ async def test_a_model_list_says_where_chat_templates_come_from_and_what_is_serv
         assert engine["n_ctx"] == 512
 
 
-async def test_a_message_of_images_alone_is_refused(server: Server) -> None:
+async def test_a_message_of_images_alone_is_refused(shared: Server) -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
     for parts, status in [([image], 400), ([image, {"type": "text", "text": "<red>"}], 200)]:
         body = {"model": "recall", "messages": [{"role": "user", "content": parts}]}
-        answer = await server.request("POST", CHAT, json=body)
+        answer = await shared.request("POST", CHAT, json=body)
         assert answer.status == status
         if status == 400:
             assert answer.error["param"] == "messages.0.content"
@@ -113,9 +113,9 @@ async def test_an_unknown_architecture_is_named(start: Start, tmp_path: Path) ->
         assert "zebra" in answer.error["message"]
 
 
-async def test_an_image_beside_a_text_is_named_as_ignored(server: Server) -> None:
+async def test_an_image_beside_a_text_is_named_as_ignored(shared: Server) -> None:
     parts = [{"type": "text", "text": "<red>"}, {"type": "image_url", "image_url": {"url": "a:,"}}]
     message: Json = {"role": "user", "content": parts}
-    answer = await server.request("POST", CHAT, json={"model": "recall", "messages": [message]})
+    answer = await shared.request("POST", CHAT, json={"model": "recall", "messages": [message]})
     assert answer.status == 200
     assert answer.headers[HEADER] == "messages.content"
