@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
+import pytest_asyncio
 from aiohttp import web
 
 from runtime.bridge.coach import asking
@@ -15,7 +16,7 @@ from runtime.bridge.coach.conversation import MOST_AT_ONCE, Conversations
 from runtime.bridge.coach.memory import MOST, Memory, Talk, Turn, key_of
 from runtime.bridge.coach.vectors import read_vectors, vectors_file, write_vectors
 from runtime.bridge.session.recording import Frames, Samples
-from tests.bridge.bridgekit import Bridge, Json
+from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
 from tests.bridge.coach.coursekit import QUOTED, write_course
 from tests.bridge.coach.modelkit import (
     LARKFELL,
@@ -29,7 +30,9 @@ from tests.bridge.coach.modelkit import (
     serving,
 )
 from tests.bridge.conftest import Start
+from tests.bridge.storage.storekit import KINDS
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 DRIVEN: Final = laps(3)
 REMARK: Final = json.dumps({"order": [], "links": [], "remark": "Keep your eyes on the exit."})
 
@@ -71,6 +74,26 @@ async def alone(start: Start, backend: str) -> AsyncIterator[Bridge]:
         yield running
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=KINDS)
+async def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Bridge]:
+    """Such a bridge for all tests of the module."""
+    folder = tmp_path_factory.mktemp("shared")
+    settings = settings_for(folder, db_backend=request.param, model_url=closed_port())
+    async with bridging(settings) as running:
+        await fill(running)
+        yield running
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def shared(filled: Bridge) -> AsyncIterator[Bridge]:
+    """The same, with nobody in a conversation."""
+    yield filled
+    await filled.ok("POST", "/coach/ask/end", {"qa_key": "Mia:s"})
+
+
+@pytest.mark.asyncio(loop_scope="function")
 async def test_what_the_car_recorded_beside_the_frames_is_told(alone: Bridge) -> None:
     times = DRIVEN.columns["timestamp"][::10]
     speeds = DRIVEN.columns["speed_ms"][::10]
@@ -96,12 +119,12 @@ async def test_what_the_car_recorded_beside_the_frames_is_told(alone: Bridge) ->
     assert "219" in await said("how hot was the oil, in mph and feet please")
 
 
-async def test_every_example_is_answered_by_its_role_without_a_model(alone: Bridge) -> None:
-    listed = await alone.ok("GET", "/coach/agents")
+async def test_every_example_is_answered_by_its_role_without_a_model(shared: Bridge) -> None:
+    listed = await shared.ok("GET", "/coach/agents")
     assert (listed["available"], listed["count"]) == (True, 17)
     for role in listed["agents"]:
         for question in role["example_questions"]:
-            answer = await ask(alone, question)
+            answer = await ask(shared, question)
             assert (answer["intent"], answer["agent"]) == (role["intent"], role["name"]), question
             assert answer["source"] == "template"
             assert len(answer["answer"]) > 15
@@ -111,41 +134,41 @@ async def test_every_example_is_answered_by_its_role_without_a_model(alone: Brid
             assert answer["unused"][0] == "embeddings"
 
 
-async def test_an_answer_carries_its_facts_for_a_page_and_for_a_voice(alone: Bridge) -> None:
-    answer = await ask(alone, "What was my best lap?")
+async def test_an_answer_carries_its_facts_for_a_page_and_for_a_voice(shared: Bridge) -> None:
+    answer = await ask(shared, "What was my best lap?")
     lead = answer["facts"][0]
     assert lead["values"]["time"]["unit"] == "lap_time"
     assert lead["values"]["time"]["text"] in answer["answer"]
     assert lead["laps"]
     assert "minute" in answer["say"]
-    german = await ask(alone, "Was war die beste Runde?")
+    german = await ask(shared, "Was war die beste Runde?")
     assert german["language"] == "de"
     assert "," in german["facts"][0]["values"]["time"]["text"]
-    forced = await ask(alone, "What was my best lap?", language="fr", units="imperial")
+    forced = await ask(shared, "What was my best lap?", language="fr", units="imperial")
     assert forced["language"] == "fr"
     assert "tour" in forced["answer"]
 
 
 async def test_a_conversation_keeps_its_units_and_goes_on_from_the_last_question(
-    alone: Bridge,
+    shared: Bridge,
 ) -> None:
-    first = await ask(alone, "What was the speed at the apex of turn 4 in mph?")
+    first = await ask(shared, "What was the speed at the apex of turn 4 in mph?")
     assert "mph" in first["answer"]
-    second = await ask(alone, "and turn 1?")
+    second = await ask(shared, "and turn 1?")
     assert "Turn 1" in second["answer"]
     assert "mph" in second["answer"]
     assert "km/h" not in second["answer"]
 
 
 async def test_what_there_is_not_is_put_right_and_what_is_not_understood_is_asked_back(
-    alone: Bridge,
+    shared: Bridge,
 ) -> None:
-    assert "11 corners" in (await ask(alone, "How was turn 14?"))["answer"]
-    lost = await ask(alone, "qwrt plmk zzvb")
+    assert "11 corners" in (await ask(shared, "How was turn 14?"))["answer"]
+    lost = await ask(shared, "qwrt plmk zzvb")
     assert lost["suggestions"]
     for question in lost["suggestions"]:
         assert question in lost["answer"]
-        assert not (await ask(alone, question))["suggestions"], question
+        assert not (await ask(shared, question))["suggestions"], question
 
 
 async def test_an_answer_quotes_the_lesson_that_it_names_where_a_course_is_known(
@@ -166,12 +189,13 @@ async def test_an_answer_quotes_the_lesson_that_it_names_where_a_course_is_known
         assert "passage" not in answer
 
 
-async def test_danger_is_answered_first_and_alone(alone: Bridge) -> None:
-    answer = await ask(alone, "There is smoke and fire in the engine bay, carry on?")
+async def test_danger_is_answered_first_and_alone(shared: Bridge) -> None:
+    answer = await ask(shared, "There is smoke and fire in the engine bay, carry on?")
     assert answer["facts"][0]["kind"].startswith("hazard-")
     assert answer["emotion"] == "concerned"
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_both_databases_give_one_answer_to_a_query(alone: Bridge) -> None:
     answer = await ask(alone, "SELECT lap, count(*) AS n FROM frames GROUP BY lap ORDER BY lap")
     assert answer["answer"].startswith("The query found 4 rows: lap 1, n ")
@@ -187,23 +211,24 @@ async def test_both_databases_give_one_answer_to_a_query(alone: Bridge) -> None:
         assert "rows" not in refused
 
 
-async def test_bad_questions_are_refused(alone: Bridge) -> None:
+async def test_bad_questions_are_refused(shared: Bridge) -> None:
     for path in ("/coach/ask", "/coach/ask/stream"):
         for body in ({}, {"question": " "}, {"question": 7}, {"question": "x" * 4001}):
-            assert await alone.refused("POST", path, body) == (400, "bad_field"), body
-    assert (await ask(alone, "x" * 4000))["turn"] == 1
+            assert await shared.refused("POST", path, body) == (400, "bad_field"), body
+    assert (await ask(shared, "x" * 4000))["turn"] == 1
 
 
-async def test_a_session_without_a_lap_or_of_nobody_says_so(alone: Bridge) -> None:
-    await alone.ok("POST", "/session/start", {"session_id": "short", "driver": "Mia"})
+async def test_a_session_without_a_lap_or_of_nobody_says_so(shared: Bridge) -> None:
+    await shared.ok("POST", "/session/start", {"session_id": "short", "driver": "Mia"})
     short = Frames({name: values[:200] for name, values in DRIVEN.columns.items()})
-    await alone.service.db.append_frames("short", short)
+    await shared.service.db.append_frames("short", short)
     for session_id in ("short", "nobody", ""):
-        answer = await ask(alone, "What was my best lap?", session_id=session_id)
+        answer = await ask(shared, "What was my best lap?", session_id=session_id)
         assert answer["facts"][0]["kind"] in ("no-session", "no-complete-lap")
-    assert "3.61" in (await ask(alone, "How long is the circuit?"))["answer"]
+    assert "3.61" in (await ask(shared, "How long is the circuit?"))["answer"]
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_other_drivers_and_earlier_sessions_of_the_circuit_are_known(alone: Bridge) -> None:
     await fill(alone, "ben", "Ben", seed=4)
     answer = await ask(alone, "Who is quicker, Ben or me?")
@@ -212,6 +237,7 @@ async def test_other_drivers_and_earlier_sessions_of_the_circuit_are_known(alone
     assert "no session" in (await ask(alone, "Am I quicker than Tom?"))["answer"]
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_turns_are_counted_and_written_once(alone: Bridge) -> None:
     assert (await ask(alone, "weather?"))["turn"] == 1
     assert (await ask(alone, "top speed?"))["turn"] == 2
@@ -227,6 +253,7 @@ async def test_turns_are_counted_and_written_once(alone: Bridge) -> None:
     assert (await ask(alone, "weather?"))["turn"] == 1
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_conversation_is_written_when_its_session_ends_or_nobody_goes_on(
     alone: Bridge,
 ) -> None:
@@ -240,6 +267,7 @@ async def test_a_conversation_is_written_when_its_session_ends_or_nobody_goes_on
     assert await coach.sweep(now=1e12) == 2
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_traces_can_be_polled_without_gap_or_repetition(alone: Bridge) -> None:
     for _ in range(3):
         await ask(alone, "How was turn 4?")
@@ -279,15 +307,15 @@ async def test_without_what_answers_routes_say_so(
         assert traces["next_since_ts"] == "5"
 
 
-async def test_without_a_database_roles_are_listed_and_questions_refused(alone: Bridge) -> None:
-    service = alone.service
+async def test_without_a_database_roles_are_listed_and_questions_refused(shared: Bridge) -> None:
+    service = shared.service
     kept = service.store, service.questions
     service.store = service.questions = None
     try:
-        refused = await alone.refused("POST", "/coach/ask", {"question": "x"})
+        refused = await shared.refused("POST", "/coach/ask", {"question": "x"})
         assert refused == (503, "no_database")
-        assert (await alone.ok("GET", "/coach/agents"))["count"] == 17
-        assert (await alone.ok("GET", "/coach/traces"))["available"] is False
+        assert (await shared.ok("GET", "/coach/agents"))["count"] == 17
+        assert (await shared.ok("GET", "/coach/traces"))["available"] is False
     finally:
         service.store, service.questions = kept
 
@@ -416,7 +444,7 @@ async def test_one_queue_takes_all_questions_and_too_many_are_refused(start: Sta
         coach_of(bridge)._under_way = 0
 
 
-def test_memory_has_a_budget_and_what_leaves_it_is_handed_out() -> None:
+async def test_memory_has_a_budget_and_what_leaves_it_is_handed_out() -> None:
     memory, talk, left = Memory(budget=100), Talk("Mia", "s"), []
     counts = []
     for number in range(8):
@@ -435,7 +463,7 @@ def test_memory_has_a_budget_and_what_leaves_it_is_handed_out() -> None:
     assert len(memory.known()) == MOST
 
 
-def test_vectors_are_kept_for_the_same_model_and_examples_only(tmp_path: Path) -> None:
+async def test_vectors_are_kept_for_the_same_model_and_examples_only(tmp_path: Path) -> None:
     path = vectors_file(tmp_path / "b.db")
     made = np.random.default_rng(1).normal(size=(2, 8))
     write_vectors(path, "bert", ["a", "b"], made)

@@ -3,10 +3,10 @@
 import pytest
 from yarl import URL
 
-from tests.llm.api.test_documents import add, encoders, listed, shared, store
+from tests.llm.api.test_documents import add, listed, models, store
 from tests.llm.serverkit import Server
 
-__all__ = ["encoders", "shared", "store"]
+__all__ = ["models", "store"]
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

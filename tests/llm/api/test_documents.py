@@ -11,13 +11,12 @@ import pytest_asyncio
 from pydantic import SecretStr
 from yarl import URL
 
-from runtime.llm.api import models
 from runtime.llm.api.models import embedding_model
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.models.catalog import Entry
 from tests.llm.conftest import Start
 from tests.llm.engine.onnxkit import write_tiny
-from tests.llm.serverkit import Answer, Json, Server, serving, settings_for
+from tests.llm.serverkit import Answer, Json, Server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 TINY = "tiny-embed"
@@ -30,20 +29,13 @@ NOTES = {
 
 
 @pytest.fixture(scope="module")
-def encoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an encoder of the store's width, another such, and a narrow one."""
     folder = tmp_path_factory.mktemp("encoders")
     write_tiny(folder, TINY)
     write_tiny(folder, "other-embed", seed=5)
     write_tiny(folder, "narrow", width=48)
     return folder
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(encoders: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
-    """One server for all tests of a module."""
-    async with serving(settings_for(tmp_path_factory.mktemp("data"), encoders)) as running:
-        yield running
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -191,9 +183,9 @@ async def test_tenants_see_nothing_of_each_other(store: Server) -> None:
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_every_answer_names_the_tenant_errors_too(start: Start, encoders: Path) -> None:
+async def test_every_answer_names_the_tenant_errors_too(start: Start) -> None:
     key = "secret"
-    async with start(models=encoders, api_key=SecretStr(key)) as server:
+    async with start(api_key=SecretStr(key)) as server:
         good = {"Authorization": f"Bearer {key}"}
         who = {**good, "X-Client-Id": " Boxe  MÜNCHEN "}
         for answer in (
@@ -217,8 +209,8 @@ async def test_every_answer_names_the_tenant_errors_too(start: Start, encoders: 
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_a_text_over_its_cap_is_413(start: Start, encoders: Path) -> None:
-    async with start(models=encoders, max_prompt_chars=512) as server:
+async def test_a_text_over_its_cap_is_413(start: Start) -> None:
+    async with start(max_prompt_chars=512) as server:
         over = await add(server, "a", "word " * 5121)
         assert (over.status, over.error["param"]) == (413, "text")
         assert (await add(server, "a", "word " * 5120)).status == 200
@@ -307,9 +299,9 @@ async def test_tenants_are_listed_and_deleted(store: Server) -> None:
 
 @pytest.mark.asyncio(loop_scope="function")
 async def test_other_tenants_need_a_key_where_the_setting_says_so(
-    start: Start, encoders: Path, tmp_path: Path
+    start: Start, tmp_path: Path
 ) -> None:
-    async with start(models=encoders, tenant_admin="key") as server:
+    async with start(tenant_admin="key") as server:
         await fill(server)
         other = {"X-Client-Id": "other"}
         assert (await server.get("/v1/tenants", headers=other)).json["data"] == []
@@ -319,17 +311,15 @@ async def test_other_tenants_need_a_key_where_the_setting_says_so(
         assert own.json["chunks_removed"] == 3
     key = {"Authorization": "Bearer k"}
     folder = tmp_path / "with-key"
-    async with start(
-        models=encoders, tenant_admin="key", api_key=SecretStr("k"), data_dir=folder
-    ) as server:
+    async with start(tenant_admin="key", api_key=SecretStr("k"), data_dir=folder) as server:
         await fill(server, {**key, **PIT})
         removed = await server.request("DELETE", "/v1/tenants/pit", headers=key)
         assert removed.json["chunks_removed"] == 3
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_a_limit_of_chunks_is_413_and_stores_nothing(start: Start, encoders: Path) -> None:
-    async with start(models=encoders, max_chunks=2) as server:
+async def test_a_limit_of_chunks_is_413_and_stores_nothing(start: Start) -> None:
+    async with start(max_chunks=2) as server:
         await add(server, "a", "lap")
         await add(server, "b", "lap")
         over = await add(server, "c", "lap")
@@ -364,7 +354,7 @@ async def test_a_model_that_was_found_is_not_looked_for_again_at_once(
         return find_on_disk(model)
 
     monkeypatch.setattr(service.catalog, "find", find)
-    monkeypatch.setattr(models, "FRESH_S", 3600.0)
+    monkeypatch.setattr("runtime.llm.api.models.FRESH_S", 3600.0)
     service.found.clear()
     for _ in range(3):
         assert (await embedding_model(service, TINY)).id == TINY
@@ -374,7 +364,7 @@ async def test_a_model_that_was_found_is_not_looked_for_again_at_once(
     assert looks.count(TINY) == 1
     assert looks.count("no-such-model") == 3
 
-    monkeypatch.setattr(models, "FRESH_S", 0.0)
+    monkeypatch.setattr("runtime.llm.api.models.FRESH_S", 0.0)
     service.found.clear()
     for _ in range(2):
         await embedding_model(service, TINY)

@@ -4,18 +4,17 @@ import asyncio
 import base64
 import math
 import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import numpy as np
 import openai
 import pytest
-import pytest_asyncio
 from openai import AsyncOpenAI
 
-from tests.llm.conftest import Start, for_all
+from tests.llm import tinymodel
+from tests.llm.conftest import Start
 from tests.llm.engine.onnxkit import write_tiny
-from tests.llm.serverkit import Answer, Json, Server
+from tests.llm.serverkit import WORDS, Answer, Json, Server
 from tests.llm.worker import ggufbert
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -31,32 +30,17 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def encoders(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two encoders, one of which may be shortened, and a chat model."""
     folder = tmp_path_factory.mktemp("encoders")
     write_tiny(folder, TINY)
     write_tiny(folder, NARROW, width=48, seed=3)
-    shutil.copy(models / "recall.gguf", folder)
+    tinymodel.write_recall(folder / "recall.gguf", WORDS)
     (folder / "catalog.toml").write_text(
         f'[models.{NARROW}]\nmatryoshka = true\nmax_seq = 8\nquery_prefix = "query: "\n',
         encoding="utf-8",
     )
     return folder
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def encoding(
-    encoders: Path, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Server]:
-    async with for_all(encoders, tmp_path_factory.mktemp("encoding")) as running:
-        yield running
-
-
-@pytest.fixture
-async def new(start: Start, encoders: Path) -> AsyncIterator[Server]:
-    """A server that has loaded nothing yet."""
-    async with start(models=encoders) as running:
-        yield running
 
 
 async def embed(server: Server, given: Json, model: Json = TINY, **fields: Json) -> Answer:
@@ -69,9 +53,9 @@ def vectors(answer: Answer) -> list[list[float]]:
     return [one["embedding"] for one in answer.json["data"]]
 
 
-async def test_vectors_are_of_unit_length_and_in_the_order_of_the_texts(encoding: Server) -> None:
-    together = vectors(await embed(encoding, TEXTS))
-    alone = [vectors(await embed(encoding, text))[0] for text in TEXTS]
+async def test_vectors_are_of_unit_length_and_in_the_order_of_the_texts(shared: Server) -> None:
+    together = vectors(await embed(shared, TEXTS))
+    alone = [vectors(await embed(shared, text))[0] for text in TEXTS]
     assert [len(vector) for vector in together] == [384] * 4
     for vector, same in zip(together, alone, strict=True):
         assert math.isclose(math.fsum(x * x for x in vector), 1.0, abs_tol=1e-5)
@@ -80,44 +64,44 @@ async def test_vectors_are_of_unit_length_and_in_the_order_of_the_texts(encoding
     assert np.dot(together[0], together[1]) > np.dot(together[0], together[2])
 
 
-async def test_base64_holds_the_same_numbers(encoding: Server) -> None:
-    (numbers,) = vectors(await embed(encoding, "corner", encoding_format="float"))
-    answer = await embed(encoding, "corner", encoding_format="base64")
+async def test_base64_holds_the_same_numbers(shared: Server) -> None:
+    (numbers,) = vectors(await embed(shared, "corner", encoding_format="float"))
+    answer = await embed(shared, "corner", encoding_format="base64")
     text: str = answer.json["data"][0]["embedding"]
     assert np.frombuffer(base64.b64decode(text), "<f4").tolist() == numbers
 
 
 async def test_the_answer_counts_tokens_with_special_ones_and_without_padding(
-    encoding: Server,
+    shared: Server,
 ) -> None:
-    answer = await embed(encoding, ["brake", "brake later than you did"])
+    answer = await embed(shared, ["brake", "brake later than you did"])
     usage = answer.json["usage"]
-    one = (await embed(encoding, "brake")).json["usage"]["prompt_tokens"]
+    one = (await embed(shared, "brake")).json["usage"]["prompt_tokens"]
     assert one == 3
-    two = (await embed(encoding, "brake later than you did")).json["usage"]["prompt_tokens"]
+    two = (await embed(shared, "brake later than you did")).json["usage"]["prompt_tokens"]
     assert usage == {"prompt_tokens": one + two, "total_tokens": one + two}
     assert answer.json["model"] == TINY
     assert answer.json["object"] == "list"
     assert "truncated" not in answer.json
 
 
-async def test_a_text_that_is_cut_is_counted(encoding: Server) -> None:
-    answer = await embed(encoding, ["brake", "brake " * 50, "corner " * 50], model=NARROW)
+async def test_a_text_that_is_cut_is_counted(shared: Server) -> None:
+    answer = await embed(shared, ["brake", "brake " * 50, "corner " * 50], model=NARROW)
     assert answer.json["truncated"] == 2
     assert answer.json["usage"]["prompt_tokens"] == 3 + 8 + 8
 
 
-async def test_fewer_dimensions_are_given_where_the_model_allows_it(encoding: Server) -> None:
-    (whole,) = vectors(await embed(encoding, "corner", model=NARROW))
-    (short,) = vectors(await embed(encoding, "corner", model=NARROW, dimensions=16))
-    (same,) = vectors(await embed(encoding, "corner", model=NARROW, dimensions=48))
+async def test_fewer_dimensions_are_given_where_the_model_allows_it(shared: Server) -> None:
+    (whole,) = vectors(await embed(shared, "corner", model=NARROW))
+    (short,) = vectors(await embed(shared, "corner", model=NARROW, dimensions=16))
+    (same,) = vectors(await embed(shared, "corner", model=NARROW, dimensions=48))
     head = np.array(whole[:16])
     assert np.allclose(short, head / np.linalg.norm(head), atol=1e-6)
     assert same == whole
 
 
-async def test_too_many_characters_are_413(start: Start, encoders: Path) -> None:
-    async with start(models=encoders, max_prompt_chars=512) as server:
+async def test_too_many_characters_are_413(start: Start) -> None:
+    async with start(max_prompt_chars=512) as server:
         answer = await embed(server, ["a" * 300, "b" * 213])
         assert (answer.status, answer.error["param"]) == (413, "input")
         assert (await embed(server, ["a" * 300, "b" * 212])).status == 200
@@ -126,7 +110,7 @@ async def test_too_many_characters_are_413(start: Start, encoders: Path) -> None
 
 
 async def test_without_an_embedding_model_both_list_and_refusal_say_how_to_get_one(
-    start: Start, models: Path, tmp_path: Path, encoding: Server
+    start: Start, models: Path, tmp_path: Path, shared: Server
 ) -> None:
     folder = tmp_path / "chat-only"
     folder.mkdir()
@@ -136,49 +120,49 @@ async def test_without_an_embedding_model_both_list_and_refusal_say_how_to_get_o
         assert "python -m runtime.llm pull minilm" in refused.error["message"]
         listed = await bare.get("/v1/models")
         assert "python -m runtime.llm pull minilm" in listed.json["hints"][0]
-    assert "hints" not in (await encoding.get("/v1/models")).json
+    assert "hints" not in (await shared.get("/v1/models")).json
 
 
 @pytest.mark.asyncio(loop_scope="function")
 async def test_an_encoder_shows_in_the_list_and_in_health_once_it_is_loaded(
-    new: Server,
+    server: Server,
 ) -> None:
     async def entry() -> Json:
-        return (await new.get(f"/v1/models/{TINY}")).json
+        return (await server.get(f"/v1/models/{TINY}")).json
 
     before = await entry()
     assert (before["meta"]["kind"], before["meta"]["loaded"]) == ("embedding", False)
-    assert (await new.get("/health")).json["embedding_engines"] == []
+    assert (await server.get("/health")).json["embedding_engines"] == []
 
-    await embed(new, "a")
+    await embed(server, "a")
 
     assert (await entry())["meta"]["loaded"] is True
-    health = (await new.get("/health")).json
+    health = (await server.get("/health")).json
     (record,) = health["embedding_engines"]
     assert record["key"].startswith(TINY)
     assert record["attempts"][0]["result"] == "ok"
     assert health["engines_loaded"] == 0
-    samples = await new.metrics()
+    samples = await server.metrics()
     assert samples["llmsvc_embedding_texts_total"] == 1
     assert samples["llmsvc_embedding_engines_loaded"] == 1
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_an_encoder_is_made_ready_ahead_of_time(new: Server) -> None:
-    warm = await new.request("POST", f"/health/warm?model={TINY}")
+async def test_an_encoder_is_made_ready_ahead_of_time(server: Server) -> None:
+    warm = await server.request("POST", f"/health/warm?model={TINY}")
     assert warm.status == 200
     assert warm.json["status"] == "warm"
-    assert len((await new.get("/health")).json["embedding_engines"]) == 1
-    unloaded = await new.request("POST", "/v1/engines/unload")
+    assert len((await server.get("/health")).json["embedding_engines"]) == 1
+    unloaded = await server.request("POST", "/v1/engines/unload")
     assert unloaded.json == {"unloaded": 1}
-    assert (await new.get("/health")).json["embedding_engines"] == []
+    assert (await server.get("/health")).json["embedding_engines"] == []
 
 
 async def test_a_damaged_encoder_is_an_error_with_a_reason_and_the_server_lives(
-    start: Start, encoders: Path, tmp_path: Path
+    start: Start, models: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "damaged"
-    shutil.copytree(encoders, folder)
+    shutil.copytree(models, folder)
     whole = (folder / f"{TINY}.onnx").read_bytes()
     (folder / f"{TINY}.onnx").write_bytes(whole[:-1000] + b"\xff" * 1000)
     async with start(models=folder) as server:
@@ -218,8 +202,8 @@ async def test_a_gguf_encoder_gives_the_vectors_of_the_same_onnx_encoder(
         assert (await server.ask("as-gguf")).error["code"] == "LOCAL_INIT_FAILED"
 
 
-async def test_the_stock_client_gets_floats_by_its_defaults(encoding: Server) -> None:
-    url = f"{encoding.url}/v1"
+async def test_the_stock_client_gets_floats_by_its_defaults(shared: Server) -> None:
+    url = f"{shared.url}/v1"
     async with AsyncOpenAI(base_url=url, api_key="none", timeout=30) as client:
         one = await client.embeddings.create(model=TINY, input="brake later")
         many = await client.embeddings.create(model=TINY, input=TEXTS)

@@ -69,17 +69,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
-    """One for all tests, none of which depends on another."""
-    folder = tmp_path_factory.mktemp("data")
-    async with serving(settings_for(folder, models, compat=True)) as started:
-        yield started
-
-
 @pytest_asyncio.fixture(loop_scope="module")
-async def client(server: Server) -> AsyncIterator[AsyncOpenAI]:
-    url = f"{server.url}/v1"
+async def client(compat: Server) -> AsyncIterator[AsyncOpenAI]:
+    url = f"{compat.url}/v1"
     async with AsyncOpenAI(base_url=url, api_key="none", timeout=30, max_retries=0) as opened:
         yield opened
 
@@ -162,22 +154,22 @@ async def test_without_tools_on_offer_a_call_is_text(client: AsyncOpenAI) -> Non
         assert reply.choices[0].finish_reason == "stop"
 
 
-async def test_the_template_gets_its_own_variables(server: Server) -> None:
+async def test_the_template_gets_its_own_variables(compat: Server) -> None:
     options = {"enable_thinking": False}
-    usual = await server.ask("tagged", "<green>")
-    silent = await server.ask("tagged", "<green>", chat_template_kwargs=options)
+    usual = await compat.ask("tagged", "<green>")
+    silent = await compat.ask("tagged", "<green>", chat_template_kwargs=options)
     more = silent.json["usage"]["prompt_tokens"] - usual.json["usage"]["prompt_tokens"]
     assert more == len("<think>\n\n</think>\n\n")
 
 
-async def test_a_conversation_is_kept_over_a_call_and_its_result(server: Server) -> None:
+async def test_a_conversation_is_kept_over_a_call_and_its_result(compat: Server) -> None:
     body = {"model": "llama", "tools": [BRAKE], "session_id": "s", "temperature": 0}
     body["parallel_tool_calls"] = False
-    first = await server.request("POST", CHAT, json=body | {"messages": ASK})
+    first = await compat.request("POST", CHAT, json=body | {"messages": ASK})
     message = first.json["choices"][0]["message"]
     result = {"role": "tool", "content": "34 bar"}
     result["tool_call_id"] = message["tool_calls"][0]["id"]
-    second = await server.request("POST", CHAT, json=body | {"messages": [*ASK, message, result]})
+    second = await compat.request("POST", CHAT, json=body | {"messages": [*ASK, message, result]})
     usage = first.json["usage"]
     assert second.cached >= usage["prompt_tokens"] + usage["completion_tokens"] - 1
 
@@ -223,7 +215,7 @@ WRONG: dict[str, tuple[Json, str]] = {
 }
 
 
-async def test_what_cannot_be_a_tool_or_a_tool_turn_is_a_400(server: Server) -> None:
+async def test_what_cannot_be_a_tool_or_a_tool_turn_is_a_400(compat: Server) -> None:
     for case in WRONG:
         given, param = WRONG[case]
         body: Json = {"model": "tagged"}
@@ -231,11 +223,11 @@ async def test_what_cannot_be_a_tool_or_a_tool_turn_is_a_400(server: Server) -> 
             body |= {"messages": given}
         else:
             body |= {"messages": ASK, "tools": [given]}
-        answer = await server.request("POST", CHAT, json=body)
+        answer = await compat.request("POST", CHAT, json=body)
         assert (answer.status, answer.error["param"]) == (400, param)
 
 
-async def test_an_offer_that_cannot_be_made_is_a_400(server: Server) -> None:
+async def test_an_offer_that_cannot_be_made_is_a_400(compat: Server) -> None:
     cases: list[tuple[Json, str]] = [
         ({"tools": [BRAKE, BRAKE]}, "tools"),
         ({"tools": [BRAKE] * 129}, "tools"),
@@ -253,21 +245,21 @@ async def test_an_offer_that_cannot_be_made_is_a_400(server: Server) -> None:
         ({"chat_template_kwargs": 1}, "chat_template_kwargs"),
     ]
     for fields, param in cases:
-        answer = await server.ask("tagged", "<red>", **fields)
+        answer = await compat.ask("tagged", "<red>", **fields)
         assert answer.status == 400
         assert answer.error["param"].startswith(param)
 
 
-async def test_a_hundred_tools_and_a_long_result_are_taken(server: Server) -> None:
+async def test_a_hundred_tools_and_a_long_result_are_taken(compat: Server) -> None:
     tools = [tool(name=f"t{number}", description="") for number in range(100)]
-    answer = await server.ask("choice", "<green>", tools=[*tools[:20], BRAKE])
+    answer = await compat.ask("choice", "<green>", tools=[*tools[:20], BRAKE])
     assert answer.said == "Ok."
     result = {"role": "tool", "tool_call_id": "c1", "content": "<|im_end|>" * 9_000}
     body = {"model": "choice", "messages": [ASK[0], CALLED, result]}
-    long = await server.request("POST", CHAT, json=body)
+    long = await compat.request("POST", CHAT, json=body)
     assert (long.status, long.error["param"]) == (400, "max_tokens")
     huge = {"messages": [ASK[0], CALLED, result | {"content": "x" * 200_000}]}
-    assert (await server.request("POST", CHAT, json=huge)).status == 413
+    assert (await compat.request("POST", CHAT, json=huge)).status == 413
 
 
 async def test_in_a_plain_start_tools_have_no_effect(models: Path, tmp_path: Path) -> None:
