@@ -28,23 +28,16 @@ READ = ("", "/laps", "/stats", "/compare?a=1", "/signals?names=rpm", "/capabilit
 
 @pytest.fixture
 async def driven(bridge: Bridge) -> Bridge:
-    """Two ended sessions."""
+    """Two ended sessions, of which each route has been asked."""
     for name, driver, told in (("mia", "Mia", MIA), ("tom", "Tom", TOM)):
         about = {"session_id": name, "driver": driver, "car": "hatch", "track": OVAL.id}
         await bridge.ok("POST", "/session/start", about)
         await bridge.service.db.append_frames(name, told.frames)
         await bridge.ok("POST", f"/session/{name}/end")
         await bridge.service.db.add_note(NoteRow(name, "brake later", 1))
-    return bridge
-
-
-@pytest.fixture
-async def read(driven: Bridge) -> Bridge:
-    """The same once each route was asked of them."""
-    for name in ("mia", "tom"):
         for path in READ:
-            await driven.ok("GET", f"/session/{name}{path}")
-    return driven
+            await bridge.ok("GET", f"/session/{name}{path}")
+    return bridge
 
 
 async def names_of(bridge: Bridge, path: str, field: str) -> set[str]:
@@ -53,24 +46,24 @@ async def names_of(bridge: Bridge, path: str, field: str) -> set[str]:
     return {one["session_id"] for one in listed}
 
 
-async def test_a_deleted_session_is_nowhere_any_more(read: Bridge) -> None:
-    assert await names_of(read, "/leaderboard", "entries") == {"mia", "tom"}
-    token = (await read.ok("POST", "/spectator/token", {"session_id": "mia"}))["token"]
-    seen = await read.get(f"/session/mia?token={token}")
+async def test_a_deleted_session_is_nowhere_any_more(driven: Bridge) -> None:
+    assert await names_of(driven, "/leaderboard", "entries") == {"mia", "tom"}
+    token = (await driven.ok("POST", "/spectator/token", {"session_id": "mia"}))["token"]
+    seen = await driven.get(f"/session/mia?token={token}")
     assert seen.status == 200
 
-    done = await read.ok("DELETE", "/session/mia")
+    done = await driven.ok("DELETE", "/session/mia")
 
     assert done == {"deleted": True, "session_id": "mia"}
-    assert await read.refused("DELETE", "/session/mia") == (404, "unknown_session")
+    assert await driven.refused("DELETE", "/session/mia") == (404, "unknown_session")
     for path in READ:
-        assert (await read.refused("GET", f"/session/mia{path}"))[0] == 404, path
-        await read.ok("GET", f"/session/tom{path}")
-    assert await read.refused("GET", "/compare?laps=tom:1,mia:1") == (404, "unknown_session")
-    assert await names_of(read, "/leaderboard", "entries") == {"tom"}
-    assert await names_of(read, "/sessions", "sessions") == {"tom"}
-    assert (await read.get(f"/session/mia?token={token}")).status == 401
-    assert {kept.session_id for kept in read.service.inbox._kept.values()} == {"tom"}
+        assert (await driven.refused("GET", f"/session/mia{path}"))[0] == 404, path
+        await driven.ok("GET", f"/session/tom{path}")
+    assert await driven.refused("GET", "/compare?laps=tom:1,mia:1") == (404, "unknown_session")
+    assert await names_of(driven, "/leaderboard", "entries") == {"tom"}
+    assert await names_of(driven, "/sessions", "sessions") == {"tom"}
+    assert (await driven.get(f"/session/mia?token={token}")).status == 401
+    assert {kept.session_id for kept in driven.service.inbox._kept.values()} == {"tom"}
 
 
 async def test_a_deletion_goes_to_its_end_where_whoever_asked_has_left(driven: Bridge) -> None:
@@ -106,17 +99,17 @@ async def test_what_is_still_on_its_way_about_a_deleted_session_is_not_told(driv
         assert len(await waiting(again)) == count
 
 
-async def test_another_session_of_the_id_shows_its_own_telemetry(read: Bridge) -> None:
-    before = await read.ok("GET", "/session/mia/lap_time_table")
-    await read.ok("DELETE", "/session/mia")
+async def test_another_session_of_the_id_shows_its_own_telemetry(driven: Bridge) -> None:
+    before = await driven.ok("GET", "/session/mia/lap_time_table")
+    await driven.ok("DELETE", "/session/mia")
     about = SessionMeta(driver="Mia", track=OVAL.id)
 
-    await read.service.db.append_frames("mia", TOM.frames, meta=about)
+    await driven.service.db.append_frames("mia", TOM.frames, meta=about)
 
-    after = await read.ok("GET", "/session/mia/lap_time_table")
-    tom = await read.ok("GET", "/session/tom/lap_time_table")
+    after = await driven.ok("GET", "/session/mia/lap_time_table")
+    tom = await driven.ok("GET", "/session/tom/lap_time_table")
     assert after["laps"] == tom["laps"] != before["laps"]
-    assert (await read.ok("GET", "/session/mia"))["notes"] == []
+    assert (await driven.ok("GET", "/session/mia"))["notes"] == []
 
 
 async def test_the_active_one_and_the_replayed_one_stay(driven: Bridge) -> None:
@@ -142,17 +135,17 @@ async def test_a_session_that_a_bus_fills_stays(start: Start) -> None:
         assert "a bus fills the session" in answer.json["error"]
 
 
-async def test_a_corrected_session_says_so_everywhere(read: Bridge) -> None:
+async def test_a_corrected_session_says_so_everywhere(driven: Bridge) -> None:
     body = {"driver": "Mía", "car": None, "note": "wet"}
 
-    found = await read.request("PATCH", "/session/mia", json=body)
+    found = await driven.request("PATCH", "/session/mia", json=body)
 
     assert found.status == 200
     record = found.json["session"]
-    assert record == (await read.ok("GET", "/session/mia"))["session"]
+    assert record == (await driven.ok("GET", "/session/mia"))["session"]
     assert (record["driver"], record["car"], record["note"]) == ("Mía", "", "wet")
     assert (record["track_id"], record["lap_count"]) == (OVAL.id, 2)
-    assert {one["driver"] for one in (await read.ok("GET", "/leaderboard"))["entries"]} == {
+    assert {one["driver"] for one in (await driven.ok("GET", "/leaderboard"))["entries"]} == {
         "Mía",
         "Tom",
     }
