@@ -192,10 +192,15 @@ class Halves(NamedTuple):
     late_s: float
 
 
-def halves_of(drive: Drive, laps: Sequence[int]) -> list[Halves]:
-    """Each corner that was driven in both halves of some laps. Raises `NoGeometry`."""
+def halves_of(
+    drive: Drive,
+    laps: Sequence[int],
+    stretches: Mapping[str, Mapping[int, float]] | None = None,
+) -> list[Halves]:
+    """Each corner, or each of *stretches* (seconds by lap), that was driven in both halves of some
+    laps. Raises `NoGeometry`."""
     halves, found = (laps[: len(laps) // 2], laps[(len(laps) + 1) // 2 :]), []
-    for corner, by_lap in stretch_times(drive).items():
+    for corner, by_lap in (stretches or stretch_times(drive)).items():
         sides = [[by_lap[lap] for lap in half if lap in by_lap] for half in halves]
         if all(sides):
             best = min(by_lap.values())

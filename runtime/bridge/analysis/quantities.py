@@ -32,7 +32,7 @@ from runtime.bridge.track.model import Corner, Straight, inside
 
 _NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "speed": ("speed",),
-    **dict.fromkeys(("brake_point", "brake_release", "brake_time"), ("brake",)),
+    **dict.fromkeys(("brake_point", "brake_release", "brake_time", "brakings"), ("brake",)),
     **dict.fromkeys(("throttle", "throttle_point", "full_throttle", "full_point"), ("throttle",)),
     "lateral_g": ("g_lat",),
     "brake_g": ("g_long",),
@@ -52,10 +52,10 @@ CORNERS_ONLY: Final = (
 )
 """What a lap or a straight has no value of."""
 AT_SPOTS: Final = frozenset(
-    "speed brake_pressure throttle lateral_g total_g steering rpm yaw_rate".split()
+    "speed brake_pressure throttle lateral_g total_g steering rpm yaw_rate clock".split()
 )
 """What has a value at the entry, the apex and the exit."""
-SUMS: Final = ("brake_time", "coasting", "corrections", "time")
+SUMS: Final = ("brake_time", "brakings", "coasting", "corrections", "time")
 MEANS: Final = ("throttle", "full_throttle")
 """How a stretch adds up to one value: of these by sum or mean, else by the largest."""
 
@@ -254,6 +254,11 @@ def _by_frame(series: Series, quantity: str) -> Numbers:
             return series["brake_bar"]
         case "brake_time":
             return np.where(is_brake_told(series), is_braking(series) * series.weight, np.nan)
+        case "brakings":
+            begins = np.diff(is_braking(series), prepend=False) & is_braking(series)
+            return np.where(is_brake_told(series), begins, np.nan)
+        case "clock":
+            return series.t
         case "brake_g":
             return -series["g_long"]
         case "throttle":
@@ -332,7 +337,7 @@ def _in_corner(
         return None if np.isnan(values[frame]) else float(values[frame])
     if quantity == "throttle":
         return lowest(values[one.frames])
-    begin = one.approach if quantity in ("brake_g", "brake_time") else one.first
+    begin = one.approach if quantity in ("brake_g", "brake_time", "brakings") else one.first
     begin = one.apex_frame if quantity == "accel_g" else begin
     return _reduce(series, values, quantity, slice(begin, one.last))
 

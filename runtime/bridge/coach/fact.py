@@ -96,6 +96,8 @@ class Fact:
     session_id: str = ""
     gain_s: float | None = None
     """Seconds a lap that acting on it is worth: what costs most is said first."""
+    holds: bool | None = None
+    """Whether it is as was asked, where the question was one of yes or no."""
     concept: str | None = None
     """The coaching concept that it calls for, which names a lesson."""
 

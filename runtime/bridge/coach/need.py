@@ -8,8 +8,18 @@ from runtime.bridge.coach.fact import Unit, Value
 
 Language: TypeAlias = Literal["en", "de", "fr", "es"]
 Units: TypeAlias = Literal["metric", "imperial"]
-LapWord: TypeAlias = Literal["best", "second", "slowest", "last", "first", "each"]
-Lap: TypeAlias = int | LapWord
+LapWord: TypeAlias = Literal["best", "slowest", "last", "first", "each"]
+
+
+class Ranked(NamedTuple):
+    """A lap by its place from one end of the lap times: the third best."""
+
+    end: Literal["best", "slowest"]
+    place: int
+    """From 2: the first has a word of its own."""
+
+
+Lap: TypeAlias = int | LapWord | Ranked
 
 NeedKind: TypeAlias = Literal[
     # laps
@@ -67,6 +77,8 @@ NeedKind: TypeAlias = Literal[
     "voice_script",  # short lines to be read out in the car
     "mood",  # the driver, or whoever they look after, is down
     # the circuit and the day
+    "session_time",  # when the session was, and how long it took
+    "rules",  # what is allowed
     "circuit",  # its name, length, corners, direction
     "danger",  # what is dangerous on it
     "conditions",  # weather, surface; nothing that is not recorded
@@ -94,6 +106,7 @@ Quantity: TypeAlias = Literal[
     "brake_release",
     "brake_rate",
     "brake_time",
+    "brakings",
     "brake_g",
     "throttle",
     "throttle_point",
@@ -135,6 +148,7 @@ UNITS: Final[Mapping[Quantity, Unit]] = {
     "brake_release": "m",
     "brake_rate": "bar/s",
     "brake_time": "s",
+    "brakings": "",
     "brake_g": "g",
     "throttle": "%",
     "throttle_point": "m",
@@ -153,7 +167,18 @@ UNITS: Final[Mapping[Quantity, Unit]] = {
 }
 """The quantities that can be measured, with their units."""
 UNRECORDED: Final = frozenset(get_args(Quantity)) - UNITS.keys()
-Spot: TypeAlias = Literal["entry", "apex", "exit", "straight", "lap", "before", "after"]
+Spot: TypeAlias = Literal[
+    "entry",
+    "apex",
+    "exit",
+    "straight",
+    "lap",
+    "before",
+    "after",
+    "entry_apex",  # from one to the other
+    "apex_exit",
+    "entry_exit",
+]
 Order: TypeAlias = Literal[
     "most",
     "least",
@@ -195,7 +220,11 @@ class Slots:
     """Other drivers with a session here, not the one who asks."""
     strange: tuple[Strange, ...] = ()
     quantity: Quantity | None = None
+    pedal: Literal["brake", "throttle"] | None = None
+    """Of which it speaks, where it says no more: "do I brake there"."""
     spot: Spot | None = None
+    also: tuple[tuple[Quantity | None, Spot | None], ...] = ()
+    """Further spots, or quantities: "entry, apex and exit speed", "brake point and apex speed"."""
     order: Order | None = None
     amounts: tuple[Value, ...] = ()
     """Numbers with units that are no lap, corner or sector: 3 mph (km/h), 20 minutes (s), 1:50;
@@ -210,14 +239,18 @@ class Slots:
     negated: bool = False
     who: bool = False
     """Whether it asks which driver."""
-    which: Literal["corner", "sector", "lap"] | None = None
+    which: Literal["corner", "sector", "lap", "straight"] | None = None
     """Of what it asks which one: "on which lap"."""
     than_me: bool = False
     """Whether another driver is measured against the one who asks, not the other way round."""
     gains: bool | None = None
     """Whether it asks where somebody is quicker, or slower; None: neither."""
+    improves: bool = False
+    """Whether it asks what got better."""
     mine: bool = False
     """Whether it asks about both: "my average and Ben's"."""
+    whether: bool = False
+    """Whether it is to be answered with yes or no."""
     open: bool = False
     """Whether it asks what, how much or which one, not whether."""
     between: bool = False

@@ -55,9 +55,14 @@ FEW_LAPS: Final = 3
 SMALL_S: Final = 0.02
 """A corner that costs less costs nothing."""
 MOST_PLACES: Final = 4
-_NONE: Final[Mapping[str, float]] = {"coasting": 0.3, "corrections": 0.5, "brake_time": 0.05}
+_NONE: Final[Mapping[str, float]] = {
+    "coasting": 0.3,
+    "corrections": 0.5,
+    "brake_time": 0.05,
+    "brakings": 0.5,
+}
 """Up to so much counts as none, over a lap or in a corner."""
-_BRAKING: Final = ("brake_point", "brake_pressure", "brake_time")
+_BRAKING: Final = ("brake_point", "brake_pressure", "brake_time", "brakings")
 _PLACES: Final = ("brake_point", "brake_release", "throttle_point", "speed")
 """What is meant to be the same on every lap."""
 _LAPS: Final[Mapping[Lap, Order]] = {"best": "least", "slowest": "most"}
@@ -98,6 +103,12 @@ def tell(view: View) -> Facts:
         return _check(view)
     if slots.order == "spread":
         return tell_spread(view)
+    plain = slots.whether and slots.order is None and not rivals
+    if plain and slots.corners and slots.quantity in (*_BRAKING, "coasting"):
+        return _check(view)
+    anywhere = slots.negated and slots.where and places_of(view.drive, slots) == (None,)
+    if anywhere and (none := _tell_none(view)):
+        return none
     if slots.quantity == "full_throttle" and slots.order in RISES and not slots.corners:
         return _tell_longest(view)
     if _ranks(view):
@@ -131,15 +142,16 @@ def tell_values(view: View) -> Facts:
     quantity, places = slots.quantity or "time", places_of(drive, slots)
     told: list[Fact] = []
     for where in places[: 2 if rivals else MOST_PLACES]:
-        found = spread(drive, quantity, where, slots.spot)
-        if found is None:
-            told.append(_tell_nothing(view, Spread(drive, quantity, where, slots.spot, {})))
-        elif rivals:
-            told += [_against(view, found, *rival) for rival in rivals[:2]]
-        elif len(view.named) == 2 and slots.order in SAYS:
-            told.append(_two_laps(view, found))
-        else:
-            told.append(_tell_laps(view, found))
+        for what, spot in ((quantity, slots.spot), *slots.also):
+            found = spread(drive, what or quantity, where, spot)
+            if found is None:
+                told.append(_tell_nothing(view, Spread(drive, what or quantity, where, spot, {})))
+            elif rivals:
+                told += [_against(view, found, *rival) for rival in rivals[:2]]
+            elif len(view.named) == 2 and slots.order in SAYS:
+                told.append(_two_laps(view, found))
+            else:
+                told += (_tell_laps(view, found), *_share(view, found))
     if quantity == "time" and len(slots.corners) == 1 and places == slots.corners:
         beside_best = reviews.compare(view.scene, slots)
         lost = [loss for loss in beside_best.lost_here if loss.seconds >= reviews.WORTH_S]
@@ -149,6 +161,42 @@ def tell_values(view: View) -> Facts:
     if bend and (found := spread(drive, "speed", bend, "exit")):
         told.append(_against(view, found, *rivals[0]))
     return tuple(told)
+
+
+def _share(view: View, found: Spread) -> Facts:
+    """The share of the lap that a sum of seconds is: of the lap that is named, else of all."""
+    if found.where is not None or found.unit != "s":
+        return ()
+    laps = found.of(view.listed)
+    seconds = sum(view.drive.lap(lap).duration_s for lap in laps)
+    share = Value(100.0 * sum(value.number for value in laps.values()) / seconds, "%")
+    lap = next(iter(laps)) if len(laps) == 1 else 0
+    told: dict[str, Cell] = {"share": share, "lap": lap, "count": len(laps)}
+    return (view.fact("measure-share", told, laps),)
+
+
+def _tell_none(view: View) -> Facts:
+    """The corners in which there is none of it on any lap: no braking, a throttle always open."""
+    quantity: Quantity = view.slots.quantity or "time"
+    quantity = "brake_time" if quantity in _BRAKING else quantity
+    lifts = quantity in ("throttle", "full_throttle", "throttle_point")
+    if not lifts and quantity not in _NONE:
+        return ()
+    bends = [each.name for each in known_corners(view.drive) if view.covers(each.name)]
+    told = [spread(view.drive, "throttle" if lifts else quantity, name, None) for name in bends]
+    found = [each for each in told if each is not None]
+    if not found:
+        return ()
+
+    def is_none(each: Spread) -> bool:
+        numbers = [value.number for value in each.values.values()]
+        return min(numbers) >= FULL_PCT if lifts else max(numbers) <= _NONE[quantity]
+
+    none = [each for each in found if is_none(each)]
+    values: dict[str, Cell] = {**label(found[0]), "count": len(found), "hits": len(none)}
+    values["sort"] = "lift" if lifts else "other"
+    values["corners"] = tuple(Corner(each.where or "") for each in none)
+    return (view.fact("none-where", values, where=none[0].where if none else None),)
 
 
 def _tell_nothing(view: View, found: Spread) -> Fact:
@@ -168,8 +216,8 @@ def _tell_laps(view: View, found: Spread) -> Fact:
     laps = [lap for lap in view.listed if lap in found.values]
     best, order = drive.best.number or 0, view.slots.order
     values: dict[str, Cell] = label(found)
-    if order in ("mean", "total"):
-        numbers = [value.number for value in found.of(laps).values()]
+    numbers = [value.number for value in found.of(laps).values()]
+    if order in ("mean", "total") and len(numbers) > 1:
         mean = Value(sum(numbers) / len(numbers), found.unit)
         side, (mean, usual) = beside(quantity, mean, found.usual)
         values |= {"mean": mean, "usual": usual, "side": side, "count": len(numbers)}
@@ -542,7 +590,9 @@ def _range(
     told["spread"] = Value(deviation(numbers, sample=True) or 0.0, UNITS[found.quantity])
     told["whose"] = driver or "none"
     other = driver if driver != view.scene.driver else ""
-    return view.fact("range", told, (top, bottom), found.where, other=other)
+    fact = view.fact("range", told, (top, bottom), found.where, other=other)
+    asked_whether = view.slots.whether and not view.slots.claims and asked != "width"
+    return replace(fact, holds=so) if asked_whether else fact
 
 
 # Whether it is as the driver says

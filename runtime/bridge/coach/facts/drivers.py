@@ -8,6 +8,7 @@ from typing import Final
 from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
 from runtime.bridge.analysis.drive import NoGeometry
 from runtime.bridge.analysis.driver import PLATEAU_S, DriverSession, Step, progress, steps
+from runtime.bridge.analysis.laps import sector_table
 from runtime.bridge.analysis.losses import (
     Halves,
     Loss,
@@ -15,6 +16,7 @@ from runtime.bridge.analysis.losses import (
     losses_between,
     usual_passes,
 )
+from runtime.bridge.analysis.quantities import sector_name
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts import comparisons
@@ -65,9 +67,18 @@ def duel(tell: Tell) -> Tell:
             return comparisons.TELLERS["measure"](view.scene, slots)
         each = 4 // min(len(names), 2)
         duels = [compare(view.scene, replace(view.slots, drivers=(name,))) for name in names[:2]]
-        return tuple(fact for of in duels for fact in tell(of)[:each])
+        return tuple(fact for of in duels for fact in _judged(view.slots, tell(of)[:each]))
 
     return answer
+
+
+def _judged(slots: Slots, facts: Facts) -> Facts:
+    """With yes or no first, where it is asked whether somebody is quicker or slower."""
+    side = facts[0].values.get("side")
+    if slots.gains is None or slots.open or slots.where or slots.claims or side is None:
+        return facts
+    asked = "behind" if slots.gains == slots.than_me else "ahead"
+    return (replace(facts[0], holds=side == asked), *facts[1:])
 
 
 def _rival(of: View) -> Outing:
@@ -255,7 +266,10 @@ def _tell_spread(of: View) -> Facts:
     if min(map(len, sides)) < 2:
         return (*_count_said(of), _fact(of, "rival-one-lap", values))
     few = [_fact(of, "rival-few", {})] if min(map(len, sides)) < FEW else []
-    return (*_count_said(of), _fact(of, "rival-spread", values), *few)
+    judged, slots = _fact(of, "rival-spread", values), of.slots
+    if slots.whether and not slots.negated and slots.gains is not False:
+        judged = replace(judged, holds=side == ("other" if slots.than_me else "own"))
+    return (*_count_said(of), judged, *few)
 
 
 # Earlier sessions
@@ -330,16 +344,29 @@ def _tell_stuck(view: View) -> Facts:
 
 
 def _halves(view: View) -> list[Halves]:
-    """Each corner over both halves; none with too few laps or unknown corners."""
+    """Each corner, or sector where it is asked which, over both halves; none with too few laps or
+    unknown corners."""
+    if len(view.pool) < HALVES:
+        return []
     try:
-        return halves_of(view.drive, numbers_of(view.pool)) if len(view.pool) >= HALVES else []
+        stretches = _sector_laps(view) if view.slots.which == "sector" else None
+        return halves_of(view.drive, numbers_of(view.pool), stretches)
     except NoGeometry:
         return []
 
 
+def _sector_laps(view: View) -> dict[str, dict[int, float]]:
+    """The times in each sector by lap."""
+    rows = list(zip(numbers_of(view.counted), sector_table(view.drive), strict=True))
+    return {
+        sector_name(at + 1): {lap: time for lap, row in rows if (time := row[at]) is not None}
+        for at in range(len(view.drive.sectors))
+    }
+
+
 def _better(view: View) -> list[Halves]:
     """The corners that got better within the session, the most first."""
-    here = [each for each in _halves(view) if view.covers(each.corner)]
+    here = [e for e in _halves(view) if view.slots.which == "sector" or view.covers(e.corner)]
     gains = sorted(here, key=lambda each: each.late_s - each.early_s)
     return [each for each in gains if each.early_s - each.late_s >= SHOWN_S]
 

@@ -250,4 +250,5 @@ TELLERS: Final[Tellers] = {
     "abilities": _say("abilities"),
     "style": _say("style"),
     "off_topic": _say("off-topic"),
+    "rules": _say("rules"),
 }

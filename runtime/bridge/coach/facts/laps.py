@@ -1,6 +1,8 @@
 """Facts about laps: times, counts, spread, trend, comparisons, and why one was slow."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from statistics import linear_regression, mean, median
 from typing import Final
 
@@ -47,19 +49,19 @@ CLEAR: Final = 2.0
 """Standard errors from which on a trend is one."""
 ENOUGH: Final = 4
 """Laps from which on there is a trend."""
-_WORDS: Final[tuple[LapWord, ...]] = ("last", "slowest", "first", "second")
+FIRST_DATE: Final = 1e8
+"""Seconds of a clock from which on they are since 1970."""
+_WORDS: Final[tuple[LapWord, ...]] = ("last", "slowest", "first")
 
 
 # Which laps there are, and their times
 
 
 def _tell_best(view: View) -> Facts:
-    if len([lap for lap in view.slots.laps if lap not in ("best", "each")]) == 1:
+    others = [lap for lap in view.slots.laps if lap not in ("best", "each")]
+    if len(others) == 1 or any(not isinstance(lap, int) for lap in others):
         return _tell_time(view)
     pool = view.asked if len(view.named) > 1 else view.pool
-    if view.slots.count > 1:
-        ranked = sorted(pool, key=lambda lap: (lap.duration_s, lap.t_start))
-        return tuple(_time(view, lap) for lap in ranked[: view.slots.count])
     return (best_fact(view, pool), *_lead(view, pool))
 
 
@@ -142,9 +144,8 @@ def _count_limit(view: View, limit: float) -> Fact:
 
 
 def _several(view: View) -> tuple[Segment, ...]:
-    """The laps that are named, else all; one lap alone is the one to leave out."""
-    named = view.named
-    return view.asked if len(named) != 1 else tuple(x for x in view.pool if x not in named)
+    """The laps that are named where there are two or more, else all."""
+    return view.asked if len(view.named) > 1 else view.pool
 
 
 def _which(view: View, pool: Sequence[Segment]) -> dict[str, Cell]:
@@ -156,11 +157,16 @@ def _which(view: View, pool: Sequence[Segment]) -> dict[str, Cell]:
 
 
 def _tell_average(view: View) -> Facts:
-    pool = _several(view) or view.pool
+    pool = _several(view)
     times = [lap.duration_s for lap in pool]
     values: dict[str, Cell] = {"mean": lap_time(mean(times)), "median": lap_time(median(times))}
     average = view.fact("lap-average", {**values, **_which(view, pool)}, pool)
-    return (average, best_fact(view, pool))
+    if len(view.named) != 1:
+        return (average, best_fact(view, pool))
+    lap, over = view.named[0], view.named[0].duration_s - mean(times)
+    values = {"lap": lap.number or 0, "gap": span(abs(over)), "time": lap_time(lap.duration_s)}
+    values["side"] = "slower" if over > 0 else "faster"
+    return (view.fact("lap-off-average", values, [lap]), average)
 
 
 def _only_lap(view: View) -> Facts:
@@ -182,6 +188,8 @@ def _tell_spread(view: View) -> Facts:
     values: dict[str, Cell] = {"low": lap_time(low), "high": lap_time(high), "spread": span(spread)}
     values |= {"width": span(high - low), "judged": judge_spread(pool), **_which(view, pool)}
     facts = [view.fact("lap-spread", values, pool)]
+    if view.slots.whether:
+        facts = [replace(facts[0], holds=values["judged"] != Term("spread", "uneven"))]
     odd = min(pool, key=lambda lap: spread_s([each for each in pool if each is not lap]))
     rest = spread_s([each for each in pool if each is not odd])
     if len(pool) >= ENOUGH and rest < WIDENS * spread:
@@ -235,6 +243,8 @@ def _tell_trend(view: View) -> Facts:
     pool, quantity = view.asked, view.slots.quantity
     if len(pool) == 1 and pool[0] in view.counted:  # "since lap 3"
         pool = view.counted[view.counted.index(pool[0]) :]
+    if quantity is None and view.slots.pedal == "brake":
+        quantity = "brake_pressure"
     if quantity is not None and quantity != "time" and len(pool) >= ENOUGH:
         return _tell_change(view, quantity)
     if len(pool) < ENOUGH:
@@ -250,7 +260,10 @@ def _tell_trend(view: View) -> Facts:
     values |= {"early": lap_time(median(times[:third])), "late": lap_time(median(times[-third:]))}
     values |= {"few": third, "count": len(pool), "best": best_of(pool).number or 0}
     parted = view.fact("trend-parted", {"noted": "yes" if view.scene.conditions else "no"})
-    return (view.fact("trend-laps", values, pool), parted)
+    trend, slots = view.fact("trend-laps", values, pool), view.slots
+    if slots.whether and clear and slots.gains is not None:
+        trend = replace(trend, holds=slots.gains == (way == "faster"))
+    return (trend, parted)
 
 
 # Two laps beside each other, and why one was slow
@@ -271,6 +284,9 @@ def _tell_compare(view: View) -> Facts:
     values |= {"other": own, "other_time": lap_time(slow.duration_s)}
     values["level"] = "yes" if apart < LEVEL_S else "no"
     facts = [view.fact("lap-compare", values, [fast, slow])]
+    if view.slots.whether and view.slots.gains is not None and view.named:
+        ahead = view.named[0] is fast and apart >= LEVEL_S
+        facts = [replace(facts[0], holds=ahead == view.slots.gains)]
     for lap, than in ((slow, fast), (fast, slow)):
         lost = view.losses(view.passes(lap), view.passes(than))[:1]
         facts += [view.loss("lap-loses", each, lap, other=than.number or 0) for each in lost]
@@ -316,6 +332,18 @@ def _explain(view: View, lap: Segment, most: int) -> Iterator[Fact]:
         yield incident_fact(view, incident)
 
 
+def _tell_when(view: View) -> Facts:
+    """When the session was, and how long it took."""
+    t = view.drive.series.t
+    begin, count = float(t[0]), len(view.counted)
+    dated = begin > FIRST_DATE
+    start = f"{datetime.fromtimestamp(begin, UTC):%Y-%m-%d %H:%M} UTC" if dated else ""
+    values: dict[str, Cell] = {"dated": "yes" if dated else "no", "start": start}
+    values |= {"minutes": Value(float(t[-1]) - begin, "min"), "count": count}
+    values["km"] = Value(count * view.drive.length_m / 1000.0, "km")
+    return (view.fact("session-time", values, view.counted),)
+
+
 def _tell_video(view: View) -> Facts:
     bad = {each.lap: each for each in find_incidents(view.about(laps=(), corners=()))}
     ranked = sorted(view.pool, key=lambda lap: (lap.duration_s, lap.t_start))
@@ -337,6 +365,7 @@ _TELLS: Final[Mapping[NeedKind, Tell]] = {
     "lap_compare": _tell_compare,
     "lap_explain": _tell_explain,
     "lap_trend": _tell_trend,
+    "session_time": _tell_when,
     "video": _tell_video,
 }
 TELLERS: Final[Tellers] = {kind: teller(tell) for kind, tell in _TELLS.items()}

@@ -67,7 +67,7 @@ _OTHER_END: Final[Mapping[Order, Order]] = {
     "worst": "most",
 }
 _GOOD_IF_MORE: Final = ("speed", "throttle", "full_throttle", "accel_g", "lateral_g", "total_g")
-CORNER_SPOTS: Final = ("entry", "apex", "exit")
+CORNER_SPOTS: Final = ("entry", "apex", "exit", "entry_apex", "apex_exit", "entry_exit")
 
 
 class Spread(NamedTuple):
@@ -92,7 +92,9 @@ class Spread(NamedTuple):
     @property
     def usual(self) -> Value:
         """The median of the laps."""
-        return Value(median(value.number for value in self.values.values()), self.unit)
+        values = self.values.values()
+        signed = any(value.signed for value in values)
+        return Value(median(value.number for value in values), self.unit, signed)
 
     @property
     def peaks(self) -> bool:
@@ -117,8 +119,16 @@ def measure(
 ) -> dict[int, Value]:
     """The quantity by lap in the corner or on the straight of that name, else over the whole lap.
 
-    Empty where it was not recorded; what each quantity is at a place: `measure_laps`.
+    Empty where it was not recorded; what each quantity is at a place: `measure_laps`. From one spot
+    to another it is the difference.
     """
+    begin, _, end = (spot or "").partition("_")
+    if end:
+        name = "clock" if quantity == "time" else quantity
+        first, last = (measure_laps(drive, name, where, at) for at in (begin, end))
+        apart = {lap: last[lap] - first[lap] for lap in first if lap in last}
+        signed = quantity != "time"
+        return {lap: Value(number, UNITS[quantity], signed) for lap, number in apart.items()}
     laps = measure_laps(drive, quantity, where, spot) if quantity in UNITS else {}
     unit = Spread(drive, quantity, where, spot, {}).unit if laps else ""
     return {lap: Value(number, unit) for lap, number in laps.items()}
@@ -156,6 +166,8 @@ def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
     """With a quantity, and an end of its values for "worst"; where none is named the best time is
     the shortest."""
     order, quantity = slots.order, slots.quantity
+    if quantity is None and slots.pedal:
+        quantity = _of_pedal(slots)
     if quantity is None:
         asks_lap = slots.which == "lap" and not slots.corners
         laps = slots.laps or slots.claims or slots.drivers or asks_lap
@@ -169,11 +181,22 @@ def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
     return replace(slots, quantity=quantity, order=order, spot=None if peak else slots.spot)
 
 
+def _of_pedal(slots: Slots) -> Quantity:
+    """What is measured of a pedal of which no more is said."""
+    placed = slots.corners or slots.where
+    if slots.pedal == "brake":
+        return "brake_point" if placed else "brake_pressure"
+    if slots.spot in CORNER_SPOTS or slots.negated:
+        return "throttle"
+    return "throttle_point" if placed else "full_throttle"
+
+
 def label(found: Spread) -> dict[str, Cell]:
     """The words for what is measured: ``where``, ``what`` and ``at``; ``few``: no usual lap."""
     _, quantity, where, spot, _ = found
     corner, what = found.corner, str(quantity)
-    at = spot if corner and spot in CORNER_SPOTS and quantity in AT_SPOTS else None
+    spanned = "_" in (spot or "")
+    at = spot if corner and spot in CORNER_SPOTS and (quantity in AT_SPOTS or spanned) else None
     if quantity in ("speed", "time", "throttle"):
         what += "_corner" if corner else "_straight" if where else "_lap"
         what = "throttle_least" if what == "throttle_corner" and not at else what

@@ -80,6 +80,15 @@ def corner_advice(view: View) -> Facts:
     if not named:
         return tips(view)
     loss = first(view)
+    several = [each for each in view.lost_here if each.corner in named and each.seconds >= WORTH_S]
+    if len(named) > 1 and several:
+        return tuple(advise(view, each) for each in several)
+    if view.slots.count > 1 and loss is not None and loss.seconds >= WORTH_S:
+        ways = [loss._replace(causes=loss.causes[at:]) for at in range(len(loss.causes))]
+        advice = [advise(view, way) for way in ways] or [advise(view, loss)]
+        told = {str(each.values["cause"]): each for each in advice}.values()
+        more = () if len(told) >= view.slots.count else (technique(view, named[0], "exit"),)
+        return (*list(told)[: view.slots.count], *more)
     spot = view.slots.spot or _SPOTS.get(view.slots.quantity or "")
     if loss is None:
         return (technique(view, named[0], spot or "exit"), *nothing(view))

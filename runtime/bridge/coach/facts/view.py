@@ -11,7 +11,7 @@ from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.quantities import find_straight, known_corners, sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
 from runtime.bridge.coach.facts.general import need_outing, no_lap
-from runtime.bridge.coach.need import Lap, Slots
+from runtime.bridge.coach.need import Lap, Ranked, Slots
 from runtime.bridge.coach.scene import Outing, Scene, Teller
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.stats import deviation
@@ -253,10 +253,11 @@ def pick_lap(laps: Sequence[Segment], lap: Lap) -> Segment | None:
     if isinstance(lap, int):
         return next((each for each in laps if each.number == lap), None)
     ranked = sorted(laps, key=lambda each: (round(each.duration_s, 6), each.t_start))
-    places = {"best": (ranked, 0), "second": (ranked, 1), "slowest": (ranked, -1)}
-    places |= {"first": (list(laps), 0), "last": (list(laps), -1)}
-    row, at = places.get(lap, (ranked, 0))
-    return row[at] if len(row) > max(at, 0) else None
+    end, place = lap if isinstance(lap, Ranked) else (lap, 1)
+    row = list(laps) if end in ("first", "last") else ranked
+    if end in ("slowest", "last"):
+        row = row[::-1]
+    return row[place - 1] if len(row) >= place else None
 
 
 def best_of(laps: Sequence[Segment]) -> Segment:

@@ -186,9 +186,19 @@ class Reader:
         while i < len(self.pieces):
             is_mark = not self.pieces[i].word[:1].isalnum()
             some = [] if is_mark else next((named for read in readers if (named := read(i))), [])
+            number = self._count(i)
+            if number and found and found[-1].kind == "lap" and self._is_compared(i):
+                behind = self._noun(number[1], "corner") == number[1]
+                some = [Mention("lap", i, number[1], number[0])] if behind else some
             found += some
             i = some[-1].end if some else i + 1
         return found
+
+    def _is_compared(self, i: int) -> bool:
+        """Whether `than` stands before a piece, perhaps with an article."""
+        lists = self.words.lists
+        at = i - 1 - (self._word(i - 1) in lists["articles"])
+        return self._word(at) in lists["against"]
 
     def leaves_out(self, first: int, end: int, since: int = 0) -> bool:
         """Whether what the pieces from *first* to *end* name is to be left out."""
@@ -332,6 +342,8 @@ class Reader:
         """Laps by number; `the last 3 laps`; the first and the last lap have words of their own."""
         laps = self.names.laps
         ordinal = self._ordinal(i, "lap")
+        if ordinal and self._match(ordinal.end, self.words.lists["superlative"]) > ordinal.end:
+            return []  # the second slowest
         if ordinal and (ordinal.number > 1 or self._word(i).isdigit()):
             found = self._go_on(ordinal, "lap")
         elif ordinal is None and (end := self.words.ordinals.get(self._word(i))) in (1, -1):

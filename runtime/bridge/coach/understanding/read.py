@@ -8,7 +8,8 @@ from typing import Final, TypeAlias, get_args
 
 from pydantic import BaseModel
 
-from runtime.bridge.coach.need import UNRECORDED, Asked, Language, Need, NeedKind, Slots
+from runtime.bridge.analysis.quantities import CORNERS_ONLY
+from runtime.bridge.coach.need import UNRECORDED, Asked, Language, Need, NeedKind, Ranked, Slots
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
 from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard
@@ -46,7 +47,7 @@ _TALK: Final[frozenset[NeedKind]] = frozenset(
     {"greeting", "thanks", "who", "abilities", "style", "off_topic", "speed_of_coach", "mood"}
 )
 _KNOWLEDGE: Final[frozenset[NeedKind]] = frozenset(
-    {"explain", "lesson", "wet", "conditions", "circuit", "traffic"}
+    {"explain", "lesson", "wet", "conditions", "circuit", "traffic", "rules", "session_time"}
 )
 Moves: TypeAlias = Mapping[NeedKind, NeedKind]
 
@@ -84,7 +85,7 @@ ORDERS: Final = ("more", "fewer", "high", "low", "most", "least")
 _CLASSES: Final = frozenset("cornerx lapx driverx sectorx straightx".split())
 _PLACES: Final = ("corners", "sectors", "straights")
 _RANKS: Final[frozenset[NeedKind]] = frozenset(
-    {"measure", "corner_spread", "loss_rank", "sector_rank", "coasting", "grip"}
+    {"measure", "corner_spread", "loss_rank", "sector_rank", "coasting", "grip", "rival_where"}
 )
 """Kinds that, where a place is asked for, are not about the place of the last question."""
 LONGEST: Final = 1000
@@ -303,7 +304,14 @@ class _Reader:
             kind = read_moves().cues[cue].get(last.kind, kind)
         if slots.spot is not None and not sure and last.kind == "measure":
             kind = "measure"
+        if sure and not (leads or back) and slots.open and not _needs_place(slots):
+            return kind, slots
         return kind, _inherit(slots, last.slots, kind)
+
+
+def _needs_place(slots: Slots) -> bool:
+    """Whether what is asked for has no value without a corner."""
+    return slots.spot in ("entry", "apex", "exit") or slots.quantity in CORNERS_ONLY
 
 
 def find_term(text: str, language: Language) -> str | None:
@@ -358,6 +366,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "lap": laps,
         "no place": not (place or sector),
         "two laps": sum(lap != "each" for lap in slots.laps) == 2,
+        "times asked": slots.quantity in (None, "time") and not slots.claims and not place,
         "slowest": slots.laps == ("slowest",),
         "each lap": "each" in slots.laps or slots.all_laps,
         "without": bool(slots.without),
@@ -371,6 +380,15 @@ def _signs(slots: Slots) -> Iterator[str]:
         "supposes": slots.supposes,
         "several": slots.count > 1,
         "many laps": len(slots.laps) > 2,
+        "ranked laps": any(isinstance(lap, Ranked) for lap in slots.laps) and slots.order != "mean",
+        "mean": slots.order == "mean" and slots.quantity in (None, "time"),
+        "rank said": slots.claims
+        and len(slots.laps) == 2
+        and isinstance(slots.laps[0], int)
+        and slots.laps[1] in ("best", "slowest"),
+        "brake count": slots.quantity == "brakings",
+        "improves": slots.improves,
+        "which straight": slots.which == "straight",
         "channel": slots.quantity not in {None, "time", *UNRECORDED}
         or (slots.quantity is None and place and spot and slots.order in ORDERS),
         "no quantity": not spot

@@ -1,12 +1,22 @@
 """Slots of a question: what it names, and the quantity, spot and order that it speaks of."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Final, cast
+from typing import Final, cast, get_args
 
 from runtime.bridge.coach.fact import Value
-from runtime.bridge.coach.need import Language, Lap, Slots, Strange, Units
+from runtime.bridge.coach.need import (
+    Language,
+    Lap,
+    LapWord,
+    Quantity,
+    Ranked,
+    Slots,
+    Spot,
+    Strange,
+    Units,
+)
 from runtime.bridge.coach.understanding.mentions import (
     CornerNames,
     Kind,
@@ -16,7 +26,6 @@ from runtime.bridge.coach.understanding.mentions import (
     split_pieces,
     words_of,
 )
-from runtime.bridge.coach.understanding.phrases import Pattern
 
 __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
@@ -33,12 +42,13 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     plain = _join_words(reader, mentions)
     spoken, accented = _join_words(reader, ()), _join_words(reader, (), accents=True)
     laps, without = _part_laps(reader, mentions)
-    words, words_without, unranked = _lap_words(plain, language)
+    amounts = tuple(m.value for m in mentions if isinstance(m.value, Value))
+    words, words_without, unranked, amounts = _lap_words(plain, language, amounts)
     which = _find_first("which", plain, language)
     if which in ("corner", "sector"):  # its best or worst one is no lap
         spoken_laps = not words_of(language).lists["lap"].isdisjoint(plain.split())
         words = [lap for lap in words if spoken_laps or lap not in ("best", "slowest")]
-    quantity = _find_first("names", plain, language) or _find_first("quantities", plain, language)
+    quantity = _find_quantity(plain, language)
     flags = {
         name: pattern.search(spoken) is not None or pattern.search(accented) is not None
         for name, pattern in tables["flags"].items()
@@ -46,8 +56,16 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     denied = tables["flags"]["claims"].sub("", spoken)
     if without or words_without:
         denied = _remove_words(denied, words_of(language).lists["without"])
-    asserts = flags.get("asserts", False)
+    asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
+    spot, *spots = _find_spots(plain, language) or (None,)
+    also: list[tuple[Quantity | None, Spot | None]] = [(None, each) for each in spots]
+    sides = tables["asks"]["all_of"].split(plain)
+    if len(sides) == 2:
+        left, right = (_find_quantity(f" {side.strip()} ", language) for side in sides)
+        if left and right and left != right:
+            quantity, also = left, [(right, next(iter(_find_spots(sides[1], language)), None))]
+            spot = next(iter(_find_spots(sides[0], language)), None)
     drivers = cast(tuple[str, ...], _values(mentions, "driver")) or names.drivers * flags["who"]
     drivers = tuple(name for name in drivers if name != names.asker)
     read = Slots(
@@ -58,10 +76,12 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         straights=cast(tuple[str, ...], _values(mentions, "straight")),
         drivers=drivers,
         strange=tuple(m.value for m in mentions if isinstance(m.value, Strange)),
-        quantity=quantity,  # type: ignore[arg-type]
-        spot=_find_earliest(tables, plain),  # type: ignore[arg-type]
+        quantity=quantity,
+        pedal=_find_first("pedals", plain, language),  # type: ignore[arg-type]
+        spot=spot,
+        also=tuple(also),
         order=_find_first("orders", unranked, language),  # type: ignore[arg-type]
-        amounts=tuple(m.value for m in mentions if isinstance(m.value, Value)),
+        amounts=amounts,
         concept=_find_first("concepts", plain, language),
         why=flags["why"],
         where=flags["where"],
@@ -72,12 +92,14 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         which=which,  # type: ignore[arg-type]
         than_me=asks["than_me"] and bool(drivers),
         gains=False if asks["loses"] else True if asks["gains"] else None,
+        improves=asks["improves"],
         mine=asks["mine"],
+        whether=asks["whether"] and not asks["open"],
         open=asks["open"] or flags["why"],
         between=asks["between"],
         supposes=asks["supposes"],
         wishes=asks["wishes"],
-        count=int(_find_first("count", plain, language) or 0),
+        count=_count(plain, language),
     )
     return settle_spot(read)
 
@@ -128,9 +150,14 @@ def mask_names(text: str, language: Language, names: Names) -> str:
 
 
 def _join_words(reader: Reader, mentions: Iterable[Mention], *, accents: bool = False) -> str:
-    """The words with spaces on both sides, mentions by the word of their class, without marks."""
+    """The words with spaces on both sides, mentions by the word of their class, without marks; of a
+    count of laps the noun stays."""
     classes = {mention.first: f"{mention.kind}x" for mention in mentions}
-    hidden = {i for mention in mentions for i in range(mention.first, mention.end)}
+    hidden = {
+        i
+        for _, first, end, value in mentions
+        for i in range(first, end - (isinstance(value, Value) and not value.unit))
+    }
     words = (
         classes.get(i) or (piece.written.casefold() if accents else piece.word)
         for i, piece in enumerate(reader.pieces)
@@ -159,14 +186,24 @@ def _part_laps(reader: Reader, mentions: Iterable[Mention]) -> tuple[list[Lap], 
     return [lap for lap in kept if lap not in out], out
 
 
-def _lap_words(text: str, language: Language) -> tuple[list[Lap], list[Lap], str]:
-    """Laps that are named by a word, those to be left out, and the text without such words."""
+def _lap_words(
+    text: str, language: Language, amounts: tuple[Value, ...]
+) -> tuple[list[Lap], list[Lap], str, tuple[Value, ...]]:
+    """Laps that are named by a word, those to be left out, the text without such words, and the
+    amounts that count no such laps."""
     found: list[tuple[int, Lap]] = []
     words = words_of(language)
     rest = text
     for key, pattern in words.tables["laps"].items():
         for match in pattern.finditer(rest):
-            found.append((match.start(), key))  # type: ignore[arg-type]
+            lap = cast("LapWord", key)
+            if lap == "best" or lap == "slowest":
+                before = rest[: match.start()].split()[-1:]
+                places, amounts = _places(before, match[0].split(), language, amounts)
+                ranked = (lap if place == 1 else Ranked(lap, place) for place in places)
+                found += [(match.start(), each) for each in ranked]
+            else:
+                found.append((match.start(), lap))
             if key != "each":
                 blank = "_" * (len(match[0]) - 1)
                 rest = f"{rest[: match.start()]}{blank} {rest[match.end() :]}"
@@ -181,15 +218,59 @@ def _lap_words(text: str, language: Language) -> tuple[list[Lap], list[Lap], str
                     found.append((match.start(), key))  # type: ignore[arg-type]
     kept: list[Lap] = []
     out: list[Lap] = []
-    for at, lap in sorted(found, key=lambda each: each[0]):
-        before = " ".join(text[:at].split()[-4:])
-        leaves = _remove_words(f" {before} ", words.lists["without"]) != f" {before} "
-        (out if leaves else kept).append(lap)
-    return kept, out, rest
+    for at, one in sorted(found, key=lambda each: each[0]):
+        near = f" {' '.join(text[:at].split()[-4:])} "
+        leaves = _remove_words(near, words.lists["without"]) != near
+        (out if leaves else kept).append(one)
+    return kept, out, rest, amounts
+
+
+def _places(
+    before: list[str], named: list[str], language: Language, amounts: tuple[Value, ...]
+) -> tuple[range, tuple[Value, ...]]:
+    """Which laps from one end are named: of "three best laps" the first three, of "third-best lap"
+    the third; and the amounts that are not such a count."""
+    words = words_of(language)
+    if before == ["amountx"] and (count := next((a for a in amounts if not a.unit), None)):
+        return range(1, int(count.number) + 1), tuple(a for a in amounts if a is not count)
+    for word in (*before, *named):
+        if (place := words.ordinals.get(word, 0)) > 1:
+            return range(place, place + 1), amounts
+        if word in before and (number := words.numbers.get(word, 0.0)) > 1:
+            return range(1, int(number) + 1), amounts
+        if word in before and word.isdigit():
+            return range(1, int(word) + 1), amounts
+    return range(1, 2), amounts
+
+
+def _ranks(laps: Collection[Lap], words: Collection[Lap], text: str, language: Language) -> bool:
+    """Whether it asks if a numbered lap is the best or the worst one: nothing joins the two."""
+    lists, tables = words_of(language).lists, words_of(language).tables
+    joined = not lists["list"].isdisjoint(text.split())
+    asks = tables["asks"]["open"].search(text) is not None
+    return len(laps) == 1 and len(words) == 1 and not (joined or asks or "each" in words)
 
 
 def _remove_words(text: str, listed: Collection[str]) -> str:
     return re.sub(rf"(?<= )(?:{'|'.join(map(re.escape, listed))}) ", "", text)
+
+
+def _count(text: str, language: Language) -> int:
+    """How many tips, corners, mistakes are asked for; 0: it does not say."""
+    words, said = words_of(language), text.split()
+    for at, noun in enumerate(said):
+        if noun in words.lists["countable"]:
+            for word in said[max(at - 2, 0) : at]:
+                number = int(word) if word.isdigit() else words.numbers.get(word, 0.0)
+                if 1 < number < 10:
+                    return int(number)
+    return 0
+
+
+def _find_quantity(text: str, language: Language) -> Quantity | None:
+    """What is measured: the words that name it count before those that only point to it."""
+    found = _find_first("names", text, language) or _find_first("quantities", text, language)
+    return cast("Quantity | None", found)
 
 
 def _find_first(name: str, text: str, language: Language) -> str | None:
@@ -201,7 +282,13 @@ def _find_first(name: str, text: str, language: Language) -> str | None:
     return found
 
 
-def _find_earliest(tables: Mapping[str, Mapping[str, Pattern]], text: str) -> str | None:
-    """The spot that is named first."""
+def _find_spots(text: str, language: Language) -> list[Spot]:
+    """The spots in the order in which they are named; from one to another they are one."""
+    tables = words_of(language).tables
     found = {key: match.start() for key, p in tables["spots"].items() if (match := p.search(text))}
-    return min(found, key=lambda key: found[key], default=None)
+    spots = cast("list[Spot]", sorted(found, key=lambda key: found[key]))
+    inner = [spot for spot in get_args(Spot)[:3] if spot in found]
+    if len(inner) == 2 and tables["asks"]["from_to"].search(text):
+        return [cast("Spot", f"{inner[0]}_{inner[-1]}")]
+    several = len(inner) == len(spots) > 1 and tables["asks"]["all_of"].search(text)
+    return inner if several else spots[:1]

@@ -37,12 +37,15 @@ class Words:
 
     def sentence(self, fact: Fact) -> str:
         """What a fact says, as it is read: the message of its kind. Raises `UnknownMessage`."""
-        return _begin(self.text(fact.kind, fact.values))
+        return _begin(self._verdict(fact) + self.text(fact.kind, fact.values))
 
     def say(self, fact: Fact) -> str:
         """The same for a voice: numbers and units in words. Raises `UnknownMessage`."""
-        said = self.text(fact.kind, fact.values, spoken=True)
+        said = self._verdict(fact) + self.text(fact.kind, fact.values, spoken=True)
         return _begin(said.replace("±", f"{self.text('spoken-plus-minus')} "))
+
+    def _verdict(self, fact: Fact) -> str:
+        return "" if fact.holds is None else self.text(f"verdict-{'yes' if fact.holds else 'no'}")
 
     def text(self, message: str, values: Mapping[str, Cell] = {}, *, spoken: bool = False) -> str:
         """A message with *values* in their places. Raises `UnknownMessage`."""

@@ -50,7 +50,6 @@ lap-time = { $which ->
     [last] Letzte vollständige Runde{ lap-who }: Runde { $lap }, { $time }
     [slowest] Langsamste Runde{ lap-who }: Runde { $lap }, { $time }
     [first] Erste vollständige Runde{ lap-who }: Runde { $lap }, { $time }
-    [second] Zweitbeste Runde{ lap-who }: Runde { $lap }, { $time }
    *[named] Runde { $lap }{ lap-who }: { $time }
 }; { $rank ->
     [1] die beste von { $count }
@@ -91,6 +90,17 @@ lap-count-limit = { $count } von { $all } Runden{ lap-who } { $side ->
 # Mittelwert, Streuung, Glück, Verlauf
 
 lap-average = Mittelwert{ lap-who }: { $mean }, über { laps-which }; Median { $median }.
+lap-off-average = Runde { $lap }{ lap-who }, { $time }, ist { $gap } { $side ->
+    [faster] schneller
+   *[slower] langsamer
+} als der Mittelwert.
+session-time = { $dated ->
+    [yes] Die Aufzeichnung{ lap-who } begann am { $start } und
+   *[no] Die Aufzeichnung{ lap-who } hat kein Datum; sie
+} dauerte { $minutes }: { $count ->
+    [one] 1 vollständige Runde
+   *[other] { $count } vollständige Runden
+}, { $km }.
 lap-only = Nur eine Runde zählt{ lap-who }, { $time }: noch nichts zum Vergleichen.
 spread-steady = konstant
 spread-fair = recht konstant

@@ -14,6 +14,7 @@ measured-brake_pressure = Bremsdruck
 measured-brake_release = Bremse gelöst
 measured-brake_rate = Lösegeschwindigkeit der Bremse
 measured-brake_time = Bremszeit
+measured-brakings = Bremsungen
 measured-brake_g = Verzögerung beim Bremsen
 measured-throttle_point = Gaseinsatz
 measured-full_throttle = Vollgasanteil
@@ -31,6 +32,9 @@ at-none = {""}
 at-entry = {" "}am Eingang
 at-apex = {" "}am Scheitel
 at-exit = {" "}am Ausgang
+at-entry_apex = {" "}vom Eingang bis zum Scheitel
+at-apex_exit = {" "}vom Scheitel bis zum Ausgang
+at-entry_exit = {" "}vom Eingang bis zum Ausgang
 side-none = {""}
 side-before-entry = {" "}vor der Kurve
 side-before-entry-mixed = {" "}vor der Kurve (Minus: nach dem Eingang)
@@ -77,6 +81,17 @@ measure-peak = { $where }, { $what }{ $at }: { $end } { $value }{ $side }, Runde
 }{ $few ->
     [yes] {""}
    *[no] {"; "}übliche Runde { $usual }
+}.
+measure-share = Das sind { $share } { $lap ->
+    [0] der { $count } Runden
+   *[other] von Runde { $lap }
+}.
+none-where = { $sort ->
+    [lift] Gas wegnehmen
+   *[other] { $what }
+}: { $hits ->
+    [0] in jeder der { $count } Kurven vorhanden
+   *[other] in keiner Runde in { $hits } von { $count } Kurven: { $corners }
 }.
 measure-none = { $where }, { $what }{ $at }: keine Werte in { $count ->
     [one] der einen Runde

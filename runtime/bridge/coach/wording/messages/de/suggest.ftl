@@ -66,3 +66,5 @@ suggest-style = Kürzer bitte
 suggest-off_topic = Was kann man fragen?
 suggest-speed_of_coach = Wie lange dauern die Antworten?
 suggest-query = Was kann man fragen?
+suggest-session_time = Wann war diese Sitzung, und wie lange?
+suggest-rules = Was erlauben die Regeln?

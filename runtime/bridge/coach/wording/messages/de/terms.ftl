@@ -6,6 +6,7 @@ quantity-brake_pressure = maximaler Bremsdruck
 quantity-brake_release = Lösepunkt der Bremse
 quantity-brake_rate = Lösegeschwindigkeit der Bremse
 quantity-brake_time = Bremszeit
+quantity-brakings = Bremsungen
 quantity-brake_g = Verzögerung beim Bremsen
 quantity-throttle = Gaspedal
 quantity-throttle_point = Gaseinsatz

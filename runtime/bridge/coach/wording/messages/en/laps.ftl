@@ -50,7 +50,6 @@ lap-time = { $which ->
     [last] Last complete lap{ lap-who }: lap { $lap }, { $time }
     [slowest] Slowest lap{ lap-who }: lap { $lap }, { $time }
     [first] First complete lap{ lap-who }: lap { $lap }, { $time }
-    [second] Second-best lap{ lap-who }: lap { $lap }, { $time }
    *[named] Lap { $lap }{ lap-who }: { $time }
 }; { $rank ->
     [1] the best of { $count }
@@ -91,6 +90,17 @@ lap-count-limit = { $count } of { $all } laps{ lap-who } took { $side ->
 # Average, spread, luck, trend
 
 lap-average = Average{ lap-who }: { $mean }, over { laps-which }; median { $median }.
+lap-off-average = Lap { $lap }{ lap-who }, { $time }, is { $gap } { $side ->
+    [faster] quicker
+   *[slower] slower
+} than the average.
+session-time = { $dated ->
+    [yes] The recording{ lap-who } began on { $start } and
+   *[no] The recording{ lap-who } has no date; it
+} took { $minutes }: { $count ->
+    [one] 1 complete lap
+   *[other] { $count } complete laps
+}, { $km }.
 lap-only = Only one lap counts{ lap-who }, { $time }: nothing to compare it with yet.
 spread-steady = steady
 spread-fair = fairly steady

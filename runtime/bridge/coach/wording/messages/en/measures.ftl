@@ -14,6 +14,7 @@ measured-brake_pressure = brake pressure
 measured-brake_release = brake released
 measured-brake_rate = rate of brake release
 measured-brake_time = time on the brake
+measured-brakings = times on the brake
 measured-brake_g = braking deceleration
 measured-throttle_point = throttle pick-up
 measured-full_throttle = share of full throttle
@@ -31,6 +32,9 @@ at-none = {""}
 at-entry = {" "}at the entry
 at-apex = {" "}at the apex
 at-exit = {" "}at the exit
+at-entry_apex = {" "}from entry to apex
+at-apex_exit = {" "}from apex to exit
+at-entry_exit = {" "}from entry to exit
 side-none = {""}
 side-before-entry = {" "}before the corner
 side-before-entry-mixed = {" "}before the corner (minus: after the entry)
@@ -77,6 +81,17 @@ measure-peak = { $where }, { $what }{ $at }: { $end } { $value }{ $side }, lap {
 }{ $few ->
     [yes] {""}
    *[no] {"; "}usual lap { $usual }
+}.
+measure-share = That is { $share } of { $lap ->
+    [0] the { $count } laps
+   *[other] lap { $lap }
+}.
+none-where = { $sort ->
+    [lift] Lifting the throttle
+   *[other] { $what }
+}: { $hits ->
+    [0] some in every one of { $count } corners
+   *[other] none on any lap in { $hits } of { $count } corners: { $corners }
 }.
 measure-none = { $where }, { $what }{ $at }: none on any of { $count ->
     [one] one lap

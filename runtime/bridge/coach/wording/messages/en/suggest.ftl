@@ -66,3 +66,5 @@ suggest-style = Shorter, please
 suggest-off_topic = What can be asked?
 suggest-speed_of_coach = How long do answers take?
 suggest-query = What can be asked?
+suggest-session_time = When was this session, and how long was it?
+suggest-rules = What do the rules allow?

@@ -6,6 +6,7 @@ quantity-brake_pressure = peak brake pressure
 quantity-brake_release = point of brake release
 quantity-brake_rate = rate of brake release
 quantity-brake_time = braking time
+quantity-brakings = times on the brake
 quantity-brake_g = braking deceleration
 quantity-throttle = throttle
 quantity-throttle_point = throttle pick-up

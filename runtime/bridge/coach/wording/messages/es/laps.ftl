@@ -50,7 +50,6 @@ lap-time = { $which ->
     [last] Última vuelta completa{ lap-who }: vuelta { $lap }, { $time }
     [slowest] Vuelta más lenta{ lap-who }: vuelta { $lap }, { $time }
     [first] Primera vuelta completa{ lap-who }: vuelta { $lap }, { $time }
-    [second] Segunda mejor vuelta{ lap-who }: vuelta { $lap }, { $time }
    *[named] Vuelta { $lap }{ lap-who }: { $time }
 }; { $rank ->
     [1] la mejor de { $count }
@@ -91,6 +90,17 @@ lap-count-limit = { $count } de { $all } vueltas{ lap-who } { $side ->
 # Media, dispersión, suerte, evolución
 
 lap-average = Media{ lap-who }: { $mean }, de { laps-which }; mediana { $median }.
+lap-off-average = Vuelta { $lap }{ lap-who }, { $time }: { $gap } más { $side ->
+    [faster] rápida
+   *[slower] lenta
+} que la media.
+session-time = { $dated ->
+    [yes] La grabación{ lap-who } empezó el { $start } y
+   *[no] La grabación{ lap-who } no tiene fecha;
+} duró { $minutes }: { $count ->
+    [one] 1 vuelta completa
+   *[other] { $count } vueltas completas
+}, { $km }.
 lap-only = Solo cuenta una vuelta{ lap-who }, { $time }: aún no hay con qué compararla.
 spread-steady = constantes
 spread-fair = bastante constantes

@@ -14,6 +14,7 @@ measured-brake_pressure = presión de freno
 measured-brake_release = freno suelto
 measured-brake_rate = rapidez al soltar el freno
 measured-brake_time = tiempo de frenada
+measured-brakings = número de frenadas
 measured-brake_g = deceleración al frenar
 measured-throttle_point = vuelta al gas
 measured-full_throttle = parte de gas a fondo
@@ -31,6 +32,9 @@ at-none = {""}
 at-entry = {" "}en la entrada
 at-apex = {" "}en el vértice
 at-exit = {" "}en la salida
+at-entry_apex = {" "}de la entrada al vértice
+at-apex_exit = {" "}del vértice a la salida
+at-entry_exit = {" "}de la entrada a la salida
 side-none = {""}
 side-before-entry = {" "}antes de la curva
 side-before-entry-mixed = {" "}antes de la curva (menos: tras la entrada)
@@ -77,6 +81,17 @@ measure-peak = { $where }, { $what }{ $at }: { $value }{ $side }, { $end }, vuel
 }{ $few ->
     [yes] {""}
    *[no] {"; "}vuelta habitual { $usual }
+}.
+measure-share = Es el { $share } de { $lap ->
+    [0] las { $count } vueltas
+   *[other] la vuelta { $lap }
+}.
+none-where = { $sort ->
+    [lift] levantar el pie
+   *[other] { $what }
+}: { $hits ->
+    [0] en cada una de las { $count } curvas
+   *[other] en ninguna vuelta en { $hits } de { $count } curvas: { $corners }
 }.
 measure-none = { $where }, { $what }{ $at }: ningún valor en { $count ->
     [one] la única vuelta

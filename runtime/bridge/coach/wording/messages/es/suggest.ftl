@@ -66,3 +66,5 @@ suggest-style = Más corto, por favor
 suggest-off_topic = ¿Qué se puede preguntar?
 suggest-speed_of_coach = ¿Cuánto tardan las respuestas?
 suggest-query = ¿Qué se puede preguntar?
+suggest-session_time = ¿Cuándo fue esta sesión y cuánto duró?
+suggest-rules = ¿Qué permite el reglamento?

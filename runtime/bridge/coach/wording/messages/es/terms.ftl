@@ -7,6 +7,7 @@ quantity-brake_pressure = presión máxima de freno
 quantity-brake_release = punto donde se suelta el freno
 quantity-brake_rate = rapidez al soltar el freno
 quantity-brake_time = tiempo de frenada
+quantity-brakings = número de frenadas
 quantity-brake_g = deceleración al frenar
 quantity-throttle = acelerador
 quantity-throttle_point = punto donde se vuelve al gas

@@ -50,7 +50,6 @@ lap-time = { $which ->
     [last] Dernier tour complet{ lap-who } : tour { $lap }, { $time }
     [slowest] Tour le plus lent{ lap-who } : tour { $lap }, { $time }
     [first] Premier tour complet{ lap-who } : tour { $lap }, { $time }
-    [second] Deuxième meilleur tour{ lap-who } : tour { $lap }, { $time }
    *[named] Tour { $lap }{ lap-who } : { $time }
 } ; { $rank ->
     [1] le meilleur sur { $count }
@@ -91,6 +90,17 @@ lap-count-limit = { $count } sur { $all } tours{ lap-who } { $side ->
 # Moyenne, dispersion, chance, évolution
 
 lap-average = Moyenne{ lap-who } : { $mean }, sur { laps-which } ; médiane { $median }.
+lap-off-average = Tour { $lap }{ lap-who }, { $time } : { $gap } plus { $side ->
+    [faster] rapide
+   *[slower] lent
+} que la moyenne.
+session-time = { $dated ->
+    [yes] L'enregistrement{ lap-who } a commencé le { $start } et
+   *[no] L'enregistrement{ lap-who } n'a pas de date ; il
+} a duré { $minutes } : { $count ->
+    [one] 1 tour complet
+   *[other] { $count } tours complets
+}, { $km }.
 lap-only = Un seul tour compte{ lap-who }, { $time } : rien à comparer pour l'instant.
 spread-steady = réguliers
 spread-fair = assez réguliers

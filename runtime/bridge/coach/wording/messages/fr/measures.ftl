@@ -14,6 +14,7 @@ measured-brake_pressure = pression de freinage
 measured-brake_release = frein relâché
 measured-brake_rate = rapidité du relâchement du frein
 measured-brake_time = temps de freinage
+measured-brakings = nombre de freinages
 measured-brake_g = décélération au freinage
 measured-throttle_point = reprise des gaz
 measured-full_throttle = part de plein gaz
@@ -31,6 +32,9 @@ at-none = {""}
 at-entry = {" "}en entrée
 at-apex = {" "}à la corde
 at-exit = {" "}en sortie
+at-entry_apex = {" "}de l'entrée à la corde
+at-apex_exit = {" "}de la corde à la sortie
+at-entry_exit = {" "}de l'entrée à la sortie
 side-none = {""}
 side-before-entry = {" "}avant le virage
 side-before-entry-mixed = {" "}avant le virage (moins : après l'entrée)
@@ -77,6 +81,17 @@ measure-peak = { $where }, { $what }{ $at } : { $value }{ $side }, { $end }, tou
 }{ $few ->
     [yes] {""}
    *[no] {" ; "}tour habituel { $usual }
+}.
+measure-share = Soit { $share } { $lap ->
+    [0] des { $count } tours
+   *[other] du tour { $lap }
+}.
+none-where = { $sort ->
+    [lift] lever le pied
+   *[other] { $what }
+} : { $hits ->
+    [0] dans chacun des { $count } virages
+   *[other] à aucun tour dans { $hits } virages sur { $count } : { $corners }
 }.
 measure-none = { $where }, { $what }{ $at } : aucune valeur sur { $count ->
     [one] le seul tour

@@ -66,3 +66,5 @@ suggest-style = Plus court, s'il vous plaît
 suggest-off_topic = Que peut-on demander ?
 suggest-speed_of_coach = Combien de temps prennent les réponses ?
 suggest-query = Que peut-on demander ?
+suggest-session_time = Quand a eu lieu cette séance, et combien de temps ?
+suggest-rules = Que permet le règlement ?

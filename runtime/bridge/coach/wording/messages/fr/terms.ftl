@@ -11,6 +11,7 @@ quantity-brake_pressure = pression de freinage maximale
 quantity-brake_release = point de relâchement du frein
 quantity-brake_rate = rapidité du relâchement du frein
 quantity-brake_time = temps de freinage
+quantity-brakings = nombre de freinages
 quantity-brake_g = décélération au freinage
 quantity-throttle = accélérateur
 quantity-throttle_point = reprise des gaz
