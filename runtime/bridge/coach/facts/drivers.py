@@ -8,7 +8,6 @@ from typing import Final
 from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
 from runtime.bridge.analysis.drive import NoGeometry
 from runtime.bridge.analysis.driver import PLATEAU_S, DriverSession, Step, progress, steps
-from runtime.bridge.analysis.laps import sector_table
 from runtime.bridge.analysis.losses import (
     Halves,
     Loss,
@@ -16,7 +15,7 @@ from runtime.bridge.analysis.losses import (
     losses_between,
     usual_passes,
 )
-from runtime.bridge.analysis.quantities import sector_name
+from runtime.bridge.analysis.quantities import measure_laps, sector_name
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts import comparisons
@@ -325,22 +324,8 @@ def _tell_progress(view: View) -> Facts:
 
 
 def _tell_stuck(view: View) -> Facts:
-    earlier, now, _ = _series(view)
-    if not earlier:
-        return (no_earlier(view.scene), *_stuck_here(view))
-    gains = {}
-    for at, time in enumerate(now.sectors):
-        old = [each.sectors[at] for each in earlier if each.sectors[at] is not None]
-        if time is not None and old:
-            gains[at + 1] = (min(each for each in old if each is not None), time)
-    if not gains:
-        return _tell_progress(view)
-    sector = min(gains, key=lambda at: gains[at][0] - gains[at][1])
-    old_s, time = gains[sector]
-    values: dict[str, Cell] = {"sector": sector, "then": span(old_s), "now": span(time)}
-    values |= {"side": _side(time - old_s), "gap": span(abs(time - old_s)), "count": len(earlier)}
-    fact = view.fact("stuck-sector", values, place=Place(None, sector), basis="earlier")
-    return (fact, *_stuck_here(view), view.fact("progress-limits", {}))
+    facts = _tell_progress(view) if view.scene.earlier else (no_earlier(view.scene),)
+    return (*_stuck_here(view), *facts)
 
 
 def _halves(view: View) -> list[Halves]:
@@ -349,19 +334,13 @@ def _halves(view: View) -> list[Halves]:
     if len(view.pool) < HALVES:
         return []
     try:
-        stretches = _sector_laps(view) if view.slots.which == "sector" else None
-        return halves_of(view.drive, numbers_of(view.pool), stretches)
+        sectors = range(1, len(view.drive.sectors) + 1) if view.slots.which == "sector" else ()
+        times = {
+            sector_name(at): measure_laps(view.drive, "time", sector_name(at)) for at in sectors
+        }
+        return halves_of(view.drive, numbers_of(view.pool), times)
     except NoGeometry:
         return []
-
-
-def _sector_laps(view: View) -> dict[str, dict[int, float]]:
-    """The times in each sector by lap."""
-    rows = list(zip(numbers_of(view.counted), sector_table(view.drive), strict=True))
-    return {
-        sector_name(at + 1): {lap: time for lap, row in rows if (time := row[at]) is not None}
-        for at in range(len(view.drive.sectors))
-    }
 
 
 def _better(view: View) -> list[Halves]:

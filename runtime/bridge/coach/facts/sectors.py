@@ -1,15 +1,16 @@
 """Facts about sectors, the ideal lap that they make, and what is possible on the circuit."""
 
 from collections.abc import Mapping
-from statistics import median
-from typing import Final, NamedTuple
+from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
 from runtime.bridge.analysis.losses import USUAL_LAPS, losses_to_file
-from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Value
+from runtime.bridge.analysis.quantities import sector_name
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Value
+from runtime.bridge.coach.facts.comparisons import tell_values
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
 from runtime.bridge.coach.facts.general import NO_CIRCUIT
-from runtime.bridge.coach.facts.measures import FALLS, RISES
+from runtime.bridge.coach.facts.measures import FALLS, RISES, Spread, spread
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
     SHOWN_S,
@@ -20,120 +21,69 @@ from runtime.bridge.coach.facts.view import (
     in_sector,
     lap_time,
     named_times,
+    numbers_of,
     span,
     teller,
     usual_s,
 )
 from runtime.bridge.coach.need import NeedKind
 from runtime.bridge.coach.scene import Tellers
-from runtime.bridge.session.laps import Segment
-from runtime.bridge.session.progress import Span
 
 STEP_S: Final = 0.1
 """The least that a next goal asks for."""
 
 
-class Sector(NamedTuple):
-    """A sector over the session, seconds."""
-
-    number: int
-    where: Span
-    by_lap: Mapping[int, float]
-
-    @property
-    def best_lap(self) -> int:
-        """The lap that was fastest in it, the earliest of equals."""
-        return min(self.by_lap, key=lambda lap: (round(self.by_lap[lap], 6), lap))
-
-    @property
-    def best_s(self) -> float:
-        """Its best time."""
-        return self.by_lap[self.best_lap]
-
-    @property
-    def usual_s(self) -> float:
-        """The median of the laps."""
-        return median(self.by_lap.values())
-
-    @property
-    def names(self) -> dict[str, Cell]:
-        """Number, name (``none`` where it has no own one) and best lap, for a message."""
-        own = self.where.name not in (f"Sector {self.number}", f"S{self.number}")
-        name = self.where.name if own else "none"
-        return {"sector": self.number, "name": name, "best_lap": self.best_lap}
-
-    @property
-    def place(self) -> Place:
-        """Where it lies."""
-        return Place(sector=self.number, start_m=self.where.start_m, end_m=self.where.end_m)
+def sectors_of(view: View) -> dict[int, Spread]:
+    """The times in the sectors by number, on the laps that are not to be left out."""
+    pool, drive = numbers_of(view.pool), view.drive
+    times = {at: spread(drive, "time", sector_name(at), None) for at in _numbers(view)}
+    return {at: found._replace(values=found.of(pool)) for at, found in times.items() if found}
 
 
-def sectors_of(view: View) -> list[Sector]:
-    """The sectors with a time on any of the laps."""
-    rows = list(zip(view.counted, sector_table(view.drive), strict=True))
-    found = []
-    for at, where in enumerate(view.drive.sectors):
-        by_lap = {lap.number or 0: row[at] for lap, row in rows if lap in view.pool}
-        known = {lap: time for lap, time in by_lap.items() if time is not None}
-        if known:
-            found.append(Sector(at + 1, where, known))
-    return found
+def _numbers(view: View) -> tuple[int, ...]:
+    return tuple(range(1, len(view.drive.sectors) + 1))
+
+
+def _best(found: Spread) -> tuple[int, float]:
+    """The lap that was fastest there, and its time."""
+    lap = found.top(high=False)
+    return lap, found.values[lap].number
+
+
+def _names(view: View, number: int, found: Spread) -> dict[str, Cell]:
+    """Number, name (``none`` where it has no own one), best lap and its time, for a message."""
+    name, (lap, best_s) = view.drive.sectors[number - 1].name, _best(found)
+    own = name not in (f"Sector {number}", f"S{number}")
+    named: dict[str, Cell] = {"sector": number, "name": name if own else "none"}
+    return {**named, "best_lap": lap, "best": span(best_s)}
 
 
 def _tell_times(view: View) -> Facts:
-    found = sectors_of(view)
-    chosen = [each for each in found if each.number in view.slots.sectors] or found
-    if not chosen:
-        return (view.fact("sector-unknown", {}),)
-    if view.named:
-        pairs = [(each, lap) for lap in view.named for each in chosen]
-        return tuple(_on_lap(view, each, lap) for each, lap in pairs if lap.number in each.by_lap)
-    every = view.slots.all_laps or view.slots.order == "each" or "each" in view.slots.laps
-    if every and view.slots.sectors:
-        return tuple(_every_lap(view, each) for each in chosen)
-    return tuple(_times(view, each) for each in chosen)
+    """The best and the usual time of the sectors that are named, else of all; or those of laps."""
+    order = view.slots.order if view.listed else "least"
+    asked = view.about(quantity="time", order=order, spot=None, also=(), corners=())
+    return tell_values(asked.about(sectors=view.slots.sectors or _numbers(view)))
 
 
-def _times(view: View, sector: Sector) -> Fact:
-    values = {"best": span(sector.best_s), "usual": span(sector.usual_s), **sector.names}
-    return view.fact("sector-times", values, [sector.best_lap], place=sector.place)
-
-
-def _every_lap(view: View, sector: Sector) -> Fact:
-    laps, times = list(sector.by_lap), tuple(span(time) for time in sector.by_lap.values())
-    values = {**sector.names, "first": laps[0], "last": laps[-1], "times": times}
-    return view.fact("sector-list", values, laps, place=sector.place)
-
-
-def _on_lap(view: View, sector: Sector, lap: Segment) -> Fact:
-    time = sector.by_lap[lap.number or 0]
-    values = {**sector.names, "lap": lap.number or 0, "time": span(time)}
-    behind = time - sector.best_s
-    values |= {"gap": span(behind), "first": "yes" if behind < LEVEL_S else "no"}
-    return view.fact("sector-lap", values, [lap], place=sector.place)
-
-
-def _rank(view: View) -> tuple[list[Sector], dict[int, float], dict[str, Cell]]:
+def _rank(view: View) -> tuple[dict[int, Spread], dict[int, float], dict[str, Cell]]:
     """The sectors by what they cost, most first, with the seconds: on the lap that is named, else
     usually, against the best time there; and which of both, for a message."""
     found, lap = sectors_of(view), view.named[0].number or 0 if view.named else 0
-    lost = {each.number: each.by_lap.get(lap, each.usual_s) - each.best_s for each in found}
+    lost = {at: each.find(lap).number - _best(each)[1] for at, each in found.items()}
     which: dict[str, Cell] = {"which": "named" if view.named else "usual", "lap": lap}
-    return sorted(found, key=lambda each: -lost[each.number]), lost, which
+    return {at: found[at] for at in sorted(found, key=lambda at: -lost[at])}, lost, which
 
 
 def _tell_rank(view: View) -> Facts:
     ranked, lost, which = _rank(view)
     if len(view.counted) < 2:
-        only = view.fact("sector-one-lap", {})
-        return (only, *(_times(view, each) for each in ranked))
+        return (view.fact("sector-one-lap", {}), *_tell_times(view))
     kinds = ["sector-most", *["sector-next"] * (len(ranked) - 2), "sector-least"]
     facts = []
-    for kind, each in zip(kinds, ranked, strict=False):
-        values = {**each.names, **which, "best": span(each.best_s), "lost": span(lost[each.number])}
-        laps, seconds = [each.best_lap], lost[each.number]
-        fact = view.fact(kind, values, laps, place=each.place, basis="best_lap", gain_s=seconds)
-        facts.append(fact)
+    for kind, (at, each) in zip(kinds, ranked.items(), strict=False):
+        values = {**_names(view, at, each), **which, "lost": span(lost[at])}
+        laps, where = [_best(each)[0]], each.where
+        facts.append(view.fact(kind, values, laps, where, basis="best_lap", gain_s=lost[at]))
     if not facts:
         return (view.fact("sector-unknown", {}),)
     order, losing = view.slots.order, view.slots.quantity == "time"
@@ -145,21 +95,22 @@ def _tell_explain(view: View) -> Facts:
     ranked, lost, which = _rank(view)
     if not ranked or len(view.counted) < 2:
         return _tell_rank(view)
-    chosen = next((each for each in ranked if each.number in view.slots.sectors), ranked[0])
-    worst, seconds = ranked[0], lost[chosen.number]
-    values = {**chosen.names, **which, "best": span(chosen.best_s), "lost": span(seconds)}
-    values |= {"weakest": "yes" if chosen is worst else "no", "worst": worst.number}
-    values["worst_lost"] = span(lost[worst.number])
-    laps = [chosen.best_lap]
+    worst = next(iter(ranked))
+    chosen = next((at for at in ranked if at in view.slots.sectors), worst)
+    found, seconds = ranked[chosen], lost[chosen]
+    values = {**_names(view, chosen, found), **which, "lost": span(seconds)}
+    values |= {"weakest": "yes" if chosen == worst else "no", "worst": worst}
+    values["worst_lost"] = span(lost[worst])
+    best, where = _best(found)[0], found.where
     kind = "sector-loss" if seconds >= SHOWN_S else "sector-level"
-    lead = view.fact(kind, values, laps, place=chosen.place, gain_s=seconds)
-    base = next(each for each in view.counted if each.number == chosen.best_lap)
+    lead = view.fact(kind, values, [best], where, gain_s=seconds)
+    base = view.drive.lap(best)
     own = view.passes(view.named[0]) if view.named else view.usual_passes
     losses = view.losses(own, view.passes(base))
-    losses = [each for each in losses if in_sector(view.drive, each.corner, chosen.number)]
+    losses = [each for each in losses if in_sector(view.drive, each.corner, chosen)]
     if not losses and seconds >= SHOWN_S:
-        values = {**chosen.names, "least": span(SHOWN_S)}
-        return (lead, view.fact("sector-no-corner", values, place=chosen.place))
+        values = {**_names(view, chosen, found), "least": span(SHOWN_S)}
+        return (lead, view.fact("sector-no-corner", values, where=where))
     return (lead, *(view.loss("sector-corner", each, base) for each in losses[:2]))
 
 
@@ -167,8 +118,7 @@ def _tell_explain(view: View) -> Facts:
 
 
 def _tell_ideal(view: View) -> Facts:
-    found, best = ideal_lap(view.drive), view.drive.best
-    ideal, fine = found.sectors, found.corners_and_straights
+    ideal, best = ideal_lap(view.drive).sectors, view.drive.best
     if ideal.lap_s is None:
         return (view.fact("ideal-unknown", {}),)
     gain = best.duration_s - ideal.lap_s
@@ -184,9 +134,6 @@ def _tell_ideal(view: View) -> Facts:
             values[f"gap{at}"] = gap((own or 0.0) - (part.time_s or 0.0))
         laps = [part.from_lap or 0 for part in ideal.parts]
         facts.append(view.fact("ideal-sectors", values, laps, basis="ideal"))
-    if fine.lap_s is not None and ideal.lap_s - fine.lap_s >= LEVEL_S:
-        values = {"time": lap_time(fine.lap_s), "gain": span(best.duration_s - fine.lap_s)}
-        facts.append(view.fact("ideal-corners", {**values, "count": len(fine.parts)}))
     return tuple(facts)
 
 
@@ -200,10 +147,6 @@ def _tell_honest(view: View) -> Facts:
     values: dict[str, Cell] = {"time": lap_time(found.sectors.lap_s), "count": len(laps)}
     values |= {"named": laps, "gain": span(found.sectors.gain_s or 0.0)}
     facts = [view.fact("ideal-honest", values, laps, basis="ideal")]
-    fine = found.corners_and_straights
-    if (fine.gain_s or 0.0) >= LEVEL_S:
-        values = {"gain": span(fine.gain_s or 0.0), "count": len(fine.parts)}
-        facts.append(view.fact("ideal-guide", values, basis="ideal"))
     return (*facts, *_usual_to_best(view))
 
 
@@ -248,13 +191,12 @@ def _tell_theory(view: View) -> Facts:
 
 def _tell_goal(view: View) -> Facts:
     found, best = ideal_lap(view.drive), view.drive.best
-    fine = max(found.sectors.gain_s or 0.0, found.corners_and_straights.gain_s or 0.0)
     values: dict[str, Cell] = {"best": lap_time(best.duration_s), "lap": best.number or 0}
     facts: list[Fact] = []
     targets = named_times(view.slots, best.duration_s)
     for target in targets[:1]:
         off = best.duration_s - target
-        reach = "done" if off <= 0 else "parts" if off <= fine else "more"
+        reach = "done" if off <= 0 else "parts" if off <= (found.sectors.gain_s or 0.0) else "more"
         named: dict[str, Cell] = {"target": lap_time(target), "gap": span(abs(off)), "reach": reach}
         facts.append(view.fact("goal-named", {**values, **named}, [best]))
     if not targets or targets[0] >= best.duration_s:

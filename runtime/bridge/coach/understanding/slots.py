@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Final, cast, get_args
+from typing import Any, Final, cast, get_args
 
 from runtime.bridge.coach.fact import Value
 from runtime.bridge.coach.need import (
@@ -29,6 +29,8 @@ from runtime.bridge.coach.understanding.mentions import (
 
 __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
+PLAIN: Final = "why where who all_laps improves mine between supposes wishes".split()
+"""Slots that a phrase of the tables tells by itself."""
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
 
 
@@ -83,25 +85,17 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         order=_find_first("orders", unranked, language),  # type: ignore[arg-type]
         amounts=amounts,
         concept=_find_first("concepts", plain, language),
-        why=flags["why"],
-        where=flags["where"],
         claims=flags["claims"] or asserts,
-        who=flags["who"],
         negated=tables["flags"]["negated"].search(denied) is not None,
-        all_laps=flags["all_laps"],
         which=which,  # type: ignore[arg-type]
         than_me=asks["than_me"] and bool(drivers),
         gains=False if asks["loses"] else True if asks["gains"] else None,
-        improves=asks["improves"],
-        mine=asks["mine"],
         whether=asks["whether"] and not asks["open"],
         open=asks["open"] or flags["why"],
-        between=asks["between"],
-        supposes=asks["supposes"],
-        wishes=asks["wishes"],
         count=_count(plain, language),
     )
-    return settle_spot(read)
+    plainly: dict[str, Any] = {name: {**flags, **asks}[name] for name in PLAIN}
+    return settle_spot(replace(read, **plainly))
 
 
 def settle_spot(slots: Slots) -> Slots:

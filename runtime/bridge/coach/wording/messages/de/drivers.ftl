@@ -74,14 +74,6 @@ progress-spread = Streuung der Rundenzeiten: diesmal ±{ $now }, beim Mal davor 
 progress-plateau = Die besten Runden der letzten drei Sessions liegen innerhalb von { $within }: ein Plateau.
 progress-corner = Am meisten gewonnen in { $corner }: { $speed } mehr am Scheitel seit der ersten Session.
 progress-limits = Wetter, Reifen und Strecke dieser Tage wurden nicht gemessen: Die Zahl liegt also nicht allein am Fahrer.
-stuck-sector = Am wenigsten Fortschritt in Sektor { $sector }: jetzt { $now }, { $then } in { $count ->
-    [one] der Session davor
-   *[other] { $count } Sessions davor
-}, { $side ->
-    [ahead] { $gap } schneller
-    [behind] { $gap } langsamer
-   *[level] keine Änderung
-}.
 stuck-corner = In dieser Session wurde { $corner } nicht besser: { $late } über der besten Zeit dort in der zweiten Hälfte, { $early } in der ersten.
 improved-corner = { $corner } wurde in dieser Session um { $gain } besser: { $early } über der besten Zeit dort in der ersten Hälfte, { $late } in der zweiten.
 improved-none = { $count ->

@@ -163,12 +163,6 @@ video-lap = Zum Zeigen: Runde { $lap }, { $time }{ $best ->
 # Sektoren
 
 sector-unknown = Kein Sektor hat hier eine Zeit: In jedem setzte die Aufzeichnung aus.
-sector-times = Zeit in { sector-called }{ lap-who }: beste { $best } (Runde { $best_lap }), üblich { $usual }.
-sector-list = Zeiten in { sector-called }{ lap-who }, Runden { $first } bis { $last }: { $times }; beste in Runde { $best_lap }.
-sector-lap = Runde { $lap }{ lap-who }, { sector-called }: { $time }{ $first ->
-    [yes] , die beste Zeit dort
-   *[no] , { $gap } über der besten dort (Runde { $best_lap })
-}.
 sector-one-lap = Mit einer Runde gibt es noch keinen schwächsten Sektor; die Zeiten:
 sector-on = { $which ->
     [named] in Runde { $lap }
@@ -196,12 +190,10 @@ ideal-lap = Idealrunde aus den besten Sektoren{ lap-who }: { $time }, { $same ->
    *[no] { $gain } schneller als die beste Runde ({ $best_time }, Runde { $best })
 }.
 ideal-sectors = Beste Sektoren: { $s1 } (Runde { $lap1 }), { $s2 } (Runde { $lap2 }), { $s3 } (Runde { $lap3 }); Rückstand der besten Runde: { $gap1 }, { $gap2 }, { $gap3 }.
-ideal-corners = Aus den besten { $count } Kurven und Geraden: { $time }, { $gain } schneller als die beste Runde.
 ideal-honest = { $count ->
     [one] Nach Sektoren ist die Idealrunde, { $time }, Runde { $named } selbst, also schon gefahren
    *[other] Die Idealrunde, { $time }, ist aus den Runden { $named } zusammengesetzt: Jeder Teil ist gefahren, das Ganze nie
 }.
-ideal-guide = Die { $gain } aus { $count } feineren Teilen sind ein Anhaltspunkt, kein Versprechen: Ausgang und nächster Eingang passen nicht immer zusammen.
 ideal-usual = Realistisch zuerst: die übliche Runde ({ $usual }) an die beste heranbringen ({ $best }, Runde { $lap }), das bringt { $gain }.
 theory-reference = Referenzrunde in der Datei: { $time }; die beste Runde ist { $gap } { $side ->
     [behind] langsamer

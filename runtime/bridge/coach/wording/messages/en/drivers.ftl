@@ -74,14 +74,6 @@ progress-spread = Lap times spread by ±{ $now } this time, by ±{ $then } the t
 progress-plateau = The best laps of the last three sessions lie within { $within }: a plateau.
 progress-corner = Most gained in { $corner }: { $speed } more at the apex since the first session.
 progress-limits = Weather, tyres and surface of those days were not measured, so it is no pure driver figure.
-stuck-sector = Least progress in sector { $sector }: { $now } now, { $then } in { $count ->
-    [one] the session before
-   *[other] { $count } sessions before
-}, { $side ->
-    [ahead] { $gap } quicker
-    [behind] { $gap } slower
-   *[level] no change
-}.
 stuck-corner = Within this session { $corner } has not got better: { $late } over its best in the second half, { $early } in the first.
 improved-corner = { $corner } improved by { $gain } within this session: { $early } over its best in the first half, { $late } in the second.
 improved-none = { $count ->

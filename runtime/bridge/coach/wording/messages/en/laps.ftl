@@ -163,12 +163,6 @@ video-lap = Lap to show: lap { $lap }, { $time }{ $best ->
 # Sectors
 
 sector-unknown = No sector has a time here: the recording paused in each.
-sector-times = Time in { sector-called }{ lap-who }: best { $best } (lap { $best_lap }), usual { $usual }.
-sector-list = Times in { sector-called }{ lap-who }, laps { $first } to { $last }: { $times }; best on lap { $best_lap }.
-sector-lap = Lap { $lap }{ lap-who }, { sector-called }: { $time }{ $first ->
-    [yes] , the best there
-   *[no] , { $gap } off the best there (lap { $best_lap })
-}.
 sector-one-lap = With one lap there is no weakest sector yet; its times:
 sector-on = { $which ->
     [named] on lap { $lap }
@@ -196,12 +190,10 @@ ideal-lap = Ideal lap from the best sectors{ lap-who }: { $time }, { $same ->
    *[no] { $gain } quicker than the best lap ({ $best_time }, lap { $best })
 }.
 ideal-sectors = Best sectors: { $s1 } (lap { $lap1 }), { $s2 } (lap { $lap2 }), { $s3 } (lap { $lap3 }); the best lap is off by { $gap1 }, { $gap2 }, { $gap3 }.
-ideal-corners = From the best of { $count } corners and straights: { $time }, { $gain } quicker than the best lap.
 ideal-honest = { $count ->
     [one] By sectors the ideal lap, { $time }, is lap { $named } itself, so it was driven
    *[other] The ideal lap, { $time }, is put together from laps { $named }: each part was driven, the whole never
 }.
-ideal-guide = The { $gain } of { $count } finer parts is a guide, no promise: one part's exit need not fit the next one's entry.
 ideal-usual = Realistic first: bring the usual lap ({ $usual }) to the best ({ $best }, lap { $lap }), worth { $gain }.
 theory-reference = Reference lap on file: { $time }; the best lap is { $gap } { $side ->
     [behind] slower

@@ -74,14 +74,6 @@ progress-spread = Dispersión de los tiempos por vuelta: ±{ $now } esta vez, ±
 progress-plateau = Las mejores vueltas de las tres últimas sesiones caben en { $within }: un estancamiento.
 progress-corner = Lo que más mejoró: { $corner }, { $speed } más en el vértice desde la primera sesión.
 progress-limits = La meteo, los neumáticos y la pista de esos días no se midieron, así que la cifra no es solo mérito del piloto.
-stuck-sector = Donde menos se progresa es el sector { $sector }: { $now } ahora, { $then } en { $count ->
-    [one] la sesión anterior
-   *[other] { $count } sesiones anteriores
-}, { $side ->
-    [ahead] { $gap } más rápido
-    [behind] { $gap } más lento
-   *[level] sin cambios
-}.
 stuck-corner = { $corner }: sin mejora en esta sesión, { $late } más que el mejor paso en la segunda mitad, { $early } en la primera.
 improved-corner = { $corner }: { $gain } de mejora en esta sesión, { $early } más que el mejor paso en la primera mitad, { $late } en la segunda.
 improved-none = { $count ->

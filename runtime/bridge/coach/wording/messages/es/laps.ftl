@@ -163,12 +163,6 @@ video-lap = Para enseñar: la vuelta { $lap }, { $time }{ $best ->
 # Sectores
 
 sector-unknown = Ningún sector tiene tiempo aquí: la grabación se interrumpió en todos.
-sector-times = Tiempo en el { sector-called }{ lap-who }: mejor { $best } (vuelta { $best_lap }), habitual { $usual }.
-sector-list = Tiempos en el { sector-called }{ lap-who }, vueltas { $first } a { $last }: { $times }; el mejor, en la vuelta { $best_lap }.
-sector-lap = Vuelta { $lap }{ lap-who }, { sector-called }: { $time }{ $first ->
-    [yes] , el mejor tiempo
-   *[no] , a { $gap } del mejor tiempo (vuelta { $best_lap })
-}.
 sector-one-lap = Con una vuelta aún no hay sector más flojo; los tiempos:
 sector-on = { $which ->
     [named] en la vuelta { $lap }
@@ -196,12 +190,10 @@ ideal-lap = Vuelta ideal con los mejores sectores{ lap-who }: { $time }, { $same
    *[no] { $gain } más rápida que la mejor vuelta ({ $best_time }, vuelta { $best })
 }.
 ideal-sectors = Mejores sectores: { $s1 } (vuelta { $lap1 }), { $s2 } (vuelta { $lap2 }), { $s3 } (vuelta { $lap3 }); retraso de la mejor vuelta: { $gap1 }, { $gap2 }, { $gap3 }.
-ideal-corners = Con lo mejor de { $count } curvas y rectas: { $time }, { $gain } más rápida que la mejor vuelta.
 ideal-honest = { $count ->
     [one] Por sectores la vuelta ideal, { $time }, es la propia vuelta { $named }, así que ya se ha dado
    *[other] La vuelta ideal, { $time }, está compuesta con las vueltas { $named }: cada parte se ha hecho, el conjunto nunca
 }.
-ideal-guide = Los { $gain } de { $count } partes más finas son una guía, no una promesa: una salida no siempre encaja con la entrada siguiente.
 ideal-usual = Primero lo realista: llevar la vuelta habitual ({ $usual }) al nivel de la mejor ({ $best }, vuelta { $lap }): son { $gain }.
 theory-reference = Vuelta de referencia del archivo: { $time }; la mejor vuelta es { $gap } { $side ->
     [behind] más lenta

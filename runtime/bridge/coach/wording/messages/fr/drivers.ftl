@@ -74,14 +74,6 @@ progress-spread = Dispersion des temps au tour : ±{ $now } cette fois, ±{ $the
 progress-plateau = Les meilleurs tours des trois dernières séances tiennent en { $within } : un palier.
 progress-corner = Plus gros gain : { $corner }, { $speed } de plus à la corde depuis la première séance.
 progress-limits = La météo, les pneus et la piste de ces jours-là n'ont pas été mesurés : ce chiffre ne tient pas au seul pilote.
-stuck-sector = Le moins de progrès dans le secteur { $sector } : { $now } maintenant, { $then } { $count ->
-    [one] à la séance précédente
-   *[other] sur { $count } séances précédentes
-}, { $side ->
-    [ahead] { $gap } plus rapide
-    [behind] { $gap } plus lent
-   *[level] aucun changement
-}.
 stuck-corner = { $corner } : pas de progrès dans cette séance, { $late } de plus que le meilleur passage dans la seconde moitié, { $early } dans la première.
 improved-corner = { $corner } : { $gain } de mieux dans cette séance, { $early } de plus que le meilleur passage dans la première moitié, { $late } dans la seconde.
 improved-none = { $count ->

@@ -163,12 +163,6 @@ video-lap = À montrer : le tour { $lap }, { $time }{ $best ->
 # Secteurs
 
 sector-unknown = Aucun secteur n'a de temps ici : l'enregistrement s'est interrompu dans chacun.
-sector-times = Temps du { sector-called }{ lap-who } : meilleur { $best } (tour { $best_lap }), habituel { $usual }.
-sector-list = Temps du { sector-called }{ lap-who }, tours { $first } à { $last } : { $times } ; le meilleur au tour { $best_lap }.
-sector-lap = Tour { $lap }{ lap-who }, { sector-called } : { $time }{ $first ->
-    [yes] , le meilleur temps
-   *[no] , à { $gap } du meilleur temps (tour { $best_lap })
-}.
 sector-one-lap = Avec un seul tour, pas encore de secteur le plus faible ; les temps :
 sector-on = { $which ->
     [named] au tour { $lap }
@@ -196,12 +190,10 @@ ideal-lap = Tour idéal avec les meilleurs secteurs{ lap-who } : { $time }, { $s
    *[no] { $gain } plus rapide que le meilleur tour ({ $best_time }, tour { $best })
 }.
 ideal-sectors = Meilleurs secteurs : { $s1 } (tour { $lap1 }), { $s2 } (tour { $lap2 }), { $s3 } (tour { $lap3 }) ; retard du meilleur tour : { $gap1 }, { $gap2 }, { $gap3 }.
-ideal-corners = Avec le meilleur de { $count } virages et lignes droites : { $time }, { $gain } plus rapide que le meilleur tour.
 ideal-honest = { $count ->
     [one] Par secteurs, le tour idéal, { $time }, est le tour { $named } lui-même : il a été roulé
    *[other] Le tour idéal, { $time }, est assemblé à partir des tours { $named } : chaque partie a été roulée, l'ensemble jamais
 }.
-ideal-guide = Les { $gain } de { $count } parties plus fines sont un repère, pas une promesse : une sortie ne va pas toujours avec l'entrée suivante.
 ideal-usual = Réaliste d'abord : amener le tour habituel ({ $usual }) au meilleur ({ $best }, tour { $lap }), soit { $gain }.
 theory-reference = Tour de référence du fichier : { $time } ; le meilleur tour est { $gap } { $side ->
     [behind] plus lent
