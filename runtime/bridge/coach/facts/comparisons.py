@@ -371,7 +371,8 @@ def _spared(view: View, found: Spread) -> bool:
 
 
 def _verdict(view: View, *, right: bool) -> Term:
-    return Term("verdict", "right" if right != view.slots.negated else "wrong")
+    so, whether = right != view.slots.negated, view.slots.whether
+    return Term("verdict", ("yes" if so else "no") if whether else "right" if so else "wrong")
 
 
 def _two_laps(view: View, found: Spread) -> Fact:
@@ -527,7 +528,6 @@ def tell_spread(view: View) -> Facts:
         kind = "spread-driver" if len(drives) > 1 else "spread-corners"
         other = name if each is not drive else ""
         told += (view.fact(kind, values, where=least, other=other),)
-        told += _without(view, quantity, spot, least) if each is drive else ()
     return told or (_few(view),)
 
 
@@ -546,23 +546,6 @@ def _deviations(
         if len(numbers) >= FEW_LAPS:
             deviations[corner.name] = deviation(numbers, sample=True) or 0.0
     return deviations
-
-
-def _without(view: View, quantity: Quantity, spot: Spot | None, corner: str) -> Facts:
-    """The lap that makes a corner the least repeatable, where it is one lap alone."""
-    drive = view.drive
-    values = measure(drive, quantity, corner, spot)
-    usual = Spread(drive, quantity, corner, spot, values).usual.number
-    worst = max(values, key=lambda lap: abs(values[lap].number - usual))
-    rest = _deviations(drive, quantity, spot, [lap for lap in values if lap != worst])
-    after = max(rest, key=lambda each: rest[each], default=corner)
-    whole = deviation([value.number for value in values.values()], sample=True) or 0.0
-    if after == corner or rest.get(corner, whole) > whole / 2:
-        return ()
-    unit = UNITS[quantity]
-    told: dict[str, Cell] = {"lap": worst, "corner": Corner(corner), "next": Corner(after)}
-    told |= {"value": Value(rest[corner], unit), "next_value": Value(rest[after], unit)}
-    return (view.fact("spread-without", told, (worst,), after),)
 
 
 def _range(
@@ -718,12 +701,19 @@ def _answer(scene: Scene, slots: Slots) -> Facts:
     said of every lap without a quantity nothing is known but how the corner went."""
     if slots.claims and slots.quantity is None and slots.order is None and slots.corners:
         if slots.negated or slots.all_laps:
-            return reviews.TELLERS["corner_review"](scene, slots)
+            return TELLERS["corner_review"](scene, slots)
         slots = replace(slots, order="most")
     return _TELL(scene, slots)
 
 
+def _tell_review(view: View) -> Facts:
+    """How a corner went; by its speed alone where there is nothing to compare it with."""
+    told = reviews.corner_review(view)
+    return told if view.lost else (*told, *tell_values(view.about(quantity="speed", spot=None)))
+
+
 TELLERS: Final[Tellers] = {
+    "corner_review": reviews.teller(_tell_review),
     "measure": _answer,
     "corner_spread": measured(tell_spread, default="time", best=False),
 }

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from statistics import linear_regression, mean, median
 from typing import Final
 
-from runtime.bridge.analysis.laps import ideal_lap, sector_table
+from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.analysis.losses import USUAL_LAPS
-from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
+from runtime.bridge.coach.fact import Basis, Cell, Fact, Term, Value
+from runtime.bridge.coach.facts.comparisons import tell_values
 from runtime.bridge.coach.facts.drivers import compare_with, duel
 from runtime.bridge.coach.facts.general import not_recorded
 from runtime.bridge.coach.facts.handling import find_incidents, incident_fact
@@ -21,7 +22,6 @@ from runtime.bridge.coach.facts.view import (
     Tell,
     View,
     best_of,
-    gap,
     lap_time,
     named_times,
     numbers_of,
@@ -105,12 +105,9 @@ def _time(view: View, lap: Segment) -> Fact:
 
 
 def _tell_list(view: View) -> Facts:
-    laps = view.asked[-LISTED:]
-    numbers, times = numbers_of(laps), tuple(lap_time(lap.duration_s) for lap in laps)
-    row = len(laps) > 2 and numbers[-1] - numbers[0] == len(laps) - 1
-    values: dict[str, Cell] = {"how": "row" if row else "some", "times": times, "named": numbers}
-    values |= {"first": numbers[0], "last": numbers[-1], "count": len(laps)}
-    return (view.fact("lap-list", values, laps), best_fact(view, view.asked))
+    laps = tuple(lap.number or 0 for lap in view.asked[-LISTED:])
+    asked = view.about(quantity="time", laps=laps, order=None, spot=None, which=None)
+    return (*tell_values(asked), best_fact(view, view.asked))
 
 
 def _tell_count(view: View) -> Facts:
@@ -290,13 +287,6 @@ def _tell_compare(view: View) -> Facts:
     for lap, than in ((slow, fast), (fast, slow)):
         lost = view.losses(view.passes(lap), view.passes(than))[:1]
         facts += [view.loss("lap-loses", each, lap, other=than.number or 0) for each in lost]
-    if len(facts) > 1:
-        return tuple(facts)
-    rows = dict(zip(view.counted, sector_table(view.drive), strict=True))
-    gaps = [a - b for a, b in zip(rows[slow], rows[fast], strict=True) if a and b]
-    if len(gaps) == 3:
-        values = {"lap": own, "other": other, **{f"s{i}": gap(s) for i, s in enumerate(gaps, 1)}}
-        facts.append(view.fact("lap-sectors", values, [slow, fast]))
     return tuple(facts)
 
 
@@ -325,9 +315,6 @@ def _explain(view: View, lap: Segment, most: int) -> Iterator[Fact]:
     least = LEAST_SHARE * max((loss.seconds for loss in losses), default=0.0)
     told = [loss for loss in losses[:most] if loss.seconds >= least]
     yield from (view.loss(kind, loss, lap, basis) for loss in told)
-    if not losses and view.slots.corners:
-        values = {"lap": number, "corner": Corner(view.slots.corners[0])}
-        yield view.fact("lap-not-there", values, [lap], basis=basis)
     for incident in find_incidents(view.about(laps=(number,), corners=()))[:1]:
         yield incident_fact(view, incident)
 

@@ -7,12 +7,12 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.analysis.grading import dangers, zones_at
+from runtime.bridge.analysis.grading import dangers
 from runtime.bridge.analysis.losses import Loss, passes_of_lap
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.general import corners_of
-from runtime.bridge.coach.facts.knowledge import GLOSSARY, conditions, name_term
+from runtime.bridge.coach.facts.knowledge import GLOSSARY, name_term
 from runtime.bridge.coach.facts.reviews import (
     PARTS,
     STEP_M,
@@ -259,19 +259,6 @@ def assumed_circuit(scene: Scene) -> Facts:
     return (Fact("brief-circuit", {"circuit": scene.track.name}),)
 
 
-def brief(scene: Scene, slots: Slots) -> Facts:
-    """What matters before a session: one focus, the danger zones, the day, a strength."""
-    names = [c.name for c in corners_of(scene) if zones_at(c, scene.track)]
-    zones = tuple(Corner(name) for name in names)
-    danger = (Fact("brief-danger", {"corners": zones}),) if zones else ()
-    day = conditions(scene, slots)[1:2]
-    focus: Facts = ()
-    if scene.outing is not None:
-        view = compare_widest(scene)
-        focus = tuple(advise(view, loss) for loss in workable(view)[:1])
-    return (*assumed_circuit(scene), *focus, *danger, *day, *strengths(scene, 1))[:4]
-
-
 def mood(scene: Scene, _: Slots) -> Facts:
     """A kind word and one true good point, without a word about other cars."""
     return (Fact("mood"), *strengths(scene, 1))
@@ -300,5 +287,4 @@ TELLERS: Final[Tellers] = {
     "traffic": traffic,
     "what_if": teller(what_if),
     "voice_script": teller(voice_script),
-    "brief": brief,
 }

@@ -201,7 +201,7 @@ def corner_review(view: View) -> Facts:
     """How a corner went: its time, its brake point, its speeds, and what costs."""
     loss = first(view)
     if loss is None:
-        return (*_pass_alone(view), *nothing(view))
+        return nothing(view)
     if len(view.slots.corners) > 1:
         here = view.lost_here[:TOP]
         several = tuple(corner_fact(view, each) for each in here)
@@ -231,18 +231,6 @@ def pass_facts(view: View, loss: Loss) -> Facts:
     if len(speeds) == 4:
         facts.append(view.told("pass-speed", loss, **speeds))
     return tuple(facts)
-
-
-def _pass_alone(view: View) -> Facts:
-    """The speeds of the best lap's pass, where there is nothing to compare it with."""
-    if view.lost or not corners_of(view.scene):
-        return ()
-    lap = view.drive.best.number or 0
-    own = passes_of_lap(view.drive, lap).get(next(iter(view.slots.corners), ""))
-    if own is None or own.apex_speed_kmh is None or own.exit_speed_kmh is None:
-        return ()
-    low, leave = Value(own.apex_speed_kmh, "km/h"), Value(own.exit_speed_kmh, "km/h")
-    return (view.told("pass-alone", corner=Corner(own.corner), low=low, leave=leave, number=lap),)
 
 
 def first(view: View) -> Loss | None:
@@ -408,7 +396,6 @@ def strengths(scene: Scene, n: int) -> Facts:
 TELLERS: Final[Tellers] = {
     "loss_rank": teller(loss_rank),
     "corner_explain": teller(corner_explain),
-    "corner_review": teller(corner_review),
     "strength": teller(strength),
     "choice": teller(choice),
     "summary": teller(summary),

@@ -17,8 +17,18 @@ from runtime.bridge.coach.facts.general import NO_COMPLETE_LAP, NO_CORNERS, corr
 from runtime.bridge.coach.facts.view import Facts
 from runtime.bridge.coach.need import Need, Slots
 from runtime.bridge.coach.scene import Scene, Tellers
+from runtime.bridge.coach.stories import Plan, tell_brief
+
+
+def _tell_brief(scene: Scene, _: Slots) -> Facts:
+    """What matters before a session, the one thing to do first."""
+    best_s = scene.outing.drive.best.duration_s if scene.outing is not None else None
+    day, form, todo, zones = tell_brief(scene, Plan(best_s=best_s)).paragraphs
+    return (*todo, *zones[:2], *day[:1], *form[:1])[:4]
+
 
 TELLERS: Final[Tellers] = {
+    "brief": _tell_brief,
     **knowledge.TELLERS,
     **laps.TELLERS,
     **sectors.TELLERS,

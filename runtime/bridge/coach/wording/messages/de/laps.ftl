@@ -55,13 +55,6 @@ lap-time = { $which ->
     [1] die beste von { $count }
    *[other] { $gap } hinter der besten, Runde { $best }; Platz { $rank } von { $count }
 }.
-lap-list = Rundenzeiten{ lap-who }, { $count ->
-    [one] Runde { $named }
-   *[other] { $how ->
-        [row] Runden { $first } bis { $last } der Reihe nach
-       *[some] Runden { $named } in dieser Reihenfolge
-    }
-}: { $times }.
 lap-count = { $count ->
     [one] 1 Runde zählt{ lap-who }: Sie ist vollständig, keine Out- oder Inlap.
    *[other] { $count } Runden zählen{ lap-who }, Runde 1 bis { $last }: Jede ist vollständig, keine davon Out- oder Inlap.
@@ -139,7 +132,6 @@ lap-compare = { $level ->
    *[no] Runde { $lap } ist { $gap } schneller als Runde { $other }: { $time } gegen { $other_time }
 }.
 lap-loses = Runde { $lap } verliert am meisten in { $corner }: { $seconds } auf Runde { $other }{ loss-why }.
-lap-sectors = Nach Sektoren, Runde { $lap } gegen Runde { $other } (Plus ist langsamer): { $s1 }, { $s2 }, { $s3 }.
 lap-explain = { $how ->
     [slow] Runde { $lap }{ lap-who }: { $time }, { $over } langsamer als die übliche Runde ({ $usual }) und { $behind } hinter der besten
     [quick] Runde { $lap }{ lap-who } war schnell: { $time }, { $over } schneller als die übliche Runde ({ $usual }){ $rank ->
@@ -154,7 +146,6 @@ lap-explain = { $how ->
 }.
 lap-lost = { $corner } kostete { $seconds } gegenüber { loss-than }{ loss-why }.
 lap-gained = { $corner } brachte { $seconds } gegenüber { loss-than }.
-lap-not-there = In { $corner } ging in Runde { $lap } nichts verloren.
 video-lap = Zum Zeigen: Runde { $lap }, { $time }{ $best ->
     [yes] , die beste
    *[no] , die beste ohne Vorfall

@@ -46,7 +46,6 @@ loss-by = { $cause ->
 }
 loss-parts = { $corner } in Teilen: Eingang { $entry }, Scheitel { $apex }, Ausgang samt Gerade danach { $exit }.
 pass-brake = { $corner }, Bremspunkt: { $own } vor der Kurve, { loss-beside } { $best }.
-pass-alone = { $corner } in Runde { $number }: langsamster Punkt { $low }, Ausgang { $leave }.
 pass-speed = { $corner }: langsamster Punkt { $low }, Ausgang { $leave }; { loss-beside } { $best_low } und { $best_leave }.
 loss-beside = { $basis ->
     [driver] { $other }

@@ -170,7 +170,6 @@ spread-corners = { $first ->
    *[loose] Am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value }
 } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
 spread-driver = { $driver }, am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
-spread-without = Nur Runde { $lap } macht { $corner } so ungleichmäßig: ohne sie dort { $value }; am ungleichmäßigsten ist dann { $next }, { $next_value }.
 claim-flat = { $verdict }{ $where }, { $lifted ->
     [none] Vollgas in { $count ->
         [one] dieser Runde

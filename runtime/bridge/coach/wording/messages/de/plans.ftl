@@ -58,5 +58,4 @@ voice-line = { $corner }: { $action }{ $cause ->
     [late_brake] , bei { $aim }
    *[other] {""}
 }.
-brief-danger = Gefahrenzonen: { $corners }. Dort Reserve lassen.
 brief-circuit = Ohne Session dieses Fahrers: { $circuit }, die eingestellte Strecke.

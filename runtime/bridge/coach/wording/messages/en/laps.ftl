@@ -55,13 +55,6 @@ lap-time = { $which ->
     [1] the best of { $count }
    *[other] { $gap } off the best, lap { $best }; rank { $rank } of { $count }
 }.
-lap-list = Lap times{ lap-who }, { $count ->
-    [one] lap { $named }
-   *[other] { $how ->
-        [row] laps { $first } to { $last } in order
-       *[some] laps { $named } in this order
-    }
-}: { $times }.
 lap-count = { $count ->
     [one] 1 lap counts{ lap-who }: it is complete, no out-lap or in-lap.
    *[other] { $count } laps count{ lap-who }, laps 1 to { $last }: each is complete, none an out-lap or in-lap.
@@ -139,7 +132,6 @@ lap-compare = { $level ->
    *[no] Lap { $lap } is { $gap } quicker than lap { $other }: { $time } against { $other_time }
 }.
 lap-loses = Lap { $lap } loses most in { $corner }: { $seconds } to lap { $other }{ loss-why }.
-lap-sectors = By sector, lap { $lap } against lap { $other } (plus is slower): { $s1 }, { $s2 }, { $s3 }.
 lap-explain = { $how ->
     [slow] Lap { $lap }{ lap-who }: { $time }, { $over } slower than the usual lap ({ $usual }) and { $behind } off the best
     [quick] Lap { $lap }{ lap-who } was quick: { $time }, { $over } quicker than the usual lap ({ $usual }){ $rank ->
@@ -154,7 +146,6 @@ lap-explain = { $how ->
 }.
 lap-lost = { $corner } cost { $seconds } against { loss-than }{ loss-why }.
 lap-gained = { $corner } gained { $seconds } on { loss-than }.
-lap-not-there = Nothing was lost in { $corner } on lap { $lap }.
 video-lap = Lap to show: lap { $lap }, { $time }{ $best ->
     [yes] , the best
    *[no] , the best one without an incident

@@ -47,7 +47,6 @@ loss-by = { $cause ->
 }
 loss-parts = { $corner } in parts: entry { $entry }, apex { $apex }, exit and straight after it { $exit }.
 pass-brake = { $corner }, brake point: { $own } before the corner, { loss-beside } { $best }.
-pass-alone = { $corner } on lap { $number }: slowest point { $low }, exit { $leave }.
 pass-speed = { $corner }: slowest point { $low }, exit { $leave }; { loss-beside } { $best_low } and { $best_leave }.
 loss-beside = { $basis ->
     [driver] { $other }

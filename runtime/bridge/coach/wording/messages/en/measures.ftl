@@ -170,7 +170,6 @@ spread-corners = { $first ->
    *[loose] Least repeatable: { $corner }, { $what }{ $at } varies by { $value }; most repeatable: { $steady }, { $steady_value }
 } (standard deviation, { $count } laps).
 spread-driver = { $driver }: least repeatable { $corner }, { $what }{ $at } varies by { $value }; most repeatable { $steady }, { $steady_value } (standard deviation, { $count } laps).
-spread-without = Lap { $lap } alone makes { $corner } so uneven: without it { $value } there, and the least repeatable is { $next }, { $next_value }.
 claim-flat = { $verdict }{ $where }, { $lifted ->
     [none] flat on { $count ->
         [one] that lap

@@ -58,5 +58,4 @@ voice-line = { $corner }: { $action }{ $cause ->
     [late_brake] , at { $aim }
    *[other] {""}
 }.
-brief-danger = Danger zones: { $corners }. Keep a margin there.
 brief-circuit = Without a session of this driver: { $circuit }, the active circuit.

@@ -55,13 +55,6 @@ lap-time = { $which ->
     [1] la mejor de { $count }
    *[other] a { $gap } de la mejor, la vuelta { $best }; puesto { $rank } de { $count }
 }.
-lap-list = Tiempos por vuelta{ lap-who }, { $count ->
-    [one] vuelta { $named }
-   *[other] { $how ->
-        [row] vueltas { $first } a { $last } en orden
-       *[some] vueltas { $named } en este orden
-    }
-}: { $times }.
 lap-count = { $count ->
     [one] Cuenta 1 vuelta{ lap-who }: está completa, no es de salida ni de entrada a boxes.
    *[other] Cuentan { $count } vueltas{ lap-who }, de la 1 a la { $last }: todas completas, ninguna de salida ni de entrada a boxes.
@@ -139,7 +132,6 @@ lap-compare = { $level ->
    *[no] La vuelta { $lap } es { $gap } más rápida que la vuelta { $other }: { $time } frente a { $other_time }
 }.
 lap-loses = Vuelta { $lap }, donde más pierde: { $corner }, { $seconds } respecto a la vuelta { $other }{ loss-why }.
-lap-sectors = Por sectores, vuelta { $lap } frente a vuelta { $other } (más es más lento): { $s1 }, { $s2 }, { $s3 }.
 lap-explain = { $how ->
     [slow] Vuelta { $lap }{ lap-who }: { $time }, { $over } más lenta que la vuelta habitual ({ $usual }) y a { $behind } de la mejor
     [quick] La vuelta { $lap }{ lap-who } fue rápida: { $time }, { $over } mejor que la vuelta habitual ({ $usual }){ $rank ->
@@ -154,7 +146,6 @@ lap-explain = { $how ->
 }.
 lap-lost = { THE($corner) } costó { $seconds } frente { loss-than }{ loss-why }.
 lap-gained = En { THE($corner) } se ganaron { $seconds } frente { loss-than }.
-lap-not-there = { $corner }: no se perdió nada en la vuelta { $lap }.
 video-lap = Para enseñar: la vuelta { $lap }, { $time }{ $best ->
     [yes] , la mejor
    *[no] , la mejor sin incidente

@@ -46,7 +46,6 @@ loss-by = { $cause ->
 }
 loss-parts = { $corner } por partes: entrada { $entry }, vértice { $apex }, salida y recta siguiente { $exit }.
 pass-brake = { $corner }, punto de frenada: { $own } antes de la curva, { loss-beside } { $best }.
-pass-alone = { $corner } en la vuelta { $number }: punto más lento { $low }, salida { $leave }.
 pass-speed = { $corner }: punto más lento { $low }, salida { $leave }; { loss-beside } { $best_low } y { $best_leave }.
 loss-beside = { $basis ->
     [driver] { $other }

@@ -170,7 +170,6 @@ spread-corners = { $first ->
    *[loose] La menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value }
 } ({ $what }{ $at }, desviación típica, { $count } vueltas).
 spread-driver = { $driver }, la menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value } ({ $what }{ $at }, desviación típica, { $count } vueltas).
-spread-without = Solo la vuelta { $lap } hace tan irregular { THE($corner) }: sin ella { $value }; la menos regular es entonces { $next }, { $next_value }.
 claim-flat = { $verdict }{ $where }, { $lifted ->
     [none] a fondo en { $count ->
         [one] esa vuelta

@@ -58,5 +58,4 @@ voice-line = { $corner }: { $action }{ $cause ->
     [late_brake] , a { $aim }
    *[other] {""}
 }.
-brief-danger = Zonas de peligro: { $corners }. Dejar margen ahí.
 brief-circuit = Sin sesión de este piloto: { $circuit }, el circuito activo.

@@ -55,13 +55,6 @@ lap-time = { $which ->
     [1] le meilleur sur { $count }
    *[other] à { $gap } du meilleur, le tour { $best } ; rang { $rank } sur { $count }
 }.
-lap-list = Temps au tour{ lap-who }, { $count ->
-    [one] tour { $named }
-   *[other] { $how ->
-        [row] tours { $first } à { $last } dans l'ordre
-       *[some] tours { $named } dans cet ordre
-    }
-} : { $times }.
 lap-count = { $count ->
     [one] 1 tour compte{ lap-who } : il est complet, ni tour de sortie ni tour de rentrée.
    *[other] { $count } tours comptent{ lap-who }, du tour 1 au tour { $last } : chacun est complet, aucun n'est un tour de sortie ou de rentrée.
@@ -139,7 +132,6 @@ lap-compare = { $level ->
    *[no] Le tour { $lap } est { $gap } plus rapide que le tour { $other } : { $time } contre { $other_time }
 }.
 lap-loses = Tour { $lap }, plus grosse perte : { $corner }, { $seconds } sur le tour { $other }{ loss-why }.
-lap-sectors = Par secteur, tour { $lap } contre tour { $other } (plus : plus lent) : { $s1 }, { $s2 }, { $s3 }.
 lap-explain = { $how ->
     [slow] Tour { $lap }{ lap-who } : { $time }, { $over } plus lent que le tour habituel ({ $usual }) et à { $behind } du meilleur
     [quick] Le tour { $lap }{ lap-who } était rapide : { $time }, { $over } de mieux que le tour habituel ({ $usual }){ $rank ->
@@ -154,7 +146,6 @@ lap-explain = { $how ->
 }.
 lap-lost = { THE($corner) } a coûté { $seconds } par rapport { loss-than }{ loss-why }.
 lap-gained = { THE($corner) } a rapporté { $seconds } par rapport { loss-than }.
-lap-not-there = { $corner } : aucun temps perdu au tour { $lap }.
 video-lap = À montrer : le tour { $lap }, { $time }{ $best ->
     [yes] , le meilleur
    *[no] , le meilleur sans incident

@@ -46,7 +46,6 @@ loss-by = { $cause ->
 }
 loss-parts = { $corner } par parties : entrée { $entry }, corde { $apex }, sortie et ligne droite qui suit { $exit }.
 pass-brake = { $corner }, point de freinage : { $own } avant le virage, { loss-beside } { $best }.
-pass-alone = { $corner } au tour { $number } : point le plus lent { $low }, sortie { $leave }.
 pass-speed = { $corner } : point le plus lent { $low }, sortie { $leave } ; { loss-beside } { $best_low } et { $best_leave }.
 loss-beside = { $basis ->
     [driver] { $other }

@@ -170,7 +170,6 @@ spread-corners = { $first ->
    *[loose] Le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value }
 } ({ $what }{ $at }, écart type, { $count } tours).
 spread-driver = { $driver }, le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value } ({ $what }{ $at }, écart type, { $count } tours).
-spread-without = Le tour { $lap } à lui seul rend { THE($corner) } irrégulier : sans lui { $value } ; le moins régulier est alors { $next }, { $next_value }.
 claim-flat = { $verdict }{ $where }, { $lifted ->
     [none] à fond { $count ->
         [one] sur ce tour

@@ -58,5 +58,4 @@ voice-line = { $corner } : { $action }{ $cause ->
     [late_brake] , à { $aim }
    *[other] {""}
 }.
-brief-danger = Zones dangereuses : { $corners }. Y garder une marge.
 brief-circuit = Sans séance de ce pilote : { $circuit }, le circuit actif.
