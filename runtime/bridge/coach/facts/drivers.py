@@ -231,7 +231,8 @@ def _tell_how(of: View) -> Facts:
     losses = of.lost_here
     if of.slots.sectors:
         return tell_sectors(of)
-    if not losses or (not of.slots.corners and losses[0].seconds < SHOWN_S):
+    wins = _asks_for_gains(of.slots)
+    if not losses or (not of.slots.corners and (wins or losses[0].seconds < SHOWN_S)):
         return _tell_where(of)
     loss = losses[0]
     first = [_gap(of)] if _behind_s(of) < LEVEL_S else []
@@ -372,6 +373,8 @@ def _tell_improved(view: View) -> Facts:
     facts = [_against(view, "progress-last", earlier[-1], now, len(every))] if earlier else []
     better = _better(view)
     facts += [_halves_fact(view, "improved-corner", each) for each in better[:2]]
+    if view.slots.whether and better and not earlier:
+        facts[0] = replace(facts[0], holds=True)
     if len(view.pool) < HALVES:
         return (*facts, view.fact("trend-few", {"count": len(view.pool)}))
     if not better:

@@ -24,7 +24,7 @@ from runtime.bridge.analysis.quantities import (
     passes_in,
 )
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
-from runtime.bridge.coach.facts.comparisons import FEW_LAPS, tell_values
+from runtime.bridge.coach.facts.comparisons import FEW_LAPS, tell, tell_values
 from runtime.bridge.coach.facts.general import NO_CORNERS, not_recorded
 from runtime.bridge.coach.facts.measures import (
     APART,
@@ -124,7 +124,7 @@ def tell_coasting(view: View) -> Facts:
     slots = view.slots
     placed = slots.corners or slots.straights or slots.sectors
     if placed or view.listed or slots.order == "mean":
-        return tell_values(view.about(quantity="coasting"))
+        return tell(view.about(quantity="coasting"))
     drives = [(view.scene.driver, view.drive), *view.rivals[:1]]
     return tuple(told for name, each in drives for told in _coasted(view, name, each))
 

@@ -50,6 +50,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if which in ("corner", "sector"):  # its best or worst one is no lap
         spoken_laps = not words_of(language).lists["lap"].isdisjoint(plain.split())
         words = [lap for lap in words if spoken_laps or lap not in ("best", "slowest")]
+        unranked = unranked if spoken_laps else plain
     quantity = _find_quantity(plain, language)
     flags = {
         name: pattern.search(spoken) is not None or pattern.search(accented) is not None
