@@ -163,10 +163,10 @@ class ComposedLap:
 
 @dataclass(frozen=True, slots=True)
 class IdealLap:
-    """Three ways to put a lap together, the finer ones from lines that were really driven.
+    """The ideal lap, which is the sum of the best sectors, and two bounds of finer parts.
 
     The finer the parts, the less can the pieces be joined: nobody leaves one at the speed at
-    which the next was entered. The sum of sectors is the most cautious of the three.
+    which the next was entered.
     """
 
     best_actual_lap_s: Seconds

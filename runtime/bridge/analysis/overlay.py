@@ -60,11 +60,11 @@ def lap_channels(
 def ideal_channels(
     drive: Drive, points: int, signals: Mapping[str, Samples], discrete: Collection[str]
 ) -> Channels:
-    """The ideal lap: in each mini-sector the lap that was fastest there, as it was driven.
+    """The ideal lap: in each sector the lap that was fastest there, as it was driven.
 
-    As `lap_channels`; nothing where a mini-sector has no time.
+    As `lap_channels`; nothing where a sector has no time.
     """
-    parts = ideal_lap(drive).mini_sectors.parts
+    parts = ideal_lap(drive).sectors.parts
     if any(part.time_s is None for part in parts):
         return {}
     numbers = sorted({part.from_lap for part in parts if part.from_lap is not None})

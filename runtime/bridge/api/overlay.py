@@ -161,8 +161,6 @@ async def overlay(request: web.Request, *, query: OverlayQuery) -> web.StreamRes
     for i, (text, ref) in enumerate(zip(texts, wanted, strict=True)):
         lap = await choose_lap(service, row, f"laps[{i}]", text, ref, where)
         channels = await _channels(service, lap.row or row, lap, query.points, named)
-        if lap.kind == "ideal" and channels:  # of the mini-sectors, as the channels are
-            lap = lap._replace(side=lap.side._replace(time_s=float(channels[TIME][-1])))
         shown.append(Shown(lap, channels))
     return json_bytes(await asyncio.to_thread(_body, shown, where, query.points, named))
 

@@ -134,7 +134,7 @@ function drawBests(table, ideal) {
   if (!table.laps.length) return;
   const best = (name, value, about) => el("div", {}, el("dt", { textContent: name }),
     el("dd", {}, value, el("span", { className: "fine", textContent: about })));
-  const whole = ideal?.mini_sectors.lap_s ?? ideal?.ideal_lap_s;
+  const whole = ideal?.ideal_lap_s;
   const gain = whole - table.best_lap_s;
   replace(byId("bests"), best("Best lap", lapTime(table.best_lap_s), ` lap ${table.best_lap_number}`),
     gain < 0 ? best("Ideal lap", lapTime(whole), ` ${signed(gain, 3)} s`) : null);

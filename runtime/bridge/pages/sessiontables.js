@@ -28,7 +28,7 @@ export function drawLaps(host, groups, { shown, colours, onShow, onReference }) 
       groups.length > 1 ? el("tr", {}, el("th", { scope: "rowgroup", className: "group",
         colSpan: sectors + 4, textContent: group.title })) : null,
       ...group.table.laps.map((lap) => lapRow(lap, group, { sectors, shown, colours, onShow, onReference })),
-      group.ideal?.mini_sectors.lap_s ? idealRow(group, { sectors, shown, colours, onShow, onReference }) : null))));
+      group.ideal?.ideal_lap_s ? idealRow(group, { sectors, shown, colours, onShow, onReference }) : null))));
 }
 
 function lapRow(lap, group, { sectors, shown, ...rest }) {
@@ -43,15 +43,15 @@ function lapRow(lap, group, { sectors, shown, ...rest }) {
     cell(lap.is_best ? "" : signed(lap.delta_to_best_s, 3)));
 }
 
-/** The best of each part of the lap, from whichever lap it was driven in. */
+/** The best of each sector, from whichever lap it was driven in. */
 function idealRow(group, { sectors, shown, ...rest }) {
   const { ideal, table, prefix } = group, ref = `${prefix}:ideal`;
-  const whole = ideal.mini_sectors.lap_s;
+  const whole = ideal.ideal_lap_s;
   return el("tr", { className: shown.includes(ref) ? "ideal on" : "ideal" },
     ...choices(ref, `ideal lap of ${group.title}`, { shown, ...rest },
       el("span", { className: "hidden", textContent: "Show the ideal lap" }),
       el("span", { "aria-hidden": "true", textContent: "Ideal" })),
-    sectors ? el("td", { colSpan: sectors, className: "right", textContent: "best short parts" }) : null,
+    ...Array.from({ length: sectors }, (_, i) => cell(number(ideal.best_sectors[i]?.time_s, 3))),
     cell(lapTime(whole)), cell(signed(whole - table.best_lap_s, 3)));
 }
 
