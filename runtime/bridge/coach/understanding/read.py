@@ -373,6 +373,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "driver": driver,
         "no driver": not driver,
         "claim": slots.claims,
+        "which corner": slots.which == "corner",
         "which sector": slots.which == "sector",
         "which lap": slots.which == "lap",
         "between": slots.between,

@@ -60,6 +60,9 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if without or words_without:
         denied = _remove_words(denied, words_of(language).lists["without"])
     asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
+    superlative = _find_first("orders", unranked, language) in ("worst", "most", "least")
+    whether = tables["asks"]["whether"].search(plain) and not tables["asks"]["open"].search(plain)
+    asserts |= bool(whether and superlative and which == "corner" and " cornerx " in plain)
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
     spot, *spots = _find_spots(plain, language) or (None,)
     also: list[tuple[Quantity | None, Spot | None]] = [(None, each) for each in spots]
@@ -91,7 +94,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         which=which,  # type: ignore[arg-type]
         than_me=asks["than_me"] and bool(drivers),
         gains=False if asks["loses"] else True if asks["gains"] else None,
-        whether=asks["whether"] and not asks["open"],
+        whether=bool(whether),
         open=asks["open"] or flags["why"],
         count=_count(plain, language),
     )
