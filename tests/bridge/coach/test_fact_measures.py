@@ -308,3 +308,50 @@ def test_the_average_speed_is_the_length_over_the_time() -> None:
     for lap in drive_in(scene()).counted:
         expected = drive_in(scene()).length_m / lap.duration_s * KMH
         assert found[lap.number or 0].number == pytest.approx(expected)
+
+
+def test_from_the_entry_to_the_apex_a_speed_is_the_difference_of_both() -> None:
+    drive = record(OWN)
+    entry, apex = (measure(drive, "speed", "Turn 4", spot) for spot in ("entry", "apex"))
+
+    (fact,) = tell("measure", Slots(corners=("Turn 4",), quantity="speed", spot="entry_apex"))
+
+    differences = [apex[lap].number - entry[lap].number for lap in entry]
+    assert number(fact.values["usual"]) == pytest.approx(median(differences))
+
+
+def test_several_spots_and_quantities_are_each_told() -> None:
+    spots = Slots(corners=("Turn 4",), quantity="speed", spot="entry", also=((None, "exit"),))
+    both = Slots(corners=("Turn 4",), quantity="brake_point", also=(("speed", "apex"),))
+
+    assert [fact.values["at"] for fact in tell("measure", spots)] == [
+        Term("at", "entry"),
+        Term("at", "exit"),
+    ]
+    assert [fact.values["what"] for fact in tell("measure", both)] == [
+        Term("measured", "brake_point"),
+        Term("measured", "speed_corner"),
+    ]
+
+
+def test_the_corners_without_braking_are_those_where_no_lap_brakes() -> None:
+    slots = Slots(quantity="brake_point", where=True, negated=True)
+
+    (fact,) = tell("measure", slots)
+
+    names = [corner.name for corner in TRACK.corners]
+    braked = {n: max(v.number for v in measure(record(OWN), "brake_time", n).values()) for n in names}
+    without = [name for name, seconds in braked.items() if seconds <= 0.05]
+    assert fact.kind == "none-where"
+    assert fact.values["corners"] == tuple(Corner(name) for name in without)
+
+
+@pytest.mark.parametrize("than_me", [True, False])
+def test_whether_a_rival_is_quicker_is_answered_with_yes_or_no(than_me: bool) -> None:
+    slots = Slots(drivers=("Ben",), gains=True, than_me=than_me, whether=True)
+
+    fact = tell("rival_gap", slots)[0]
+
+    quicker = OTHER.best_s < OWN.best_s if hasattr(OTHER, "best_s") else fact.values["side"] == "behind"
+    assert fact.holds == (quicker == than_me)
+    assert words_of("de", "metric").sentence(fact).startswith("Ja: " if fact.holds else "Nein: ")

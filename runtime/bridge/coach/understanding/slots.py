@@ -29,7 +29,7 @@ from runtime.bridge.coach.understanding.mentions import (
 
 __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
-PLAIN: Final = "why where who all_laps improves mine between supposes wishes".split()
+PLAIN: Final = "why where who all_laps improves mine whether between supposes wishes".split()
 """Slots that a phrase of the tables tells by itself."""
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
 
@@ -51,7 +51,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         spoken_laps = not words_of(language).lists["lap"].isdisjoint(plain.split())
         words = [lap for lap in words if spoken_laps or lap not in ("best", "slowest")]
         unranked = unranked if spoken_laps else plain
-    quantity = _find_quantity(plain, language)
+    quantity, spot, also = _find_measured(plain, language)
+    order = _find_first("orders", unranked, language)
     flags = {
         name: pattern.search(spoken) is not None or pattern.search(accented) is not None
         for name, pattern in tables["flags"].items()
@@ -59,19 +60,11 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     denied = tables["flags"]["claims"].sub("", spoken)
     if without or words_without:
         denied = _remove_words(denied, words_of(language).lists["without"])
-    asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
-    superlative = _find_first("orders", unranked, language) in ("worst", "most", "least")
-    whether = tables["asks"]["whether"].search(plain) and not tables["asks"]["open"].search(plain)
-    asserts |= bool(whether and superlative and which == "corner" and " cornerx " in plain)
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
-    spot, *spots = _find_spots(plain, language) or (None,)
-    also: list[tuple[Quantity | None, Spot | None]] = [(None, each) for each in spots]
-    sides = tables["asks"]["all_of"].split(plain)
-    if len(sides) == 2:
-        left, right = (_find_quantity(f" {side.strip()} ", language) for side in sides)
-        if left and right and left != right:
-            quantity, also = left, [(right, next(iter(_find_spots(sides[1], language)), None))]
-            spot = next(iter(_find_spots(sides[0], language)), None)
+    asks["whether"] &= not asks["open"]
+    asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
+    if asks["whether"] and which == "corner" and " cornerx " in plain:  # is it the worst one
+        asserts |= order in ("worst", "most", "least")
     drivers = cast(tuple[str, ...], _values(mentions, "driver")) or names.drivers * flags["who"]
     drivers = tuple(name for name in drivers if name != names.asker)
     read = Slots(
@@ -85,8 +78,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         quantity=quantity,
         pedal=_find_first("pedals", plain, language),  # type: ignore[arg-type]
         spot=spot,
-        also=tuple(also),
-        order=_find_first("orders", unranked, language),  # type: ignore[arg-type]
+        also=also,
+        order=order,  # type: ignore[arg-type]
         amounts=amounts,
         concept=_find_first("concepts", plain, language),
         claims=flags["claims"] or asserts,
@@ -94,7 +87,6 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         which=which,  # type: ignore[arg-type]
         than_me=asks["than_me"] and bool(drivers),
         gains=False if asks["loses"] else True if asks["gains"] else None,
-        whether=bool(whether),
         open=asks["open"] or flags["why"],
         count=_count(plain, language),
     )
@@ -263,6 +255,20 @@ def _count(text: str, language: Language) -> int:
                 if 1 < number < 10:
                     return int(number)
     return 0
+
+
+def _find_measured(
+    text: str, language: Language
+) -> tuple[Quantity | None, Spot | None, tuple[tuple[Quantity | None, Spot | None], ...]]:
+    """The quantity and the spot that are named, and further ones."""
+    sides = words_of(language).tables["asks"]["all_of"].split(text)
+    if len(sides) == 2:
+        found = [_find_quantity(f" {side.strip()} ", language) for side in sides]
+        if all(found) and found[0] != found[1]:
+            spots = [next(iter(_find_spots(side, language)), None) for side in sides]
+            return found[0], spots[0], ((found[1], spots[1]),)
+    spot, *more = _find_spots(text, language) or (None,)
+    return _find_quantity(text, language), spot, tuple((None, each) for each in more)
 
 
 def _find_quantity(text: str, language: Language) -> Quantity | None:
