@@ -108,7 +108,7 @@ async def test_laps_of_an_unnamed_circuit_keep_their_numbers_while_driven(
     columns = {key: made.columns.get(key, np.full(count, np.nan)) for key in WIDE}
     store, book = car.store, LapBook(car.store, Library({}))
     told: list[float] = []
-    parts = np.linspace(0, count, 15).astype(int).tolist()
+    parts = np.linspace(0, count, 9).astype(int).tolist()
     for begin, end in pairwise(parts):
         part = {key: values[begin:end] for key, values in columns.items()}
         await store.append_frames("s", Frames(part))
