@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ from runtime.bridge.formats import foreign
 from runtime.bridge.formats.formats import read_recording
 from runtime.bridge.formats.mf4_reader import FRAME
 from runtime.bridge.formats.options import NO_OPTIONS, BusChoice, Options, UnreadableRecording
+from runtime.bridge.lake.layout import TABLES
 from runtime.bridge.lake.reading import Damaged, read_about, read_laps
 from runtime.bridge.track.file import parse_track
 from runtime.bridge.track.library import Library
@@ -222,11 +224,27 @@ def parquet_files(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in (folder / "lake").glob("*/*/*/telemetry.parquet")]
 
 
-def read_lake(data: bytes, folder: Path) -> object:
-    """The session with this table in place of its own."""
+def session_tables(data: bytes, folder: Path) -> dict[str, bytes]:
+    """Those of the session with this table in place of its own."""
     whole = {path.stem: path.read_bytes() for path in (folder / "lake").glob("*/*/*/*.parquet")}
     name, _, content = data.partition(b"\0")
-    tables = whole | {name.decode(errors="replace"): content}
+    return whole | {name.decode(errors="replace"): content}
+
+
+def read_session(data: bytes, folder: Path) -> object:
+    """An archive of the session."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        tables = session_tables(data, folder)
+        for name in TABLES:
+            archive.writestr(f"{name}.parquet", tables[name])
+    packed.seek(0)
+    return read_recording(packed, "a.zip")
+
+
+def read_lake(data: bytes, folder: Path) -> object:
+    """The session where it lies."""
+    tables = session_tables(data, folder)
     return read_about(tables["session"]), read_laps(tables, library()["larkfell"])
 
 
@@ -277,6 +295,7 @@ READERS: Final = {
     "xrk": apart(".xrk", lambda _: [xrk_bytes(2)]),
     "xrz": apart(".xrz", lambda _: [zlib.compress(xrk_bytes(2))]),
     "lake": Reader(lake_files, read_lake, (Damaged,)),
+    "session": Reader(lake_files, read_session, (UnreadableRecording,)),
     "lessons": Reader(
         lambda _: [orjson.dumps(CATALOG)], lambda data, _: parse_course(data), (ValueError,)
     ),

@@ -24,7 +24,6 @@ from runtime.bridge.api.shapes import (
     Values,
     fields_of,
 )
-from runtime.bridge.cues.model import USUAL_LEVEL
 from runtime.bridge.formats.channelmaps import (
     KeptMapsUnreadable,
     keep_map,
@@ -253,7 +252,7 @@ async def _store(
     """Make a session of a recording that was read from a file called *name*."""
     asked = SessionMeta(
         driver=choices.driver,
-        driver_level=choices.driver_level or USUAL_LEVEL,
+        driver_level=choices.driver_level,
         track=choices.track,
         car=choices.car,
         note=choices.note,

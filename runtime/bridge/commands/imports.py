@@ -2,14 +2,17 @@
 
 import argparse
 import asyncio
+import io
 import json
 import sys
+import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
+from urllib.parse import urlencode
 
 import numpy as np
 from tqdm import tqdm
@@ -24,6 +27,7 @@ from runtime.bridge.commands.flags import (
 )
 from runtime.bridge.commands.sessions import CannotMake, circuits, open_store, request_text
 from runtime.bridge.derived.lapbook import LapBook
+from runtime.bridge.formats.archive import FILES
 from runtime.bridge.formats.channelmaps import keep_map, kept_mappings, maps_file, read_maps
 from runtime.bridge.formats.files import open_inside
 from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
@@ -52,7 +56,8 @@ EXAMPLES: Final = f"""examples:
   {PROGRAM} import day.vbo --dry-run
   {PROGRAM} import day.vbo --map rpm=ECU_RPM --map brake_bar=none
 
-Of a folder all files that can be read are brought in, the older ones first, each as a session.
+Of a folder all files that can be read are brought in, the older ones first, each as a session;
+of a lake, which `export` writes, the sessions as they were.
 Files: those of docs/formats.md, from VBO and any CSV to CAN logs; .mf4 and .xrk/.xrz with their
 extras. While a bridge runs on the database the files are brought in through it, otherwise
 directly."""
@@ -128,19 +133,40 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _files_of(given: Sequence[Path]) -> Iterator[Path]:
-    """The files themselves, and those of folders that can be read, by the time of their writing."""
+    """The files themselves, and those of folders that can be read, by the time of their writing.
+
+    A folder in which the files of one session lie, as in a lake, stands for that session.
+    """
     for path in given:
         if not path.is_dir():
             yield path
             continue
+        sessions = {file.parent for file in path.rglob(FILES[-1]) if _is_session(file.parent)}
         inside = [
             (file.stat().st_mtime, file)
-            for file in path.rglob("*")
-            if file.suffix.lower() in SUFFIXES and file.is_file() and file.name[0] != "."
+            for file in (path, *path.rglob("*"))
+            if file in sessions or (file.parent not in sessions and _is_recording(file))
         ]
         if not inside:
             sys.stderr.write(f"{path}: holds no file of a kind that is imported\n")
         yield from (file for _, file in sorted(inside))
+
+
+def _is_recording(file: Path) -> bool:
+    return file.suffix.lower() in SUFFIXES and file.is_file() and file.name[0] != "."
+
+
+def _is_session(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in FILES)
+
+
+def _packed(folder: Path) -> bytes:
+    """The files of a session in one archive."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in FILES:
+            archive.write(folder / name, name)
+    return packed.getvalue()
 
 
 def _mapping(chosen: argparse.Namespace) -> dict[str, str] | None:
@@ -246,20 +272,27 @@ def _bring_through(
     url: str, chosen: argparse.Namespace, mapping: dict[str, str] | None, file: Path
 ) -> Json:
     """Have a running bridge import a file."""
-    body: Json = {"path": str(file.absolute())}
-    for name in ("driver", "driver_level", "track", "car", "note", "channel", "session_id"):
-        if value := getattr(chosen, name):
-            body[name] = value
-    if mapping is not None:
-        body["mapping"] = mapping
-    if chosen.dbc:  # the bridge runs in another folder; an id stays as it is
-        paths = [(name, Path(name)) for name in chosen.dbc]
-        body["dbc"] = [
-            str(path.absolute()) if name.endswith(".dbc") and path.is_file() else name
-            for name, path in paths
-        ]
+    texts = ("driver", "driver_level", "track", "car", "note", "channel", "session_id")
+    said: Json = {name: value for name in texts if (value := getattr(chosen, name))}
+    body: Json | bytes
+    if file.is_dir():
+        path, body = (
+            f"/session/upload?{urlencode({**said, 'filename': 'session.zip'})}",
+            _packed(file),
+        )
+    else:
+        path, body = "/session/import", {**said, "path": str(file.absolute())}
+        if mapping is not None:
+            body["mapping"] = mapping
+        if chosen.dbc:  # the bridge runs in another folder; an id stays as it is
+            body["dbc"] = [
+                str(Path(name).absolute())
+                if name.endswith(".dbc") and Path(name).is_file()
+                else name
+                for name in chosen.dbc
+            ]
     try:
-        answer: Json = json.loads(request_text(url, "/session/import", body, LONGEST_S))
+        answer: Json = json.loads(request_text(url, path, body, LONGEST_S))
     except ValueError:
         answer = {}
     if "session_id" not in answer:
@@ -284,7 +317,7 @@ class _Direct:
         chosen = self._chosen
         meta = SessionMeta(
             driver=chosen.driver or None,
-            driver_level=chosen.driver_level or "intermediate",
+            driver_level=chosen.driver_level or None,
             track=chosen.track or None,
             car=chosen.car or None,
             note=chosen.note or None,
@@ -358,6 +391,8 @@ class _Files:
 
     def read(self, file: Path) -> Recording:
         """Raises `CannotMake` and `ApiError`."""
+        if file.is_dir():
+            return read_recording(io.BytesIO(_packed(file)), f"{file.name}.zip")
         if file.suffix.lower() not in SUFFIXES:
             kinds = " ".join(sorted(SUFFIXES))
             raise CannotMake(f"is of no kind that is imported: {kinds}", "not_importable")
@@ -387,7 +422,8 @@ def _tell(file: Path, done: Json, *, as_json: bool) -> None:
     if as_json:
         write_line(json.dumps({"file": str(file), **done}))
         return
-    laps = f", {done['n_laps']} laps" if done.get("n_laps") else ""
+    count = done.get("n_laps")
+    laps = f", {count} lap{'s' * (count != 1)}" if count else ""
     best = f", best {done['best_lap_s']} s" if done.get("best_lap_s") else ""
     write_line(
         f"{file.name}: session {done['session_id']}, {done['n_frames']} frames, "
@@ -398,7 +434,8 @@ def _tell(file: Path, done: Json, *, as_json: bool) -> None:
     columns = [f"{name} from {mapped['channel']}" for name, mapped in taken if mapped["channel"]]
     if missing := [name for name, mapped in taken if not mapped["channel"]]:
         columns.append(f"no {', '.join(missing)}")
-    write_line(f"  {', '.join(columns)}")
+    if columns:
+        write_line(f"  {', '.join(columns)}")
     warnings = done.get("warnings")
     for warning in warnings if isinstance(warnings, list) else ():
         write_line(f"  {warning['code']}: {warning['detail']} ({warning['count']})")

@@ -95,7 +95,9 @@ def address(settings: BridgeSettings) -> str:
     return told or f"http://{settings.host}:{settings.port}"
 
 
-def request_text(url: str, path: str, body: Json | None = None, wait_s: float = WAIT_S) -> str:
+def request_text(
+    url: str, path: str, body: Json | bytes | None = None, wait_s: float = WAIT_S
+) -> str:
     """The text that a running bridge answers, to a POST where there is a body.
 
     Raises `CannotMake`.
@@ -107,15 +109,19 @@ def request_text(url: str, path: str, body: Json | None = None, wait_s: float = 
 
 
 def request_bytes(
-    url: str, path: str, body: Json | None = None, wait_s: float = WAIT_S, largest: int = LARGEST
+    url: str,
+    path: str,
+    body: Json | bytes | None = None,
+    wait_s: float = WAIT_S,
+    largest: int = LARGEST,
 ) -> bytes:
     """The same, for an answer of *largest* bytes at most that is no text."""
     if not url.startswith(("http://", "https://")):
         raise CannotMake("the address must begin with http:// or https://")
     request = urllib.request.Request(  # noqa: S310 - checked above
         f"{url.rstrip('/')}{path}",
-        None if body is None else json.dumps(body).encode(),
-        {"Content-Type": "application/json"},
+        json.dumps(body).encode() if isinstance(body, dict) else body,
+        {"Content-Type": f"application/{'json' if isinstance(body, dict) else 'octet-stream'}"},
     )
     try:
         with urllib.request.urlopen(request, timeout=wait_s) as answer:  # noqa: S310 - checked above

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
+from runtime.bridge.formats.archive import read_archive
 from runtime.bridge.formats.canlog import ReadFrames, read_log
 from runtime.bridge.formats.fit import read_fit
 from runtime.bridge.formats.gps import read_gpx, read_nmea
@@ -85,6 +86,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     ".rcz": Format(read_rcz, ()),
     ".ibt": Format(read_ibt, _PACKED),
     ".parquet": Format(read_parquet, _PACKED),
+    ".zip": Format(read_archive, ()),
 }
 """By suffix; text files that begin like another format are read as that."""
 SUFFIXES: Final = frozenset(FORMATS)

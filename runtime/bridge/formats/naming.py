@@ -29,22 +29,29 @@ def name_session(
 ) -> tuple[str, SessionMeta]:
     """The id of a session, and what it keeps: as *asked*, else as the file says.
 
-    The id is that of the circuit, which the positions may tell, and of the moment of recording, or
-    of import where that is not known. Where *stored* has another recording of that id, ``-2``,
-    ``-3``, … follows.
+    The id is that of a session that was handed out before, else that of the circuit, which the
+    positions may tell, and of the moment of recording, or of import where that is not known.
+    Where *stored* has another recording of that id, ``-2``, ``-3``, … follows.
     """
-    car, decoded = asked.car, recording.facts.get("car", "none")
+    facts = recording.facts
+    car, decoded = asked.car, facts.get("car", "none")
     if decoded != "none" and (not car or car.endswith(SUFFIXES)):
         car = decoded
-    track = asked.track or recording.facts.get("venue", "")
+    track = asked.track or facts.get("venue", "")
     place = identify_circuit(series(recording.frames), track, library).name
-    driver = asked.driver or recording.facts.get("driver") or asked.driver
-    meta = replace(asked, driver=driver, track=track, car=car)
+    meta = replace(
+        asked,
+        driver=asked.driver or facts.get("driver"),
+        driver_level=asked.driver_level or facts.get("driver_level", "intermediate"),
+        track=track,
+        car=car,
+        note=asked.note or facts.get("note"),
+    )
     if session_id:
         return session_id, meta
     begun = recording.created if recording.created is not None else _first_moment(recording)
     moment = datetime.fromtimestamp(begun, UTC)
-    name = first = f"{slug(place) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
+    name = first = facts.get("session_id") or f"{slug(place) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
     number = 1
     while (row := stored(name)) is not None and row.n_frames and not _is_of(row, recording):
         number += 1

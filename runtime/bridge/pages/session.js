@@ -120,8 +120,10 @@ function drawTitle(session, table) {
   byId("about").textContent = [session.driver, session.car, dayOf(session),
     table.laps.length ? `${table.laps.length} ${table.laps.length === 1 ? "lap" : "laps"}` : "", session.note]
     .filter(Boolean).join(" · ");
-  byId("export").hidden = false;
-  byId("export").href = `${pathOf(session.session_id)}/export.parquet`;
+  for (const [id, file] of [["export", "export.parquet"], ["archive", "lake.zip"]]) {
+    byId(id).hidden = false;
+    byId(id).href = `${pathOf(session.session_id)}/${file}`;
+  }
   drawBests(table, null);
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from runtime.bridge.commands import exports
+from runtime.bridge.commands import exports, imports
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, bridging, frame_objects, settings_for
 from tools.drive import drive
@@ -216,3 +216,32 @@ async def test_what_cannot_be_exported_is_said(
         == 2
     )
     assert capsys.readouterr().err.startswith("export: ")
+
+
+def told_of(session: dict[str, object]) -> list[object]:
+    names = ("session_id", "driver", "car", "track_id", "note", "started_at", "best_lap_s")
+    return [session[name] for name in names]
+
+
+@pytest.mark.parametrize("running", [False, True])
+async def test_the_sessions_of_a_lake_come_back_as_they_were(
+    folder: Path, backend: str, running: bool, tmp_path: Path
+) -> None:
+    before = settings_for(tmp_path, db_backend=backend)
+    async with bridging(before) as bridge:
+        await bridge.ok("PATCH", "/session/ada", {"note": "wet until lap 2"})
+        listed = (await bridge.ok("GET", "/sessions"))["sessions"]
+        signals = await bridge.ok("GET", "/session/ada/signals?names=oil_temp_c")
+        laps = await bridge.ok("GET", "/session/ada/laps")
+    assert await asyncio.to_thread(export, folder, backend, "--all") == 0
+    flags = [str(folder / "lake"), "--db", str(tmp_path / "new"), "--db-backend", backend]
+    if not running:
+        assert await asyncio.to_thread(imports.main, flags) == 0
+    async with bridging(settings_for(tmp_path, db=tmp_path / "new", db_backend=backend)) as bridge:
+        if running:
+            flags += ["--port", bridge.url.rpartition(":")[2]]
+            assert await asyncio.to_thread(imports.main, flags) == 0
+        back = (await bridge.ok("GET", "/sessions"))["sessions"]
+        assert sorted(map(told_of, back)) == sorted(map(told_of, listed))
+        assert await bridge.ok("GET", "/session/ada/signals?names=oil_temp_c") == signals
+        assert await bridge.ok("GET", "/session/ada/laps") == laps
