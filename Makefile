@@ -140,6 +140,6 @@ screenshots: $(READY)  ## take a picture of each page of the bridge, in pictures
 bench: $(READY)  ## measure every published figure beside its peer, one table (ARGS="course vbo" chooses)
 	@$(PY) -m bench $(ARGS)
 
-clean:  ## remove build output and caches, keep .venv
-	@rm -rf dist site .site.* .course-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis .demo .import_linter_cache
+clean:  ## remove build output and caches, keep .venv and the data of the demo (.demo)
+	@rm -rf dist site .site.* .course-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis .import_linter_cache
 	@find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
