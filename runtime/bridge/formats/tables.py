@@ -65,7 +65,7 @@ TIMES: Final = tuple(
     for name in (
         "timestamp unix_time unix_timestamp utc_time utc utc_timestamp date_time datetime "
         "device_time gps_time time time_of_day session_time elapsed_time seconds secs t interval "
-        "millis milliseconds micros"
+        "millis milliseconds micros zeitstempel zeit horodatage temps marca_de_tiempo tiempo"
     ).split()
 )
 """Names of columns of time, the better ones first."""
@@ -436,7 +436,7 @@ def _read_time(head: _Head, columns: Sequence[Column], options: Options) -> _Clo
         return _Clock(t, "zero", "sample rate", frozenset(), 0.0, created)
     if not clocks:
         raise UnreadableRecording(
-            "the file has no column of time: one is called time, timestamp, utc_time or the like"
+            "the file has no column of time: one is called time, timestamp, zeit, temps or the like"
         )
     best = max(clocks, key=lambda clock: len(np.unique(clock.t[np.isfinite(clock.t)])))
     dated = next((clock for clock in clocks if clock.base == "utc"), None)

@@ -4,13 +4,14 @@ Files, live buses and frames over HTTP name channels as their makers like. `SIGN
 names that are in use, best first, and the units that a quantity comes in; `match_channels` picks
 the channel of each signal, for all sources by the same rules. Sources of the names: exports of
 Racelogic, RaceChrono, Harry's LapTimer, TrackAddict, RaceBox, AiM, MoTeC, iRacing and the public
-DBC files of opendbc.
+DBC files of opendbc; German, French and Spanish words come last.
 """
 
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
+from unicodedata import combining, normalize
 
 import numpy as np
 
@@ -103,7 +104,7 @@ PERCENT: Final[Units] = {
 _FRACTIONS: Final = (0.2, 1.05)
 """The largest value of a pedal that was used and runs from 0 to 1."""
 ROTATION: Final[Units] = _same(
-    "rpm", "1/min", "r/min", "min-1", "u/min", "revs/min", "unitminutinver"
+    "rpm", "1/min", "r/min", "min-1", "u/min", "tr/min", "revs/min", "unitminutinver"
 )
 TURNING: Final[Units] = {
     **_same("deg/s", "°/s", "dps", "degrees/s", "deg/sec", "degs", "unitdegreofarcpersecon"),
@@ -157,8 +158,15 @@ _SHORT: Final = 4
 
 
 def key_of(name: str) -> str:
-    """A name in the form in which names are compared: its letters and digits in lower case."""
-    return _key([word.casefold() for word in _WORDS.findall(name)])
+    """A name in the form in which names are compared: letters and digits, in lower case."""
+    return _key(_words(name))
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name in lower case, without accents."""
+    if not name.isascii():
+        name = "".join(char for char in normalize("NFKD", name) if not combining(char))
+    return [word.casefold() for word in _WORDS.findall(name)]
 
 
 def _key(words: Sequence[str]) -> str:
@@ -184,7 +192,8 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
         "velocity gps_speed speed_gps ground_speed speed_over_ground speed vehicle_speed speed_ms "
         "veh_speed veh_spd vehspd car_speed ecu_vehicle_speed velo speed_vehicle vehicle_spd "
         "vehicle_speed_sensor vss xmission_speed di_vehicle_speed vehicle_velocity "
-        "cf_clu_vehicle_speed esp_v_signal speedometer? vs?",
+        "cf_clu_vehicle_speed esp_v_signal speedometer? vs? kmh kph mph "
+        "geschwindigkeit gps_geschwindigkeit vitesse vitesse_gps velocidad velocidad_gps",
         "km/h",
     ),
     "g_lat": _signal(
@@ -193,7 +202,7 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
         "g_lat lat_g glat lat_acc lateralacc accel_lat acc_lat lateral_accel lat_accel g_force_lat "
         "lateral_g_force cg_accel_lateral accel_lateral acceleration_lateral accy_can "
         "vehicle_lateral_acceleration lateral_acceleration_sensor esp_querbeschleunigung "
-        "g_force_y ay?",
+        "querbeschleunigung acceleration_laterale aceleracion_lateral g_force_y ay?",
         credible=8.0,
     ),
     "g_long": _signal(
@@ -203,8 +212,9 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
         "inline_accel inline_acc inline_acceleration longitudinalacc longitudinal_accel long_accel "
         "longaccel lonacc lon_acc lon_accel lineacc line_acc g_force_long g_lon "
         "longitudinal_g_force cg_accel_longitudinal accel_longitudinal acceleration_longitudinal "
-        "inline_g lineal_g accx_can vehicle_longitudinal_acceleration esp_laengsbeschl g_force_x "
-        "ax?",
+        "inline_g lineal_g accx_can vehicle_longitudinal_acceleration esp_laengsbeschl "
+        "langsbeschleunigung laengsbeschleunigung acceleration_longitudinale "
+        "aceleracion_longitudinal g_force_x ax?",
         credible=8.0,
     ),
     "combo_g": _signal(
@@ -222,7 +232,9 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
         "brk_press_f brk_press brake_press_f brakepress_f brake_circuit_pressure p_brake_f "
         "pbrake_f p_brake_front brake_line_pressure brake_line_press lf_brake_line_press "
         "brake_pressure_fl brake_press_fl master_cylinder_pressure brake_master_cylinder_pressure "
-        "brake_pressure_driver driver_brake_pressure esp_bremsdruck brakes_front brake? brk?",
+        "brake_pressure_driver driver_brake_pressure esp_bremsdruck brakes_front brake? brk? "
+        "bremsdruck pression_frein pression_de_frein pression_freins presion_freno "
+        "presion_de_freno",
         "bar",
         300.0,
     ),
@@ -236,7 +248,8 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
         "accelerator pedal_gas di_accel_pedal_pos obd_abs_pedal_pos accelerator_pedal_position_d "
         "accelerator_pos_d mo_fahrpedalrohwert_01 ath "
         "absolute_throttle_position obd_abs_throttle_pos percentage_throttle_load "
-        "relative_throttle_position gas?",
+        "relative_throttle_position gas? gaspedal gaspedalstellung fahrpedal drosselklappe "
+        "accelerateur pedale_accelerateur papillon acelerador",
         "%",
         130.0,
     ),
@@ -244,20 +257,27 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
         ANGLE,
         "steering_angle steering steerangle steering_deg steering_wheel_angle steered_angle "
         "steer_wheel_angle steering_pos steering_position steerpos steer_pos steer_ang strang swa "
-        "sas_angle steer",
+        "sas_angle steer lenkwinkel lenkradwinkel angle_volant angle_du_volant angulo_volante "
+        "angulo_del_volante",
         "deg",
     ),
     "rpm": _signal(
         ROTATION,
         "engine_speed rpm engine_rpm eng_speed eng_spd eng_rpm engine_revs revs rpms nmot "
-        "motor_rpm engine_rev n_engine n_mot mo_drehzahl_01",
+        "motor_rpm engine_rev n_engine n_mot mo_drehzahl_01 drehzahl motordrehzahl regime "
+        "regime_moteur revoluciones",
         "rpm",
         25_000.0,
     ),
-    "lat": _signal(ANGLE, "lat latitude gps_latitude gps_lat vbox_lat_min", steady=True),
+    "lat": _signal(
+        ANGLE,
+        "lat latitude gps_latitude gps_lat vbox_lat_min breitengrad breite latitud",
+        steady=True,
+    ),
     "lon": _signal(
         ANGLE,
-        "lon long lng longitude gps_longitude gps_lon gps_long vbox_long_minutes",
+        "lon long lng longitude gps_longitude gps_lon gps_long vbox_long_minutes langengrad "
+        "laengengrad lange laenge longitud",
         steady=True,
     ),
     "distance_m": _signal(
@@ -300,7 +320,7 @@ TALL_TABLE: Final[Mapping[str, Signal]] = {
     "lap_number": _signal(
         COUNT,
         "lap_number lap lap_no lap_num lap_nr laps lap_count lap_counter current_lap session_lap "
-        "lap_index laps_completed",
+        "lap_index laps_completed runde rundennummer tour vuelta",
         steady=True,
     ),
     "brake_switch": _signal(
@@ -314,7 +334,7 @@ TALL_TABLE: Final[Mapping[str, Signal]] = {
     "brake_position_pct": _signal(
         PERCENT,
         "brake_position_pct brake_position brake_pos brake_pedal_position brake_pedal_pos "
-        "brake_pedal brake_pct brake brake_raw bps",
+        "brake_pedal brake_pct brake brake_raw bps bremse bremspedal frein pedale_frein freno",
         "%",
         130.0,
     ),
@@ -418,7 +438,9 @@ def _forms(name: str) -> tuple[_Form, ...]:
     ):  # one with signs, such as m/s
         units += (unit_key(last),)
         plain = plain[: -len(last)]
-    words = [word.casefold() for word in _WORDS.findall(plain)]
+    words = _words(plain)
+    if words and words[0] in SPEED and len(words) == 1:  # a speed that is called by its unit
+        units += (words[0],)
     forms = [_Form(key_of(name), units, 0), _Form(_key(words), units, source)]
     while len(words) > 1:
         if words[-1] in _SOURCES or words[0] in _SOURCES:
