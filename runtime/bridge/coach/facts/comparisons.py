@@ -148,7 +148,7 @@ def tell_values(view: View) -> Facts:
                 told.append(_tell_nothing(view, Spread(drive, what or quantity, where, spot, {})))
             elif rivals:
                 told += [_against(view, found, *rival) for rival in rivals[:2]]
-            elif len(view.named) == 2 and slots.order in SAYS:
+            elif len(view.named) == 2 and slots.order in ORDERED:
                 told.append(_two_laps(view, found))
             else:
                 told += (_tell_laps(view, found), *_share(view, found))
@@ -229,7 +229,11 @@ def _tell_laps(view: View, found: Spread) -> Fact:
         side, shown = beside(quantity, *(found.values[lap] for lap in laps), found.usual)
         values |= {"laps": tuple(laps), "values": shown[:-1], "count": len(laps)}
         values |= {"usual": shown[-1], "side": side}
-        return view.fact("measure-laps", values, laps, where)
+        told = view.fact("measure-laps", values, laps, where)
+        gains, whether = view.slots.gains, view.slots.whether and len(laps) == 1
+        if quantity != "time" or gains is None or not whether:
+            return told
+        return replace(told, holds=(numbers[0] < found.usual.number) == gains)
     if (which or order in ORDERED or found.peaks) and len(laps) != 1:
         high = is_high(quantity, order)
         lap = found.top(high=high)
@@ -333,7 +337,8 @@ def _compare(
     if slots.wishes and not slots.claims:  # whoever has less of it is to have more
         so = not level and not so
     verdict = _verdict(view, right=so) if slots.claims else Term("verdict", "plain")
-    if not slots.claims and slots.order in SAYS and not slots.open and not _spared(view, found):
+    asks = slots.order in (ORDERED if slots.whether else SAYS) and not slots.open
+    if asks and not slots.claims and not _spared(view, found):
         says = so and lost in ("yes", "unknown")
         verdict = Term("verdict", "yes" if says else "plain" if so else "no")
     usual = (found.usual, other.usual or (other.value if other.driver else found.usual))

@@ -1,6 +1,7 @@
 """Facts about sectors, the ideal lap that they make, and what is possible on the circuit."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
@@ -88,7 +89,10 @@ def _tell_rank(view: View) -> Facts:
         return (view.fact("sector-unknown", {}),)
     order, losing = view.slots.order, view.slots.quantity == "time"
     strongest = order in (FALLS if losing else RISES)  # the best one, or where least is lost
-    return tuple(facts[::-1] if strongest else facts)
+    facts = facts[::-1] if strongest else facts
+    if view.slots.whether and view.slots.sectors:
+        facts[0] = replace(facts[0], holds=facts[0].values["sector"] in view.slots.sectors)
+    return tuple(facts)
 
 
 def _tell_explain(view: View) -> Facts:

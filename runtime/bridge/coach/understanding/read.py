@@ -382,7 +382,8 @@ def _signs(slots: Slots) -> Iterator[str]:
         "several": slots.count > 1,
         "many laps": len(slots.laps) > 2,
         "ranked laps": any(isinstance(lap, Ranked) for lap in slots.laps) and slots.order != "mean",
-        "mean": slots.order == "mean" and slots.quantity in (None, "time"),
+        "mean": slots.order == "mean" and slots.quantity in (None, "time") and not place,
+        "rank asked": slots.whether and sector and slots.order in ("worst", "most", "least"),
         "rank said": slots.claims
         and len(slots.laps) == 2
         and isinstance(slots.laps[0], int)

@@ -226,7 +226,7 @@ def _places(
     for word in (*before, *named):
         if (place := words.ordinals.get(word, 0)) > 1:
             return range(place, place + 1), amounts
-        if word in before and (number := words.numbers.get(word, 0.0)) > 1:
+        if (number := words.numbers.get(word, 0.0)) > 1:
             return range(1, int(number) + 1), amounts
         if word in before and word.isdigit():
             return range(1, int(word) + 1), amounts
