@@ -220,7 +220,7 @@ class Slots:
     """Other drivers with a session here, not the one who asks."""
     strange: tuple[Strange, ...] = ()
     quantity: Quantity | None = None
-    pedal: Literal["brake", "throttle"] | None = None
+    pedal: Literal["brake", "throttle", "lift"] | None = None
     """Of which it speaks, where it says no more: "do I brake there"."""
     spot: Spot | None = None
     also: tuple[tuple[Quantity | None, Spot | None], ...] = ()

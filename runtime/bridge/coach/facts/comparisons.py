@@ -104,7 +104,8 @@ def tell(view: View) -> Facts:
     if slots.order == "spread":
         return tell_spread(view)
     plain = slots.whether and slots.order is None and not rivals
-    if plain and slots.corners and slots.quantity in (*_BRAKING, "coasting", "full_throttle"):
+    asked = (*_BRAKING, "coasting", "full_throttle", *["throttle"] * (slots.pedal == "lift"))
+    if plain and slots.corners and slots.quantity in asked:
         return _check(view)
     anywhere = slots.negated and slots.where and places_of(view.drive, slots) == (None,)
     if anywhere and (none := _tell_none(view)):
@@ -648,7 +649,8 @@ def _check_flat(view: View, found: Spread, laps: Sequence[int]) -> Fact:
     verdict = "partly" if flat and 0 < len(lifted) < len(values) else verdict
     many = "all" if 0 < len(lifted) == len(values) > 1 else "many" if len(lifted) > _FEW else "few"
     if view.slots.whether and verdict != "partly":
-        verdict = "yes" if verdict == "right" else "no"
+        so = bool(lifted) if view.slots.pedal == "lift" else verdict == "right"
+        verdict = "yes" if so else "no"
     told: dict[str, Cell] = {**label(found), "verdict": Term("verdict", verdict)}
     told |= {"laps": tuple(lifted), "lifted": many if lifted else "none", "number": len(lifted)}
     told |= {"count": len(values), "least": values[least], "lap": least}

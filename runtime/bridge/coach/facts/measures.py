@@ -184,6 +184,8 @@ def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
 def _of_pedal(slots: Slots) -> Quantity:
     """What is measured of a pedal of which no more is said."""
     placed = slots.corners or slots.where
+    if slots.pedal == "lift":
+        return "throttle"
     if slots.pedal == "brake":
         return "brake_point" if placed else "brake_pressure"
     if slots.spot in CORNER_SPOTS or slots.negated:
