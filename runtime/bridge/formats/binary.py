@@ -1,8 +1,11 @@
 """Reads pieces of binary files, none of them larger than the file itself."""
 
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from runtime.bridge.formats.options import UnreadableRecording
+from runtime.bridge.session.recording import Numbers
 
 
 class Pieces:
@@ -40,3 +43,9 @@ def text_of(raw: bytes) -> str:
     except UnicodeDecodeError:
         text = raw.decode("cp1252", "replace")
     return "".join(filter(str.isprintable, text)).strip()
+
+
+def as_numbers(raw: np.ndarray[Any, Any]) -> Numbers:
+    """The same in double precision; a NaN of a kind that no program writes is one, too."""
+    with np.errstate(invalid="ignore"):
+        return raw.astype(np.float64) + 0.0  # a sum is never of such a kind

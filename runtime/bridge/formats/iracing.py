@@ -7,7 +7,7 @@ from typing import BinaryIO, Final
 import numpy as np
 
 from runtime.bridge.formats.assemble import record_channels, texts_of
-from runtime.bridge.formats.binary import Pieces, text_of
+from runtime.bridge.formats.binary import Pieces, as_numbers, text_of
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LARGEST_FILE, MOST_VALUES
 from runtime.bridge.session.recording import Recording, Samples
@@ -51,8 +51,7 @@ def read_ibt(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
             continue  # texts, sets of flags, and one value for each car
         raw = np.ndarray((rows,), form, buffer=data, offset=offset, strides=(width,))
         title = text_of(name)
-        with np.errstate(invalid="ignore"):  # a NaN of a kind that no program writes
-            columns[title] = raw.astype(np.float64)
+        columns[title] = as_numbers(raw)
         units[title] = _UNITS.get(text_of(unit), text_of(unit))
     t = columns.pop(_TIME, np.full(rows, np.nan))
     timed = np.abs(t) < 1e9  # False for NaN

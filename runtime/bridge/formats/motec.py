@@ -7,7 +7,7 @@ from typing import BinaryIO, Final
 import numpy as np
 
 from runtime.bridge.formats.assemble import record_channels, texts_of
-from runtime.bridge.formats.binary import Pieces, text_of
+from runtime.bridge.formats.binary import Pieces, as_numbers, text_of
 from runtime.bridge.formats.moments import parse_moment
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LARGEST_FILE
@@ -92,8 +92,8 @@ def _read_channels(pieces: Pieces, place: int) -> tuple[dict[str, Samples], dict
         damaged += there < count
         if not there:
             continue
-        raw = np.frombuffer(pieces.read(begin, there * width), kind).astype(np.float64)
-        values = (raw / scale * 10.0**-decimals + shift) * factor
+        raw = np.frombuffer(pieces.read(begin, there * width), kind)
+        values = (as_numbers(raw) / scale * 10.0**-decimals + shift) * factor
         good = np.abs(values) < 1e30  # False for NaN
         if not good.any():
             continue
