@@ -70,7 +70,9 @@ def run_program(module: str, words: Sequence[str], extra: str) -> int:
         if package in ("", "course", "paddock", "runtime"):
             raise
         wanted = f"'paddock[{extra}]'" if extra else "paddock"
-        sys.stderr.write(f"paddock: {package} is not installed; pip install {wanted} brings it\n")
+        sys.stderr.write(
+            f"paddock: the package {package} is missing; pip install {wanted} brings it\n"
+        )
         return NOT_INSTALLED
     except KeyboardInterrupt:  # while it starts: what runs takes its own measures
         return INTERRUPTED

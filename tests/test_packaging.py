@@ -163,7 +163,7 @@ def test_a_missing_package_is_named_with_what_brings_it(
     program: str, package: str, wanted: str
 ) -> None:
     said = run_without(package, program)
-    assert said == f"paddock: {package} is not installed; pip install {wanted} brings it\n"
+    assert said == f"paddock: the package {package} is missing; pip install {wanted} brings it\n"
 
 
 @pytest.mark.parametrize(

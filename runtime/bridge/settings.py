@@ -22,9 +22,7 @@ class BridgeSettings(Settings):
 
     model_config = SettingsConfigDict(env_prefix="BRIDGE_", cli_prog_name=PROGRAM)
 
-    port: Annotated[int, Clamp(1, 65535, also=(0,))] = Field(
-        8765, description="port to listen on, 0 for any free one"
-    )
+    port: int = Field(8765, ge=0, le=65535, description="port to listen on, 0 for any free one")
     host: str = Field("127.0.0.1", description="address to listen on; others need --allow-remote")
     allow_remote: bool = Field(
         False, description="allow --host to be an address that other machines reach"
@@ -59,8 +57,8 @@ class BridgeSettings(Settings):
     track: str = Field(DEFAULT_TRACK, description="active track: path or id of a track file")
 
     live_cues: bool = Field(True, description="let the coach speak to live frames")
-    spectator_port: Annotated[int, Clamp(1, 65535, also=(0,))] | None = Field(
-        None, description="second port for viewers with a token; absent: none"
+    spectator_port: int | None = Field(
+        None, ge=0, le=65535, description="second port for viewers with a token; absent: none"
     )
     spectator_host: str = Field(
         "0.0.0.0",  # noqa: S104 - viewers are elsewhere, and come with a token

@@ -40,7 +40,7 @@ async def receive_file(request: web.Request, cap: int, write: Write) -> Sent:
     """
     is_form = request.content_type.startswith("multipart/")
     if not await begin_body(request, cap + FORM_CAP if is_form else cap):
-        raise BadRequest("the body must be the file, or a form with it")
+        raise BadRequest("the file is empty, or none was sent")
     if not is_form:
         await _hand_on(request, cap, request.content.readany, write, "the file")
         return Sent()
