@@ -35,6 +35,14 @@ const at = last / 4, place = {clientX: box.x + at % canvas.width,
   clientY: box.y + Math.floor(at / canvas.width)};
 canvas.dispatchEvent(new PointerEvent('pointerdown', place));
 """
+HOLD_ANSWERS: Final = """
+const send = window.fetch;
+window.fetch = (address, options) => !String(address).includes('/ask/') ? send(address, options)
+  : new Promise((resolve, reject) => {
+    window.letAnswer = () => resolve(send(address, options));
+    options.signal.addEventListener('abort', () => reject(options.signal.reason));
+  });
+"""
 EARLIER: Final = datetime(2025, 3, 14, 12, tzinfo=UTC)
 READY: Final = "return document.getElementById('main').dataset.state === 'ready'"
 CURSORS: Final = """
@@ -75,6 +83,7 @@ def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         first = laps(1)
         short = Frames({name: values[:200] for name, values in first.columns.items()})
         record(address, {"session_id": "short", "driver": "Ana", **here}, short)
+        record(address, {"session_id": "no-map", **here}, short, without="lat lon rpm")
         yield address
 
 
@@ -282,9 +291,53 @@ def test_what_was_not_recorded_has_no_chart_and_text_stays_text(
 
 def test_a_session_without_a_complete_lap_says_so(window: Window, bridge: str) -> None:
     opened(window, bridge, "session=short")
-    assert "lap" in window.one("#trouble .problem").text
-    assert not window.one("#charts").is_displayed()
-    assert window.one("#ask").is_displayed()
+    assert window.one("#run").text == "No complete lap: the whole run is shown."
+    assert window.all("#trouble .problem") == []
+    assert window.one("#map").is_displayed()
+    assert [title.text for title in window.all(".values h3")][:2] == ["Speed km/h", "Throttle %"]
+    window.js("document.getElementById('place').focus()")
+    window.keys(Keys.END)
+    run = got(bridge, "/session/short/capabilities")
+    minutes, _, rest = window.one("#where").text.partition(":")
+    assert 60 * int(minutes) + float(rest) == pytest.approx(run["duration_s"], abs=0.1)
+    recorded = got(bridge, "/session/short/signals?names=speed_ms&axis=time")["rows"]
+    assert window.one(".values p").text == f"{recorded[-1]['speed_ms'] * 3.6:.0f}"
+    window.one("#numbers summary").click()
+    window.until(lambda: window.all("#numbers tbody tr"))
+    window.one("#question").send_keys("How fast was I?", Keys.ENTER)
+    window.until(lambda: window.all(".turn[data-state=ended] .said"))
+    assert all("lap_time_table" in line for line in window.console())
+    assert faults(window, bridge) == []
+
+
+def test_the_charts_of_a_run_are_chosen_among_what_was_recorded(
+    window: Window, bridge: str
+) -> None:
+    opened(window, bridge, "session=no-map")
+    assert not window.one("#map").is_displayed()
+    titles = [title.text for title in window.all(".values h3")]
+    assert not any(title.startswith("Engine") for title in titles)
+    window.one("[data-channel=throttle_pct]").click()
+    window.until(lambda: len(window.all(".values h3")) == len(titles) - 1)
+    assert "Throttle %" not in [title.text for title in window.all(".values h3")]
+
+
+def test_a_question_during_an_answer_is_asked_after_it(page: Window) -> None:
+    page.js(HOLD_ANSWERS)
+    field = page.one("#question")
+    field.send_keys("Where do I lose the most time?", Keys.ENTER)
+    field.send_keys("How even are my laps?", Keys.ENTER)
+    assert field.get_attribute("value") == ""
+    states = [turn.get_attribute("data-state") for turn in page.all(".turn")]
+    assert states == ["running", "waiting"]
+    page.js("letAnswer()")
+    page.until(lambda: page.all(".turn:last-child[data-state=running]"))
+    assert page.one(".turn:first-child").get_attribute("data-state") == "ended"
+    assert "stopped" not in page.one("#answers").text
+    page.one("#stop").click()
+    page.until(lambda: page.all(".turn:last-child[data-state=ended]"))
+    assert "You stopped this answer." in page.one(".turn:last-child").text
+    assert not page.one("#stop").is_displayed()
 
 
 def test_an_unknown_session_is_an_error_in_words(window: Window, bridge: str) -> None:

@@ -91,6 +91,7 @@ export class LapCharts {
   }
 
   #options(channel, laps, first, last, host) {
+    const { axis: unit } = this.#comparison;
     const soft = () => colour("--soft"), line = () => colour("--line");
     return {
       width: host.clientWidth || 300,
@@ -101,7 +102,7 @@ export class LapCharts {
       axes: [
         { show: last, size: AXIS, font: labelFont(), stroke: soft, gap: 4, grid: { show: false },
           ticks: { stroke: line, width: 1, size: 4 }, space: 70,
-          values: (_, marks) => marks.map((metres) => `${metres} m`) },
+          values: (_, marks) => marks.map(unit.write) },
         { size: SCALE, font: labelFont(), stroke: soft, gap: 6, space: channel.tall ? 34 : 24,
           grid: { stroke: line, width: 1 }, ticks: { show: false },
           values: (_, marks) => marks.map((mark) => String(mark).replace("-", "−")) },

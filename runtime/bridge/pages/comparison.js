@@ -1,6 +1,7 @@
 // Laps on one axis, as the bridge compares them, and what the page reads from that.
 
 import { call } from "./api.js";
+import { clock } from "./format.js";
 
 export const MOST_LAPS = 6;
 export const AXIS_POINTS = 1000;
@@ -20,6 +21,11 @@ export const CHANNELS = [
   { name: "rpm", title: "Engine", unit: "rpm", digits: 0 },
 ];
 
+/** What the axis counts: how a place on it is written, and the name of its column in the table. */
+const METRES = { name: "m", write: (metres) => `${metres.toFixed(0)} m`, row: (metres) => metres.toFixed(0) };
+export const SECONDS = { name: "Time", write: (seconds) => clock(seconds, Number.isInteger(seconds) ? 0 : 1),
+  row: (seconds) => clock(seconds, 1) };
+
 /** The laps of *refs*, "session:number" each; the first is what the others are compared with.
  *  *channels* are all that are wanted, separated by commas; without them all that were recorded. */
 export async function compare(refs, { signal, channels = "" } = {}) {
@@ -28,7 +34,7 @@ export async function compare(refs, { signal, channels = "" } = {}) {
   const answer = await call(`/compare?${query}`, { signal });
   const laps = answer.laps.slice(0, refs.length);
   laps.forEach((lap, i) => { lap.colour = `--line-${i + 1}`; });
-  return { ...answer, laps };
+  return { ...answer, laps, axis: METRES };
 }
 
 /** The channels that at least one of the laps has, and the names of the others. */

@@ -121,7 +121,8 @@ function draw() {
 }
 
 function showFocus(insights) {
-  const items = insights.map(({ title, detail, est_gain_s: gain, lesson }) => el("li", {},
+  const byGain = [...insights].sort((a, b) => (b.est_gain_s ?? 0) - (a.est_gain_s ?? 0));
+  const items = byGain.map(({ title, detail, est_gain_s: gain, lesson }) => el("li", {},
     el("strong", {}, title, el("span", { className: "gain", textContent: gain ? `about ${number(gain, 2)} s a lap` : "" })),
     el("p", { textContent: detail }),
     el("p", {}, "Lesson: ", lessonLink(lesson))));

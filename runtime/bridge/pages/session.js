@@ -11,6 +11,7 @@ import { lessonLink } from "./lessons.js";
 import { startAsking } from "./sessionask.js";
 import { drawCorners, drawLaps, drawNumbers, swatch } from "./sessiontables.js";
 import { TrackMap } from "./trackmap.js";
+import { WholeRun } from "./wholerun.js";
 
 const AROUND = 90; // metres shown on either side of a corner
 const QUESTIONS = ["Where do I lose the most time?", "What should I work on first?", "How even are my laps?"];
@@ -51,8 +52,8 @@ async function start() {
   });
   byId("data").hidden = false;
   if (table.trouble) {
-    byId("data").classList.add("no-laps");
-    throw table.trouble;
+    await showRun(table.trouble);
+    return;
   }
   page.groups = [{ title: nameOf(session), prefix: session.session_id, table, ideal: null }];
   byId("things").hidden = false;
@@ -62,6 +63,29 @@ async function start() {
   loadFocus();
   loadIdeal(page.groups[0]);
   loadOthers();
+}
+
+/** Show all of the recording over time; *trouble* says why there is no lap of it. */
+async function showRun(trouble) {
+  const parts = byId("data").classList;
+  parts.add("no-laps");
+  const run = await WholeRun.read(pathOf(page.session.session_id)).catch(withoutLaps);
+  if (!run.channels?.length) throw trouble;
+  const draw = async () => {
+    const { comparison, shown } = await run.comparison();
+    page.comparison = comparison;
+    [page.focus] = comparison.laps;
+    drawCharts(shown);
+  };
+  await draw();
+  parts.replace("no-laps", "whole-run");
+  byId("about").parentElement.before(el("p", { id: "run", textContent: "No complete lap: the whole run is shown." }));
+  byId("charts-title").textContent = "The run over time";
+  byId("whole").textContent = "Whole run";
+  byId("laps-title").textContent = "Recorded channels";
+  run.drawChannels(byId("laps"), () => draw().catch(showTrouble));
+  const { track } = await call(`${pathOf(page.session.session_id)}/map`).catch(() => ({}));
+  if (track) nameCircuit(track);
 }
 
 /** Show the laps that the address asks for, separated by commas; without any the *usual* ones. */
@@ -193,14 +217,9 @@ async function show() {
   page.refs = shown.map((lap) => (lap.kind === "ideal" ? lap.ref : `${lap.session_id}:${lap.lap_number}`));
   page.focus = shown.find((lap, i) => i > 0 && lap.name === keep) ?? shown[1] ?? shown[0];
   const { shown: channels, missing } = laps.recorded(page.comparison);
-  page.channels = channels;
-  charts.show(page.comparison, channels);
   drawMissing(channels, missing);
-  byId("place").max = page.comparison.axis_m.length - 1;
-  drawFocus();
+  drawCharts(channels);
   drawLapTable();
-  if (page.range) charts.zoom(...page.range);
-  moveTo(page.index);
   const words = new URLSearchParams(location.search);
   words.set("session", page.session.session_id);
   words.set("laps", page.refs.join(","));
@@ -208,11 +227,24 @@ async function show() {
   history.replaceState(null, "", `?${words}`);
 }
 
+/** The *channels* of the comparison on charts and map, as far as the part goes that is shown. */
+function drawCharts(channels) {
+  page.channels = channels;
+  charts.show(page.comparison, channels);
+  byId("place").max = page.comparison.axis_m.length - 1;
+  drawFocus();
+  if (page.range) charts.zoom(...page.range);
+  moveTo(page.index);
+}
+
 function lapName({ kind, ref, session_id: id, lap_number: lap, driver }) {
   if (kind !== "ideal") return id === page.session.session_id ? `Lap ${lap}` : `${driver || id}, lap ${lap}`;
   const group = page.groups.find(({ prefix }) => prefix === sessionOf(ref));
   return group === page.groups[0] ? "Ideal lap" : `${group.title}, ideal lap`;
 }
+
+/** Whether there is no lap, so that all is shown over time. */
+const isRun = () => page.comparison.axis === laps.SECONDS;
 
 /** The name of a lap inside a sentence. */
 const within = (name) => name.replace(/^(Lap|Ideal) /, (word) => word.toLowerCase());
@@ -250,7 +282,7 @@ function drawFocus() {
   byId("map-title").textContent = focus === first ? "Map" : "Where the time goes";
   byId("map-about").textContent = !placed ? "No map: the session did not record positions."
     : focus === first ? "" : `${focus.name} against ${within(first.name)}: red loses, green gains.`;
-  map.setOutline(points, { corners, values: laps.losses(focus, first) });
+  map.setOutline(points, { closed: !isRun(), corners, values: laps.losses(focus, first) });
   byId("by-corner").hidden = focus === first || !comparison.corners.length;
   if (focus !== first) drawCorners(byId("corners"), laps.lossesByCorner(comparison, focus),
     (corner) => { showCorner(corner); bringIntoView(); });
@@ -329,9 +361,9 @@ function moveTo(index) {
   if (!comparison) return;
   page.index = Math.max(0, Math.min(comparison.axis_m.length - 1, index));
   charts.moveTo(page.index);
-  const metres = comparison.axis_m[page.index], corner = laps.cornerAt(comparison, metres);
+  const place = comparison.axis_m[page.index], corner = laps.cornerAt(comparison, place);
   const moment = clock(page.focus.channels.time_s?.[page.index], 2);
-  const text = [`${metres.toFixed(0)} m`, moment, corner?.name].filter(Boolean).join(" · ");
+  const text = [isRun() ? null : comparison.axis.write(place), moment, corner?.name].filter(Boolean).join(" · ");
   byId("where").textContent = text;
   byId("place").value = page.index;
   byId("place").setAttribute("aria-valuetext", text);
@@ -380,7 +412,7 @@ function showPlace({ corner, start_m: start, end_m: end }) {
 
 /** A fact of an answer: its place, and its laps where they are not on the charts. */
 async function showFact({ place, laps: numbers }) {
-  if (!page.comparison) return;
+  if (!page.comparison || isRun()) return; // what facts name are metres
   const refs = numbers.map((lap) => `${page.session.session_id}:${lap}`)
     .filter((ref) => !page.refs.includes(ref));
   if (refs.length && page.refs.length + refs.length <= laps.MOST_LAPS) await change([...page.refs, ...refs]);

@@ -9,25 +9,32 @@ import { events } from "./stream.js";
  *  place, *onClick* the one that was clicked. */
 export function startAsking(session, chips, { onFact, onClick }) {
   const form = byId("ask"), field = byId("question"), log = byId("answers");
+  const stop = byId("stop");
   let running = null;
+  let last = Promise.resolve(); // until then the questions before are being answered
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (running) running.abort();
-    else ask(field.value);
+    const question = field.value.trim();
+    field.value = "";
+    if (question) ask(question);
   });
+  stop.addEventListener("click", () => { running.abort(); field.focus(); });
   offer(chips);
 
-  async function ask(text) {
-    const question = text.trim();
-    if (!question || running) return;
-    running = new AbortController();
-    field.value = "";
-    byId("send").textContent = "Stop";
-    const said = el("p", { className: "said" });
-    const turn = el("li", { className: "turn", "data-state": "running" },
-      el("p", { className: "asked", textContent: question }), said);
+  /** Ask *question*; while an answer comes, it waits for its end. */
+  function ask(question) {
+    const turn = el("li", { className: "turn", "data-state": "waiting" },
+      el("p", { className: "asked", textContent: question }), el("p", { className: "said" }));
     log.append(turn);
+    last = last.then(() => take(question, turn));
+  }
+
+  async function take(question, turn) {
+    const said = turn.querySelector(".said");
+    running = new AbortController();
+    turn.dataset.state = "running";
+    stop.hidden = false;
     byId("coach-status").textContent = "The coach is answering.";
     try {
       await answer(question, turn, said, running.signal);
@@ -37,9 +44,8 @@ export function startAsking(session, chips, { onFact, onClick }) {
         : problem(error, el("button", { type: "button", className: "plain", textContent: "Ask again",
           onclick: () => { turn.remove(); ask(question); } })));
     } finally {
-      running = null;
       turn.dataset.state = "ended";
-      byId("send").textContent = "Ask";
+      stop.hidden = true;
     }
   }
 

@@ -87,7 +87,7 @@ export function drawCorners(host, losses, onCorner) {
 const colourOf = (lost) => (Math.abs(lost) < 0.005 ? "" : lost > 0 ? "lost" : "won");
 
 /** The charts between two places in numbers. */
-export function drawNumbers(host, { axis_m: axis, laps }, channels, [from, to]) {
+export function drawNumbers(host, { axis_m: axis, axis: unit, laps }, channels, [from, to]) {
   const step = Math.max(1, Math.ceil((to - from) / ROWS));
   const columns = channels.flatMap((channel) => laps.map((lap) => ({ channel, lap })))
     .filter(({ channel, lap }) => lap.channels[channel.name])
@@ -95,9 +95,9 @@ export function drawNumbers(host, { axis_m: axis, laps }, channels, [from, to]) 
   const places = [];
   for (let i = from; i <= to; i += step) places.push(i);
   replace(host, el("table", {},
-    el("thead", {}, el("tr", {}, head("m", ""), ...columns.map(({ channel, lap }) =>
+    el("thead", {}, el("tr", {}, head(unit.name, ""), ...columns.map(({ channel, lap }) =>
       head(`${channel.title}${channel.unit ? `, ${channel.unit}` : ""}, ${lap.name}`)))),
     el("tbody", {}, ...places.map((i) => el("tr", {},
-      el("th", { scope: "row", textContent: axis[i].toFixed(0) }),
+      el("th", { scope: "row", textContent: unit.row(axis[i]) }),
       ...columns.map(({ channel, lap }) => cell(reading(channel, lap.channels[channel.name][i]))))))));
 }
