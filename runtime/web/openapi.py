@@ -156,7 +156,8 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Jso
             operation["requestBody"]["description"] = text
     if part := route.options.get("file"):
         file = {"type": "string", "format": "binary"}
-        form = {"type": "object", "properties": {part: file}, "required": [part]}
+        more = {name: {"type": "array", "items": file} for name in route.options.get("beside", ())}
+        form = {"type": "object", "properties": {part: file} | more, "required": [part]}
         operation["requestBody"] = {
             "required": True,
             "content": {

@@ -98,6 +98,8 @@ class Options(TypedDict, total=False):
     """Takes the request in place of the handler, and reads its body, where that is NDJSON."""
     file: str
     """The body is a file, sent as it is or as the part of that name of a form; see `uploads`."""
+    beside: tuple[str, ...]
+    """Names of parts of that form that are files too, any number of each."""
     headers: Mapping[str, str]
     """Names of response headers of this route with what they say."""
     before: Hook

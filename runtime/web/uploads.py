@@ -1,6 +1,6 @@
 """Receives a file as a request's body, as it is or in a form, and hands it on piece by piece."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from aiohttp import BodyPartReader, MultipartReader, web
@@ -30,34 +30,44 @@ class Sent(NamedTuple):
     """As the form names it."""
     fields: Sequence[tuple[str, str]] = ()
     """Other parts of the form, as texts by name."""
+    beside: Sequence[tuple[str, bytes]] = ()
+    """Names and contents of the small files that came with it."""
 
 
-async def receive_file(request: web.Request, cap: int, write: Write) -> Sent:
+async def receive_file(
+    request: web.Request, cap: int, write: Write, beside: Mapping[str, int] = {}
+) -> Sent:
     """Hand the file of a request on to *write*, at most *cap* bytes of it.
 
+    *beside* names parts of a form that may be files too, with the bytes of all of a name together.
     Raises what `read_body` raises, `BadRequest` without a file, `BadField` for a form with a part
     too many.
     """
     is_form = request.content_type.startswith("multipart/")
-    if not await begin_body(request, cap + FORM_CAP if is_form else cap):
+    more = FORM_CAP + sum(beside.values())
+    if not await begin_body(request, cap + more if is_form else cap):
         raise BadRequest("the file is empty, or none was sent")
     if not is_form:
         await _hand_on(request, cap, request.content.readany, write, "the file")
         return Sent()
     try:
-        return await _receive_form(request, cap, write)
+        return await _receive_form(request, cap, write, beside)
     except (RuntimeError, HttpProcessingError) as problem:  # of aiohttp's reader
         raise BadRequest("the form is badly framed", headers={"Connection": "close"}) from problem
 
 
-async def _receive_form(request: web.Request, cap: int, write: Write) -> Sent:
+async def _receive_form(
+    request: web.Request, cap: int, write: Write, beside: Mapping[str, int]
+) -> Sent:
     try:
         form = await request.multipart()
     except ValueError as problem:
         raise BadRequest("the form names no boundary") from problem
     filename: str | None = None
     fields: list[tuple[str, str]] = []
+    files: list[tuple[str, bytes]] = []
     found = False
+    left = dict(beside)
     while (part := await in_time(request, cap, "a part of the form", form.next())) is not None:
         if isinstance(part, MultipartReader) or part.name is None:
             raise BadField("each part of the form must have a name and a value")
@@ -66,23 +76,28 @@ async def _receive_form(request: web.Request, cap: int, write: Write) -> Sent:
                 raise BadField(f"{PART}: send one file at a time", param=PART)
             found, filename = True, part.filename
             await _hand_on(request, cap, _reader(part), write, "the file")
-        elif len(fields) == MOST_FIELDS:
+        elif len(fields) + len(files) == MOST_FIELDS:
             raise BadField("the form has too many parts")
-        elif text := await _text(request, part):  # an input that was left blank says nothing
-            fields.append((part.name, text))
+        elif part.filename and part.name in left:
+            held = await _held(request, part, left[part.name], f"what came as {part.name}")
+            left[part.name] -= len(held)
+            files.append((part.filename, held))
+        elif held := await _held(request, part, FIELD_CAP, "a field of the form"):
+            # an input that was left blank says nothing
+            fields.append((part.name, held.decode("utf-8", "replace")))
     if not found:
         raise BadField(f"{PART}: the form must have the file as this part", param=PART)
-    return Sent(filename, fields)
+    return Sent(filename, fields, files)
 
 
-async def _text(request: web.Request, part: BodyPartReader) -> str:
+async def _held(request: web.Request, part: BodyPartReader, cap: int, whose: str) -> bytes:
     held: list[bytes] = []
 
     async def keep(piece: bytes) -> None:
         held.append(piece)
 
-    await _hand_on(request, FIELD_CAP, _reader(part), keep, "a field of the form")
-    return b"".join(held).decode("utf-8", "replace")
+    await _hand_on(request, cap, _reader(part), keep, whose)
+    return b"".join(held)
 
 
 def _reader(part: BodyPartReader) -> Read:

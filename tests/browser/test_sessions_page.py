@@ -10,6 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from tests.bridge.coach.modelkit import laps
+from tests.bridge.formats.logkit import own_bus
 from tests.bridge.formats.vbo.vbokit import drive, write_vbo
 from tests.browser.bridgepages import HOSTILE, faults, got, post, record, said, served
 from tests.browser.window import Window
@@ -116,6 +117,22 @@ def test_a_session_is_deleted_after_a_question_only(window: Window, bridge: str)
     assert "hostile" not in names(bridge)
 
 
+def test_a_can_log_and_the_dbc_file_of_its_bus_are_chosen_together(
+    window: Window, bridge: str, tmp_path: Path
+) -> None:
+    log, dbc = own_bus(tmp_path)
+    opened(window, bridge)
+    window.one("#files").send_keys(str(log))
+    window.until(lambda: window.all("#log .problem"))
+    assert "DBC file" in window.one("#log .problem").text
+    assert window.one("#log .problem button").text == "Choose its DBC file"
+    window.console()
+    window.one("#files").send_keys(f"{log}\n{dbc}")
+    window.until(lambda: window.all("#log a"))
+    assert window.one("#log a").text == log.name
+    assert faults(window, bridge) == []
+
+
 def test_what_drives_now_leads_to_the_pit_wall(window: Window, bridge: str) -> None:
     post(bridge, "/session/start", {"session_id": "now", "driver": "Ben", "track": "larkfell"})
     opened(window, bridge)
@@ -140,6 +157,8 @@ def test_a_driver_sees_the_trend_what_to_work_on_and_the_board(window: Window, b
     assert [row.text.split()[1] for row in window.all("#board tbody tr")] == ["Cleo", "Dan"]
     assert "Cleo" in window.one("#board .mine").text
     assert window.all("#focus li")
+    gains = [float(gain.text.split()[1]) for gain in window.all("#focus .gain") if gain.text]
+    assert gains == sorted(gains, reverse=True)
     assert faults(window, bridge) == []
     Select(window.one("#driver")).select_by_value("Dan")
     window.until(lambda: said(window, "h1") == "Dan")

@@ -3,7 +3,7 @@
 import asyncio
 import errno
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Annotated, BinaryIO, Final, Literal
@@ -24,6 +24,7 @@ from runtime.bridge.api.shapes import (
     Values,
     fields_of,
 )
+from runtime.bridge.can.dbc import MAX_BYTES as DBC_BYTES
 from runtime.bridge.formats.channelmaps import (
     KeptMapsUnreadable,
     keep_map,
@@ -224,25 +225,28 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
     return await _store(service, recording, name, body)
 
 
-@routes.post("/session/upload", alone=True, file="file", errors=_IMPORT_ERRORS)
+@routes.post("/session/upload", alone=True, file="file", beside=("dbc",), errors=_IMPORT_ERRORS)
 async def upload_session(request: web.Request, *, query: UploadQuery) -> ImportAnswer:
     """Import a recorded file that is sent, whole or not at all.
 
-    It comes as it is, with its name in the query, or as the part `file` of a form. Nothing of it is
-    kept but the session.
+    It comes as it is, with its name in the query, or as the part `file` of a form, for a CAN log
+    with the DBC files of its bus as parts `dbc`. Nothing of them is kept but the session.
     """
     service = request.app[SERVICE]
     if query.filename is not None:
         _check_name(query.filename)
     async with _room(service) as file:
         sent = await receive_file(
-            request, service.settings.upload_max_mib * MIB, lambda part: _write(file, part)
+            request,
+            service.settings.upload_max_mib * MIB,
+            lambda part: _write(file, part),
+            {"dbc": DBC_BYTES},
         )
         if sent.fields:
             query = parse_query(UploadQuery, MultiDict([*request.query.items(), *sent.fields]))
         name = _check_name(sent.filename or query.filename or "")
         file.seek(0)
-        recording = await asyncio.to_thread(_read, service, file, name, query)
+        recording = await asyncio.to_thread(_read, service, file, name, query, sent.beside)
         return await _store(service, recording, name, query)
 
 
@@ -350,19 +354,27 @@ def _read_path(service: Service, body: ImportRequest) -> tuple[Recording, str]:
         return _read(service, stream, name, body), name
 
 
-def _read(service: Service, stream: BinaryIO, name: str, choices: ImportChoices) -> Recording:
-    """Read an open file; blocks."""
+def _read(
+    service: Service,
+    stream: BinaryIO,
+    name: str,
+    choices: ImportChoices,
+    dbc: Sequence[tuple[str, bytes]] = (),
+) -> Recording:
+    """Read an open file, with the DBC files that came with it; blocks."""
     options = Options(
         choices.coordinate_encoding,
         choices.time_encoding,
-        _bus(service, choices),
+        _bus(service, choices, tuple(dbc)),
         choices.choices(),
         kept_mappings(maps_file(service.settings.database)),
     )
     return read_recording(stream, name, options)
 
 
-def _bus(service: Service, choices: ImportChoices) -> BusChoice:
+def _bus(
+    service: Service, choices: ImportChoices, sent: tuple[tuple[str, bytes], ...]
+) -> BusChoice:
     """What a CAN log is decoded with: as asked, else as the bridge is set up."""
     settings = service.settings
     asked = [choices.dbc] if isinstance(choices.dbc, str) and choices.dbc else list(choices.dbc)
@@ -370,9 +382,10 @@ def _bus(service: Service, choices: ImportChoices) -> BusChoice:
     usual_car = None if settings.can_no_car_config else settings.can_car_config
     return BusChoice(
         settings.data_dir,
-        tuple(asked or settings.can_dbc),
+        tuple(asked or (() if sent else settings.can_dbc)),
         car if car is not None else usual_car,
         choices.channel or None,
         dbc_anywhere=not asked,
         car_anywhere=car is None,
+        sent=sent,
     )

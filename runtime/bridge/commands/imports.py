@@ -25,7 +25,14 @@ from runtime.bridge.commands.flags import (
     run_work,
     write_line,
 )
-from runtime.bridge.commands.sessions import CannotMake, circuits, open_store, request_text
+from runtime.bridge.commands.sessions import (
+    CannotMake,
+    Content,
+    circuits,
+    make_form,
+    open_store,
+    request_text,
+)
 from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.formats.archive import FILES
 from runtime.bridge.formats.channelmaps import keep_map, kept_mappings, maps_file, read_maps
@@ -261,7 +268,8 @@ async def _bringing(
         raise CannotMake(f"data_dir: registry/{error}") from None
     async with open_store(settings, seed) as store:
         if isinstance(store, str):
-            through = partial(_bring_through, store, chosen, mapping)
+            dbc = chosen.dbc or settings.can_dbc
+            through = partial(_bring_through, store, chosen, mapping, dbc)
             yield lambda file: asyncio.to_thread(through, file), f"stored by the bridge at {store}"
         else:
             direct = _Direct(store, chosen, settings, _Files(chosen, settings, mapping))
@@ -269,28 +277,34 @@ async def _bringing(
 
 
 def _bring_through(
-    url: str, chosen: argparse.Namespace, mapping: dict[str, str] | None, file: Path
+    url: str,
+    chosen: argparse.Namespace,
+    mapping: dict[str, str] | None,
+    dbc: Sequence[str],
+    file: Path,
 ) -> Json:
-    """Have a running bridge import a file."""
+    """Have a running bridge import a file; it may know none of the DBC files, so they are sent."""
     texts = ("driver", "driver_level", "track", "car", "note", "channel", "session_id")
-    said: Json = {name: value for name in texts if (value := getattr(chosen, name))}
-    body: Json | bytes
+    said: dict[str, str] = {n: value for n in texts if (value := getattr(chosen, n))}
+    sent = [Path(name) for name in dbc if name.endswith(".dbc") and Path(name).is_file()]
+    body: Json | Content
     if file.is_dir():
-        path, body = (
-            f"/session/upload?{urlencode({**said, 'filename': 'session.zip'})}",
-            _packed(file),
-        )
+        path = f"/session/upload?{urlencode({**said, 'filename': 'session.zip'})}"
+        body = Content(_packed(file))
+    elif sent:
+        told = [*said.items(), *(("dbc", name) for name in dbc if Path(name) not in sent)]
+        if mapping is not None:
+            told.append(("mapping", json.dumps(mapping)))
+        path = "/session/upload"
+        try:
+            body = make_form(told, [("file", file), *(("dbc", one) for one in sent)])
+        except OSError as error:
+            why = error.strerror or "it cannot be read"
+            raise CannotMake(f"{error.filename}: {why}", "not_importable") from None
     else:
-        path, body = "/session/import", {**said, "path": str(file.absolute())}
+        path, body = "/session/import", {**said, "path": str(file.absolute()), "dbc": list(dbc)}
         if mapping is not None:
             body["mapping"] = mapping
-        if chosen.dbc:  # the bridge runs in another folder; an id stays as it is
-            body["dbc"] = [
-                str(Path(name).absolute())
-                if name.endswith(".dbc") and Path(name).is_file()
-                else name
-                for name in chosen.dbc
-            ]
     try:
         answer: Json = json.loads(request_text(url, path, body, LONGEST_S))
     except ValueError:

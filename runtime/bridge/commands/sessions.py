@@ -1,10 +1,12 @@
 """A stored session for commands: out of the database, or from the bridge that has it open."""
 
 import json
+import secrets
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from runtime.bridge.derived.lapbook import LapBook
@@ -19,6 +21,7 @@ from runtime.web.instance import AlreadyRunning, address_of
 
 WAIT_S: Final = 30.0
 LARGEST: Final = 16 * 1024 * 1024
+JSON: Final = "application/json"
 
 
 class CannotMake(Exception):
@@ -28,6 +31,13 @@ class CannotMake(Exception):
         super().__init__(text)
         self.code = code
         """As the bridge answers it."""
+
+
+class Content(NamedTuple):
+    """A body that is no JSON of ours."""
+
+    data: bytes
+    kind: str = "application/octet-stream"
 
 
 class OpenSession(NamedTuple):
@@ -96,7 +106,7 @@ def address(settings: BridgeSettings) -> str:
 
 
 def request_text(
-    url: str, path: str, body: Json | bytes | None = None, wait_s: float = WAIT_S
+    url: str, path: str, body: Json | Content | None = None, wait_s: float = WAIT_S
 ) -> str:
     """The text that a running bridge answers, to a POST where there is a body.
 
@@ -111,17 +121,18 @@ def request_text(
 def request_bytes(
     url: str,
     path: str,
-    body: Json | bytes | None = None,
+    body: Json | Content | None = None,
     wait_s: float = WAIT_S,
     largest: int = LARGEST,
 ) -> bytes:
     """The same, for an answer of *largest* bytes at most that is no text."""
     if not url.startswith(("http://", "https://")):
         raise CannotMake("the address must begin with http:// or https://")
+    sent = Content(json.dumps(body).encode(), JSON) if isinstance(body, dict) else body
     request = urllib.request.Request(  # noqa: S310 - checked above
         f"{url.rstrip('/')}{path}",
-        json.dumps(body).encode() if isinstance(body, dict) else body,
-        {"Content-Type": f"application/{'json' if isinstance(body, dict) else 'octet-stream'}"},
+        None if sent is None else sent.data,
+        {} if sent is None else {"Content-Type": sent.kind},
     )
     try:
         with urllib.request.urlopen(request, timeout=wait_s) as answer:  # noqa: S310 - checked above
@@ -130,6 +141,21 @@ def request_bytes(
         raise _refused(error) from None
     except (urllib.error.URLError, TimeoutError) as error:
         raise _not_a_bridge(url, error) from None
+
+
+def make_form(texts: Iterable[tuple[str, str]], files: Iterable[tuple[str, Path]]) -> Content:
+    """A form of fields and of files. Raises OSError."""
+    mark = secrets.token_hex(16)
+    parts = [(f'name="{name}"', text.encode()) for name, text in texts]
+    for name, file in files:
+        filename = file.name.replace('"', "%22")
+        parts.append((f'name="{name}"; filename="{filename}"', file.read_bytes()))
+    pieces = [
+        f"--{mark}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + data
+        for head, data in parts
+    ]
+    data = b"\r\n".join([*pieces, f"--{mark}--\r\n".encode()])
+    return Content(data, f"multipart/form-data; boundary={mark}")
 
 
 def _not_a_bridge(url: str, error: Exception) -> CannotMake:

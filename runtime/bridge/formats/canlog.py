@@ -10,7 +10,7 @@ import numpy as np
 
 from runtime.bridge.can.carfile import CarError
 from runtime.bridge.can.cars import SUFFIXES, Wiring, find_car, load_car
-from runtime.bridge.can.dbc import DbcError, load_dbc, merge_messages
+from runtime.bridge.can.dbc import DbcError, load_dbc, merge_messages, parse_dbc
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.rows import GPS_DISTANCE, StampClock, even_times, spread_equal
 from runtime.bridge.can.rules import NO_RULES, Rules
@@ -172,7 +172,7 @@ class _Log:
         if not self._heard:
             raise UnreadableRecording(
                 f"none of the {len(self._decoder.unknown)} ids of the log is known to "
-                f"{', '.join(self._bus.dbc_files) or 'the database'}; choose another DBC file"
+                f"{', '.join(self._bus.dbc_files)}; give the DBC file of its bus with the log"
             )
         joined = self._joined()
         unmatched = self._bus.car is not None and not self._rules.matched
@@ -307,11 +307,14 @@ def _coarse(t: Numbers) -> Numbers:
 def load_bus(choice: BusChoice) -> Wiring:
     """Read the files of a choice; may take a second. Raises `BusNotFound`."""
     folder = choice.data_dir / "dbc"
-    paths = [_dbc(folder, name, choice) for name in choice.dbc] or sorted(folder.glob("*.dbc"))
-    if not paths:
+    paths = [_dbc(folder, name, choice) for name in choice.dbc]
+    if not (choice.dbc or choice.sent):
+        paths = sorted(folder.glob("*.dbc"))
+    if not (paths or choice.sent):
         raise BusNotFound("there is no DBC file to decode the log with; name one", "dbc")
     try:
         packs = [load_dbc(path) for path in paths]
+        packs += [parse_dbc(content, name) for name, content in choice.sent]
     except DbcError as error:
         raise BusNotFound(f"dbc: {error}", "dbc") from None
     car = None

@@ -24,6 +24,8 @@ class BusChoice:
     dbc_anywhere: bool = False
     """Paths may lead out of *data_dir*: whoever chose them may read any file."""
     car_anywhere: bool = False
+    sent: tuple[tuple[str, bytes], ...] = ()
+    """DBC files that came with the log, name and content; they win over those that are named."""
 
 
 class Options(NamedTuple):

@@ -15,6 +15,9 @@ const DETAILS = {
   track: { label: "Track", tag: "input", most: 256 },
   note: { label: "Note", tag: "textarea", most: 2000 },
 };
+const CAN_LOG = /\.(log|asc|blf|trc|mf4)$/i;
+const DBC_ENDS = ".dbc";
+const DBC = /\.dbc$/i;
 let shown = "", sessions = [], circuits = null;
 
 async function look() {
@@ -131,21 +134,37 @@ const note = (...parts) => {
   return line;
 };
 
-/** Send files one after the other; each has its line in the log. */
+/** Send files one after the other, CAN logs with the DBC files among them; each has its line in the log. */
 async function add(files) {
-  for (const file of files) {
+  const dbc = files.filter(({ name }) => DBC.test(name)), others = files.filter(({ name }) => !DBC.test(name));
+  if (!others.length) note(`A DBC file tells how a CAN log is read: choose it together with the log.`);
+  for (const file of others) {
     const line = note(`Reading ${file.name}, ${bytes(file.size)} …`, el("progress", { "aria-label": file.name }));
     try {
-      const filename = encodeURIComponent(file.name);
-      const answer = await call(`/session/upload?filename=${filename}`, { method: "POST", raw: file });
+      const raw = new FormData();
+      raw.append("file", file);
+      for (const one of CAN_LOG.test(file.name) ? dbc : []) raw.append("dbc", one);
+      const filename = encodeURIComponent(file.name); // one that cannot be read is refused at once
+      const answer = await call(`/session/upload?filename=${filename}`, { method: "POST", raw });
       const link = el("a", { href: `/ui/session?session=${encodeURIComponent(answer.session_id)}`, textContent: file.name });
       const told = [amount(answer.n_laps, "lap"), answer.best_lap_s ? `best ${lapTime(answer.best_lap_s)}` : null, ...answer.warnings.map(({ detail }) => detail)];
       replace(line, link, `: ${told.filter(Boolean).join(" · ")}`);
       await list();
     } catch (error) {
-      replace(line, problem({ ...error, message: `${file.name}: ${error.message}`, steps: error.steps }));
+      const again = el("button", { type: "button", className: "button quiet", textContent: "Choose its DBC file",
+        onclick: () => choose(DBC_ENDS, (chosen) => { line.remove(); add([file, ...chosen]); }) });
+      replace(line, problem({ ...error, message: `${file.name}: ${error.message}`, steps: error.steps },
+        ...CAN_LOG.test(file.name) ? [again] : []));
     }
   }
+}
+
+/** Let files that end in *ends* be chosen. */
+function choose(ends, onChosen) {
+  const field = el("input", { type: "file", multiple: true, accept: ends, className: "hidden",
+    onchange: () => { field.remove(); onChosen([...field.files]); }, oncancel: () => field.remove() });
+  document.body.append(field);
+  field.click();
 }
 
 const drop = byId("drop");

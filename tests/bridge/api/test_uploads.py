@@ -12,9 +12,11 @@ import pytest
 from aiohttp import FormData
 
 from runtime.bridge.api import imports
+from runtime.bridge.can.dbc import MAX_BYTES
 from tests.bridge.bridgekit import Answer, Bridge
 from tests.bridge.coach.modelkit import laps
 from tests.bridge.conftest import ONE_BACKEND, Start
+from tests.bridge.formats.logkit import own_bus
 from tests.bridge.formats.vbo.vbokit import drive, vbo_bytes, write_vbo
 from tests.waiting import until
 
@@ -106,6 +108,32 @@ async def test_a_blank_field_of_a_form_says_nothing(bridge: Bridge) -> None:
     blank = form(session_id="", driver="", driver_level="", mapping="")
     answer = await send(bridge, "/session/upload", blank)
     assert answer.status == 200, answer.body
+
+
+async def test_a_log_may_come_with_the_dbc_file_of_its_bus(bridge: Bridge, tmp_path: Path) -> None:
+    log, dbc = own_bus(tmp_path)
+
+    alone = await send(bridge, "/session/upload", form(log.read_bytes(), log.name))
+    both = form(log.read_bytes(), log.name, session_id="own")
+    both.add_field("dbc", dbc.read_bytes(), filename=dbc.name)
+    sent = await send(bridge, "/session/upload", both)
+    bad = form(log.read_bytes(), log.name, session_id="bad")
+    bad.add_field("dbc", b"nothing of the kind", filename="bad.dbc")
+    refused = await send(bridge, "/session/upload", bad)
+    large = form(log.read_bytes(), log.name, session_id="large")
+    large.add_field("dbc", io.BytesIO(bytes(MAX_BYTES)), filename="one.dbc")
+    large.add_field("dbc", b"x", filename="two.dbc")
+    too_large = await send(bridge, "/session/upload", large)
+
+    assert (alone.status, alone.json["code"]) == (422, "unparsable_file")
+    assert "the DBC file of its bus" in alone.json["error"]
+    assert sent.status == 200, sent.body
+    assert sent.json["facts"]["dbc"] == dbc.name
+    frames = await bridge.service.db.read_frames("own")
+    assert frames.columns["rpm"][[0, -1]] == pytest.approx([3000, 3199], abs=2)
+    assert (refused.status, refused.json["param"]) == (422, "dbc")
+    assert too_large.status == 413
+    assert (await bridge.ok("GET", "/sessions"))["count"] == 1
 
 
 @ONE_BACKEND

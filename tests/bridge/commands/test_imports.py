@@ -15,7 +15,7 @@ from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.instance import write_address
 from tests.bridge.bridgekit import bridging, settings_for
-from tests.bridge.formats.logkit import drive, write
+from tests.bridge.formats.logkit import drive, own_bus, write
 from tests.bridge.truth import drives as truth
 from tests.bridge.truth.exports import EXPORTS
 
@@ -105,6 +105,20 @@ async def test_a_running_bridge_takes_the_files(
         where = ["--db", str(tmp_path / "db"), "--db-backend", backend]
         assert await asyncio.to_thread(imports.main, [*again, *where]) == 1
         assert '"code": "session_exists"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flag", ["--dbc", "--can-dbc"])
+async def test_a_running_bridge_gets_the_dbc_file_of_the_command(
+    flag: str, backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, dbc = own_bus(tmp_path)
+    async with bridging(settings_for(tmp_path, db_backend=backend)) as bridge:
+        write_address(bridge.service.db._opened.lock, bridge.url)
+        where = ["--db", str(tmp_path / "db"), "--db-backend", backend, "--driver", "Ada"]
+        code = await asyncio.to_thread(imports.main, [str(log), flag, str(dbc), *where])
+        assert code == 0, capsys.readouterr().err
+        (stored,) = (await bridge.ok("GET", "/sessions"))["sessions"]
+        assert stored["driver"] == "Ada"
 
 
 @pytest.mark.parametrize("arguments", [[], ["a.vbo", "b.vbo", "--session-id", "x"], ["--frob"]])

@@ -92,6 +92,27 @@ def plain(frames: Iterable[can.Message]) -> list[Frame]:
     ]
 
 
+def own_bus(folder: Path) -> tuple[Path, Path]:
+    """A log of a bus that no shipped database knows, and its DBC file."""
+    dbc = folder / "own-bus.dbc"
+    dbc.write_text(
+        'VERSION ""\nBU_: ECU\nBO_ 1777 Own: 8 ECU\n'
+        ' SG_ EngineSpeed : 0|16@1+ (1,0) [0|9000] "rpm" ECU\n'
+        ' SG_ VehicleSpeed : 16|16@1+ (0.01,0) [0|300] "km/h" ECU\n'
+    )
+    frames = [
+        can.Message(
+            timestamp=BEGIN + at / 20,
+            arbitration_id=1777,
+            is_extended_id=False,
+            data=(3000 + at).to_bytes(2, "little") + (5000 + at).to_bytes(2, "little") + bytes(4),
+            channel=0,
+        )
+        for at in range(200)
+    ]
+    return write(folder / "own.log", frames), dbc
+
+
 def drive(seconds: float, begin: float = BEGIN) -> list[can.Message]:
     """A drive on the bus of the shipped database: 20 m/s in a circle, every message at 20 Hz."""
     pack = load_dbc(Path(__file__).parents[3] / "data" / "dbc" / "paddock-dash.dbc")

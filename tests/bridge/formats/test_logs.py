@@ -140,7 +140,7 @@ async def test_a_log_of_another_bus_is_told(bridge: Bridge, tmp_path: Path) -> N
     path = write(tmp_path / "a.log", [one for one in messages(50) if one.is_extended_id])
     answer = await bridge.post("/session/import", {"path": str(path)})
     assert answer.status == 422
-    assert "choose another DBC" in answer.json["error"]
+    assert "give the DBC file of its bus" in answer.json["error"]
 
 
 @pytest.mark.parametrize("suffix", FORMS)
