@@ -11,6 +11,7 @@ HOME_PORT ?= 8888
 PORT ?= 8000
 LLM_PORT ?= 8080
 BRIDGE_PORT ?= 8765
+SHARE ?=
 ARGS ?=
 
 PY := .venv/bin/python
@@ -75,8 +76,8 @@ $(READY): pyproject.toml uv.lock
 
 # Job control gives the server the terminal, so Ctrl-C reaches the server alone: it stops in order and
 # make ends with its exit status, 0. Without a terminal the shell has no job control to switch on.
-demo: $(READY)  ## run everything, with one page to open (HOME_PORT=8888, PORT=8000, LLM_PORT=8080, BRIDGE_PORT=8765); Ctrl-C ends all
-	@if [ -t 0 ]; then set -m; fi; $(PY) -m runtime.demo --home-port $(HOME_PORT) --course-port $(PORT) --llm-port $(LLM_PORT) --bridge-port $(BRIDGE_PORT); exit $$?
+demo: $(READY)  ## run everything, with one page to open (HOME_PORT=8888, PORT=8000, LLM_PORT=8080, BRIDGE_PORT=8765; SHARE=1: phones may watch); Ctrl-C ends all
+	@if [ -t 0 ]; then set -m; fi; $(PY) -m runtime.demo --home-port $(HOME_PORT) --course-port $(PORT) --llm-port $(LLM_PORT) --bridge-port $(BRIDGE_PORT) $(if $(SHARE),--share); exit $$?
 
 build: $(READY)  ## build the course into site/
 	@$(PY) build.py build $(ARGS)

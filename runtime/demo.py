@@ -58,8 +58,13 @@ def choose_site(data: Path) -> Path:
     return SITE if CHECKOUT else data / "site"
 
 
-def parts(data: Path, course_port: int, llm_port: int, bridge_port: int) -> list[Part]:
-    """The parts in the order in which they start; they stop in the reverse one."""
+def parts(
+    data: Path, course_port: int, llm_port: int, bridge_port: int, *, share: bool = False
+) -> list[Part]:
+    """The parts in the order in which they start; they stop in the reverse one.
+
+    With *share* other devices in the network may watch sessions whose link they have.
+    """
     cache = () if CHECKOUT else ("--cache", str(data / "course-cache"))
     ready = re.compile(r'"event":"ready","port":(\d+)')
     return [
@@ -88,6 +93,7 @@ def parts(data: Path, course_port: int, llm_port: int, bridge_port: int) -> list
                 *("--simulate-apart", "--example"),
                 *("--model-url", f"http://127.0.0.1:{llm_port}/v1"),
                 *("--course", f"http://127.0.0.1:{course_port}/"),
+                *(("--spectator-port", "0") if share else ()),
             ),
             ready,
         ),
@@ -255,7 +261,13 @@ async def prepare_search(home: Home, data: Path, course: int, llm: int, held: IO
 
 
 async def run(
-    data: Path, ports: Sequence[int], lock: IO[str], held: IO[str], *, search: bool = True
+    data: Path,
+    ports: Sequence[int],
+    lock: IO[str],
+    held: IO[str],
+    *,
+    search: bool = True,
+    share: bool = False,
 ) -> int:
     """Start every part, say where it is, wait for a signal or for a part that ends; stop all.
 
@@ -275,7 +287,7 @@ async def run(
         own = await home.start(own)
         print(f"demo: open http://127.0.0.1:{own}/ while the rest starts", flush=True)
         open_ports = await _unless(
-            stop, asyncio.ensure_future(start(parts(data, *others), running, held))
+            stop, asyncio.ensure_future(start(parts(data, *others, share=share), running, held))
         )
         if open_ports is None:
             return 0
@@ -431,6 +443,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--bridge-port", type=port_number, default=8765)
     parser.add_argument("--data-dir", type=Path, default=DATA, help=f"default: {DATA}")
     parser.add_argument("--no-search", action="store_true", help="do not bring the embedding model")
+    parser.add_argument(
+        "--share", action="store_true", help="let phones in the network watch what is shared"
+    )
     chosen = parser.parse_args(argv)
     data: Path = chosen.data_dir.absolute()
     try:
@@ -444,7 +459,8 @@ def main(argv: Sequence[str]) -> int:
                 [chosen.home_port, chosen.course_port, chosen.llm_port, chosen.bridge_port]
             )
             print("demo: building the course, starting the servers", flush=True)
-            return asyncio.run(run(data, ports, lock, held, search=not chosen.no_search))
+            work = run(data, ports, lock, held, search=not chosen.no_search, share=chosen.share)
+            return asyncio.run(work)
     except AlreadyRunning as problem:
         sys.stderr.write(f"demo: {problem}\n")
         return 1

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from runtime.demo import DidNotStart, Part, Running, alone, choose, main
+from runtime.demo import DidNotStart, Part, Running, alone, choose, main, parts
 from runtime.web.instance import AlreadyRunning, claim
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -297,3 +297,14 @@ def test_one_port_for_two_parts_goes_to_one_of_them(capsys: pytest.CaptureFixtur
 
     assert chosen[1] == port
     assert capsys.readouterr().err == f"demo: port {port} is meant for two, using {chosen[0]}\n"
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_only_a_demo_that_shares_lets_other_machines_watch(share: bool, tmp_path: Path) -> None:
+    flag = ["SHARE=1"] if share else []
+    made = subprocess.run(
+        ["make", "-n", "-o", ".venv/.ready", "demo", *flag],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    *_, bridge = parts(tmp_path, 1, 2, 3, share="--share" in made)
+    assert ("--spectator-port" in bridge.command) is share

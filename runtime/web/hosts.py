@@ -136,6 +136,16 @@ def _answers_to(policy: HostPolicy, host: str) -> bool:
     return policy.answers_to(host)
 
 
+def find_own_address() -> str | None:
+    """The address under which others in the network reach this machine; None without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # asks for the way there, and sends nothing
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])
+
+
 def is_loopback(host: str) -> bool:
     """Whether a bind address is reachable from this machine only."""
     address = _address(host.strip("[]").lower())

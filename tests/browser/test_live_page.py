@@ -34,8 +34,44 @@ return import(src.replace("live.js", "timing.js")).then(({ Timing }) => {
 });
 """
 """A lap of 100 s ends, and a fifth of the next one is driven at once."""
+SECTOR = """
+const { src } = document.querySelector("[src$='live.js']");
+return import(src.replace("live.js", "timing.js")).then(({ Timing }) => {
+  const timing = new Timing(), first = () => document.querySelector(".sector .figure").textContent;
+  timing.sector({ lap_number: 2, sector: 1, time_s: 31.5 });
+  timing.frame({ lap: 2 });
+  const now = first();
+  timing.frame({ lap: 4 });
+  return [now, first()];
+});
+"""
+"""A sector of the lap that the first frame is in, and then a frame of a lap much later."""
 LAPS = "return document.querySelectorAll('#laps tbody tr').length"
 """Not the rows themselves: the driver would keep those that the page has replaced."""
+ONE_FRAME = """
+window.EventSource = class extends EventSource {
+  addEventListener(name, take) {
+    super.addEventListener(name, (event) => {
+      if (window.ended) return;
+      take(event);
+      window.ended = name === 'telemetry';
+    });
+  }
+};
+"""
+"""A page hears a stream up to the first frame."""
+COLOURED = """
+const canvas = document.getElementById('curves'), half = Math.round(canvas.width / 2);
+const {data} = canvas.getContext('2d').getImageData(0, 0, half, canvas.height);
+let found = 0;
+for (let i = 0; i < data.length; i += 4) {
+  const part = data.subarray(i, i + 3);
+  found += Math.max(...part) - Math.min(...part) > 60;
+}
+return found
+"""
+"""Pixels of curves, which have a colour, in the older half of the seconds that are shown."""
+AT_ONCE_S = 20.0
 SLOW_S = 120.0
 """Two laps of the simulator take a quarter of this on a machine that does nothing else."""
 HIDE = (
@@ -117,6 +153,25 @@ def test_a_lap_flashes_and_is_listed_and_the_delta_counts_from_then_on(page: Win
 def test_a_cue_of_the_coach_appears(page: Window) -> None:
     page.until(lambda: page.all("#cues li"), SLOW_S)
     assert said(page, "#cues li p")
+
+
+def test_a_page_opened_during_a_lap_shows_what_was_told_before(page: Window, bridge: str) -> None:
+    page.until(lambda: page.js(LAPS) and page.all("#cues li"), SLOW_S)
+    now = got(bridge, "/health")["active_session_id"]
+    link = post(bridge, "/spectator/token", {"session_id": now})["address"]
+    made = page.cdp("Page.addScriptToEvaluateOnNewDocument", source=ONE_FRAME)
+    try:
+        for url in (f"{bridge}/ui/live", link):
+            page.open(url)
+            page.until(lambda: page.js("return window.ended"))
+            page.until(lambda: page.all("#cues li"), AT_ONCE_S)
+            times = [part.text.split("\n")[1] for part in page.all(".sector")]
+            assert len(times) == 3
+            assert any(time[0].isdigit() for time in times)
+            if url != link:
+                page.until(lambda: page.js(COLOURED) > 100, AT_ONCE_S)
+    finally:
+        page.cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=made["identifier"])
 
 
 def test_cues_are_spoken_once_that_is_switched_on(page: Window) -> None:
@@ -217,6 +272,11 @@ def test_the_delta_refers_to_the_lap_that_is_chosen(window: Window, stored: str)
         assert faults(window, stored) == []
     finally:
         post(stored, "/session/replay/stop", {})
+
+
+def test_a_sector_that_was_told_before_the_first_frame_stays(window: Window, stored: str) -> None:
+    window.open(f"{stored}/ui/live")
+    assert window.js(SECTOR) == ["31.50", "–"]  # noqa: RUF001 - as the page writes it
 
 
 def test_a_lap_that_is_replayed_fast_gives_its_place_back_to_the_clock(

@@ -20,7 +20,7 @@ from runtime.bridge.live.spectators import GRANT, TTL_S, Grant, TooManyTokens
 from runtime.bridge.service import SERVICE, Service
 from runtime.web.errors import Forbidden, Unauthorized
 from runtime.web.guard import Limits
-from runtime.web.hosts import HostPolicy
+from runtime.web.hosts import HostPolicy, find_own_address, is_loopback
 from runtime.web.lifecycle import LIFECYCLE, Lifecycle
 from runtime.web.middleware import Door, install
 from runtime.web.pages import FILE
@@ -198,6 +198,7 @@ async def spectating(
             follower = _Follower(app[LIFECYCLE])
             main.streams.add(follower)
             service.spectators.port = running.port
+            service.spectators.lan = not is_loopback(host)
             log.info("spectator listener on port %d", running.port)
             try:
                 yield running
@@ -274,10 +275,12 @@ def _page(request: web.Request, name: str, status: int = 200) -> web.Response:
 def _address(request: web.Request, sid: str, token: str) -> URL:
     """Where others open the page: on the spectators' listener, where there is one."""
     page = request.url.with_path(f"/spectator/{quote(sid, safe='')}", encoded=True)
-    own = request.app[SERVICE].spectators.port
+    own = request.app[SERVICE].spectators
     wire = request.get_extra_info("sockname")
-    if own is not None and wire is not None and wire[1] != own:
-        page = page.with_port(own)
+    if own.port is not None and wire is not None and wire[1] != own.port:
+        page = page.with_port(own.port)
+        if own.lan and is_loopback(page.host or "") and (here := find_own_address()):
+            page = page.with_host(here)
     return page.with_query(token=token)
 
 

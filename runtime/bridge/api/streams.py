@@ -112,6 +112,9 @@ class StreamQuery(TelemetryQuery):
         Field(description="of cues, telemetry, timing, notifications, separated by commas"),
     ] = "telemetry,cues,timing"
     driver: Short = Field(EVERYTHING, description="whose notifications; * for all")
+    recent: Flag = Field(
+        False, description="whether the latest cues, laps and sectors come first; they are kept"
+    )
 
 
 class NotificationsQuery(Wire):
@@ -305,11 +308,12 @@ async def stream(request: web.Request, *, query: StreamQuery) -> web.StreamRespo
     about = {"topics": kinds, **await _about(request, query.session_id)}
     if "notifications" in topics:
         topics["notifications"], backlog = inbox.waiting(query.driver)
+    last_id = _last_id(request)
     subscription = _hub(request).subscribe(
         topics,
         hz=query.hz,
         signals=_signals(query),
-        since_id=_last_id(request),
+        since_id=0 if last_id is None and query.recent else last_id,
         plain=("notifications",),
         backlog=backlog,
     )

@@ -67,6 +67,8 @@ class Spectators:
         self._why = ""
         self.port: int | None = None
         """Of the listener that is theirs alone, while it listens."""
+        self.lan = False
+        """Whether other machines reach that listener."""
         self._grants: dict[str, Grant] = {}
         self._views: dict[object, tuple[str, Callable[[], None]]] = {}
         """Open streams: the digests of their tokens, and what ends them."""

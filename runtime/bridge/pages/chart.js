@@ -97,7 +97,7 @@ export class LapCharts {
       width: host.clientWidth || 300,
       height: (channel.tall ? TALL : Math.max(LOW, LINE * (laps.length + 1.5))) + (last ? AXIS : 0),
       legend: { show: false },
-      padding: [first ? 18 : 7, 20, last ? 0 : 7, 0],
+      padding: [first ? 18 : 7, 28, last ? 0 : 7, 0],
       scales: { x: { time: false }, y: { range: (_, low, high) => limits(channel, low, high) } },
       axes: [
         { show: last, size: AXIS, font: labelFont(), stroke: soft, gap: 4, grid: { show: false },

@@ -109,7 +109,7 @@ function draw() {
   const day = (index) => (Number.isInteger(index) && steps[index]
     ? new Date(steps[index].started_at).toLocaleDateString("en-GB", { day: "numeric", month: "short" }) : "");
   plot = new uPlot({
-    width: box.clientWidth, height: box.clientHeight, padding: [12, 24, 0, 0],
+    width: box.clientWidth, height: box.clientHeight, padding: [12, 32, 0, 0],
     legend: { show: false }, cursor: { show: false },
     scales: { x: { time: false, range: () => [-0.2, steps.length - 0.8] } },
     axes: [{ ...axis, size: 28, incrs: [1, 2, 5, 10, 20, 50], values: (_plot, splits) => splits.map(day) },

@@ -6,6 +6,7 @@ import { clock, date, lapTime, number, signed, time } from "./format.js";
 import { GripCircle } from "./gcircle.js";
 import { bridgeHead } from "./head.js";
 import { lessonLink } from "./lessons.js";
+import { Recent } from "./recent.js";
 import { Reference } from "./reference.js";
 import { share } from "./share.js";
 import { speaker } from "./speech.js";
@@ -13,7 +14,7 @@ import { follow } from "./stream.js";
 import { watch } from "./ticker.js";
 import { Timing, showCue } from "./timing.js";
 import { TrackMap } from "./trackmap.js";
-import { Traces } from "./traces.js";
+import { Traces, WINDOW_S } from "./traces.js";
 
 const ACTIVE = "SIM";
 const HZ = 50;
@@ -36,8 +37,13 @@ const GAUGES = [
 const SIGNALS = ["replay_id", "speed_ms", "throttle_pct", "brake_bar", "g_lat", "g_long", "lat", "lon", "distance_m", "gear_position",
   "lap", "lap_time_s", "lap_distance_m", "delta_s", "predicted_s", ...GAUGES.map(([name]) => name)];
 
+const CURVES = ["speed_ms", ...CHANNELS.map(({ name }) => name).filter((name) => name !== "speed_kmh")];
+const BEFORE_HZ = 20; // of the curves before the first frame
+
+const withSpeed = (frame) => ({ ...frame, speed_kmh: frame.speed_ms === null ? null : frame.speed_ms * 3.6 });
 const asked = new URLSearchParams(location.search);
 const timing = new Timing();
+const recent = new Recent();
 const speak = speaker(byId("speak"));
 const map = new TrackMap(byId("map"));
 const circle = new GripCircle(byId("circle"));
@@ -64,11 +70,16 @@ const stream = follow({ query: query(), onLink: link, on: {
     if (known === false && chosen !== ACTIVE) blank("This session is not known here. It may begin any moment.");
   },
   telemetry: take,
-  lap(event) { timing.lap(event); showLaps(event.mean5_s); offerOwn(); },
-  sector(event) { timing.sector(event); },
+  lap(event) {
+    if (recent.holds("lap", event)) return;
+    timing.lap(event);
+    showLaps(event.mean5_s);
+    offerOwn();
+  },
+  sector(event) { if (!recent.holds("sector", event)) timing.sector(event); },
   cue(cue) {
-    const lesson = lessons.get(cue.concept);
-    showCue(cue, lesson ? lessonLink(lesson, cue.session_id, cue.corner) : null);
+    if (recent.holds("cue", cue)) return;
+    show(cue);
     speak(cue);
   },
   state({ silent, connected }) {
@@ -80,17 +91,24 @@ const stream = follow({ query: query(), onLink: link, on: {
 } });
 
 function query() {
-  return { session_id: chosen, topics: "telemetry,timing,cues", hz: HZ, signals: SIGNALS.join() };
+  return { session_id: chosen, topics: "telemetry,timing,cues", recent: true, hz: HZ, signals: SIGNALS.join() };
+}
+
+/** A cue, with the lesson that it is about. */
+function show(cue) {
+  const lesson = lessons.get(cue.concept);
+  showCue(cue, lesson ? lessonLink(lesson, cue.session_id, cue.corner) : null);
 }
 
 function take(frame) {
   if (frame.session_id !== session || (frame.replay_id ?? "") !== replayed) enter(frame);
+  recent.release(frame, { timing, onCue: show });
   newest = frame;
   heardAt = performance.now();
   feed(frame.replay_id ? "Replay" : "Live", "running");
   byId("blank").hidden = true;
   const t = frame.timestamp;
-  traces.push(t, { ...frame, speed_kmh: frame.speed_ms === null ? null : frame.speed_ms * 3.6 });
+  traces.push(t, withSpeed(frame));
   if (Number.isFinite(frame.g_lat) && Number.isFinite(frame.g_long)) {
     grips = true;
     circle.push(t, frame.g_lat, frame.g_long);
@@ -107,6 +125,7 @@ function tell() {
 }
 
 function link(state) {
+  if (state === "connecting") recent.begin();
   if (state === "open") feed("Connected, waiting for the car", "");
   if (state === "lost") feed("Connection lost, trying again", "");
 }
@@ -119,7 +138,7 @@ function feed(words, kind) {
 // A session
 
 /** Another session has begun to drive: nothing of the one before stays. */
-async function enter({ session_id: id, replay_id: replay = "" }) {
+async function enter({ session_id: id, replay_id: replay = "", timestamp: now }) {
   if (id !== session) forgetReferences();
   session = id;
   replayed = replay ?? "";
@@ -128,12 +147,20 @@ async function enter({ session_id: id, replay_id: replay = "" }) {
   byId("share").disabled = false;
   const path = `/session/${encodeURIComponent(id)}`;
   if (replayed) return; // its laps are still to come
+  showBefore(path, now).catch(() => {}); // a bridge without a database knows nothing of it
   const { lap_count: count } = await call(path).catch(() => ({ lap_count: 0 }));
   const { laps } = count ? await call(`${path}/lap_time_table`) : { laps: [] };
   if (id !== session) return;
   timing.stored(laps);
   showLaps();
   offerOwn();
+}
+
+/** The curves up to the first frame that came. */
+async function showBefore(path, now) {
+  const query = new URLSearchParams({ names: CURVES.join(), rate_hz: BEFORE_HZ, t_from: now - WINDOW_S, t_to: now });
+  const { rows } = await call(`${path}/signals?${query}`);
+  traces.before(rows.map(withSpeed));
 }
 
 function restart() {

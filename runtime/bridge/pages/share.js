@@ -21,7 +21,7 @@ export async function share(session) {
       el("p", { textContent: "Whoever has this link can watch this session for four hours, and nothing else." }),
       el("img", { className: "code", src: code, alt: "The link as a QR code" }),
       el("p", { className: "link" }, el("code", { textContent: address })),
-      LOCAL.has(new URL(address).hostname) ? el("p", { className: "note", textContent: "This link is for this machine. For a phone, start the bridge with --host 0.0.0.0 --allow-remote, open this page under the machine's address in the network, and share from there." }) : "");
+      LOCAL.has(new URL(address).hostname) ? el("p", { className: "note", textContent: "This link is for this machine. For a phone, start the bridge with --spectator-port 8766 (the demo: make demo SHARE=1): it opens nothing but shared sessions to the network." }) : "");
     byId("share-ends").append(copyButton(() => address));
   } catch (error) {
     box.append(problem(error));

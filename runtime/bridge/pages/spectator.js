@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { byId, el, write } from "./dom.js";
+import { Recent } from "./recent.js";
 import { speaker } from "./speech.js";
 import { follow } from "./stream.js";
 import { watch } from "./ticker.js";
@@ -11,11 +12,13 @@ import { TrackMap } from "./trackmap.js";
 const HZ = 20;
 const QUIET_MS = 3000;
 const REFUSED = 401;
+const SECTORS = 3; // of every circuit that has any
 const SIGNALS = ["replay_id", "speed_ms", "lat", "lon", "lap", "lap_time_s", "delta_s", "predicted_s"];
 
 const sid = decodeURIComponent(location.pathname.split("/").pop());
 const path = `/session/${encodeURIComponent(sid)}`;
-const timing = new Timing();
+const timing = new Timing(SECTORS);
+const recent = new Recent();
 const speak = speaker(byId("speak"));
 const map = new TrackMap(byId("map"));
 let newest = null;
@@ -24,7 +27,7 @@ let heardAt = 0;
 let due = false;
 let whole = false;
 
-const query = { session_id: sid, topics: "telemetry,timing,cues", hz: HZ, signals: SIGNALS.join() };
+const query = { session_id: sid, topics: "telemetry,timing,cues", recent: true, hz: HZ, signals: SIGNALS.join() };
 follow({ query, onLink: link, on: {
   hello({ silent }) { showSilent(silent); },
   telemetry(frame) {
@@ -32,6 +35,7 @@ follow({ query, onLink: link, on: {
       replayed = frame.replay_id ?? "";
       timing.clear();
     }
+    recent.release(frame, { timing, onCue: showCue });
     newest = frame;
     heardAt = performance.now();
     say("Live", "running");
@@ -39,9 +43,17 @@ follow({ query, onLink: link, on: {
     if (!due) { due = true; requestAnimationFrame(draw); }
   },
   loop() { timing.clear(); },
-  lap(event) { timing.lap(event); showMap(); },
-  sector(event) { timing.sector(event); },
-  cue(cue) { showCue(cue); speak(cue); },
+  lap(event) {
+    if (recent.holds("lap", event)) return;
+    timing.lap(event);
+    showMap();
+  },
+  sector(event) { if (!recent.holds("sector", event)) timing.sector(event); },
+  cue(cue) {
+    if (recent.holds("cue", cue)) return;
+    showCue(cue);
+    speak(cue);
+  },
   state({ silent }) { if (silent !== undefined) showSilent(silent); },
   end() { newest = null; say("The replay has ended"); },
 } });
@@ -53,6 +65,7 @@ function draw() {
 }
 
 function link(state) {
+  if (state === "connecting") recent.begin();
   if (state === "open") say("Connected, waiting for the car");
   if (state === "lost") say("Connection lost, trying again");
   if (state === "refused") say("This link is no longer good", "over");

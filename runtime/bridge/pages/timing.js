@@ -18,6 +18,10 @@ export class Timing {
   #shown = { until: 0, lap_time_s: 0 }; // the lap that stands in the place of the clock
   #reference = null;
   #against = "best";
+  #count;
+
+  /** So many *sectors* have a place before anything is known of them. */
+  constructor(sectors = 0) { this.#count = sectors; }
 
   /** Hold what comes against a lap of one's choice, called *against*; for null, against the lap that
    *  the bridge chooses. */
@@ -65,9 +69,7 @@ export class Timing {
   sector(told) {
     const event = this.#reference?.sector(told) ?? told;
     if (event.sector === 1) for (const sector of this.#sectors.keys()) this.#sectors.set(sector, { sector });
-    for (let sector = 1; sector < event.sector; sector += 1) {
-      if (!this.#sectors.has(sector)) this.#sectors.set(sector, { sector });
-    }
+    this.#makeSectors(event.sector - 1);
     this.#sectors.set(event.sector, event);
     this.#showSectors();
   }
@@ -75,10 +77,7 @@ export class Timing {
   /** Laps that are stored, with what their events would have told. */
   stored(laps) {
     for (const lap of laps) if (!this.#laps.has(lap.lap_number)) this.#laps.set(lap.lap_number, lap);
-    const count = Math.max(0, ...laps.map((lap) => lap.sectors?.length ?? 0));
-    for (let sector = 1; sector <= count; sector += 1) {
-      if (!this.#sectors.has(sector)) this.#sectors.set(sector, { sector });
-    }
+    this.#makeSectors(Math.max(0, ...laps.map((lap) => lap.sectors?.length ?? 0)));
     this.#showSectors();
     this.#times();
   }
@@ -86,6 +85,7 @@ export class Timing {
   clear() {
     this.#laps.clear();
     this.#sectors.clear();
+    this.#makeSectors(this.#count);
     this.#lap = null;
     this.#shown = { until: 0, lap_time_s: 0 };
     this.#times();
@@ -96,11 +96,17 @@ export class Timing {
   /** The laps in the order they were driven. */
   get laps() { return [...this.#laps.values()].sort((a, b) => a.lap_number - b.lap_number); }
 
+  #makeSectors(count) {
+    for (let sector = 1; sector <= count; sector += 1) {
+      if (!this.#sectors.has(sector)) this.#sectors.set(sector, { sector });
+    }
+  }
+
   #begin(lap) {
     this.#lap = lap;
     for (const sector of this.#sectors.keys()) {
       const told = this.#sectors.get(sector);
-      if (told.lap_number !== undefined && told.lap_number !== lap - 1) this.#sectors.set(sector, { sector });
+      if (told.lap_number !== undefined && ![lap - 1, lap].includes(told.lap_number)) this.#sectors.set(sector, { sector });
     }
   }
 

@@ -5,7 +5,7 @@ import { el, write } from "./dom.js";
 import { number } from "./format.js";
 import { Layers } from "./layers.js";
 
-const WINDOW_S = 30;
+export const WINDOW_S = 30;
 const MARK_S = 10;
 const ENOUGH = 75; // frames after which a channel that never came counts as not recorded
 const SCALE = 44; // pixels of the values on the left
@@ -52,6 +52,19 @@ export class Traces extends Layers {
     }
     const pixel = WINDOW_S / Math.max(1, this.#shown[0]?.place.width ?? 1);
     if (!(t - this.#painted < pixel)) this.draw(); // the curves move by whole pixels
+  }
+
+  /** Moments from before the first one: the values of each by name, with the seconds as *t*. */
+  before(moments) {
+    const [first = Infinity] = this.#times;
+    const earlier = moments.filter(({ t }) => t < first);
+    this.#times.unshift(...earlier.map(({ t }) => t));
+    for (const row of this.#rows) {
+      const values = earlier.map((moment) => moment[row.channel.name] ?? null);
+      row.values.unshift(...values);
+      row.seen ||= values.some((value) => value !== null);
+    }
+    this.draw();
   }
 
   clear() {

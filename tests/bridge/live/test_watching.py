@@ -7,6 +7,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
+from runtime.bridge.api import spectators
 from runtime.web.pages import POLICY
 from tests.bridge.live.conftest import Begin
 from tests.bridge.live.streamkit import Live
@@ -123,3 +124,13 @@ async def test_a_foreign_host_in_the_request_target_gets_nowhere(live: Live) -> 
             assert (await reader.readline()).split()[1] == wanted
             writer.close()
             await writer.wait_closed()
+
+
+async def test_a_link_that_other_machines_shall_open_names_this_one(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spectators, "find_own_address", lambda: "192.0.2.7")
+    live.service.spectators.lan = True
+    async with live.http.post("/spectator/token", json={"session_id": "s"}) as response:
+        address = URL((await response.json())["address"])
+    assert (address.host, address.port) == ("192.0.2.7", live.guests.port)
