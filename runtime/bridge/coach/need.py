@@ -243,6 +243,10 @@ class Slots:
     """Of what it asks which one: "on which lap"."""
     than_me: bool = False
     """Whether another driver is measured against the one who asks, not the other way round."""
+    alone: bool = False
+    """Whether another driver's laps are asked about, beside nobody's: "Ben's slowest lap"."""
+    either: bool = False
+    """Whether it asks which of two opposites holds: "earlier or later"."""
     gains: bool | None = None
     """Whether it asks where somebody is quicker, or slower; None: neither."""
     improves: bool = False

@@ -129,8 +129,8 @@ def _ranks(view: View) -> bool:
     judged = slots.order in SAYS and not view.rivals
     if slots.where or slots.which == "corner":
         return not judged and (ranked or (place is None and corners_only))
-    if place is not None or slots.order in SAYS:
-        return False
+    if place is not None or (slots.order in SAYS and not (view.rivals and corners_only)):
+        return more != [] and slots.order in SAYS and not view.rivals  # in turn 3 or in turn 4
     return corners_only or (slots.quantity == "speed" and slots.order == "least")
 
 
@@ -311,7 +311,7 @@ def _differing(view: View, spreads: Sequence[Spread]) -> Facts:
         if theirs is not None:
             more = found.usual.number - theirs.usual.number
             high = is_high(found.quantity, slots.order) != slots.than_me
-            apart.append((more if high else -more, found))
+            apart.append((abs(more) if slots.either else more if high else -more, found))
     apart.sort(key=lambda pair: -pair[0])
     told = [found for more, found in apart if more >= APART[found.unit]]
     if told:

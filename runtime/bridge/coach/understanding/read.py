@@ -372,6 +372,8 @@ def _signs(slots: Slots) -> Iterator[str]:
         "without": bool(slots.without),
         "driver": driver,
         "no driver": not driver,
+        "driver alone": slots.alone,
+        "ideal lap": slots.concept == "ideal_lap",
         "claim": slots.claims,
         "which corner": slots.which == "corner",
         "which sector": slots.which == "sector",

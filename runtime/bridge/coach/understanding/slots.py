@@ -1,8 +1,9 @@
 """Slots of a question: what it names, and the quantity, spot and order that it speaks of."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from re import Pattern
 from typing import Any, Final, cast, get_args
 
 from runtime.bridge.coach.fact import Value
@@ -31,6 +32,7 @@ __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
 PLAIN: Final = "why where who all_laps improves mine whether between supposes wishes".split()
 """Slots that a phrase of the tables tells by itself."""
+OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
 
 
@@ -61,6 +63,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if without or words_without:
         denied = _remove_words(denied, words_of(language).lists["without"])
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
+    either = any(_ends(tables["orders"], pair, unranked) for pair in OPPOSITES)
+    asks["open"] |= either
     asks["whether"] &= not asks["open"]
     asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
     if asks["whether"] and which == "corner" and " cornerx " in plain:  # is it the worst one
@@ -86,6 +90,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         negated=tables["flags"]["negated"].search(denied) is not None,
         which=which,  # type: ignore[arg-type]
         than_me=asks["than_me"] and bool(drivers),
+        alone=len(drivers) == 1 and not (flags["who"] or asks["beside"]),
+        either=either,
         gains=False if asks["loses"] else True if asks["gains"] else None,
         open=asks["open"] or flags["why"],
         count=_count(plain, language),
@@ -275,6 +281,11 @@ def _find_quantity(text: str, language: Language) -> Quantity | None:
     """What is measured: the words that name it count before those that only point to it."""
     found = _find_first("names", text, language) or _find_first("quantities", text, language)
     return cast("Quantity | None", found)
+
+
+def _ends(table: Mapping[str, Pattern[str]], orders: Iterable[str], text: str) -> bool:
+    """Whether a text has all of these orders."""
+    return all(table[order].search(text) for order in orders)
 
 
 def _find_first(name: str, text: str, language: Language) -> str | None:
