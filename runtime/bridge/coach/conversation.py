@@ -232,7 +232,7 @@ class _Answering:
         self._trace.add("intent", intent)
         succeeded = False
         try:
-            words = words_of(asked.language, asked.units or "metric")
+            words = words_of(asked.language, asked.units or "metric", asked.speeds)
             facts, suggestions = await self._look_up(known, asked, words)
             yield self._next(words.sentence(facts[0]))
             narration = await self._narrate(known, asked, facts, words)
@@ -274,7 +274,9 @@ class _Answering:
             vector=vector,
         )
         units = asked.units or self._talk.units or question.units
-        return replace(asked, language=question.language or asked.language, units=units)
+        speeds = asked.speeds or (None if asked.units else self._talk.speeds)
+        language = question.language or asked.language
+        return replace(asked, language=language, units=units, speeds=speeds)
 
     async def _look_up(
         self, known: Known, asked: Asked, words: Words
@@ -342,7 +344,7 @@ class _Answering:
         self, session_id: str, facts: Sequence[Fact], asked: Asked
     ) -> tuple[Fact, ...]:
         """Keep the phrases as notes of the session, where the player of cues finds them."""
-        words = words_of(asked.language, asked.units or "metric")
+        words = words_of(asked.language, asked.units or "metric", asked.speeds)
         store = self._owner.gathering.store
         try:
             for fact in facts:
@@ -395,7 +397,7 @@ class _Answering:
         emotion = emotion_of(facts, intent)
         turn = Turn(question.text, text, emotion, self._asked_at, unix_ms())
         talk, left = owner.memory.add(self._talk, turn, time.monotonic())
-        talk.units = asked.units or talk.units
+        talk.units, talk.speeds = asked.units, asked.speeds
         if asked.hazard or (asked.needs and asked.needs[0].kind != "style"):
             talk.asked, talk.facts = asked, facts
         if left:

@@ -45,6 +45,7 @@ class Talk:
     facts: tuple[Fact, ...] = ()
     """What was answered to it."""
     units: Units | None = None
+    speeds: Units | None = None
 
     @property
     def chars(self) -> int:

@@ -287,6 +287,8 @@ class Asked:
     language: Language = "en"
     units: Units | None = None
     """Where the question asks for them; None: the driver's own."""
+    speeds: Units | None = None
+    """Those of speeds alone: "in mph"."""
     hazard: str | None = None
     """A key of `hazards`: it is answered before, and often instead of, everything else."""
     needs: tuple[Need, ...] = ()

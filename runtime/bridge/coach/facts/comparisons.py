@@ -634,6 +634,8 @@ def _check(view: View) -> Facts:
         )
         so = hits == len(values) if slots.all_laps or laps else hits > 0
         return (_range(view, found, laps, "so", hits=hits, so=so),)
+    if found.corner and slots.order in ("high", "low") and slots.which != "corner" and not laps:
+        return _tell_judge(view)
     if ordered and (laps or found.corner):
         return (_check_rank(view, found, laps),)
     return tell_values(view)

@@ -166,6 +166,8 @@ def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
     """With a quantity, and an end of its values for "worst"; where none is named the best time is
     the shortest."""
     order, quantity = slots.order, slots.quantity
+    if quantity == "mean_speed" and slots.corners:  # of a corner it is the apex speed, as a rule
+        quantity = "speed"
     if quantity is None and slots.pedal:
         quantity = _of_pedal(slots)
     if quantity is None:

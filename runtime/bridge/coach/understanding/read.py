@@ -112,7 +112,7 @@ def read_question(
             return Asked(text, each, needs=(Need("explain", slots),))
     hazard = find_hazard(text)
     text = text[:LONGEST]
-    asked = Asked(text, language, find_units(text), hazard)
+    asked = Asked(text, language, find_units(text), find_units(text, "_speeds"), hazard)
     if hazard is not None and hazard not in GOES_ON:
         return asked
     reader = _Reader(language, names, last, classifier or load_classifier(), hazard)
@@ -256,7 +256,7 @@ class _Reader:
             kind = moves.cues["why"].get(last.kind, last.kind)
         elif any(_named(slots)) and not content and (leads or _CLASSES.intersection(words)):
             kind = last.kind
-        elif find_units(" ".join(words)) and len(words) < SHORT:
+        elif any(find_units(" ".join(words), of) for of in ("", "_speeds")) and len(words) < SHORT:
             return last
         else:
             return None
@@ -291,7 +291,8 @@ class _Reader:
         """Kind and slots of a question that may go on from the *last* one."""
         words = folded.split()
         leads = self._follows("leads", words)
-        back = self._follows("points_back", words) and len(words) <= 3 * SHORT
+        named = last.slots.drivers and self._follows("people", words)
+        back = (named or self._follows("points_back", words)) and len(words) <= 3 * SHORT
         if kind in _TALK or not (leads or back or len(words) <= SHORT):
             return kind, slots
         if kind == "unrecorded" and not (leads or back):  # it names what it asks for, or nothing
@@ -304,7 +305,8 @@ class _Reader:
             kind = read_moves().cues[cue].get(last.kind, kind)
         if slots.spot is not None and not sure and last.kind == "measure":
             kind = "measure"
-        if sure and not (leads or back) and slots.open and not _needs_place(slots):
+        whole = sure or (slots.quantity is not None and slots.order is not None)
+        if whole and not (leads or back) and slots.open and not _needs_place(slots):
             return kind, slots
         return kind, _inherit(slots, last.slots, kind)
 
@@ -359,6 +361,7 @@ def _signs(slots: Slots) -> Iterator[str]:
     laps = bool(slots.laps or "lap" in strange)
     driver = bool(slots.drivers or "driver" in strange)
     spot = slots.spot in ("entry", "apex", "exit")
+    lap_time = any(each.unit == "s" and each.number % 60 and each.number > 30 for each in slots.amounts)
     faster = slots.quantity == "speed" and slots.order in ("more", "fewer")
     signs = {
         "corner": place,
@@ -412,7 +415,9 @@ def _signs(slots: Slots) -> Iterator[str]:
         "named": place or laps or sector or driver or bool(slots.amounts),
         "time left": any(
             amount.unit in ("min", "s", "") and amount.number >= 3 for amount in slots.amounts
-        ),
+        )
+        and not lap_time,
+        "lap time": lap_time,
     }
     return (sign for sign, shown in signs.items() if shown)
 

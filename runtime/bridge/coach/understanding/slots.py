@@ -113,8 +113,9 @@ def settle_spot(slots: Slots) -> Slots:
     return slots
 
 
-def find_units(text: str) -> Units | None:
-    """The units that a question asks for, without a number: in mph, in feet, metric please."""
+def find_units(text: str, of: str = "") -> Units | None:
+    """The units that a question asks for, without a number: in feet, metric please; *of*
+    ``_speeds`` those of speeds alone: in mph."""
     lists = words_of("en").lists
     pieces = [piece.word for piece in split_pieces(text) if piece.word not in "/,"]
     bare = [
@@ -124,7 +125,7 @@ def find_units(text: str) -> Units | None:
     ]
     asked = f" {' '.join(bare)} "
     places = {
-        units: [at for word in lists[units] if (at := asked.find(f" {word} ")) >= 0]
+        units: [at for word in lists[units + of] if (at := asked.find(f" {word} ")) >= 0]
         for units in UNITS
     }
     found = [units for units in UNITS if places[units]]

@@ -27,11 +27,13 @@ class UnknownMessage(LookupError):
 
 
 class Words:
-    """Words and sentences in one language and one system of units."""
+    """Words and sentences in one language and one system of units, or another of *speeds*."""
 
-    def __init__(self, language: Language = "en", units: Units = "metric") -> None:
+    def __init__(
+        self, language: Language = "en", units: Units = "metric", speeds: Units | None = None
+    ) -> None:
         self.language: Language = language
-        self.units: Units = units
+        self._units, self._speeds = units, speeds or units
         self._bundle = _bundle(language)
         self._locale = babel.Locale.parse(_LOCALES.get(language, language))
 
@@ -77,9 +79,9 @@ class Words:
     def _cell(self, cell: Cell, *, spoken: bool) -> str | int | FluentType:
         match cell:
             case Value() if spoken:
-                return self._format(*spoken_value(cell, self.units, self._locale))
+                return self._format(*spoken_value(cell, self._of(cell), self._locale))
             case Value():
-                return Quantity(cell, self.units)
+                return Quantity(cell, self._of(cell))
             case Term():
                 return self.term(cell)
             case Corner():
@@ -89,6 +91,9 @@ class Words:
             case _:
                 parts = (self._plain(part, spoken=spoken) for part in cell)
                 return self.join(str(part) for part in parts)
+
+    def _of(self, value: Value) -> Units:
+        return self._speeds if value.unit == "km/h" else self._units
 
     def _plain(self, cell: Cell, *, spoken: bool) -> str | int:
         shown = self._cell(cell, spoken=spoken)
@@ -112,9 +117,9 @@ def _begin(text: str) -> str:
 
 
 @cache
-def words_of(language: Language, units: Units) -> Words:
+def words_of(language: Language, units: Units, speeds: Units | None = None) -> Words:
     """The words of a language, read once."""
-    return Words(language, units)
+    return Words(language, units, speeds)
 
 
 @cache
