@@ -197,16 +197,16 @@ class FullThrottle(NamedTuple):
 
 
 def longest_full_throttle(drive: Drive, lap: int) -> FullThrottle | None:
-    """The longest stretch of a lap; None where there is none."""
+    """The longest stretch that begins on a lap, wherever it ends; None where there is none."""
     frames, series = drive.lap(lap).frames, drive.series
     stretches = [
-        (float(series.weight[frames][first : last + 1].sum()), first, last)
-        for first, last in runs(is_full_throttle(series)[frames])
+        (float(series.weight[first : last + 1].sum()), first, last)
+        for first, last in runs(is_full_throttle(series))
+        if frames.start <= first < frames.stop
     ]
     if not stretches:
         return None
-    seconds, first, last = max(stretches)
-    begin, end = frames.start + first, frames.start + last
+    seconds, begin, end = max(stretches)
     metres = float(drive.progress.p[end] - drive.progress.p[begin]) % drive.length_m
     return FullThrottle(seconds, metres, _place_at(drive, begin), _place_at(drive, end))
 

@@ -251,6 +251,8 @@ class Slots:
     """Whether it asks where somebody is quicker, or slower; None: neither."""
     improves: bool = False
     """Whether it asks what got better."""
+    ranked: bool = False
+    """Whether laps are to be listed by their times."""
     mine: bool = False
     """Whether it asks about both: "my average and Ben's"."""
     whether: bool = False
@@ -287,11 +289,11 @@ class Asked:
     language: Language = "en"
     units: Units | None = None
     """Where the question asks for them; None: the driver's own."""
-    speeds: Units | None = None
-    """Those of speeds alone: "in mph"."""
     hazard: str | None = None
     """A key of `hazards`: it is answered before, and often instead of, everything else."""
     needs: tuple[Need, ...] = ()
     """At most two, in the order asked; empty where it was not understood."""
     suggestions: tuple[Need, ...] = ()
     """What may have been meant, where it was not understood: two or three."""
+    speeds: Units | None = None
+    """Units of speeds alone that the question asks for: "in mph"."""

@@ -158,6 +158,8 @@ async def test_a_conversation_keeps_its_units_and_goes_on_from_the_last_question
     assert "Turn 1" in second["answer"]
     assert "mph" in second["answer"]
     assert "km/h" not in second["answer"]
+    third = await ask(shared, "Where do I brake for turn 4?")
+    assert "m before the corner" in third["answer"].replace("\u00a0", " ")
 
 
 async def test_what_there_is_not_is_put_right_and_what_is_not_understood_is_asked_back(

@@ -35,14 +35,15 @@ TABLE: Final = tuple(
     for language, slot, expected, text in [line.split("\t")]
 )
 """Language, slot (or `mask`: the text with its names masked), its value as JSON, text."""
-UNITS: Final[tuple[tuple[str, Units | None], ...]] = (
-    ("top speed in mph please", "imperial"),
-    ("in mph please none of that kilometre nonsense", "imperial"),
-    ("how many feet before the corner", "imperial"),
-    ("en km/h por favor", "metric"),
-    ("brake pressure in bar", "metric"),
-    ("what if I carried 3 mph more", None),
-    ("what time does the bar open", None),
+UNITS: Final[tuple[tuple[str, Units | None, Units | None], ...]] = (
+    ("top speed in mph please", None, "imperial"),
+    ("in mph please none of that kilometre nonsense", None, "imperial"),
+    ("how many feet before the corner", "imperial", None),
+    ("en km/h por favor", None, "metric"),
+    ("brake pressure in bar", "metric", None),
+    ("my brake point for turn 4, imperial please", "imperial", None),
+    ("what if I carried 3 mph more", None, None),
+    ("what time does the bar open", None, None),
 )
 LANGUAGES: Final[tuple[tuple[str, Language | None, Language], ...]] = (
     ("where am I losing the most time", None, "en"),
@@ -65,9 +66,12 @@ def test_a_slot_is_read(language: Language, slot: str, expected: object, text: s
     assert json.loads(json.dumps(amounts)) == expected
 
 
-@pytest.mark.parametrize(("text", "units"), UNITS)
-def test_units_are_asked_for_without_a_number(text: str, units: Units | None) -> None:
+@pytest.mark.parametrize(("text", "units", "speeds"), UNITS)
+def test_units_are_asked_for_without_a_number(
+    text: str, units: Units | None, speeds: Units | None
+) -> None:
     assert find_units(text) == units
+    assert find_units(text, "_speeds") == speeds
 
 
 @pytest.mark.parametrize(("text", "last", "language"), LANGUAGES)

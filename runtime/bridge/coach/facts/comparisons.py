@@ -44,7 +44,7 @@ from runtime.bridge.coach.facts.measures import (
     places_of,
     spread,
 )
-from runtime.bridge.coach.facts.view import Facts, View
+from runtime.bridge.coach.facts.view import Facts, View, numbers_of
 from runtime.bridge.coach.need import UNITS, Lap, Order, Quantity, Slots, Spot
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.definitions import FULL_PCT
@@ -112,6 +112,8 @@ def tell(view: View) -> Facts:
         return none
     if slots.quantity == "full_throttle" and slots.order in RISES and not slots.corners:
         return _tell_longest(view)
+    if slots.which == "straight" and slots.quantity == "time" and not rivals:
+        return _tell_straights(view)
     if _ranks(view):
         return _tell_rank(view)
     if slots.order in SAYS and slots.which != "lap" and not rivals and len(view.named) < 2:
@@ -251,18 +253,28 @@ def _tell_laps(view: View, found: Spread) -> Fact:
 
 
 def _tell_longest(view: View) -> Facts:
-    """The longest stretch of full throttle, of the lap that is named or the best one."""
+    """The longest stretch of full throttle, of the laps that are named, else of all."""
     drive = view.drive
-    lap = next(iter(view.listed), drive.best.number or 0)
-    found = longest_full_throttle(drive, lap)
-    if found is None or found.begins is None or found.ends is None:
+    laps = {lap: longest_full_throttle(drive, lap) for lap in numbers_of(view.asked)}
+    known = {lap: each for lap, each in laps.items() if each and each.begins and each.ends}
+    if not known:
         return tell_values(view)
+    lap, found = max(known.items(), key=lambda each: each[1].seconds)
     begin, end = (
         Corner(name) if passes_in(drive, name) else name for name in (found.begins, found.ends)
     )
     values: dict[str, Cell] = {"seconds": Value(found.seconds, "s"), "lap": lap, "begin": begin}
     values |= {"length": Value(found.metres, "m"), "end": end}
     return (view.fact("full-throttle-run", values, (lap,), found.begins),)
+
+
+def _tell_straights(view: View) -> Facts:
+    """The straights on which the usual lap loses most to the best one."""
+    drive, best, plain = view.drive, view.drive.best.number or 0, view.about(order=None)
+    found = [each for road in drive.straights if (each := spread(drive, "time", road.name, None))]
+    found.sort(key=lambda each: each.find(best).number - each.usual.number)
+    sides = [(each, Side(each.usual), Side(each.find(best), "best_lap", best)) for each in found]
+    return tuple(_compare(plain, *each) for each in sides[:2])
 
 
 def _tell_rank(view: View) -> Facts:

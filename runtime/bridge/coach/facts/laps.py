@@ -105,7 +105,8 @@ def _time(view: View, lap: Segment) -> Fact:
 
 
 def _tell_list(view: View) -> Facts:
-    laps = tuple(lap.number or 0 for lap in view.asked[-LISTED:])
+    key = (lambda lap: lap.duration_s) if view.slots.ranked else (lambda lap: lap.t_start)
+    laps = numbers_of(sorted(view.asked, key=key)[-LISTED:])
     asked = view.about(quantity="time", laps=laps, order=None, spot=None, which=None)
     return (*tell_values(asked), best_fact(view, view.asked))
 
@@ -327,7 +328,8 @@ def _tell_when(view: View) -> Facts:
     start = f"{datetime.fromtimestamp(begin, UTC):%Y-%m-%d %H:%M} UTC" if dated else ""
     values: dict[str, Cell] = {"dated": "yes" if dated else "no", "start": start}
     values |= {"minutes": Value(float(t[-1]) - begin, "min"), "count": count}
-    values["km"] = Value(count * view.drive.length_m / 1000.0, "km")
+    driven_m = sum(each.distance_m for each in view.drive.laps.segments)
+    values["km"] = Value(driven_m / 1000.0, "km")
     return (view.fact("session-time", values, view.counted),)
 
 

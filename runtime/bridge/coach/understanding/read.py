@@ -112,7 +112,7 @@ def read_question(
             return Asked(text, each, needs=(Need("explain", slots),))
     hazard = find_hazard(text)
     text = text[:LONGEST]
-    asked = Asked(text, language, find_units(text), find_units(text, "_speeds"), hazard)
+    asked = Asked(text, language, find_units(text), hazard, speeds=find_units(text, "_speeds"))
     if hazard is not None and hazard not in GOES_ON:
         return asked
     reader = _Reader(language, names, last, classifier or load_classifier(), hazard)
@@ -361,7 +361,7 @@ def _signs(slots: Slots) -> Iterator[str]:
     laps = bool(slots.laps or "lap" in strange)
     driver = bool(slots.drivers or "driver" in strange)
     spot = slots.spot in ("entry", "apex", "exit")
-    lap_time = any(each.unit == "s" and each.number % 60 and each.number > 30 for each in slots.amounts)
+    lap_time = any(each.unit == "s" and 30 < each.number % 60 for each in slots.amounts)
     faster = slots.quantity == "speed" and slots.order in ("more", "fewer")
     signs = {
         "corner": place,
@@ -387,6 +387,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "several": slots.count > 1,
         "many laps": len(slots.laps) > 2,
         "ranked laps": any(isinstance(lap, Ranked) for lap in slots.laps) and slots.order != "mean",
+        "ranked": slots.ranked,
         "mean": slots.order == "mean" and slots.quantity in (None, "time") and not place,
         "rank asked": slots.whether and sector and slots.order in ("worst", "most", "least"),
         "rank said": slots.claims

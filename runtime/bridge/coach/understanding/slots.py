@@ -30,7 +30,7 @@ from runtime.bridge.coach.understanding.mentions import (
 
 __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
-PLAIN: Final = "why where who all_laps improves mine whether between supposes wishes".split()
+PLAIN: Final = "why where who all_laps improves mine ranked whether between supposes wishes".split()
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
@@ -117,11 +117,11 @@ def find_units(text: str, of: str = "") -> Units | None:
     """The units that a question asks for, without a number: in feet, metric please; *of*
     ``_speeds`` those of speeds alone: in mph."""
     lists = words_of("en").lists
-    pieces = [piece.word for piece in split_pieces(text) if piece.word not in "/,"]
+    pieces = [piece.word for piece in split_pieces(text) if piece.word != "/"]
     bare = [
         word
         for before, word in zip(("", *pieces), pieces, strict=False)
-        if not before[:1].isdigit()
+        if word != "," and not before[:1].isdigit()
     ]
     asked = f" {' '.join(bare)} "
     places = {
