@@ -1,9 +1,8 @@
 """Slots of a question: what it names, and the quantity, spot and order that it speaks of."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from re import Pattern
 from typing import Any, Final, cast, get_args
 
 from runtime.bridge.coach.fact import Value
@@ -63,7 +62,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if without or words_without:
         denied = _remove_words(denied, words_of(language).lists["without"])
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
-    either = any(_ends(tables["orders"], pair, unranked) for pair in OPPOSITES)
+    either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     asks["open"] |= either
     asks["whether"] &= not asks["open"]
     asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
@@ -282,11 +281,6 @@ def _find_quantity(text: str, language: Language) -> Quantity | None:
     """What is measured: the words that name it count before those that only point to it."""
     found = _find_first("names", text, language) or _find_first("quantities", text, language)
     return cast("Quantity | None", found)
-
-
-def _ends(table: Mapping[str, Pattern[str]], orders: Iterable[str], text: str) -> bool:
-    """Whether a text has all of these orders."""
-    return all(table[order].search(text) for order in orders)
 
 
 def _find_first(name: str, text: str, language: Language) -> str | None:
