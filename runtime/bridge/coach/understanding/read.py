@@ -361,7 +361,7 @@ def _signs(slots: Slots) -> Iterator[str]:
     laps = bool(slots.laps or "lap" in strange)
     driver = bool(slots.drivers or "driver" in strange)
     spot = slots.spot in ("entry", "apex", "exit")
-    lap_time = any(each.unit == "s" and 30 < each.number % 60 for each in slots.amounts)
+    lap_time = any(each.unit == "s" and each.number % 60 > 30 for each in slots.amounts)
     faster = slots.quantity == "speed" and slots.order in ("more", "fewer")
     signs = {
         "corner": place,
