@@ -260,9 +260,8 @@ def _tell_longest(view: View) -> Facts:
     if not known:
         return tell_values(view)
     lap, found = max(known.items(), key=lambda each: each[1].seconds)
-    begin, end = (
-        Corner(name) if passes_in(drive, name) else name for name in (found.begins, found.ends)
-    )
+    ends = [each or "" for each in (found.begins, found.ends)]
+    begin, end = (Corner(name) if passes_in(drive, name) else name for name in ends)
     values: dict[str, Cell] = {"seconds": Value(found.seconds, "s"), "lap": lap, "begin": begin}
     values |= {"length": Value(found.metres, "m"), "end": end}
     return (view.fact("full-throttle-run", values, (lap,), found.begins),)
