@@ -282,7 +282,8 @@ def _indent_cure(what: str, text: str, number: int, first: int) -> str | None:
         return None
     lines = text.split("\n")
     key = _KEY.match(lines[number]) if number < len(lines) else None
-    above = next((row for row in range(number - 1, -1, -1) if _KEY.match(lines[row])), None)
+    before = range(min(number, len(lines)) - 1, -1, -1)  # YAML ends lines where we do not, too
+    above = next((row for row in before if _KEY.match(lines[row])), None)
     if key is None or above is None or ": " in (key["rest"] or ""):
         return None
     if _column(lines[above]) == _column(lines[number]):

@@ -54,6 +54,12 @@ def test_words_and_times_stay_text() -> None:
     ]
 
 
+def test_an_error_behind_carriage_returns_is_told() -> None:
+    """YAML counts them as lines."""
+    _, problems = yamlsource.parse("a: x" + "\r" * 9 + ":\r\r\nd for a\n", "quiz.yaml")
+    assert [problem.code for problem in problems] == ["YML001"]
+
+
 def test_many_plain_keys_are_read(tmp_path: Path) -> None:
     text = "questions:\n" + "".join(f"  - id: q{n}\n" for n in range(20_000))
     assert codes(built(write_course(tmp_path, {QUIZ: text}))) >= {"SCH009"}

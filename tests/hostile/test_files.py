@@ -153,14 +153,15 @@ def forked() -> Iterator[None]:
 
     def run(extra: str, given: IO[bytes], found: IO[bytes]) -> None:
         reader = import_module(f"runtime.bridge.formats.{extra}_reader")
-        import_module(foreign._EXTRAS[extra][0])
+        load = getattr(reader, f"load_{'mdf' if extra == 'mf4' else extra}")
+        load()
         pid = os.fork()
         if not pid:
             os.dup2(given.fileno(), 0)
             sys.stdout = open(found.fileno(), "w", closefd=False)  # noqa: SIM115
             sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
             resource.setrlimit(resource.RLIMIT_CPU, (round(ONE_S), round(ONE_S)))
-            code = foreign.main(reader._read)
+            code = foreign.main(load, reader.read)
             sys.stdout.flush()
             os._exit(code)
         _, status, used = os.wait4(pid, 0)

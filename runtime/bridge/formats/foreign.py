@@ -8,12 +8,13 @@ native code: whatever a damaged file does to them must not happen to the bridge.
 import contextlib
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, BinaryIO, Final, NamedTuple
+from typing import IO, BinaryIO, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,11 @@ REFUSED: Final = 3
 """Exit code of a reader that says why it cannot."""
 _ROOT: Final = Path(__file__).resolve().parents[3]
 _MEMORY: Final = 8 << 30
+_MEMORY_BESIDE: Final = 256 << 20
+"""Bytes that a file may take beside those of `_MEMORY_SHARE`, up to `_MEMORY` with all else."""
+_MEMORY_SHARE: Final = 64
+"""Bytes for each one of the file, which may be compressed."""
+L = TypeVar("L")
 _EXTRAS: Final = {"mf4": ("asammdf", "MDF 4"), "xrk": ("libxrk", "AiM")}
 
 
@@ -116,12 +122,13 @@ def write(
     np.savez(sys.stdout.buffer, allow_pickle=False, meta=np.frombuffer(text, np.uint8), **kept)
 
 
-def main(reader: Callable[[BinaryIO], None]) -> int:
-    """Run a reader over standard input; the exit code of the process."""
-    _limit_memory()
+def main(load: Callable[[], L], read: Callable[[L, BinaryIO], None]) -> int:
+    """Load a library and *read* standard input with it; the exit code of the process."""
     try:
+        library = load()
         with open(0, "r+b", closefd=False) as stream:
-            reader(stream)
+            _limit_memory(os.fstat(0).st_size)
+            read(library, stream)
     except Refused as problem:
         sys.stderr.write(f"{problem}\n")
         return REFUSED
@@ -130,7 +137,8 @@ def main(reader: Callable[[BinaryIO], None]) -> int:
     return 0
 
 
-def _limit_memory() -> None:
+def _limit_memory(size: int) -> None:
+    """What a file of *size* bytes takes at most: a damaged one may say that it holds very much."""
     try:
         import resource  # absent on Windows
     except ImportError:
@@ -138,5 +146,7 @@ def _limit_memory() -> None:
     with contextlib.suppress(OSError, ValueError):  # not every system has these limits
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        most = _MEMORY if hard == resource.RLIM_INFINITY else min(_MEMORY, hard)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        wanted = pages * resource.getpagesize() + _MEMORY_BESIDE + _MEMORY_SHARE * size
+        most = min(wanted, _MEMORY, *([] if hard == resource.RLIM_INFINITY else [hard]))
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))

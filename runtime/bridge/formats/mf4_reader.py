@@ -56,9 +56,10 @@ def _call(module: str, name: str, *values: object, **options: object) -> object:
     return getattr(importlib.import_module(module), name)(*values, **options)
 
 
-def _read(stream: BinaryIO) -> None:
+def read(load: Callable[[BinaryIO], Any], stream: BinaryIO) -> None:
+    """Hand over what is in a file; *load* is the class that reads it."""
     with contextlib.redirect_stdout(io.StringIO()):
-        mdf: Any = load_mdf()(stream)
+        mdf: Any = load(stream)
         start = mdf.header.start_time
         begun = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
         meta: dict[str, object] = {"created": begun if begun > 0 else None}
@@ -152,4 +153,4 @@ def _numeric(raw: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(foreign.main(_read))
+    sys.exit(foreign.main(load_mdf, read))

@@ -4,9 +4,9 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 
@@ -34,11 +34,17 @@ def created_of(metadata: Mapping[str, object]) -> float | None:
         return None
 
 
-def _read(stream: BinaryIO) -> None:
-    from libxrk import aim_xrk  # an extra; only this process needs it
+def load_xrk() -> Callable[[bytes], Any]:
+    """The function that reads a file, of an extra that only this process needs."""
+    from libxrk import aim_xrk
 
+    return aim_xrk
+
+
+def read(load: Callable[[bytes], Any], stream: BinaryIO) -> None:
+    """Hand over what is in a file; *load* reads it."""
     with contextlib.redirect_stdout(io.StringIO()):
-        log = aim_xrk(stream.read())
+        log = load(stream.read())
     channels: dict[str, tuple[Numbers, Numbers, str]] = {}
     functions: dict[str, str] = {}
     for name, table in log.channels.items():
@@ -80,4 +86,4 @@ def _text(about: Mapping[bytes, bytes], key: bytes) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(foreign.main(_read))
+    sys.exit(foreign.main(load_xrk, read))
