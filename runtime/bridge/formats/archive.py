@@ -11,12 +11,11 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
+from runtime.bridge.formats.parquet import MOST_CELLS
 from runtime.bridge.formats.rows import LARGEST_FILE
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Gate, Recording, Samples
 
 FILES: Final = ("telemetry.parquet", "signals.parquet", "laps.parquet", "session.parquet")
-_MOST_CELLS: Final = 50_000_000
-"""Of files that say how much they hold before they are unpacked."""
 _DATED: Final = 1e9
 """Seconds: clocks that tell more count since 1970."""
 _FACTS: Final = {
@@ -82,7 +81,7 @@ def _recording(
 def _check_size(*files: pq.ParquetFile) -> None:
     """Refuse what would fill the memory."""
     cells = sum(file.metadata.num_rows * file.metadata.num_columns for file in files)
-    if cells > _MOST_CELLS:
+    if cells > MOST_CELLS:
         raise UnreadableRecording("the archive has too many cells")
 
 
