@@ -29,6 +29,8 @@ help:  ## list these commands
 
 setup: $(READY)  ## install the pinned dependencies into .venv (instant when nothing changed)
 
+# The system's Python comes first, since distributions build theirs with profile-guided optimization: what
+# pyenv builds without being told to takes a third longer for everything. PYTHON=... names another.
 # uv is taken from the PATH only in the pinned version, else pip puts it into .venv/tools, where the
 # exact sync does not remove it. VIRTUAL_ENV and UV_PYTHON of the caller must not choose another place.
 # CMAKE_ARGS leaves out what Python never loads of llama.cpp, which halves the time to compile it; CMake
@@ -40,7 +42,7 @@ $(READY): pyproject.toml uv.lock
 	works() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }; \
 	if ! works $(PY); then \
 	  python=; \
-	  for name in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python); do \
+	  for name in $(or $(PYTHON),/usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11 python); do \
 	    if works "$$name"; then python=$$name; break; fi; done; \
 	  [ -n "$$python" ] || fail 'no Python 3.11 or newer found; name it: make PYTHON=/path/to/python3.12'; \
 	  rm -rf .venv; "$$python" -m venv --without-pip .venv \
@@ -51,9 +53,10 @@ $(READY): pyproject.toml uv.lock
 	pinned() { case "$$("$$1" --version 2>/dev/null)" in "uv $(UV_VERSION)"*) return 0;; esac; return 1; }; \
 	if ! pinned $$uv && pinned uv; then uv=uv; fi; \
 	if ! pinned $$uv; then \
-	  rm -rf .venv/tools; pip=$$python; \
-	  if $(PY) -m ensurepip >/dev/null 2>&1; then pip=$(PY); fi; \
-	  if "$$pip" -m pip --version >/dev/null 2>&1; then \
+	  rm -rf .venv/tools; $(PY) -m ensurepip >/dev/null 2>&1 || true; pip=; \
+	  for name in $(PY) "$$python" python3; do \
+	    if "$$name" -m pip --version >/dev/null 2>&1; then pip=$$name; break; fi; done; \
+	  if [ -n "$$pip" ]; then \
 	    echo "setup: installing uv $(UV_VERSION) into .venv/tools"; \
 	    "$$pip" -m pip install --quiet --disable-pip-version-check --no-warn-script-location \
 	      --target .venv/tools "uv==$(UV_VERSION)" || fail 'pip could not install uv; see its message above'; \
