@@ -8,6 +8,7 @@ from typing import Final
 
 from runtime import VERSION
 from runtime.places import CHECKOUT
+from runtime.web.commands import INTERRUPTED
 
 PROGRAMS: Final[Mapping[str, str]] = {
     "bridge": "runtime.bridge.__main__",
@@ -26,7 +27,6 @@ usage: paddock [flags]          course and both servers side by side; Ctrl-C end
 
 """
 NOT_INSTALLED: Final = 2
-INTERRUPTED: Final = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -21,16 +21,6 @@ from runtime.web.serve import CannotStart, Running, run
 
 PER_PEER: Final = 192
 """Connections of one address: every program of this machine has the same one."""
-COMMANDS: Final = f"""
-commands:
-  {PROGRAM} import FILE...     make sessions of recorded files
-  {PROGRAM} track build FILE   make a track file from a lap or a centreline
-  {PROGRAM} reference SESSION  make a lap the reference of its circuit
-  {PROGRAM} export --lake DIR  write sessions as parquet files
-  {PROGRAM} season --lake DIR  see what the sessions of a lake show together
-  {PROGRAM} mcp                let an assistant read sessions
-Each explains itself with --help.
-"""
 log = logging.getLogger("runtime.bridge")
 
 
@@ -39,12 +29,7 @@ def main(argv: Sequence[str]) -> int:
     if "--version" in argv:
         sys.stdout.write(f"{VERSION}\n")
         return 0
-    try:
-        settings = BridgeSettings.load(argv, os.environ)
-    except SystemExit as leaving:
-        if not leaving.code:  # the flags have been printed
-            sys.stdout.write(COMMANDS)
-        raise
+    settings = BridgeSettings.load(argv, os.environ)
     if not settings.allow_remote and not is_loopback(settings.host):
         return _fail("host: other machines are let in only with --allow-remote")
     level = settings.log_level

@@ -21,12 +21,6 @@ from runtime.web.serve import Running, run
 
 PER_PEER: Final = 192
 """Connections of one address: every program of this machine has the same one."""
-COMMANDS: Final = f"""
-commands:
-  {PROGRAM} pull    bring a model into the models folder
-  {PROGRAM} ingest  make a course searchable
-Each explains itself with --help.
-"""
 log = logging.getLogger("runtime.llm")
 
 
@@ -35,12 +29,7 @@ def main(argv: Sequence[str]) -> int:
     if "--version" in argv:
         sys.stdout.write(f"{VERSION}\n")
         return 0
-    try:
-        settings = LlmSettings.load([_flag(word) for word in argv], os.environ)
-    except SystemExit as leaving:
-        if not leaving.code:  # the flags have been printed
-            sys.stdout.write(COMMANDS)
-        raise
+    settings = LlmSettings.load([_flag(word) for word in argv], os.environ)
     if wrong := _no_folder(settings.models_folder):
         return _fail(f"{'models_dir' if settings.models_dir else 'data_dir'}: {wrong}", 2)
     try:

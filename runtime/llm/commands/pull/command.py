@@ -17,10 +17,10 @@ from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, say, wa
 from runtime.llm.commands.pull.minilm import MINILM
 from runtime.llm.models.download import NO_SPACE, TransferFailed, ask_head
 from runtime.llm.settings import PROGRAM, LlmSettings
+from runtime.web.commands import INTERRUPTED
 
 NAMED: Final = {"minilm": MINILM}
 """Models that are made rather than only fetched."""
-INTERRUPTED: Final = 130
 _HEX: Final = re.compile(r"[0-9a-fA-F]{64}")
 HUB: Final = "hf:"
 _ON_HUB: Final = re.compile(
