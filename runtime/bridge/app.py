@@ -49,9 +49,9 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.track.library import Library
+from runtime.web.access import HostPolicy
 from runtime.web.discovery import Announcement, Announcer, reachable_addresses
-from runtime.web.hosts import HostPolicy
-from runtime.web.middleware import Door, install
+from runtime.web.door import Door, install
 from runtime.web.openapi import describe, publish
 from runtime.web.routes import mount
 from runtime.web.serve import Ending

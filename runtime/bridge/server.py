@@ -14,8 +14,8 @@ from runtime.bridge.checking import BAD_CONFIGURATION, probe_startup
 from runtime.bridge.errors import BIND_CODES
 from runtime.bridge.service import Service
 from runtime.bridge.settings import PROGRAM, BridgeSettings
-from runtime.web.guard import Limits
-from runtime.web.hosts import is_loopback
+from runtime.web.access import is_loopback
+from runtime.web.door import Limits
 from runtime.web.logs import logging_to
 from runtime.web.serve import CannotStart, Running, run
 

@@ -10,7 +10,7 @@ from pydantic_settings import SettingsConfigDict
 
 from runtime.bridge.storage.values import Choice
 from runtime.places import BRIDGE_DATA, choose_folder, copy_bridge_data, name_program
-from runtime.web.hosts import HostNames, Origins
+from runtime.web.access import HostNames, Origins
 from runtime.web.settings import Clamp, Settings
 
 PROGRAM: Final = name_program("bridge")

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 import aiohttp
 from aiohttp import web
 
+from runtime.web.access import HostPolicy
+from runtime.web.door import Door, install
 from runtime.web.errors import ApiError, NotFound
-from runtime.web.hosts import HostPolicy
-from runtime.web.middleware import Door, install
 from runtime.web.pages import ASSETS, Pages
 from runtime.web.routes import Routes, mount
 from runtime.web.wire import Wire

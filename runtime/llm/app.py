@@ -51,11 +51,10 @@ from runtime.llm.models.upstreams.fleet import LOOK_S, Upstreams
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
-from runtime.web.auth import Bearer
+from runtime.web.access import LOOPBACK_ORIGINS, Bearer, HostPolicy
 from runtime.web.discovery import Announcement, Announcer, reachable_addresses
+from runtime.web.door import Door, install
 from runtime.web.errors import ApiError, RequestTimeout
-from runtime.web.hosts import LOOPBACK_ORIGINS, HostPolicy
-from runtime.web.middleware import Door, install
 from runtime.web.openapi import describe, publish
 from runtime.web.routes import Routes, mount
 from runtime.web.serve import CannotStart, Ending

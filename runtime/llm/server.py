@@ -14,7 +14,7 @@ from runtime.llm.app import ENDING, assemble, make_app
 from runtime.llm.service import Service
 from runtime.llm.settings import PROGRAM, LlmSettings
 from runtime.llm.values import SYSTEM_MODEL
-from runtime.web.guard import Limits
+from runtime.web.door import Limits
 from runtime.web.instance import AlreadyRunning, claim, write_address
 from runtime.web.logs import logging_to
 from runtime.web.serve import Running, run

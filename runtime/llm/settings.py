@@ -13,9 +13,8 @@ from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.upstreams.fleet import address_of
 from runtime.llm.values import MAX_PARALLEL, SYSTEM_MODEL
 from runtime.places import name_program, user_data_dir
-from runtime.web.auth import check_key
+from runtime.web.access import HostNames, Origins, check_key
 from runtime.web.bodies import BUDGET_BYTES
-from runtime.web.hosts import HostNames, Origins
 from runtime.web.settings import Clamp, Settings
 
 PROGRAM: Final = name_program("llm")

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from runtime.web.bodies import NoRoom
+from runtime.web.door import Render
 from runtime.web.errors import (
     ApiError,
     BadRequest,
@@ -23,7 +24,6 @@ from runtime.web.errors import (
     Unauthorized,
     UnsupportedEncoding,
 )
-from runtime.web.middleware import Render
 from runtime.web.routes import NDJSON, Route, Routes, json_bytes, mount
 
 Json = dict[str, Any]

@@ -20,9 +20,8 @@ from typing import Final, NamedTuple
 
 from aiohttp import web
 
-from runtime.web.guard import Guard, Limits
+from runtime.web.door import DOOR, Guard, Limits
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.middleware import DOOR
 
 GRACE_S: Final = 10.0
 LAST_WORDS_S: Final = 1.0

@@ -6,11 +6,10 @@ from typing import Annotated
 from aiohttp import web
 from pydantic import Field, StringConstraints
 
-from runtime.web.auth import Bearer
+from runtime.web.access import Bearer, HostPolicy
 from runtime.web.bodies import BUDGET_BYTES
+from runtime.web.door import Door, install
 from runtime.web.errors import ApiError, NotFound, TooMany
-from runtime.web.hosts import HostPolicy
-from runtime.web.middleware import Door, install
 from runtime.web.openapi import Json, describe, publish
 from runtime.web.routes import Reply, Routes, mount
 from runtime.web.sse import EventStream, frame

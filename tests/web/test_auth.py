@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.web.auth import Bearer, under
+from runtime.web.access import Bearer, under
 from runtime.web.errors import Unauthorized
 
 KEY = "s3cret"

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from runtime.web.guard import Limits
+from runtime.web.door import Limits
 from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.serve import Running, started
 from tests.waiting import until

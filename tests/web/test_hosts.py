@@ -3,8 +3,7 @@
 import pytest
 from multidict import CIMultiDict
 
-from runtime.web.errors import BadHost, CrossSite
-from runtime.web.hosts import (
+from runtime.web.access import (
     LOOPBACK_ORIGINS,
     HostPolicy,
     cors_headers,
@@ -12,6 +11,7 @@ from runtime.web.hosts import (
     preflight_headers,
     refusal,
 )
+from runtime.web.errors import BadHost, CrossSite
 
 LOOPBACK = HostPolicy.bound_to("127.0.0.1", allowed_hosts=["My-Box.example", " pi.local. "])
 LAN = HostPolicy.bound_to("0.0.0.0", allowed_hosts=["car.example"])

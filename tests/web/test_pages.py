@@ -8,9 +8,8 @@ import pytest
 from aiohttp import web
 from yarl import URL
 
-from runtime.web.auth import Bearer
-from runtime.web.hosts import HostPolicy
-from runtime.web.middleware import Door, install
+from runtime.web.access import Bearer, HostPolicy
+from runtime.web.door import Door, install
 from runtime.web.pages import POLICY, Pages, asks_for_html
 from runtime.web.routes import Routes, mount
 from runtime.web.serve import started

@@ -12,8 +12,8 @@ from aiohttp import web
 from multidict import MultiDict
 from pydantic import AfterValidator, Field
 
+from runtime.web.door import error_response
 from runtime.web.errors import BadField, BadJson, BadQuery, NotFound
-from runtime.web.middleware import error_response
 from runtime.web.routes import Routes, json_response, mount, parse_body, parse_path, parse_query
 from runtime.web.serve import Running, started
 from runtime.web.wire import Plain, Wire

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from aiohttp import web
 
-from runtime.web.hosts import HostPolicy
+from runtime.web.access import HostPolicy
+from runtime.web.door import Door, install
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.middleware import Door, install
 from runtime.web.serve import Running, started
 from runtime.web.sse import EventStream, ReaderGone, StreamClosed, frame
 from tests.web.raw import Wire, connected, head

@@ -18,11 +18,10 @@ from runtime.bridge.api.shapes import WRITE_ERRORS, SessionId, SessionPath, Valu
 from runtime.bridge.errors import BIND_CODES, render
 from runtime.bridge.live.spectators import GRANT, TTL_S, Grant, TooManyTokens
 from runtime.bridge.service import SERVICE, Service
+from runtime.web.access import HostPolicy, find_own_address, is_loopback
+from runtime.web.door import Door, Limits, install
 from runtime.web.errors import Forbidden, Unauthorized
-from runtime.web.guard import Limits
-from runtime.web.hosts import HostPolicy, find_own_address, is_loopback
 from runtime.web.lifecycle import LIFECYCLE, Lifecycle
-from runtime.web.middleware import Door, install
 from runtime.web.pages import FILE
 from runtime.web.routes import Reply, Route, Routes, mount
 from runtime.web.serve import Running, bind, serving

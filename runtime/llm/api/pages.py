@@ -6,8 +6,8 @@ from typing import Final
 from aiohttp import web
 
 from runtime.llm.service import SERVICE
+from runtime.web.door import DOOR
 from runtime.web.errors import Unauthorized
-from runtime.web.middleware import DOOR
 from runtime.web.pages import ASSETS, Pages, asks_for_html
 from runtime.web.routes import Routes
 

@@ -17,7 +17,7 @@ from runtime.bridge.server import PER_PEER
 from runtime.bridge.service import Service
 from runtime.bridge.session.recording import WIDE, LiveFrame, Origin
 from runtime.bridge.settings import BridgeSettings
-from runtime.web.guard import Limits
+from runtime.web.door import Limits
 from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.routes import mount
 from runtime.web.serve import Running, bind, serving

@@ -18,7 +18,7 @@ from runtime.llm.models.daemon import parse_address
 from runtime.llm.models.download import check_source
 from runtime.llm.models.system.foreground import Policy
 from runtime.llm.models.system.state import Cell
-from runtime.web.auth import check_key
+from runtime.web.access import check_key
 
 OLLAMA_URL = "http://127.0.0.1:11434"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
