@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -11,9 +12,14 @@ from typing import Final
 from aiohttp import web
 
 from runtime.bridge.api.spectators import spectating
-from runtime.bridge.can.settings import CanSettings
+from runtime.bridge.can.assembler import Assembler, Flush
+from runtime.bridge.can.bus import open_source
+from runtime.bridge.can.decoder import Decoder
+from runtime.bridge.can.reader import CanReader, Open
+from runtime.bridge.can.rules import NO_RULES
+from runtime.bridge.can.settings import VIRTUAL, CanSettings
+from runtime.bridge.can.statistics import BusStatistics, known_messages
 from runtime.bridge.cues.model import Cue
-from runtime.bridge.live.bus import LiveBus, Synthetic, make_bus, make_synthetic_bus
 from runtime.bridge.live.hub import LIVE_SESSION
 from runtime.bridge.live.live import Destination, Live
 from runtime.bridge.live.recorder import Recorder
@@ -25,6 +31,8 @@ from runtime.bridge.service import Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.simulator.course import natural_seconds
+from runtime.bridge.simulator.schedule import schedule_of
+from runtime.bridge.simulator.simulator import Simulator
 from runtime.bridge.storage.sessions import end_begun_by_bus
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SIMULATOR, SessionMeta, SessionRow, unix_ms
@@ -75,12 +83,19 @@ async def run_live(
         service.recorder = recorder
         bus = service.bus = _bus(service, live)
         if bus is not None:
-            stack.push_async_callback(bus.stop)
-            await bus.start()
+            stack.push_async_callback(asyncio.to_thread, bus.stop)
+            await asyncio.to_thread(bus.start)
             watching = asyncio.create_task(_watch(service, bus, live))
             stack.callback(watching.cancel)
         replays = partial(Replays, lambda: service.db, live.publish, service.hub.publish_control)
-        service.replays = replays(before=bus.pause, after=bus.resume) if bus else replays()
+        service.replays = (
+            replays(
+                before=partial(asyncio.to_thread, bus.pause),
+                after=partial(asyncio.to_thread, bus.resume),
+            )
+            if bus
+            else replays()
+        )
         stack.push_async_callback(service.replays.close)
         if settings.spectator_port is not None:
             await stack.enter_async_context(
@@ -96,7 +111,7 @@ async def run_live(
         service.hub.close()
 
 
-async def _watch(service: Service, bus: LiveBus, live: Live) -> None:
+async def _watch(service: Service, bus: CanReader, live: Live) -> None:
     """Tell listeners when the bus begins or ceases to bring frames, and warn of the latter."""
     connected = False
     while True:
@@ -200,20 +215,46 @@ def _meta(service: Service) -> SessionMeta:
     )
 
 
-def _bus(service: Service, live: Live) -> LiveBus | None:
+def _bus(service: Service, live: Live) -> CanReader | None:
+    """The bus that the settings name, or the synthetic car's, which is heard there too."""
     settings, wiring = service.settings, service.wiring
-    if settings.simulate:
-        drive = Synthetic(
-            track=service.active_track,
-            lap_seconds=lap_seconds(settings, service.active_track),
-            speed=settings.simulate_speed,
-            seed=settings.sim_seed,
-            transmit=can_settings(service) if settings.can_channel is not None else None,
-        )
-        return make_synthetic_bus(drive, wiring, settings.can_flush_ms, live.bus)
-    if settings.can_channel is None:
-        return None
-    return make_bus(can_settings(service), wiring, settings.can_flush_ms, live.bus)
+    adapter = can_settings(service) if settings.can_channel is not None else None
+    if not settings.simulate:
+        return _reader(service, adapter, open_source, live) if adapter is not None else None
+    schedule = schedule_of(
+        service.active_track,
+        lap_seconds(settings, service.active_track),
+        wiring.messages,
+        wiring.car,
+        seed=settings.sim_seed,
+        anchor_s=time.time(),
+    )
+    heard = None if adapter is None else partial(open_source, adapter)
+    car = service.simulator = Simulator(schedule, settings.simulate_speed, heard)
+    inside = CanSettings(VIRTUAL, "simulator", listen_only=False, keep_stamps=True)
+    return _reader(service, inside, car.open, live)
+
+
+def _reader(service: Service, adapter: CanSettings, opening: Open, live: Live) -> CanReader:
+    """A reader that hands what it makes to *live*, on the running loop."""
+    loop, wiring = asyncio.get_running_loop(), service.wiring
+
+    def deliver(flushes: list[Flush]) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(live.bus, flushes)
+
+    car = wiring.car
+    rates = {key: frame.rate_hz for key, frame in car.file.frames.items()} if car else {}
+    rules = car.plan if car else NO_RULES
+    decoder = Decoder(wiring.messages)
+    return CanReader(
+        adapter,
+        decoder,
+        partial(Assembler, decoder, rules, service.settings.can_flush_ms),
+        deliver,
+        BusStatistics(known_messages(wiring.messages, rates), adapter.bitrate),
+        opening=opening,
+    )
 
 
 def lap_seconds(settings: BridgeSettings, track: Track | None) -> float:

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.can.cars import NO_WIRING, Wiring
+from runtime.bridge.can.reader import CanReader
 from runtime.bridge.coach.gather import Gathering
 from runtime.bridge.coach.lessons import Lessons
 from runtime.bridge.coach.model import ModelClient
@@ -21,7 +22,6 @@ from runtime.bridge.cues.model import Cue
 from runtime.bridge.derived.analyses import Analyses
 from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.errors import NoTrack
-from runtime.bridge.live.bus import LiveBus
 from runtime.bridge.live.circuits import LiveCircuits, find_coaching
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.inbox import Inbox
@@ -31,6 +31,7 @@ from runtime.bridge.live.replay import Replays
 from runtime.bridge.live.spectators import Spectators
 from runtime.bridge.outlets.outlet import Outlet
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.simulator.simulator import Simulator
 from runtime.bridge.storage.errors import NoDatabase, UnknownSession
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import NoteRow, SessionRow, SignalRow, unix_ms
@@ -81,7 +82,9 @@ class Service:
     recorder: Recorder | None = None
     outlets: Sequence[Outlet] = ()
     """What sends live points to other servers."""
-    bus: LiveBus | None = None
+    bus: CanReader | None = None
+    simulator: Simulator | None = None
+    """The synthetic car, where one drives on the bus."""
     model: ModelClient | None = None
     """The language-model server, while the bridge runs."""
     grader: ModelClient | None = None

@@ -241,7 +241,7 @@ async def health(request: web.Request) -> Health:
     service = request.app[SERVICE]
     bus = service.bus
     reader = bus.snapshot() if bus is not None else NO_READER
-    car = bus.simulator() if bus is not None else None
+    car = service.simulator.state() if service.simulator is not None else None
     model = service.model.state if service.model is not None else None
     return Health(
         version=service.version,
