@@ -199,7 +199,7 @@ def driven_side(drive: Drive, number: int | None, on: Circuit) -> Side:
     """A driven lap, the best for None, scaled to the circuit *on* which it is shown.
 
     Laps of two sessions agree at the start, at the end and in proportion between.
-    Raises `UnknownLap`.
+    Raises `NoSuchLap`.
     """
     lap = drive.lap(number)
     scale = drive.length_m / on.length_m

@@ -40,7 +40,7 @@ def corner_classes(
 ) -> tuple[SpeedClassRecord, ...]:
     """The driven corners by speed: below *low_max*, below *med_max* (km/h), and the rest.
 
-    A corner's speed is the mean over its passes of the smallest speed in it. Raises `NoGeometry`.
+    A corner's speed is the mean over its passes of the smallest speed in it. Raises `NoCorners`.
     """
     members: dict[SpeedBand, list[tuple[str, float]]] = {band: [] for band in BANDS}
     for name, passes in passes_of(drive).items():
@@ -141,7 +141,7 @@ class CornerReports:
 def corner_reports(drive: Drive, references: References = NONE) -> CornerReports:
     """The passes of every corner, and the best of them beside the reference file.
 
-    Raises `NoGeometry`.
+    Raises `NoCorners`.
     """
     lap = references.of(drive.track)
     targets = lap.corners if lap is not None else {}
@@ -240,7 +240,7 @@ def smoothness(drive: Drive) -> dict[str, SmoothnessRecord]:
     """The pass with the calmest steering of every driven corner, in lap order.
 
     Without any steering the calmest throttle decides. The deviations are those of a sample, of
-    the first derivative between frames of that pass. Raises `NoGeometry`.
+    the first derivative between frames of that pass. Raises `NoCorners`.
     """
     found = {}
     rates = [np.diff(drive.series[name]) / drive.series.dt for name in CONTROLS]
@@ -289,7 +289,7 @@ class ConsistencyRecord:
 
 
 def consistency(drive: Drive) -> ConsistencyRecord:
-    """How repeatable the driving was. Raises `NoGeometry`."""
+    """How repeatable the driving was. Raises `NoCorners`."""
     times = [lap.duration_s for lap in drive.counted]
     corners = {
         name: deviation([passage.corner_time_s for passage in passes], sample=True) or 0.0

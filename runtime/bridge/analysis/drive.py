@@ -29,15 +29,15 @@ from runtime.bridge.track.model import Corner, Spot, Straight, Track
 T = TypeVar("T")
 
 
-class NoCompleteLap(ValueError):
+class NoLaps(ValueError):
     """The session has frames, but not one complete lap."""
 
 
-class UnknownLap(ValueError):
+class NoSuchLap(ValueError):
     """There is no complete lap of that number."""
 
 
-class NoGeometry(ValueError):
+class NoCorners(ValueError):
     """Neither a track file nor usable positions tell where the corners are, or nothing tells where
     on the circuit the laps begin."""
 
@@ -86,13 +86,13 @@ class Drive:
         return next(lap for lap in self.counted if lap.duration_s <= least + TIE_S)
 
     def lap(self, number: int | None) -> Segment:
-        """The lap of that number, the best one for None. Raises `UnknownLap`."""
+        """The lap of that number, the best one for None. Raises `NoSuchLap`."""
         if number is None:
             return self.best
         for lap in self.counted:
             if lap.number == number:
                 return lap
-        raise UnknownLap
+        raise NoSuchLap
 
     @cached_property
     def frames(self) -> slice:
@@ -121,11 +121,11 @@ class Drive:
 
     @property
     def corners(self) -> tuple[Corner, ...]:
-        """In lap order; none on a circuit that bends everywhere. Raises `NoGeometry`."""
+        """In lap order; none on a circuit that bends everywhere. Raises `NoCorners`."""
         if self.track is not None and self.track.corners:
             return tuple(self.track.in_lap_order())
         if self.detected is None:
-            raise NoGeometry
+            raise NoCorners
         return self.detected
 
     @cached_property
@@ -176,15 +176,15 @@ def drive_of(
 
     *words* are what the place is called where there is no track.
 
-    With *partial*, a session without a complete lap counts as one. Raises `NoCompleteLap` and
-    `UnknownLap`.
+    With *partial*, a session without a complete lap counts as one. Raises `NoLaps` and
+    `NoSuchLap`.
     """
     complete = laps.complete
     whole = partial and not complete
     if whole and laps.full.duration_s > 0:
         complete = (laps.full._replace(kind="lap", number=1, valid=True, best=True),)
     if not complete:
-        raise NoCompleteLap
+        raise NoLaps
     words = track.name if track is not None else words
     track = known_track(laps, track)
     progress, driven = place_laps(laps, track)
@@ -227,7 +227,7 @@ def circuit_sectors(track: Track, length_m: float) -> tuple[Span, ...]:
 
 
 def restrict_to_lap(drive: Drive, lap: int) -> Drive:
-    """One complete lap of a drive, on the circuit of the whole. Raises `UnknownLap`."""
+    """One complete lap of a drive, on the circuit of the whole. Raises `NoSuchLap`."""
     return replace(drive, counted=(drive.lap(lap),), chosen=lap, whole=drive, memo={})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.analysis.drive import Drive, UnknownLap, once_per_drive
+from runtime.bridge.analysis.drive import Drive, NoSuchLap, once_per_drive
 from runtime.bridge.analysis.passes import Pass, by_time, difference, passes_of, usual_pass
 from runtime.bridge.analysis.reference import NONE, Aim, Basis, References, Taken, aims, basis_of
 from runtime.bridge.session.definitions import CLOSED_PCT
@@ -81,7 +81,7 @@ def zones_at(corner: Corner, track: Track | None, before_m: float = AROUND_M) ->
 
 @once_per_drive
 def dangers(drive: Drive) -> Mapping[str, DangerZone]:
-    """The gravest danger zone of every corner that has one. Raises `NoGeometry`."""
+    """The gravest danger zone of every corner that has one. Raises `NoCorners`."""
     zones = {corner.name: zones_at(corner, drive.track) for corner in drive.corners}
     return {name: there[0] for name, there in zones.items() if there}
 
@@ -310,7 +310,7 @@ def _idle(nothing_time_s: float | None) -> float | None:
 
 
 def weights(drive: Drive) -> dict[str, float]:
-    """How much of the lap time each corner decides, all together 1. Raises `NoGeometry`.
+    """How much of the lap time each corner decides, all together 1. Raises `NoCorners`.
 
     As the track file says for all of them; else 0.5 plus half the share that the straight behind
     a corner has of the longest such straight.
@@ -344,10 +344,10 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
 
     Against a reference file a corner is as good as its best pass; against the session's own best
     pass, as its usual one, whose time is the middle of all, so that the grade says how repeatable
-    it is. With *lap*, the passes of that lap are graded. Raises `NoGeometry` and `UnknownLap`.
+    it is. With *lap*, the passes of that lap are graded. Raises `NoCorners` and `NoSuchLap`.
     """
     if lap is not None and all(one.number != lap for one in drive.counted):
-        raise UnknownLap
+        raise NoSuchLap
     passes, compared, shares = passes_of(drive), aims(drive, references), weights(drive)
     risky = dangers(drive)
     grades = tuple(

@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.analysis.grip import CROSSINGS, slip_oscillations, usual_peak
 from runtime.bridge.analysis.incidents import ASSISTS, Active, incidents
 from runtime.bridge.analysis.laps import best_parts, sector_table
@@ -197,7 +197,7 @@ def _cornering(drive: Drive, references: References) -> list[Candidate]:
     """
     try:
         aim_of, passes_by_corner = aims(drive, references), passes_of(drive)
-    except NoGeometry:
+    except NoCorners:
         return []
     found: list[Candidate] = []
     for name, passes in passes_by_corner.items():

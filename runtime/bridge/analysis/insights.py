@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.analysis.grading import dangers
 from runtime.bridge.analysis.losses import (
     losses_between,
@@ -64,14 +64,14 @@ class Insight:
 def costs(drive: Drive, lap: int | None = None) -> tuple[Cost, ...]:
     """What each corner costs on the usual lap, or on *lap*, beside the best lap.
 
-    None in danger zones, where nobody is asked for more speed. Raises `UnknownLap`.
+    None in danger zones, where nobody is asked for more speed. Raises `NoSuchLap`.
     """
     number = (drive.lap(lap).number if lap is not None else stand_in(drive)) or 0
     try:
         own = passes_of_lap(drive, number) if number else usual_passes(drive)
         losses = losses_between(own, passes_of_lap(drive, drive.best.number or 0), drive)
         spared = dangers(drive)
-    except NoGeometry:
+    except NoCorners:
         return ()
     return tuple(
         Cost(loss.corner, *loss.causes[0], loss.seconds)

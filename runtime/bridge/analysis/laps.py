@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry, once_per_drive
+from runtime.bridge.analysis.drive import Drive, NoCorners, once_per_drive
 from runtime.bridge.analysis.passes import approaches
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.laps import TIE_S, Method
@@ -100,7 +100,7 @@ def corner_windows(drive: Drive) -> tuple[Span, ...]:
     """
     try:
         corners = drive.corners
-    except NoGeometry:
+    except NoCorners:
         return ()
     return tuple(Span(c.name, c.entry.distance_m, c.exit.distance_m) for c in corners)
 

@@ -83,7 +83,7 @@ def usual_passes(drive: Drive) -> dict[str, Pass]:
     """The pass of each corner whose time, up to the next corner's approach, is the median of the
     complete laps, of an even number the slower; its figures are the medians of three laps or more.
 
-    Raises `NoGeometry`.
+    Raises `NoCorners`.
     """
     return {name: _usual(ranked) for name, ranked in _ranked(drive).items()}
 
@@ -106,19 +106,19 @@ def _usual(ranked: Sequence[Pass]) -> Pass:
 
 
 def best_passes(drive: Drive) -> dict[str, Pass]:
-    """The quickest pass of each corner, up to the next corner's approach. Raises `NoGeometry`."""
+    """The quickest pass of each corner, up to the next corner's approach. Raises `NoCorners`."""
     return {name: ranked[0] for name, ranked in _ranked(drive).items()}
 
 
 def passes_of_lap(drive: Drive, lap: int) -> dict[str, Pass]:
-    """The passes of one lap by corner. Raises `NoGeometry`."""
+    """The passes of one lap by corner. Raises `NoCorners`."""
     passes = [passage for passes in passes_of(drive).values() for passage in passes]
     return {passage.corner: passage for passage in passes if passage.lap == lap}
 
 
 def stretch_times(drive: Drive) -> dict[str, dict[int, float]]:
     """Seconds of each corner up to the next one's approach, by corner and lap number: those that
-    `Loss` compares. What was not recorded whole is left out. Raises `NoGeometry`."""
+    `Loss` compares. What was not recorded whole is left out. Raises `NoCorners`."""
     begins = _begins(drive, drive)
     return {
         corner.name: {
@@ -135,7 +135,7 @@ def losses_between(
 ) -> tuple[Loss, ...]:
     """What each corner costs, the most first; corners that either side lacks are left out.
 
-    *own* are passes of *drive*, *other* of *rival*'s, or of *drive* too. Raises `NoGeometry`.
+    *own* are passes of *drive*, *other* of *rival*'s, or of *drive* too. Raises `NoCorners`.
     """
     rival = rival or drive
     begins = _begins(drive, rival)
@@ -198,7 +198,7 @@ def halves_of(
     stretches: Mapping[str, Mapping[int, float]] | None = None,
 ) -> list[Halves]:
     """Each corner, or each of *stretches* (seconds by lap), that was driven in both halves of some
-    laps. Raises `NoGeometry`."""
+    laps. Raises `NoCorners`."""
     halves, found = (laps[: len(laps) // 2], laps[(len(laps) + 1) // 2 :]), []
     for corner, by_lap in (stretches or stretch_times(drive)).items():
         sides = [[by_lap[lap] for lap in half if lap in by_lap] for half in halves]

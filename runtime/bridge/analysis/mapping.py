@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.session.geometry import Indices, Line
@@ -83,7 +83,7 @@ def track_map(drive: Drive) -> TrackMap:
     laps = tuple(one for lap in drive.counted if len((one := _driven(drive, lap)).lat))
     try:
         corners = drive.corners
-    except NoGeometry:
+    except NoCorners:
         corners = ()
     line, basis = _centre(drive)
     drawn = _draw(track, line, corners, drive.length_m)

@@ -40,7 +40,7 @@ def lap_channels(
 
     ``time_s`` since its start, speed in km/h, then columns and *signals* under their own names and
     in their own units. What the session did not record is left out. Nothing lies between two
-    values of *discrete* signals. Raises `UnknownLap`.
+    values of *discrete* signals. Raises `NoSuchLap`.
     """
     lap = drive.lap(number)
     t = moments(drive, lap, lap_places(drive.length_m, points))
@@ -86,8 +86,8 @@ def ideal_channels(
 def lap_axis(drive: Drive, number: int, step_m: float | None) -> Axis:
     """The distance axis of a lap, m of its progress: every *step_m*, or its frames for None.
 
-    Places that it passed while nothing was recorded are left out. Raises `UnknownLap` and
-    `TooManyRows`.
+    Places that it passed while nothing was recorded are left out. Raises `NoSuchLap` and
+    `TooLong`.
     """
     lap, length = drive.lap(number), drive.length_m
     if step_m is None:

@@ -108,7 +108,7 @@ def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
 
     A pass belongs to the lap that holds its apex. A window over start/finish reaches into the
     neighbouring lap, and so may an approach. A pass of which a part was not recorded, the approach
-    included, or of fewer than 3 frames, is left out. Raises `NoGeometry`.
+    included, or of fewer than 3 frames, is left out. Raises `NoCorners`.
     """
     corners = drive.corners
     found: dict[str, list[Pass]] = {corner.name: [] for corner in corners}
@@ -126,7 +126,7 @@ def approaches(drive: Drive) -> dict[str, float]:
     That is where braking for it began on the lap of the session that braked earliest, so that the
     time that an early brake costs counts for its corner and not for the straight before; not before
     the exit of the last corner. 0 where nobody braked before the entry. It is the same whichever
-    laps are looked at. Raises `NoGeometry`.
+    laps are looked at. Raises `NoCorners`.
     """
     return _approaches(drive.whole or drive)
 

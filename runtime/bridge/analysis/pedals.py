@@ -203,7 +203,7 @@ def opening_m(drive: Drive, passage: Pass) -> float | None:
     last braking it goes to 20 % or more and stays there for 0.3 s, or to the exit, and rises to
     50 % before it closes again; where it is held below that, where it rises from there. Where it
     does not rise so far until 3 s behind the exit, the first part counts. None where it does not
-    open. Raises `NoGeometry`."""
+    open. Raises `NoCorners`."""
     series = drive.series
     throttle, braking = series["throttle_pct"], is_on_brake(series)
     braked = np.flatnonzero(braking[passage.approach : passage.last])
@@ -252,7 +252,7 @@ class ThrottleBoxRecord:
 
 
 def throttle_boxes(drive: Drive) -> tuple[ThrottleBoxRecord, ...]:
-    """The throttle of every frame in each corner's window, in lap order. Raises `NoGeometry`."""
+    """The throttle of every frame in each corner's window, in lap order. Raises `NoCorners`."""
     return tuple(_box(drive, name, passes) for name, passes in passes_of(drive).items())
 
 
@@ -301,7 +301,7 @@ def changes_of_speed(
     """Moments in corners with the throttle rising by 5 %/s or more and 0.5 g or more to the side,
     slower by more than 1 km/h than the reference entered; half a second apart or more, by time.
 
-    Raises `NoGeometry`.
+    Raises `NoCorners`.
     """
     rate = _rate(drive.series)
     compared = aims(drive, references)
@@ -387,7 +387,7 @@ class BrakeEndSummary:
 
 
 def brake_ends(drive: Drive) -> BrakeEndSummary:
-    """The time between brake and throttle, and how the brake is let go. Raises `NoGeometry`."""
+    """The time between brake and throttle, and how the brake is let go. Raises `NoCorners`."""
     passes = passes_of(drive)
     known = [passage.nothing_time_s for each in passes.values() for passage in each]
     idle = [seconds for seconds in known if seconds]
@@ -469,7 +469,7 @@ class BrakeAcceleration:
 
 
 def brake_acceleration(drive: Drive) -> BrakeAcceleration:
-    """How hard the car brakes before the corners and accelerates out. Raises `NoGeometry`.
+    """How hard the car brakes before the corners and accelerates out. Raises `NoCorners`.
 
     A zone is a stretch of a complete lap with the brake above 25 bar; it belongs to the corner
     whose apex comes next, if that is within 400 m of the zone's middle.
@@ -549,7 +549,7 @@ class TrailBrakeRecord:
 def trail_braking(drive: Drive) -> tuple[TrailBrakeRecord, ...]:
     """Passes with 10 bar or more and 1 bar or more left at the apex, by corner and lap.
 
-    Raises `NoGeometry`.
+    Raises `NoCorners`.
     """
     found = []
     for name, passes in passes_of(drive).items():

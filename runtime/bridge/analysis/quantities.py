@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.analysis.laps import corner_windows, timed_corners
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.pedals import opening_m, release_rate
@@ -128,7 +128,7 @@ def passes_in(drive: Drive, corner: str | None) -> tuple[Pass, ...]:
     """The passes of a corner; none where the corners are not known or none has that name."""
     try:
         return passes_of(drive).get(corner or "", ())
-    except NoGeometry:
+    except NoCorners:
         return ()
 
 

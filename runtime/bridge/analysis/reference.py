@@ -125,7 +125,7 @@ def aims(drive: Drive, references: References = NONE) -> dict[str, Aim]:
     """What each corner is compared with, where there is anything.
 
     The reference file where it names the corner, else the session's own quickest pass, the
-    earliest of equals. Raises `NoGeometry`.
+    earliest of equals. Raises `NoCorners`.
     """
     lap = references.of(drive.track)
     found: dict[str, Aim] = {}
@@ -161,7 +161,7 @@ def as_timed(target: Target, approach_m: float, passes: Sequence[Pass]) -> Targe
 
 
 def basis_of(drive: Drive, references: References = NONE) -> Basis:
-    """Whether a reference file counts for any corner of the circuit. Raises `NoGeometry`."""
+    """Whether a reference file counts for any corner of the circuit. Raises `NoCorners`."""
     lap = references.of(drive.track)
     named = lap is not None and any(corner.name in lap.corners for corner in drive.corners)
     return "reference_file" if named else "session_best"
@@ -170,7 +170,7 @@ def basis_of(drive: Drive, references: References = NONE) -> Basis:
 def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> ReferenceLap:
     """The drive's complete lap of that number, else its best one, as a reference for others.
 
-    Raises `UnknownLap`, and `NoGeometry` where the lap passed no corner whole.
+    Raises `NoSuchLap`, and `NoCorners` where the lap passed no corner whole.
     """
     lap = drive.lap(number)
     found: dict[str, Target] = {}

@@ -403,7 +403,7 @@ async def signals(
         if query.lap is not None:
             wanted = _clipped(wanted, await service.book.summary(row), query.lap, row)
         resampled = await _resampled(service, row, wanted, query.lap)
-    except resampling.TooManyRows as error:
+    except resampling.TooLong as error:
         raise TooManyRows(resampling.MAX_ROWS) from error
     except resampling.BadResample as error:
         raise BadQuery(str(error), param=error.param) from error

@@ -180,7 +180,7 @@ def _names(scene: Scene, rivals: tuple[str, ...]) -> Names:
         try:
             corners = drive.corners
             straights = tuple(one.name for one in drive.straights)
-        except pure.NoGeometry:
+        except pure.NoCorners:
             corners = ()
         sectors = tuple(one.name for one in drive.sectors)
     return Names(

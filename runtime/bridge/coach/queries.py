@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.analysis.drive import NoGeometry
+from runtime.bridge.analysis.drive import NoCorners
 from runtime.bridge.coach.asking import Row
 from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.facts.general import NO_CORNERS, NO_SESSION
@@ -64,7 +64,7 @@ class Queries:
             return None, (Fact("query-failed", {"why": str(no)}),)
         except (NoCompleteLap, NoRows):
             return None, (Fact("query-empty"),)
-        except NoGeometry:
+        except NoCorners:
             return None, (NO_CORNERS,)
         return _tell(table)
 

@@ -8,7 +8,7 @@ import re
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.corners import consistency
-from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.laps import ideal_lap, lap_time_table
@@ -50,7 +50,7 @@ def add_up(drive: Drive, references: References = NONE) -> Json:
     }
     try:
         card, spread = scorecard(drive, references), consistency(drive)
-    except NoGeometry:
+    except NoCorners:
         return known
     known["corners"] = [
         {

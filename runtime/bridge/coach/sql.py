@@ -396,7 +396,7 @@ def _cell(value: object) -> Cell:
 def views_of_drive(drive: Drive, names: Sequence[str]) -> dict[str, View]:
     """The views of one session, of those *names*; every number as it is in analytics.
 
-    Raises `NoGeometry`.
+    Raises `NoCorners`.
     """
     made = {"frames": _frames, "laps": _laps, "corners": _corners}
     return {name: made[name](drive) for name in names if name in made}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from runtime.bridge.analysis.drive import NoCompleteLap, NoGeometry, UnknownLap, drive_of
+from runtime.bridge.analysis.drive import NoCorners, NoLaps, NoSuchLap, drive_of
 from runtime.bridge.analysis.reference import (
     ReferenceLap,
     parse_reference,
@@ -75,11 +75,11 @@ async def _read(settings: BridgeSettings, session: str, number: int | None) -> R
                 return _asked(found, session, number)
             drive = drive_of(found.laps, found.where.track)
             return _with_corners(reference_lap(drive, number, session))
-    except NoCompleteLap:
+    except NoLaps:
         raise CannotMake("the session has no complete lap") from None
-    except UnknownLap:
+    except NoSuchLap:
         raise CannotMake("the session has no complete lap of that number") from None
-    except NoGeometry:
+    except NoCorners:
         raise CannotMake("the corners of the circuit are unknown") from None
 
 

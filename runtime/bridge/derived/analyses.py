@@ -156,9 +156,9 @@ async def _aside(row: SessionRow, scope: Scope, work: Callable[[], T]) -> T:
     """Do pure work in a thread; its errors as those of the bridge."""
     try:
         return await asyncio.to_thread(work)
-    except pure.NoCompleteLap as problem:
+    except pure.NoLaps as problem:
         raise errors.NoCompleteLap(row.session_id, partial=scope.partial) from problem
-    except pure.UnknownLap as problem:
+    except pure.NoSuchLap as problem:
         raise errors.UnknownLap(row.session_id) from problem
-    except pure.NoGeometry as problem:
+    except pure.NoCorners as problem:
         raise errors.NoGeometry(row.session_id) from problem

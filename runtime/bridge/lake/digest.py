@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from runtime.bridge.analysis.corners import consistency
-from runtime.bridge.analysis.drive import Drive, NoCompleteLap, NoGeometry, drive_of
+from runtime.bridge.analysis.drive import Drive, NoCorners, NoLaps, drive_of
 from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.grip import friction_circle, slip_bands
 from runtime.bridge.analysis.laps import ideal_lap, lap_time_distribution
@@ -114,7 +114,7 @@ def digest_session(
     laps, recorded = read_laps(files, track)
     try:
         driving = _driving(drive_of(laps, track, words=about.track or ""))
-    except NoCompleteLap:
+    except NoLaps:
         driving = None
     return SessionDigest(
         folder=folder,
@@ -132,7 +132,7 @@ def _driving(drive: Drive) -> Driving:
     friction, bands = friction_circle(drive, samples=1), slip_bands(drive)
     try:
         corners, nothing_time_s = _corners(drive), brake_ends(drive).average_nothing_time_s
-    except NoGeometry:
+    except NoCorners:
         corners, nothing_time_s = (), None
     decels = [corner.max_decel_g for corner in corners if corner.max_decel_g is not None]
     return Driving(
@@ -151,7 +151,7 @@ def _driving(drive: Drive) -> Driving:
 
 
 def _corners(drive: Drive) -> tuple[CornerDigest, ...]:
-    """Every corner in lap order. Raises `NoGeometry`."""
+    """Every corner in lap order. Raises `NoCorners`."""
     spread = consistency(drive).per_corner_std
     zones = {zone.corner: zone.max_decel_g for zone in brake_acceleration(drive).brake_zones}
     return tuple(

@@ -43,11 +43,8 @@ class BadResample(ValueError):
         self.param = param
 
 
-class TooManyRows(BadResample):
+class TooLong(BadResample):
     """The result would have more than `MAX_ROWS` rows."""
-
-    max_points: Final = MAX_ROWS
-    hint: Final = "narrow t_from and t_to, name a lap, lower rate_hz or raise step_m"
 
     def __init__(self) -> None:
         super().__init__("rate_hz", f"the result would have more than {MAX_ROWS} rows")
@@ -124,10 +121,10 @@ class Axis(NamedTuple):
     distance_m: Numbers | None = None
 
     def between(self, t_from: float, t_to: float) -> "Axis":
-        """The part between two moments, both included. Raises `TooManyRows`."""
+        """The part between two moments, both included. Raises `TooLong`."""
         part = slice(*_inside(self.t, t_from, t_to))
         if len(self.t[part]) > MAX_ROWS:
-            raise TooManyRows
+            raise TooLong
         return Axis(self.t[part], None if self.distance_m is None else self.distance_m[part])
 
 
@@ -155,7 +152,7 @@ def resample(
     discrete: Collection[str] | None = None,
     axis: Axis | None = None,
 ) -> Resampled:
-    """Resample the signals of a session; raises `BadResample`, `TooManyRows`, `NoDistance`.
+    """Resample the signals of a session; raises `BadResample`, `TooLong`, `NoDistance`.
 
     *signals* need to hold those that were asked for, the one that is the axis, and no others. A
     column of the frames comes before a signal of its name. *discrete* names signals that are never
@@ -266,7 +263,7 @@ def _distance_axis(query: Query, t_from: float, t_to: float, wide: Series) -> Ax
     t, way = t[part], way[part]
     if query.rate_hz <= 0:
         if len(t) > MAX_ROWS:
-            raise TooManyRows
+            raise TooLong
         return Axis(t, way)
     if not len(t):
         return Axis(t, way)
@@ -279,10 +276,10 @@ def _distance_axis(query: Query, t_from: float, t_to: float, wide: Series) -> Ax
 
 
 def grid(begin: float, end: float, *, rate: float = 1.0, step: float = 1.0) -> Numbers:
-    """``begin + k·step/rate`` up to *end*, both included; raises `TooManyRows`."""
+    """``begin + k·step/rate`` up to *end*, both included; raises `TooLong`."""
     steps = math.floor(min((end - begin) * rate / step, float(MAX_ROWS)) + GRID_EPSILON)
     if steps >= MAX_ROWS:
-        raise TooManyRows
+        raise TooLong
     points: Numbers = np.arange(steps + 1, dtype=np.float64) * step / rate
     return np.minimum(begin + points, end)
 

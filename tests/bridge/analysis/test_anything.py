@@ -24,7 +24,7 @@ from runtime.bridge.analysis.corners import (
     smoothness,
     track_out,
 )
-from runtime.bridge.analysis.drive import Drive, NoCompleteLap, NoGeometry, drive_of
+from runtime.bridge.analysis.drive import Drive, NoCorners, NoLaps, drive_of
 from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.grip import friction_circle, slip_bands, slip_oscillations
 from runtime.bridge.analysis.highlights import highlights
@@ -114,7 +114,7 @@ def check(drive: Drive) -> None:
     for compute in EVERY:
         try:
             answer = compute(drive)
-        except NoGeometry:
+        except NoCorners:
             assert drive.geometry is None
             continue
         assert all(math.isfinite(value) for value in numbers(answer)), compute
@@ -149,7 +149,7 @@ def test_nonsense_is_answered(
     session = shaken(ring_frames(laps, hz=hz), seed, missing, lost)
     try:
         drive = driven(session, ring_track() if known else None, partial=True)
-    except NoCompleteLap:
+    except NoLaps:
         assert len(session) < 2
         return
     check(drive)
@@ -213,7 +213,7 @@ def drives(frames: Frames) -> Iterator[Drive]:
         laps = detect(frames, gate=gate, track_length_m=length)
         try:
             found = drive_of(laps, track, partial=True)
-        except NoCompleteLap:
+        except NoLaps:
             continue
         yield found
         if not found.partial:

@@ -6,7 +6,7 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import NoCompleteLap, NoGeometry, UnknownLap
+from runtime.bridge.analysis.drive import NoCorners, NoLaps, NoSuchLap
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Sector, Straight
 from tests.bridge.analysis.cornerkit import (
@@ -24,7 +24,7 @@ from tests.bridge.track.examples import DATA
 def test_a_session_without_a_complete_lap_is_refused_unless_a_part_is_enough() -> None:
     session = ring_frames(0)
 
-    with pytest.raises(NoCompleteLap):
+    with pytest.raises(NoLaps):
         driven(session, ring_track())
     drive = driven(session, ring_track(), partial=True)
     assert drive.partial
@@ -40,7 +40,7 @@ def test_partial_changes_nothing_where_there_is_a_lap() -> None:
 
 
 def test_a_single_frame_is_no_lap_of_any_kind() -> None:
-    with pytest.raises(NoCompleteLap):
+    with pytest.raises(NoLaps):
         driven(frames([1.0], speed_ms=5.0), ring_track(), partial=True)
 
 
@@ -54,7 +54,7 @@ def test_one_lap_can_be_chosen() -> None:
 
 @pytest.mark.parametrize("lap", [0, 4, -1])
 def test_a_lap_that_is_not_there_cannot(lap: int) -> None:
-    with pytest.raises(UnknownLap):
+    with pytest.raises(NoSuchLap):
         driven(ring_frames(3), ring_track(), lap=lap)
 
 
@@ -156,7 +156,7 @@ def test_without_positions_or_file_there_is_no_geometry() -> None:
     assert drive.geometry is None
     assert drive.straights == ()
     assert drive.driven is None
-    with pytest.raises(NoGeometry):
+    with pytest.raises(NoCorners):
         _ = drive.corners
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.analysis.drive import UnknownLap
+from runtime.bridge.analysis.drive import NoSuchLap
 from runtime.bridge.analysis.grading import (
     ADVICE,
     SINGLE,
@@ -320,7 +320,7 @@ def test_the_passes_of_one_lap_can_be_graded() -> None:
     card = scorecard(drive, NONE, 2)
     assert [one.own.lap for one in card.corners if one.own] == [2, 2]
     assert card.corners[0].n_passes == 3
-    with pytest.raises(UnknownLap):
+    with pytest.raises(NoSuchLap):
         scorecard(drive, NONE, 4)
 
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import Drive, UnknownLap, drive_of
+from runtime.bridge.analysis.drive import Drive, NoSuchLap, drive_of
 from runtime.bridge.analysis.grading import dangers
 from runtime.bridge.analysis.insights import MOST, Cost, costs, insights
 from runtime.bridge.analysis.losses import losses_between, passes_of_lap, usual_passes
@@ -47,7 +47,7 @@ def test_a_lap_is_looked_at_alone() -> None:
     slow = max(drive.counted, key=lambda lap: lap.duration_s).number
     assert sum(cost.seconds for cost in costs(drive, slow)) > sum(c.seconds for c in costs(drive))
     assert costs(drive, drive.best.number) == ()
-    with pytest.raises(UnknownLap):
+    with pytest.raises(NoSuchLap):
         costs(drive, 77)
 
 

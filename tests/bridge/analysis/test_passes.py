@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.cornerkit import (
@@ -211,7 +211,7 @@ def test_without_a_track_or_positions_nobody_knows_the_corners() -> None:
     session = without(ring_frames(2, distance_m=lambda way: way % LENGTH), "lat", "lon")
     drive = driven(session, ring_track(line=False, corners=()))
 
-    with pytest.raises(NoGeometry):
+    with pytest.raises(NoCorners):
         passes_of(drive)
 
 

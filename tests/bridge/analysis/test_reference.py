@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runtime.bridge.analysis.drive import UnknownLap
+from runtime.bridge.analysis.drive import NoSuchLap
 from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.reference import (
     NONE,
@@ -103,7 +103,7 @@ def test_the_best_lap_is_the_reference_where_none_is_named() -> None:
     drive = driven(session, ring_track())
 
     assert reference_lap(drive).lap_time_s == min(lap.duration_s for lap in drive.counted)
-    with pytest.raises(UnknownLap):
+    with pytest.raises(NoSuchLap):
         reference_lap(drive, 4)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import NoGeometry, drive_of
+from runtime.bridge.analysis.drive import NoCorners, drive_of
 from runtime.bridge.session.laps import Laps, detect_laps
 from runtime.bridge.session.recording import WIDE, Frames
 from runtime.bridge.session.series import series
@@ -115,7 +115,7 @@ def test_no_corner_is_named_where_the_speed_fits_nowhere() -> None:
     assert laps.complete
     assert laps.start == "unknown"
     assert drive.place == larkfell().name
-    with pytest.raises(NoGeometry):
+    with pytest.raises(NoCorners):
         _ = drive.corners
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
-from runtime.bridge.analysis.drive import NoGeometry
+from runtime.bridge.analysis.drive import NoCorners
 from runtime.bridge.analysis.driver import PLATEAU_S, DriverSession, Step, progress, steps
 from runtime.bridge.analysis.losses import (
     Halves,
@@ -340,7 +340,7 @@ def _halves(view: View) -> list[Halves]:
             sector_name(at): measure_laps(view.drive, "time", sector_name(at)) for at in sectors
         }
         return halves_of(view.drive, numbers_of(view.pool), times)
-    except NoGeometry:
+    except NoCorners:
         return []
 
 

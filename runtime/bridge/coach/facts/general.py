@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term
 from runtime.bridge.coach.need import Slots, Strange
 from runtime.bridge.coach.scene import Scene
@@ -55,7 +55,7 @@ def corners_of(scene: Scene) -> tuple[model.Corner, ...]:
     if scene.outing is not None:
         try:
             return scene.outing.drive.corners
-        except NoGeometry:
+        except NoCorners:
             return ()
     return tuple(scene.track.in_lap_order()) if scene.track is not None else ()
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from runtime.bridge.analysis.drive import NoGeometry, UnknownLap
+from runtime.bridge.analysis.drive import NoCorners, NoSuchLap
 from runtime.bridge.coach.facts import (
     comparisons,
     drivers,
@@ -48,9 +48,9 @@ def tell(scene: Scene, need: Need) -> Facts:
         return wrong
     try:
         return (*wrong, *TELLERS[need.kind](scene, need.slots))
-    except NoGeometry:
+    except NoCorners:
         return (*wrong, NO_CORNERS)
-    except UnknownLap:
+    except NoSuchLap:
         return (*wrong, NO_COMPLETE_LAP)
 
 

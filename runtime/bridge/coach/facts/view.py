@@ -5,7 +5,7 @@ from dataclasses import replace
 from statistics import median
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.analysis.losses import Loss, losses_between, passes_of_lap, usual_passes
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.quantities import find_straight, known_corners, sector_name
@@ -116,14 +116,14 @@ class View(NamedTuple):
         """The usual pass of each corner; none where the corners are not known."""
         try:
             return usual_passes(self.drive)
-        except NoGeometry:
+        except NoCorners:
             return {}
 
     def passes(self, lap: Segment) -> Mapping[str, Pass]:
         """The passes of a lap; none where the corners are not known."""
         try:
             return passes_of_lap(self.drive, lap.number or 0)
-        except NoGeometry:
+        except NoCorners:
             return {}
 
     def losses(self, own: Mapping[str, Pass], other: Mapping[str, Pass]) -> list[Loss]:
