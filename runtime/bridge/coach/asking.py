@@ -59,8 +59,6 @@ class Answer:
     """What the coach says."""
 
     text: str
-    say: str
-    """The same for a voice."""
     language: Language
     emotion: str
     intent: str

@@ -17,7 +17,7 @@ Unit: TypeAlias = Literal[
     "deg",
     "deg/s",
     "rpm",
-    "min",  # of seconds
+    "min",  # of seconds, shown as 17:18 min
     "°C",
     "l",
     "V",
