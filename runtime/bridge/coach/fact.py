@@ -35,6 +35,8 @@ Basis: TypeAlias = Literal[
     "earlier",  # the driver's earlier sessions
 ]
 
+Verdict: TypeAlias = Literal["yes", "no", "right", "wrong", "partly"]
+
 
 class Value(NamedTuple):
     """A number with its unit, in the unit in which it was measured."""
@@ -96,8 +98,8 @@ class Fact:
     session_id: str = ""
     gain_s: float | None = None
     """Seconds a lap that acting on it is worth: what costs most is said first."""
-    holds: bool | None = None
-    """Whether it is as was asked, where the question was one of yes or no."""
+    verdict: Verdict | None = None
+    """Whether it is as was asked, or said: it stands before the sentence."""
     concept: str | None = None
     """The coaching concept that it calls for, which names a lesson."""
 

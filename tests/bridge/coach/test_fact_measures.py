@@ -150,7 +150,7 @@ def test_judgements_follow_the_rival_who_is_named(order: Order) -> None:
     )
     assert number(fact.values["difference"]) == pytest.approx(abs(own - theirs))
     so = abs(own - theirs) >= 3.0 and (own > theirs) == (order == "early")
-    assert (fact.values["verdict"] == Term("verdict", "no")) == (not so)
+    assert (fact.verdict == "no") == (not so)
 
 
 def test_the_verdict_is_about_whoever_is_measured_against_the_other() -> None:
@@ -163,7 +163,7 @@ def test_the_verdict_is_about_whoever_is_measured_against_the_other() -> None:
     for than_me in (False, True):
         (fact,) = tell("measure", replace(slots, than_me=than_me))
         so = (own[turn] > other[turn]) != than_me
-        assert fact.values["verdict"] == Term("verdict", "yes" if so else "no")
+        assert fact.verdict == ("yes" if so else "no")
 
 
 def test_a_sector_has_the_top_speed_that_was_driven_in_it() -> None:
@@ -214,8 +214,8 @@ def test_the_least_repeatable_corner_has_the_largest_deviation() -> None:
     ],
 )
 def test_claims_are_checked(slots: Slots, *, right: bool) -> None:
-    verdict = tell("measure", replace(slots, claims=True))[0].values["verdict"]
-    assert verdict == Term("verdict", "right" if right else "wrong")
+    verdict = tell("measure", replace(slots, claims=True))[0].verdict
+    assert verdict == ("right" if right else "wrong")
 
 
 def test_the_same_place_on_every_lap_is_checked_by_its_range() -> None:
@@ -225,7 +225,7 @@ def test_the_same_place_on_every_lap_is_checked_by_its_range() -> None:
     width = max(points) - min(points)
     assert number(fact.values["width"]) == pytest.approx(width, abs=4.0)
     right = number(fact.values["width"]) < 6.0
-    assert fact.values["verdict"] == Term("verdict", "right" if right else "wrong")
+    assert fact.verdict == ("right" if right else "wrong")
 
 
 def test_places_on_both_sides_of_the_entry_are_told_apart() -> None:
@@ -249,7 +249,7 @@ def test_a_lift_on_one_lap_alone_is_named() -> None:
     truth = Truth(TRACK, OWN.driven._replace(frames=Frames(columns)))
     slots = Slots(corners=("Turn 7",), quantity="full_throttle", all_laps=True)
     (fact,) = tell("measure", replace(slots, claims=True), scene_of(record(truth)))
-    assert fact.values["verdict"] == Term("verdict", "partly")
+    assert fact.verdict == "partly"
     assert fact.values["laps"] == (3,)
     said = words_of("en", "metric").sentence(fact)
     assert said == "Not on every lap: Turn 7, throttle lifted on lap 3, to 40% at the lowest."
@@ -289,15 +289,15 @@ def test_whoever_asks_what_to_do_is_told_where_they_stand() -> None:
         )
         if doubted.kind != "compare":
             continue
-        verdicts = [fact.values["verdict"] for fact in (doubted, wished)]
+        verdicts = [fact.verdict for fact in (doubted, wished)]
         compared, lost = wished.values["compared"], wished.values["lost"]
         seen.add(compared)
         if [fact.kind for fact in more] == ["danger"]:
-            assert verdicts[1] == Term("verdict", "plain")
+            assert verdicts[1] is None
         elif compared == "early" and lost == "yes":
-            assert verdicts == [Term("verdict", "no"), Term("verdict", "yes")]
+            assert verdicts == ["no", "yes"]
         elif compared == "late":
-            assert verdicts[1] == Term("verdict", "no")
+            assert verdicts[1] == "no"
     assert seen >= {"early"}
     asked = Slots(corners=("Turn 4",), quantity="brake_point", order="late", wishes=True)
     assert [fact.kind for fact in tell("measure", asked)][-1] == "danger"
@@ -351,5 +351,6 @@ def test_whether_a_rival_is_quicker_is_answered_with_yes_or_no(than_me: bool) ->
 
     fact = tell("rival_gap", slots)[0]
 
-    assert fact.holds == ((OTHER.time(OTHER.best) < OWN.time(OWN.best)) == than_me)
-    assert words_of("de", "metric").sentence(fact).startswith("Ja: " if fact.holds else "Nein: ")
+    assert (fact.verdict == "yes") == ((OTHER.time(OTHER.best) < OWN.time(OWN.best)) == than_me)
+    said = words_of("de", "metric").sentence(fact)
+    assert said.startswith("Ja: " if fact.verdict == "yes" else "Nein: ")

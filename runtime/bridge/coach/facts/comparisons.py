@@ -44,7 +44,7 @@ from runtime.bridge.coach.facts.measures import (
     places_of,
     spread,
 )
-from runtime.bridge.coach.facts.view import Facts, View, numbers_of
+from runtime.bridge.coach.facts.view import Facts, View, judge, numbers_of
 from runtime.bridge.coach.need import UNITS, Lap, Order, Quantity, Slots, Spot
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.definitions import FULL_PCT
@@ -236,7 +236,7 @@ def _tell_laps(view: View, found: Spread) -> Fact:
         gains, whether = view.slots.gains, view.slots.whether and len(laps) == 1
         if quantity != "time" or gains is None or not whether:
             return told
-        return replace(told, holds=(numbers[0] < found.usual.number) == gains)
+        return judge(told, view.slots, so=(numbers[0] < found.usual.number) == gains)
     if (which or order in ORDERED or found.peaks) and len(laps) != 1:
         high = is_high(quantity, order)
         lap = found.top(high=high)
@@ -348,14 +348,9 @@ def _compare(
     so = not level and (apart > 0) == (is_high(quantity, order) != slots.than_me)
     if slots.wishes and not slots.claims:  # whoever has less of it is to have more
         so = not level and not so
-    verdict = _verdict(view, right=so) if slots.claims else Term("verdict", "plain")
-    asks = slots.order in (ORDERED if slots.whether else SAYS) and not slots.open
-    if asks and not slots.claims and not _spared(view, found):
-        says = so and lost in ("yes", "unknown")
-        verdict = Term("verdict", "yes" if says else "plain" if so else "no")
     usual = (found.usual, other.usual or (other.value if other.driver else found.usual))
     side, shown = beside(quantity, own.value, other.value, *usual)
-    values: dict[str, Cell] = {**label(found), "verdict": verdict, "side": side}
+    values: dict[str, Cell] = {**label(found), "side": side}
     values |= {"own": shown[0], "theirs": shown[1], "usual": shown[2], "other_usual": shown[3]}
     values |= {"own_of": own.of, "lap": own.lap, "whose": own.driver or "none"}
     values |= {"against": other.of, "target_lap": other.lap, "other": other.driver or "none"}
@@ -371,7 +366,7 @@ def _compare(
         "usual": "usual",
         "lap": "best_lap",
     }
-    return view.fact(
+    fact = view.fact(
         "compare",
         values,
         [side.lap for side in (own, other) if side.lap and not side.driver] if own.lap else (),
@@ -380,16 +375,17 @@ def _compare(
         other=other.driver,
         gain_s=loss_s if lost == "yes" and not level else None,
     )
+    asks = slots.order in (ORDERED if slots.whether else SAYS) and not slots.open
+    if slots.claims:
+        return judge(fact, slots, so=so)
+    if not asks or _spared(view, found) or (so and lost not in ("yes", "unknown")):
+        return fact
+    return replace(fact, verdict="yes" if so else "no")
 
 
 def _spared(view: View, found: Spread) -> bool:
     """Whether nobody is told to do more of it there: the corner lies in a danger zone."""
     return view.slots.wishes and found.corner and found.where in dangers(view.drive)
-
-
-def _verdict(view: View, *, right: bool) -> Term:
-    so, whether = right != view.slots.negated, view.slots.whether
-    return Term("verdict", ("yes" if so else "no") if whether else "right" if so else "wrong")
 
 
 def _two_laps(view: View, found: Spread) -> Fact:
@@ -464,7 +460,7 @@ def _tell_judge(view: View) -> Facts:
     if not everywhere or not weighed:
         return tuple(judged)
     guilty = [each for each in weighed if each.gain_s is not None]
-    guilty = [each for each in guilty if each.values["verdict"] != Term("verdict", "no")]
+    guilty = [each for each in guilty if each.verdict != "no"]
     if guilty:
         return tuple(sorted(guilty, key=lambda each: -(each.gain_s or 0.0))[:3])
     return (view.fact("judge-nowhere", {**weighed[0].values, "count": len(weighed)}),)
@@ -583,16 +579,15 @@ def _range(
     numbers = [value.number for value in values.values()]
     width = Value(max(numbers) - min(numbers), UNITS[found.quantity])
     side, (usual, most, least) = beside(found.quantity, found.usual, values[top], values[bottom])
-    verdict = _verdict(view, right=so) if view.slots.claims else Term("verdict", "plain")
-    told: dict[str, Cell] = {**label(found), "verdict": verdict, "side": side}
+    told: dict[str, Cell] = {**label(found), "side": side}
     told |= {"usual": usual, "most": most, "lap": top, "least": least, "other_lap": bottom}
     told |= {"asked": asked, "width": width, "hits": hits, "count": len(values)}
     told["spread"] = Value(deviation(numbers, sample=True) or 0.0, UNITS[found.quantity])
     told["whose"] = driver or "none"
     other = driver if driver != view.scene.driver else ""
     fact = view.fact("range", told, (top, bottom), found.where, other=other)
-    asked_whether = view.slots.whether and not view.slots.claims and asked != "width"
-    return replace(fact, holds=so) if asked_whether else fact
+    asks = view.slots.claims or (view.slots.whether and asked != "width")
+    return judge(fact, view.slots, so=so) if asks else fact
 
 
 # Whether it is as the driver says
@@ -631,7 +626,7 @@ def _check(view: View) -> Facts:
     ranks = [_LAPS[lap] for lap in slots.laps if lap in _LAPS]
     named = [lap for lap in slots.laps if isinstance(lap, int)]
     if quantity == "time" and where is None and ranks and named:
-        return (_check_rank(view.about(order=ranks[0]), found, named),)
+        return _check_rank(view.about(order=ranks[0]), found, named)
     if len(laps) == 2 and ordered:
         return (_two_laps(view, found),)
     amount = next((each.number for each in slots.amounts if each.unit == found.unit), None)
@@ -648,7 +643,7 @@ def _check(view: View) -> Facts:
     if found.corner and slots.order in ("high", "low") and slots.which != "corner" and not laps:
         return _tell_judge(view)
     if ordered and (laps or found.corner):
-        return (_check_rank(view, found, laps),)
+        return _check_rank(view, found, laps)
     return tell_values(view)
 
 
@@ -657,62 +652,49 @@ def _check_flat(view: View, found: Spread, laps: Sequence[int]) -> Fact:
     values = found.of(laps)
     lifted = [lap for lap, value in values.items() if value.number < FULL_PCT]
     least = min(values, key=lambda lap: values[lap].number)
-    flat = not (view.slots.negated and view.slots.quantity == "full_throttle")
-    verdict = "right" if flat != bool(lifted) else "wrong"
-    verdict = "partly" if flat and 0 < len(lifted) < len(values) else verdict
+    slots, told = view.slots, label(found)
+    flat = (slots.pedal == "lift") == slots.negated
     many = "all" if 0 < len(lifted) == len(values) > 1 else "many" if len(lifted) > _FEW else "few"
-    if view.slots.whether and verdict != "partly":
-        so = bool(lifted) if view.slots.pedal == "lift" else verdict == "right"
-        verdict = "yes" if so else "no"
-    told: dict[str, Cell] = {**label(found), "verdict": Term("verdict", verdict)}
     told |= {"laps": tuple(lifted), "lifted": many if lifted else "none", "number": len(lifted)}
     told |= {"count": len(values), "least": values[least], "lap": least}
-    return view.fact("claim-flat", told, lifted[:_FEW], found.where)
+    fact = view.fact("claim-flat", told, lifted[:_FEW], found.where)
+    if flat and 0 < len(lifted) < len(values):
+        return replace(fact, verdict="partly")
+    return judge(fact, replace(slots, negated=False), so=flat != bool(lifted))
 
 
-def _check_rank(view: View, found: Spread, laps: Sequence[int]) -> Fact:
-    """Whether a lap, or a corner, is the one where a quantity is largest or smallest."""
-    drive, quantity, where, spot, _ = found
-    rank: dict[str | int, Value] = dict(found.values.items())
-    named: str | int = laps[0] if laps else where or ""
-    if not laps:
-        bends = [spread(drive, quantity, bend.name, spot) for bend in known_corners(drive)]
-        rank = {bend.where or "": bend.usual for bend in bends if bend}
-    high = is_high(quantity, view.slots.order)
-    own = rank.get(named, found.usual)
-    first = (max if high else min)(rank, key=lambda each: rank[each].number)
-    so = first == named or abs(own.number - rank[first].number) < APART[found.unit] / 10
-    side, (shown, best) = beside(quantity, own, rank[first])
-    told: dict[str, Cell] = {**label(found), "verdict": _verdict(view, right=so), "side": side}
-    told |= {"own": shown, "best": best, "end": Term("end", end_of(quantity, high=high))}
-    told |= {"same": "yes" if so else "no", "lap": laps[0] if laps else 0}
-    told["first"] = Corner(first) if isinstance(first, str) else first
-    return view.fact("claim-lap" if laps else "claim-corner", told, laps[:1], where)
+def _check_rank(view: View, found: Spread, laps: Sequence[int]) -> Facts:
+    """The lap, or the corner, at the end of the values that is claimed; then the one named."""
+    plain = view.about(claims=False, laps=())
+    if laps:
+        first, named = _tell_laps(plain.about(which="lap"), found), laps[0]
+        level = found.find(named).number - found.find(first.laps[0]).number
+    else:
+        first = _tell_rank(plain.about(corners=(), order=view.slots.order, which="corner"))[0]
+        top, level = first.values["value"], 0.0
+        level = abs(found.usual.number) - abs(top.number) if isinstance(top, Value) else 1.0
+    so = abs(level) < APART[found.unit] / 10
+    own = () if so else (_tell_laps(view.about(order=None, laps=laps), found),)
+    return (judge(first, view.slots, so=so), *own)
 
 
 def _check_loss(view: View, where: str) -> Facts:
     """Whether a corner is the best or the worst one, or better than a rival's, by its time lost."""
-    drive, order = view.drive, view.slots.order
-    name, rival = (*view.rivals, ("", drive))[0]
-    other = usual_passes(rival) if name else best_passes(drive)
-    losses = losses_between(usual_passes(drive), other, drive, rival)  # the most first
-    ranked = [loss.corner for loss in losses]
-    if where not in ranked:
+    order, beside = view.slots.order, reviews.compare(view.scene, view.slots)
+    loss = next((each for each in beside.lost if each.corner == where), None)
+    if loss is None:
         return tell_values(view)
-    loss = losses[ranked.index(where)].seconds
-    so = loss < -SMALL_S if name else loss <= losses[-1].seconds + SMALL_S
+    so = (
+        loss.seconds < -SMALL_S
+        if beside.other
+        else loss.seconds <= beside.lost[-1].seconds + SMALL_S
+    )
     if order in RISES:  # more time
-        so = loss > SMALL_S if name else ranked[0] == where
+        so = loss.seconds > SMALL_S if beside.other else beside.lost[0] is loss
     elif order not in ORDERED:
-        so = loss > SMALL_S
-    sign = "lost" if loss > SMALL_S else "gained" if loss < -SMALL_S else "level"
-    told: dict[str, Cell] = {"verdict": _verdict(view, right=so), "where": Corner(where)}
-    told |= {"loss": Value(abs(loss), "s"), "sign": sign, "other": name}
-    told |= {"against": "usual_other" if name else "best_pass"}
-    told |= {"rank": ranked.index(where) + 1, "count": len(losses), "worst": Corner(ranked[0])}
-    told["worst_loss"] = Value(losses[0].seconds, "s")
-    gain = loss if sign == "lost" else None
-    return (view.fact("claim-loss", told, where=where, other=name, gain_s=gain),)
+        so = loss.seconds > SMALL_S
+    worst = () if beside.lost[0] is loss else reviews.loss_rank(beside.about(corners=()))[:1]
+    return (judge(reviews.corner_fact(beside, loss), view.slots, so=so), *worst)
 
 
 _TELL: Final = measured(tell, default="time")

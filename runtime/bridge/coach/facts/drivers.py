@@ -28,6 +28,7 @@ from runtime.bridge.coach.facts.view import (
     Tell,
     View,
     gap,
+    judge,
     lap_time,
     name_loss,
     numbers_of,
@@ -77,7 +78,7 @@ def _judged(slots: Slots, facts: Facts) -> Facts:
     if slots.gains is None or slots.open or slots.where or slots.claims or side is None:
         return facts
     asked = "behind" if slots.gains == slots.than_me else "ahead"
-    return (replace(facts[0], holds=side == asked), *facts[1:])
+    return (judge(facts[0], slots, so=side == asked), *facts[1:])
 
 
 def _rival(of: View) -> Outing:
@@ -268,7 +269,7 @@ def _tell_spread(of: View) -> Facts:
     few = [_fact(of, "rival-few", {})] if min(map(len, sides)) < FEW else []
     judged, slots = _fact(of, "rival-spread", values), of.slots
     if slots.whether and not slots.negated and slots.gains is not False:
-        judged = replace(judged, holds=side == ("other" if slots.than_me else "own"))
+        judged = judge(judged, slots, so=side == ("other" if slots.than_me else "own"))
     return (*_count_said(of), judged, *few)
 
 
@@ -374,7 +375,7 @@ def _tell_improved(view: View) -> Facts:
     better = _better(view)
     facts += [_halves_fact(view, "improved-corner", each) for each in better[:2]]
     if view.slots.whether and better and not earlier:
-        facts[0] = replace(facts[0], holds=True)
+        facts[0] = judge(facts[0], view.slots, so=True)
     if len(view.pool) < HALVES:
         return (*facts, view.fact("trend-few", {"count": len(view.pool)}))
     if not better:

@@ -1,7 +1,6 @@
 """How the car was handled: releasing the brake, coasting, grip, balance, incidents, resolution."""
 
 from collections.abc import Mapping
-from statistics import median
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -120,31 +119,12 @@ def _release(view: View, drive: Drive, one: Pass, driver: str) -> Fact:
 
 
 def tell_coasting(view: View) -> Facts:
-    """Coasting on a usual lap, its share, the corners with most of it; or at a named place."""
-    slots = view.slots
-    placed = slots.corners or slots.straights or slots.sectors
-    if placed or view.listed or slots.order == "mean":
-        return tell(view.about(quantity="coasting"))
-    drives = [(view.scene.driver, view.drive), *view.rivals[:1]]
-    return tuple(told for name, each in drives for told in _coasted(view, name, each))
-
-
-def _coasted(view: View, driver: str, drive: Drive) -> Facts:
-    lap, best = spread(drive, "coasting", None, None), drive.best.number or 0
-    if lap is None:
-        return ()
-    places = [(spread(drive, "coasting", c.name, None), c.name) for c in known_corners(drive)]
-    most = sorted(((one.usual.number, name) for one, name in places if one), reverse=True)
-    most = [*(each for each in most if each[0] > 0), (0.0, ""), (0.0, "")]
-    times = {each.number: each.duration_s for each in drive.counted}
-    share = median(100.0 * value.number / times[number] for number, value in lap.values.items())
-    values: dict[str, Cell] = {"driver": driver, "usual": lap.usual, "best": lap.find(best)}
-    values |= {"lap": best, "places": sum(bool(name) for _, name in most[:2])}
-    values |= {"first": Corner(most[0][1]), "second": Corner(most[1][1])}
-    values |= _values("s", first_value=most[0][0], second_value=most[1][0])
-    values |= _values("%", share=share)
-    other = driver if driver != view.scene.driver else ""
-    return (view.fact("coasting-lap", values, where=most[0][1] or None, other=other),)
+    """Coasting as it is asked about, and where most of it is where no place is named."""
+    asked = view.about(quantity="coasting")
+    whole = not (asked.slots.corners or asked.slots.straights or asked.slots.sectors)
+    plain = whole and not (view.listed or view.slots.where or view.slots.claims or view.rivals)
+    most = tell(asked.about(where=True, order="most"))[:1] if plain else ()
+    return (*tell(asked), *most)
 
 
 def tell_grip(view: View) -> Facts:

@@ -1,7 +1,6 @@
 """Facts about laps: times, counts, spread, trend, comparisons, and why one was slow."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from statistics import linear_regression, mean, median
 from typing import Final
@@ -22,6 +21,7 @@ from runtime.bridge.coach.facts.view import (
     Tell,
     View,
     best_of,
+    judge,
     lap_time,
     named_times,
     numbers_of,
@@ -187,7 +187,7 @@ def _tell_spread(view: View) -> Facts:
     values |= {"width": span(high - low), "judged": judge_spread(pool), **_which(view, pool)}
     facts = [view.fact("lap-spread", values, pool)]
     if view.slots.whether:
-        facts = [replace(facts[0], holds=values["judged"] != Term("spread", "uneven"))]
+        facts = [judge(facts[0], view.slots, so=values["judged"] != Term("spread", "uneven"))]
     odd = min(pool, key=lambda lap: spread_s([each for each in pool if each is not lap]))
     rest = spread_s([each for each in pool if each is not odd])
     if len(pool) >= ENOUGH and rest < WIDENS * spread:
@@ -260,7 +260,7 @@ def _tell_trend(view: View) -> Facts:
     parted = view.fact("trend-parted", {"noted": "yes" if view.scene.conditions else "no"})
     trend, slots = view.fact("trend-laps", values, pool), view.slots
     if slots.whether and clear and slots.gains is not None:
-        trend = replace(trend, holds=slots.gains == (way == "faster"))
+        trend = judge(trend, slots, so=slots.gains == (way == "faster"))
     return (trend, parted)
 
 
@@ -284,7 +284,7 @@ def _tell_compare(view: View) -> Facts:
     facts = [view.fact("lap-compare", values, [fast, slow])]
     if view.slots.whether and view.slots.gains is not None and view.named:
         ahead = view.named[0] is fast and apart >= LEVEL_S
-        facts = [replace(facts[0], holds=ahead == view.slots.gains)]
+        facts = [judge(facts[0], view.slots, so=ahead == view.slots.gains)]
     for lap, than in ((slow, fast), (fast, slow)):
         lost = view.losses(view.passes(lap), view.passes(than))[:1]
         facts += [view.loss("lap-loses", each, lap, other=than.number or 0) for each in lost]

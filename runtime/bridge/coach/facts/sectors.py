@@ -1,7 +1,6 @@
 """Facts about sectors, the ideal lap that they make, and what is possible on the circuit."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
@@ -20,6 +19,7 @@ from runtime.bridge.coach.facts.view import (
     View,
     gap,
     in_sector,
+    judge,
     lap_time,
     named_times,
     numbers_of,
@@ -91,7 +91,8 @@ def _tell_rank(view: View) -> Facts:
     strongest = order in (FALLS if losing else RISES)  # the best one, or where least is lost
     facts = facts[::-1] if strongest else facts
     if view.slots.whether and view.slots.sectors:
-        facts[0] = replace(facts[0], holds=facts[0].values["sector"] in view.slots.sectors)
+        so = facts[0].values["sector"] in view.slots.sectors
+        facts[0] = judge(facts[0], view.slots, so=so)
     return tuple(facts)
 
 

@@ -330,6 +330,15 @@ def in_sector(drive: Drive, corner: str, sector: int) -> bool:
     return any(inside(a, s.start_m, s.end_m, drive.length_m) for a in apexes for s in spans)
 
 
+def judge(fact: Fact, slots: Slots, *, so: bool) -> Fact:
+    """A fact with whether it is as was asked, or as the driver says, who may deny it."""
+    if slots.claims and slots.negated:
+        so = not so
+    if slots.claims and not slots.whether:
+        return replace(fact, verdict="right" if so else "wrong")
+    return replace(fact, verdict="yes" if so else "no")
+
+
 def named_times(slots: Slots, best_s: float) -> list[float]:
     """Lap times that a question names, seconds: not far from the best one."""
     amounts = [each.number for each in slots.amounts if each.unit in ("lap_time", "s", "min")]

@@ -39,10 +39,8 @@ class Words:
 
     def sentence(self, fact: Fact) -> str:
         """What a fact says, as it is read: the message of its kind. Raises `UnknownMessage`."""
-        return _begin(self._verdict(fact) + self.text(fact.kind, fact.values))
-
-    def _verdict(self, fact: Fact) -> str:
-        return "" if fact.holds is None else self.text(f"verdict-{'yes' if fact.holds else 'no'}")
+        verdict = self.text(f"verdict-{fact.verdict}") if fact.verdict else ""
+        return _begin(verdict + self.text(fact.kind, fact.values))
 
     def text(self, message: str, values: Mapping[str, Cell] = {}) -> str:
         """A message with *values* in their places. Raises `UnknownMessage`."""

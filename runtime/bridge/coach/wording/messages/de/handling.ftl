@@ -16,11 +16,6 @@ trail-corner = { $driver }, { $where }: Spitze { $peak }, { $entry } am Eingang,
     [trail] in die Kurve hineingebremst
    *[straight] vor dem Einlenken gelöst
 }.
-coasting-lap = { $driver }, Rollen ohne Pedal: { $usual } in der üblichen Runde ({ $share } davon), { $best } in der besten Runde (Runde { $lap }){ $places ->
-    [0] {""}
-    [1] ; am meisten in { $first }, { $first_value }
-   *[other] ; am meisten in { $first }, { $first_value }, dann { $second }, { $second_value }
-}.
 grip-corner = { $where }: bis { $value } kombiniert in der üblichen Runde, { $share } dessen, was dieses Auto heute erreicht hat.
 grip-other = { $driver } dort: bis { $value } in der üblichen Runde.
 grip-corners = Größte Reserve: { $where }, { $share } der kombinierten g, die dieses Auto heute erreicht hat ({ $value }); kleinste: { $top_where }, { $top_share } ({ $top_value }).

@@ -52,7 +52,6 @@ end-long = am längsten
 end-short = am kürzesten
 verdict-yes = Ja:{" "}
 verdict-no = Nein:{" "}
-verdict-plain = {""}
 verdict-right = Stimmt:{" "}
 verdict-wrong = Stimmt nicht:{" "}
 verdict-partly = Nicht in jeder Runde:{" "}
@@ -111,7 +110,7 @@ rank-level = { $count } Kurven gleich, { $what }{ $at }: { $value }{ $side } ({ 
     [0] übliche Runde
    *[other] Runde { $lap }
 }).
-compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+compare = { $where }, { $what }{ $at }: { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
 }{ $own_of ->
@@ -152,7 +151,7 @@ compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
     }
    *[unknown] {""}
 }.
-range = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+range = { $where }, { $what }{ $at }: { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
 }übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }){ $asked ->
@@ -170,7 +169,7 @@ spread-corners = { $first ->
    *[loose] Am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value }
 } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
 spread-driver = { $driver }, am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
-claim-flat = { $verdict }{ $where }, { $lifted ->
+claim-flat = { $where }, { $lifted ->
     [none] Vollgas in { $count ->
         [one] dieser Runde
        *[other] allen { $count } Runden
@@ -182,19 +181,3 @@ claim-flat = { $verdict }{ $where }, { $lifted ->
     [all] gelupft in allen { $count } Runden, bis auf { $least }
    *[many] gelupft in { $number } von { $count } Runden, bis auf { $least } (Runde { $lap })
 }.
-claim-lap = { $verdict }{ $where }, { $what }{ $at }: Runde { $lap } { $own }{ $side }{ $same ->
-    [yes] , { $end }
-   *[no] ; { $end } { $best } in Runde { $first }
-}.
-claim-corner = { $verdict }{ $where }: { $what }{ $at } { $own }{ $side } (übliche Runde){ $same ->
-    [yes] , { $end } von allen Kurven
-   *[no] ; { $end } { $best }, { $first }
-}.
-claim-loss = { $verdict }{ $where }, { $sign ->
-    [lost] { $loss } je Runde verloren
-    [gained] { $loss } je Runde gewonnen
-   *[level] kein Unterschied
-} gegenüber { $against ->
-    [usual_other] der üblichen Runde von { $other }
-   *[best_pass] der besten Durchfahrt
-}; Platz { $rank } von { $count } nach Zeitverlust, am meisten kostet { $worst }: { $worst_loss }.

@@ -16,11 +16,6 @@ trail-corner = { $driver }, { $where }: peak { $peak }, { $entry } at the entry,
     [trail] trail braking
    *[straight] released before turning in
 }.
-coasting-lap = { $driver }, coasting: { $usual } on the usual lap ({ $share } of it), { $best } on the best lap (lap { $lap }){ $places ->
-    [0] {""}
-    [1] ; most in { $first }, { $first_value }
-   *[other] ; most in { $first }, { $first_value }, then { $second }, { $second_value }
-}.
 grip-corner = { $where }: up to { $value } of combined g on the usual lap, { $share } of what this car reached today.
 grip-other = { $driver } there: up to { $value } on the usual lap.
 grip-corners = Most reserve: { $where }, { $share } of the combined g that this car reached today ({ $value }); least: { $top_where }, { $top_share } ({ $top_value }).

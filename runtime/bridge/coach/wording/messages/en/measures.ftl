@@ -52,7 +52,6 @@ end-long = the longest
 end-short = the shortest
 verdict-yes = Yes:{" "}
 verdict-no = No:{" "}
-verdict-plain = {""}
 verdict-right = Right:{" "}
 verdict-wrong = Not so:{" "}
 verdict-partly = Not on every lap:{" "}
@@ -111,7 +110,7 @@ rank-level = { $count } corners alike, { $what }{ $at }: { $value }{ $side } ({ 
     [0] usual lap
    *[other] lap { $lap }
 }).
-compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+compare = { $where }, { $what }{ $at }: { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
 }{ $own_of ->
@@ -152,7 +151,7 @@ compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
     }
    *[unknown] {""}
 }.
-range = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+range = { $where }, { $what }{ $at }: { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
 }usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }){ $asked ->
@@ -170,7 +169,7 @@ spread-corners = { $first ->
    *[loose] Least repeatable: { $corner }, { $what }{ $at } varies by { $value }; most repeatable: { $steady }, { $steady_value }
 } (standard deviation, { $count } laps).
 spread-driver = { $driver }: least repeatable { $corner }, { $what }{ $at } varies by { $value }; most repeatable { $steady }, { $steady_value } (standard deviation, { $count } laps).
-claim-flat = { $verdict }{ $where }, { $lifted ->
+claim-flat = { $where }, { $lifted ->
     [none] flat on { $count ->
         [one] that lap
        *[other] all { $count } laps
@@ -182,19 +181,3 @@ claim-flat = { $verdict }{ $where }, { $lifted ->
     [all] throttle lifted on all { $count } laps, to { $least } at the lowest
    *[many] throttle lifted on { $number } of { $count } laps, to { $least } at the lowest (lap { $lap })
 }.
-claim-lap = { $verdict }{ $where }, { $what }{ $at }: lap { $lap } { $own }{ $side }{ $same ->
-    [yes] , { $end }
-   *[no] ; { $end } is { $best }, lap { $first }
-}.
-claim-corner = { $verdict }{ $where }: { $what }{ $at } { $own }{ $side } (usual lap){ $same ->
-    [yes] , { $end } of the corners
-   *[no] ; { $end } is { $best }, { $first }
-}.
-claim-loss = { $verdict }{ $where } { $sign ->
-    [lost] loses { $loss } a lap
-    [gained] gains { $loss } a lap
-   *[level] is level
-} against { $against ->
-    [usual_other] { $other }’s usual lap
-   *[best_pass] its best pass
-}; place { $rank } of { $count } by time lost, most at { $worst }: { $worst_loss }.

@@ -16,11 +16,6 @@ trail-corner = { $driver }, { $where }: pico { $peak }, { $entry } en la entrada
     [trail] frenada regresiva dentro de la curva
    *[straight] suelto antes de girar
 }.
-coasting-lap = { $driver }, rodar sin pedal: { $usual } en la vuelta habitual (el { $share } de ella), { $best } en la mejor vuelta (vuelta { $lap }){ $places ->
-    [0] {""}
-    [1] ; sobre todo en { THE($first) }, { $first_value }
-   *[other] ; sobre todo en { THE($first) }, { $first_value }, luego { $second }, { $second_value }
-}.
 grip-corner = { $where }: hasta { $value } combinados en la vuelta habitual, el { $share } de lo que este coche ha alcanzado hoy.
 grip-other = { $driver } en el mismo sitio: hasta { $value } en la vuelta habitual.
 grip-corners = Mayor reserva: { $where }, el { $share } de los g combinados que este coche alcanzó hoy ({ $value }); menor: { $top_where }, el { $top_share } ({ $top_value }).

@@ -52,7 +52,6 @@ end-long = lo más largo
 end-short = lo más corto
 verdict-yes = Sí:{" "}
 verdict-no = No:{" "}
-verdict-plain = {""}
 verdict-right = Correcto:{" "}
 verdict-wrong = No es así:{" "}
 verdict-partly = No en todas las vueltas:{" "}
@@ -111,7 +110,7 @@ rank-level = { $count } curvas iguales, { $what }{ $at }: { $value }{ $side } ({
     [0] vuelta habitual
    *[other] vuelta { $lap }
 }).
-compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+compare = { $where }, { $what }{ $at }: { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
 }{ $own_of ->
@@ -152,7 +151,7 @@ compare = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
     }
    *[unknown] {""}
 }.
-range = { $verdict }{ $where }, { $what }{ $at }: { $whose ->
+range = { $where }, { $what }{ $at }: { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
 }vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }){ $asked ->
@@ -170,7 +169,7 @@ spread-corners = { $first ->
    *[loose] La menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value }
 } ({ $what }{ $at }, desviación típica, { $count } vueltas).
 spread-driver = { $driver }, la menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value } ({ $what }{ $at }, desviación típica, { $count } vueltas).
-claim-flat = { $verdict }{ $where }, { $lifted ->
+claim-flat = { $where }, { $lifted ->
     [none] a fondo en { $count ->
         [one] esa vuelta
        *[other] las { $count } vueltas
@@ -182,19 +181,3 @@ claim-flat = { $verdict }{ $where }, { $lifted ->
     [all] se levantó el pie en las { $count } vueltas, hasta el { $least }
    *[many] se levantó el pie en { $number } de { $count } vueltas, hasta el { $least } (vuelta { $lap })
 }.
-claim-lap = { $verdict }{ $where }, { $what }{ $at }: vuelta { $lap } { $own }{ $side }{ $same ->
-    [yes] , { $end }
-   *[no] ; { $end }: { $best }, vuelta { $first }
-}.
-claim-corner = { $verdict }{ $where }: { $what }{ $at } { $own }{ $side } (vuelta habitual){ $same ->
-    [yes] , { $end } de las curvas
-   *[no] ; { $end }: { $best }, { $first }
-}.
-claim-loss = { $verdict }en { THE($where) } { $sign ->
-    [lost] se pierden { $loss } por vuelta
-    [gained] se ganan { $loss } por vuelta
-   *[level] no hay diferencia
-} frente { $against ->
-    [usual_other] a la vuelta habitual de { $other }
-   *[best_pass] al mejor paso
-}; puesto { $rank } de { $count } por tiempo perdido; donde más se pierde: { $worst }, { $worst_loss }.

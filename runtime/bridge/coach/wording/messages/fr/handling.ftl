@@ -16,11 +16,6 @@ trail-corner = { $driver }, { $where } : pointe { $peak }, { $entry } en entrée
     [trail] freinage dégressif jusque dans le virage
    *[straight] relâché avant de braquer
 }.
-coasting-lap = { $driver }, roue libre : { $usual } au tour habituel ({ $share } du tour), { $best } au meilleur tour (tour { $lap }){ $places ->
-    [0] {""}
-    [1] {" ;"} surtout : { $first }, { $first_value }
-   *[other] {" ;"} surtout : { $first }, { $first_value }, puis { $second }, { $second_value }
-}.
 grip-corner = { $where } : jusqu'à { $value } combinés au tour habituel, { $share } de ce que cette voiture a atteint aujourd'hui.
 grip-other = { $driver } au même endroit : jusqu'à { $value } au tour habituel.
 grip-corners = Plus grande réserve : { $where }, { $share } des g combinés atteints aujourd'hui par cette voiture ({ $value }) ; plus petite : { $top_where }, { $top_share } ({ $top_value }).

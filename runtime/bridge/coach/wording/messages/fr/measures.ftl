@@ -52,7 +52,6 @@ end-long = le plus long
 end-short = le plus court
 verdict-yes = Oui :{" "}
 verdict-no = Non :{" "}
-verdict-plain = {""}
 verdict-right = Exact :{" "}
 verdict-wrong = Non :{" "}
 verdict-partly = Pas à chaque tour :{" "}
@@ -111,7 +110,7 @@ rank-level = { $count } virages à égalité, { $what }{ $at } : { $value }{ $si
     [0] tour habituel
    *[other] tour { $lap }
 }).
-compare = { $verdict }{ $where }, { $what }{ $at } : { $whose ->
+compare = { $where }, { $what }{ $at } : { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
 }{ $own_of ->
@@ -152,7 +151,7 @@ compare = { $verdict }{ $where }, { $what }{ $at } : { $whose ->
     }
    *[unknown] {""}
 }.
-range = { $verdict }{ $where }, { $what }{ $at } : { $whose ->
+range = { $where }, { $what }{ $at } : { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
 }tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }){ $asked ->
@@ -170,7 +169,7 @@ spread-corners = { $first ->
    *[loose] Le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value }
 } ({ $what }{ $at }, écart type, { $count } tours).
 spread-driver = { $driver }, le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value } ({ $what }{ $at }, écart type, { $count } tours).
-claim-flat = { $verdict }{ $where }, { $lifted ->
+claim-flat = { $where }, { $lifted ->
     [none] à fond { $count ->
         [one] sur ce tour
        *[other] sur les { $count } tours
@@ -182,19 +181,3 @@ claim-flat = { $verdict }{ $where }, { $lifted ->
     [all] levé de pied sur les { $count } tours, jusqu'à { $least }
    *[many] levé de pied sur { $number } des { $count } tours, jusqu'à { $least } (tour { $lap })
 }.
-claim-lap = { $verdict }{ $where }, { $what }{ $at } : tour { $lap } { $own }{ $side }{ $same ->
-    [yes] , { $end }
-   *[no] {" ;"} { $end } : { $best }, tour { $first }
-}.
-claim-corner = { $verdict }{ $where } : { $what }{ $at } { $own }{ $side } (tour habituel){ $same ->
-    [yes] , { $end } des virages
-   *[no] {" ;"} { $end } : { $best }, { $first }
-}.
-claim-loss = { $verdict }{ THE($where) } { $sign ->
-    [lost] perd { $loss } par tour sur
-    [gained] gagne { $loss } par tour sur
-   *[level] est à égalité avec
-} { $against ->
-    [usual_other] le tour habituel de { $other }
-   *[best_pass] le meilleur passage
-} ; rang { $rank } sur { $count } en temps perdu ; plus grosse perte : { $worst }, { $worst_loss }.
