@@ -195,6 +195,7 @@ Order: TypeAlias = Literal[
     "more",
     "fewer",
     "total",
+    "alike",
 ]
 
 
@@ -265,6 +266,10 @@ class Slots:
     """Whether it asks what a change would bring."""
     wishes: bool = False
     """Whether it asks what to do: "should I brake later?" is no doubt of braking late."""
+    place: int = 1
+    """From the end that *order* names: 2 of "the second slowest"."""
+    side: Literal["above", "below"] | None = None
+    """On which side of an amount it is to be: "under 1:54", "over 1.1 g"."""
     count: int = 0
     """How many things are asked for: "three tips"; 0: it does not say."""
     all_laps: bool = False

@@ -114,7 +114,7 @@ def test_laps_are_counted_without_out_lap_and_in_lap_and_under_a_limit() -> None
     assert facts["lap-count"].values["count"] == 5
     assert facts["lap-count-rest"].values["which"] == "both"
     limit = sorted(TIMES)[2] + 0.02
-    named = ask("lap_count", amounts=(Value(limit, "lap_time"),))["lap-count-limit"]
+    named = ask("lap_count", amounts=(Value(limit, "lap_time"),))["measure-limit"]
     assert named.values["count"] == 3
 
 

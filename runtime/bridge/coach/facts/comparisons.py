@@ -112,8 +112,8 @@ def tell(view: View) -> Facts:
         return none
     if slots.quantity == "full_throttle" and slots.order in RISES and not slots.corners:
         return _tell_longest(view)
-    if slots.which == "straight" and slots.quantity == "time" and not rivals:
-        return _tell_straights(view)
+    if slots.side is not None and (limited := tell_limit(view)):
+        return limited
     if _ranks(view):
         return _tell_rank(view)
     if slots.order in SAYS and slots.which != "lap" and not rivals and len(view.named) < 2:
@@ -122,10 +122,12 @@ def tell(view: View) -> Facts:
 
 
 def _ranks(view: View) -> bool:
-    """Whether it is asked in which corner, or where on a lap, there is most or least of it."""
+    """Whether it is asked where on a lap there is most or least of it, not how much of it."""
     slots, (place, *more) = view.slots, places_of(view.drive, view.slots)
     if place is not None and not more:
         return False
+    if place is None and _on_straights(slots):
+        return True
     corners_only = slots.quantity in CORNERS_ONLY or slots.spot in CORNER_SPOTS
     ranked = slots.order in ORDERED or slots.order == "worst" or bool(view.rivals)
     judged = slots.order in SAYS and not view.rivals
@@ -134,6 +136,12 @@ def _ranks(view: View) -> bool:
     if place is not None or (slots.order in SAYS and not (view.rivals and corners_only)):
         return more != [] and slots.order in SAYS and not view.rivals  # in turn 3 or in turn 4
     return corners_only or (slots.quantity == "speed" and slots.order == "least")
+
+
+def _on_straights(slots: Slots) -> bool:
+    """Whether the straights are to be told apart."""
+    most = slots.order in ORDERED and slots.quantity not in (None, "speed")
+    return slots.which == "straight" or (slots.spot == "straight" and (slots.where or most))
 
 
 # Its value
@@ -239,12 +247,14 @@ def _tell_laps(view: View, found: Spread) -> Fact:
         return judge(told, view.slots, so=(numbers[0] < found.usual.number) == gains)
     if (which or order in ORDERED or found.peaks) and len(laps) != 1:
         high = is_high(quantity, order)
-        lap = found.top(high=high)
+        rank = sorted(found.values, key=lambda lap: found.values[lap].number, reverse=high)
+        place = min(view.slots.place, len(rank))
+        lap = found.top(high=high) if place == 1 else rank[place - 1]
         side, shown = beside(quantity, found.values[lap], found.usual)
         spot = peak_place(drive, quantity, lap) if where is None and high else None
         placed: Cell = "" if spot is None else Corner(spot) if passes_in(drive, spot) else spot
         values |= {"value": shown[0], "usual": shown[1], "lap": lap, "side": side, "place": placed}
-        values |= {"placed": "yes" if spot else "no"}
+        values |= {"placed": "yes" if spot else "no", "nth": place}
         values |= {"end": Term("end", end_of(quantity, high=high))}
         return view.fact("measure-peak", values, (lap,), where)
     side, shown = beside(quantity, found.find(best), found.usual)
@@ -267,13 +277,24 @@ def _tell_longest(view: View) -> Facts:
     return (view.fact("full-throttle-run", values, (lap,), found.begins),)
 
 
-def _tell_straights(view: View) -> Facts:
-    """The straights on which the usual lap loses most to the best one."""
-    drive, best, plain = view.drive, view.drive.best.number or 0, view.about(order=None)
-    found = [each for road in drive.straights if (each := spread(drive, "time", road.name, None))]
-    found.sort(key=lambda each: each.find(best).number - each.usual.number)
-    sides = [(each, Side(each.usual), Side(each.find(best), "best_lap", best)) for each in found]
-    return tuple(_compare(plain, *each) for each in sides[:2])
+def tell_limit(view: View) -> Facts:
+    """On which of the laps, else in which of the places that are named, a limit is passed."""
+    slots = view.slots
+    found = spread(
+        view.drive, slots.quantity or "time", places_of(view.drive, slots)[0], slots.spot
+    )
+    if found is None:
+        return ()
+    unit = "s" if found.unit == "lap_time" else found.unit
+    limit = next((each.number for each in slots.amounts if each.unit in (unit, found.unit)), None)
+    if limit is None:
+        return ()
+    values = found.of(numbers_of(view.asked))
+    hits = [lap for lap, each in values.items() if (each.number > limit) == (slots.side == "above")]
+    told: dict[str, Cell] = {**label(found), "side": slots.side or "", "count": len(hits)}
+    told |= {"all": len(values), "limit": Value(limit, found.unit), "named": tuple(hits)}
+    told["listed"] = "yes" if 0 < len(hits) < len(values) else "no"
+    return (view.fact("measure-limit", told, hits, found.where),)
 
 
 def _tell_rank(view: View) -> Facts:
@@ -282,52 +303,70 @@ def _tell_rank(view: View) -> Facts:
     quantity, spot = slots.quantity or "time", slots.spot
     order = slots.order if slots.order in ORDERED else "most"
     ranked = view.about(order=order, laps=(), all_laps=False, without=())
-    if spot in ("straight", "lap") and quantity not in CORNERS_ONLY:
+    roads = _on_straights(slots)
+    if spot == "lap" or (spot == "straight" and not roads and quantity not in CORNERS_ONLY):
         return tell_values(ranked)
-    if quantity == "time" and not slots.corners and known_corners(drive):
+    if quantity == "time" and not (slots.corners or roads) and known_corners(drive):
         return reviews.TELLERS["loss_rank"](view.scene, slots)  # not which corner is the longest
     high = is_high(quantity, order)
-    names = tuple(each.name for each in known_corners(drive) if view.covers(each.name))
+    bends = drive.straights if roads else known_corners(drive)
+    names = tuple(each.name for each in bends if roads or view.covers(each.name))
     lap = laps[0] if len(laps) == 1 else (stand_in(drive) and drive.best.number) or 0
     spreads = [each for name in names if (each := spread(drive, quantity, name, spot))]
     spreads.sort(key=lambda each: each.find(lap).number, reverse=high)
-    if view.rivals and slots.order in SAYS:
+    if (view.rivals and slots.order != "each") or quantity == "time":
         return _differing(view, spreads)
     lead: Facts = ()
-    whole = None if slots.corners or spot or lap else spread(drive, quantity, None, None)
+    whole = None if slots.corners or spot or lap or roads else spread(drive, quantity, None, None)
     if whole is not None and (high or not whole.peaks):
         lead = (_tell_laps(ranked, whole),)
     if len(spreads) < 2:
         nothing = [Spread(drive, quantity, name, spot, {}) for name in names[:1]]
         return lead or tuple(_tell_nothing(view, each) for each in nothing) or (NO_CORNERS,)
-    first, second, last = spreads[0], spreads[1], spreads[-1]
+    place = min(slots.place, len(spreads))
+    first, second, last = spreads[place - 1], spreads[1 if place == 1 else 0], spreads[-1]
     side, shown = beside(quantity, *(each.find(lap) for each in (first, second, last)))
     values: dict[str, Cell] = {**label(first), "lap": lap, "side": side, "count": len(spreads)}
-    values |= {"second": Corner(second.where or ""), "last": Corner(last.where or "")}
+    values |= {"second": _name(second), "last": _name(last), "nth": place}
     values |= {"value": shown[0], "second_value": shown[1], "last_value": shown[2]}
-    values["end"] = Term("end", end_of(quantity, high=high))
-    kind = "rank-level" if shown[0] == shown[-1] else "rank-corners"
-    corner = view.fact(kind, values, laps[:1], first.where)
-    others = tuple(_against(view, first, *rival) for rival in view.rivals[:1])
-    fastest = quantity == "speed" and high and slots.which != "corner"
-    return (*lead, corner, *others) if fastest else (corner, *others, *lead)
+    values |= {"end": Term("end", end_of(quantity, high=high)), "of": "road" if roads else "corner"}
+    level = spreads[0].find(lap) == last.find(lap)
+    corner = view.fact("rank-level" if level else "rank-places", values, laps[:1], first.where)
+    fastest = quantity == "speed" and high and slots.which != "corner" and place == 1
+    return (*lead, corner) if fastest else (corner, *lead)
+
+
+def _name(found: Spread) -> Cell:
+    """Where it is, for a sentence."""
+    return Corner(found.where or "") if found.corner else found.where or ""
 
 
 def _differing(view: View, spreads: Sequence[Spread]) -> Facts:
-    """The corners where a rival's usual value is most apart, on the side that is asked for."""
-    (name, rival), slots = view.rivals[0], view.slots
+    """The places where the usual value is most apart from that of a rival, else of the best lap, on
+    the side that is asked for."""
+    slots, best = view.slots, view.drive.best.number or 0
+    name, rival = next(iter(view.rivals), ("", view.drive))
     apart: list[tuple[float, Spread]] = []
     for found in spreads:
         theirs = spread(rival, found.quantity, found.where, found.spot)
         if theirs is not None:
-            more = found.usual.number - theirs.usual.number
+            more = found.usual.number - (theirs.usual if name else theirs.find(best)).number
             high = is_high(found.quantity, slots.order) != slots.than_me
+            high &= not (found.quantity == "time" and slots.gains)
             apart.append((abs(more) if slots.either else more if high else -more, found))
     apart.sort(key=lambda pair: -pair[0])
     told = [found for more, found in apart if more >= APART[found.unit]]
-    if told:
-        return tuple(_against(view, found, name, rival) for found in told[:3])
-    nowhere = {"count": len(spreads), **label(spreads[0])} if spreads else {}
+    told = told or [found for _, found in apart[:1] if found.quantity == "time"]
+    if told and name:
+        return tuple(_against(view, found, name, rival) for found in told[slots.place - 1 :][:3])
+    sides = [(found, Side(found.usual), Side(found.find(best), "best_lap", best)) for found in told]
+    if sides:
+        return tuple(
+            _compare(view.about(order=None), *each) for each in sides[slots.place - 1 :][:2]
+        )
+    nowhere = (
+        {"count": len(spreads), **label(spreads[0]), "other": name or "none"} if spreads else {}
+    )
     return (view.fact("judge-nowhere", nowhere),) if spreads else (NO_CORNERS,)
 
 
@@ -463,7 +502,9 @@ def _tell_judge(view: View) -> Facts:
     guilty = [each for each in guilty if each.verdict != "no"]
     if guilty:
         return tuple(sorted(guilty, key=lambda each: -(each.gain_s or 0.0))[:3])
-    return (view.fact("judge-nowhere", {**weighed[0].values, "count": len(weighed)}),)
+    return (
+        view.fact("judge-nowhere", {**weighed[0].values, "count": len(weighed), "other": "none"}),
+    )
 
 
 def _find_target(view: View, found: Spread, lap: int = 0) -> tuple[Side, float | None] | None:

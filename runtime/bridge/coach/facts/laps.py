@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from statistics import linear_regression, mean, median
 from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.analysis.losses import USUAL_LAPS
 from runtime.bridge.coach.fact import Basis, Cell, Fact, Term, Value
-from runtime.bridge.coach.facts.comparisons import tell_values
+from runtime.bridge.coach.facts.comparisons import tell_limit, tell_values
 from runtime.bridge.coach.facts.drivers import compare_with, duel
 from runtime.bridge.coach.facts.general import not_recorded
 from runtime.bridge.coach.facts.handling import find_incidents, incident_fact
@@ -112,9 +113,11 @@ def _tell_list(view: View) -> Facts:
 
 
 def _tell_count(view: View) -> Facts:
-    limits, laps = named_times(view.slots, view.drive.best.duration_s), view.counted
+    laps, limits = view.counted, named_times(view.slots, view.drive.best.duration_s)
     if limits:
-        return (_count_limit(view, limits[0]),)
+        side = view.slots.side or "below"
+        amounts = (Value(limits[0], "lap_time"),)
+        return tell_limit(view.about(quantity="time", side=side, amounts=amounts, corners=()))
     facts = [view.fact("lap-count", {"count": len(laps), "last": laps[-1].number or 0}, laps)]
     rest = [each for each in view.drive.laps.segments if not each.valid and each.distance_m > 1.0]
     if rest:
@@ -126,16 +129,6 @@ def _tell_count(view: View) -> Facts:
         count = len(view.scene.outing.drive.counted)
         facts.append(view.fact("lap-count-of", {"count": count, "other": view.scene.driver}))
     return tuple(facts)
-
-
-def _count_limit(view: View, limit: float) -> Fact:
-    """How many laps are under a time, or over it."""
-    over = view.slots.order in ("most", "more", "high", "late")
-    laps = [lap for lap in view.asked if (lap.duration_s >= limit) == over]
-    values: dict[str, Cell] = {"count": len(laps), "all": len(view.asked)}
-    values |= {"side": "over" if over else "under", "limit": lap_time(limit)}
-    values["listed"] = "yes" if 0 < len(laps) < len(view.asked) else "no"
-    return view.fact("lap-count-limit", {**values, "named": numbers_of(laps[:LISTED])}, laps)
 
 
 # Average, spread, luck, trend
@@ -188,6 +181,10 @@ def _tell_spread(view: View) -> Facts:
     facts = [view.fact("lap-spread", values, pool)]
     if view.slots.whether:
         facts = [judge(facts[0], view.slots, so=values["judged"] != Term("spread", "uneven"))]
+    if view.slots.which == "lap":  # one lap alone is not steady; the nearest to the usual one is
+        lap = min(pool, key=lambda each: abs(each.duration_s - usual_s(pool)))
+        values = {"lap": lap.number or 0, "time": lap_time(lap.duration_s)}
+        facts.append(view.fact("lap-usual", {**values, "usual": lap_time(usual_s(pool))}, [lap]))
     odd = min(pool, key=lambda lap: spread_s([each for each in pool if each is not lap]))
     rest = spread_s([each for each in pool if each is not odd])
     if len(pool) >= ENOUGH and rest < WIDENS * spread:
@@ -267,7 +264,27 @@ def _tell_trend(view: View) -> Facts:
 # Two laps beside each other, and why one was slow
 
 
+def _tell_alike(view: View) -> Facts:
+    """The two laps whose times are closest, or the lap closest to the one that is named."""
+    pairs = [
+        (abs(one.duration_s - other.duration_s), one, other)
+        for one, other in combinations(view.pool, 2)
+        if not view.named or one in view.named or other in view.named
+    ]
+    if not pairs:
+        return _only_lap(view)
+    apart, first, second = min(pairs, key=lambda pair: pair[0])
+    if second in view.named:
+        first, second = second, first
+    values: dict[str, Cell] = {"lap": first.number or 0, "time": lap_time(first.duration_s)}
+    values["to"] = "named" if view.named else "pair"
+    values |= {"other": second.number or 0, "other_time": lap_time(second.duration_s)}
+    return (view.fact("lap-alike", {**values, "gap": span(apart)}, [first, second]),)
+
+
 def _tell_compare(view: View) -> Facts:
+    if view.slots.order == "alike" and len(view.named) < 2:
+        return _tell_alike(view)
     if view.name != "own":
         return duel(compare_with)(view)
     if len(view.pool) < 2:

@@ -66,6 +66,12 @@ _OTHER_END: Final[Mapping[Order, Order]] = {
     "fewer": "more",
     "worst": "most",
 }
+_PLACED: Final[Mapping[Quantity, Quantity]] = {
+    "throttle": "throttle_point",
+    "brake_pressure": "brake_point",
+    "brake_time": "brake_point",
+}
+"""What of a pedal is early or late."""
 _GOOD_IF_MORE: Final = ("speed", "throttle", "full_throttle", "accel_g", "lateral_g", "total_g")
 CORNER_SPOTS: Final = ("entry", "apex", "exit", "entry_apex", "apex_exit", "entry_exit")
 
@@ -173,10 +179,13 @@ def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
     if quantity is None:
         asks_lap = slots.which == "lap" and not slots.corners
         laps = slots.laps or slots.claims or slots.drivers or asks_lap
-        timed = slots.spot in (None, "lap") and (laps or order not in ORDERED)
+        plain = laps or order not in ORDERED or (order == "worst" and not slots.spot)
+        timed = slots.spot in (None, "lap") and plain
         quantity = default if timed or not best else "speed"
         if best and quantity == "time" and order is not None:
             order = _OTHER_END.get(order, order)
+    if order in (*EARLY, *LATE) and slots.spot not in CORNER_SPOTS:
+        quantity = _PLACED.get(quantity, quantity)
     if order == "worst":
         order = "least" if quantity in _GOOD_IF_MORE else "most"
     peak = quantity == "brake_pressure" and order == "most"  # which is before the entry

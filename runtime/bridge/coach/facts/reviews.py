@@ -163,7 +163,11 @@ def loss_rank(view: View) -> Facts:
                 *cause_fact(view, worst),
                 advise(view, worst),
             )
-    facts = [view.told("loss-most", ranked[0], sector=sector_of(view))]
+    most, chosen = view.told("loss-most", ranked[0], sector=sector_of(view)), view.slots.place - 1
+    if 0 < chosen < len(ranked):
+        loss = ranked[chosen]
+        return (corner_fact(view, loss), *cause_fact(view, loss), most, advise(view, loss))
+    facts = [most]
     facts += cause_fact(view, ranked[0])
     if ranked[1:]:
         second, third = ranked[1], ranked[min(2, len(ranked) - 1)]

@@ -1,6 +1,7 @@
 """Facts about sectors, the ideal lap that they make, and what is possible on the circuit."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
@@ -82,7 +83,7 @@ def _tell_rank(view: View) -> Facts:
     kinds = ["sector-most", *["sector-next"] * (len(ranked) - 2), "sector-least"]
     facts = []
     for kind, (at, each) in zip(kinds, ranked.items(), strict=False):
-        values = {**_names(view, at, each), **which, "lost": span(lost[at])}
+        values = {**_names(view, at, each), **which, "lost": span(lost[at]), "nth": 0}
         laps, where = [_best(each)[0]], each.where
         facts.append(view.fact(kind, values, laps, where, basis="best_lap", gain_s=lost[at]))
     if not facts:
@@ -90,6 +91,9 @@ def _tell_rank(view: View) -> Facts:
     order, losing = view.slots.order, view.slots.quantity == "time"
     strongest = order in (FALLS if losing else RISES)  # the best one, or where least is lost
     facts = facts[::-1] if strongest else facts
+    first = view.slots.place - 1
+    facts = facts[first:] + facts[:first]
+    facts[0] = replace(facts[0], values={**facts[0].values, "nth": first + 1})
     if view.slots.whether and view.slots.sectors:
         so = facts[0].values["sector"] in view.slots.sectors
         facts[0] = judge(facts[0], view.slots, so=so)

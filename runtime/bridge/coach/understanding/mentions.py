@@ -254,7 +254,10 @@ class Reader:
         if number is None and word.isdigit() and suffixed:
             number, end = int(word), end + 1
         behind = self._noun(end, noun)
-        return Numbered(number, i, behind) if number is not None and behind > end else None
+        ranks = self._match(behind, self.words.lists["superlative"]) > behind
+        ranks &= noun == "lap" or self._word(behind) in ("le", "la", "les")
+        found = number is not None and behind > end and not ranks  # no second slowest one
+        return Numbered(number or 0, i, behind) if found else None
 
     def _unit(self, i: int) -> tuple[str, int] | None:
         """The unit at a piece, and what is behind it."""
@@ -328,7 +331,9 @@ class Reader:
     def _amount(self, i: int) -> list[Mention]:
         """A number with a unit; a count of laps has none."""
         number = self._number(i)
-        if number is None:
+        if number is None or (
+            self._touches(i) and self._word(i + 1) in self.words.lists["suffixes"]
+        ):
             return []
         more = number[1] + (self._word(number[1]) in self.words.lists["more"])
         if (unit := self._unit(more)) is not None:
@@ -342,8 +347,6 @@ class Reader:
         """Laps by number; `the last 3 laps`; the first and the last lap have words of their own."""
         laps = self.names.laps
         ordinal = self._ordinal(i, "lap")
-        if ordinal and self._match(ordinal.end, self.words.lists["superlative"]) > ordinal.end:
-            return []  # the second slowest
         if ordinal and (ordinal.number > 1 or self._word(i).isdigit()):
             found = self._go_on(ordinal, "lap")
         elif ordinal is None and (end := self.words.ordinals.get(self._word(i))) in (1, -1):

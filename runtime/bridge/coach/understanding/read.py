@@ -9,7 +9,16 @@ from typing import Final, TypeAlias, get_args
 from pydantic import BaseModel
 
 from runtime.bridge.analysis.quantities import CORNERS_ONLY
-from runtime.bridge.coach.need import UNRECORDED, Asked, Language, Need, NeedKind, Ranked, Slots
+from runtime.bridge.coach.need import (
+    UNITS,
+    UNRECORDED,
+    Asked,
+    Language,
+    Need,
+    NeedKind,
+    Ranked,
+    Slots,
+)
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
 from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard
@@ -18,6 +27,7 @@ from runtime.bridge.coach.understanding.mentions import split_pieces, words_of
 from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.signs import load_signs
 from runtime.bridge.coach.understanding.slots import (
+    LIMITED,
     Names,
     find_units,
     mask_names,
@@ -134,6 +144,8 @@ def read_question(
     masked = mask_names(text, reader.language, names)
     if hazard is None and load_signs(reader.language).is_strange(masked):
         asked = replace(asked, hazard="unsure")
+    elif hazard is None and _measures(needs[0].slots):
+        return replace(asked, needs=(Need("measure", needs[0].slots),))
     return replace(asked, suggestions=reader.suggest(text, vector))
 
 
@@ -311,6 +323,13 @@ class _Reader:
         return kind, _inherit(slots, last.slots, kind)
 
 
+def _measures(slots: Slots) -> bool:
+    """Whether a quantity and how to look at it are named, which says enough."""
+    how = {*_named(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
+    known = slots.quantity in UNITS and slots.quantity != "time"
+    return (known and bool(how)) or (slots.where and slots.order in ORDERS)
+
+
 def _needs_place(slots: Slots) -> bool:
     """Whether what is asked for has no value without a corner."""
     return slots.spot in ("entry", "apex", "exit") or slots.quantity in CORNERS_ONLY
@@ -397,6 +416,9 @@ def _signs(slots: Slots) -> Iterator[str]:
         "brake count": slots.quantity == "brakings",
         "improves": slots.improves,
         "which straight": slots.which == "straight",
+        "asks measure": slots.quantity in UNITS,
+        "limit": slots.side is not None and any(each.unit in LIMITED for each in slots.amounts),
+        "alike": slots.order == "alike" and not (place or sector),
         "channel": slots.quantity not in {None, "time", *UNRECORDED}
         or (slots.quantity is None and place and spot and slots.order in ORDERS),
         "no quantity": not spot

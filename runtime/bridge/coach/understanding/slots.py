@@ -1,11 +1,11 @@
 """Slots of a question: what it names, and the quantity, spot and order that it speaks of."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast, get_args
 
-from runtime.bridge.coach.fact import Value
+from runtime.bridge.coach.fact import Unit, Value
 from runtime.bridge.coach.need import (
     Language,
     Lap,
@@ -32,6 +32,15 @@ __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 PLAIN: Final = "why where who all_laps improves mine ranked whether between supposes wishes".split()
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
+ENDS: Final = ("most", "least", "worst", "earliest", "latest")
+LIMITED: Final[Mapping[Unit, Quantity]] = {
+    "g": "total_g",
+    "km/h": "speed",
+    "bar": "brake_pressure",
+    "rpm": "rpm",
+    "deg": "steering",
+}
+"""What an amount is of where nothing else is named."""
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
 
 
@@ -53,7 +62,6 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         words = [lap for lap in words if spoken_laps or lap not in ("best", "slowest")]
         unranked = unranked if spoken_laps else plain
     quantity, spot, also = _find_measured(plain, language)
-    order = _find_first("orders", unranked, language)
     flags = {
         name: pattern.search(spoken) is not None or pattern.search(accented) is not None
         for name, pattern in tables["flags"].items()
@@ -63,6 +71,11 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         denied = _remove_words(denied, words_of(language).lists["without"])
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
+    order = "spread" if asks["same"] else _find_first("orders", unranked, language)
+    if asks["how_fast"] and laps and "corner" not in {mention.kind for mention in mentions}:
+        quantity = "time"  # how fast a lap was
+    if quantity is None:
+        quantity = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
     asks["open"] |= either
     asks["whether"] &= not asks["open"]
     asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
@@ -93,6 +106,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         either=either,
         gains=False if asks["loses"] else True if asks["gains"] else None,
         open=asks["open"] or flags["why"],
+        place=_find_place(plain, language),
+        side="above" if asks["above"] else "below" if asks["below"] else None,
         count=_count(plain, language),
     )
     plainly: dict[str, Any] = {name: {**flags, **asks}[name] for name in PLAIN}
@@ -102,7 +117,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
 def settle_spot(slots: Slots) -> Slots:
     """Without a spot where the quantity has one value a corner: "braking into turn 1", coasting
     before it, which counts from its approach."""
-    pedal = (slots.quantity or "").startswith(("brake", "throttle", "full_point"))
+    named = slots.quantity or slots.pedal or ""
+    pedal = named.startswith(("brake", "throttle", "full_point"))
     if (
         (slots.spot in ("before", "after") and pedal)
         or (slots.spot == "before" and slots.quantity == "coasting")
@@ -194,7 +210,7 @@ def _lap_words(
         for match in pattern.finditer(rest):
             lap = cast("LapWord", key)
             if lap == "best" or lap == "slowest":
-                before = rest[: match.start()].split()[-1:]
+                before = rest[: match.start()].split()[-2:]
                 places, amounts = _places(before, match[0].split(), language, amounts)
                 ranked = (lap if place == 1 else Ranked(lap, place) for place in places)
                 found += [(match.start(), each) for each in ranked]
@@ -227,8 +243,11 @@ def _places(
     """Which laps from one end are named: of "three best laps" the first three, of "third-best lap"
     the third; and the amounts that are not such a count."""
     words = words_of(language)
-    if before == ["amountx"] and (count := next((a for a in amounts if not a.unit), None)):
+    if before[-1:] == ["amountx"] and (count := next((a for a in amounts if not a.unit), None)):
         return range(1, int(count.number) + 1), tuple(a for a in amounts if a is not count)
+    if before[:1] and before[0].isdigit() and before[-1] in words.lists["suffixes"]:
+        return range(int(before[0]), int(before[0]) + 1), amounts
+    before = before[-1:]
     for word in (*before, *named):
         if (place := words.ordinals.get(word, 0)) > 1:
             return range(place, place + 1), amounts
@@ -261,6 +280,19 @@ def _count(text: str, language: Language) -> int:
                 if 1 < number < 10:
                     return int(number)
     return 0
+
+
+def _find_place(text: str, language: Language) -> int:
+    """The place from an end that is named: 2 of "the second best sector"."""
+    words, tables = text.split(), words_of(language)
+    for at, word in enumerate(words):
+        number = tables.ordinals.get(word, 0)
+        if word.isdigit() and words[at + 1 : at + 2] and words[at + 1] in tables.lists["suffixes"]:
+            number = int(word)
+        near = f" {' '.join(words[at + 1 : at + 5])} "
+        if number > 1 and any(tables.tables["orders"][end].search(near) for end in ENDS):
+            return number
+    return 1
 
 
 def _find_measured(

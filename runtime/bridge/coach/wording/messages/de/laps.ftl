@@ -69,16 +69,6 @@ lap-count-of = { $other }: { $count ->
     [one] 1 Runde
    *[other] { $count } Runden
 }.
-lap-count-limit = { $count } von { $all } Runden{ lap-who } { $side ->
-    [under] unter { $limit }
-   *[over] mit { $limit } oder mehr
-}{ $listed ->
-    [yes] : { $count ->
-        [one] Runde { $named }
-       *[other] Runden { $named }
-    }
-   *[no] { "" }
-}.
 
 # Mittelwert, Streuung, Glück, Verlauf
 
@@ -100,6 +90,7 @@ spread-fair = recht konstant
 spread-uneven = ungleichmäßig
 lap-spread = Rundenzeiten{ lap-who } { $judged }: ±{ $spread } (Standardabweichung) über { laps-which }; von { $low } bis { $high }, Spanne { $width }.
 lap-spread-odd = Ohne Runde { $lap } wären es ±{ $spread }.
+lap-usual = Am nächsten an der üblichen Runde ({ $usual }): Runde { $lap }, { $time }.
 lap-luck = Runde { $lap } ({ $time }) liegt { $next_gap } vor der nächstbesten, Runde { $next }, und { $usual_gap } vor der üblichen Runde.
 lap-luck-corner = Am meisten gewonnen in { $corner }: { $seconds } gegenüber der üblichen Runde.
 lap-luck-ideal = { $whole ->
@@ -131,6 +122,10 @@ lap-compare = { $level ->
     [yes] Runde { $lap } und Runde { $other } sind gleich schnell: { $time }
    *[no] Runde { $lap } ist { $gap } schneller als Runde { $other }: { $time } gegen { $other_time }
 }.
+lap-alike = { $to ->
+    [pair] Die Runden { $lap } und { $other } liegen in der Zeit am nächsten beieinander
+   *[named] Am nächsten an Runde { $lap } liegt in der Zeit Runde { $other }
+}: { $time } und { $other_time }, { $gap } Unterschied.
 lap-loses = Runde { $lap } verliert am meisten in { $corner }: { $seconds } auf Runde { $other }{ loss-why }.
 lap-explain = { $how ->
     [slow] Runde { $lap }{ lap-who }: { $time }, { $over } langsamer als die übliche Runde ({ $usual }) und { $behind } hinter der besten
@@ -160,7 +155,10 @@ sector-on = { $which ->
    *[usual] in der üblichen Runde
 }
 sector-most = Am meisten geht in { sector-called }{ lap-who } verloren: { $lost } { sector-on }, gegen die beste Zeit dort, { $best } in Runde { $best_lap }.
-sector-next = Dann { sector-called }: { $lost }, gegen { $best } in Runde { $best_lap }.
+sector-next = { $nth ->
+    [0] Dann
+   *[other] Platz { $nth }:
+} { sector-called }: { $lost }, gegen { $best } in Runde { $best_lap }.
 sector-least = Am wenigsten geht verloren in { sector-called }: { $lost }, gegen { $best } in Runde { $best_lap }.
 sector-loss = In { sector-called }{ lap-who } gehen { sector-on } { $lost } verloren, gegen { $best } in Runde { $best_lap }; { $weakest ->
     [yes] es ist der schwächste Sektor

@@ -74,12 +74,22 @@ measure-total = { $where }, { $what }{ $at }: { $total } insgesamt in { $count -
     [one] einer Runde
    *[other] { $count } Runden
 }, im Mittel { $mean } je Runde.
-measure-peak = { $where }, { $what }{ $at }: { $end } { $value }{ $side }, Runde { $lap }{ $placed ->
+measure-peak = { $where }, { $what }{ $at }: { nth } { $value }{ $side }, Runde { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
 }{ $few ->
     [yes] {""}
    *[no] {"; "}übliche Runde { $usual }
+}.
+measure-limit = { $where }, { $what }{ $at }: { $side ->
+    [below] unter { $limit }
+   *[above] über { $limit }
+} in { $count } von { $all } Runden{ $listed ->
+    [yes] : { $count ->
+        [one] Runde { $named }
+       *[other] Runden { $named }
+    }
+   *[no] {""}
 }.
 measure-share = Das sind { $share } { $lap ->
     [0] der { $count } Runden
@@ -99,14 +109,27 @@ measure-none = { $where }, { $what }{ $at }: keine Werte in { $count ->
 measure-not-closed = { $where }: das Gas wurde nie ganz weggenommen, kleinste Stellung { $least }; deshalb gibt es keinen Gaseinsatz.
 measure-rival-none = { $where }, { $what }{ $at }: kein Wert von { $other }.
 full-throttle-run = Längstes Vollgas: { $seconds } in Runde { $lap }, { $length }, von { $begin } bis { $end }.
-rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } von { $count } Kurven ({ $lap ->
+nth = { $nth ->
+    [1] { $end }
+   *[other] Platz { $nth } (1: { $end })
+}
+rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } von { $count } { $of ->
+    [road] Geraden
+   *[corner] Kurven
+} ({ $lap ->
     [0] übliche Runde
    *[other] Runde { $lap }
 }){ $count ->
     [2] {""}
-   *[other] {"; "}dann { $second } mit { $second_value }
+   *[other] {"; "}{ $nth ->
+        [1] dann
+       *[other] Platz 1:
+    } { $second } mit { $second_value }
 }; am anderen Ende { $last } mit { $last_value }.
-rank-level = { $count } Kurven gleich, { $what }{ $at }: { $value }{ $side } ({ $lap ->
+rank-level = { $count } { $of ->
+    [road] Geraden
+   *[corner] Kurven
+} gleich, { $what }{ $at }: { $value }{ $side } ({ $lap ->
     [0] übliche Runde
    *[other] Runde { $lap }
 }).
@@ -159,7 +182,10 @@ range = { $where }, { $what }{ $at }: { $whose ->
     [some] {"; etwas davon in"} { $hits } von { $count } Runden
    *[so] {"; so in"} { $hits } von { $count } Runden
 }.
-judge-nowhere = Nein, in keiner der { $count } Kurven: { $what }{ $at } im Vergleich mit den besten Durchfahrten.
+judge-nowhere = Nein, in keiner der { $count } Kurven: { $what }{ $at } im Vergleich mit { $other ->
+    [none] den besten Durchfahrten
+   *[other] { $other }
+}.
 spread-few = { $count ->
     [one] Nur eine vollständige Runde
    *[other] Nur { $count } vollständige Runden

@@ -69,16 +69,6 @@ lap-count-of = { $other }: { $count ->
     [one] 1 lap
    *[other] { $count } laps
 }.
-lap-count-limit = { $count } of { $all } laps{ lap-who } took { $side ->
-    [under] less than { $limit }
-   *[over] { $limit } or more
-}{ $listed ->
-    [yes] : { $count ->
-        [one] lap { $named }
-       *[other] laps { $named }
-    }
-   *[no] { "" }
-}.
 
 # Average, spread, luck, trend
 
@@ -100,6 +90,7 @@ spread-fair = fairly steady
 spread-uneven = uneven
 lap-spread = Lap times{ lap-who } are { $judged }: ±{ $spread } (standard deviation) over { laps-which }; from { $low } to { $high }, a range of { $width }.
 lap-spread-odd = Without lap { $lap } it would be ±{ $spread }.
+lap-usual = Nearest to the usual lap ({ $usual }): lap { $lap }, { $time }.
 lap-luck = Lap { $lap } ({ $time }) stands { $next_gap } ahead of the next best, lap { $next }, and { $usual_gap } ahead of the usual lap.
 lap-luck-corner = It gained most in { $corner }: { $seconds } on the usual lap.
 lap-luck-ideal = { $whole ->
@@ -131,6 +122,10 @@ lap-compare = { $level ->
     [yes] Laps { $lap } and { $other } took the same time: { $time }
    *[no] Lap { $lap } is { $gap } quicker than lap { $other }: { $time } against { $other_time }
 }.
+lap-alike = { $to ->
+    [pair] Laps { $lap } and { $other } are closest in time
+   *[named] Closest in time to lap { $lap } is lap { $other }
+}: { $time } and { $other_time }, { $gap } apart.
 lap-loses = Lap { $lap } loses most in { $corner }: { $seconds } to lap { $other }{ loss-why }.
 lap-explain = { $how ->
     [slow] Lap { $lap }{ lap-who }: { $time }, { $over } slower than the usual lap ({ $usual }) and { $behind } off the best
@@ -160,7 +155,10 @@ sector-on = { $which ->
    *[usual] on the usual lap
 }
 sector-most = Most is lost in { sector-called }{ lap-who }: { $lost } { sector-on }, against the best there, { $best } on lap { $best_lap }.
-sector-next = Then { sector-called }: { $lost }, against { $best } on lap { $best_lap }.
+sector-next = { $nth ->
+    [0] Then
+   *[other] No. { $nth }:
+} { sector-called }: { $lost }, against { $best } on lap { $best_lap }.
 sector-least = Least is lost in { sector-called }: { $lost }, against { $best } on lap { $best_lap }.
 sector-loss = In { sector-called }{ lap-who } { $lost } are lost { sector-on }, against { $best } on lap { $best_lap }; { $weakest ->
     [yes] it is the weakest sector

@@ -74,12 +74,22 @@ measure-total = { $where }, { $what }{ $at }: { $total } in total over { $count 
     [one] one lap
    *[other] { $count } laps
 }, { $mean } a lap on average.
-measure-peak = { $where }, { $what }{ $at }: { $end } { $value }{ $side }, lap { $lap }{ $placed ->
+measure-peak = { $where }, { $what }{ $at }: { nth } { $value }{ $side }, lap { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
 }{ $few ->
     [yes] {""}
    *[no] {"; "}usual lap { $usual }
+}.
+measure-limit = { $where }, { $what }{ $at }: { $side ->
+    [below] under { $limit }
+   *[above] over { $limit }
+} on { $count } of { $all } laps{ $listed ->
+    [yes] : { $count ->
+        [one] lap { $named }
+       *[other] laps { $named }
+    }
+   *[no] {""}
 }.
 measure-share = That is { $share } of { $lap ->
     [0] the { $count } laps
@@ -99,14 +109,27 @@ measure-none = { $where }, { $what }{ $at }: none on any of { $count ->
 measure-not-closed = { $where }: the throttle was never closed, lowest { $least }; so there is no pick-up point.
 measure-rival-none = { $where }, { $what }{ $at }: no value of { $other }.
 full-throttle-run = Longest full throttle: { $seconds } on lap { $lap }, { $length }, from { $begin } to { $end }.
-rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } of { $count } corners ({ $lap ->
+nth = { $nth ->
+    [1] { $end }
+   *[other] place { $nth } (1: { $end })
+}
+rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } of { $count } { $of ->
+    [road] straights
+   *[corner] corners
+} ({ $lap ->
     [0] usual lap
    *[other] lap { $lap }
 }){ $count ->
     [2] {""}
-   *[other] {"; "}then { $second } { $second_value }
+   *[other] {"; "}{ $nth ->
+        [1] then
+       *[other] place 1:
+    } { $second } { $second_value }
 }; at the other end { $last } { $last_value }.
-rank-level = { $count } corners alike, { $what }{ $at }: { $value }{ $side } ({ $lap ->
+rank-level = { $count } { $of ->
+    [road] straights
+   *[corner] corners
+} alike, { $what }{ $at }: { $value }{ $side } ({ $lap ->
     [0] usual lap
    *[other] lap { $lap }
 }).
@@ -159,7 +182,10 @@ range = { $where }, { $what }{ $at }: { $whose ->
     [some] {"; some on"} { $hits } of { $count } laps
    *[so] {"; so on"} { $hits } of { $count } laps
 }.
-judge-nowhere = No: in none of { $count } corners, { $what }{ $at } compared with the best passes.
+judge-nowhere = No: in none of { $count } corners, { $what }{ $at } compared with { $other ->
+    [none] the best passes
+   *[other] { $other }
+}.
 spread-few = { $count ->
     [one] Only one complete lap
    *[other] Only { $count } complete laps

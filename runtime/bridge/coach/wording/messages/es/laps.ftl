@@ -69,16 +69,6 @@ lap-count-of = { $other }: { $count ->
     [one] 1 vuelta
    *[other] { $count } vueltas
 }.
-lap-count-limit = { $count } de { $all } vueltas{ lap-who } { $side ->
-    [under] por debajo de { $limit }
-   *[over] en { $limit } o más
-}{ $listed ->
-    [yes] : { $count ->
-        [one] vuelta { $named }
-       *[other] vueltas { $named }
-    }
-   *[no] { "" }
-}.
 
 # Media, dispersión, suerte, evolución
 
@@ -100,6 +90,7 @@ spread-fair = bastante constantes
 spread-uneven = irregulares
 lap-spread = Tiempos por vuelta{ lap-who } { $judged }: ±{ $spread } (desviación típica) en { laps-which }; de { $low } a { $high }, { $width } de diferencia.
 lap-spread-odd = Sin la vuelta { $lap } serían ±{ $spread }.
+lap-usual = La más cercana a la vuelta habitual ({ $usual }): vuelta { $lap }, { $time }.
 lap-luck = La vuelta { $lap } ({ $time }) está { $next_gap } por delante de la segunda, la vuelta { $next }, y { $usual_gap } por delante de la vuelta habitual.
 lap-luck-corner = Donde más se ganó: { $corner }, { $seconds } frente a la vuelta habitual.
 lap-luck-ideal = { $whole ->
@@ -131,6 +122,10 @@ lap-compare = { $level ->
     [yes] Las vueltas { $lap } y { $other } tardaron lo mismo: { $time }
    *[no] La vuelta { $lap } es { $gap } más rápida que la vuelta { $other }: { $time } frente a { $other_time }
 }.
+lap-alike = { $to ->
+    [pair] Las vueltas { $lap } y { $other } son las más cercanas en tiempo
+   *[named] La más cercana en tiempo a la vuelta { $lap } es la { $other }
+}: { $time } y { $other_time }, a { $gap }.
 lap-loses = Vuelta { $lap }, donde más pierde: { $corner }, { $seconds } respecto a la vuelta { $other }{ loss-why }.
 lap-explain = { $how ->
     [slow] Vuelta { $lap }{ lap-who }: { $time }, { $over } más lenta que la vuelta habitual ({ $usual }) y a { $behind } de la mejor
@@ -160,7 +155,10 @@ sector-on = { $which ->
    *[usual] en la vuelta habitual
 }
 sector-most = Donde más se pierde es el { sector-called }{ lap-who }: { $lost } { sector-on }, frente a { $best }, el mejor tiempo, en la vuelta { $best_lap }.
-sector-next = Luego el { sector-called }: { $lost }, frente a { $best } en la vuelta { $best_lap }.
+sector-next = { $nth ->
+    [0] Luego
+   *[other] Puesto { $nth }:
+} el { sector-called }: { $lost }, frente a { $best } en la vuelta { $best_lap }.
 sector-least = Donde menos se pierde: el { sector-called }: { $lost }, frente a { $best } en la vuelta { $best_lap }.
 sector-loss = En el { sector-called }{ lap-who } se pierden { $lost } { sector-on }, frente a { $best } en la vuelta { $best_lap }; { $weakest ->
     [yes] es el sector más flojo

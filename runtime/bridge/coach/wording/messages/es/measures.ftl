@@ -74,12 +74,22 @@ measure-total = { $where }, { $what }{ $at }: { $total } en total en { $count ->
     [one] una vuelta
    *[other] { $count } vueltas
 }, { $mean } por vuelta de media.
-measure-peak = { $where }, { $what }{ $at }: { $value }{ $side }, { $end }, vuelta { $lap }{ $placed ->
+measure-peak = { $where }, { $what }{ $at }: { $value }{ $side }, { nth }, vuelta { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
 }{ $few ->
     [yes] {""}
    *[no] {"; "}vuelta habitual { $usual }
+}.
+measure-limit = { $where }, { $what }{ $at }: { $side ->
+    [below] por debajo de { $limit }
+   *[above] por encima de { $limit }
+} en { $count } de { $all } vueltas{ $listed ->
+    [yes] : { $count ->
+        [one] vuelta { $named }
+       *[other] vueltas { $named }
+    }
+   *[no] {""}
 }.
 measure-share = Es el { $share } de { $lap ->
     [0] las { $count } vueltas
@@ -99,14 +109,27 @@ measure-none = { $where }, { $what }{ $at }: ningún valor en { $count ->
 measure-not-closed = { $where }: el gas no se cerró nunca, mínimo { $least }; por eso no hay punto de vuelta al gas.
 measure-rival-none = { $where }, { $what }{ $at }: ningún valor de { $other }.
 full-throttle-run = Tramo más largo a fondo: { $seconds } en la vuelta { $lap }, { $length }, de { $begin } a { $end }.
-rank-corners = { $where }: { $what }{ $at } { $value }{ $side }, { $end } de { $count } curvas ({ $lap ->
+nth = { $nth ->
+    [1] { $end }
+   *[other] puesto { $nth } (1: { $end })
+}
+rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } de { $count } { $of ->
+    [road] rectas
+   *[corner] curvas
+} ({ $lap ->
     [0] vuelta habitual
    *[other] vuelta { $lap }
 }){ $count ->
     [2] {""}
-   *[other] {"; "}luego { $second } ({ $second_value })
+   *[other] {"; "}{ $nth ->
+        [1] luego
+       *[other] puesto 1:
+    } { $second } ({ $second_value })
 }; en el otro extremo { $last } ({ $last_value }).
-rank-level = { $count } curvas iguales, { $what }{ $at }: { $value }{ $side } ({ $lap ->
+rank-level = { $count } { $of ->
+    [road] rectas
+   *[corner] curvas
+} iguales, { $what }{ $at }: { $value }{ $side } ({ $lap ->
     [0] vuelta habitual
    *[other] vuelta { $lap }
 }).
@@ -159,7 +182,10 @@ range = { $where }, { $what }{ $at }: { $whose ->
     [some] {"; algo en"} { $hits } de { $count } vueltas
    *[so] {"; así en"} { $hits } de { $count } vueltas
 }.
-judge-nowhere = No, en ninguna de las { $count } curvas: { $what }{ $at }, comparado con los mejores pasos.
+judge-nowhere = No, en ninguna de las { $count } curvas: { $what }{ $at }, comparado con { $other ->
+    [none] los mejores pasos
+   *[other] { $other }
+}.
 spread-few = { $count ->
     [one] Solo una vuelta completa
    *[other] Solo { $count } vueltas completas

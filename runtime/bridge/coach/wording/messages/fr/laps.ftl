@@ -69,16 +69,6 @@ lap-count-of = { $other } : { $count ->
     [one] 1 tour
    *[other] { $count } tours
 }.
-lap-count-limit = { $count } sur { $all } tours{ lap-who } { $side ->
-    [under] sous { $limit }
-   *[over] en { $limit } ou plus
-}{ $listed ->
-    [yes] { " " }: { $count ->
-        [one] tour { $named }
-       *[other] tours { $named }
-    }
-   *[no] { "" }
-}.
 
 # Moyenne, dispersion, chance, évolution
 
@@ -100,6 +90,7 @@ spread-fair = assez réguliers
 spread-uneven = irréguliers
 lap-spread = Temps au tour{ lap-who } { $judged } : ±{ $spread } (écart type) sur { laps-which } ; de { $low } à { $high }, soit { $width } d'écart.
 lap-spread-odd = Sans le tour { $lap }, ce serait ±{ $spread }.
+lap-usual = Le plus proche du tour habituel ({ $usual }) : tour { $lap }, { $time }.
 lap-luck = Le tour { $lap } ({ $time }) a { $next_gap } d'avance sur le deuxième, le tour { $next }, et { $usual_gap } sur le tour habituel.
 lap-luck-corner = Le plus gros gain : { $corner }, { $seconds } de mieux qu'au tour habituel.
 lap-luck-ideal = { $whole ->
@@ -131,6 +122,10 @@ lap-compare = { $level ->
     [yes] Les tours { $lap } et { $other } ont pris le même temps : { $time }
    *[no] Le tour { $lap } est { $gap } plus rapide que le tour { $other } : { $time } contre { $other_time }
 }.
+lap-alike = { $to ->
+    [pair] Les tours { $lap } et { $other } sont les plus proches en temps
+   *[named] Le plus proche du tour { $lap } en temps est le tour { $other }
+} : { $time } et { $other_time }, { $gap } d'écart.
 lap-loses = Tour { $lap }, plus grosse perte : { $corner }, { $seconds } sur le tour { $other }{ loss-why }.
 lap-explain = { $how ->
     [slow] Tour { $lap }{ lap-who } : { $time }, { $over } plus lent que le tour habituel ({ $usual }) et à { $behind } du meilleur
@@ -160,7 +155,10 @@ sector-on = { $which ->
    *[usual] au tour habituel
 }
 sector-most = La plus grosse perte est dans le { sector-called }{ lap-who } : { $lost } { sector-on }, contre { $best }, le meilleur temps, au tour { $best_lap }.
-sector-next = Puis le { sector-called } : { $lost }, contre { $best } au tour { $best_lap }.
+sector-next = { $nth ->
+    [0] Puis
+   *[other] Place { $nth } :
+} le { sector-called } : { $lost }, contre { $best } au tour { $best_lap }.
 sector-least = La plus petite perte est dans le { sector-called } : { $lost }, contre { $best } au tour { $best_lap }.
 sector-loss = Dans le { sector-called }{ lap-who }, { $lost } perdues { sector-on }, contre { $best } au tour { $best_lap } ; { $weakest ->
     [yes] c'est le secteur le plus faible

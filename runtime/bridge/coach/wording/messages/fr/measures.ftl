@@ -74,12 +74,22 @@ measure-total = { $where }, { $what }{ $at } : { $total } au total sur { $count 
     [one] un tour
    *[other] { $count } tours
 }, soit { $mean } par tour en moyenne.
-measure-peak = { $where }, { $what }{ $at } : { $value }{ $side }, { $end }, tour { $lap }{ $placed ->
+measure-peak = { $where }, { $what }{ $at } : { $value }{ $side }, { nth }, tour { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
 }{ $few ->
     [yes] {""}
    *[no] {" ; "}tour habituel { $usual }
+}.
+measure-limit = { $where }, { $what }{ $at } : { $side ->
+    [below] sous { $limit }
+   *[above] au-dessus de { $limit }
+} sur { $count } tours sur { $all }{ $listed ->
+    [yes] { " " }: { $count ->
+        [one] tour { $named }
+       *[other] tours { $named }
+    }
+   *[no] {""}
 }.
 measure-share = Soit { $share } { $lap ->
     [0] des { $count } tours
@@ -99,14 +109,27 @@ measure-none = { $where }, { $what }{ $at } : aucune valeur sur { $count ->
 measure-not-closed = { $where } : les gaz n'ont jamais été coupés, minimum { $least } ; il n'y a donc pas de reprise des gaz.
 measure-rival-none = { $where }, { $what }{ $at } : aucune valeur de { $other }.
 full-throttle-run = Plus long passage à fond : { $seconds } au tour { $lap }, { $length }, de { $begin } à { $end }.
-rank-corners = { $where } : { $what }{ $at } { $value }{ $side }, { $end } de { $count } virages ({ $lap ->
+nth = { $nth ->
+    [1] { $end }
+   *[other] place { $nth } (1 : { $end })
+}
+rank-places = { $where } : { $what }{ $at } { $value }{ $side }, { nth } de { $count } { $of ->
+    [road] lignes droites
+   *[corner] virages
+} ({ $lap ->
     [0] tour habituel
    *[other] tour { $lap }
 }){ $count ->
     [2] {""}
-   *[other] {" ; "}puis { $second } ({ $second_value })
+   *[other] {" ; "}{ $nth ->
+        [1] puis
+       *[other] place 1 :
+    } { $second } ({ $second_value })
 } ; à l'autre bout { $last } ({ $last_value }).
-rank-level = { $count } virages à égalité, { $what }{ $at } : { $value }{ $side } ({ $lap ->
+rank-level = { $count } { $of ->
+    [road] lignes droites
+   *[corner] virages
+} à égalité, { $what }{ $at } : { $value }{ $side } ({ $lap ->
     [0] tour habituel
    *[other] tour { $lap }
 }).
@@ -159,7 +182,10 @@ range = { $where }, { $what }{ $at } : { $whose ->
     [some] {" ; il y en a sur"} { $hits } des { $count } tours
    *[so] {" ; c'est le cas sur"} { $hits } des { $count } tours
 }.
-judge-nowhere = Non, dans aucun des { $count } virages : { $what }{ $at }, comparé aux meilleurs passages.
+judge-nowhere = Non, dans aucun des { $count } virages : { $what }{ $at }, comparé { $other ->
+    [none] aux meilleurs passages
+   *[other] à { $other }
+}.
 spread-few = { $count ->
     [one] Un seul tour complet
    *[other] Seulement { $count } tours complets
