@@ -165,14 +165,17 @@ def test_sectors_and_the_ideal_lap_are_those_on_paper() -> None:
     loss = {s: ANA.sector_loss(s) for s in best}
     second = ask("sector_times", sectors=(2,))["measure-peak"]
     assert number(second, "value") == NEAR(best[2], abs=0.03)
-    worst = ask("sector_rank")["sector-most"]
-    assert loss[int(str(worst.values["sector"]))] == NEAR(max(loss.values()), abs=0.03)
+    ranked = tell(scene_of(), Need("sector_rank"))
+    assert [fact.place and fact.place.sector for fact in ranked] == sorted(
+        loss, key=lambda s: -loss[s]
+    )
+    assert [fact.gain_s for fact in ranked] == [
+        NEAR(each, abs=0.03) for each in sorted(loss.values())[::-1]
+    ]
     ideal = ask("ideal_lap")["ideal-lap"]
     assert number(ideal, "time") == NEAR(sum(best.values()), abs=0.05)
-    told = ask("sector_explain", sectors=(2,))
-    fact = told.get("sector-loss") or told["sector-level"]
-    assert number(fact, "lost") == NEAR(loss[2], abs=0.03)
-    assert fact.values["weakest"] == ("yes" if loss[2] == max(loss.values()) else "no")
+    lead = tell(scene_of(), Need("sector_explain", Slots(sectors=(2,))))[0]
+    assert lead.gain_s == NEAR(loss[2], abs=0.03)
 
 
 def test_the_gap_to_a_rival_and_the_corner_where_it_lies_are_true() -> None:

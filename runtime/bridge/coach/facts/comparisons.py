@@ -342,32 +342,44 @@ def _name(found: Spread) -> Cell:
 
 
 def _differing(view: View, spreads: Sequence[Spread]) -> Facts:
-    """The places where the usual value is most apart from that of a rival, else of the best lap, on
-    the side that is asked for."""
-    slots, best = view.slots, view.drive.best.number or 0
-    name, rival = next(iter(view.rivals), ("", view.drive))
+    """The places where the usual value is most apart from a rival's, on the side that is asked for;
+    without a rival where most time is lost."""
+    if not view.rivals:
+        told = tell_lost(view, [each.where or "" for each in spreads])
+        return told[view.slots.place - 1 :][:2] or (NO_CORNERS,)
+    (name, rival), slots = view.rivals[0], view.slots
     apart: list[tuple[float, Spread]] = []
     for found in spreads:
         theirs = spread(rival, found.quantity, found.where, found.spot)
         if theirs is not None:
-            more = found.usual.number - (theirs.usual if name else theirs.find(best)).number
+            more = found.usual.number - theirs.usual.number
             high = is_high(found.quantity, slots.order) != slots.than_me
             high &= not (found.quantity == "time" and slots.gains)
             apart.append((abs(more) if slots.either else more if high else -more, found))
     apart.sort(key=lambda pair: -pair[0])
-    told = [found for more, found in apart if more >= APART[found.unit]]
-    told = told or [found for _, found in apart[:1] if found.quantity == "time"]
-    if told and name:
-        return tuple(_against(view, found, name, rival) for found in told[slots.place - 1 :][:3])
-    sides = [(found, Side(found.usual), Side(found.find(best), "best_lap", best)) for found in told]
-    if sides:
-        return tuple(
-            _compare(view.about(order=None), *each) for each in sides[slots.place - 1 :][:2]
-        )
-    nowhere = (
-        {"count": len(spreads), **label(spreads[0]), "other": name or "none"} if spreads else {}
-    )
-    return (view.fact("judge-nowhere", nowhere),) if spreads else (NO_CORNERS,)
+    told_of = [found for more, found in apart if more >= APART[found.unit]]
+    told_of = told_of or [found for _, found in apart[:1] if found.quantity == "time"]
+    if told_of:
+        chosen = told_of[slots.place - 1 :][:3]
+        return tuple(_against(view, found, name, rival) for found in chosen)
+    if not spreads:
+        return (NO_CORNERS,)
+    nowhere = {"count": len(spreads), **label(spreads[0]), "other": name}
+    return (view.fact("judge-nowhere", nowhere),)
+
+
+def tell_lost(view: View, places: Sequence[str]) -> Facts:
+    """What is lost at places on the lap that is named, else usually, against the best time there,
+    the most first."""
+    drive, plain = view.drive, view.about(order=None, claims=False)
+    lap, told = next(iter(view.listed), 0), []
+    for where in places:
+        if found := spread(drive, "time", where, None):
+            best = found.top(high=False)
+            own = Side(found.find(lap), "lap" if lap else "usual", lap)
+            fact = _compare(plain, found, own, Side(found.values[best], "best_pass", best))
+            told.append(replace(fact, gain_s=own.value.number - found.values[best].number))
+    return tuple(sorted(told, key=lambda fact: -(fact.gain_s or 0.0)))
 
 
 # Two values beside each other

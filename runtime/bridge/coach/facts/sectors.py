@@ -1,17 +1,16 @@
 """Facts about sectors, the ideal lap that they make, and what is possible on the circuit."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
 from runtime.bridge.analysis.losses import USUAL_LAPS, losses_to_file
 from runtime.bridge.analysis.quantities import sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Value
-from runtime.bridge.coach.facts.comparisons import tell_values
+from runtime.bridge.coach.facts.comparisons import tell_lost, tell_values
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
 from runtime.bridge.coach.facts.general import NO_CIRCUIT
-from runtime.bridge.coach.facts.measures import FALLS, RISES, Spread, spread
+from runtime.bridge.coach.facts.measures import FALLS, RISES
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
     SHOWN_S,
@@ -23,7 +22,6 @@ from runtime.bridge.coach.facts.view import (
     judge,
     lap_time,
     named_times,
-    numbers_of,
     span,
     teller,
     usual_s,
@@ -35,29 +33,8 @@ STEP_S: Final = 0.1
 """The least that a next goal asks for."""
 
 
-def sectors_of(view: View) -> dict[int, Spread]:
-    """The times in the sectors by number, on the laps that are not to be left out."""
-    pool, drive = numbers_of(view.pool), view.drive
-    times = {at: spread(drive, "time", sector_name(at), None) for at in _numbers(view)}
-    return {at: found._replace(values=found.of(pool)) for at, found in times.items() if found}
-
-
 def _numbers(view: View) -> tuple[int, ...]:
     return tuple(range(1, len(view.drive.sectors) + 1))
-
-
-def _best(found: Spread) -> tuple[int, float]:
-    """The lap that was fastest there, and its time."""
-    lap = found.top(high=False)
-    return lap, found.values[lap].number
-
-
-def _names(view: View, number: int, found: Spread) -> dict[str, Cell]:
-    """Number, name (``none`` where it has no own one), best lap and its time, for a message."""
-    name, (lap, best_s) = view.drive.sectors[number - 1].name, _best(found)
-    own = name not in (f"Sector {number}", f"S{number}")
-    named: dict[str, Cell] = {"sector": number, "name": name if own else "none"}
-    return {**named, "best_lap": lap, "best": span(best_s)}
 
 
 def _tell_times(view: View) -> Facts:
@@ -67,60 +44,38 @@ def _tell_times(view: View) -> Facts:
     return tell_values(asked.about(sectors=view.slots.sectors or _numbers(view)))
 
 
-def _rank(view: View) -> tuple[dict[int, Spread], dict[int, float], dict[str, Cell]]:
-    """The sectors by what they cost, most first, with the seconds: on the lap that is named, else
-    usually, against the best time there; and which of both, for a message."""
-    found, lap = sectors_of(view), view.named[0].number or 0 if view.named else 0
-    lost = {at: each.find(lap).number - _best(each)[1] for at, each in found.items()}
-    which: dict[str, Cell] = {"which": "named" if view.named else "usual", "lap": lap}
-    return {at: found[at] for at in sorted(found, key=lambda at: -lost[at])}, lost, which
-
-
 def _tell_rank(view: View) -> Facts:
-    ranked, lost, which = _rank(view)
     if len(view.counted) < 2:
         return (view.fact("sector-one-lap", {}), *_tell_times(view))
-    kinds = ["sector-most", *["sector-next"] * (len(ranked) - 2), "sector-least"]
-    facts = []
-    for kind, (at, each) in zip(kinds, ranked.items(), strict=False):
-        values = {**_names(view, at, each), **which, "lost": span(lost[at]), "nth": 0}
-        laps, where = [_best(each)[0]], each.where
-        facts.append(view.fact(kind, values, laps, where, basis="best_lap", gain_s=lost[at]))
-    if not facts:
-        return (view.fact("sector-unknown", {}),)
+    told = tell_lost(view, list(map(sector_name, _numbers(view))))
     order, losing = view.slots.order, view.slots.quantity == "time"
-    strongest = order in (FALLS if losing else RISES)  # the best one, or where least is lost
-    facts = facts[::-1] if strongest else facts
-    first = view.slots.place - 1
-    facts = facts[first:] + facts[:first]
-    facts[0] = replace(facts[0], values={**facts[0].values, "nth": first + 1})
+    if order in (FALLS if losing else RISES):  # the best one, or where least is lost
+        told = told[::-1]
+    told = told[view.slots.place - 1 :] + told[: view.slots.place - 1]
+    first = told[0].place.sector if told and told[0].place else None
     if view.slots.whether and view.slots.sectors:
-        so = facts[0].values["sector"] in view.slots.sectors
-        facts[0] = judge(facts[0], view.slots, so=so)
-    return tuple(facts)
+        return (judge(told[0], view.slots, so=first in view.slots.sectors), *told[1:])
+    return told or (view.fact("sector-unknown", {}),)
 
 
 def _tell_explain(view: View) -> Facts:
-    ranked, lost, which = _rank(view)
-    if not ranked or len(view.counted) < 2:
+    told = tell_lost(view, list(map(sector_name, _numbers(view))))
+    chosen = [each for each in told if each.place and each.place.sector in view.slots.sectors]
+    if not told or len(view.counted) < 2:
         return _tell_rank(view)
-    worst = next(iter(ranked))
-    chosen = next((at for at in ranked if at in view.slots.sectors), worst)
-    found, seconds = ranked[chosen], lost[chosen]
-    values = {**_names(view, chosen, found), **which, "lost": span(seconds)}
-    values |= {"weakest": "yes" if chosen == worst else "no", "worst": worst}
-    values["worst_lost"] = span(lost[worst])
-    best, where = _best(found)[0], found.where
-    kind = "sector-loss" if seconds >= SHOWN_S else "sector-level"
-    lead = view.fact(kind, values, [best], where, gain_s=seconds)
-    base = view.drive.lap(best)
+    lead = (chosen or told)[0]
+    sector, seconds = (lead.place.sector or 0) if lead.place else 0, lead.gain_s or 0.0
     own = view.passes(view.named[0]) if view.named else view.usual_passes
-    losses = view.losses(own, view.passes(base))
-    losses = [each for each in losses if in_sector(view.drive, each.corner, chosen)]
+    losses = [
+        each
+        for each in view.losses(own, view.best_passes)
+        if in_sector(view.drive, each.corner, sector)
+    ]
     if not losses and seconds >= SHOWN_S:
-        values = {**_names(view, chosen, found), "least": span(SHOWN_S)}
-        return (lead, view.fact("sector-no-corner", values, where=where))
-    return (lead, *(view.loss("sector-corner", each, base) for each in losses[:2]))
+        values: dict[str, Cell] = {"sector": sector, "least": span(SHOWN_S)}
+        return (lead, view.fact("sector-no-corner", values))
+    corners = [view.loss("sector-corner", each, view.drive.best) for each in losses[:2]]
+    return (lead, *corners, *(told[:1] if lead is not told[0] else ()))
 
 
 # The ideal lap, and what is possible

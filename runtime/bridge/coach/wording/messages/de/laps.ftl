@@ -30,10 +30,6 @@ laps-which = { $which ->
        *[other] die Runden { $named }
     }
 }
-sector-called = Sektor { $sector }{ $name ->
-    [none] { "" }
-   *[other] { " " }({ $name })
-}
 
 # Welche Runden es gibt, und ihre Zeiten
 
@@ -150,26 +146,8 @@ video-lap = Zum Zeigen: Runde { $lap }, { $time }{ $best ->
 
 sector-unknown = Kein Sektor hat hier eine Zeit: In jedem setzte die Aufzeichnung aus.
 sector-one-lap = Mit einer Runde gibt es noch keinen schwächsten Sektor; die Zeiten:
-sector-on = { $which ->
-    [named] in Runde { $lap }
-   *[usual] in der üblichen Runde
-}
-sector-most = Am meisten geht in { sector-called }{ lap-who } verloren: { $lost } { sector-on }, gegen die beste Zeit dort, { $best } in Runde { $best_lap }.
-sector-next = { $nth ->
-    [0] Dann
-   *[other] Platz { $nth }:
-} { sector-called }: { $lost }, gegen { $best } in Runde { $best_lap }.
-sector-least = Am wenigsten geht verloren in { sector-called }: { $lost }, gegen { $best } in Runde { $best_lap }.
-sector-loss = In { sector-called }{ lap-who } gehen { sector-on } { $lost } verloren, gegen { $best } in Runde { $best_lap }; { $weakest ->
-    [yes] es ist der schwächste Sektor
-   *[no] der schwächste ist das nicht: Sektor { $worst } kostet { $worst_lost }
-}.
-sector-level = In { sector-called }{ lap-who } geht { sector-on } nichts verloren: gleichauf mit { $best }, der besten Zeit dort, Runde { $best_lap }{ $weakest ->
-    [yes] { "" }
-   *[no] ; Sektor { $worst } kostet { $worst_lost }
-}.
 sector-corner = Dort kostet { $corner } { $seconds } gegenüber Runde { $lap }{ loss-why }.
-sector-no-corner = Keine einzelne Kurve in { sector-called } kostet { $least } oder mehr.
+sector-no-corner = Keine einzelne Kurve in Sektor { $sector } kostet { $least } oder mehr.
 
 # Die Idealrunde, und was möglich ist
 

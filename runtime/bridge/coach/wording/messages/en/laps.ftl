@@ -30,10 +30,6 @@ laps-which = { $which ->
        *[other] laps { $named }
     }
 }
-sector-called = sector { $sector }{ $name ->
-    [none] { "" }
-   *[other] { " " }({ $name })
-}
 
 # Which laps there are, and their times
 
@@ -150,26 +146,8 @@ video-lap = Lap to show: lap { $lap }, { $time }{ $best ->
 
 sector-unknown = No sector has a time here: the recording paused in each.
 sector-one-lap = With one lap there is no weakest sector yet; its times:
-sector-on = { $which ->
-    [named] on lap { $lap }
-   *[usual] on the usual lap
-}
-sector-most = Most is lost in { sector-called }{ lap-who }: { $lost } { sector-on }, against the best there, { $best } on lap { $best_lap }.
-sector-next = { $nth ->
-    [0] Then
-   *[other] No. { $nth }:
-} { sector-called }: { $lost }, against { $best } on lap { $best_lap }.
-sector-least = Least is lost in { sector-called }: { $lost }, against { $best } on lap { $best_lap }.
-sector-loss = In { sector-called }{ lap-who } { $lost } are lost { sector-on }, against { $best } on lap { $best_lap }; { $weakest ->
-    [yes] it is the weakest sector
-   *[no] it is not the weakest: sector { $worst } costs { $worst_lost }
-}.
-sector-level = In { sector-called }{ lap-who } nothing is lost { sector-on }: level with { $best }, its best on lap { $best_lap }{ $weakest ->
-    [yes] { "" }
-   *[no] ; sector { $worst } costs { $worst_lost }
-}.
 sector-corner = There { $corner } costs { $seconds } against lap { $lap }{ loss-why }.
-sector-no-corner = No single corner of { sector-called } costs { $least } or more.
+sector-no-corner = No single corner of sector { $sector } costs { $least } or more.
 
 # The ideal lap, and what is possible
 

@@ -30,10 +30,6 @@ laps-which = { $which ->
        *[other] las vueltas { $named }
     }
 }
-sector-called = sector { $sector }{ $name ->
-    [none] { "" }
-   *[other] { " " }({ $name })
-}
 
 # Qué vueltas hay, y sus tiempos
 
@@ -150,26 +146,8 @@ video-lap = Para enseñar: la vuelta { $lap }, { $time }{ $best ->
 
 sector-unknown = Ningún sector tiene tiempo aquí: la grabación se interrumpió en todos.
 sector-one-lap = Con una vuelta aún no hay sector más flojo; los tiempos:
-sector-on = { $which ->
-    [named] en la vuelta { $lap }
-   *[usual] en la vuelta habitual
-}
-sector-most = Donde más se pierde es el { sector-called }{ lap-who }: { $lost } { sector-on }, frente a { $best }, el mejor tiempo, en la vuelta { $best_lap }.
-sector-next = { $nth ->
-    [0] Luego
-   *[other] Puesto { $nth }:
-} el { sector-called }: { $lost }, frente a { $best } en la vuelta { $best_lap }.
-sector-least = Donde menos se pierde: el { sector-called }: { $lost }, frente a { $best } en la vuelta { $best_lap }.
-sector-loss = En el { sector-called }{ lap-who } se pierden { $lost } { sector-on }, frente a { $best } en la vuelta { $best_lap }; { $weakest ->
-    [yes] es el sector más flojo
-   *[no] no es el más flojo: el sector { $worst } cuesta { $worst_lost }
-}.
-sector-level = En el { sector-called }{ lap-who } no se pierde nada { sector-on }: a la par de { $best }, el mejor tiempo, en la vuelta { $best_lap }{ $weakest ->
-    [yes] { "" }
-   *[no] ; el sector { $worst } cuesta { $worst_lost }
-}.
 sector-corner = En ese sector, { $corner }: { $seconds } más que en la vuelta { $lap }{ loss-why }.
-sector-no-corner = Ninguna curva del { sector-called } cuesta por sí sola { $least } o más.
+sector-no-corner = Ninguna curva del sector { $sector } cuesta por sí sola { $least } o más.
 
 # La vuelta ideal, y lo que es posible
 

@@ -30,10 +30,6 @@ laps-which = { $which ->
        *[other] les tours { $named }
     }
 }
-sector-called = secteur { $sector }{ $name ->
-    [none] { "" }
-   *[other] { " " }({ $name })
-}
 
 # Quels tours il y a, et leurs temps
 
@@ -150,26 +146,8 @@ video-lap = À montrer : le tour { $lap }, { $time }{ $best ->
 
 sector-unknown = Aucun secteur n'a de temps ici : l'enregistrement s'est interrompu dans chacun.
 sector-one-lap = Avec un seul tour, pas encore de secteur le plus faible ; les temps :
-sector-on = { $which ->
-    [named] au tour { $lap }
-   *[usual] au tour habituel
-}
-sector-most = La plus grosse perte est dans le { sector-called }{ lap-who } : { $lost } { sector-on }, contre { $best }, le meilleur temps, au tour { $best_lap }.
-sector-next = { $nth ->
-    [0] Puis
-   *[other] Place { $nth } :
-} le { sector-called } : { $lost }, contre { $best } au tour { $best_lap }.
-sector-least = La plus petite perte est dans le { sector-called } : { $lost }, contre { $best } au tour { $best_lap }.
-sector-loss = Dans le { sector-called }{ lap-who }, { $lost } perdues { sector-on }, contre { $best } au tour { $best_lap } ; { $weakest ->
-    [yes] c'est le secteur le plus faible
-   *[no] ce n'est pas le plus faible : le secteur { $worst } coûte { $worst_lost }
-}.
-sector-level = Dans le { sector-called }{ lap-who }, aucun temps perdu { sector-on } : à égalité avec { $best }, le meilleur temps, au tour { $best_lap }{ $weakest ->
-    [yes] { "" }
-   *[no] { " " }; le secteur { $worst } coûte { $worst_lost }
-}.
 sector-corner = Dans ce secteur, { $corner } : { $seconds } de plus qu'au tour { $lap }{ loss-why }.
-sector-no-corner = Aucun virage du { sector-called } ne coûte à lui seul { $least } ou plus.
+sector-no-corner = Aucun virage du secteur { $sector } ne coûte à lui seul { $least } ou plus.
 
 # Le tour idéal, et ce qui est possible
 
