@@ -8,20 +8,20 @@ import orjson
 from runtime.llm.values import Tool, Turn
 
 
-class CalledFunction(TypedDict):
-    """The function of a `CalledTool`."""
+class MessageFunction(TypedDict):
+    """The function of a `MessageCall`."""
 
     name: str
     arguments: object
     """The value that the JSON text stands for; the text itself where it is no object."""
 
 
-class CalledTool(TypedDict):
+class MessageCall(TypedDict):
     """A tool call of an assistant message."""
 
     id: str
     type: Literal["function"]
-    function: CalledFunction
+    function: MessageFunction
 
 
 class ChatMessage(TypedDict):
@@ -29,13 +29,13 @@ class ChatMessage(TypedDict):
 
     role: str
     content: str
-    tool_calls: NotRequired[Sequence[CalledTool]]
+    tool_calls: NotRequired[Sequence[MessageCall]]
     tool_call_id: NotRequired[str]
     reasoning_content: NotRequired[str]
 
 
-class OfferedFunction(TypedDict):
-    """The function of an `OfferedTool`."""
+class FunctionOffer(TypedDict):
+    """The function of an `ToolOffer`."""
 
     name: str
     description: str
@@ -43,11 +43,11 @@ class OfferedFunction(TypedDict):
     """JSON Schema of the arguments."""
 
 
-class OfferedTool(TypedDict):
+class ToolOffer(TypedDict):
     """A tool in the shape that chat templates read."""
 
     type: Literal["function"]
-    function: OfferedFunction
+    function: FunctionOffer
 
 
 MAX_DEPTH: Final = 64
@@ -59,10 +59,10 @@ def message_of(turn: Turn) -> ChatMessage:
     message = ChatMessage(role=turn.role, content=turn.content)
     if turn.tool_calls:
         message["tool_calls"] = [
-            CalledTool(
+            MessageCall(
                 id=call.id,
                 type="function",
-                function=CalledFunction(name=call.name, arguments=_value_of(call.arguments)),
+                function=MessageFunction(name=call.name, arguments=_value_of(call.arguments)),
             )
             for call in turn.tool_calls
         ]
@@ -73,14 +73,12 @@ def message_of(turn: Turn) -> ChatMessage:
     return message
 
 
-def offer_of(tool: Tool) -> OfferedTool:
+def offer_of(tool: Tool) -> ToolOffer:
     """A tool as templates read it."""
     parameters = orjson.loads(tool.parameters)
-    return OfferedTool(
+    return ToolOffer(
         type="function",
-        function=OfferedFunction(
-            name=tool.name, description=tool.description, parameters=parameters
-        ),
+        function=FunctionOffer(name=tool.name, description=tool.description, parameters=parameters),
     )
 
 

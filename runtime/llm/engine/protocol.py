@@ -32,7 +32,7 @@ from typing import Final, Literal
 
 import orjson
 
-from runtime.llm.messages import ChatMessage, OfferedTool
+from runtime.llm.messages import ChatMessage, ToolOffer
 from runtime.llm.values import MAX_PARALLEL, Outcome, Sampling, TokenLogprob
 
 PREFIX: Final = struct.Struct("<III")
@@ -109,7 +109,7 @@ class Prepare:
 
     engine: str
     messages: Sequence[ChatMessage]
-    tools: Sequence[OfferedTool] = ()
+    tools: Sequence[ToolOffer] = ()
     options: Mapping[str, object] = field(default_factory=dict)
     """Further variables of the template."""
     prompt: str | None = None

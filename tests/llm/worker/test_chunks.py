@@ -9,7 +9,7 @@ import regex  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.engine.worker.chunks import JOINT, LIMIT, OVERLAP, chunk, fitted
+from runtime.llm.engine.worker.splitting import JOINT, LIMIT, OVERLAP, chunk, fitted
 
 LETTERS = "abcdefghij"
 

@@ -16,7 +16,7 @@ from runtime.llm.engine.worker.conversations import (
     plan,
 )
 from runtime.llm.engine.worker.engine import StopScanner
-from runtime.llm.messages import CalledFunction, CalledTool, ChatMessage
+from runtime.llm.messages import ChatMessage, MessageCall, MessageFunction
 from runtime.llm.values import ReplyFormat
 from tests.llm.worker.harness import spoken
 
@@ -57,10 +57,10 @@ CALLED = ChatMessage(
     role="assistant",
     content="I look.",
     tool_calls=[
-        CalledTool(
+        MessageCall(
             id="c1",
             type="function",
-            function=CalledFunction(name="brake", arguments={"turn": 9}),
+            function=MessageFunction(name="brake", arguments={"turn": 9}),
         )
     ],
 )

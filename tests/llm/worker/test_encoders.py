@@ -167,7 +167,7 @@ def test_the_process_gives_way_to_the_server_and_the_engines(shared: Worker) -> 
 
 IMPORTS = {
     "runtime.llm.engine.worker.__main__": "numpy onnxruntime llama_cpp tokenizers regex",
-    "runtime.llm.engine.worker.chat": "numpy onnxruntime tokenizers regex jinja2",
+    "runtime.llm.engine.worker.chatmodel": "numpy onnxruntime tokenizers regex jinja2",
 }
 
 

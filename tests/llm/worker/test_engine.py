@@ -10,7 +10,7 @@ import pytest
 
 from runtime.llm.engine.protocol import FLAG_BYTES, FLAG_SLOTS, Ended, Run
 from runtime.llm.engine.worker import native
-from runtime.llm.engine.worker.chat import GREEDY
+from runtime.llm.engine.worker.chatmodel import GREEDY
 from runtime.llm.engine.worker.conversations import Prompt
 from runtime.llm.engine.worker.engine import Engine
 from runtime.llm.engine.worker.prompt import CHATML_TURNS, Quoter, Script, tokens_of

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from runtime.llm.engine.protocol import Ended, Piece
-from runtime.llm.engine.worker.service import Outbox, Pieces
+from runtime.llm.engine.worker.threads import Outbox, Pieces
 
 
 def test_a_reply_waits_for_its_reader_and_arrives_whole() -> None:

@@ -1,6 +1,6 @@
 """Starts a worker process: `python -m runtime.llm.engine.worker --socket N --flag N`."""
 
-from runtime.llm.engine.worker.service import main
+from runtime.llm.engine.worker.threads import main
 
 if __name__ == "__main__":
     main()

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from runtime.llm.messages import CalledTool, ChatMessage
+from runtime.llm.messages import ChatMessage, MessageCall
 from runtime.llm.replies import THOUGHT, ReplyParser
 from runtime.llm.values import Content, ReplyFormat, ToolArguments, ToolStart
 
@@ -111,7 +111,7 @@ def is_echo(message: ChatMessage, reply: str, form: ReplyFormat) -> bool:
     return content.strip() == message["content"].strip() and calls == said
 
 
-def calls_of(message: ChatMessage) -> Sequence[CalledTool]:
+def calls_of(message: ChatMessage) -> Sequence[MessageCall]:
     """The tool calls of a message."""
     return message.get("tool_calls", ())
 

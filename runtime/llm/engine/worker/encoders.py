@@ -75,7 +75,7 @@ def answer(encoder: Encoder, command: Embed | Fit | Split) -> Embedded | Chunks:
         if not 1 <= len(command.texts) <= MAX_TEXTS:
             raise Refused(f"1 to {MAX_TEXTS} texts can be embedded at a time")
         return encoder.embed(command.texts)
-    from runtime.llm.engine.worker.chunks import chunk, fitted
+    from runtime.llm.engine.worker.splitting import chunk, fitted
 
     if isinstance(command, Split):
         chunks = Chunks(chunk(command.text))

@@ -25,7 +25,7 @@ import orjson
 from runtime.llm.engine.worker.conversations import Part, Parts
 from runtime.llm.messages import (
     ChatMessage,
-    OfferedTool,
+    ToolOffer,
 )
 
 if TYPE_CHECKING:  # the process of a template imports no engine
@@ -55,7 +55,7 @@ class Script(NamedTuple):
     """What a chat template renders."""
 
     messages: Sequence[ChatMessage]
-    tools: Sequence[OfferedTool] = ()
+    tools: Sequence[ToolOffer] = ()
     options: Mapping[str, object] = {}
     """Further variables."""
 

@@ -29,7 +29,7 @@ from runtime.llm.engine.worker.prompt import (
     send,
     unrenderable,
 )
-from runtime.llm.messages import CalledFunction, CalledTool, ChatMessage
+from runtime.llm.messages import ChatMessage, MessageCall, MessageFunction
 
 SOURCE_LIMIT: Final = 256 * 1024  # characters of a template
 OUTPUT_LIMIT: Final = 8_000_000  # characters of a prompt
@@ -40,10 +40,10 @@ _CALLING: Final[Sequence[ChatMessage]] = (
         role="assistant",
         content="",
         tool_calls=[
-            CalledTool(
+            MessageCall(
                 id="call00001",
                 type="function",
-                function=CalledFunction(name="f", arguments={"a": "C2f"}),
+                function=MessageFunction(name="f", arguments={"a": "C2f"}),
             )
         ],
     ),
@@ -191,11 +191,11 @@ def _said(role: str, content: str) -> ChatMessage:
     return ChatMessage(role=role, content=content)
 
 
-def _with_text(call: CalledTool) -> CalledTool:
+def _with_text(call: MessageCall) -> MessageCall:
     """The call with its arguments as JSON text."""
     name, arguments = call["function"]["name"], call["function"]["arguments"]
     text = arguments if isinstance(arguments, str) else _to_json(arguments)
-    return {**call, "function": CalledFunction(name=name, arguments=text)}
+    return {**call, "function": MessageFunction(name=name, arguments=text)}
 
 
 def merged(messages: Sequence[ChatMessage], *, keep_role: bool) -> Sequence[ChatMessage]:

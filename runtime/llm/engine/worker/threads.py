@@ -49,7 +49,7 @@ from runtime.llm.engine.worker.resources import Refused
 from runtime.llm.values import TokenLogprob
 
 if TYPE_CHECKING:  # a process imports only what its model needs
-    from runtime.llm.engine.worker.chat import ChatModel
+    from runtime.llm.engine.worker.chatmodel import ChatModel
     from runtime.llm.engine.worker.encoders import Encoder
 
 STALL_S: Final = 30
@@ -176,7 +176,7 @@ class Service:
             case LoadChat() | LoadEncoder() if self._chat is not None or self._encoder is not None:
                 raise Refused("this process holds a model already")
             case LoadChat():
-                from runtime.llm.engine.worker.chat import ChatModel
+                from runtime.llm.engine.worker.chatmodel import ChatModel
 
                 self._chat = ChatModel(command, self._flag)
                 return self._chat.loaded
