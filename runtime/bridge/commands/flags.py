@@ -16,7 +16,7 @@ from runtime.bridge.settings import PROGRAM, BridgeSettings
 WRONG_USE: Final = 2
 
 
-def make_parser(name: str, description: str, examples: str) -> argparse.ArgumentParser:
+def make_parser(name: str, description: str, examples: str = "") -> argparse.ArgumentParser:
     """The parser of a command, to which its own arguments are added."""
     return argparse.ArgumentParser(
         prog=f"{PROGRAM} {name}",
@@ -37,8 +37,8 @@ def lake_place(text: str) -> str:
 def read_line(
     parser: argparse.ArgumentParser, argv: Sequence[str], shown: Collection[str]
 ) -> tuple[argparse.Namespace, BridgeSettings]:
-    """What a command is told, and the settings of the server; see `add_server_flags`."""
-    add_server_flags(parser, shown)
+    """What a command is told, and the settings of the server; see `_add_server_flags`."""
+    _add_server_flags(parser, shown)
     chosen, rest = parser.parse_known_args(argv)
     return chosen, BridgeSettings.load([*chosen.server, *rest], os.environ)
 
@@ -59,7 +59,7 @@ def write_line(text: str) -> None:
     sys.stdout.flush()
 
 
-def add_server_flags(parser: argparse.ArgumentParser, shown: Collection[str]) -> None:
+def _add_server_flags(parser: argparse.ArgumentParser, shown: Collection[str]) -> None:
     """Let *parser* know which flags of the server take a value; those given are in ``server``.
 
     A flag that the command has for itself stays its own. ``--help`` lists the settings in *shown*.

@@ -2,10 +2,10 @@
 
 import argparse
 import asyncio
-import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 from runtime.bridge.analysis.drive import NoCorners, NoLaps, NoSuchLap, drive_of
@@ -15,20 +15,19 @@ from runtime.bridge.analysis.reference import (
     reference_lap,
     write_reference,
 )
-from runtime.bridge.commands.flags import add_server_flags
+from runtime.bridge.commands.flags import make_parser, read_line
 from runtime.bridge.commands.sessions import CannotMake, open_session, request_text
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.library import is_safe_id
 from runtime.bridge.track.model import TrackError
 
+SHOWN: Final = frozenset("config data_dir db db_backend port".split())
+"""Settings of the server that the command uses."""
 
-def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
-    """Run the command; flags that it does not know are settings of the bridge.
 
-    0 when the file was written, 1 when not; wrong arguments exit with 2.
-    """
-    arguments, rest = _parser().parse_known_args(argv)
-    settings = BridgeSettings.load([*arguments.server, *rest], environ)
+def main(argv: Sequence[str]) -> int:
+    """0 when the file was written, 1 when not; wrong arguments exit with 2."""
+    arguments, settings = read_line(_parser(), argv, SHOWN)
     try:
         lap = _lap(arguments, settings)
         if not is_safe_id(lap.track):
@@ -44,18 +43,16 @@ def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="reference",
-        description="Writes a lap as the reference of its circuit. A running bridge is asked, "
-        "else its database is read.",
-        allow_abbrev=False,
+    about = (
+        "Write a lap as the reference of its circuit. A running bridge is asked, else its\n"
+        "database is read."
     )
+    parser = make_parser("reference", about)
     parser.add_argument("session", metavar="SESSION", help="id of the session")
     parser.add_argument("--lap", type=int, help="number of a complete lap; default: the best")
     parser.add_argument("--url", help="address of a running bridge, such as http://localhost:8765")
     parser.add_argument("--out", type=Path, help="default: in the data folder, by the circuit's id")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
-    add_server_flags(parser, ("config", "data_dir", "db", "db_backend", "port"))
     return parser
 
 
@@ -100,7 +97,3 @@ def _asked(url: str, session: str, number: int | None) -> ReferenceLap:
 def _fail(text: str) -> int:
     sys.stderr.write(f"reference: {text}\n")
     return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

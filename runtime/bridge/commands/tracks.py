@@ -3,14 +3,14 @@
 import argparse
 import asyncio
 import json
-import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote, urlencode
 
-from runtime.bridge.commands.flags import add_server_flags
+from runtime.bridge.commands.flags import make_parser, read_line
 from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.build import BuiltTrack, from_centreline, from_frames
@@ -21,16 +21,15 @@ from runtime.web.errors import ApiError
 
 _LINES = (".geojson", ".json")
 _ALTITUDE = "altitude_m"
+SHOWN: Final = frozenset("config data_dir db db_backend port can_dbc can_car_config".split())
+"""Settings of the server that the command uses."""
 
 
-def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
-    """Run the command; flags that it does not know are settings of the bridge.
-
-    A circuit without `--out` goes among those of the data folder, under its own id. 0 when the
+def main(argv: Sequence[str]) -> int:
+    """A circuit without `--out` goes among those of the data folder, under its own id. 0 when the
     file was written, 1 when not; wrong arguments exit with 2.
     """
-    arguments, rest = _parser().parse_known_args(argv)
-    settings = BridgeSettings.load([*arguments.server, *rest], environ)
+    arguments, settings = read_line(_parser(), argv, SHOWN)
     source: str = arguments.source
     try:
         built = _built(source, arguments, settings)
@@ -56,23 +55,18 @@ def _fail(what: str, error: Exception) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="track", description="Circuits of the bridge.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    build = commands.add_parser(
-        "build",
-        help="make a circuit from a recording, a session or a centre line",
-        description="Makes a circuit of the line that a recording drives, in a file of any kind "
-        "that is imported or in a session, or of a centre line in GeoJSON. For a session a running "
-        "bridge is asked, else its database is read.",
-        allow_abbrev=False,
+    about = (
+        "Make a circuit of the line that a recording drives, in a file of any kind that is\n"
+        "imported or in a session, or of a centre line in GeoJSON. For a session a running\n"
+        "bridge is asked, else its database is read."
     )
-    build.add_argument("source", metavar="FILE|SESSION", help="a file, or the id of a session")
-    build.add_argument("--name", help="what the circuit is called; default: as file or session say")
-    build.add_argument("--out", type=Path, help="default: among the circuits, by its name")
-    build.add_argument("--force", action="store_true", help="write over a file that is there")
-    build.add_argument("--url", help="address of a running bridge, such as http://localhost:8765")
-    shown = ("config", "data_dir", "db", "db_backend", "port", "can_dbc", "can_car_config")
-    add_server_flags(build, shown)
+    parser = make_parser("track", about)
+    parser.add_argument("command", choices=["build"])
+    parser.add_argument("source", metavar="FILE|SESSION", help="a file, or the id of a session")
+    parser.add_argument("--name", help="of the circuit; default: as file or session say")
+    parser.add_argument("--out", type=Path, help="default: among the circuits, by its name")
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    parser.add_argument("--url", help="address of a running bridge, such as http://localhost:8765")
     return parser
 
 
@@ -150,7 +144,3 @@ def _titled(built: BuiltTrack, source: str) -> BuiltTrack:
     if not slug(built.track.name):
         raise TrackError("the name needs a letter or a digit")
     return built._replace(track=replace(built.track, generated_from=f"track build {source}"))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
