@@ -199,17 +199,13 @@ class BoardQuery(Wire):
     limit: Annotated[int, capped(MAX_ENTRIES)] = 50
 
 
+@fields_of(Candidate, "place")
 class BoardEntry(Values):
     """A place on the board."""
 
     rank: int
     initials: str
-    car: str
-    track: str
     time: str
-    driver: str
-    session_id: str
-    lap_number: int
     lap_time_s: Seconds
     recorded_at: Moment
 

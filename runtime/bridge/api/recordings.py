@@ -29,7 +29,7 @@ from runtime.bridge.errors import NoCircuit, TooManyRows, UnknownLap
 from runtime.bridge.lake.layout import folder_of, stamp_of
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session import resample as resampling
-from runtime.bridge.session.capabilities import coaching
+from runtime.bridge.session.capabilities import DisabledCoach, coaching
 from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
 from runtime.bridge.session.units import Hertz, Metres, Seconds
@@ -162,13 +162,11 @@ class Capability(Values):
     mean_hz: Hertz
 
 
+@fields_of(DisabledCoach)
 class DisabledCoachRecord(Values):
     """A coach that cannot work on the session."""
 
-    coach_id: str
-    name: str
     reason: str
-    reasons: tuple[str, ...]
 
 
 class Capabilities(Values):

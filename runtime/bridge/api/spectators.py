@@ -14,9 +14,9 @@ from pydantic import Field, StrictInt
 from yarl import URL
 
 from runtime.bridge.api.pages import PAGES as FILES
-from runtime.bridge.api.shapes import WRITE_ERRORS, SessionId, SessionPath, Values
+from runtime.bridge.api.shapes import WRITE_ERRORS, SessionId, SessionPath, Values, fields_of
 from runtime.bridge.errors import BIND_CODES, render
-from runtime.bridge.live.spectators import GRANT, TTL_S, Grant, TooManyTokens
+from runtime.bridge.live.spectators import GRANT, TTL_S, Grant, Issued, TooManyTokens
 from runtime.bridge.service import SERVICE, Service
 from runtime.web.access import HostPolicy, find_own_address, is_loopback
 from runtime.web.door import Door, Limits, install
@@ -80,13 +80,10 @@ class TokenRequest(Wire):
     ttl_s: Annotated[StrictInt, Field(ge=60, le=86_400, description="seconds")] = TTL_S
 
 
+@fields_of(Issued)
 class TokenAnswer(Values):
     """A token; it is shown this once."""
 
-    token: str
-    session_id: str
-    expires_at: int = Field(description="Unix seconds")
-    ttl_s: int
     url: str = Field(description="path and query of a spectator's page")
     address: str = Field(description="the same with scheme, host and port, for other devices")
 

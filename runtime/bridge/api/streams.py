@@ -13,6 +13,7 @@ from pydantic import AfterValidator, ConfigDict, Field, RootModel, StrictBool, S
 
 from runtime.bridge.api.shapes import READ_ERRORS, Flag, Short, Values, fields_of, session_id
 from runtime.bridge.api.spectators import TokenScope
+from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import (
     ACTIVE,
     EVERYTHING,
@@ -123,24 +124,13 @@ class NotificationsQuery(Wire):
     driver: Short = Field(EVERYTHING, description="a driver, who hears broadcasts too; * for all")
 
 
-class CueEvent(Wire):
+@fields_of(Cue)
+class CueEvent(Values):
     """Something to tell the driver."""
 
     id: int
     timestamp: int = Field(description="Unix milliseconds")
     ts: float = Field(description="Unix seconds")
-    session_id: str
-    burst_id: int
-    phrase_id: str | None
-    text: str
-    priority: int = Field(description="0 background, 1 advice, 2 warning, 3 safety")
-    emotion: str
-    source: str
-    pace_note: str
-    concept: str
-    corner: str | None
-    expected_tts_ms: int
-    distance_m: float | None
     dropped: int | None = absent("events before this one that were dropped")
 
 
