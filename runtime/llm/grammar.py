@@ -38,8 +38,8 @@ class BadGrammar(ValueError):
     """This cannot be enforced; the text is for a client."""
 
 
-def schema_grammar(schema: Mapping[str, object], before: str = "", after: str = "") -> str:
-    """The text *before*, then JSON of the *schema*, then *after*; raises `BadGrammar`.
+def schema_grammar(schema: Mapping[str, object]) -> str:
+    """JSON of the *schema*; raises `BadGrammar`.
 
     A ``$ref`` may point at ``#/$defs/…``. The compiler names keywords that it cannot enforce.
     """
@@ -47,7 +47,7 @@ def schema_grammar(schema: Mapping[str, object], before: str = "", after: str = 
     text = json.dumps({**schema, "x-guidance": _STYLE}, ensure_ascii=False)
     if len(text) > MAX_SCHEMA_CHARS:
         raise BadGrammar(f"the schema has more than {MAX_SCHEMA_CHARS} characters")
-    return f"start: {_quoted(before)} json {_quoted(after)}\njson: %json {text}\n"
+    return f"start: json\njson: %json {text}\n"
 
 
 def close_object(schema: Mapping[str, object]) -> dict[str, object]:
@@ -64,10 +64,6 @@ def close_object(schema: Mapping[str, object]) -> dict[str, object]:
 def object_grammar() -> str:
     """Any JSON object."""
     return schema_grammar({"type": "object"})
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False) if text else ""
 
 
 def check_schema(schema: Mapping[str, object]) -> None:

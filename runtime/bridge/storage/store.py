@@ -176,10 +176,9 @@ class Store:
         *,
         active_only: bool = False,
         driver: str | None = None,
-        track: str | None = None,
     ) -> list[SessionRow]:
-        """Newest first, then by id descending; *driver* and *track* regardless of case."""
-        return self._state.newest(active_only=active_only, driver=driver, track=track)[:limit]
+        """Newest first, then by id descending; *driver* regardless of case."""
+        return self._state.newest(active_only=active_only, driver=driver)[:limit]
 
     def session(self, session_id: str) -> SessionRow | None:
         """None: there is no such session."""

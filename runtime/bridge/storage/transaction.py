@@ -209,17 +209,13 @@ class State:
         rows = (_capability(named[signal], span) for signal, span in spans.items())
         return sorted(rows, key=lambda row: row.name)
 
-    def newest(
-        self, *, active_only: bool, driver: str | None, track: str | None
-    ) -> list[SessionRow]:
+    def newest(self, *, active_only: bool, driver: str | None) -> list[SessionRow]:
         """The sessions, newest first, then by id descending; case makes no difference."""
         rows: Iterable[SessionRow] = self.sessions.copy().values()
         chosen = [
             row
             for row in rows
-            if not (active_only and row.ended_at is not None)
-            and _same(row.driver, driver)
-            and _same(row.track, track)
+            if not (active_only and row.ended_at is not None) and _same(row.driver, driver)
         ]
         return sorted(chosen, key=lambda row: (row.started_at, row.session_id), reverse=True)
 

@@ -89,7 +89,7 @@ def from_laps(laps: Laps, name: str, *, altitude: Samples | None = None) -> Buil
     return BuiltTrack(track, tuple(said))
 
 
-def from_centreline(trace: Trace, name: str, *, corner_prefix: str = "Turn ") -> BuiltTrack:
+def from_centreline(trace: Trace, name: str) -> BuiltTrack:
     """A circuit from points along its middle; start/finish is the first of them.
 
     Raises `TrackError` for a line that is too short, too long or no line at all.
@@ -100,7 +100,7 @@ def from_centreline(trace: Trace, name: str, *, corner_prefix: str = "Turn ") ->
     line = draw_line(plane, *plane.xy(trace.lat, trace.lon), trace.altitude)
     if line is None:
         raise TrackError("this is no circuit: a lap is 200 m long at least, 50 km at most")
-    built = _of_line(line, name, corners_of_line(line), corner_prefix)
+    built = _of_line(line, name, corners_of_line(line), "Turn ")
     step = line.length_m / len(line)
     drawn = f"The line has {len(trace.lat)} points of the file, drawn anew every {step:.2f} m."
     parted = "Three sectors that part on the longest straights, else thirds."

@@ -88,8 +88,6 @@ async def test_sessions_are_listed_newest_first_then_by_id(store: Store) -> None
     assert [row.session_id for row in store.sessions()] == ["d", "c", "b", "a"]
     assert [row.session_id for row in store.sessions(2, active_only=True)] == ["d", "b"]
     assert [row.session_id for row in store.sessions(driver=" b")] == ["b"]
-    assert len(store.sessions(track="OVAL")) == 4
-    assert store.sessions(track="elsewhere") == []
 
 
 async def test_frames_come_back_as_they_went_in(store: Store) -> None:

@@ -207,11 +207,6 @@ def test_any_object_is_an_object(babbler: Worker) -> None:
     assert ended
 
 
-def test_text_can_stand_around_the_value(babbler: Worker) -> None:
-    grammar = schema_grammar({"enum": [1, 2]}, before="<call>\n", after="\n</call>")
-    assert re.fullmatch(r"<call>\n[12]\n</call>", say(babbler, grammar).text)
-
-
 def test_the_grammar_holds_behind_its_trigger_only(babbler: Worker) -> None:
     grammar = schema_grammar({"const": "yes"})
     texts = [say(babbler, grammar, seed, trigger="a").text for seed in range(6)]
