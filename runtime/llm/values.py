@@ -1,5 +1,7 @@
-"""The values that pass between the parts of the language-model server; plain data, no behaviour."""
+"""The values that pass between the parts of the language-model server; plain data."""
 
+import math
+import struct
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
@@ -236,3 +238,42 @@ class Generation(Protocol):
     async def aclose(self) -> None:
         """Stop the work if it still runs."""
         ...
+
+
+FLOAT = 4
+"""Bytes of a number of a vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """One unit vector a text, in the order of the texts."""
+
+    width: int
+    """Numbers a vector."""
+    data: bytes
+    """Little-endian float32, row after row: ``len(self) * width * 4`` bytes."""
+    tokens: int
+    """Of all texts together, as the model saw them: special ones counted, padding not."""
+    truncated: int = 0
+    """How many of the texts were cut at the model's longest input."""
+
+    def __len__(self) -> int:
+        return len(self.data) // (self.width * FLOAT)
+
+    def row(self, number: int) -> bytes:
+        """The bytes of one vector."""
+        size = self.width * FLOAT
+        return self.data[number * size : (number + 1) * size]
+
+    def floats(self, number: int) -> list[float]:
+        """The numbers of one vector."""
+        return list(struct.unpack(f"<{self.width}f", self.row(number)))
+
+    def shortened(self, width: int) -> "Vectors":
+        """The first *width* numbers of each vector, of unit length again."""
+        rows = []
+        for number in range(len(self)):
+            numbers = self.floats(number)[:width]
+            length = max(math.sqrt(math.fsum(x * x for x in numbers)), 1e-12)
+            rows.append(struct.pack(f"<{width}f", *(x / length for x in numbers)))
+        return Vectors(width, b"".join(rows), self.tokens, self.truncated)

@@ -224,7 +224,7 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
         model=entry.id,
         tenant_id=tenant,
         replaced=written.replaced,
-        usage=DocumentUsage(prompt_tokens=sum(passages.vectors.tokens)),
+        usage=DocumentUsage(prompt_tokens=passages.vectors.tokens),
     )
 
 

@@ -8,13 +8,13 @@ from pydantic import Field, StrictInt, StrictStr, field_validator
 
 from runtime.llm.api.models import embedding_model
 from runtime.llm.api.tenants import touch
-from runtime.llm.engine.embedding import Vectors
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
 from runtime.llm.identity import addressed_client
 from runtime.llm.models.catalog import Entry
 from runtime.llm.models.upstreams.fleet import UpstreamsUnavailable
 from runtime.llm.models.upstreams.forwarding import VIA, UpstreamFailed, embed
 from runtime.llm.service import SERVICE, body_cap
+from runtime.llm.values import Vectors
 from runtime.web.errors import BadField, TooLarge
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent
@@ -110,9 +110,7 @@ async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) ->
     if not forwarded and await service.chats.is_elsewhere(body.model.strip()):
         with service.embedder.admission(client):
             model, dimensions = body.model.strip(), body.dimensions
-            made = await embed(service.upstreams, model, texts, dimensions, client)
-        vectors = Vectors(made.vectors.shape[1], made.vectors.astype("<f4").tobytes(), ())
-        return _answer(body, vectors, made.tokens)
+            return _answer(body, await embed(service.upstreams, model, texts, dimensions, client))
     entry = await embedding_model(service, body.model)
     with service.awake.hold():
         width = await service.embedder.width(entry) if body.dimensions is not None else 0
@@ -120,7 +118,7 @@ async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) ->
         vectors = await service.embedder.embed(entry, texts, client=client)
     if wanted is not None and wanted < vectors.width:
         vectors = vectors.shortened(wanted)
-    return _answer(body, vectors, sum(vectors.tokens))
+    return _answer(body, vectors)
 
 
 def _dimensions(wanted: int | None, width: int, entry: Entry) -> int | None:
@@ -137,7 +135,7 @@ def _dimensions(wanted: int | None, width: int, entry: Entry) -> int | None:
     return wanted
 
 
-def _answer(body: EmbeddingsRequest, vectors: Vectors, tokens: int) -> EmbeddingsAnswer:
+def _answer(body: EmbeddingsRequest, vectors: Vectors) -> EmbeddingsAnswer:
     def shown(number: int) -> list[float] | str:
         if body.encoding_format == "base64":
             return base64.b64encode(vectors.row(number)).decode("ascii")
@@ -146,6 +144,6 @@ def _answer(body: EmbeddingsRequest, vectors: Vectors, tokens: int) -> Embedding
     return EmbeddingsAnswer(
         data=[Embedding(index=at, embedding=shown(at)) for at in range(len(vectors))],
         model=body.model,
-        usage=EmbeddingsUsage(prompt_tokens=tokens, total_tokens=tokens),
+        usage=EmbeddingsUsage(prompt_tokens=vectors.tokens, total_tokens=vectors.tokens),
         truncated=vectors.truncated or None,
     )

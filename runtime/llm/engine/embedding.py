@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import math
-import struct
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -16,6 +14,7 @@ from runtime.llm.engine.process import GONE, WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import Chunks, Embed, Embedded, Event, Fit, Split
 from runtime.llm.errors import BadText, EmbedBusy, EmbedFailed
 from runtime.llm.models.catalog import Entry
+from runtime.llm.values import FLOAT, Vectors
 from runtime.web.errors import ApiError
 
 Purpose = Literal["query", "document"]
@@ -33,46 +32,9 @@ _FITTED: Final = 64  # chunks whose tokens are counted in one turn
 _AROUND: Final = 3  # special tokens around a text, and the line break behind a heading
 _TRIES: Final = 2  # of a slice whose process dies over it
 _ROUNDS: Final = 8  # of a slice whose turn comes when another has ended the process
-_FLOAT: Final = 4  # bytes
 
 _Answer = TypeVar("_Answer", bound=Event)
 Work = Embed | Fit | Split
-
-
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """One unit vector a text, in the order of the texts."""
-
-    width: int
-    """Numbers a vector."""
-    data: bytes
-    """Little-endian float32, row after row: ``len(self) * width * 4`` bytes."""
-    tokens: tuple[int, ...]
-    """Tokens of each text that the model saw: special ones counted, padding not. Empty where only
-    their sum is known."""
-    truncated: int = 0
-    """How many of the texts were cut at the model's longest input."""
-
-    def __len__(self) -> int:
-        return len(self.data) // (self.width * _FLOAT)
-
-    def row(self, number: int) -> bytes:
-        """The bytes of one vector."""
-        size = self.width * _FLOAT
-        return self.data[number * size : (number + 1) * size]
-
-    def floats(self, number: int) -> list[float]:
-        """The numbers of one vector."""
-        return list(struct.unpack(f"<{self.width}f", self.row(number)))
-
-    def shortened(self, width: int) -> "Vectors":
-        """The first *width* numbers of each vector, of unit length again."""
-        rows = []
-        for number in range(len(self)):
-            numbers = self.floats(number)[:width]
-            length = max(math.sqrt(math.fsum(x * x for x in numbers)), 1e-12)
-            rows.append(struct.pack(f"<{width}f", *(x / length for x in numbers)))
-        return Vectors(width, b"".join(rows), self.tokens, self.truncated)
 
 
 class Passages(NamedTuple):
@@ -258,18 +220,18 @@ class Embedder:
 
     async def _vectors(self, lease: _Lease, texts: Sequence[str], prefix: str) -> Vectors:
         """Slice after slice, each in its turn; the rows in the order of the texts."""
-        rows, tokens, truncated = [b""] * len(texts), [0] * len(texts), 0
+        rows, tokens, truncated = [b""] * len(texts), 0, 0
         for places in slices(texts, lease.max_tokens):
             command = Embed([prefix + texts[place] for place in places])
             answer = await self._in_turn(lease, command, Embedded)
-            size = answer.width * _FLOAT
+            size = answer.width * FLOAT
             for number, place in enumerate(places):
                 rows[place] = answer.vectors[number * size : (number + 1) * size]
-                tokens[place] = answer.tokens[number]
+            tokens += sum(answer.tokens)
             truncated += answer.truncated
             self.totals.texts += len(places)
             self.totals.tokens += sum(answer.tokens)
-        return Vectors(lease.width, b"".join(rows), tuple(tokens), truncated)
+        return Vectors(lease.width, b"".join(rows), tokens, truncated)
 
     async def _in_turn(self, lease: _Lease, command: Work, kind: type[_Answer]) -> _Answer:
         """Have one command done when its turn comes; once more if its process dies of it."""
@@ -313,7 +275,7 @@ class Embedder:
         if isinstance(command, Embed) and isinstance(answer, Embedded):
             count, width = len(command.texts), engine.encoder.width
             sizes = (answer.width, len(answer.tokens), len(answer.vectors))
-            if sizes != (width, count, count * width * _FLOAT):
+            if sizes != (width, count, count * width * FLOAT):
                 engine.worker.kill()  # an answer that cannot be right
                 raise WorkerGone
             engine.model.warm = True

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from runtime.llm.commands.pull.fetch import PullFailed, say
-from runtime.llm.engine.embedding import Vectors
 from runtime.llm.engine.process import Worker, WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import Embed, Embedded, EncoderLoaded, LoadEncoder
+from runtime.llm.values import Vectors
 
 LOAD_S: Final = 120.0
 
@@ -34,4 +34,4 @@ async def _embedded(model: Path, vocab: Path, texts: Sequence[str], max_seq: int
         answer = await worker.ask(Embed(list(texts)), Embedded, LOAD_S)
     finally:
         await worker.close()
-    return Vectors(answer.width, answer.vectors, tuple(answer.tokens))
+    return Vectors(answer.width, answer.vectors, sum(answer.tokens))

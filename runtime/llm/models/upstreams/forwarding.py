@@ -6,7 +6,7 @@ import binascii
 import hashlib
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from runtime.llm.models.daemon import (
 )
 from runtime.llm.models.system.state import Reply
 from runtime.llm.models.upstreams.fleet import Upstream, Upstreams, UpstreamsUnavailable
-from runtime.llm.values import ChatCall, Generation, Piece, Turn
+from runtime.llm.values import ChatCall, Generation, Piece, Turn, Vectors
 from runtime.web.errors import ApiError, BadRequest
 
 VIA: Final = "1.1 paddock"
@@ -93,18 +93,9 @@ async def _answer(
     raise attempts.error()
 
 
-class Embedded(NamedTuple):
-    """Vectors as an upstream made them."""
-
-    vectors: npt.NDArray[np.float32]
-    """A row of unit length for each text."""
-    tokens: int
-    """Of all texts together."""
-
-
 async def embed(
     upstreams: Upstreams, model: str, texts: Sequence[str], dimensions: int | None, client: str
-) -> Embedded:
+) -> Vectors:
     """A vector of each text from the first upstream that answers."""
     body: dict[str, object] = {"model": model, "input": texts, "encoding_format": "base64"}
     body |= {"dimensions": dimensions} if dimensions is not None else {}
@@ -116,14 +107,14 @@ async def embed(
                 raw = await upstream.daemon.post(
                     "/embeddings", body, headers_for(client), VECTORS_CAP
                 )
-                embedded = await asyncio.to_thread(read_vectors, raw, len(texts))
+                vectors = await asyncio.to_thread(read_vectors, raw, len(texts))
         except DaemonTrouble as trouble:
             attempts.note(upstream, trouble)
         else:
             upstreams.succeeded(upstream)
-            if dimensions is not None and embedded.vectors.shape[1] != dimensions:
+            if dimensions not in (None, vectors.width):
                 raise EmbedFailed("the upstream's vectors do not have the dimensions asked for")
-            return embedded
+            return vectors
     raise attempts.error()
 
 
@@ -248,7 +239,7 @@ def _message(turn: Turn) -> ChatMessage:
 # --- vectors
 
 
-def read_vectors(raw: bytes, wanted: int) -> Embedded:
+def read_vectors(raw: bytes, wanted: int) -> Vectors:
     """The vectors of an answer, of unit length, in the order of the texts.
 
     Raises `DaemonTrouble` unless there are as many as *wanted*, of one width and of numbers.
@@ -269,7 +260,8 @@ def read_vectors(raw: bytes, wanted: int) -> Embedded:
     if not np.isfinite(lengths).all():
         raise DaemonTrouble("sent vectors that are not numbers")
     tokens = count(member(answer, "usage", "prompt_tokens")) or 0
-    return Embedded(vectors / np.maximum(lengths, np.float32(1e-12)), tokens)
+    unit = vectors / np.maximum(lengths, np.float32(1e-12))
+    return Vectors(unit.shape[1], unit.astype("<f4").tobytes(), tokens)
 
 
 def _row(value: object) -> npt.NDArray[np.float32] | None:
