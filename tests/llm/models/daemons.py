@@ -9,8 +9,8 @@ from pathlib import Path
 
 from runtime.llm.models.daemon import Daemon, Patience
 from runtime.llm.models.daemon import parse_address as parse
+from runtime.llm.models.system.openai import OpenAiDaemon
 from runtime.llm.models.system.settings import SysmodelSettings
-from runtime.llm.models.system.upstream import Upstream
 from runtime.llm.values import ChatCall, Generation, Sampling, Turn
 
 GREEDY = Sampling(temperature=0.0, top_k=40, top_p=0.9, seed=7)
@@ -179,11 +179,11 @@ def client(address: str, patience: Patience = PATIENT) -> Daemon:
 @asynccontextmanager
 async def upstream(
     script: Script, patience: Patience = PATIENT, socket: Path | None = None, **settings: object
-) -> AsyncIterator[tuple[Upstream, Scripted]]:
+) -> AsyncIterator[tuple[OpenAiDaemon, Scripted]]:
     """A provider in front of a scripted daemon."""
     chosen = SysmodelSettings.model_construct(**{"model": "coach", **settings})  # type: ignore[arg-type]
     async with scripted(script, socket) as daemon:
-        provider = Upstream(client(daemon.address, patience), chosen)
+        provider = OpenAiDaemon(client(daemon.address, patience), chosen)
         yield provider, daemon
         await provider.close()
 

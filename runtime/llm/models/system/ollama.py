@@ -1,4 +1,4 @@
-"""An Ollama daemon as the system model: it chats as any upstream does and can be asked to pull."""
+"""An Ollama daemon as the system model: it chats as OpenAI's API does and can be asked to pull."""
 
 import asyncio
 import logging
@@ -16,9 +16,9 @@ from runtime.llm.models.daemon import (
     member,
     sanitise,
 )
+from runtime.llm.models.system.openai import OpenAiDaemon
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, ProbeError, Status
-from runtime.llm.models.system.upstream import Upstream
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ PULL_STALL_S: Final = 120.0
 """Seconds without progress after which a pull is given up."""
 
 
-class Ollama(Upstream):
+class Ollama(OpenAiDaemon):
     """Speaks ``/v1/chat/completions``, and ``/api/tags``, ``/api/ps`` and ``/api/pull``."""
 
     name = "ollama"

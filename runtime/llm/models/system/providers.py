@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field, StringConstraints
 from runtime.llm.models.daemon import Daemon, Patience, parse_address
 from runtime.llm.models.system.file import Declared, Generate, ManagedFile
 from runtime.llm.models.system.ollama import PULL_STALL_S, Ollama
+from runtime.llm.models.system.openai import OpenAiDaemon
 from runtime.llm.models.system.settings import OLLAMA_URL, SysmodelSettings
 from runtime.llm.models.system.state import Provider
-from runtime.llm.models.system.upstream import Upstream
 from runtime.places import MODELS
 
 BUNDLED = MODELS / "paddock-coach.gguf"
@@ -36,7 +36,7 @@ def build(
         case "none":
             return Provider()
         case "openai_http" | "ollama":
-            return _upstream(settings)
+            return _daemon(settings)
         case "auto" if not bundled.is_file():
             return Provider()
         case "auto" if _card(bundled) is None:
@@ -47,11 +47,11 @@ def build(
     return ManagedFile(declared, generate, record, settings)
 
 
-def _upstream(settings: SysmodelSettings) -> Upstream:
+def _daemon(settings: SysmodelSettings) -> OpenAiDaemon:
     remote, key = settings.allow_remote, settings.api_key
     if settings.provider == "openai_http":
         address = parse_address(settings.url or "", allow_remote=remote)
-        return Upstream(Daemon(address, key=key), settings)
+        return OpenAiDaemon(Daemon(address, key=key), settings)
     address = parse_address(settings.url or OLLAMA_URL, allow_remote=remote, socket_base="")
     # A pull is silent while a large layer is checked; its own limit on progress comes first.
     patient = Patience(first_s=2 * PULL_STALL_S, stall_s=2 * PULL_STALL_S)

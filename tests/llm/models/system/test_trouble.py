@@ -4,7 +4,7 @@ import pytest
 
 from runtime.llm.errors import PromptTooLong, SysmodelBackgroundBlocked, SysmodelRuntimeError
 from runtime.llm.models.daemon import DaemonTrouble
-from runtime.llm.models.system.upstream import as_error, is_background_block
+from runtime.llm.models.system.openai import as_error, is_background_block
 
 
 @pytest.mark.parametrize(

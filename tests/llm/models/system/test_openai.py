@@ -12,9 +12,9 @@ from runtime.llm.errors import (
 )
 from runtime.llm.models.daemon import Daemon
 from runtime.llm.models.daemon import parse_address as parse
+from runtime.llm.models.system.openai import OpenAiDaemon
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, ProbeError, Status
-from runtime.llm.models.system.upstream import Upstream
 from tests.llm.models.daemons import (
     Asked,
     Slept,
@@ -39,7 +39,7 @@ LIST = answer({"object": "list", "data": [{"id": "coach"}]})
 def slept(monkeypatch: pytest.MonkeyPatch) -> Slept:
     """What a provider slept, which takes no time."""
     slept = Slept()
-    monkeypatch.setattr("runtime.llm.models.system.upstream.sleep", slept)
+    monkeypatch.setattr("runtime.llm.models.system.openai.sleep", slept)
     return slept
 
 
@@ -125,7 +125,7 @@ async def test_a_reply_streams_and_its_cost_is_what_the_daemon_counted() -> None
         usage,
     )
     async with scripted(says(stream)) as daemon:
-        provider = Upstream(
+        provider = OpenAiDaemon(
             Daemon(parse(f"{daemon.address}/v1"), key=SecretStr("hush")),
             SysmodelSettings.model_construct(model="coach"),
         )
@@ -236,7 +236,9 @@ async def test_a_daemon_on_a_unix_socket_answers_under_v1(tmp_path: Path) -> Non
 
 
 async def test_a_missing_unix_socket_is_a_probe_error(tmp_path: Path) -> None:
-    provider = Upstream(client(f"unix:{tmp_path}/none.sock"), SysmodelSettings.model_construct())
+    provider = OpenAiDaemon(
+        client(f"unix:{tmp_path}/none.sock"), SysmodelSettings.model_construct()
+    )
     with pytest.raises(ProbeError, match="cannot be reached") as failure:
         await provider.probe()
     await provider.close()
@@ -248,7 +250,7 @@ async def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.Monkey
     async with scripted(says(LIST)) as proxy, scripted(says(LIST)) as daemon:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.address)
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct())
+        provider = OpenAiDaemon(client(daemon.address), SysmodelSettings.model_construct())
         await provider.probe()
         await provider.close()
 
@@ -259,7 +261,7 @@ async def test_a_redirect_reaches_nobody_else() -> None:
     async with scripted(says(LIST)) as canary:
         moved = head("307 Moved", "text/plain", f"Location: {canary.address}/models")
         async with scripted(says(moved)) as daemon:
-            provider = Upstream(
+            provider = OpenAiDaemon(
                 client(daemon.address), SysmodelSettings.model_construct(model="coach")
             )
             with pytest.raises(ProbeError):

@@ -56,7 +56,7 @@ _SAYS_BACKGROUND: Final = re.compile(
 _SERVICE_NAMES: Final = ("sysmodel", "system model")
 
 
-class Upstream(Provider):
+class OpenAiDaemon(Provider):
     """Speaks ``/models`` and ``/chat/completions``. The daemon decides what it loads and when."""
 
     name = "openai_http"
