@@ -19,6 +19,7 @@ from typing import IO, Any, Final, NoReturn
 from runtime.home.server import Home, Parts
 from runtime.places import CHECKOUT, PACKAGES, SHARE, SITE, choose_folder
 from runtime.web.instance import AlreadyRunning, address_of, claim, write_address
+from runtime.web.serve import CannotStart
 
 PARENT: Final = os.getppid()
 """Asked for at once: it may end before anything else is done."""
@@ -310,7 +311,7 @@ async def run(
         gone = next(program for program, end in zip(running, watchers, strict=True) if end.done())
         words = await gone.last_words()
         sys.stderr.write(f"demo: the {gone.part.name} ended; stopping the rest{words}\n")
-    except (DidNotStart, OSError) as problem:
+    except (DidNotStart, CannotStart, OSError) as problem:
         sys.stderr.write(f"demo: {problem}\n")
     finally:
         await home.stop()

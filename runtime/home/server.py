@@ -1,6 +1,7 @@
 """Serves the home page of a demo: links to its parts, and how they are."""
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +13,7 @@ from runtime.web.door import Door, install
 from runtime.web.errors import ApiError, NotFound
 from runtime.web.pages import ASSETS, Pages
 from runtime.web.routes import Routes, mount
+from runtime.web.serve import bind, serving
 from runtime.web.wire import Wire
 
 PAGES: Final = Path(__file__).parent / "pages"
@@ -75,19 +77,16 @@ class Home:
         self.chat = "loading"
         self.search = "off"
         self._pages = Pages(ASSETS, PAGES)
-        self._runner: web.AppRunner | None = None
+        self._serving = AsyncExitStack()
 
     async def start(self, port: int) -> int:
         """Listen on *port* of this machine, 0 for any; returns the port."""
         app = web.Application()
         install(app, Door(_render, HostPolicy.bound_to("127.0.0.1", pages=("/", "/go/*"))))
         mount(app, self._routes(), self._pages.routes())
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=GRACE_S)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", port)
-        await site.start()
-        opened: int = self._runner.addresses[0][1]
-        return opened
+        listener = self._serving.enter_context(bind("127.0.0.1", port))
+        serves = serving(app, listener, last_words_s=GRACE_S)
+        return (await self._serving.enter_async_context(serves)).port
 
     async def try_chat(self) -> None:
         """Have the model of the chat loaded, and see whether it answers."""
@@ -102,8 +101,7 @@ class Home:
 
     async def stop(self) -> None:
         """Close the page."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._serving.aclose()
 
     def _routes(self) -> Routes:
         routes = Routes("home")
