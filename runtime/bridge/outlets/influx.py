@@ -1,6 +1,8 @@
 """Writes points to InfluxDB, of version 1 or 2, or to what takes its line protocol over HTTP."""
 
+import functools
 import json
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -11,9 +13,8 @@ import aiohttp
 from yarl import URL
 
 from runtime.bridge.outlets.address import place_of, read_address
-from runtime.bridge.outlets.lines import to_line
 from runtime.bridge.outlets.outlet import Away, Refused
-from runtime.bridge.outlets.points import Point
+from runtime.bridge.outlets.points import TAGS, Point, Value
 
 PORTS: Final = {"http": 80, "https": 443}
 CONNECT_S: Final = 3.0
@@ -27,6 +28,13 @@ NEVER: Final = (400, 413, 422)
 LONGEST_PAUSE_S: Final = 300.0
 OPENING: Final = ("u", "p", "user", "username", "password", "token")
 """Parts of a query that open a server; none of them belongs in an address."""
+RESERVED: Final = frozenset(("time", *TAGS))
+"""What no field may be called: the column of time, and what a tag is called."""
+NAMES: Final = 4096
+"""Names that are remembered as they are written; they come again with each frame."""
+_WORD: Final = str.maketrans({",": r"\,", "=": r"\=", " ": r"\ ", "\\": "/"})
+"""A backslash cannot be written: servers differ in what the one behind another means."""
+_TEXT: Final = str.maketrans({'"': r"\"", "\\": r"\\"})
 _DROPPED: Final = re.compile(r"dropped=(\d+)")
 
 
@@ -127,3 +135,39 @@ def _in_words(problem: Exception) -> str:
 
 def _retry_s(text: str) -> float:
     return min(float(text), LONGEST_PAUSE_S) if re.fullmatch(r"\d{1,6}", text) else 0.0
+
+
+def to_line(point: Point) -> bytes:
+    """The line of a point, with its line break; empty where it has no field that can be written."""
+    tags = "".join(f",{name}={word}" for name in TAGS if (word := _word(point.tags.get(name, ""))))
+    fields = ",".join(
+        f"{_key(name)}={_value(value)}"
+        for name, value in point.fields.items()
+        if not isinstance(value, float) or math.isfinite(value)
+    )
+    return f"{point.table}{tags} {fields} {point.ns}\n".encode() if fields else b""
+
+
+@functools.lru_cache(maxsize=NAMES)
+def _key(name: str) -> str:
+    """Names that begin with an underscore are the server's own."""
+    word = _word(name).lstrip("_")
+    return f"{word}_" if word in RESERVED or not word else word
+
+
+@functools.lru_cache(maxsize=NAMES)
+def _word(text: str) -> str:
+    return _plain(text).strip().translate(_WORD)
+
+
+def _plain(text: str) -> str:
+    """Without line breaks, other control characters and halves of surrogate pairs."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, str):
+        return f'"{_plain(value).translate(_TEXT)}"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(float(value))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.outlets.lines import to_line
+from runtime.bridge.outlets.influx import to_line
 from runtime.bridge.outlets.points import Point, Value
 
 WORDS = [
