@@ -24,9 +24,10 @@ from usearch.index import Index
 from bench.common import TOOLS, Figure, Server, answer_with, percentiles, serving
 from runtime.llm.app import ENDING, assemble, make_app
 from runtime.llm.documents.vectors import EXPANSION_SEARCH
-from runtime.llm.engine.embedding import Embedder, Passages, Vectors
+from runtime.llm.engine.embedding import Embedder, Passages
 from runtime.llm.models.catalog import Entry
 from runtime.llm.settings import LlmSettings
+from runtime.llm.values import Vectors
 from runtime.web.serve import run
 
 CHUNKS: Final = 30_000
@@ -100,7 +101,7 @@ class LookUp(Embedder):
     def _look_up(self, first: int, count: int) -> Vectors:
         size = 4 * self._width
         at = first * size % len(self._data)
-        return Vectors(self._width, self._data[at : at + count * size], (8,) * count)
+        return Vectors(self._width, self._data[at : at + count * size], 8 * count)
 
 
 def serve(folder: Path) -> int:

@@ -468,7 +468,7 @@ async def test_the_command_asks_a_running_bridge(tmp_path: Path) -> None:
         await filled(bridge)
 
         async def run(*flags: str) -> int:
-            return await asyncio.to_thread(main, ["s", "--url", bridge.url, *flags], {})
+            return await asyncio.to_thread(main, ["s", "--url", bridge.url, *flags])
 
         assert await run("--lap", "3", "--out", str(out)) == 0
         assert await run("--lap", "3", "--out", str(out)) == 1  # it is there already
@@ -477,7 +477,7 @@ async def test_the_command_asks_a_running_bridge(tmp_path: Path) -> None:
         port = bridge.url.rsplit(":", 1)[1].rstrip("/")
         flags = ["s", "--db", str(tmp_path / "db"), "--port", port]
         flags += ["--db-backend", "lightweight", "--data-dir", str(tmp_path / "data")]
-        assert await asyncio.to_thread(main, flags, {}) == 0
+        assert await asyncio.to_thread(main, flags) == 0
     assert parse_reference(out.read_text(encoding="utf-8")).source_file == "s, lap 3"
     written = tmp_path / "data" / "reference" / f"{OVAL.id}.json"
     assert parse_reference(written.read_text(encoding="utf-8")).track == OVAL.id
@@ -494,7 +494,7 @@ async def test_the_command_reads_a_database_that_is_not_in_use(
 
     async def run(session: str, *flags: str, db: str = "db") -> int:
         where = ["--db", str(tmp_path / db), "--db-backend", "lightweight"]
-        return await asyncio.to_thread(main, [session, *where, *flags], {})
+        return await asyncio.to_thread(main, [session, *where, *flags])
 
     out = str(tmp_path / "lap.json")
     assert await run("s", "--out", out) == 0
