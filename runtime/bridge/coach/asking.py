@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.coach.fact import Fact
+from runtime.bridge.coach.lessons import Passage
 from runtime.bridge.coach.need import Language, Units
-from runtime.bridge.coach.passages import Passage
 from runtime.bridge.cues.concepts import Lesson
 from runtime.web.errors import ApiError
 

@@ -13,19 +13,18 @@ from uuid import uuid4
 
 from runtime.bridge.coach.asking import Answer, Question, Row, Told, TooManyQuestions
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term
-from runtime.bridge.coach.facts.general import corners_of
 from runtime.bridge.coach.facts.measures import SAYS
 from runtime.bridge.coach.facts.tellers import tell
+from runtime.bridge.coach.facts.view import corners_of
 from runtime.bridge.coach.gather import Gathering, Known
+from runtime.bridge.coach.lessons import Passage
 from runtime.bridge.coach.memory import Memory, Turn, key_of
 from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.coach.narration import Remark, narrate
 from runtime.bridge.coach.need import Asked, Need, NeedKind, Slots
-from runtime.bridge.coach.passages import Passage
-from runtime.bridge.coach.queries import Queries
 from runtime.bridge.coach.roles import OF_INTENT, emotion_of, intent_of
 from runtime.bridge.coach.scene import Scene
-from runtime.bridge.coach.sql import statement_in
+from runtime.bridge.coach.sql import Queries, statement_in
 from runtime.bridge.coach.traces import Trace
 from runtime.bridge.coach.understanding.classify import load_classifier, read_examples
 from runtime.bridge.coach.understanding.read import (

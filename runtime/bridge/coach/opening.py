@@ -93,7 +93,7 @@ def open_coach(
         return None
     # Only now: what these load need not be installed.
     from runtime.bridge.coach.conversation import Conversations
-    from runtime.bridge.coach.queries import Queries
+    from runtime.bridge.coach.sql import Queries
     from runtime.bridge.coach.vectors import vectors_file
 
     coach = Conversations(

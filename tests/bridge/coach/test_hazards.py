@@ -6,8 +6,7 @@ from typing import Final, get_args
 import pytest
 
 from runtime.bridge.coach.need import Language
-from runtime.bridge.coach.understanding.hazards import GOES_ON, KEYS, find_hazard
-from runtime.bridge.coach.understanding.signs import load_signs
+from runtime.bridge.coach.understanding.hazards import GOES_ON, KEYS, find_hazard, load_signs
 from runtime.bridge.coach.wording.words import words_of
 
 TABLE: Final = tuple(

@@ -27,7 +27,6 @@ from runtime.bridge.analysis.quantities import (
 )
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts import knowledge, reviews
-from runtime.bridge.coach.facts.general import NO_CORNERS
 from runtime.bridge.coach.facts.measures import (
     APART,
     CORNER_SPOTS,
@@ -44,7 +43,7 @@ from runtime.bridge.coach.facts.measures import (
     places_of,
     spread,
 )
-from runtime.bridge.coach.facts.view import Facts, View, judge, numbers_of
+from runtime.bridge.coach.facts.view import NO_CORNERS, Facts, View, judge, numbers_of
 from runtime.bridge.coach.need import UNITS, Lap, Order, Quantity, Slots, Spot
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.definitions import FULL_PCT

@@ -19,7 +19,6 @@ from runtime.bridge.analysis.quantities import measure_laps, sector_name
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts import comparisons
-from runtime.bridge.coach.facts.general import no_earlier, no_rival
 from runtime.bridge.coach.facts.reviews import compare
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
@@ -31,6 +30,8 @@ from runtime.bridge.coach.facts.view import (
     judge,
     lap_time,
     name_loss,
+    no_earlier,
+    no_rival,
     numbers_of,
     span,
     spread_s,

@@ -24,14 +24,13 @@ from runtime.bridge.analysis.quantities import (
 )
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
 from runtime.bridge.coach.facts.comparisons import FEW_LAPS, tell, tell_values
-from runtime.bridge.coach.facts.general import NO_CORNERS, not_recorded
 from runtime.bridge.coach.facts.measures import (
     APART,
     beside,
     measured,
     spread,
 )
-from runtime.bridge.coach.facts.view import Facts, View
+from runtime.bridge.coach.facts.view import NO_CORNERS, Facts, View, not_recorded
 from runtime.bridge.coach.need import UNITS
 from runtime.bridge.coach.scene import Tellers
 from runtime.bridge.session.definitions import BRAKING_BAR, CLOSED_PCT, is_on_brake, is_recorded

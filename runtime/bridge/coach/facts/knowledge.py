@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from runtime.bridge.analysis.quantities import is_missing
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Value
 from runtime.bridge.coach.facts.channels import tell_channels
-from runtime.bridge.coach.facts.general import NO_CIRCUIT, corners_of, not_recorded
+from runtime.bridge.coach.facts.view import NO_CIRCUIT, corners_of, not_recorded
 from runtime.bridge.coach.need import Quantity, Slots
 from runtime.bridge.coach.scene import Scene, Teller, Tellers
 from runtime.bridge.coach.understanding.phrases import read_yaml

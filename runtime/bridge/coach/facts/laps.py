@@ -11,7 +11,6 @@ from runtime.bridge.analysis.losses import USUAL_LAPS
 from runtime.bridge.coach.fact import Basis, Cell, Fact, Term, Value
 from runtime.bridge.coach.facts.comparisons import tell_limit, tell_values
 from runtime.bridge.coach.facts.drivers import compare_with, duel
-from runtime.bridge.coach.facts.general import not_recorded
 from runtime.bridge.coach.facts.handling import find_incidents, incident_fact
 from runtime.bridge.coach.facts.measures import label, spread
 from runtime.bridge.coach.facts.view import (
@@ -25,6 +24,7 @@ from runtime.bridge.coach.facts.view import (
     judge,
     lap_time,
     named_times,
+    not_recorded,
     numbers_of,
     pick_lap,
     slowest_of,

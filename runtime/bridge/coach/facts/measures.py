@@ -21,8 +21,7 @@ from runtime.bridge.analysis.quantities import (
     straight_beside,
 )
 from runtime.bridge.coach.fact import Cell, Corner, Term, Unit, Value
-from runtime.bridge.coach.facts.general import NO_CORNERS, not_recorded
-from runtime.bridge.coach.facts.view import Facts, Tell, View, teller
+from runtime.bridge.coach.facts.view import NO_CORNERS, Facts, Tell, View, not_recorded, teller
 from runtime.bridge.coach.need import UNITS, Order, Quantity, Slots, Spot
 from runtime.bridge.coach.scene import Teller
 

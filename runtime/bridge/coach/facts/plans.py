@@ -11,7 +11,6 @@ from runtime.bridge.analysis.grading import dangers
 from runtime.bridge.analysis.losses import Loss, passes_of_lap
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
-from runtime.bridge.coach.facts.general import corners_of
 from runtime.bridge.coach.facts.knowledge import GLOSSARY, name_term
 from runtime.bridge.coach.facts.reviews import (
     PARTS,
@@ -31,7 +30,7 @@ from runtime.bridge.coach.facts.reviews import (
     teller,
     workable,
 )
-from runtime.bridge.coach.facts.view import Facts, Tell, View, place_of, span, usual_s
+from runtime.bridge.coach.facts.view import Facts, Tell, View, corners_of, place_of, span, usual_s
 from runtime.bridge.coach.need import Slots, Spot
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.units import KMH

@@ -18,15 +18,13 @@ from runtime.bridge.analysis.losses import (
 )
 from runtime.bridge.analysis.passes import difference, passes_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
-from runtime.bridge.coach.facts.general import (
-    NO_CORNERS,
-    corners_of,
-    no_rival,
-)
 from runtime.bridge.coach.facts.view import (
+    NO_CORNERS,
     REMEDIES,
     Facts,
     View,
+    corners_of,
+    no_rival,
     place_of,
     span,
     spread_s,

@@ -9,10 +9,10 @@ from runtime.bridge.analysis.quantities import sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.comparisons import tell_lost, tell_values
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
-from runtime.bridge.coach.facts.general import NO_CIRCUIT
 from runtime.bridge.coach.facts.measures import FALLS, RISES
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
+    NO_CIRCUIT,
     SHOWN_S,
     Facts,
     Tell,

@@ -13,8 +13,7 @@ from runtime.bridge.coach.facts import (
     reviews,
     sectors,
 )
-from runtime.bridge.coach.facts.general import NO_COMPLETE_LAP, NO_CORNERS, correct_strange
-from runtime.bridge.coach.facts.view import Facts
+from runtime.bridge.coach.facts.view import NO_COMPLETE_LAP, NO_CORNERS, Facts, correct_strange
 from runtime.bridge.coach.need import Need, Slots
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.coach.stories import Plan, tell_brief
@@ -38,7 +37,7 @@ TELLERS: Final[Tellers] = {
     **reviews.TELLERS,
     **plans.TELLERS,
 }
-"""By kind of need; `query` alone has none: see `queries`."""
+"""By kind of need; `query` alone has none: see `sql`."""
 
 
 def tell(scene: Scene, need: Need) -> Facts:

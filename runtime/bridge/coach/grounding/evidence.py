@@ -1,19 +1,590 @@
-"""Holds a sentence of a model against the facts of an answer.
+"""Holds a sentence of a model against the facts of an answer: no number, place or direction but
+theirs.
 
 ``statements.yaml`` says what each kind of fact states; ``words.yaml`` has the words that are claims
 (early, most, the brake …) and those of what no fact knows (tyres, wind, a spin). All other words
 are free. A part of a sentence stands when one statement has all of its claims, places and numbers.
+
+Both are sets of marks: whose it is (own, other, usual, best, lap 4; than-best: compared with it),
+where (at Turn 1, sector 2), what about (brake, apex, coast …), which way (early, lose, more …),
+which rank (most, next …), and bid, what to do.
 """
 
-from collections.abc import Sequence
-from typing import Final
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from runtime.bridge.coach.fact import Fact
-from runtime.bridge.coach.grounding.part import RANKS, Part
-from runtime.bridge.coach.grounding.reading import Reader
-from runtime.bridge.coach.grounding.statements import state
-from runtime.bridge.coach.understanding.slots import Names
+from runtime.bridge.coach.fact import Corner, Fact, Term, Value
+from runtime.bridge.coach.understanding.mentions import Names
+from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.wording.words import Words
+
+OPPOSITE: Final = {
+    "early": "late",
+    "late": "early",
+    "more": "less",
+    "less": "more",
+    "lose": "quick",
+    "quick": "lose",
+    "same": "same",
+}
+"""Ways that one side differs from another, and how the other then differs from it."""
+RANKS: Final = frozenset({"most", "least", "next", "lead"})
+"""lead: what to begin with."""
+SPOTS: Final = frozenset({"apex", "entry", "exit"})
+PARTIES: Final = frozenset({"own", "other", "usual", "best", "file"})
+"""file: the plan in the circuit's file."""
+ROLES: Final = {
+    "": ("", "from", "to", "by"),
+    "at": ("", "from", "to"),
+    "from": ("", "from", "than"),
+    "to": ("", "to"),
+    "by": ("", "by"),
+    "than": ("than",),
+}
+"""What a figure of a fact is (empty: a difference; at: a level; than: the other's level), and what
+may stand around it in a sentence; by: … earlier."""
+
+
+class Number(NamedTuple):
+    """A number of a sentence."""
+
+    role: str
+    """What stands around it: from, to, than, by or nothing."""
+    low: float
+    high: float
+    unit: str | None
+    """Of a fact; None: not told."""
+
+
+class Figure(NamedTuple):
+    """A number of a fact."""
+
+    role: str
+    number: float
+    unit: str
+
+    def is_meant_by(self, said: Number) -> bool:
+        """Whether *said* is this one when rounded."""
+        return (
+            said.unit in (None, self.unit)
+            and said.role in ROLES[self.role]
+            and said.low <= abs(self.number) <= said.high
+        )
+
+
+class Statement(NamedTuple):
+    """What one fact bears out at once."""
+
+    marks: frozenset[str]
+    needs: frozenset[str]
+    """One of these has to be said; empty: none."""
+    figures: tuple[Figure, ...]
+    bid: bool = False
+    """Whether it is what to do, not what was."""
+
+    @property
+    def has_corner(self) -> bool:
+        """Whether it speaks of a corner."""
+        return any(mark.startswith("at ") for mark in self.marks)
+
+
+class Part(NamedTuple):
+    """A part of a sentence."""
+
+    marks: frozenset[str] = frozenset()
+    numbers: tuple[Number, ...] = ()
+
+    @property
+    def places(self) -> frozenset[str]:
+        """The corners and sectors."""
+        return frozenset(mark for mark in self.marks if mark.startswith(("at ", "sector ")))
+
+    @property
+    def whose(self) -> frozenset[str]:
+        """Who or which lap does something, and against whom or which."""
+        return frozenset(
+            mark for mark in self.marks if mark.removeprefix("than-") in PARTIES or "lap " in mark
+        )
+
+    @property
+    def ways(self) -> frozenset[str]:
+        """Which way something differs."""
+        return self.marks & OPPOSITE.keys()
+
+    @property
+    def is_opener(self) -> bool:
+        """Whether it only says of what the next part speaks: on a usual lap, …"""
+        return not self.numbers and self.marks <= self.whose | self.places | SPOTS
+
+    def __str__(self) -> str:
+        return " ".join(sorted(self.marks)) or "number"
+
+    def follow(self, before: "Part") -> "Part":
+        """The same of whom and of which lap the part *before* is, unless it says so itself."""
+        known = self.whose & {"best", "usual"} or {mark for mark in self.marks if "lap " in mark}
+        own = {mark for mark in before.whose if mark.removeprefix("than-") in ("own", "other")}
+        return self.join(frozenset(own) if known else before.whose)
+
+    def join(self, marks: frozenset[str]) -> "Part":
+        """The same with other marks, too."""
+        return self._replace(marks=self.marks | marks)
+
+    def split(self) -> Iterator["Part"]:
+        """What it claims, apart: each number, else each corner, or each thing that is named."""
+        claims = self.marks - self.places
+        if self.numbers:
+            yield from (self._replace(numbers=(number,)) for number in self.numbers)
+        elif (self.ways or claims & RANKS) and len(self.places) < 2:
+            yield self
+        elif self.ways or claims & RANKS:
+            yield from (self._replace(marks=claims | {place}) for place in self.places)
+        else:
+            whose = self.whose - {"usual"}
+            yield Part(whose)
+            yield from (Part(frozenset({place})) for place in self.places)
+            topics = frozenset[str]() if "bid" in claims else claims - whose
+            yield from (Part(self.places | {topic}) for topic in topics)
+
+    def is_borne_by(self, statement: Statement) -> bool:
+        """Whether it says no more than the statement."""
+        bid = "bid" in self.marks
+        said = self.marks | {number.role for number in self.numbers}
+        unturned = "other" in statement.needs and not self.ways  # who is ahead has to be told
+        figures = [one for one in statement.figures if one.role or not unturned]
+        return (
+            self.marks - {"bid"} <= statement.marks
+            and not (self._compares_laps and statement.has_corner)
+            and (not statement.needs or bool(said & statement.needs))
+            and (bid == statement.bid or not (self.ways - {"same"} or (bid and self.numbers)))
+            and all(any(one.is_meant_by(each) for one in figures) for each in self.numbers)
+        )
+
+    @property
+    def _compares_laps(self) -> bool:
+        """Whether it says that a lap is quicker as a whole."""
+        bare = not self.numbers and not self.places and bool(self.ways & {"lose", "quick"})
+        return bare and any("lap " in mark for mark in self.marks)
+
+
+# What a sentence says
+
+UNITS: Final = (
+    (r"km/?h|kph", "km/h", 1.0),
+    (r"mph", "km/h", 1.609344),
+    (r"bar/s", "bar/s", 1.0),
+    (r"bars?", "bar", 1.0),
+    (r"psi", "bar", 1 / 14.503774),
+    (r"laps?|runden?|tours?|vueltas?|passes|passe?s?", "", 1.0),
+    (r"s|sec(?:ond)?s?|sekunden?|secondes?|segundos?", "s", 1.0),
+    (r"tenths?|zehnteln?|dixièmes?|décimas?", "s", 0.1),
+    (r"hundredths?|hundertsteln?|centièmes?|centésimas?", "s", 0.01),
+    (r"m|met(?:re|er)s?|metern?|mètres?|metros?", "m", 1.0),
+    (r"ft|feet|foot", "m", 0.3048),
+    (r"%|percent|prozent|pour cent|por ciento", "%", 1.0),
+    (r"g", "g", 1.0),
+)
+"""How units are written, the unit of a fact that each is, and how many of it."""
+HEDGES: Final = {
+    "exact": (0.0, 0.0),
+    "near": (0.1, 0.1),
+    "over": (0.0, 0.36),
+    "under": (0.12, 0.0),
+}
+"""What about, over and almost leave open below and above a number: at most this share of it."""
+NAME: Final = (
+    r"(?<=[\w,;] )[A-ZÀ-Þ][a-zß-ÿ]{{2,}}"
+    r"|^(?!(?:{subjects})\b)[A-ZÀ-Þ][a-zß-ÿ]{{2,}}(?= (?:{verbs})\b)"
+)
+"""What is written as a name; the first word where a verb follows."""
+TINY: Final = 2e-3
+LEXICONS: Final = 32
+"""Kept at a time: of a language with the names of a circuit and its drivers."""
+
+
+class Reader:
+    """Reads sentences of one language."""
+
+    def __init__(
+        self, language: str, corners: Mapping[str, str], people: Sequence[str], known: str
+    ) -> None:
+        self.corners = corners
+        """Their names on file by what they are called, in lower case."""
+        self.known = frozenset(re.findall(r"\w+", " ".join([*corners, *people, known]).lower()))
+        """Words of the facts and of names."""
+        self.lexicon = _lexicon(language, tuple(sorted(corners)), tuple(sorted(people)))
+
+    def find_stranger(self, sentence: str) -> str | None:
+        """A name that neither facts nor circuit have."""
+        names = self.lexicon.names.findall(sentence)
+        return next((name for name in names if name.lower() not in self.known), None)
+
+    def parts(self, sentence: str) -> Iterator[Part]:
+        """The parts of a sentence; a mark that begins with ? is one that no fact may bear."""
+        lexicon = self.lexicon
+        low = sentence.lower().replace("\u2019", "'")
+        for pattern, number in lexicon.numbers:
+            low = pattern.sub(number, low)
+        marks: set[str] = set()
+        numbers: list[Number] = []
+        role, hedge, against, contrast = "", "", False, False
+        for match in lexicon.scanner.finditer(low):
+            group, text = match.lastgroup or "", match[0]
+            kind = lexicon.groups[int(group[1:])] if group[0] == "_" else group
+            if kind in ("split", "contrast", "stop"):
+                yield _part(marks, numbers, contrast)
+                marks, numbers, role, hedge, against = set(), [], "", "", False
+                contrast = kind == "contrast"
+            elif kind in ("number", "unit", "by"):
+                said = role if match["by"] is None else "by"
+                numbers.append(_number(match["number"], match["unit"], said, hedge))
+                role, hedge = "", ""
+            elif kind in HEDGES:
+                hedge = kind
+            elif kind == "to" and numbers:
+                yield _part(marks, numbers, contrast)
+                marks, numbers, role, hedge, against, contrast = set(), [], kind, "", False, False
+            elif kind == "strange":
+                marks.update(() if text in self.known else (f"?{text}",))
+            elif kind != "neutral":
+                for mark in self._marks(kind, text):
+                    if mark in ROLES:
+                        against, role = against or mark == "than", mark if kind == mark else ""
+                    elif mark in PARTIES or mark.startswith("lap "):
+                        marks.add(f"than-{mark}" if against else mark)
+                        theirs = kind == "your" or text.endswith("'s")
+                        role = "than" if against and theirs else ""
+                        against = against and kind == "your"
+                    else:
+                        marks.add(mark)
+                        role = ""
+        yield _part(marks, numbers, contrast)
+
+    def _marks(self, kind: str, text: str) -> Sequence[str]:
+        match kind:
+            case "place":
+                return (f"at {self.corners[text]}",)
+            case "lap" | "sector":
+                return [f"{kind} {number}" for number in re.findall(r"\d+", text)]
+            case "name":
+                return ("other",)
+            case "your":
+                return ("own",)
+            case "order":
+                return ("bid",)
+        return [kind.replace("-", " ")] if kind.startswith("sector-") else kind.split()
+
+
+class Lexicon(NamedTuple):
+    """How a language writes marks."""
+
+    groups: Sequence[str]
+    names: re.Pattern[str]
+    """What is written as a name."""
+    scanner: re.Pattern[str]
+    numbers: Sequence[tuple[re.Pattern[str], str]]
+    """What is written out, and the number that it is."""
+
+
+@lru_cache(maxsize=LEXICONS)
+def _lexicon(language: str, corners: tuple[str, ...], people: tuple[str, ...]) -> Lexicon:
+    lexicon = _words()[language]
+    calls = "|".join(map(re.escape, sorted(corners, key=len, reverse=True))) or "(?!)"
+    names = "|".join(f"{re.escape(name.lower())}(?:'?s)?" for name in people) or "(?!)"
+    units = "|".join(pattern for pattern, _, _ in UNITS)
+    lone = rf"(?![.,:]?\d| (?:{units})\b)"
+    listed = rf"\d+{lone}(?:(?:, | (?:{lexicon['and']}) )\d+{lone})*"
+    joints = "".join(f"|(?<= {word} )" for word in lexicon["joint"].split("|"))
+    begin = rf"(?:^(?:(?:{lexicon['softly']}),? )?|(?<=[,;:] ){joints})"
+    order = rf"{begin}(?=(?:{lexicon['orders']})(?!\w))"
+    groups = [
+        ("place", calls),
+        ("?corner", lexicon["corner"]),
+        ("neutral", rf"(?:{lexicon['gaps']}) (?:{lexicon['toward']}) (?:{names})"),
+        ("neutral", rf"(?:{lexicon['chase']}) (?:{names})"),
+        ("than other", rf"(?:{lexicon['toward']}) (?:{names})"),
+        ("name", names),
+        *((kind, rf"(?:{words})(?= ~?[\d+±])") for kind, words in lexicon["hedges"].items()),
+        ("order", order),
+        ("neutral", lexicon["neutral"]),
+        ("strange", lexicon["strange"]),
+        ("next", rf"(?:{lexicon['after']}) (?:{calls})"),
+        *sorted(lexicon["marks"].items(), key=lambda item: -item[0].count(" ")),
+        ("lap", rf"(?:{lexicon['lap']}) {listed}"),
+        ("sector", rf"(?:{lexicon['sector']}) \d+"),
+        ("contrast", lexicon["contrast"]),
+        ("split", lexicon["split"]),
+    ]
+    spelt = "|".join(
+        rf"(?P<_{at}>(?<!\w)(?:{pattern})(?!\w))" if name != "order" else rf"(?P<_{at}>{pattern})"
+        for at, (name, pattern) in enumerate(groups)
+    )
+    scanner = re.compile(
+        rf"{spelt}|(?P<number>[+±~-]?(?:\d+:)?\d+(?:[.,]\d+)?)(?![\d:]|[.,]\d)"
+        rf"(?:[ \u00a0\u202f-]?(?P<unit>{units})(?![\w/]))?(?P<by>(?= (?:{lexicon['by']})(?!\w)))?"
+        r"|(?P<stop>[,;:.\u2013\u2014])|(?P<neutral>\w+)"
+    )
+    numbers = [
+        (re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])"), str(number))
+        for pattern, number in lexicon["numbers"].items()
+    ]
+    counted = rf"(?=[ -](?:{units})(?!\w)| (?:{lexicon['aims']}) )"
+    counts = [*enumerate(lexicon["counts"].split(), 2)]
+    for at, word in reversed([*counts, *zip((30, 40, 50), lexicon["tens"].split(), strict=True)]):
+        numbers.append((re.compile(rf"(?<![\w-]){word}{counted}"), str(at)))
+    names = r"(?!)" if language == "de" else NAME.format(**lexicon)
+    return Lexicon([name for name, _ in groups], re.compile(names), scanner, numbers)
+
+
+def _number(digits: str, unit: str | None, role: str, hedge: str) -> Number:
+    minutes, _, rest = digits.lstrip("+±~-").replace(",", ".").rpartition(":")
+    number = float(rest) + 60 * int(minutes or 0)
+    digit = 10.0 ** -len(rest.partition(".")[2])
+    if "." not in rest:  # about 110 is 105 to 115
+        digit *= 10.0 ** (len(rest) - len(rest.rstrip("0")))
+    below, above = (share * number for share in HEDGES[hedge or "exact"])
+    if digits[0] == "~":
+        below, above = (max(each, HEDGES["near"][0] * number) for each in (below, above))
+    elif hedge:
+        reach = digit / 2 if hedge == "near" else digit
+        below, above = min(below, reach), min(above, reach)
+    half = 0.5 * 10.0 ** -len(rest.partition(".")[2]) if hedge in ("", "near") else 0.0
+    name, factor = ("s", 1.0) if minutes else (None, 1.0)
+    for pattern, told, scale in UNITS:
+        if unit and re.fullmatch(pattern, unit):
+            name, factor = told, scale
+            break
+    if name == "s" and factor == 1.0 and "." not in rest:  # nobody says 1 s for half a second
+        half = min(half, 0.25)
+    low, high = number - max(below, half), number + max(above, half)
+    return Number(role, low * factor - TINY, high * factor + TINY, name)
+
+
+def _part(marks: set[str], numbers: Sequence[Number], contrast: bool) -> Part:
+    """What was read up to here; a *contrast* to what was said before: … instead of 106 m."""
+    if "not" in marks:
+        marks = {OPPOSITE.get(mark, mark) for mark in marks - {"not"}}
+    bare = not marks & PARTIES and not any(mark.startswith("lap") for mark in marks)
+    if contrast and numbers and (bare or len(numbers) > 1):
+        numbers = [numbers[0]._replace(role="than"), *numbers[1:]]
+    unit, found = None, []
+    for number in reversed(numbers):  # from 127 to 106 m
+        unit = unit if number.unit is None else number.unit
+        found.append(number._replace(unit=unit))
+    return Part(frozenset(marks), tuple(reversed(found)))
+
+
+@cache
+def _words() -> Mapping[str, Any]:
+    return read_yaml(Path(__file__).with_name("words.yaml"))
+
+
+# What the facts state
+
+PAIRS: Final = (
+    *(("own", "best"), ("own", "theirs"), ("usual", "best"), ("low", "best_low")),
+    *(("leave", "best_leave"), ("now", "aim"), ("time", "other_time"), ("time", "usual")),
+    *(("spread", "other_spread"), ("own", "target"), ("own", "file"), ("usual", "other_usual")),
+)
+"""Values of a fact whose difference may be told: of the first side, of the second."""
+ALIKE: Final = 0.02
+"""Values that differ by less than this share may be called the same."""
+LEVEL: Final = 0.002
+"""Below this share they do not differ."""
+SMALL_S: Final = 0.05
+"""So little lost is nothing to mend."""
+EPSILON: Final = 1e-9
+
+
+def state(fact: Fact) -> Iterator[Statement]:
+    """What a fact bears out; of a kind that the table does not have its numbers alone."""
+    table = _table()
+    lines = table["kinds"].get(fact.kind)
+    if lines is None:
+        yield _numbers_alone(fact, table["topics"].split())
+        return
+    levels: dict[str, Row] = {}
+    for row in (_row(line, each, table["terms"]) for line in lines for each in _apart(fact, line)):
+        if row is None:
+            continue
+        if row.than:
+            yield from _compare(row)
+            continue
+        bare = "own" in row.own and not row.bid and not row.about & OPPOSITE.keys() - {"same"}
+        needs = frozenset() if bare else row.own - {"own", "usual"}
+        needs |= {"bid", "to"} if row.bid else {"to"} if "best" in needs else set()
+        needs = frozenset() if "any" in row.about else needs
+        dative = {"than-own"} & {f"than-{mark}" for mark in row.own}
+        yield Statement(row.place | row.own | dative | row.about, needs, row.figures, row.bid)
+        levels |= {row.key: row} if len(row.figures) == 1 else {}
+    for first, second in PAIRS:
+        if first in levels and second in levels:
+            yield from _compare(*_difference(levels[first], levels[second]))
+
+
+class Row(NamedTuple):
+    """A line of the table with the values of a fact: what one side did, perhaps against another."""
+
+    place: frozenset[str]
+    own: frozenset[str]
+    than: frozenset[str]
+    about: frozenset[str]
+    figures: tuple[Figure, ...]
+    key: str
+    """Of the last value."""
+    bid: bool = False
+
+
+def _apart(fact: Fact, line: str) -> Iterator[Fact]:
+    """The fact for each thing of a list that the line is about, by itself."""
+    key = line.split("|")[1].strip().split(" ")[0].removeprefix("$")
+    cell = fact.values.get(key)
+    if isinstance(cell, tuple) and not isinstance(cell, Value | Term | Corner):
+        yield from (replace(fact, values={**fact.values, key: one}) for one in cell)
+    else:
+        yield fact
+
+
+def _row(line: str, fact: Fact, terms: Mapping[str, str]) -> Row | None:
+    """None: the fact has no such value."""
+    who, about, told = (column.split() for column in line.split("|"))
+    place = [f"at {fact.place.corner}"] if fact.place and fact.place.corner else []
+    if who[0].startswith("@"):
+        place = _marks("", fact.values.get(who.pop(0)[1:]), terms)
+    split = who.index("than") if "than" in who else len(who)
+    columns = [_resolve(words, fact, terms) for words in (who[:split], who[split + 1 :], about)]
+    figures = tuple(one for word in told for one in _figures(word, fact))
+    if split == len(who):
+        figures = tuple(one._replace(role=one.role or "at") for one in figures)
+    own, than, marks = columns
+    if fact.basis == "best_lap":
+        laps = {f"lap {lap}" for lap in fact.laps}
+        own, than = (side | laps if "best" in side else side for side in (own, than))
+    if "never" in own | than | marks or (told and not figures):
+        return None
+    key = told[-1].rpartition("$")[2] if told else ""
+    return Row(frozenset(place), own - {"bid"}, than, marks, figures, key, "bid" in own)
+
+
+def _compare(row: Row, levels: tuple[Figure, ...] = ()) -> Iterator[Statement]:
+    """One side against the other, the other against the one, and what the driver can do; *levels*
+    of both where they are known."""
+    ways = row.about & OPPOSITE.keys()
+    turned = row.about - ways - RANKS | {OPPOSITE[way] for way in ways}
+    worth = {"worth"} if "lose" in ways else set()
+    sides = ((row.own, row.than, row.about | worth), (row.than, row.own, turned))
+    for (own, than, about), both in zip(sides, (levels, levels[::-1]), strict=True):
+        beside = {f"than-{mark}" for mark in than | ({"own"} - own)}
+        beside |= {"own", "than-own"} if "other" not in own | than else set()
+        needs = frozenset() if "own" in own else own - {"usual"} or own
+        told = tuple(
+            one._replace(role=role) for one, role in zip(both, ("at", "than"), strict=False)
+        )
+        yield Statement(row.place | own | beside | about, needs, row.figures + told)
+    both_sides = row.own | row.than
+    if "same" in ways:
+        marks = row.place | both_sides | row.about - ways | {"same"}
+        yield Statement(marks, frozenset({"same"}), ())
+    if "own" in both_sides and ways - {"same"}:
+        marks = row.place | both_sides | {f"than-{mark}" for mark in both_sides - {"best"}} | worth
+        marks |= (
+            (turned if "own" in row.own else row.about) | row.about & RANKS | {"quick", "worth"}
+        )
+        told = tuple(
+            one._replace(role=role) for one, role in zip(levels, ("from", "to"), strict=False)
+        )
+        yield Statement(marks, frozenset({"bid"}), row.figures + told, bid=True)
+
+
+def _difference(first: Row, second: Row) -> tuple[Row, tuple[Figure, ...]]:
+    """By how much and which way one level differs from another; both levels."""
+    figure, other = first.figures[0], second.figures[0]
+    apart = figure.number - other.number
+    share = abs(apart) / max(abs(figure.number), abs(other.number), EPSILON)
+    about = (first.about | second.about) - OPPOSITE.keys()
+    ways: set[str] = {"same"} if share <= ALIKE else set()
+    if "throttle" in about and figure.unit == "m":  # before the apex or behind it
+        return Row(first.place, first.own, second.own, frozenset(about), (), ""), ()
+    if "brake" in about and figure.unit == "m":
+        way, cost = "early" if apart > 0 else "late", ""
+    elif figure.unit == "km/h":
+        way, cost = ("more", "quick") if apart > 0 else ("less", "lose")
+    else:
+        way, cost = ("more", "lose") if apart > 0 else ("less", "quick")
+    if share >= LEVEL:
+        ways |= {way} if "coast" in about or not cost else {way, cost}
+    row = Row(
+        first.place, first.own, second.own, about | ways, (Figure("", apart, figure.unit),), ""
+    )
+    return row, (figure, other)
+
+
+def _numbers_alone(fact: Fact, topics: Sequence[str]) -> Statement:
+    """The numbers of a fact, of whom and about what soever."""
+    marks = {f"at {fact.place.corner}"} if fact.place and fact.place.corner else set()
+    marks |= {f"lap {lap}" for lap in fact.laps}
+    marks |= {mark for cell in fact.values.values() for mark in _marks("", cell, {})}
+    figures = tuple(one for key in fact.values for one in _figures(f"${key}", fact))
+    return Statement(frozenset(marks | {*topics, "own", "usual", "best"}), frozenset(), figures)
+
+
+def _figures(word: str, fact: Fact) -> Iterator[Figure]:
+    """The number or numbers of a value; *word* is $key, from:$key or to:$key."""
+    role, _, key = word.rpartition("$")
+    cell = fact.values.get(key)
+    for one in (cell,) if isinstance(cell, Value) or not isinstance(cell, tuple) else cell:
+        if isinstance(one, Value):
+            unit = "s" if one.unit == "lap_time" else one.unit
+            yield Figure(role.rstrip(":"), one.number, unit)
+        elif isinstance(one, int):
+            yield Figure(role.rstrip(":"), float(one), "")
+
+
+def _resolve(column: Sequence[str], fact: Fact, terms: Mapping[str, str]) -> frozenset[str]:
+    """The marks of a column; $key stands for those of a value."""
+    marks: set[str] = set()
+    for word in column:
+        head, dollar, key = word.rpartition("$")
+        cell = fact.values.get(key)
+        if word == "lap:first":
+            marks.update(f"lap {lap}" for lap in fact.laps[:1])
+        elif not dollar:
+            marks.add(word)
+        elif head == "sign:" and isinstance(cell, Value):
+            marks.add("lose" if cell.number > 0 else "quick")
+        elif head == "kept:" and isinstance(cell, Value):
+            marks.add("never" if cell.number > SMALL_S else "same")
+        else:
+            marks.update(_marks(head.replace(":", " "), cell, terms))
+    return frozenset(marks)
+
+
+def _marks(head: str, cell: object, terms: Mapping[str, str]) -> list[str]:
+    """The marks of a value that is not a number."""
+    match cell:
+        case Value():
+            return []
+        case Corner():
+            return [f"at {cell.name}"]
+        case Term() | str():
+            key = cell.key if isinstance(cell, Term) else cell
+            return terms.get(f"{head}{key}", "never" if head else "").split()
+        case tuple():
+            return [mark for one in cell for mark in _marks(head, one, terms)]
+        case int():
+            return [f"{head}{cell}"] if head else []
+    return []
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return read_yaml(Path(__file__).with_name("statements.yaml"))
+
+
+# Whether the one is borne out by the other
 
 SUBJECTS: Final = frozenset({"own", "other", "than-own", "than-other"})
 MOODY: Final = frozenset({"early", "late", "more", "less"})

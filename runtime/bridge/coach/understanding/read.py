@@ -21,11 +21,10 @@ from runtime.bridge.coach.need import (
 )
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
-from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard
+from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard, load_signs
 from runtime.bridge.coach.understanding.language import find_language
 from runtime.bridge.coach.understanding.mentions import split_pieces, words_of
 from runtime.bridge.coach.understanding.phrases import read_yaml
-from runtime.bridge.coach.understanding.signs import load_signs
 from runtime.bridge.coach.understanding.slots import (
     LIMITED,
     Names,
