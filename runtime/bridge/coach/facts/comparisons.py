@@ -371,7 +371,7 @@ def tell_lost(view: View, places: Sequence[str]) -> Facts:
     """What is lost at places on the lap that is named, else usually, against the best time there,
     the most first."""
     drive, plain = view.drive, view.about(order=None, claims=False)
-    lap, told = next(iter(view.listed), 0), []
+    lap, told = view.listed[0] if len(view.listed) == 1 else 0, []
     for where in places:
         if found := spread(drive, "time", where, None):
             best = found.top(high=False)

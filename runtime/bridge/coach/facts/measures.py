@@ -185,6 +185,8 @@ def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
             order = _OTHER_END.get(order, order)
     if order in (*EARLY, *LATE) and slots.spot not in CORNER_SPOTS:
         quantity = _PLACED.get(quantity, quantity)
+    if slots.pedal == "lift" and slots.where and order is None:
+        order = "least"
     if order == "worst":
         order = "least" if quantity in _GOOD_IF_MORE else "most"
     peak = quantity == "brake_pressure" and order == "most"  # which is before the entry
@@ -197,7 +199,8 @@ def _of_pedal(slots: Slots) -> Quantity:
     if slots.pedal == "lift":
         return "throttle"
     if slots.pedal == "brake":
-        return "brake_point" if placed else "brake_pressure"
+        hard = slots.order in (*RISES, *FALLS)
+        return "brake_point" if placed and not hard else "brake_pressure"
     if slots.spot in CORNER_SPOTS or slots.negated:
         return "throttle"
     return "throttle_point" if placed else "full_throttle"

@@ -255,7 +255,9 @@ class Reader:
             number, end = int(word), end + 1
         behind = self._noun(end, noun)
         ranks = self._match(behind, self.words.lists["superlative"]) > behind
-        ranks &= noun == "lap" or self._word(behind) in ("le", "la", "les")
+        near = f" {' '.join(piece.word for piece in self.pieces[behind : behind + 3])} "
+        orders = self.words.tables["orders"]
+        ranks &= any(orders[end].search(near) for end in ("most", "least", "worst"))
         found = number is not None and behind > end and not ranks  # no second slowest one
         return Numbered(number or 0, i, behind) if found else None
 

@@ -143,8 +143,8 @@ def read_question(
     masked = mask_names(text, reader.language, names)
     if hazard is None and load_signs(reader.language).is_strange(masked):
         asked = replace(asked, hazard="unsure")
-    elif hazard is None and _measures(needs[0].slots):
-        return replace(asked, needs=(Need("measure", needs[0].slots),))
+    elif hazard is None and (kind := _grammar(needs[0].slots)) is not None:
+        return replace(asked, needs=(Need(move(kind, needs[0].slots), needs[0].slots),))
     return replace(asked, suggestions=reader.suggest(text, vector))
 
 
@@ -322,11 +322,14 @@ class _Reader:
         return kind, _inherit(slots, last.slots, kind)
 
 
-def _measures(slots: Slots) -> bool:
-    """Whether a quantity and how to look at it are named, which says enough."""
+def _grammar(slots: Slots) -> NeedKind | None:
+    """The kind of a question that no example is like, where what it names says enough: a quantity
+    and how to look at it, or a lap."""
     how = {*_named(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
     known = slots.quantity in UNITS and slots.quantity != "time"
-    return (known and bool(how)) or (slots.where and slots.order in ORDERS)
+    if (known and how) or (slots.where and slots.order in ORDERS):
+        return "measure"
+    return "lap_time" if slots.laps and not slots.corners else None
 
 
 def _needs_place(slots: Slots) -> bool:
@@ -379,7 +382,11 @@ def _signs(slots: Slots) -> Iterator[str]:
     laps = bool(slots.laps or "lap" in strange)
     driver = bool(slots.drivers or "driver" in strange)
     spot = slots.spot in ("entry", "apex", "exit")
-    lap_time = any(each.unit == "s" and each.number % 60 > 30 for each in slots.amounts)
+    lap_time = any(
+        (each.unit == "lap_time" and slots.side is None)
+        or (each.unit == "s" and each.number % 60 > 30)
+        for each in slots.amounts
+    )
     faster = slots.quantity == "speed" and slots.order in ("more", "fewer")
     signs = {
         "corner": place,

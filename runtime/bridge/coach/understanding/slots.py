@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 from runtime.bridge.coach.fact import Unit, Value
 from runtime.bridge.coach.need import (
@@ -76,6 +76,11 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         quantity = "time"  # how fast a lap was
     if quantity is None:
         quantity = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
+    place = _find_place(plain, language)
+    named = laps or words or quantity or " cornerx " in plain
+    if which == "lap" and not named and order in ("most", "least", "worst"):
+        end: Literal["best", "slowest"] = "best" if order == "most" else "slowest"
+        words = [end if place == 1 else Ranked(end, place)]
     asks["open"] |= either
     asks["whether"] &= not asks["open"]
     asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
@@ -106,7 +111,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         either=either,
         gains=False if asks["loses"] else True if asks["gains"] else None,
         open=asks["open"] or flags["why"],
-        place=_find_place(plain, language),
+        place=place,
         side="above" if asks["above"] else "below" if asks["below"] else None,
         count=_count(plain, language),
     )
