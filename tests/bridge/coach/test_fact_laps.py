@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from statistics import mean, median, pstdev
 from typing import Final
 
@@ -158,6 +159,19 @@ def test_two_laps_are_compared_and_the_quicker_one_is_named() -> None:
     fact = ask("lap_compare", laps=(2, 4))["lap-compare"]
     assert fact.values["lap"] == min(2, 4, key=ANA.time)
     assert number(fact, "gap") == NEAR(abs(ANA.time(2) - ANA.time(4)), abs=0.02)
+
+
+def test_the_laps_that_are_closest_are_told_and_the_one_closest_to_a_named_lap() -> None:
+    apart = {
+        frozenset(pair): abs(ANA.time(pair[0]) - ANA.time(pair[1]))
+        for pair in combinations(ANA.laps, 2)
+    }
+    for laps in ((), (2,)):
+        fact = ask("lap_compare", order="alike", laps=laps)["lap-alike"]
+        pairs = [pair for pair in apart if pair.issuperset(laps)]
+        assert {fact.values["lap"], fact.values["other"]} == min(
+            pairs, key=lambda pair: apart[pair]
+        )
 
 
 def test_sectors_and_the_ideal_lap_are_those_on_paper() -> None:

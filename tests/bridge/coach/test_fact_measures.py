@@ -240,6 +240,45 @@ def test_the_slowest_corner_is_that_of_the_lowest_speed_and_time_means_what_is_l
     assert tell("measure", Slots(quantity="time", order="most", where=True))[0].kind == "loss-most"
 
 
+def test_any_place_from_an_end_is_told_of_corners_and_of_laps() -> None:
+    usual = {
+        c.number: median(OWN.speed_at(c.number, "apex", lap) for lap in OWN.laps)
+        for c in TRACK.corners
+    }
+    ranked = sorted(usual, key=lambda turn: usual[turn])
+    tops = sorted(float(OWN.on_lap(lap, "speed_ms").max()) * KMH for lap in OWN.laps)
+    for place in (1, 2, 3):
+        slots = Slots(quantity="speed", order="least", where=True, place=place)
+        assert tell("measure", slots)[0].values["where"] == Corner(f"Turn {ranked[place - 1]}")
+        slots = Slots(quantity="speed", order="most", which="lap", place=place)
+        assert number(tell("measure", slots)[0].values["value"]) == pytest.approx(
+            tops[-place], abs=0.6
+        )
+
+
+def test_the_straights_are_told_by_the_time_that_they_cost() -> None:
+    roads = [road for road in drive_in(scene()).straights if road.start_m < road.end_m]
+    lost = {}
+    for road in roads:
+        times = [OWN.spent(lap, road.start_m, road.end_m) for lap in OWN.laps]
+        lost[road.name] = median(times) - min(times)
+    told = tell("measure", Slots(quantity="time", order="most", which="straight"))
+    assert [fact.gain_s for fact in told] == sorted((fact.gain_s for fact in told), reverse=True)  # type: ignore[type-var]
+    for fact in told:
+        if fact.place and fact.place.straight in lost:
+            assert fact.gain_s == pytest.approx(lost[fact.place.straight], abs=0.1)
+
+
+def test_the_laps_past_a_limit_are_named() -> None:
+    tops = {lap: float(OWN.on_lap(lap, "speed_ms").max()) * KMH for lap in OWN.laps}
+    limit = sum(sorted(tops.values())[2:4]) / 2
+    for side in ("above", "below"):
+        amounts = (Value(limit, "km/h"),)
+        (fact,) = tell("measure", Slots(quantity="speed", side=side, amounts=amounts))
+        past = tuple(lap for lap in tops if (tops[lap] > limit) == (side == "above"))
+        assert fact.values["named"] == past
+
+
 def test_a_lift_on_one_lap_alone_is_named() -> None:
     t, throttle = OWN.column(TIMESTAMP), OWN.column("throttle_pct").copy()
     for lap in OWN.laps:

@@ -111,55 +111,6 @@ def test_a_corner_to_come_is_told_by_level(
     assert found == expected[level]
 
 
-@pytest.mark.parametrize(
-    ("concept", "changes", "expected"),
-    [
-        (
-            "early_brake_release",
-            {"brake": 0.2, "glat": 0.84},
-            (
-                "Turn 1: keep a little brake on until the car has turned.",
-                "Turn 1: brake off too early, 0.8 g: keep a little pressure past turn-in.",
-                "T1: 0 bar at 0.8 g. Trail it longer.",
-            ),
-        ),
-        (
-            "trail_brake",
-            {"brake": 22.4, "glat": 0.55},
-            (
-                "Ease the brake off as you turn.",
-                "22 bar at 0.6 g: bleed the brake off as the steering builds.",
-                "22 bar, 0.6 g: bleed it off.",
-            ),
-        ),
-        (
-            "exit_speed",
-            {"thr": 11.6},
-            (
-                "Past the apex, squeeze the throttle.",
-                "12 % throttle past the apex: open it.",
-                "12 % past apex. Power.",
-            ),
-        ),
-        (
-            "full_commitment",
-            {"v": 93.7},
-            (
-                "You are coasting: stay on the throttle until you brake.",
-                "Coasting at 94 km/h: full throttle until the brake point.",
-                "Coasting at 94. Throttle.",
-            ),
-        ),
-    ],
-)
-def test_what_the_driver_does_is_told_with_its_numbers(
-    concept: str, changes: dict[str, float], expected: tuple[str, str, str]
-) -> None:
-    told = occasion(concept, circuit(), 520.0, **changes)
-
-    assert tuple(phrase(told, level) for level in LEVELS) == expected
-
-
 def test_a_place_without_a_track_is_told_by_the_distance() -> None:
     told = Occasion(BY_ID["late_apex"], QUIET._replace(to_entry=63.0))
 
