@@ -46,7 +46,7 @@ class NoCarsDir(NotFound):
         self.cars_dir = str(cars_dir)
 
 
-class DashLogger(Wire):
+class LoggerRecord(Wire):
     """The logger that rebroadcasts the car's channels."""
 
     make: str
@@ -56,7 +56,7 @@ class DashLogger(Wire):
     total_channels: int
 
 
-class CanBus(Wire):
+class BusRecord(Wire):
     """The bus that is read."""
 
     name: str
@@ -84,8 +84,8 @@ class CarRecord(Wire):
     chassis: str
     engine: str
     year: int | None
-    dash_logger: DashLogger
-    can_bus: CanBus
+    dash_logger: LoggerRecord
+    can_bus: BusRecord
     frame_count: int
     channel_count: int
     channels: list[CarChannel]
@@ -172,8 +172,8 @@ def _record(id_: str, file: CarFile, *, loaded: bool, error: str | None = None) 
         **file.car.model_dump(exclude={"notes"}),
         id=id_,
         loaded=loaded,
-        dash_logger=DashLogger.model_validate(file.dash_logger, from_attributes=True),
-        can_bus=CanBus(
+        dash_logger=LoggerRecord.model_validate(file.dash_logger, from_attributes=True),
+        can_bus=BusRecord(
             name=bus.name,
             bitrate_bps=bus.bitrate_bps or 0,
             frame_format=bus.frame_format,

@@ -16,7 +16,8 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 
 from runtime.bridge.live.hub import Control
-from runtime.bridge.session.recording import WIDE, LiveFrame, Numbers, Samples
+from runtime.bridge.session.recording import WIDE, LiveFrame, Numbers
+from runtime.bridge.session.resample import previous
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
@@ -187,16 +188,8 @@ class Recorded:
         extras = np.full((len(self.t[part]), len(self._names)), np.nan)
         for place, name in enumerate(self._names):  # one by one: each may be as large as all frames
             samples = (await self._store.read_signals(self.session_id, [name]))[name]
-            extras[:, place] = await asyncio.to_thread(latest, samples, self.t[part])
+            extras[:, place] = await asyncio.to_thread(previous, self.t[part], samples)
         return Window(first, self._columns[part], self._names, extras)
-
-
-def latest(samples: Samples, t: Numbers) -> Numbers:
-    """The last value at or before each moment; NaN where there is none yet."""
-    if not len(samples.t):
-        return np.full(len(t), np.nan)
-    at = np.searchsorted(samples.t, t, side="right") - 1
-    return np.where(at >= 0, samples.value[np.maximum(at, 0)], np.nan)
 
 
 @dataclass(eq=False)
