@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from runtime.llm import values
 from runtime.llm.engine.protocol import (
     FLAG_BYTES,
     FLAG_SLOTS,
@@ -24,17 +23,17 @@ from runtime.llm.engine.protocol import (
     Failed,
     Forget,
     Handover,
-    Piece,
     Prepare,
     Prepared,
     Run,
+    TextPiece,
     decode,
     encode,
     lengths,
 )
 from runtime.llm.errors import EngineDied, EngineFailed
 from runtime.llm.messages import message_of, offer_of
-from runtime.llm.values import Outcome, ReplyFormat, Sampling, Tool, Turn
+from runtime.llm.values import Outcome, Piece, ReplyFormat, Sampling, Tool, Turn
 from runtime.web.errors import BadRequest
 
 log = logging.getLogger(__name__)
@@ -74,7 +73,7 @@ class WorkerGone(WorkerFailed):
         super().__init__(GONE)
 
 
-class Reply:
+class WorkerReply:
     """A running reply of a worker as a `Generation`: iterate, then read the outcome."""
 
     def __init__(
@@ -91,14 +90,14 @@ class Reply:
         self.ended: Ended | None = None
         self._on_end = on_end
         self._worker = worker
-        self._pieces: deque[Piece] = deque()
+        self._pieces: deque[TextPiece] = deque()
         self._news = asyncio.Event()
         self._settled = asyncio.Event()
 
-    def push(self, event: Piece | Ended) -> None:
+    def push(self, event: TextPiece | Ended) -> None:
         """Take an event of this reply."""
         self._news.set()
-        if isinstance(event, Piece):
+        if isinstance(event, TextPiece):
             self._pieces.append(event)
             return
         self.ended = event
@@ -106,10 +105,10 @@ class Reply:
         if self._on_end is not None:
             self._on_end(event)
 
-    def __aiter__(self) -> AsyncIterator[values.Piece]:
+    def __aiter__(self) -> AsyncIterator[Piece]:
         return self
 
-    async def __anext__(self) -> values.Piece:
+    async def __anext__(self) -> Piece:
         while not self._pieces:
             if self.ended is not None:
                 if self.ended.bad_grammar:
@@ -122,7 +121,7 @@ class Reply:
         pieces = list(self._pieces)
         self._pieces.clear()
         text = "".join(piece.text for piece in pieces)
-        return values.Piece(text, [token for piece in pieces for token in piece.logprobs])
+        return Piece(text, [token for piece in pieces for token in piece.logprobs])
 
     @property
     def outcome(self) -> Outcome:
@@ -154,7 +153,7 @@ class Worker:
         self._asked: dict[int, tuple[asyncio.Future[Event], float | None]] = {}
         """Answers on their way with their limits in seconds, also those nobody waits for."""
         self._overdue: asyncio.TimerHandle | None = None
-        self._replies: dict[int, Reply] = {}
+        self._replies: dict[int, WorkerReply] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Task[None] | None = None
@@ -283,7 +282,7 @@ class Worker:
         stop: Sequence[str] = (),
         form: ReplyFormat = ReplyFormat(),  # noqa: B008 - immutable
         on_end: Callable[[Ended], None] | None = None,
-    ) -> Reply:
+    ) -> WorkerReply:
         """Start the reply to a prepared prompt, while fewer than `parallel` are generated.
 
         *on_end* is called once, when the process is free for another reply.
@@ -292,7 +291,7 @@ class Worker:
         slot = next((slot for slot in range(self.parallel) if slot not in used), None)
         if slot is None or self._flag is None:
             raise RuntimeError("this worker process is already generating")
-        reply = Reply(self, next(self._ids), slot, form, on_end)
+        reply = WorkerReply(self, next(self._ids), slot, form, on_end)
         if not self.alive:
             reply.push(Ended("failed", reason=GONE))
             return reply
@@ -374,7 +373,7 @@ class Worker:
                 asked[0].set_result(event)
             return
         reply = self._replies.get(number)
-        if reply is None or not isinstance(event, Piece | Ended):
+        if reply is None or not isinstance(event, TextPiece | Ended):
             raise ValueError("unsolicited message")
         if isinstance(event, Ended):
             del self._replies[number]

@@ -122,7 +122,7 @@ class Prepare:
 
 @dataclass(frozen=True)
 class Run:
-    """Generate the reply to a prepared prompt; answered by `Piece` … and one `Ended`."""
+    """Generate the reply to a prepared prompt; answered by `TextPiece` … and one `Ended`."""
 
     job: int
     conversation: str | None
@@ -247,7 +247,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextPiece:
     """The next text of a running reply, never a part of a character.
 
     An empty one is a sign that the prompt is being read.
@@ -298,14 +298,14 @@ class Chunks:
 
 Load = LoadChat | LoadEncoder
 Command = Load | Open | Close | Prepare | Run | Drop | Forget | Warm | Embed | Split | Fit
-Event = Ok | ChatLoaded | EncoderLoaded | Failed | Prepared | Piece | Ended | Embedded | Chunks
+Event = Ok | ChatLoaded | EncoderLoaded | Failed | Prepared | TextPiece | Ended | Embedded | Chunks
 Message = Command | Event
 
 _KINDS: Final[dict[str, type[Message]]] = {
     kind.__name__: kind
     for kind in (
         *(LoadChat, LoadEncoder, Open, Close, Prepare, Run, Drop, Forget, Warm, Embed, Split, Fit),
-        *(Ok, ChatLoaded, EncoderLoaded, Failed, Prepared, Piece, Ended, Embedded, Chunks),
+        *(Ok, ChatLoaded, EncoderLoaded, Failed, Prepared, TextPiece, Ended, Embedded, Chunks),
     )
 }
 
@@ -331,7 +331,7 @@ def decode(head: bytes, body: bytes = b"") -> Message:
             fields["vectors"] = b""
         elif name == Run.__name__:
             fields["sampling"] = Sampling(**fields["sampling"])
-        elif name == Piece.__name__:
+        elif name == TextPiece.__name__:
             fields["logprobs"] = [
                 TokenLogprob(**token | {"top": [TokenLogprob(**other) for other in token["top"]]})
                 for token in fields["logprobs"]

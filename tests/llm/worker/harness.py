@@ -29,12 +29,12 @@ from runtime.llm.engine.protocol import (
     LoadEncoder,
     Ok,
     Open,
-    Piece,
     Pooling,
     Prepare,
     Prepared,
     Run,
     Split,
+    TextPiece,
     decode,
     encode,
     lengths,
@@ -56,7 +56,7 @@ def spoken(messages: Messages) -> list[ChatMessage]:
 class Reply:
     """What a prompt gave."""
 
-    pieces: list[Piece]
+    pieces: list[TextPiece]
     ended: Ended
 
     @property
@@ -190,8 +190,8 @@ class Worker:
         self.flag[0] = 1
 
     def finish(self) -> Reply:
-        pieces: list[Piece] = []
-        while isinstance(event := self.event(), Piece):
+        pieces: list[TextPiece] = []
+        while isinstance(event := self.event(), TextPiece):
             pieces.append(event)
         assert isinstance(event, Ended), event
         return Reply(pieces, event)

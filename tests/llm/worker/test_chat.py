@@ -20,11 +20,11 @@ from runtime.llm.engine.protocol import (
     LoadChat,
     Ok,
     Open,
-    Piece,
     Prepare,
     Prepared,
     Run,
     Split,
+    TextPiece,
     Warm,
     encode,
 )
@@ -121,14 +121,14 @@ def test_an_abort_ends_one_of_two_replies(endless: Path) -> None:
         )
         seen: set[int] = set()
         while len(seen) < 2:
-            started.expect(Piece)
+            started.expect(TextPiece)
             seen.add(started.answered)
         started.abort(1)
-        while isinstance(event := started.event(), Piece):
+        while isinstance(event := started.event(), TextPiece):
             pass
         assert isinstance(event, Ended)
         assert (started.answered, event.finish) == (second, "aborted")
-        started.expect(Piece)
+        started.expect(TextPiece)
         assert started.answered == first
         started.abort(0)
         assert started.finish().ended.finish == "aborted"
@@ -149,7 +149,7 @@ def test_an_abort_in_the_prefill_leaves_the_engine_usable(folder: Path) -> None:
 def test_a_job_is_prepared_while_another_runs(babbler: Worker) -> None:
     running = babbler.start([("user", "<red>")])
     other = babbler.send(Prepare("e", spoken([("user", "hi")])))
-    while isinstance(event := babbler.event(), Piece):
+    while isinstance(event := babbler.event(), TextPiece):
         assert babbler.answered == running
     assert isinstance(event, Prepared)
     assert event.job == babbler.answered == other
@@ -167,9 +167,9 @@ def test_a_context_that_is_closed_in_the_middle_of_its_reply_is_freed_behind_it(
 ) -> None:
     with engine(endless, budget=CONTEXT) as started:
         started.start([("user", "<red>")])
-        started.expect(Piece)
+        started.expect(TextPiece)
         started.send(Close("e"))
-        while isinstance(event := started.event(), Piece):
+        while isinstance(event := started.event(), TextPiece):
             pass
         assert isinstance(event, Ok)
         started.abort()
@@ -244,7 +244,7 @@ def test_a_given_chat_template_stands_in_for_that_of_the_file(recall: Path) -> N
 def test_the_end_of_the_socket_ends_the_process_in_the_middle_of_a_reply(endless: Path) -> None:
     with engine(endless) as started:
         started.start([("user", "<red>")])
-        started.expect(Piece)
+        started.expect(TextPiece)
         started.socket.close()
         assert started.process.wait(30) == 0
 

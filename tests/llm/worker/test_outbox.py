@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from runtime.llm.engine.protocol import Ended, Piece
+from runtime.llm.engine.protocol import Ended, TextPiece
 from runtime.llm.engine.worker.threads import Outbox, Pieces
 
 
@@ -38,4 +38,4 @@ def test_a_server_that_reads_nothing_ends_the_process(monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "_exit", leave)
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(SystemExit):
-        Outbox(ours, stall_s=1).send(1, Piece("x" * 10_000_000, 1))
+        Outbox(ours, stall_s=1).send(1, TextPiece("x" * 10_000_000, 1))

@@ -33,10 +33,10 @@ from runtime.llm.engine.protocol import (
     LoadEncoder,
     Ok,
     Open,
-    Piece,
     Prepare,
     Run,
     Split,
+    TextPiece,
     Warm,
     decode,
     encode,
@@ -107,12 +107,12 @@ class Pieces:
         self._out.send(self._number, ended)
 
     def _flush(self) -> None:
-        self._out.send(self._number, Piece(self._text, self._tokens, self._logprobs))
+        self._out.send(self._number, TextPiece(self._text, self._tokens, self._logprobs))
         self._logprobs = []
         self._text, self._tokens, self._due = "", 0, time.monotonic() + _PAUSE_S
 
 
-class Service:
+class WorkerThreads:
     """A worker process from its first command to the end of its socket."""
 
     def __init__(self, connection: socket.socket, flag: mmap.mmap) -> None:
@@ -243,4 +243,4 @@ def main() -> None:
     resources.prefer_oom_kill()
     resources.lower_priority(resources.CHAT_NICE)
     flag = take_flag(options.flag, FLAG_BYTES)
-    Service(take_connection(options.socket), flag).serve()
+    WorkerThreads(take_connection(options.socket), flag).serve()

@@ -36,7 +36,7 @@ from runtime.llm.models.system.state import (
     Availability,
     ProbeError,
     Provider,
-    Reply,
+    RelayedReply,
     Status,
     flatten,
     refusal,
@@ -121,7 +121,7 @@ class ManagedFile(Provider):
 
     def generate(self, call: ChatCall) -> Generation:
         """The reply; waits for its turn when another one is under way."""
-        return Reply(lambda reply: self._answer(call, reply))
+        return RelayedReply(lambda reply: self._answer(call, reply))
 
     async def close(self) -> None:
         """Stop the download and the check; what has arrived is kept for the next start."""
@@ -193,7 +193,7 @@ class ManagedFile(Provider):
             log.warning("the downloaded system model cannot be read")
         self._download = self._transfer = None
 
-    async def _answer(self, call: ChatCall, reply: Reply) -> AsyncGenerator[Piece, None]:
+    async def _answer(self, call: ChatCall, reply: RelayedReply) -> AsyncGenerator[Piece, None]:
         if self._settings.flatten and not call.uses_tools:
             call = replace(call, turns=(Turn("user", flatten(call.turns)),))
         gate = self._gate

@@ -29,7 +29,7 @@ from runtime.llm.models.system.state import (
     Cell,
     ProbeError,
     Provider,
-    Reply,
+    RelayedReply,
     State,
     Status,
     every_cell,
@@ -89,7 +89,7 @@ class OpenAiDaemon(Provider):
 
     def generate(self, call: ChatCall) -> Generation:
         """The reply, streamed."""
-        return Reply(lambda reply: self._answer(call, reply))
+        return RelayedReply(lambda reply: self._answer(call, reply))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -131,7 +131,7 @@ class OpenAiDaemon(Provider):
 
     # --- a reply
 
-    async def _answer(self, call: ChatCall, reply: Reply) -> AsyncGenerator[Piece, None]:
+    async def _answer(self, call: ChatCall, reply: RelayedReply) -> AsyncGenerator[Piece, None]:
         """The pieces of a reply; a busy daemon is asked again, after the time that it names."""
         began = time.monotonic()
         while True:

@@ -252,13 +252,13 @@ WARM_UP: Final = ChatCall(
 """The smallest request that makes a model produce a token."""
 
 
-class Reply:
+class RelayedReply:
     """A `runtime.llm.values.Generation` over an async generator that reports its own outcome.
 
     The task that iterates is the one that closes; a task that waits for a piece is cancelled.
     """
 
-    def __init__(self, run: Callable[["Reply"], AsyncGenerator[Piece, None]]) -> None:
+    def __init__(self, run: Callable[["RelayedReply"], AsyncGenerator[Piece, None]]) -> None:
         self._outcome: Outcome | None = None
         self.format = ReplyFormat()
         self._pieces = run(self)

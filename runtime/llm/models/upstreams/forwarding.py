@@ -23,7 +23,7 @@ from runtime.llm.models.daemon import (
     prompt_too_long,
     sanitise,
 )
-from runtime.llm.models.system.state import Reply
+from runtime.llm.models.system.state import RelayedReply
 from runtime.llm.models.upstreams.fleet import Upstream, Upstreams, UpstreamsUnavailable
 from runtime.llm.values import ChatCall, Generation, Piece, Turn, Vectors
 from runtime.web.errors import ApiError, BadRequest
@@ -59,11 +59,11 @@ def generate(upstreams: Upstreams, call: ChatCall) -> Generation:
     reply that the client gets as a whole. Two upstreams rarely go on alike, so a reply of which
     the client has seen some ends with `UpstreamFailed`.
     """
-    return Reply(lambda reply: _answer(upstreams, call, reply))
+    return RelayedReply(lambda reply: _answer(upstreams, call, reply))
 
 
 async def _answer(
-    upstreams: Upstreams, call: ChatCall, reply: Reply
+    upstreams: Upstreams, call: ChatCall, reply: RelayedReply
 ) -> AsyncGenerator[Piece, None]:
     path, body = request_of(call)
     attempts = _Attempts(upstreams)

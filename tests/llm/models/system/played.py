@@ -10,7 +10,7 @@ from runtime.llm.models.system.state import (
     Availability,
     ProbeError,
     Provider,
-    Reply,
+    RelayedReply,
     State,
     Status,
 )
@@ -55,9 +55,9 @@ class Played(Provider):
         return started
 
     def generate(self, call: ChatCall) -> Generation:
-        return Reply(lambda reply: self._run(call, reply))
+        return RelayedReply(lambda reply: self._run(call, reply))
 
-    async def _run(self, call: ChatCall, reply: Reply) -> AsyncGenerator[Piece, None]:
+    async def _run(self, call: ChatCall, reply: RelayedReply) -> AsyncGenerator[Piece, None]:
         self.chats.append(call)
         if (failure := self.fails_at.get(len(self.chats))) is not None:
             raise failure
@@ -84,9 +84,9 @@ class Workshop:
         self.asked.append((entry, chat))
         if self.start_fails is not None:
             raise self.start_fails
-        return Reply(self._run)
+        return RelayedReply(self._run)
 
-    async def _run(self, reply: Reply) -> AsyncGenerator[Piece, None]:
+    async def _run(self, reply: RelayedReply) -> AsyncGenerator[Piece, None]:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         try:
