@@ -27,7 +27,6 @@ from runtime.llm.documents.vectors import (
     HnswIndex,
     Matrix,
     Near,
-    check_vectors,
     matrix,
     scores,
 )
@@ -276,13 +275,6 @@ class Search:
     def nbytes(self) -> int:
         """Memory of all indexes, near enough."""
         return self._held
-
-    async def check(self, vectors: bytes, count: int) -> None:
-        """Raise ValueError for anything but *count* unit vectors."""
-        if count <= INLINE:  # takes less than to have it done elsewhere
-            check_vectors(vectors, count)
-        else:
-            await self._run(lambda _: check_vectors(vectors, count))
 
     def note(self, changes: Iterable[Change]) -> None:
         """Note a commit; in the order of the commits, and before its caller has the answer."""

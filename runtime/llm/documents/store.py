@@ -15,6 +15,7 @@ from runtime.llm.documents.database import Database
 from runtime.llm.documents.files import IndexFiles
 from runtime.llm.documents.rows import Commit, Delete, DeleteTenant, Limits, Replace
 from runtime.llm.documents.values import (
+    VECTOR_BYTES,
     DocumentInfo,
     Hit,
     NewDocument,
@@ -176,14 +177,15 @@ class TenantDocuments:
         """Store a document in place of the one with its id; on disk when this returns.
 
         Readers see the old one or the new one. Raises `StoreLimit`, and ValueError for a document
-        without chunks, vectors that are not one unit vector a chunk, or metadata that is not JSON.
+        without chunks, vectors that are not one a chunk, or metadata that is not JSON. The vectors
+        must be of unit length, as every encoder makes them.
         """
         if not document.id or not document.texts:
             raise ValueError("a document has an id and at least one chunk")
+        if len(document.vectors) != len(document.texts) * VECTOR_BYTES:
+            raise ValueError("a document has one vector a chunk")
         if document.metadata is not None:
             orjson.loads(document.metadata)
-        search = await self._store.searcher()
-        await search.check(document.vectors, len(document.texts))
         settings = self._store.settings
         limits = Limits(settings.max_chunks, settings.max_tenants)
         edit = Replace(self._tenant, document, limits, int(self._store.clock()))

@@ -11,8 +11,6 @@ from runtime.web.errors import ApiError, TooLarge
 WIDTH: Final = 384
 """Numbers of every vector in the store."""
 VECTOR_BYTES: Final = 4 * WIDTH
-MAX_LENGTH: Final = 1.001
-"""Largest squared length of a unit vector, with room for rounding; shorter ones do no harm."""
 LESSON: Final = "lesson"
 """The ``kind`` in the metadata of a document that is a passage of a course."""
 

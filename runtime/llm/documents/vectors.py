@@ -11,7 +11,7 @@ import numpy.typing as npt
 import usearch
 from usearch.index import Index
 
-from runtime.llm.documents.values import MAX_LENGTH, VECTOR_BYTES, WIDTH
+from runtime.llm.documents.values import VECTOR_BYTES, WIDTH
 
 Matrix = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
@@ -47,16 +47,6 @@ def matrix(data: bytes) -> Matrix:
     if len(data) % VECTOR_BYTES:
         raise ValueError(f"a vector has {VECTOR_BYTES} bytes")
     return np.frombuffer(data, _STORED).reshape(-1, WIDTH).astype(np.float32, copy=False)
-
-
-def check_vectors(data: bytes, count: int) -> None:
-    """Raise ValueError unless *data* is *count* vectors of unit length."""
-    rows = matrix(data)
-    if len(rows) != count:
-        raise ValueError(f"{count} vectors were expected")
-    longest = np.vecdot(rows, rows, dtype=np.float64).max(initial=0.0)
-    if not longest <= MAX_LENGTH:  # so that NaN is refused, too
-        raise ValueError("a vector must have unit length")
 
 
 def scores(rows: Matrix, query: Matrix) -> Scores:
