@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, NamedTuple
 
 from runtime.llm.documents.schema import BUSY_MS, transaction
@@ -18,6 +19,8 @@ from runtime.llm.documents.values import (
     Where,
 )
 
+_ROWS: Final = 64
+"""Rows that one statement inserts."""
 BLOCK: Final = 2048
 """Vectors that are read at a time: 3 MiB."""
 Parameter = str | int | float
@@ -446,20 +449,19 @@ class _Batch:
         if not edited:
             return self._totals, ()
         execute, execute_many = self._connection.execute, self._connection.executemany
-        for collection, id_ in execute(
-            "SELECT collection, chunks.id FROM json_each(?) JOIN chunks ON document = value",
-            (json.dumps(self._gone),),
-        ):
-            self._collections[collection].removed.append(id_)
-        execute_many("DELETE FROM documents WHERE id = ?", [(id_,) for id_ in self._gone])
-        execute_many(
-            "INSERT INTO documents (id, tenant, collection, name, chunks, chars, digest, created)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        if self._gone:
+            for collection, id_ in execute(
+                "SELECT collection, chunks.id FROM json_each(?) JOIN chunks ON document = value",
+                (json.dumps(self._gone),),
+            ):
+                self._collections[collection].removed.append(id_)
+            execute_many("DELETE FROM documents WHERE id = ?", [(id_,) for id_ in self._gone])
+        self._insert_all(
+            "INSERT INTO documents (id, tenant, collection, name, chunks, chars, digest, created)",
             self._documents,
         )
-        execute_many(
-            "INSERT INTO chunks (id, collection, document, number, vector, text, metadata)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        self._insert_all(
+            "INSERT INTO chunks (id, collection, document, number, vector, text, metadata)",
             self._chunks,
         )
         execute_many(
@@ -486,6 +488,13 @@ class _Batch:
             )
             for collection in edited
         )
+
+    def _insert_all(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Insert *rows*, many with one statement."""
+        for at in range(0, len(rows), _ROWS):
+            some = rows[at : at + _ROWS]
+            places = ", ".join(["(" + ", ".join("?" * len(some[0])) + ")"] * len(some))
+            self._connection.execute(f"{statement} VALUES {places}", list(chain(*some)))
 
     def _count(self, collection: _Collection, documents: int, chunks: int) -> None:
         """A collection has so many more."""
