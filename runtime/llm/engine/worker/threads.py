@@ -57,7 +57,7 @@ STALL_S: Final = 30
 BROKEN: Final = 70
 """Exit status after a fault of ours, or a message that is not a command."""
 _QUEUE_LIMIT: Final = 1024  # commands; the server then waits in its socket
-_PAUSE_S: Final = 0.002  # between two pieces
+_PAUSE_S: Final = 0.02  # between two pieces
 
 
 class Outbox:
@@ -83,8 +83,9 @@ class Outbox:
 class Pieces:
     """The text of a reply on its way.
 
-    A model that is faster than a piece every two milliseconds has its pieces joined: each one
-    costs both processes a wake-up.
+    The first one goes out at once. Then a model with more than fifty tokens a second has its
+    pieces joined, which no reader sees: each one wakes the server and the client on the cores
+    that compute (measured on two: 0.6 ms of 13 a token).
     """
 
     def __init__(self, number: int, out: Outbox) -> None:
