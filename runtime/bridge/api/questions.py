@@ -125,7 +125,7 @@ class AskAnswer(Values):
     trace_id: str = Field(description="of the steps in /coach/traces")
     latency_ms: Milliseconds
     source: str = Field(
-        description="local_model: a model added what `model_said` holds; "
+        description="local_model: a model ordered the facts, or added what `model_said` holds; "
         "template: all of it comes from the facts"
     )
     reason: str | None = absent(

@@ -10,8 +10,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 from runtime.bridge.api.analysis import Subject
 from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.gather import Gathering
-from runtime.bridge.coach.model import Mode, ModelFailed, Role
-from runtime.bridge.coach.narration import prompt, split_sentences, weigh
+from runtime.bridge.coach.model import Message, Mode, ModelFailed, Role
+from runtime.bridge.coach.narration import LANGUAGES, split_sentences, weigh
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.coach.stories import Plan, Story, shorten, tell_brief, tell_debrief, write_story
 from runtime.bridge.coach.understanding.slots import Names
@@ -237,7 +237,7 @@ async def narrate_story(
     plain = Narrative(text, "template", story.emotion, story.items(words))
     model = service.model
     assert model is not None
-    async with model.call(role, mode, prompt(text, words.language), session_id=session_id) as call:
+    async with model.call(role, mode, _ask(text, words), session_id=session_id) as call:
         if not await model.is_capable() and model.up:
             call.fell_back("off", "the model is too small")
             return plain
@@ -250,19 +250,29 @@ async def narrate_story(
         weighed = weigh(_FOCUS.sub("", reply), story.facts, words, names)
         listed = _read_focus(reply)
         focus = [item for item in listed if not weigh(item, story.facts, words, names).dropped]
-        if not weighed.text:
+        if not weighed.remark:
             call.fell_back("ungrounded")
             return plain
         call.felt(mood or story.emotion)
-        remark = words.text("coach-model", {"text": weighed.text})
+        remark = words.text("coach-model", {"text": weighed.remark})
         return plain._replace(
             text=f"{text}\n\n{remark}",
             source="local_model",
             emotion=mood if mood in CALM and story.emotion != "concerned" else story.emotion,
             focus=tuple(focus) or plain.focus,
             dropped=weighed.dropped,
-            kept=len(split_sentences(weighed.text)),
+            kept=len(split_sentences(weighed.remark)),
         )
+
+
+def _ask(text: str, words: Words) -> list[Message]:
+    system = (
+        "You are a racing driver's coach. The text below is shown to the driver as it is. Add at "
+        f"most two short sentences in {LANGUAGES[words.language]} that help to understand it or to "
+        "do it. Copy numbers, units and corner names exactly, and use no others. Name nothing "
+        "that the text does not name."
+    )
+    return [{"role": "system", "content": system}, {"role": "user", "content": text}]
 
 
 def _read_focus(text: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from runtime.bridge.coach.gather import Gathering, Known
 from runtime.bridge.coach.lessons import Passage
 from runtime.bridge.coach.memory import Memory, Turn, key_of
 from runtime.bridge.coach.model import ModelClient
-from runtime.bridge.coach.narration import Remark, narrate
+from runtime.bridge.coach.narration import Narration, narrate
 from runtime.bridge.coach.need import Asked, Need, NeedKind, Slots
 from runtime.bridge.coach.roles import OF_INTENT, emotion_of, intent_of
 from runtime.bridge.coach.scene import Scene
@@ -233,16 +233,21 @@ class _Answering:
         try:
             words = words_of(asked.language, asked.units or "metric", asked.speeds)
             facts, suggestions = await self._look_up(known, asked, words)
-            for fact in facts:
-                yield self._next(words.sentence(fact))
-            remark = await self._narrate(known, asked, facts, words)
-            if remark.text:
-                yield self._next(words.text("coach-model", {"text": remark.text}))
+            yield self._next(words.sentence(facts[0]))
+            narration = await self._narrate(known, asked, facts, words)
+            for link, at in zip(narration.links, narration.order, strict=True):
+                sentence = words.sentence(facts[at])
+                yield self._next(
+                    words.text(f"link-{link}", {"text": sentence}) if link else sentence
+                )
+            if narration.remark:
+                yield self._next(words.text("coach-model", {"text": narration.remark}))
             lesson = self._lesson(facts)
             if lesson is not None and not any(fact.kind == "lesson" for fact in facts):
                 yield self._next(words.text("more-in-lesson", {"title": lesson.title}))
             succeeded = True
-            yield self._answer(asked, intent, facts, words, remark, lesson, suggestions)
+            facts = (facts[0], *(facts[at] for at in narration.order))
+            yield self._answer(asked, intent, facts, words, narration, lesson, suggestions)
         finally:
             self._trace.add("agent", intent, self._passed_s() * 1000, success=succeeded)
             owner.aside(owner.gathering.store.add(self._trace.rows))
@@ -350,20 +355,21 @@ class _Answering:
 
     async def _narrate(
         self, known: Known, asked: Asked, facts: tuple[Fact, ...], words: Words
-    ) -> Remark:
-        """What a model adds to the facts."""
-        if asked.hazard is not None or not asked.needs or asked.needs[0].kind in PLAIN:
-            return Remark()
+    ) -> Narration:
+        """What a model makes of the facts; as they are where it has no part."""
+        plain = asked.hazard is not None or not asked.needs or asked.needs[0].kind in PLAIN
+        if plain:
+            return Narration.plain(len(facts))
         model = self._owner.model
         turns = self._owner.memory.recent(self._talk)
-        remark = await narrate(
+        narration = await narrate(
             model, self._question, facts, words, known.names, turns, timeout_s=self._left_s()
         )
-        if remark.reason is not None:
+        if narration.reason is not None:
             self._unused.append("model")
-        if remark.reason == "timeout":
+        if narration.reason == "timeout":
             self._trace.add("error", "timeout", success=False)
-        return remark
+        return narration
 
     def _lesson(self, facts: Sequence[Fact]) -> Lesson | None:
         keys = (fact.concept for fact in facts if fact.concept)
@@ -382,7 +388,7 @@ class _Answering:
         intent: str,
         facts: tuple[Fact, ...],
         words: Words,
-        remark: Remark,
+        narration: Narration,
         lesson: Lesson | None,
         suggestions: tuple[str, ...],
     ) -> Answer:
@@ -415,10 +421,10 @@ class _Answering:
             turn=len(talk.turns),
             trace_id=self._trace.trace_id,
             latency_ms=self._passed_s() * 1000,
-            source="local_model" if remark.text else "template",
-            reason=remark.reason,
-            model_said=remark.text or None,
-            dropped=remark.dropped,
+            source="local_model" if narration.used else "template",
+            reason=narration.reason,
+            model_said=narration.remark or None,
+            dropped=narration.dropped,
             unused=tuple(self._unused),
             facts=told,
             tool=asked.needs[0].kind if asked.needs else nothing,

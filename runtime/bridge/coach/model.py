@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -150,6 +150,7 @@ class Listed(NamedTuple):
 
 Record: TypeAlias = Callable[[ModelCall], Awaitable[None]]
 """Takes note of a call; what it raises is logged."""
+Schema: TypeAlias = Mapping[str, object]
 
 
 @dataclass
@@ -162,6 +163,7 @@ class Call:
     timeout_s: float
     max_tokens: int
     max_chars: int
+    schema: Schema | None = None
     deadline: float = math.inf
     """Of the loop's clock: waiting for the turn counts."""
 
@@ -257,11 +259,12 @@ class ModelClient:
         timeout_s: float | None = None,
         max_tokens: int = MOST_TOKENS,
         max_chars: int = MOST_CHARS,
+        schema: Schema | None = None,
     ) -> AsyncIterator[Call]:
         """A call, of which note is taken when the block is left, however that happens.
 
-        A `ModelFailed` that leaves the block goes on; caught inside it must be told to
-        `Call.fell_back`.
+        With a JSON *schema* the server is asked to answer in that form. A `ModelFailed` that
+        leaves the block goes on; caught inside it must be told to `Call.fell_back`.
         """
         row = ModelCall(
             role=role,
@@ -272,7 +275,7 @@ class ModelClient:
             prompt_chars=sum(len(message["content"]) for message in messages),
         )
         limit = self.endpoint.timeout_s if timeout_s is None else timeout_s
-        call = Call(self, messages, row, limit, max_tokens, max_chars)
+        call = Call(self, messages, row, limit, max_tokens, max_chars, schema)
         began = time.monotonic()
         try:
             yield call
@@ -299,6 +302,9 @@ class ModelClient:
             "temperature": 0.0,
             "max_completion_tokens": call.max_tokens,
         }
+        if call.schema is not None:
+            form = {"name": "answer", "strict": True, "schema": call.schema}
+            asked["response_format"] = {"type": "json_schema", "json_schema": form}
         limit = OVERHEAD + BYTES_A_CHAR * call.max_chars
         body = await self._send("POST", "/chat/completions", limit, asked, call.timeout_s)
         self.up = True

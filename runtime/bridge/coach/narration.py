@@ -1,18 +1,23 @@
-"""Lets a capable model add to the facts what they bear out, in sentences of its own."""
+"""Lets a capable model order the facts behind the leading one, and add a sentence of its own."""
 
+import json
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from runtime.bridge.coach.asking import Question
 from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.grounding.evidence import Evidence
 from runtime.bridge.coach.memory import Turn
-from runtime.bridge.coach.model import Message, ModelClient, ModelFailed
+from runtime.bridge.coach.model import Message, ModelClient, ModelFailed, Schema
 from runtime.bridge.coach.need import Language
 from runtime.bridge.coach.understanding.slots import Names
 from runtime.bridge.coach.wording.words import Words
 
+LINKS: Final = ("", "also", "then")
+"""Connectives before a fact: keys of the messages ``link-…``; none says that one thing follows
+from another, which no fact knows."""
 MOST_SENTENCES: Final = 3
 LONGEST: Final = 240
 """Characters of one sentence of a model."""
@@ -29,15 +34,28 @@ _TAG: Final = re.compile(
 )
 
 
-class Remark(NamedTuple):
-    """What a model adds."""
+@dataclass(frozen=True)
+class Narration:
+    """What became of the facts behind the leading one, and what the model adds."""
 
-    text: str = ""
-    """Its sentences that the facts bear out."""
+    order: tuple[int, ...]
+    """Places of the facts, without the leading one, 0."""
+    links: tuple[str, ...]
+    """The connective before each; empty: none."""
+    remark: str = ""
+    """Sentences of the model that the facts bear out."""
     dropped: int = 0
     """Sentences that they do not."""
     reason: str | None = None
-    """Why it adds nothing."""
+    """Why a model had no part."""
+    used: bool = False
+    """Whether it had one."""
+
+    @classmethod
+    def plain(cls, count: int, reason: str | None = None, dropped: int = 0) -> "Narration":
+        """The *count* facts as they are."""
+        rest = tuple(range(1, count))
+        return cls(rest, ("",) * len(rest), reason=reason, dropped=dropped)
 
 
 async def narrate(
@@ -49,50 +67,82 @@ async def narrate(
     turns: Sequence[Turn],
     *,
     timeout_s: float,
-) -> Remark:
-    """What a model adds to *facts*, the answer to a question after some *turns*."""
+) -> Narration:
+    """What a model makes of *facts*, whose first one leads; as they are where it has no part."""
     if not model.endpoint.url:
-        return Remark(reason="off")
+        return Narration.plain(len(facts), "off")
     if not await model.is_capable():
-        return Remark(reason="too_small" if model.up else "model_unreachable")
-    text = " ".join(map(words.sentence, facts))
-    chat = prompt(f"Question: {question.text}\n{text}", words.language)
+        return Narration.plain(len(facts), "too_small" if model.up else "model_unreachable")
+    sentences = [words.sentence(fact) for fact in facts]
+    chat = [*_recall(turns), *_ask(question, sentences, words.language)]
     try:
         async with model.call(
             "ask",
             "post_session",
-            [*_recall(turns), *chat],
+            chat,
             session_id=question.session_id or None,
             timeout_s=timeout_s,
             max_tokens=MOST_TOKENS,
+            schema=schema_of(len(facts)),
         ) as call:
-            remark = weigh(await call.text(), facts, words, names)
-            if remark.reason is not None:
+            narration = weigh(await call.text(), facts, words, names)
+            if narration.reason == "ungrounded":
                 call.fell_back("ungrounded")
-            return remark
+            return narration
     except ModelFailed as failed:
-        return Remark(reason=failed.reason)
+        return Narration.plain(len(facts), failed.reason)
 
 
-def prompt(text: str, language: Language) -> list[Message]:
-    """Ask a model for what it has to add to a text."""
-    system = (
-        "You are a racing driver's coach. The text below is shown to the driver as it is. Add at "
-        f"most two short sentences in {LANGUAGES[language]} that help to understand it or to do "
-        "it. Copy numbers, units and corner names exactly, and use no others. Name nothing that "
-        "the text does not name."
-    )
-    return [{"role": "system", "content": system}, {"role": "user", "content": text}]
+def schema_of(count: int) -> Schema:
+    """What a model may answer: the order of the facts behind the first, connectives, a remark."""
+    place = {"type": "integer", "minimum": 1, "maximum": max(count - 1, 1)}
+    link = {"type": "string", "enum": list(LINKS)}
+    properties = {
+        "order": {"type": "array", "items": place, "maxItems": count - 1},
+        "links": {"type": "array", "items": link, "maxItems": count - 1},
+        "remark": {"type": "string", "maxLength": LONGEST * MOST_SENTENCES},
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["order", "links", "remark"],
+        "additionalProperties": False,
+    }
 
 
-def weigh(text: str, facts: Sequence[Fact], words: Words, names: Names) -> Remark:
-    """What of a model's text may be shown: the sentences that the facts bear out."""
+def weigh(text: str, facts: Sequence[Fact], words: Words, names: Names) -> Narration:
+    """What of a model's answer may be used: the order if it is one, the sentences borne out.
+
+    An answer that is no JSON counts as the model's sentences.
+    """
+    plain = Narration.plain(len(facts))
+    order, links, said = plain.order, plain.links, text
+    try:
+        reply = json.loads(text)
+    except (ValueError, RecursionError):
+        reply = None
+    if isinstance(reply, dict):
+        said = reply["remark"] if isinstance(reply.get("remark"), str) else ""
+        wanted, joined = reply.get("order"), reply.get("links")
+        if isinstance(wanted, list) and sorted(map(str, wanted)) == sorted(map(str, plain.order)):
+            order = tuple(int(place) for place in wanted)
+        if isinstance(joined, list) and len(joined) == len(order):
+            links = tuple(link if link in LINKS else "" for link in map(str, joined))
     evidence = Evidence(facts, words, names)
     known = {words.sentence(fact).casefold() for fact in facts}
-    new = [each for each in split_sentences(text) if each.casefold() not in known]
-    borne = [each for each in new if len(each) <= LONGEST and evidence.refute(each) is None]
-    remark, dropped = " ".join(borne[:MOST_SENTENCES]), len(new) - len(borne)
-    return Remark(remark, dropped, "ungrounded" if dropped and not remark else None)
+    kept: list[str] = []
+    dropped = 0
+    for sentence in split_sentences(said):
+        if sentence.casefold() in known:
+            continue
+        if len(sentence) > LONGEST or evidence.refute(sentence) is not None:
+            dropped += 1
+        elif len(kept) < MOST_SENTENCES:
+            kept.append(sentence)
+    used = bool(kept) or order != plain.order or links != plain.links
+    return Narration(
+        order, links, " ".join(kept), dropped, None if used or not dropped else "ungrounded", used
+    )
 
 
 def split_sentences(text: str) -> list[str]:
@@ -107,3 +157,18 @@ def _recall(turns: Sequence[Turn]) -> list[Message]:
         chat.append({"role": "user", "content": turn.question})
         chat.append({"role": "assistant", "content": turn.answer})
     return chat
+
+
+def _ask(question: Question, sentences: Sequence[str], language: Language) -> list[Message]:
+    system = (
+        "You are a racing driver's coach. The facts below answer the driver's question; they are "
+        "shown as they are, fact 0 first. Answer in JSON: `order`, the numbers of the other facts "
+        "in the order in which they help most; `links`, one for each of them: also, then, or "
+        f"empty; `remark`, at most one or two short sentences in {LANGUAGES[language]} that help "
+        "to understand or to do it. Copy numbers, units and corner names exactly from the facts, "
+        "and use no others. Name nothing that the facts do not name. An empty remark is better "
+        "than a guess."
+    )
+    lines = "\n".join(f"{at}. {sentence}" for at, sentence in enumerate(sentences))
+    user = f"Question: {question.text}\nFacts:\n{lines}"
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]

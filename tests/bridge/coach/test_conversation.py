@@ -34,7 +34,7 @@ from tests.bridge.storage.storekit import KINDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 DRIVEN: Final = laps(3)
-REMARK: Final = "Keep your eyes on the exit."
+REMARK: Final = json.dumps({"order": [], "links": [], "remark": "Keep your eyes on the exit."})
 
 
 async def fill(bridge: Bridge, session_id: str = "s", driver: str = "Mia", seed: int = 1) -> None:
@@ -360,6 +360,8 @@ async def test_a_good_remark_is_shown_as_the_model_s_and_streams_add_up(
         assert "Coach model: Keep your eyes on the exit." in last["answer"]
         assert last["source"] == "local_model"
         assert events[0]["delta"] == last["facts"][0]["text"]
+        form = model.seen[0]["response_format"]
+        assert form["type"] == "json_schema"
         line = json.loads(prompts.read_text("utf-8"))
         assert line["messages"] == model.seen[0]["messages"]
         assert "secret" not in prompts.read_text("utf-8")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Value
 from runtime.bridge.coach.grounding.evidence import Evidence
-from runtime.bridge.coach.narration import split_sentences, weigh
+from runtime.bridge.coach.narration import schema_of, split_sentences, weigh
 from runtime.bridge.coach.need import Language
 from runtime.bridge.coach.understanding.slots import CornerNames, Names
 from runtime.bridge.coach.wording.words import words_of
@@ -130,16 +130,37 @@ def test_no_false_number_passes_whatever_its_unit(value: float, digits: int, uni
 
 @given(st.text(max_size=200))
 def test_any_text_is_judged(text: str) -> None:
-    remark = weigh(text, LOSS, WORDS, NAMES)
-    assert bool(remark.text) <= (remark.reason is None)
+    narration = weigh(text, LOSS, WORDS, NAMES)
+    assert narration.order == (1, 2, 3)
 
 
-def test_a_model_adds_what_is_true() -> None:
-    text = "You brake 21 m too early at Turn 1. Turn 1 costs 3.1 s. [EMOTION: proud]"
-    assert weigh(text, LOSS, WORDS, NAMES) == ("You brake 21 m too early at Turn 1.", 1, None)
+def test_a_model_orders_the_facts_behind_the_first_and_adds_what_is_true() -> None:
+    remark = "You brake 21 m too early at Turn 1. Turn 1 costs 3.1 s. [EMOTION: proud]"
+    reply = {"order": [3, 1, 2], "links": ["then", "also", "because"], "remark": remark}
+    narration = weigh(json.dumps(reply), LOSS, WORDS, NAMES)
+    assert narration.order == (3, 1, 2)
+    assert narration.links == ("then", "also", "")
+    assert narration.remark == "You brake 21 m too early at Turn 1."
+    assert (narration.dropped, narration.used, narration.reason) == (1, True, None)
 
 
-def test_a_text_is_taken_sentence_by_sentence_and_repeats_nothing() -> None:
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"order": [0, 1, 2], "links": [], "remark": ""},
+        {"order": [1, 1, 2], "remark": 7},
+        {"order": "all", "links": {"a": 1}},
+        [],
+        7,
+    ],
+)
+def test_an_order_that_is_none_changes_nothing(reply: object) -> None:
+    narration = weigh(json.dumps(reply), LOSS, WORDS, NAMES)
+    assert narration.order == (1, 2, 3)
+    assert (narration.links, narration.remark) == (("", "", ""), "")
+
+
+def test_an_answer_without_json_counts_as_sentences_and_repeats_nothing() -> None:
     text = "- Cause: braking 21 m earlier.\n2. **Look ahead.** It took 1:52.204. Good."
     assert split_sentences(text) == [
         "Cause: braking 21 m earlier.",
@@ -148,6 +169,12 @@ def test_a_text_is_taken_sentence_by_sentence_and_repeats_nothing() -> None:
         "Good.",
     ]
     same = weigh(WORDS.sentence(LOSS[0]), LOSS, WORDS, NAMES)
-    assert same == ("", 0, None)
+    assert (same.remark, same.used, same.dropped) == ("", False, 0)
     false = weigh("You spun at Turn 9.", LOSS, WORDS, NAMES)
-    assert false == ("", 1, "ungrounded")
+    assert (false.remark, false.reason) == ("", "ungrounded")
+
+
+def test_the_schema_leaves_the_first_fact_where_it_is() -> None:
+    order = schema_of(4)["properties"]["order"]  # type: ignore[index]
+    assert (order["items"]["minimum"], order["items"]["maximum"]) == (1, 3)
+    assert (order["maxItems"], schema_of(1)["properties"]["order"]["maxItems"]) == (3, 0)  # type: ignore[index]

@@ -16,6 +16,8 @@ did-you-mean = Gemeint war vielleicht: { $choices }?
 more-in-lesson = Lektion: „{ $title }“.
 coach-model = Coach-Modell: { $text }
 took-too-long = Das Berechnen hat zu lange gedauert; bitte noch einmal fragen.
+link-also = Außerdem: { $text }
+link-then = Dann: { $text }
 query-found = Die Abfrage fand { $count ->
     [one] eine Zeile
    *[other] { $count } Zeilen

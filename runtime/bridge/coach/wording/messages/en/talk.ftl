@@ -16,6 +16,8 @@ did-you-mean = Did you mean: { $choices }?
 more-in-lesson = Lesson: “{ $title }”.
 coach-model = Coach model: { $text }
 took-too-long = That took too long to work out; please ask again.
+link-also = Also: { $text }
+link-then = Then: { $text }
 query-found = The query found { $count ->
     [one] one row
    *[other] { $count } rows

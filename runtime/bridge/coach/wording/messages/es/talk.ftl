@@ -16,6 +16,8 @@ did-you-mean = ¿Se trata de esto? { $choices }
 more-in-lesson = Lección: «{ $title }».
 coach-model = Modelo del coach: { $text }
 took-too-long = El cálculo tardó demasiado; hay que preguntar de nuevo.
+link-also = Además: { $text }
+link-then = Después: { $text }
 query-found = La consulta encontró { $count ->
     [one] una fila
    *[other] { $count } filas

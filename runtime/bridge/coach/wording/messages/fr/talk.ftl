@@ -16,6 +16,8 @@ did-you-mean = S'agit-il de : { $choices } ?
 more-in-lesson = Leçon : « { $title } ».
 coach-model = Modèle du coach : { $text }
 took-too-long = Le calcul a pris trop de temps ; merci de redemander.
+link-also = Aussi : { $text }
+link-then = Ensuite : { $text }
 query-found = La requête a trouvé { $count ->
     [one] une ligne
    *[other] { $count } lignes
