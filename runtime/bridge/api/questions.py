@@ -116,6 +116,7 @@ class AskAnswer(Values):
     """What the coach says."""
 
     answer: str = Field(validation_alias="text")
+    say: str = Field(description="the facts for a voice: numbers and units in words")
     language: Language
     emotion: str
     qa_key: str = Field(description="name of the conversation: driver and session")

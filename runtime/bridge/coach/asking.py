@@ -59,6 +59,8 @@ class Answer:
     """What the coach says."""
 
     text: str
+    say: str
+    """The same for a voice."""
     language: Language
     emotion: str
     intent: str

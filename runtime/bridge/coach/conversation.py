@@ -410,9 +410,11 @@ class _Answering:
             )
             for fact in facts
         )
+        spoken = [words.say(fact) for fact in facts]
         nothing = "hazard" if asked.hazard else "no_answer"
         return Answer(
             text=text,
+            say=" ".join(spoken + ([narration.remark] if narration.remark else [])),
             language=asked.language,
             emotion=emotion,
             intent=intent,

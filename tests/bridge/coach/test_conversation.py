@@ -134,12 +134,13 @@ async def test_every_example_is_answered_by_its_role_without_a_model(shared: Bri
             assert answer["unused"][0] == "embeddings"
 
 
-async def test_an_answer_carries_its_facts_for_a_page(shared: Bridge) -> None:
+async def test_an_answer_carries_its_facts_for_a_page_and_for_a_voice(shared: Bridge) -> None:
     answer = await ask(shared, "What was my best lap?")
     lead = answer["facts"][0]
     assert lead["values"]["time"]["unit"] == "lap_time"
     assert lead["values"]["time"]["text"] in answer["answer"]
     assert lead["laps"]
+    assert "minute" in answer["say"]
     german = await ask(shared, "Was war die beste Runde?")
     assert german["language"] == "de"
     assert "," in german["facts"][0]["values"]["time"]["text"]

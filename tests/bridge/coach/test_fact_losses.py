@@ -367,7 +367,8 @@ def test_every_fact_is_worded_and_names_no_cause_that_was_not_recorded(name: str
         for units in ("metric", "imperial"):
             words = words_of(language, units)
             for fact in fresh.values():
-                assert not re.search(r"\bnan\b|  ", words.sentence(fact))
+                assert not re.search(r"\bnan\b|  ", words.sentence(fact) + words.say(fact))
+                assert not re.search(r"±|\d\s?(?:km/h|s|m|%)(?!\w)", words.say(fact))
     causes = {fact.values.get("cause") for fact in facts}
     if name == "no pedals":
         assert "early_slowing" in causes

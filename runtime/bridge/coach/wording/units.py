@@ -1,4 +1,4 @@
-"""Writes a measured value in the units and the notation of a reader."""
+"""Writes a measured value in the units and the notation of a reader, or for a voice."""
 
 from typing import Final, NamedTuple
 
@@ -18,37 +18,39 @@ class _Shown(NamedTuple):
     name: str
     factor: float
     digits: int
+    spoken: str
+    """Key of its spoken form, the message ``spoken-…``."""
     zero: float = 0.0
     """Where its scale begins: 0 °C are 32 °F."""
 
 
 _METRIC: Final[dict[Unit, _Shown]] = {
-    "s": _Shown("s", 1.0, 2),
-    "m": _Shown("m", 1.0, 0),
-    "km": _Shown("km", 1.0, 2),
-    "km/h": _Shown("km/h", 1.0, 1),
-    "bar": _Shown("bar", 1.0, 1),
-    "bar/s": _Shown("bar/s", 1.0, 0),
-    "g": _Shown("g", 1.0, 2),
-    "%": _Shown("%", 1.0, 0),
-    "deg": _Shown("°", 1.0, 0),
-    "deg/s": _Shown("°/s", 1.0, 0),
-    "rpm": _Shown("rpm", 1.0, 0),
-    "min": _Shown("min", 1.0, 0),
-    "°C": _Shown("°C", 1.0, 0),
-    "l": _Shown("l", 1.0, 1),
-    "V": _Shown("V", 1.0, 1),
-    "/min": _Shown("/min", 1.0, 0),
+    "s": _Shown("s", 1.0, 2, "s"),
+    "m": _Shown("m", 1.0, 0, "m"),
+    "km": _Shown("km", 1.0, 2, "km"),
+    "km/h": _Shown("km/h", 1.0, 1, "kmh"),
+    "bar": _Shown("bar", 1.0, 1, "bar"),
+    "bar/s": _Shown("bar/s", 1.0, 0, "bar-s"),
+    "g": _Shown("g", 1.0, 2, "g"),
+    "%": _Shown("%", 1.0, 0, "percent"),
+    "deg": _Shown("°", 1.0, 0, "deg"),
+    "deg/s": _Shown("°/s", 1.0, 0, "deg-s"),
+    "rpm": _Shown("rpm", 1.0, 0, "rpm"),
+    "min": _Shown("min", 1.0 / 60.0, 0, "min"),
+    "°C": _Shown("°C", 1.0, 0, "celsius"),
+    "l": _Shown("l", 1.0, 1, "l"),
+    "V": _Shown("V", 1.0, 1, "volt"),
+    "/min": _Shown("/min", 1.0, 0, "per-min"),
 }
 _IMPERIAL: Final[dict[Unit, _Shown]] = {
     **_METRIC,
-    "m": _Shown("ft", 1.0 / 0.3048, 0),
-    "km": _Shown("mi", 1.0 / 1.609344, 2),
-    "km/h": _Shown("mph", 1.0 / 1.609344, 1),
-    "bar": _Shown("psi", 14.503774, 0),
-    "bar/s": _Shown("psi/s", 14.503774, 0),
-    "°C": _Shown("°F", 1.8, 0, 32.0),
-    "l": _Shown("gal", 1.0 / 3.785412, 1),
+    "m": _Shown("ft", 1.0 / 0.3048, 0, "ft"),
+    "km": _Shown("mi", 1.0 / 1.609344, 2, "mi"),
+    "km/h": _Shown("mph", 1.0 / 1.609344, 1, "mph"),
+    "bar": _Shown("psi", 14.503774, 0, "psi"),
+    "bar/s": _Shown("psi/s", 14.503774, 0, "psi-s"),
+    "°C": _Shown("°F", 1.8, 0, "fahrenheit", 32.0),
+    "l": _Shown("gal", 1.0 / 3.785412, 1, "gal"),
 }
 
 
@@ -91,6 +93,26 @@ def write_number(number: float, digits: int, locale: babel.Locale) -> str:
     rounded = round(number, digits) + 0.0
     pattern = "0." + "0" * digits if digits else "0"
     return babel.numbers.format_decimal(rounded, pattern, locale=locale)
+
+
+def spoken_value(
+    value: Value, units: Units, locale: babel.Locale
+) -> tuple[str, dict[str, float | str]]:
+    """The message that says a value aloud, and its arguments: ``number`` as it is said, ``count``
+    for the plural; of a lap time ``minutes`` and ``seconds``."""
+    if value.unit == "lap_time":
+        tenths = round(value.number * 10)
+        minutes, rest = divmod(tenths, 600)
+        seconds = write_number(rest / 10, 1, locale)
+        return "spoken-lap-time", {"minutes": minutes, "seconds": seconds}
+    if not value.unit:
+        plain = write_number(value.number, _digits_of(value.number, 0), locale)
+        return "spoken-number", {"number": plain, "count": value.number}
+    shown = show_as(value.unit, units)
+    number = value.number * shown.factor + shown.zero
+    digits = {2: 1 if abs(number) >= 1 else 2, 1: 0}.get(shown.digits, shown.digits)
+    said = write_number(number, digits, locale)
+    return f"spoken-{shown.spoken}", {"number": said, "count": round(number, digits)}
 
 
 def _digits_of(number: float, digits: int, *, finer: bool = False) -> int:

@@ -14,7 +14,7 @@ from fluent.syntax.ast import Message, Resource, TextElement
 
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.need import Language, Units
-from runtime.bridge.coach.wording.units import Quantity
+from runtime.bridge.coach.wording.units import Quantity, spoken_value
 
 MESSAGES: Final = Path(__file__).parent / "messages"
 _LOCALES: Final = {"en": "en_GB"}
@@ -39,12 +39,19 @@ class Words:
 
     def sentence(self, fact: Fact) -> str:
         """What a fact says, as it is read: the message of its kind. Raises `UnknownMessage`."""
-        verdict = self.text(f"verdict-{fact.verdict}") if fact.verdict else ""
-        return _begin(verdict + self.text(fact.kind, fact.values))
+        return _begin(self._verdict(fact) + self.text(fact.kind, fact.values))
 
-    def text(self, message: str, values: Mapping[str, Cell] = {}) -> str:
+    def say(self, fact: Fact) -> str:
+        """The same for a voice: numbers and units in words. Raises `UnknownMessage`."""
+        said = self._verdict(fact) + self.text(fact.kind, fact.values, spoken=True)
+        return _begin(said.replace("±", f"{self.text('spoken-plus-minus')} "))
+
+    def _verdict(self, fact: Fact) -> str:
+        return self.text(f"verdict-{fact.verdict}") if fact.verdict else ""
+
+    def text(self, message: str, values: Mapping[str, Cell] = {}, *, spoken: bool = False) -> str:
         """A message with *values* in their places. Raises `UnknownMessage`."""
-        return self._format(message, {name: self._cell(cell) for name, cell in values.items()})
+        return self._format(message, {n: self._cell(v, spoken=spoken) for n, v in values.items()})
 
     def term(self, term: Term) -> str:
         """A word of the language. Raises `UnknownMessage`."""
@@ -52,8 +59,7 @@ class Words:
 
     def write(self, cell: Cell) -> str:
         """A value as it stands in a sentence."""
-        shown = self._cell(cell)
-        return str(shown.format(self._locale) if isinstance(shown, FluentType) else shown)
+        return str(self._plain(cell, spoken=False))
 
     def has(self, message: str) -> bool:
         """Whether there is such a message."""
@@ -70,10 +76,12 @@ class Words:
         numbered = _NUMBERED.match(name)
         return self._format("corner-numbered", {"number": numbered[1]}) if numbered else name
 
-    def _cell(self, cell: Cell) -> str | int | FluentType:
+    def _cell(self, cell: Cell, *, spoken: bool) -> str | int | FluentType:
         match cell:
+            case Value() if spoken:
+                return self._format(*spoken_value(cell, self._of(cell), self._locale))
             case Value():
-                return Quantity(cell, self._speeds if cell.unit == "km/h" else self._units)
+                return Quantity(cell, self._of(cell))
             case Term():
                 return self.term(cell)
             case Corner():
@@ -81,7 +89,15 @@ class Words:
             case str() | int():
                 return cell
             case _:
-                return self.join(map(self.write, cell))
+                parts = (self._plain(part, spoken=spoken) for part in cell)
+                return self.join(str(part) for part in parts)
+
+    def _of(self, value: Value) -> Units:
+        return self._speeds if value.unit == "km/h" else self._units
+
+    def _plain(self, cell: Cell, *, spoken: bool) -> str | int:
+        shown = self._cell(cell, spoken=spoken)
+        return shown.format(self._locale) if isinstance(shown, FluentType) else shown
 
     def _format(self, message: str, arguments: Mapping[str, object]) -> str:
         if not self._bundle.has_message(message):
