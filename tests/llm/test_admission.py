@@ -21,15 +21,6 @@ def enter(admission: Admission, lane: Lane, owner: Owner, first: int, count: int
     return admitted
 
 
-async def test_a_client_that_fills_its_queue_keeps_no_other_out() -> None:
-    admission, lane = Admission(8), Lane("local")
-
-    assert len(enter(admission, lane, A, 1, 20)) == 8
-    assert len(enter(admission, lane, B, 100, 20)) == 4  # half of a queue, as there are two
-    assert len(enter(admission, lane, C, 200, 20)) == 2
-    assert enter(admission, lane, A, 300, 20) == []
-
-
 async def test_an_address_that_changes_its_name_all_the_time_keeps_no_other_out() -> None:
     admission, lane = Admission(8), Lane("local")
     for number in range(1000):
@@ -107,37 +98,6 @@ async def test_the_estimate_is_the_mean_of_completed_requests_times_those_ahead(
 
     assert waits == [0, 3000, 6000]
     assert admission.totals.inference_s == pytest.approx(6.0)
-
-
-async def test_the_mean_is_over_the_last_fifty() -> None:
-    clock = Clock()
-    admission, lane = Admission(8, clock), Lane("local")
-    for number in range(1, 101):
-        ticket = admission.enter(number, lane, A, "m")
-        admission.started(ticket)
-        clock.now += 9.0 if number <= 50 else 1.0
-        admission.finish(ticket, State.COMPLETED)
-
-    assert lane.average_s == pytest.approx(1.0)
-    assert len(admission.history) == 50
-    assert admission.history[0].number == 100
-
-
-async def test_a_waiter_that_leaves_disturbs_nobody() -> None:
-    admission, lane = Admission(8), Lane("local")
-    tickets = [admission.enter(number, lane, A, "m") for number in (1, 2, 3)]
-    await lane.take(tickets[0])
-    leaver = asyncio.create_task(lane.take(tickets[1]))
-    stayer = asyncio.create_task(lane.take(tickets[2]))
-    await asyncio.sleep(0)
-
-    leaver.cancel()
-    await asyncio.sleep(0)
-
-    assert not stayer.done()
-    lane.give(tickets[0])
-    await stayer
-    assert set(lane.holders) == {3}
 
 
 async def test_a_turn_that_comes_as_its_waiter_leaves_goes_to_the_next() -> None:
