@@ -68,6 +68,7 @@ def pytest_configure() -> None:
         suppress_health_check=[HealthCheck.too_slow],
     )
     settings.load_profile("busy")
+    gc.set_threshold(20_000, 20, 100)  # the test modules alone fill a heap that is slow to walk
     tqdm.monitor_interval = 0  # its thread would keep the course from forking
     here = threading.current_thread() is threading.main_thread()
     if here and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

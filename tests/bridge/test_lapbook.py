@@ -99,7 +99,7 @@ async def test_a_session_that_no_bus_fills_is_told_as_it_is(car: Drive, how: str
     assert await car.listed() == LAPS
 
 
-@pytest.mark.parametrize("name", ["club-pits-25hz", "esses-gap", "kart"])
+@pytest.mark.parametrize("name", ["esses-gap", "kart"])
 async def test_laps_of_an_unnamed_circuit_keep_their_numbers_while_driven(
     car: Drive, name: str
 ) -> None:

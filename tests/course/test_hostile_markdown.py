@@ -113,8 +113,9 @@ FLOODS = [
 ]
 
 
-@pytest.mark.parametrize("flood", FLOODS, ids=range(len(FLOODS)))
-@pytest.mark.parametrize("kib", [60, 900])
+@pytest.mark.parametrize(
+    ("flood", "kib"), [*((flood, 60) for flood in FLOODS), *((flood, 900) for flood in HARMLESS)]
+)
 def test_a_flood_of_problems_ends_in_time(flood: str, kib: int, tmp_path: Path) -> None:
     text = flood * (kib * 1024 // len(flood.encode()))
     root = with_body(tmp_path, text)

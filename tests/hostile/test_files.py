@@ -53,7 +53,7 @@ from tools.lake import fill_lake
 
 ROOT: Final = Path(__file__).parents[2]
 DATA: Final = ROOT / "data"
-SECONDS: Final[float] = 0.3 * EFFORT**2.3
+SECONDS: Final[float] = 0.2 * EFFORT**2.3
 ONE_S: Final = 5.0
 """Of processor time for one file; each seed takes some milliseconds."""
 MOST_BYTES: Final = 300 << 20

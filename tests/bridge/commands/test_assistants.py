@@ -1,20 +1,23 @@
 """Assistants read sessions through the protocol's own client."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from mcp import Client, StdioServerParameters
 
 import runtime.bridge.__main__ as bridge_main
-from runtime.bridge.commands.assistants import make_server
 from tests.bridge.analysis.lapkit import OVAL
 from tests.bridge.bridgekit import Bridge
 from tools.drive import drive
+
+if TYPE_CHECKING:  # slow to import, and every process of the suite collects this module
+    from mcp import Client
 
 ROOT = Path(__file__).resolve().parents[3]
 LAPS = 3
@@ -37,6 +40,10 @@ async def driven(shared_bridge: Bridge) -> Bridge:
 
 @asynccontextmanager
 async def asking(address: str) -> AsyncIterator[Client]:
+    from mcp import Client
+
+    from runtime.bridge.commands.assistants import make_server
+
     async with Client(make_server(address)) as client:
         yield client
 
@@ -103,6 +110,8 @@ async def test_every_tool_only_reads_and_says_what_it_does(driven: Bridge) -> No
 
 
 async def test_an_assistant_starts_it_on_standard_input(driven: Bridge) -> None:
+    from mcp import Client, StdioServerParameters
+
     command = StdioServerParameters(
         command=sys.executable,
         args=["-m", "runtime.bridge", "mcp", "--bridge", driven.url],

@@ -87,8 +87,7 @@ def test_a_cell_without_a_number_is_null_and_counted(cell: str) -> None:
 
 @pytest.mark.parametrize("cell", ["nan", "-NaN", "inf", "-inf", "1e300", "9" * 400, "9E36"])
 @pytest.mark.parametrize("commas", [False, True])
-@pytest.mark.parametrize("rows_beside", [0, 200])
-@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize(("rows_beside", "odd"), [(0, False), (0, True), (200, True)])
 def test_a_number_that_is_no_reading_is_null_and_counted(
     cell: str, commas: bool, rows_beside: int, odd: bool
 ) -> None:

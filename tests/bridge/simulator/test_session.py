@@ -1,7 +1,6 @@
 """From the synthetic car over bytes on a bus to laps: what comes out is what was driven."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from runtime.bridge.track.model import Track
 from tests.bridge.simulator.drivekit import (
     LARKFELL,
     NARROW,
-    TRACKS,
     VESPER,
     flushed,
     rows,
@@ -21,11 +19,8 @@ from tests.bridge.simulator.drivekit import (
 )
 
 FRAME_S = 0.1
-NO_LINE = replace(LARKFELL, line=None)
 DRIVES = {
     "usual": (LARKFELL, 60.0, 2),
-    "roundel-pad": (TRACKS["roundel-pad"], 33.3, 2),
-    "a circuit without a line": (NO_LINE, 60.0, 1),
     "no circuit": (None, 30.0, 2),
 }
 

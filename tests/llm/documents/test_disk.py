@@ -293,7 +293,7 @@ async def test_what_was_deleted_is_in_no_file_right_after(opened: Open, tmp_path
     live: dict[str, list[str]] = {}
     dead: set[str] = set()
     words = 0
-    for step in range(200):
+    for step in range(120):
         name = f"d{chance.randrange(40):02}"
         gone = live.pop(name, [])
         if chance.random() < 0.35:

@@ -87,17 +87,14 @@ CHARACTERS = ["e\u0301\u0323", "🇩🇪", "👨‍👩‍👧‍👦", "각", "
 
 
 @pytest.mark.parametrize("character", CHARACTERS)
-@pytest.mark.parametrize("before", range(8))
-def test_no_cut_lies_inside_a_character(character: str, before: int) -> None:
-    text = "x" * before + character * 600
-
-    chunks = chunk(text)
-
-    assert len(chunks) > 1
-    for piece in chunks:
-        whole = piece.lstrip("x")
-        assert whole == character * (len(whole) // len(character))
-        assert len(piece) <= LIMIT
+def test_no_cut_lies_inside_a_character(character: str) -> None:
+    for before in range(8):
+        chunks = chunk("x" * before + character * 600)
+        assert len(chunks) > 1
+        for piece in chunks:
+            whole = piece.lstrip("x")
+            assert whole == character * (len(whole) // len(character)), before
+            assert len(piece) <= LIMIT
 
 
 @pytest.mark.parametrize("character", CHARACTERS)
