@@ -116,14 +116,6 @@ async def test_a_body_cut_short_reaches_no_handler(server: Running) -> None:
     assert server.app[BUSY] == []
 
 
-async def test_head_of_a_get_route_has_no_body(server: Running) -> None:
-    async with connected(server) as wire:
-        await wire.send(head("HEAD /v1/items HTTP/1.1", "Connection: close"))
-        text = await wire.end()
-    assert text.startswith(b"HTTP/1.1 200 OK")
-    assert text.endswith(b"\r\n\r\n")
-
-
 async def test_a_foreign_host_is_told_which_setting_would_let_it_in(server: Running) -> None:
     answer = await exchange(server, b"GET /health HTTP/1.1\r\nHost: evil\r\n\r\n")
     assert b"allowed_hosts" in answer.body

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import pytest
 from serial.tools.list_ports_common import ListPortInfo  # type: ignore[import-untyped]
 
 from runtime.bridge.can.devices import (
     UsbDevice,
     other_devices,
     serial_devices,
-    usb_devices,
 )
 
 
@@ -61,10 +59,3 @@ def test_adapters_that_are_no_serial_ports_are_found_in_the_tree_of_linux(tmp_pa
         ),
     )
     assert other_devices(tmp_path / "nowhere") == ()
-
-
-def test_the_machine_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "runtime.bridge.can.devices.list_ports.comports", lambda: [port("/dev/ttyACM0")]
-    )
-    assert "/dev/ttyACM0" in [found.device for found in usb_devices()]

@@ -96,17 +96,6 @@ async def test_the_questions_of_the_documentation_are_answered(folder: Path, bac
     assert [row[:2] for row in at_150] == [(name, n) for name in ("ada", "ben") for n in (1, 2)]
 
 
-async def test_a_file_says_units_and_whose_it_is(folder: Path, backend: str) -> None:
-    assert await asyncio.to_thread(export, folder, backend, "ada") == 0
-
-    (path,) = (folder / "lake").rglob("telemetry.parquet")
-    schema = pq.read_schema(path)
-    assert schema.metadata[b"driver"] == b"Ada"
-    assert schema.metadata[b"track"] == TRACK.name.encode()
-    assert schema.field("g_lat").metadata[b"units"] == b"g"
-    assert schema.field("lap_distance_m").metadata[b"units"] == b"m"
-
-
 async def test_frames_are_as_they_were_recorded(folder: Path, backend: str) -> None:
     assert await asyncio.to_thread(export, folder, backend, "--all") == 0
 

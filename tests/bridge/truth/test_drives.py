@@ -68,16 +68,6 @@ def test_average_speed_and_time_on_track_are_right(seen: Seen) -> None:
     assert stats["time_on_track_s"] == pytest.approx(seen.made.moving_s, rel=0.01)
 
 
-def test_the_sample_rate_is_that_of_the_rows(seen: Seen) -> None:
-    rate = seen.view.said["stats"]["sample_rate_hz"]
-
-    if seen.plan.clock == "bursts":  # ten fixes a second, in forty rows
-        assert 9.5 <= rate <= 40.5
-    else:
-        rows = len(seen.made.columns["timestamp"]) - 1
-        assert rate == pytest.approx(rows / seen.made.recorded_s, rel=0.05)
-
-
 def test_no_circuit_is_named_that_the_drive_was_not_at(seen: Seen) -> None:
     assert not seen.view.is_default_circuit
 

@@ -2,25 +2,20 @@
 
 import asyncio
 import os
-import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
 from runtime.llm.engine import process
-from runtime.llm.engine.process import Worker, WorkerFailed
+from runtime.llm.engine.process import Worker
 from runtime.llm.engine.protocol import ChatLoaded, LoadChat, Ok, Open
-from runtime.llm.errors import EngineFailed
-from runtime.llm.values import Generation, Sampling, Turn
+from runtime.llm.values import Generation, Sampling
 from tests.llm.serverkit import processes_below
-from tests.waiting import until
 
 GREEDY = Sampling(temperature=0.0, top_k=40, top_p=0.95, seed=1)
 ENGINE = "e"
-GOLD = [Turn("user", "<gold>")]
 
 
 @asynccontextmanager
@@ -36,56 +31,8 @@ async def opened(path: Path, budget: int = 2048) -> AsyncIterator[Worker]:
         assert worker.pid not in processes_below(os.getpid())
 
 
-async def stop(worker: Worker) -> None:
-    """Freeze the process; it takes commands and does nothing with them."""
-    os.kill(worker.pid, signal.SIGSTOP)
-    frozen = psutil.Process(worker.pid)
-    await until(lambda: frozen.status() == psutil.STATUS_STOPPED)
-
-
 async def texts(reply: Generation) -> str:
     return "".join([piece.text async for piece in reply])
-
-
-async def test_a_process_that_dies_fails_everything_that_waits_for_it(models: Path) -> None:
-    async with opened(models / "endless.gguf", 30_000) as worker:
-        prepared = await worker.prepare(ENGINE, GOLD)
-        reply = worker.run(await worker.prepare(ENGINE, GOLD), GREEDY)
-        await stop(worker)
-        asked = asyncio.ensure_future(worker.ask(Open("x", 256, 256, 4), Ok))
-        rendered = asyncio.ensure_future(worker.prepare(ENGINE, GOLD))
-        await asyncio.sleep(0)
-        os.kill(worker.pid, signal.SIGKILL)
-        with pytest.raises(EngineFailed, match="ended unexpectedly"):
-            await texts(reply)
-        with pytest.raises(WorkerFailed, match="ended unexpectedly"):
-            await asked
-        with pytest.raises(EngineFailed, match="ended unexpectedly"):
-            await rendered
-        assert not worker.alive
-        with pytest.raises(EngineFailed):
-            await texts(worker.run(prepared, GREEDY))
-        with pytest.raises(WorkerFailed):
-            await worker.ask(Open("x", 256, 256, 4), Ok)
-        await reply.aclose()
-
-
-async def test_a_process_that_does_not_answer_is_killed_even_if_nobody_waits_any_more(
-    models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(process, "ANSWER_S", 0.2)
-    async with opened(models / "recall.gguf") as worker:
-        await stop(worker)
-        with pytest.raises(EngineFailed):
-            await worker.prepare(ENGINE, GOLD)
-        assert not worker.alive
-
-    async with opened(models / "recall.gguf") as worker:
-        await stop(worker)
-        leaver = asyncio.create_task(worker.prepare(ENGINE, GOLD))
-        await asyncio.sleep(0)
-        leaver.cancel()
-        await until(lambda: not worker.alive)
 
 
 async def test_a_start_that_is_given_up_leaves_no_process() -> None:

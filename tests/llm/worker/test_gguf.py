@@ -27,10 +27,6 @@ def file(path: Path) -> kit.File:
     return kit.parse(path.read_bytes())
 
 
-def test_the_kit_builds_what_it_parsed(path: Path, file: kit.File) -> None:
-    assert kit.build(file) == path.read_bytes()
-
-
 def test_a_sound_file_tells_what_it_is(path: Path) -> None:
     header = gguf.read(path)
     assert (header.architecture, header.quantization) == ("llama", "F32")

@@ -103,10 +103,6 @@ async def test_a_shut_gate_names_the_policy(policy: Policy, words: str) -> None:
     assert "policy" in refused.value.message
 
 
-async def test_a_gate_that_is_off_never_looks() -> None:
-    await Gate("off", Answers()).check()
-
-
 @pytest.mark.parametrize(
     ("printed", "opened"),
     [
