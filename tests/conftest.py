@@ -55,11 +55,18 @@ def _old_objects_are_no_garbage() -> None:
     gc.freeze()
 
 
+def interrupt(*_: object) -> None:
+    """End the tests as Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
 def pytest_configure() -> None:
     """Let made-up examples take their time, on a machine that is busy with something else.
 
     And heed Ctrl-C: a shell that puts the tests in the background has it ignored, in all they
-    start, and some of them interrupt a program.
+    start, and some of them interrupt a program. The handler is our own, since asyncio replaces
+    Python's by one that holds the result of what runs, and the standard library writes that out,
+    telemetry included, each time it looks at the handler.
     """
     settings.register_profile(
         "busy",
@@ -70,9 +77,8 @@ def pytest_configure() -> None:
     settings.load_profile("busy")
     gc.set_threshold(20_000, 20, 100)  # the test modules alone fill a heap that is slow to walk
     tqdm.monitor_interval = 0  # its thread would keep the course from forking
-    here = threading.current_thread() is threading.main_thread()
-    if here and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, interrupt)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
