@@ -1,13 +1,11 @@
-"""What is sent to an upstream, and which vectors are taken from it."""
+"""Which vectors of an upstream are taken."""
 
 import json
 
 import pytest
 
 from runtime.llm.models.daemon import DaemonTrouble
-from runtime.llm.models.upstreams.forwarding import (
-    read_vectors,
-)
+from runtime.llm.models.upstreams.forwarding import read_vectors
 
 
 @pytest.mark.parametrize(
