@@ -39,12 +39,12 @@ _ORIGIN: Final = re.compile(
 _TOKENS: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*")
 _ABSOLUTE: Final = re.compile(r"[^/?#]+://([^/?#]*)")
 """A request target with a scheme and a host, as sent to proxies."""
-_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def _check_hosts(hosts: list[str]) -> list[str]:
     for host in filter(None, map(str.strip, hosts)):
-        if _address(host.strip("[]")) is None and not _NAME.fullmatch(host):
+        if address_of(host) is None and not _NAME.fullmatch(host):
             raise ValueError(
                 f"{host!r} is not a host name; write it whole, without a scheme and a port"
             )
@@ -108,7 +108,7 @@ class HostPolicy:
         if match is None or int(match["port"] or 0) > 65535:
             return False
         name = (match["six"] or match["name"]).lower()
-        address = _address(name)
+        address = address_of(name)
         if name in self.names:
             return True
         if address is None:
@@ -150,7 +150,7 @@ def find_own_address() -> str | None:
 
 def is_loopback(host: str) -> bool:
     """Whether a bind address is reachable from this machine only."""
-    address = _address(host.strip("[]").lower())
+    address = address_of(host.lower())
     return host == "localhost" if address is None else address.is_loopback
 
 
@@ -229,9 +229,10 @@ def _plain(name: str) -> str:
     return name.strip().lower().rstrip(".").strip("[]")
 
 
-def _address(name: str) -> _Address | None:
+def address_of(name: str) -> Address | None:
+    """The address that *name* spells, one of IPv4 that IPv6 wraps as itself; None for a name."""
     try:
-        address = ipaddress.ip_address(name)
+        address = ipaddress.ip_address(name.strip("[]"))
     except ValueError:
         return None
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:

@@ -8,8 +8,9 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
-Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
-Rule = Callable[[Ip], bool]
+from runtime.web.access import Address, address_of
+
+Rule = Callable[[Address], bool]
 
 # Metadata services that answer outside the link-local range.
 _METADATA = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "fd00:ec2::254")))
@@ -20,38 +21,29 @@ def is_local_name(host: str) -> bool:
     folded = host.lower().removesuffix(".")
     if folded == "localhost" or folded.endswith(".localhost"):
         return True
-    literal = as_ip(folded)
+    literal = address_of(folded)
     return literal is not None and loopback(literal)
 
 
-def as_ip(host: str) -> Ip | None:
-    """The address that *host* spells, or None for a name."""
-    try:
-        return ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        return None
-
-
-def loopback(ip: Ip) -> bool:
+def loopback(ip: Address) -> bool:
     """Whether packets to *ip* stay on this machine."""
-    return _plain(ip).is_loopback
+    return ip.is_loopback
 
 
-def reachable(ip: Ip) -> bool:
+def reachable(ip: Address) -> bool:
     """Whether *ip* is an ordinary host: no link-local, metadata, multicast or unset address."""
-    plain = _plain(ip)
-    odd = plain.is_link_local or plain.is_multicast or plain.is_unspecified
-    return not odd and plain not in _METADATA
+    odd = ip.is_link_local or ip.is_multicast or ip.is_unspecified
+    return not odd and ip not in _METADATA
 
 
-def public(ip: Ip) -> bool:
+def public(ip: Address) -> bool:
     """Whether *ip* lies on the internet: neither on this machine nor on a private network."""
-    return reachable(ip) and _plain(ip).is_global
+    return reachable(ip) and ip.is_global
 
 
-def private(ip: Ip) -> bool:
+def private(ip: Address) -> bool:
     """Whether *ip* lies on this machine or on a private network."""
-    return reachable(ip) and not _plain(ip).is_global
+    return reachable(ip) and not ip.is_global
 
 
 class GuardedResolver(AbstractResolver):
@@ -76,7 +68,7 @@ class GuardedResolver(AbstractResolver):
         await self._inner.close()
 
     def _permits(self, host: str) -> bool:
-        ip = as_ip(host.partition("%")[0])
+        ip = address_of(host.partition("%")[0])
         return ip is not None and self.rule(ip)
 
 
@@ -89,9 +81,3 @@ def plain_session(connector: aiohttp.BaseConnector, **waits: float) -> aiohttp.C
         auto_decompress=False,
         timeout=aiohttp.ClientTimeout(total=None, **waits),
     )
-
-
-def _plain(ip: Ip) -> Ip:
-    """*ip* without an IPv6 wrapping that hides an IPv4 address."""
-    mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
-    return mapped or ip

@@ -19,13 +19,13 @@ from yarl import URL
 from runtime.llm.errors import PromptTooLong
 from runtime.llm.models.addresses import (
     GuardedResolver,
-    as_ip,
     is_local_name,
     loopback,
     plain_session,
     private,
     reachable,
 )
+from runtime.web.access import address_of
 
 LINE_CAP: Final = 1 << 20
 """Bytes of one line; a token of text needs a few hundred."""
@@ -116,7 +116,7 @@ def _check_reach(base: URL, allow_remote: bool, allow_private: bool) -> None:
         )
     if base.scheme != "https" and not allow_private:
         raise ValueError("must be https when it leads off this machine")
-    literal = as_ip(host)
+    literal = address_of(host)
     if literal is None:
         return
     if not reachable(literal):

@@ -22,13 +22,13 @@ import aiohttp
 from runtime.llm.models.addresses import (
     GuardedResolver,
     Rule,
-    as_ip,
     is_local_name,
     loopback,
     plain_session,
     public,
     reachable,
 )
+from runtime.web.access import address_of
 from runtime.web.instance import move_into_place
 
 P = ParamSpec("P")
@@ -377,7 +377,7 @@ def check_source(url: str) -> str:
         raise ValueError("must not hold a user name or password")
     if split.scheme == "file" and host in ("", "localhost") and split.path.startswith("/"):
         return url
-    literal = as_ip(host)
+    literal = address_of(host)
     if split.scheme == "https" and host and (literal is None or reachable(literal)):
         return url
     if split.scheme == "http" and is_local_name(host):
@@ -489,7 +489,7 @@ def check_hop(first: str, hop: str) -> Rule:
     if local and is_local_name(_host(hop)) and urlsplit(hop).scheme in ("http", "https"):
         return loopback
     rule = reachable if _host(hop) == _host(first) else public
-    literal = as_ip(_host(hop))
+    literal = address_of(_host(hop))
     named = _host(hop) != "" and not is_local_name(_host(hop))
     if urlsplit(hop).scheme != "https" or not named or (literal and not rule(literal)):
         raise TransferFailed("redirect_refused", "the source redirects to a place not permitted")

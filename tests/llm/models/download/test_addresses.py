@@ -8,12 +8,12 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from runtime.llm.models.addresses import (
     GuardedResolver,
     Rule,
-    as_ip,
     loopback,
     public,
     reachable,
 )
 from runtime.llm.models.download import TransferFailed, check_hop, check_source
+from runtime.web.access import address_of
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ from runtime.llm.models.download import TransferFailed, check_hop, check_source
     ],
 )
 def test_an_address_falls_under_its_rules(ip: str, rules: set[Rule]) -> None:
-    address = as_ip(ip)
+    address = address_of(ip)
 
     assert address is not None
     assert {rule for rule in (loopback, reachable, public) if rule(address)} == rules
