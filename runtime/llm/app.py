@@ -48,10 +48,10 @@ from runtime.llm.models.system.benchmark import (
 from runtime.llm.models.system.providers import BUNDLED, build
 from runtime.llm.models.system.state import CachedProbe
 from runtime.llm.models.upstreams.fleet import LOOK_S, Upstreams
-from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
 from runtime.web.access import LOOPBACK_ORIGINS, Bearer, HostPolicy
+from runtime.web.buckets import RateLimiter
 from runtime.web.discovery import Announcement, Announcer, reachable_addresses
 from runtime.web.door import Door, install
 from runtime.web.errors import ApiError, RequestTimeout

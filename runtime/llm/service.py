@@ -17,9 +17,9 @@ from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.system.benchmark import Benchmark
 from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.models.upstreams.fleet import Upstreams
-from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.settings import LlmSettings
 from runtime.llm.values import Outcome
+from runtime.web.buckets import RateLimiter
 from runtime.web.discovery import Announcer
 from runtime.web.errors import NotFound
 from runtime.web.metrics import Counts

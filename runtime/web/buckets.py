@@ -1,10 +1,14 @@
 """Token buckets: how often something may happen."""
 
+import math
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final
 
 BUCKETS: Final = 1024
 """How many buckets of a kind are remembered; the one unused for longest is forgotten first."""
+LONGEST_WAIT_S: Final = 86_400
 ROUNDING: Final = 1e-9
 """Tolerance, so that rounding refuses no client that waited exactly as long as asked."""
 
@@ -40,3 +44,38 @@ class Buckets:
     def _fill(self, key: str, now: float) -> float:
         tokens, at = self._filled.get(key, (self._burst, now))
         return min(self._burst, tokens + max(0.0, now - at) * self._rate)
+
+
+class RateLimiter:
+    """Decides whether a request may pass; off while both rates are 0.
+
+    With *per_address*, in requests a second, the peer's network address has a bucket of its own
+    beside the client's, so that a changed name does not help.
+    """
+
+    def __init__(
+        self,
+        rate: float = 0.0,
+        burst: float = 10.0,
+        *,
+        per_address: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clients, self._addresses = Buckets(rate, burst), Buckets(per_address, burst)
+        self._clock = clock
+
+    def take(self, client: str, address: str | None = None) -> int | None:
+        """Charge one request: None when it may pass, else whole seconds to wait, at least 1.
+
+        A refused request costs nothing.
+        """
+        now = self._clock()
+        charged = [(self._clients, client)]
+        if address is not None:
+            charged.append((self._addresses, address))
+        wait = max(buckets.wait(key, now) for buckets, key in charged)
+        if wait > 0:
+            return max(1, math.ceil(min(wait, LONGEST_WAIT_S) - ROUNDING))
+        for buckets, key in charged:
+            buckets.take(key, now)
+        return None

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.ratelimit import LONGEST_WAIT_S, RateLimiter
-from runtime.web.buckets import Buckets
+from runtime.web.buckets import LONGEST_WAIT_S, Buckets, RateLimiter
 from tests.waiting import Clock
 
 
