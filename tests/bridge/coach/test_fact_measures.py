@@ -294,10 +294,10 @@ def test_a_lift_on_one_lap_alone_is_named() -> None:
     assert said == "Not on every lap: Turn 7, throttle lifted on lap 3, to 40% at the lowest."
 
 
-def test_grip_is_a_share_of_what_the_car_reached_here() -> None:
-    corners, caveat = tell("grip", Slots())
-    assert 0 < number(corners.values["share"]) <= number(corners.values["top_share"]) <= 100
+def test_grip_is_told_beside_what_the_car_reached_here() -> None:
+    least, caveat = tell("grip", Slots())
     top = max(v.number for v in measure(drive_in(scene()), "total_g").values())
+    assert 0 < number(least.values["value"]) <= number(least.values["last_value"]) <= top + 0.01
     assert number(caveat.values["envelope"]) <= top + 0.01
     lead = tell("grip", Slots(quantity="slip_angle"))[0]
     assert lead.kind == "not-recorded"

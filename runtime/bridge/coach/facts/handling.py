@@ -26,6 +26,7 @@ from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
 from runtime.bridge.coach.facts.comparisons import FEW_LAPS, tell, tell_values
 from runtime.bridge.coach.facts.measures import (
     APART,
+    ORDERED,
     beside,
     measured,
     spread,
@@ -128,38 +129,23 @@ def tell_coasting(view: View) -> Facts:
 
 
 def tell_grip(view: View) -> Facts:
-    """How much of the combined g that this car reached today is used, by corner."""
-    slots, drive, laps = view.slots, view.drive, view.listed
-    told: list[Fact] = []
+    """The combined g where it is asked for, else in the corners with least and most of it; and what
+    this car reached today."""
+    slots, lead = view.slots, list[Fact]()
     if slots.quantity is not None and slots.quantity not in UNITS:
-        told.append(not_recorded(slots.quantity))
-    used = {
-        bend.name: found.find(laps[0] if len(laps) == 1 else 0).number
-        for bend in known_corners(drive)
-        if (found := spread(drive, "total_g", bend.name, None))
-    }
-    if not used:
-        missing = is_missing(drive, "total_g")
-        return (*told, not_recorded("total_g") if missing else NO_CORNERS)
-    envelope = max(envelope_g(drive) or 0.0, *used.values())
-    named = [corner for corner in slots.corners if corner in used]
-    told += [view.fact("grip-corner", _grip(c, used[c], envelope), where=c) for c in named[:2]]
-    for name, rival in view.rivals[:1] if named else ():
-        if theirs := spread(rival, "total_g", named[0], None):
-            values: dict[str, Cell] = {"driver": name, "value": theirs.usual}
-            told.append(view.fact("grip-other", values, where=named[0], other=name))
-    if not named:
-        least, most = min(used, key=lambda c: used[c]), max(used, key=lambda c: used[c])
-        top = {f"top_{key}": cell for key, cell in _grip(most, used[most], envelope).items()}
-        values = {**_grip(least, used[least], envelope), **top}
-        told.append(view.fact("grip-corners", values, laps[:1], least))
-    caveat = _values("g", envelope=envelope) | _flags(computed="combo_g" in drive.series.derived)
-    return (*told[:3], view.fact("grip-caveat", caveat))
-
-
-def _grip(corner: str, used: float, envelope: float) -> dict[str, Cell]:
-    share = _values("%", share=100.0 * used / envelope)
-    return {"where": Corner(corner), **share, **_values("g", value=used)}
+        lead = [not_recorded(slots.quantity)]
+    if is_missing(view.drive, "total_g"):
+        return (*lead, not_recorded("total_g"))
+    order = slots.order if slots.corners or slots.order in ORDERED else "least"
+    told = tell(view.about(quantity="total_g", order=order, where=not slots.corners, spot=None))
+    envelope = envelope_g(view.drive)
+    if envelope is None:
+        return (*lead, *told)
+    cells = [cell for fact in told for cell in fact.values.values()]
+    seen = [cell.number for cell in cells if isinstance(cell, Value) and cell.unit == "g"]
+    caveat = _values("g", envelope=max(envelope, *seen))
+    caveat |= _flags(computed="combo_g" in view.drive.series.derived)
+    return (*lead, *told[:2], view.fact("grip-caveat", caveat))
 
 
 class _Moment(NamedTuple):

@@ -16,9 +16,6 @@ trail-corner = { $driver }, { $where }: Spitze { $peak }, { $entry } am Eingang,
     [trail] in die Kurve hineingebremst
    *[straight] vor dem Einlenken gelöst
 }.
-grip-corner = { $where }: bis { $value } kombiniert in der üblichen Runde, { $share } dessen, was dieses Auto heute erreicht hat.
-grip-other = { $driver } dort: bis { $value } in der üblichen Runde.
-grip-corners = Größte Reserve: { $where }, { $share } der kombinierten g, die dieses Auto heute erreicht hat ({ $value }); kleinste: { $top_where }, { $top_share } ({ $top_value }).
 grip-caveat = Das heutige Maximum ist { $envelope }{ $computed ->
     [yes] , aus Tempo und Position berechnet
    *[no] {""}

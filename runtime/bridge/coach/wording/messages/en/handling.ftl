@@ -16,9 +16,6 @@ trail-corner = { $driver }, { $where }: peak { $peak }, { $entry } at the entry,
     [trail] trail braking
    *[straight] released before turning in
 }.
-grip-corner = { $where }: up to { $value } of combined g on the usual lap, { $share } of what this car reached today.
-grip-other = { $driver } there: up to { $value } on the usual lap.
-grip-corners = Most reserve: { $where }, { $share } of the combined g that this car reached today ({ $value }); least: { $top_where }, { $top_share } ({ $top_value }).
 grip-caveat = All of today is { $envelope }{ $computed ->
     [yes] , computed from speed and position
    *[no] {""}

@@ -16,9 +16,6 @@ trail-corner = { $driver }, { $where }: pico { $peak }, { $entry } en la entrada
     [trail] frenada regresiva dentro de la curva
    *[straight] suelto antes de girar
 }.
-grip-corner = { $where }: hasta { $value } combinados en la vuelta habitual, el { $share } de lo que este coche ha alcanzado hoy.
-grip-other = { $driver } en el mismo sitio: hasta { $value } en la vuelta habitual.
-grip-corners = Mayor reserva: { $where }, el { $share } de los g combinados que este coche alcanzó hoy ({ $value }); menor: { $top_where }, el { $top_share } ({ $top_value }).
 grip-caveat = El máximo de hoy es { $envelope }{ $computed ->
     [yes] , calculado con velocidad y posición
    *[no] {""}

@@ -16,9 +16,6 @@ trail-corner = { $driver }, { $where } : pointe { $peak }, { $entry } en entrée
     [trail] freinage dégressif jusque dans le virage
    *[straight] relâché avant de braquer
 }.
-grip-corner = { $where } : jusqu'à { $value } combinés au tour habituel, { $share } de ce que cette voiture a atteint aujourd'hui.
-grip-other = { $driver } au même endroit : jusqu'à { $value } au tour habituel.
-grip-corners = Plus grande réserve : { $where }, { $share } des g combinés atteints aujourd'hui par cette voiture ({ $value }) ; plus petite : { $top_where }, { $top_share } ({ $top_value }).
 grip-caveat = Le maximum du jour est { $envelope }{ $computed ->
     [yes] , calculé d'après vitesse et position
    *[no] {""}
