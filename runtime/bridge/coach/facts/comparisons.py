@@ -425,7 +425,8 @@ def _compare(
         other=other.driver,
         gain_s=loss_s if lost == "yes" and not level else None,
     )
-    asks = slots.order in (ORDERED if slots.whether else SAYS) and not slots.open
+    opens = slots.open or (slots.where and bool(view.rivals))
+    asks = slots.order in (ORDERED if slots.whether else SAYS) and not opens
     if slots.claims:
         return judge(fact, slots, so=so)
     if not asks or _spared(view, found) or (so and lost not in ("yes", "unknown")):

@@ -88,6 +88,11 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         asserts |= order in ("worst", "most", "least")
     drivers = cast(tuple[str, ...], _values(mentions, "driver")) or names.drivers * flags["who"]
     drivers = tuple(name for name in drivers if name != names.asker)
+    if flags["where"] and not drivers and order in ("more", "fewer"):
+        order = "most" if order == "more" else "least"
+    before, met, _ = plain.partition(" driverx ")  # it leads where it stands behind no "than"
+    behind = f" {' '.join(before.split()[1:][-1:])} "
+    leads = bool(met) and not tables["asks"]["joined"].search(behind)
     read = Slots(
         corners=cast(tuple[str, ...], _values(mentions, "corner")),
         laps=tuple(dict.fromkeys((*laps, *words))),
@@ -106,7 +111,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         claims=flags["claims"] or asserts,
         negated=tables["flags"]["negated"].search(denied) is not None,
         which=which,  # type: ignore[arg-type]
-        than_me=asks["than_me"] and bool(drivers),
+        than_me=(asks["than_me"] or (leads and not flags["who"])) and bool(drivers),
         alone=len(drivers) == 1 and not (flags["who"] or asks["beside"]),
         either=either,
         gains=False if asks["loses"] else True if asks["gains"] else None,
