@@ -152,12 +152,13 @@ def _tell_average(view: View) -> Facts:
     times = [lap.duration_s for lap in pool]
     values: dict[str, Cell] = {"mean": lap_time(mean(times)), "median": lap_time(median(times))}
     average = view.fact("lap-average", {**values, **_which(view, pool)}, pool)
-    if len(view.named) != 1:
-        return (average, best_fact(view, pool))
-    lap, over = view.named[0], view.named[0].duration_s - mean(times)
+    named = len(view.named) == 1
+    lap = view.named[0] if named else best_of(pool)
+    over = lap.duration_s - mean(times)
     values = {"lap": lap.number or 0, "gap": span(abs(over)), "time": lap_time(lap.duration_s)}
     values["side"] = "slower" if over > 0 else "faster"
-    return (view.fact("lap-off-average", values, [lap]), average)
+    off = view.fact("lap-off-average", values, [lap])
+    return (off, average) if named else (average, off)
 
 
 def _only_lap(view: View) -> Facts:
