@@ -18,22 +18,25 @@ from runtime.bridge.coach.facts.tellers import tell
 from runtime.bridge.coach.facts.view import corners_of
 from runtime.bridge.coach.gather import Gathering, Known
 from runtime.bridge.coach.lessons import Passage
-from runtime.bridge.coach.memory import Memory, Turn, key_of
+from runtime.bridge.coach.memory import Memory, Trace, Turn, key_of
 from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.coach.narration import Narration, narrate
 from runtime.bridge.coach.need import Asked, Need, NeedKind, Slots
 from runtime.bridge.coach.roles import OF_INTENT, emotion_of, intent_of
 from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.sql import Queries, statement_in
-from runtime.bridge.coach.traces import Trace
-from runtime.bridge.coach.understanding.classify import load_classifier, read_examples
+from runtime.bridge.coach.understanding.classify import (
+    load_classifier,
+    read_examples,
+    read_vectors,
+    write_vectors,
+)
 from runtime.bridge.coach.understanding.read import (
     USUAL,
     asks_to_keep,
     read_question,
     text_to_embed,
 )
-from runtime.bridge.coach.vectors import read_vectors, write_vectors
 from runtime.bridge.coach.wording.words import Words, words_of
 from runtime.bridge.cues.concepts import CONCEPTS, Lesson
 from runtime.bridge.storage.coaching import TurnRow

@@ -10,7 +10,7 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.driver import DriverSession
 from runtime.bridge.analysis.incidents import ASSISTS, Active, activity
 from runtime.bridge.analysis.reference import ReferenceBook
-from runtime.bridge.coach.facts.channels import signals_for
+from runtime.bridge.coach.facts.knowledge import signals_for
 from runtime.bridge.coach.lessons import Lessons
 from runtime.bridge.coach.need import Need, NeedKind
 from runtime.bridge.coach.scene import Outing, Scene, Session

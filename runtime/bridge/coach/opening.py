@@ -94,7 +94,7 @@ def open_coach(
     # Only now: what these load need not be installed.
     from runtime.bridge.coach.conversation import Conversations
     from runtime.bridge.coach.sql import Queries
-    from runtime.bridge.coach.vectors import vectors_file
+    from runtime.bridge.coach.understanding.classify import vectors_file
 
     coach = Conversations(
         gathering,

@@ -157,8 +157,6 @@ class LapClock:
     def __init__(self, length_m: float) -> None:
         self.length_m = length_m
         self.best_s: float | None = None
-        self.laps = 0
-        """Crossings of start/finish so far."""
         self._best_splits: dict[float, float] = {}
         self._splits: dict[float, float] = {}
         self._began: float | None = None
@@ -184,7 +182,6 @@ class LapClock:
         return next(self._passed(before, t, way), None) if way > 0 else None
 
     def _crossed(self, t: float) -> None:
-        self.laps += 1
         if self._began is not None and len(self._splits) == len(CHECKPOINTS):
             lap = t - self._began
             if lap > 0 and (self.best_s is None or lap < self.best_s):

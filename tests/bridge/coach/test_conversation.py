@@ -14,7 +14,7 @@ from aiohttp import web
 from runtime.bridge.coach import asking
 from runtime.bridge.coach.conversation import MOST_AT_ONCE, Conversations
 from runtime.bridge.coach.memory import MOST, Memory, Talk, Turn, key_of
-from runtime.bridge.coach.vectors import read_vectors, vectors_file, write_vectors
+from runtime.bridge.coach.understanding.classify import read_vectors, vectors_file, write_vectors
 from runtime.bridge.session.recording import Frames, Samples
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
 from tests.bridge.coach.coursekit import QUOTED, write_course
