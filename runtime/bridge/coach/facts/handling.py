@@ -32,7 +32,7 @@ from runtime.bridge.coach.facts.measures import (
     spread,
 )
 from runtime.bridge.coach.facts.view import NO_CORNERS, Facts, View, not_recorded
-from runtime.bridge.coach.need import UNITS
+from runtime.bridge.coach.need import UNITS, Quantity
 from runtime.bridge.coach.scene import Tellers
 from runtime.bridge.session.definitions import BRAKING_BAR, CLOSED_PCT, is_on_brake, is_recorded
 from runtime.bridge.session.stats import deviation
@@ -163,17 +163,12 @@ class _Moment(NamedTuple):
 
 def _read(drive: Drive, one: Pass) -> _Moment:
     usual = len(drive.counted) >= USUAL_LAPS and one == _usual(drive)[one.corner]
+    shown: list[Quantity] = ["steering", "lateral_g", "speed", "throttle", "throttle_point"]
     steering, lateral_g, speed, throttle, pick_up = (
         (found.usual if usual else found.values[one.lap]).number
         if found and (usual or one.lap in found.values)
         else None
-        for found in (
-            spread(drive, "steering", one.corner, None),
-            spread(drive, "lateral_g", one.corner, None),
-            spread(drive, "speed", one.corner, None),
-            spread(drive, "throttle", one.corner, None),
-            spread(drive, "throttle_point", one.corner, None),
-        )
+        for found in (spread(drive, each, one.corner, None) for each in shown)
     )
     angles = drive.series["steering_deg"]
     way = np.sign(np.nansum(angles[_usual(drive)[one.corner].frames]))

@@ -422,7 +422,6 @@ def _signs(slots: Slots) -> Iterator[str]:
         "brake count": slots.quantity == "brakings",
         "improves": slots.improves,
         "which straight": slots.which == "straight",
-        "asks measure": slots.quantity in UNITS,
         "limit": slots.side is not None and any(each.unit in LIMITED for each in slots.amounts),
         "alike": slots.order == "alike" and not (place or sector),
         "channel": slots.quantity not in {None, "time", *UNRECORDED}

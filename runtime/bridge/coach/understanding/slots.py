@@ -54,8 +54,9 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     plain = _join_words(reader, mentions)
     spoken, accented = _join_words(reader, ()), _join_words(reader, (), accents=True)
     laps, without = _part_laps(reader, mentions)
+    place = _find_place(plain, language)
     amounts = tuple(m.value for m in mentions if isinstance(m.value, Value))
-    words, words_without, unranked, amounts = _lap_words(plain, language, amounts)
+    words, words_without, unranked, amounts = _lap_words(plain, language, amounts, place)
     which = _find_first("which", plain, language)
     if which in ("corner", "sector"):  # its best or worst one is no lap
         spoken_laps = not words_of(language).lists["lap"].isdisjoint(plain.split())
@@ -76,7 +77,6 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         quantity = "time"  # how fast a lap was
     if quantity is None:
         quantity = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
-    place = _find_place(plain, language)
     named = laps or words or quantity or " cornerx " in plain
     if which == "lap" and not named and order in ("most", "least", "worst"):
         end: Literal["best", "slowest"] = "best" if order == "most" else "slowest"
@@ -209,7 +209,7 @@ def _part_laps(reader: Reader, mentions: Iterable[Mention]) -> tuple[list[Lap], 
 
 
 def _lap_words(
-    text: str, language: Language, amounts: tuple[Value, ...]
+    text: str, language: Language, amounts: tuple[Value, ...], place: int
 ) -> tuple[list[Lap], list[Lap], str, tuple[Value, ...]]:
     """Laps that are named by a word, those to be left out, the text without such words, and the
     amounts that count no such laps."""
@@ -220,9 +220,9 @@ def _lap_words(
         for match in pattern.finditer(rest):
             lap = cast("LapWord", key)
             if lap == "best" or lap == "slowest":
-                before = rest[: match.start()].split()[-2:]
-                places, amounts = _places(before, match[0].split(), language, amounts)
-                ranked = (lap if place == 1 else Ranked(lap, place) for place in places)
+                said = [*rest[: match.start()].split()[-1:], *match[0].split()]
+                places, amounts = _places(said, place, language, amounts)
+                ranked = (lap if at == 1 else Ranked(lap, at) for at in places)
                 found += [(match.start(), each) for each in ranked]
             else:
                 found.append((match.start(), lap))
@@ -248,24 +248,17 @@ def _lap_words(
 
 
 def _places(
-    before: list[str], named: list[str], language: Language, amounts: tuple[Value, ...]
+    near: list[str], place: int, language: Language, amounts: tuple[Value, ...]
 ) -> tuple[range, tuple[Value, ...]]:
-    """Which laps from one end are named: of "three best laps" the first three, of "third-best lap"
-    the third; and the amounts that are not such a count."""
-    words = words_of(language)
-    if before[-1:] == ["amountx"] and (count := next((a for a in amounts if not a.unit), None)):
+    """Which laps from one end are named: of "three best laps" the first three, else the one at the
+    *place*; and the amounts that are not such a count."""
+    if place > 1:
+        return range(place, place + 1), amounts
+    if near[:1] == ["amountx"] and (count := next((a for a in amounts if not a.unit), None)):
         return range(1, int(count.number) + 1), tuple(a for a in amounts if a is not count)
-    if before[:1] and before[0].isdigit() and before[-1] in words.lists["suffixes"]:
-        return range(int(before[0]), int(before[0]) + 1), amounts
-    before = before[-1:]
-    for word in (*before, *named):
-        if (place := words.ordinals.get(word, 0)) > 1:
-            return range(place, place + 1), amounts
-        if (number := words.numbers.get(word, 0.0)) > 1:
-            return range(1, int(number) + 1), amounts
-        if word in before and word.isdigit():
-            return range(1, int(word) + 1), amounts
-    return range(1, 2), amounts
+    numbers = words_of(language).numbers
+    counts = (int(word) if word.isdigit() else int(numbers.get(word, 0.0)) for word in near)
+    return range(1, 1 + next((count for count in counts if count > 1), 1)), amounts
 
 
 def _ranks(laps: Collection[Lap], words: Collection[Lap], text: str, language: Language) -> bool:
