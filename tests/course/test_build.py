@@ -20,8 +20,7 @@ import psutil
 import pytest
 
 from course.build import Options, build, check
-from course.processes import Crew, processes
-from course.publish.cache import read_json, write_json
+from course.processes import Crew
 from course.publish.tree import MANIFEST, Manifest, Refusal, Stage, listing, output_lock, read_built
 from tests.course.coursekit import BRAKE_TRACE, LIMIT_S, READ_A_LAP, edited, write_course
 from tests.effort import repeats
@@ -198,20 +197,6 @@ def test_a_damaged_cache_is_ignored(course: Options) -> None:
     for path in course.cache.iterdir():
         path.write_bytes(b'{"content/phases/20-braking/10-brake-trace": {"key": 3}}')
     (course.out / "index.html").unlink()
-    assert build(course).written
-    assert contents(course.out) == expected
-
-
-def test_a_cached_lesson_without_its_texts_is_rendered_again(course: Options) -> None:
-    build(course)
-    expected = contents(course.out)
-    assert course.cache is not None
-    path = course.cache / "lessons.json"
-    entries = read_json(path)
-    for entry in entries.values():
-        del entry["unit"]["body"]
-    write_json(path, entries)
-    (course.out / "llms-full.txt").unlink()
     assert build(course).written
     assert contents(course.out) == expected
 
@@ -457,23 +442,10 @@ def begin_item(memory: list[str], number: int) -> tuple[int, int]:
     return number, os.getpid()
 
 
-def go_on(memory: list[str], number: int) -> bool:
-    """Whether this process remembers *number*."""
-    time.sleep(0.001)
-    return str(number) in memory
-
-
 def test_every_item_is_done_once_and_in_order_by_several_processes(crew: Crew[list[str]]) -> None:
     results = list(crew.map(begin_item, ITEMS))
     assert [number for number, _ in results] == [*range(100)]
     assert len({process for _, process in results}) == 3
-
-
-def test_the_next_step_of_an_item_is_done_where_the_one_before_was(crew: Crew[list[str]]) -> None:
-    list(crew.map(begin_item, ITEMS))
-    rounds = [list(crew.map(go_on, dict(reversed(ITEMS.items())))) for _ in range(5)]
-    assert {len(found) for found in rounds} == {100}
-    assert max(map(sum, rounds)) > 60  # by chance a third; a process that is late loses some
 
 
 WORK: Final = """
@@ -503,13 +475,3 @@ def test_whoever_kills_a_build_leaves_none_of_its_processes_behind() -> None:
     while worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < until
         time.sleep(0.05)
-
-
-def test_few_lessons_and_programs_with_threads_stay_in_one_process(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(threading, "active_count", lambda: 1)
-    assert processes(0, 10) == 1
-    assert processes(5, 3) == 3
-    monkeypatch.setattr(threading, "active_count", lambda: 2)
-    assert processes(0, 1000) == processes(5, 3) == 1

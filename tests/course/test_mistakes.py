@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,7 +12,6 @@ from course.reports import Findings, reader, text_report
 from tests.course.coursekit import (
     BRAKE_TRACE,
     END,
-    LAP_KIT,
     QUIZ,
     READ_A_LAP,
     TYRE_WINDOW,
@@ -25,13 +23,9 @@ from tests.course.coursekit import (
 
 COURSE: Final = "content/course.yaml"
 PHASE: Final = "content/phases/20-braking/phase.yaml"
-PATHWAY: Final = "content/pathways/10-data-driver.yaml"
 FOLDER: Final = "content/phases/20-braking"
 LESSON: Final = f"{FOLDER}/10-brake-trace"
-COPY: Final = "content/phases/10-laps/30-brake-trace"
-YML: Final = QUIZ.replace(".yaml", ".yml")
 EVIDENCE: Final = "evidence:\n  - A plot of one braking event with three marks."
-BRACES: Final = "- text: A straight.\n        why: On"
 Change = Callable[[Path], object]
 
 
@@ -79,9 +73,6 @@ SLIPS: Final = {
     "a word of the front matter": Slip(
         front(": authored", ": autored"), f"{BRAKE_TRACE}:4:9", "SCH004", 'did you mean "authored"?'
     ),
-    "a key of the front matter": Slip(
-        front("minutes:", "minuts:"), f"{BRAKE_TRACE}:6:1", "SCH003", 'did you mean "minutes"?'
-    ),
     "a colon in a title": Slip(
         front("title: Read", "title: Brakes: read"), f"{BRAKE_TRACE}:3", "YML001", "quote the value"
     ),
@@ -97,23 +88,11 @@ SLIPS: Final = {
         "YML011",
         "put the whole text in quotes",
     ),
-    "a comma in braces": Slip(
-        line(QUIZ, BRACES, "- {text: A straight, why not}\n        #"),
-        f"{QUIZ}:8",
-        "SCH003",
-        "inside { } a comma ends a text",
-    ),
     "a deeper indentation": Slip(
         front("check:\n  prompt", "check:\n   prompt"),
         f"{BRAKE_TRACE}:16",
         "YML001",
         "begin the line in the column of line 15",
-    ),
-    "no indentation": Slip(
-        line(PHASE, "checkpoint:\n  prompt", "checkpoint:\nprompt"),
-        f"{PHASE}:9",
-        "YML001",
-        "begin the line in the column of line 8",
     ),
     "a tab": Slip(
         front("check:\n  prompt", "check:\n\tprompt"), f"{BRAKE_TRACE}:15:1", "YML002", "use spaces"
@@ -148,15 +127,6 @@ SLIPS: Final = {
         "REF001",
         'did you mean "read-a-lap"?',
     ),
-    "equipment that the course does not know": Slip(
-        front("minutes: 35", "minutes: 35\nequipment: [laptops]"),
-        f"{BRAKE_TRACE}:7:13",
-        "REF001",
-        'did you mean "laptop"?',
-    ),
-    "a step that leads nowhere": Slip(
-        line(PATHWAY, "phase: laps", "phase: lap"), f"{PATHWAY}:9", "REF001", 'mean "laps"?'
-    ),
     "a copy that keeps its id": Slip(
         line(TYRE_WINDOW, "id: tyre-window", "id: brake-trace"),
         f"{TYRE_WINDOW}:2:5",
@@ -168,15 +138,6 @@ SLIPS: Final = {
         f"{FOLDER}/brake-trace:1:1",
         "SRC013",
         "rename it to 30-brake-trace",
-    ),
-    "a lesson outside its phase": Slip(
-        move(LESSON, "content/phases/30-brake-trace"),
-        "content/phases/30-brake-trace:1:1",
-        "SRC006",
-        f"such as {FOLDER}/30-brake-trace",
-    ),
-    "a quiz of another ending": Slip(
-        move(QUIZ, YML), f"{YML}:1:1", "SRC006", 'did you mean "quiz.yaml"?'
     ),
     "a lesson without a quiz": Slip(
         file(f"{LESSON}/quiz.yaml", None),
@@ -209,20 +170,8 @@ SLIPS: Final = {
     "raw HTML": Slip(
         body("A <b>bold</b> word."), f"{BRAKE_TRACE}:34:3", "MD001", "write it in Markdown"
     ),
-    "a fence without an end": Slip(
-        body("```python\nx = 1"), f"{BRAKE_TRACE}:34:1", "MD012", "the same fence"
-    ),
-    "a fence without a language": Slip(
-        body("```\nx = 1\n```"), f"{BRAKE_TRACE}:34:1", "MD003", "```python"
-    ),
     "a box of another tool": Slip(
         body("!!! note\n    Warm tyres."), f"{BRAKE_TRACE}:34:1", "MD014", "write > [!NOTE]"
-    ),
-    "an alert of another name": Slip(
-        body("> [!INFO]\n> Warm tyres."), f"{BRAKE_TRACE}:34:3", "MD014", "write > [!NOTE]"
-    ),
-    "a shortcode": Slip(
-        body('{{< figure src="x" >}}'), f"{BRAKE_TRACE}:34:1", "MD014", "write it in Markdown"
     ),
     "an address that is no link": Slip(
         body("See https://example.org/laps for more."),
@@ -254,26 +203,11 @@ SLIPS: Final = {
     "another encoding": Slip(
         saved(b"title: ", b"title: \xe9"), f"{BRAKE_TRACE}:3:8", "SRC001", "save the file as UTF-8"
     ),
-    "a blank in the name of a file": Slip(
-        file(f"{LAP_KIT}/starter/my lap.py", ""),
-        f"{LAP_KIT}/starter/my lap.py:1:1",
-        "SRC009",
-        "rename it",
-    ),
     "a version of two numbers": Slip(
         line(COURSE, "version: 1.1.0", "version: 1.1"),
         f"{COURSE}:6:10",
         "SCH001",
         "write three numbers, such as 1.2.0",
-    ),
-    "a lesson copied into another phase": Slip(
-        lambda root: shutil.copytree(root / f"{FOLDER}/10-brake-trace", root / COPY),
-        f"{BRAKE_TRACE}:2:5",
-        "IDS003",
-        "is taken",
-    ),
-    "an unfinished passage": Slip(
-        body("TODO: write on.\n\nTODO: and on."), f"{BRAKE_TRACE}:34:1", "LES018", "at 2 places"
     ),
 }
 

@@ -6,7 +6,7 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import NoCorners, NoLaps, NoSuchLap
+from runtime.bridge.analysis.drive import NoCorners, NoLaps
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Sector, Straight
 from tests.bridge.analysis.cornerkit import (
@@ -50,26 +50,6 @@ def test_one_lap_can_be_chosen() -> None:
     assert [lap.number for lap in drive.counted] == [2]
     assert drive.frames == drive.counted[0].frames
     assert set(np.unique(drive.lap_of)) == {0, 2}
-
-
-@pytest.mark.parametrize("lap", [0, 4, -1])
-def test_a_lap_that_is_not_there_cannot(lap: int) -> None:
-    with pytest.raises(NoSuchLap):
-        driven(ring_frames(3), ring_track(), lap=lap)
-
-
-def test_every_frame_knows_its_lap() -> None:
-    drive = driven(ring_frames(2, hz=10.0), ring_track())
-
-    # 400 m out at 2.5 m a frame, laps of 400 frames, and 100 m in
-    assert np.bincount(drive.lap_of).tolist() == pytest.approx([160 + 40, 400, 400], abs=2)
-    assert (drive.lap_of[[0, -1]] == 0).all()
-
-
-def test_the_best_lap_is_the_fastest() -> None:
-    drive = driven(ring_frames(3), ring_track())
-
-    assert drive.best.duration_s == pytest.approx(min(lap.duration_s for lap in drive.counted))
 
 
 def test_corners_come_from_the_track_file_in_the_order_of_a_lap() -> None:

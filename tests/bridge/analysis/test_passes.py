@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.analysis.drive import Drive, NoCorners
+from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass, passes_of
-from runtime.bridge.session.recording import Frames, Numbers
+from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
     TWO,
@@ -205,25 +205,6 @@ def test_passes_of_one_lap_are_those_of_the_session() -> None:
     second = passes_of(driven(session, ring_track(), lap=2))
 
     assert second == {name: (passes[1],) for name, passes in whole.items()}
-
-
-def test_without_a_track_or_positions_nobody_knows_the_corners() -> None:
-    session = without(ring_frames(2, distance_m=lambda way: way % LENGTH), "lat", "lon")
-    drive = driven(session, ring_track(line=False, corners=()))
-
-    with pytest.raises(NoCorners):
-        passes_of(drive)
-
-
-def test_midnight_in_a_corner_changes_nothing() -> None:
-    plain = ring_frames(2, hz=10.0)
-    late = Frames({**plain.columns, "timestamp": (plain.columns["timestamp"] + 86_375.0) % 86_400})
-
-    before, behind = (passes_of(driven(session, ring_track())) for session in (plain, late))
-    for name in before:
-        assert [p.corner_time_s for p in behind[name]] == pytest.approx(
-            [p.corner_time_s for p in before[name]]
-        )
 
 
 @given(

@@ -169,27 +169,6 @@ def test_bounds_beyond_the_session_give_nothing_or_the_last_value() -> None:
     assert result.columns["speed_ms"].tolist() == [30, 30]
 
 
-@pytest.mark.parametrize(
-    ("param", "wrong"),
-    [
-        ("names", {"names": ()}),
-        ("names", {"names": ("x",) * 65}),
-        ("rate_hz", {"rate_hz": -1}),
-        ("rate_hz", {"rate_hz": 1001}),
-        ("rate_hz", {"rate_hz": NAN}),
-        ("step_m", {"step_m": 0}),
-        ("max_age_s", {"max_age_s": -1}),
-        ("t_to", {"t_to": float("inf")}),
-        ("t_from", {"t_from": 2, "t_to": 1}),
-        ("axis", {"axis": ""}),
-    ],
-)
-def test_a_wrong_parameter_is_named(param: str, wrong: dict[str, object]) -> None:
-    with pytest.raises(BadResample) as caught:
-        Query(**({"names": ("x",)} | wrong))  # type: ignore[arg-type]
-    assert caught.value.param == param
-
-
 def test_other_spellings_are_understood() -> None:
     assert [axis_of(a) for a in ("gps", "t", "lap_distance", "rpm")] == [
         "time",

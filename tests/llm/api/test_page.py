@@ -1,11 +1,6 @@
 """The chat page over HTTP: open without the key, complete, and there from wherever one starts."""
 
-import json
-import os
 import re
-import subprocess
-import sys
-import urllib.request
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -74,19 +69,3 @@ async def test_the_list_says_which_model_answers_and_which_is_a_demonstration(
     notes = {entry["id"]: entry["meta"].get("note") for entry in data}
     assert notes["sysmodel-builtin"] == DEMONSTRATION
     assert notes["recall"] is None
-
-
-def test_the_page_is_there_in_whatever_folder_the_server_starts(root: Path, tmp_path: Path) -> None:
-    command = [*(sys.executable, "-m", "runtime.llm", "--port", "0"), "--data-dir", str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as server:
-        try:
-            assert server.stdout is not None
-            port = json.loads(server.stdout.readline())["port"]
-            asked = urllib.request.Request(f"http://127.0.0.1:{port}/", headers=BROWSER)
-            with urllib.request.urlopen(asked, timeout=30) as answer:
-                assert b"<!doctype html>" in answer.read()
-        finally:
-            server.terminate()

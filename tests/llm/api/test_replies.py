@@ -112,18 +112,6 @@ async def test_fields_without_effect_have_none(shared: Server) -> None:
     assert set(choice) == {"index", "message", "finish_reason"}
 
 
-async def test_parts_of_a_message_without_effect_have_none(shared: Server) -> None:
-    turn: Json = {
-        "role": "user",
-        "content": "<red>",
-        "name": "ann",
-        "tool_calls": [],
-        "refusal": None,
-    }
-    answer = await shared.request("POST", CHAT, json=chat("recall") | {"messages": [turn]})
-    assert answer.said == REPLIES["<red>"]
-
-
 async def test_null_is_as_good_as_absent(shared: Server) -> None:
     optional = (
         *("stream", "stream_options", "session_id", "temperature", "top_k", "top_p"),
@@ -139,13 +127,6 @@ async def test_the_last_of_two_equal_keys_wins(shared: Server) -> None:
         b' "messages": [{"role": "user", "content": "<red>", "content": "<gold>"}]}'
     )
     assert (await shared.request("POST", CHAT, data=body)).said == REPLIES["<gold>"]
-
-
-async def test_the_type_of_the_body_does_not_matter(shared: Server) -> None:
-    body = b'{"model": "recall", "temperature": 0, "messages": [{"role":"user","content":"<red>"}]}'
-    for kind in ["text/plain", "application/x-www-form-urlencoded", ""]:
-        headers = {"Content-Type": kind}
-        assert (await shared.request("POST", CHAT, data=body, headers=headers)).status == 200
 
 
 async def test_the_stricter_budget_ends_the_reply(shared: Server) -> None:

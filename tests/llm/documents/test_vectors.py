@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.llm.documents.values import WIDTH
-from runtime.llm.documents.vectors import BLUR, Best, ExactIndex, HnswIndex, scores
+from runtime.llm.documents.vectors import Best, ExactIndex, HnswIndex, scores
 from tests.llm.documents.kit import Matrix, clustered, randoms, unit
 
 ROWS = randoms(40, seed=1)
@@ -41,20 +41,6 @@ def test_an_exact_index_has_what_was_put_in_and_not_taken_out(
 
     assert len(index) == len(have)
     assert set(index.best(ROWS[7], k).ids.tolist()) == truly_best(have, ROWS[7], k)
-
-
-def test_best_does_not_depend_on_how_the_chunks_are_cut_into_blocks() -> None:
-    rows, ids = clustered(500, seed=1), np.arange(500)
-    rows[100:200] = rows[0]
-    answers = []
-    for block in (1, 7, 100, 500):
-        best = Best(rows[0], 10)
-        for at in range(0, 500, block):
-            best.push(ids[at : at + block], rows[at : at + block])
-        answers.append(dict(zip(best.ids.tolist(), best.scores.tolist(), strict=True)))
-
-    assert len(answers[0]) == 101
-    assert all(answer == answers[0] for answer in answers)
 
 
 def test_equal_vectors_have_equal_scores_wherever_they_stand() -> None:
@@ -136,13 +122,3 @@ def test_many_equal_chunks_hide_no_others() -> None:
     rows[np.random.default_rng(4).permutation(6000)[:2500]] = rows[0]
 
     assert recall(rows, subspace(100, seed=2)) >= 0.99
-
-
-def test_a_rough_score_is_near_enough_to_tell_what_cannot_be_among_the_best() -> None:
-    rows = clustered(3000, seed=4)
-    graph = HnswIndex()
-    graph.add(range(3000), rows)
-    for row in rows[:50]:
-        near = graph.near(row, 30)
-        exact = scores(rows[[group[0] for group in near.groups]], row)
-        assert np.abs(exact - near.rough).max() < BLUR / 2

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import psutil
-import pytest
 
 from runtime.llm.engine.process import Worker
 from runtime.web.serve import GUARD
@@ -41,20 +40,6 @@ async def left(server: Server, number: int) -> None:
     assert states[number] == "cancelled"
 
 
-@pytest.mark.parametrize("stream", [False, True])
-async def test_leaving_while_tokens_come_frees_the_lane(server: Server, stream: bool) -> None:
-    async with asked(server, "endless", "hi", stream=stream) as number:
-        await until(lambda: server.service.chats.local.running == 1)
-        waiting = asyncio.ensure_future(server.ask("recall", "<gold>"))
-        await until(lambda: server.service.chats.local.waiting == 1)
-    await left(server, number)
-
-    assert (await waiting).said == REPLIES["<gold>"]
-    await server.idle()
-    assert server.totals_add_up()
-    assert len(server.service.pool.loaded()) == 2  # nobody had to be killed
-
-
 async def test_leaving_while_the_prompt_is_prefilled_frees_the_lane(server: Server) -> None:
     await server.ask("endless", max_completion_tokens=1)
     engine = server.service.pool.loaded()[0]
@@ -71,24 +56,6 @@ async def test_leaving_while_the_prompt_is_prefilled_frees_the_lane(server: Serv
     assert process.cpu_times().user - began < whole / 2
     assert again.said == REPLIES["<gold>"]
     assert server.service.pool.loaded()[0].worker is engine.worker
-
-
-@pytest.mark.parametrize("stream", [False, True])
-async def test_leaving_the_queue_does_not_touch_the_one_that_runs(
-    server: Server, stream: bool
-) -> None:
-    async with server.streaming("endless") as running:
-        await running.piece()
-        async with asked(server, "recall", "<gold>", stream=stream) as number:
-            waiting = server.service.chats.local._waiting
-            await until(lambda: [ticket.number for ticket in waiting] == [number])
-        await left(server, number)
-        for _ in range(5):
-            await running.piece()
-        assert server.service.chats.local.running == 1
-        other = asyncio.ensure_future(server.ask("recall", "<red>"))
-        await until(lambda: bool(waiting))
-    assert (await other).said == REPLIES["<red>"]
 
 
 async def test_leaving_while_the_model_loads_leaves_the_load_to_the_others(server: Server) -> None:

@@ -1,10 +1,8 @@
 """Files of real loggers, beside the project where they are at hand, against plain computations."""
 
-import itertools
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from runtime.bridge.session.recording import Recording
@@ -65,27 +63,6 @@ def test_position_speed_and_time_are_where_the_file_says(
         assert columns["timestamp"][at] == pytest.approx(day + of_day(row["time"]), abs=1e-6)
     assert columns["lat"][0] == pytest.approx(lat, abs=0.01)
     assert columns["lon"][0] == pytest.approx(lon, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    "name", ["racelogic-vbvdhd2-roadamerica.excerpt.vbo", "vbo-rs-continuous-minutes.vbo"]
-)
-def test_distance_agrees_with_places_and_with_speed(folder: Path, name: str) -> None:
-    columns = load(folder / name).frames.columns
-    places = list(zip(columns["lat"].tolist(), columns["lon"].tolist(), strict=True))
-    ways = [great_circle(a, b) for a, b in itertools.pairwise(places)]
-    assert columns["distance_m"][-1] == pytest.approx(sum(ways), rel=0.02)
-    steps = np.diff(columns["timestamp"])
-    by_speed = float(np.sum(steps * (columns["speed_ms"][1:] + columns["speed_ms"][:-1]) / 2))
-    assert columns["distance_m"][-1] == pytest.approx(by_speed, rel=1e-4)
-
-
-def test_a_standing_car_covers_no_distance(folder: Path) -> None:
-    recording = load(folder / "vbox-ii-sample.vbo")
-    assert recording.frames.columns["distance_m"][-1] == 0.0
-    assert recording.created == 1_674_345_600 + 3 * 3600 + 11 * 60
-    assert recording.signals["satellites"].value.tolist() == [9.0, 9.0, 9.0]
-    assert "Log Rate (Hz) : 10.00" in recording.comments
 
 
 def test_the_video_logger_gives_channels_video_and_start_line(folder: Path) -> None:
