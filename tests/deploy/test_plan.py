@@ -1,4 +1,4 @@
-"""Headers, order and difference of an upload, without a store."""
+"""A manifest names no file outside the folder of the site."""
 
 import json
 
