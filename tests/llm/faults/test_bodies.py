@@ -70,7 +70,7 @@ async def test_fifty_half_sent_bodies_cost_little_and_all_of_it_is_given_back(
     assert highest < MAX_RSS, f"{highest >> 20} MiB"
     assert after < before + (32 << 20), f"{before >> 20} MiB before, {after >> 20} MiB after"
     assert 503 in answers  # most of them found the room taken
-    assert set(answers) <= {None, 503}
+    assert set(answers) <= {None, 408, 503}  # where the machine is held, the time of a body ends
     assert (status, health["status"]) == (200, "ok")
     assert REPLIES["<gold>"].encode() in said
 
