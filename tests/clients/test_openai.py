@@ -1,5 +1,6 @@
 """The client library `openai`: sync, async, streams, parsing, tools, embeddings, responses."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -40,6 +41,57 @@ def client(served: Served) -> Any:
         yield opened
 
 
+def test_models_are_listed_and_one_is_retrieved(client: Any, served: Served) -> None:
+    assert served.model in {model.id for model in client.models.list()}
+    assert client.models.retrieve(served.model).object == "model"
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve("nothing")
+
+
+def test_a_chat_answers_and_counts(client: Any, served: Served) -> None:
+    reply = client.chat.completions.create(
+        model=served.model, messages=ASKED, max_tokens=20, temperature=0
+    )
+    assert "Paris" in reply.choices[0].message.content
+    assert 0 < reply.usage.completion_tokens <= 20
+    assert reply.choices[0].finish_reason in ("stop", "length")
+
+
+def test_a_cut_reply_says_length_and_several_replies_are_numbered(
+    client: Any, served: Served
+) -> None:
+    reply = client.chat.completions.create(
+        model=served.model, messages=ASKED, max_tokens=1, n=3, seed=7, temperature=1.5
+    )
+    assert [choice.index for choice in reply.choices] == [0, 1, 2]
+    assert {choice.finish_reason for choice in reply.choices} == {"length"}
+    assert reply.usage.completion_tokens == 3
+
+
+def test_a_stop_text_ends_a_reply(client: Any, served: Served) -> None:
+    def ask(**options: Any) -> str:
+        reply = client.chat.completions.create(
+            model=served.model, messages=ASKED, max_tokens=20, temperature=0, **options
+        )
+        return str(reply.choices[0].message.content)
+
+    assert ask(stop=["Paris"]) == ask().partition("Paris")[0]
+
+
+def test_a_stream_adds_up_to_the_whole(client: Any, served: Served) -> None:
+    options = {"model": served.model, "messages": ASKED, "max_tokens": 20, "temperature": 0}
+    whole = client.chat.completions.create(**options).choices[0].message.content
+    chunks = list(
+        client.chat.completions.create(
+            **options, stream=True, stream_options={"include_usage": True}
+        )
+    )
+    pieces = [chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices]
+    assert "".join(pieces) == whole
+    assert len(pieces) > 3
+    assert chunks[-1].usage.completion_tokens > 0
+
+
 def test_the_stream_helper_gathers_a_completion(client: Any, served: Served) -> None:
     with client.chat.completions.stream(
         model=served.model, messages=ASKED, max_tokens=20, temperature=0
@@ -48,6 +100,20 @@ def test_the_stream_helper_gathers_a_completion(client: Any, served: Served) -> 
         final = stream.get_final_completion()
     assert {"chunk", "content.delta", "content.done"} <= kinds
     assert "Paris" in final.choices[0].message.content
+
+
+def test_several_async_chats_at_a_time_all_get_answers(served: Served) -> None:
+    async def ask() -> list[str]:
+        async with openai.AsyncOpenAI(base_url=served.url, api_key="none") as client:
+            chats = [
+                client.chat.completions.create(
+                    model=served.model, messages=ASKED, max_tokens=10, temperature=0
+                )
+                for _ in range(4)
+            ]
+            return [reply.choices[0].message.content for reply in await asyncio.gather(*chats)]
+
+    assert all("Paris" in text for text in asyncio.run(ask()))
 
 
 def test_a_model_is_parsed_from_a_reply(client: Any, served: Served) -> None:
@@ -61,6 +127,95 @@ def test_a_model_is_parsed_from_a_reply(client: Any, served: Served) -> None:
     place = reply.choices[0].message.parsed
     assert isinstance(place, Place)
     assert place.city
+
+
+def test_json_mode_gives_an_object(client: Any, served: Served) -> None:
+    reply = client.chat.completions.create(
+        model=served.model,
+        messages=[{"role": "user", "content": "Give a JSON object with the key city."}],
+        response_format={"type": "json_object"},
+        max_tokens=200,
+        temperature=0,
+    )
+    if reply.choices[0].finish_reason == "stop":
+        assert isinstance(json.loads(reply.choices[0].message.content), dict)
+    else:
+        assert reply.choices[0].message.content.lstrip().startswith("{")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_tool_is_called_and_its_result_goes_back(
+    client: Any, served: Served, stream: bool
+) -> None:
+    turns: Any = [{"role": "user", "content": "What is the weather in Paris?"}]
+    options = {
+        "model": served.model,
+        "tools": [WEATHER],
+        "tool_choice": "required",
+        "temperature": 0,
+        "max_tokens": 80,
+    }
+    if stream:
+        with client.chat.completions.stream(messages=turns, **options) as events:
+            for _ in events:
+                pass
+            choice = events.get_final_completion().choices[0]
+    else:
+        choice = client.chat.completions.create(messages=turns, **options).choices[0]
+    assert choice.finish_reason == "tool_calls"
+    call = choice.message.tool_calls[0]
+    assert call.function.name == "get_weather"
+    assert set(json.loads(call.function.arguments)) == {"city"}
+    turns += [
+        {
+            "role": "assistant",
+            "tool_calls": [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": "get_weather", "arguments": call.function.arguments},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": call.id, "content": "Sunny, 24 degrees."},
+    ]
+    last = client.chat.completions.create(
+        model=served.model, messages=turns, max_tokens=40, temperature=0
+    )
+    assert last.choices[0].message.content
+
+
+def test_likely_tokens_are_told(client: Any, served: Served) -> None:
+    reply = client.chat.completions.create(
+        model=served.model,
+        messages=ASKED,
+        max_tokens=5,
+        temperature=0,
+        logprobs=True,
+        top_logprobs=3,
+    )
+    tokens = reply.choices[0].logprobs.content
+    assert len(tokens) == reply.usage.completion_tokens
+    assert all(len(token.top_logprobs) == 3 for token in tokens)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_text_is_completed(client: Any, served: Served, stream: bool) -> None:
+    reply = client.completions.create(
+        model=served.model,
+        prompt="The capital of France is",
+        max_tokens=8,
+        temperature=0,
+        stream=stream,
+    )
+    parts = list(reply) if stream else [reply]
+    assert "Paris" in "".join(part.choices[0].text for part in parts)
+
+
+def test_texts_become_vectors(client: Any, embedder: str) -> None:
+    made = client.embeddings.create(model=embedder, input=["brake late", "brake early"])
+    assert [len(row.embedding) for row in made.data] == [384, 384]
+    assert made.usage.prompt_tokens > 0
 
 
 def test_a_response_is_made_of_a_text(client: Any, served: Served) -> None:
