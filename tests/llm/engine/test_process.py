@@ -56,4 +56,4 @@ async def test_settings_of_the_server_do_not_reach_the_engine(
     environment = process.environment()
     assert "secret" not in environment.values()
     assert environment["OMP_WAIT_POLICY"] == "PASSIVE"
-    assert 0 < int(environment["GOMP_SPINCOUNT"]) < 1_000_000
+    assert 0 < int(environment["GOMP_SPINCOUNT"]) < 10_000
