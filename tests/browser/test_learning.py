@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from tests.browser.window import Window
 from tests.course.sitekit import Host
 
 pytestmark = pytest.mark.browser
 LESSON = "lessons/read-a-lap/"
+
+
+def test_the_reason_stands_beside_the_chosen_option(window: Window, small: Host) -> None:
+    window.open(f"{small.url}{LESSON}")
+    question = window.one(".question[data-answer]")
+    option = next(one for one in window.all(".option") if "A straight." in one.text)
+    option.click()
+    question.find_element("css selector", ".check button").click()
+    (reason,) = window.all(".option + .why")
+    assert "On a straight the speed rises" in reason.text
+    assert window.axe() == []
+
+
+def test_enter_checks_a_number(window: Window, small: Host) -> None:
+    window.open(f"{small.url}{LESSON}")
+    window.one(".question[data-value] input").send_keys("61", Keys.ENTER)
+    result = window.one(".question[data-value] [role=status]")
+    window.until(lambda: result.text == "Correct.")
+    assert window.driver.current_url == f"{small.url}{LESSON}"
 
 
 def test_the_next_lesson_may_be_in_the_next_phase(window: Window, small: Host) -> None:

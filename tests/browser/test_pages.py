@@ -105,6 +105,12 @@ def test_the_header_of_a_phone_takes_two_rows(window: Window, host: Host, width:
     assert 0 <= left < right <= width
 
 
+def test_an_old_address_leads_to_the_lesson(window: Window, small: Host) -> None:
+    window.open(f"{small.url}lessons/brake-curve/")
+    window.until(lambda: window.driver.current_url.endswith("/lessons/brake-trace/"))
+    assert "brake trace" in window.one("h1").text.lower()
+
+
 def test_the_missing_page_leads_home_from_any_depth(window: Window, host: Host) -> None:
     for path in ("nowhere", "lessons/nowhere/", "api/v1/lessons/nowhere.json"):
         window.open(host.url + path)

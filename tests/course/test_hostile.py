@@ -27,6 +27,13 @@ from tests.course.coursekit import (
 )
 
 
+def test_a_missing_word_is_named(tmp_path: Path) -> None:
+    name = "content/ui/en.yaml"
+    root = write_course(tmp_path)
+    edited(root, name, ("\nsearch:", "\nserach:"))
+    assert codes(built(root)) == {"CFG007"}
+
+
 def test_words_and_times_stay_text() -> None:
     source = (
         "a: no\nb: 1:30\nc: 010\nd: 2026-01-01\ne: 0x1F\nf: 1_000\ng: ~\nh: .inf\ni: NO\nj: =\n"
@@ -157,6 +164,22 @@ def test_a_row_of_many_lessons_is_no_circle(tmp_path: Path) -> None:
     names = [f"lesson-{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(300)]
     root = write_course(tmp_path, row(names, ["read-a-lap", *names[:-1]]))
     assert "REF002" not in codes(checked(root))
+
+
+def test_a_pathway_that_requires_itself(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(
+        root,
+        "content/pathways/10-data-driver.yaml",
+        ("steps:\n", "requires: [data-driver]\nsteps:\n"),
+    )
+    assert codes(built(root)) == {"PTH004"}
+
+
+def test_a_phase_that_requires_itself(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(root, "content/phases/20-braking/phase.yaml", ("[laps]", "[braking]"))
+    assert codes(built(root)) == {"REF002"}
 
 
 def test_a_huge_number_does_not_crash(tmp_path: Path) -> None:

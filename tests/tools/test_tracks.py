@@ -3,11 +3,12 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.track.library import Library
-from runtime.bridge.track.model import Track
+from runtime.bridge.track.model import MARKER_KINDS, Track
 from tests.bridge.track.examples import DATA
 from tools.tracks import main
 
@@ -39,6 +40,32 @@ def test_the_files_are_what_the_design_makes(tmp_path: Path) -> None:
     kept = {path.name: json.loads(path.read_text("utf-8")) for path in DATA.glob("*.json")}
     assert sorted(made) == sorted(kept)
     assert [name for name in made if not same(made[name], kept[name])] == []
+
+
+def test_larkfell_is_a_realistic_circuit() -> None:
+    assert 3500 < LARKFELL.length_m < 3700
+    assert len(LARKFELL.corners) == 11
+    assert {corner.direction for corner in LARKFELL.corners} == {"left", "right"}
+    severities = {corner.severity for corner in LARKFELL.corners}
+    assert {1, 6} <= severities
+    assert len(severities) >= 5
+    assert LARKFELL.elevation is not None
+    assert 30 <= np.ptp(LARKFELL.elevation.altitude) <= 50
+    assert all(corner.nicknames and corner.coaching_tip for corner in LARKFELL.corners)
+    assert all(straight.name for straight in LARKFELL.straights)
+    assert {marker.kind for marker in LARKFELL.markers} == set(MARKER_KINDS)
+    assert min(len(corner.markers) for corner in LARKFELL.corners) >= 2
+    assert sum(corner.leverage or 0 for corner in LARKFELL.corners) == pytest.approx(1, abs=0.01)
+
+
+def test_no_two_pieces_of_larkfell_come_within_the_width_of_a_gate() -> None:
+    assert LARKFELL.line is not None
+    ring = LARKFELL.line.ring
+    count = len(ring)
+    apart = np.hypot(ring.x[:, None] - ring.x, ring.y[:, None] - ring.y)
+    along = np.abs(np.arange(count)[:, None] - np.arange(count))
+    far = np.minimum(along, count - along) * ring.step > 200
+    assert apart[far].min() > 40
 
 
 @EVERY

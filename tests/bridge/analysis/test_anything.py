@@ -10,6 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.bridge.analysis.compare import (
+    circuit,
+    compare_sides,
+    driven_side,
+    ideal_side,
+    target_side,
+)
 from runtime.bridge.analysis.corners import (
     consistency,
     corner_classes,
@@ -211,3 +218,25 @@ def drives(frames: Frames) -> Iterator[Drive]:
         yield found
         if not found.partial:
             yield drive_of(laps, track, lap=found.counted[-1].number)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_session_has_numbers_or_nulls(seed: int) -> None:
+    for found in drives(damaged(seed)):
+        check(found)
+        assert (ideal_lap(found).sectors.gain_s or 0.0) >= 0.0
+        where, lap = circuit(found), found.counted[0].number
+        sides = [driven_side(found, lap, where), ideal_side(found, where), target_side(found, 50.0)]
+        for side in sides:
+            result = compare_sides(sides[0], side, where)
+            assert len(result.delta_s) == len(result.distance_m)
+            assert all(math.isfinite(n) for n in numbers(result.mini_sectors))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 30])
+def test_a_handful_of_frames_taken_as_one_lap_has_numbers_or_nulls(count: int) -> None:
+    columns = drive(OVAL, 1, hz=5.0, seed=1).frames.columns
+    few = Frames({name: values[:count] for name, values in columns.items()})
+
+    for found in drives(few):
+        check(found)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cantools.database.can import Database, Message
 
-from runtime.bridge.can.dbc import DbcError, load_dbc
+from runtime.bridge.can.dbc import DbcError, load_dbc, parse_dbc
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.values import batch_of
 
@@ -65,6 +65,39 @@ def test_real_databases_are_decoded_like_by_cantools(path: Path) -> None:
     except DbcError:
         pytest.skip("cantools does not read this one")
     assert compare(dict(pack.messages), 2, 24) > 20
+
+
+def generated(seed: int) -> str:
+    """A database of messages with signals of every kind that do not overlap."""
+    chance = random.Random(seed)
+    lines = ['VERSION ""', "NS_ :", "BS_:", "BU_: X"]
+    floats = []
+    for number in range(12):
+        width = chance.choice([1, 3, 8, 8, 8, 24, 64])
+        lines.append(f"BO_ {256 + number} M{number}: {width} X")
+        at, index = 0, 0
+        big = chance.random() < 0.5
+        while at < width * 8:
+            bits = min(chance.choice([1, 3, 7, 8, 12, 16, 31, 32, 33, 57, 63, 64]), width * 8 - at)
+            start = 8 * (at // 8) + 7 - at % 8 if big else at
+            real = bits in (32, 64) and chance.random() < 0.4
+            scale = chance.choice(["1", "0.1", "2", "-0.25", "1e-7", "1000003"])
+            offset = chance.choice(["0", "-40", "0.5"])
+            sign = "-" if real or chance.random() < 0.5 else "+"
+            lines.append(
+                f" SG_ S{number}_{index} : {start}|{bits}@{0 if big else 1}{sign} "
+                f'({scale},{offset}) [0|0] "" X'
+            )
+            if real:
+                floats.append(f"SIG_VALTYPE_ {256 + number} S{number}_{index} : {bits // 32};")
+            at, index = at + bits + chance.choice([0, 0, 1, 5]), index + 1
+    return "\n".join([*lines, "", *floats, ""])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_generated_databases_are_decoded_like_by_cantools(seed: int) -> None:
+    pack = parse_dbc(generated(seed).encode(), "generated.dbc")
+    assert compare(dict(pack.messages), seed, 30) > 300
 
 
 MULTIPLEXED = """VERSION ""

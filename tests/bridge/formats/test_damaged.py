@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from runtime.bridge.formats import rcz
@@ -21,6 +22,14 @@ def brief() -> Drive:
     """The first seconds of a drive."""
     made = drive(FILE_PLAN)
     return replace(made, columns={name: values[:16] for name, values in made.columns.items()})
+
+
+def test_random_bytes_are_no_recording() -> None:
+    chance = np.random.default_rng(5)
+    for suffix in sorted({export.suffix for export in EXPORTS.values()}):
+        for size in (0, 1, 100, 5000):
+            with pytest.raises(UnreadableRecording):
+                read_recording(io.BytesIO(chance.bytes(size)), f"a{suffix}")
 
 
 def bomb_rcz(brief: Drive) -> bytes:

@@ -13,6 +13,7 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.web.serve import CannotStart
 from tests.bridge.bridgekit import Bridge, Json, settings_for
 from tests.bridge.conftest import Start
+from tests.bridge.live.streamkit import cue
 from tests.bridge.outlets.outletkit import free_port, pretending
 from tests.waiting import until
 
@@ -109,6 +110,31 @@ async def test_what_a_server_that_takes_nothing_says_is_told_without_the_token(
         assert len(server.lines) == len(FRAMES)
     assert TOKEN not in caplog.text + json.dumps(told)
     assert [record.name for record in caplog.records].count("runtime.bridge.outlets.outlet") == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "refused"),
+    [
+        (400, '{"error":"partial write: field type conflict: … dropped=7"}', 7),
+        (400, '{"code":"invalid","message":"unable to parse \'…\' dropped=0"}', 1),
+        (422, "retention", 30),
+        (413, "", 30),
+    ],
+    ids=str,
+)
+async def test_points_that_a_server_refuses_are_not_sent_again(
+    start: Start, status: int, body: str, refused: int
+) -> None:
+    async with pretending() as server, start(influx_url=server.url) as bridge:
+        server.refuse(status, body)
+        await drive(bridge)
+        outlet = bridge.service.outlets[0]
+        await until(lambda: outlet.sent + outlet.refused == len(FRAMES))
+        assert outlet.refused == refused
+        server.answer = web.Response(status=204)
+        bridge.service.hub.publish_cue(cue("Box"))
+        await until(lambda: outlet.problem is None)
+        assert len(server.lines) == 1
 
 
 @pytest.mark.parametrize("how", ["hangs", "refuses connections", "is no broker"])

@@ -305,6 +305,17 @@ def test_distance_that_adds_up_to_less_than_a_lap_and_a_half_is_a_stint() -> Non
     assert detect(without_fixes(np.arange(0, 1490, 2.5)), track_length_m=1000.0).method == "stint"
 
 
+def test_distance_that_begins_anew_is_cut_where_it_falls() -> None:
+    once = np.arange(0.0, 1000.0, 2.4)  # the last is 998.4, 1.6 m before the line
+    distance = np.concatenate([once, once + 0.8, once + 1.6 - 1.6, once[:100]])
+    laps = detect(without_fixes(distance), track_length_m=1000.0)
+
+    # Falls of 998.4 -> 0.8 at 2/3 of a period, 999.2 -> 0 at its end, 998.4 -> 0 at its end
+    bounds = [41.6 + 0.1 * 2 / 3, 83.4, 125.1]
+    assert kinds(laps) == ["lap", "lap", "lap", "in"]
+    assert [lap.t_end for lap in laps.complete] == pytest.approx(bounds)
+
+
 def test_distance_that_adds_up_needs_a_length() -> None:
     assert detect(without_fixes(np.arange(0, 3300, 2.5))).method == "stint"
 
@@ -331,6 +342,16 @@ def test_distance_that_begins_anew_tells_the_length_itself(
     assert laps.length_m == pytest.approx(900.0, rel=3e-3 if hz == 10 else 0.02)
 
 
+@pytest.mark.parametrize("vary_ms", [0.0, 1.5])
+def test_a_trip_counter_that_comes_to_its_end_at_an_even_speed_makes_no_laps(
+    vary_ms: float,
+) -> None:
+    s = rolled(3170.0, 0.0, 20_000.0, vary_ms)
+    session = changed(without_fixes(s % 1000.0), speed_ms=np.gradient(s) * 10.0)
+
+    assert detect(session).method == "stint"
+
+
 @pytest.mark.parametrize(
     "reached", [[3000.0, 1000.0], [2500.0]], ids=["trips of no one length", "once"]
 )
@@ -345,6 +366,14 @@ def counted(numbers: Numbers, hz: float = 10.0) -> Laps:
     session = without_fixes(np.full(len(numbers), np.nan), hz=hz)
     samples = Samples(session.columns[TIMESTAMP], numbers)
     return detect_laps(series(session, {LAP_NUMBER: samples}))
+
+
+def test_a_counter_of_laps_makes_laps() -> None:
+    laps = counted(np.floor(np.arange(0, 170, 0.1) / 40.0 + 0.4))
+
+    assert (laps.method, kinds(laps)) == ("distance", ["out", "lap", "lap", "lap", "in"])
+    assert durations(laps) == pytest.approx([40.0] * 3, abs=0.1)
+    assert laps.length_m == pytest.approx(1000.0, abs=3.0)
 
 
 @pytest.mark.parametrize(

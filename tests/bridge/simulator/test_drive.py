@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.can.rules import Rules
-from runtime.bridge.simulator.course import MPH, course_of
+from runtime.bridge.simulator.course import MPH, course_of, programme_lap
 from runtime.bridge.simulator.drive import Drive
 from runtime.bridge.simulator.schedule import schedule_of
 from runtime.bridge.track.model import Track
@@ -28,6 +28,51 @@ def test_every_signal_is_finite_and_fits_its_message(track: Track | None, second
         assert np.isfinite(values).all(), name
     for frame in schedule.between(0.0, 2.0):
         assert len(frame.data) == 8
+
+
+@EVERY
+def test_values_survive_the_bus_within_half_a_step(track: Track | None) -> None:
+    schedule = vesper(track, 75.0)
+    frames = schedule.between(20.0, 24.0)
+    wanted = schedule.sent_at(np.array([frame.t for frame in frames]))
+    for row, frame in enumerate(frames):
+        message = MESSAGES[frame.key]
+        decoded = message.decode(frame.data, decode_choices=False)
+        assert isinstance(decoded, dict)
+        for signal in message.signals:
+            value = decoded[signal.name]
+            assert isinstance(value, float | int)
+            half = float(signal.scale) / 2 * 1.001
+            assert abs(value - wanted[signal.name][row]) <= half, signal.name
+
+
+def test_the_programme_keeps_its_bounds() -> None:
+    drive = Drive(course_of(None, 60.0), seed=3)
+    t = np.arange(drive.lead_s, drive.duration(6), 0.02)
+    values = drive.signals(t)
+    lap_t = drive.motion(t).lap_t
+    half = np.mod(lap_t, 30.0) / 30.0
+
+    assert values["speed_mph"].min() >= 28.0
+    assert values["speed_mph"].max() <= 135.0
+    assert values["rpm"].min() >= 900.0
+    assert values["rpm"].max() <= 7800.0
+    assert values["brake_press_psi"].max() == pytest.approx(600.0, rel=0.03)
+    outside_corners = (half < 0.19) | (half > 0.36)
+    both = (values["brake_press_psi"] > 0) & (values["throttle_pos_pct"] > 0)
+    assert not (both & outside_corners).any()
+    cornering = (half > 0.22) & (half < 0.33)
+    assert (values["lateral_accel_g"][cornering & (lap_t < 30.0)] > 0.2).all()
+    assert (values["lateral_accel_g"][cornering & (lap_t > 30.0)] < -0.2).all()
+
+
+@pytest.mark.parametrize(("seconds", "length", "bound"), [(60, 2000, True), (60, 5000, False)])
+def test_a_programme_is_as_long_as_the_circuit(seconds: float, length: float, bound: bool) -> None:
+    lap = programme_lap(seconds, length)
+
+    assert lap.length_m == pytest.approx(length)
+    assert lap.seconds == seconds
+    assert (lap.speed.max() <= 135 * MPH) == bound
 
 
 @EVERY

@@ -1,5 +1,7 @@
 """The driver of the synthetic car: laps that differ, faults that cost time and fade."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.session.recording import WIDE, LiveFrame
 from runtime.bridge.simulator.course import BAR_PER_PSI, MPH, course_of, natural_seconds
 from runtime.bridge.simulator.drive import Drive
-from runtime.bridge.simulator.driver import HABITS, Driver
+from runtime.bridge.simulator.driver import HABITS, SLIPS, Driver, run_wide, slow_down
 from tests.bridge.simulator.drivekit import LARKFELL
 
 CLEAN_S = natural_seconds(LARKFELL)
@@ -44,6 +46,31 @@ def test_three_habits_at_three_bends_fade(driver: Driver) -> None:
         assert sizes[0] > 0.8
         assert sizes[5] < 0.5 < sizes[2]
         assert sizes[-1] < 0.2
+
+
+def test_now_and_then_another_bend_goes_wrong_and_the_car_runs_wide_there() -> None:
+    driver = Driver(COURSE)
+    slips = [
+        fault for number in range(60) for fault in driver.lap(number).faults if fault.kind in SLIPS
+    ]
+    assert {one.kind for one in slips} == set(SLIPS)
+    assert 15 < len(slips) < 45
+    assert not {one.bend for one in slips} & {one.bend for one in driver.habits}
+    s = np.arange(0.0, LARKFELL.length_m)
+    for slip in slips:
+        aside = run_wide(slip, s)
+        assert 0.5 < np.abs(aside).max() <= 3.0
+        assert np.sign(aside[np.abs(aside).argmax()]) == slip.bend.outside
+
+
+def test_each_fault_costs_time_and_none_at_start_finish() -> None:
+    driver = Driver(COURSE)
+    s, speed = COURSE.lap.s, COURSE.lap.speed
+    for habit, kind in itertools.product(driver.habits, (*HABITS, *SLIPS)):
+        share = slow_down(habit._replace(kind=kind), s)
+        lost = np.trapezoid((1.0 / share - 1.0) / speed, s)
+        assert 0.1 < lost < 2.5, kind
+        assert (share[0], share[-1]) == (1.0, 1.0)
 
 
 def frames_of(drive: Drive, laps: int) -> list[LiveFrame]:

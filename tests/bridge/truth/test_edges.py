@@ -1,5 +1,6 @@
 """Recordings that once led to a false circuit, lap or number, against what was driven."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.truth.asking import bring, look, send
+from tests.bridge.truth.asking import DEFAULT_CIRCUIT, bring, look, send
 from tests.bridge.truth.circuits import KART, Bend, Numbers, lay_out
 from tests.bridge.truth.drives import PLANS, Drive, Plan, degrees, drive
 from tests.bridge.truth.loggers import write_vbo
@@ -62,6 +63,34 @@ async def test_a_pass_25_m_off_is_a_pass(shared_bridge: Bridge) -> None:
     assert np.abs(np.array(seen.view.times) - seen.lap_times).max() <= LAP_S
 
 
+async def test_a_column_of_zeros_does_not_win_over_a_measured_one(
+    shared_bridge: Bridge, folder: Path
+) -> None:
+    made = FROM_LINE
+    side = made.columns["g_lat"]
+    write_vbo(folder / "zeros.vbo", made, {"latacc": 0.0 * side, "latacc-calc": side})
+
+    await bring(shared_bridge, "zeros", folder / "zeros.vbo")
+
+    view = await look(shared_bridge, "zeros")
+    largest = np.abs(side).max()
+    assert view.said["stats"]["max_g_lat"] == pytest.approx(largest, abs=0.02)
+
+
+async def test_a_track_name_that_is_no_circuit_here_is_kept(shared_bridge: Bridge) -> None:
+    about = {"session_id": "named", "driver": "Eva", "track": "Nowhere Ring"}
+    await shared_bridge.ok("POST", "/session/start", about)
+    await send(shared_bridge, "named", FROM_LINE.columns)
+
+    view = await look(shared_bridge, "named")
+
+    assert view.said["session"]["session"]["track"] == "Nowhere Ring"
+    assert len(view.laps) == FROM_LINE.plan.laps
+    assert {entry["track"] for entry in view.said["board"]} == {"Nowhere Ring"}
+    assert not view.is_default_circuit
+    assert abs(len(view.said["corners"]["corners"]) - len(FROM_LINE.corners)) <= 1
+
+
 @pytest.mark.parametrize(
     ("rpm", "throttle"),
     [("EngineSpeed", "GasPedalPosition"), ("rpm-obd", "throttle_pos-obd"), ("ECU_RPM", "ECU_TPS")],
@@ -83,6 +112,20 @@ async def test_channels_are_known_by_the_names_that_loggers_give_them(
     for name, truth in (("rpm", turning), ("throttle_pct", made.columns["throttle_pct"])):
         values = [row[name] for row in signals["rows"]]
         assert np.mean(values) == pytest.approx(truth[-len(values) :].mean(), rel=0.01), name
+
+
+async def test_a_drive_elsewhere_that_was_started_without_a_track_is_at_no_known_circuit(
+    shared_bridge: Bridge,
+) -> None:
+    await shared_bridge.ok("POST", "/session/start", {"session_id": "elsewhere", "driver": "Eva"})
+    await send(shared_bridge, "elsewhere", FROM_LINE.columns)
+
+    view = await look(shared_bridge, "elsewhere")
+
+    assert not view.is_default_circuit
+    assert len(view.laps) == FROM_LINE.plan.laps
+    entries = (await shared_bridge.ok("GET", f"/leaderboard?track={DEFAULT_CIRCUIT}"))["entries"]
+    assert not [entry for entry in entries if entry["session_id"] == "elsewhere"]
 
 
 async def test_the_same_without_positions_has_no_laps_and_no_rank(shared_bridge: Bridge) -> None:
@@ -179,6 +222,53 @@ async def test_a_distance_that_begins_anew_makes_laps_without_positions(
     assert view.said["session"]["distance_m"] == pytest.approx(driven_m, rel=0.005)
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        BY_NAME["beside-bursts"]._replace(name="beside-pits", clock="even", pits=True, laps=2),
+        BY_NAME["hairpins-irregular"]._replace(name="one-gap", clock="gap", pits=True, laps=1),
+        BY_NAME["esses-gap"]._replace(name="esses-gap-3", laps=3, seed=41),
+    ],
+    ids=lambda plan: plan.name,
+)
+async def test_neither_a_straight_beside_nor_a_gap_makes_a_false_lap(
+    shared_bridge: Bridge, plan: Plan
+) -> None:
+    made = drive(plan)
+    await send(shared_bridge, plan.name, made.columns)
+
+    seen = Seen(made, await look(shared_bridge, plan.name))
+
+    assert len(seen.view.laps) == len(seen.lap_times) >= plan.laps
+    assert np.abs(np.array(seen.view.times) - seen.lap_times).max() <= LAP_S
+
+
+@pytest.mark.parametrize("way_in", ["frames", "vbo"])
+async def test_an_impossible_speed_is_no_top_speed(
+    shared_bridge: Bridge, folder: Path, way_in: str
+) -> None:
+    speed = FROM_LINE.columns["speed_ms"].copy()
+    speed[1234] = 317_270 / 3.6
+    made = replace(FROM_LINE, columns=FROM_LINE.columns | {"speed_ms": speed})
+    sid = f"impossible-{way_in}"
+    if way_in == "vbo":
+        write_vbo(folder / "impossible.vbo", made)
+        await bring(shared_bridge, sid, folder / "impossible.vbo")
+    else:
+        await send(shared_bridge, sid, made.columns)
+
+    view = await look(shared_bridge, sid)
+
+    stats = view.said["stats"]
+    assert stats["top_speed_kmh"] == pytest.approx(made.top_speed_ms * 3.6, rel=0.01)
+    average = 3.6 * made.distance_m / made.recorded_s
+    assert stats["average_speed_kmh"] == pytest.approx(average, rel=0.01)
+    assert stats["distance_m"] == pytest.approx(made.distance_m, rel=0.005)
+    straights = view.said["straight_line_speed"]["straights"]
+    fastest = max(straight["top_speed_kmh"] or 0.0 for straight in straights)
+    assert fastest <= made.top_speed_ms * 3.6 * 1.01
+
+
 @pytest.mark.parametrize("measured", [True, False])
 async def test_the_yaw_rate_is_measured_or_told_as_computed(
     shared_bridge: Bridge, measured: bool
@@ -222,3 +312,14 @@ async def test_corners_of_two_unnamed_circuits_are_kept_apart(shared_bridge: Bri
     # A circuit is called by the first session there, which may be one of another test.
     assert len([name for name in history if name.startswith("C1 (")]) == 2
     assert all(len({one["session_id"] for one in scores}) == 1 for scores in history.values())
+
+
+@pytest.mark.parametrize(("full", "doubted"), [(1.0, True), (100.0, False)])
+async def test_a_throttle_that_seems_to_be_a_fraction_is_doubted(
+    shared_bridge: Bridge, full: float, doubted: bool
+) -> None:
+    frames = [{"t": n / 10, "throttle": full * (n % 11) / 10} for n in range(50)]
+    body = {"frames": frames}
+    done = await shared_bridge.ok("POST", f"/session/pedal-{full}/frames", body)
+
+    assert [doubt.split(":")[0] for doubt in done.get("doubts", [])] == ["throttle_pct"] * doubted

@@ -9,7 +9,7 @@ from tests.bridge.bridgekit import Bridge
 from tests.bridge.truth.asking import View, look, send
 from tests.bridge.truth.circuits import Numbers
 from tests.bridge.truth.drives import EPOCH_S, degrees
-from tests.bridge.truth.test_edges import FROM_LINE, LARKFELL_M, line_times, without
+from tests.bridge.truth.test_edges import FROM_LINE, LARKFELL_M, line_times, way_of, without
 
 HZ: Final = 10.0
 PLACE: Final = (47.3, 8.4)
@@ -127,6 +127,18 @@ async def test_a_counter_that_comes_to_its_end_makes_no_laps(
     assert view.said["session"]["distance_m"] == pytest.approx(driven_m, rel=0.005)
 
 
+async def test_a_counter_that_comes_to_its_end_leaves_a_named_track_its_laps(
+    shared_bridge: Bridge,
+) -> None:
+    way = way_of(FROM_LINE) * LARKFELL_M / FROM_LINE.circuit.length_m
+    columns = without(FROM_LINE, "lat", "lon", distance_m=way % 1000.0)
+    await send(shared_bridge, "wraps-on-laps", columns, track="Larkfell")
+
+    view = await look(shared_bridge, "wraps-on-laps")
+
+    assert view.times == pytest.approx(line_times(FROM_LINE), abs=0.5)
+
+
 async def test_runs_down_a_strip_with_the_way_back_beside_it_are_no_laps(
     shared_bridge: Bridge,
 ) -> None:
@@ -151,6 +163,14 @@ async def test_up_and_down_one_road_is_no_lap(shared_bridge: Bridge, stops: bool
     await send(shared_bridge, f"hill-{stops}", on_map(legs))
 
     check_no_laps(await look(shared_bridge, f"hill-{stops}"))
+
+
+async def test_up_and_down_a_strip_without_a_stop_is_no_lap(shared_bridge: Bridge) -> None:
+    run = [(*line(0, 0, 0, 400), 35.0), (*arc(6, 400, 6, 180, 0), 5.0)]
+    back = [(*line(12, 400, 12, 0), 12.0), (*arc(6, 0, 6, 0, -180), 4.0)]
+    await send(shared_bridge, "strip", on_map([*run, *back] * 5))
+
+    check_no_laps(await look(shared_bridge, "strip"))
 
 
 async def test_a_stage_driven_twice_with_the_way_back_to_its_start_is_no_lap(

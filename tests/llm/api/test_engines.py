@@ -164,6 +164,26 @@ async def test_damaged_files_are_refused_in_words_and_the_server_lives(
     assert all(one["result"].startswith("failed: ") for one in health["last_failures"])
 
 
+async def test_random_damage_never_ends_the_server(
+    start: Start, models: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    good = (models / "noise.gguf").read_bytes()
+    for number in range(24):
+        data = bytearray(good)
+        for place in range(4):
+            data[(number * 7919 + place * 104_729) % 9000] ^= 1 << (number % 8)
+        (folder / f"m{number}.gguf").write_bytes(data)
+    async with start(models=folder) as server:
+        for number in range(24):
+            answer = await server.ask(f"m{number}", max_completion_tokens=2)
+            assert answer.status in (200, 500, 503), answer.body
+            assert answer.status == 200 or answer.error["message"]
+        assert (await server.get("/health")).status == 200
+        assert server.totals_add_up()
+
+
 CATALOG = """
 [models.npu]
 backend = "LOCAL_NPU"

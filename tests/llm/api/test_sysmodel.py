@@ -192,6 +192,18 @@ async def test_each_lane_has_the_limit_of_the_queue(start: Start, models: Path) 
             assert [(await server.ask(model)).status for model in ("recall", SYSTEM)] == [429, 429]
 
 
+async def test_leaving_the_system_model_frees_its_lane(start: Start, models: Path) -> None:
+    async with start(sysmodel=managed(models / "endless.gguf", context_tokens=30_000)) as server:
+        await available(server)
+        async with server.streaming(SYSTEM) as running:
+            await running.piece()
+        await server.idle()
+        again = await server.ask(SYSTEM, "<gold>", max_completion_tokens=3)
+        assert again.said == GOLD
+        assert server.service.admission.totals.cancelled == 1
+        assert server.totals_add_up()
+
+
 async def test_an_engine_of_the_system_model_that_dies_is_a_rich_500_and_comes_back(
     start: Start, models: Path
 ) -> None:
@@ -326,6 +338,20 @@ async def test_a_download_runs_from_2_over_1_to_3_and_then_it_answers(
     assert (measured.status, measured.error["code"]) == (503, "SYSMODEL_DOWNLOADING")
     assert (again.status, again.error["type"]) == (409, "already_available")
     assert answered.status == 200
+
+
+async def test_a_file_that_is_not_the_declared_one_is_never_used(
+    start: Start, models: Path
+) -> None:
+    async with start(sysmodel=declared(models / "recall.gguf", sha256="0" * 64)) as server:
+        assert (await server.request("POST", "/v1/sysmodel/download")).status == 202
+        provider = server.service.provider
+        await until(lambda: getattr(provider, "_download") is None)  # noqa: B009
+        server.service.probing.forget()
+        after = await status(server)
+        found = await server.ask(SYSTEM)
+    assert (after["status"], after["reason"]) == ("downloadable", "checksum_mismatch")
+    assert found.error["code"] == "SYSMODEL_DOWNLOADABLE"
 
 
 async def test_a_chat_starts_the_download_where_the_settings_say_so(

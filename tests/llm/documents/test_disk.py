@@ -16,10 +16,12 @@ from runtime.llm.documents.database import SPARE_FILE, SPARE_SHARE, Spare
 from runtime.llm.documents.rows import Totals
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.documents.values import (
+    VECTOR_BYTES,
     StoreFailed,
     StoreFull,
     StoreUnusable,
     TenantInfo,
+    Where,
 )
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
@@ -68,6 +70,24 @@ async def assert_only_reads(store: DocumentStore, stored: list[str]) -> None:
         assert {one.chunk_count for one in page.documents} == {20}
         assert all(hit.text == "x" * 400 for hit in hits)
         assert (await store.figures())[:3] == (1, len(stored), 20 * len(stored))
+
+
+async def test_a_database_that_may_not_grow_is_still_read(
+    store: DocumentStore,
+) -> None:
+    async def limit(pages: int) -> None:
+        async with store.database.exclusive() as writer:
+            await writer.run(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchall())
+
+    await limit(1_500)
+    stored = await write_until_full(store)
+    assert stored
+    await assert_only_reads(store, stored)
+    await limit(1 << 30)
+
+    await store.for_tenant("a").replace(document("more", ("x" * 400,) * 100))
+
+    assert len((await store.for_tenant("a").documents()).documents) == len(stored) + 1
 
 
 @pytest.fixture
@@ -320,6 +340,19 @@ async def test_what_was_deleted_is_in_no_file_right_after(opened: Open, tmp_path
     assert files_with(tmp_path / "data", ["zebra", "giraffe"]) == []
 
 
+async def test_a_row_keeps_no_text_in_the_pages_that_sqlite_copies_rows_between(
+    store: DocumentStore,
+) -> None:
+    (page,) = await store.database.read(lambda c: c.execute("PRAGMA page_size").fetchone())
+    columns = await store.database.read(
+        lambda c: [row[1] for row in c.execute("PRAGMA table_info(chunks)")]
+    )
+
+    most_kept = page - 35  # bytes of a table's row; the rest is in pages of its own
+    assert most_kept < VECTOR_BYTES
+    assert columns.index("vector") < columns.index("text") < columns.index("metadata")
+
+
 async def test_a_reader_of_the_past_delays_that_until_the_next_write_and_no_write(
     store: DocumentStore, tmp_path: Path
 ) -> None:
@@ -337,6 +370,19 @@ async def test_a_reader_of_the_past_delays_that_until_the_next_write_and_no_writ
 
     assert while_read != []
     assert files_with(tmp_path / "data", ["zebra"]) == []
+
+
+async def test_a_search_that_read_the_past_tidies_up_when_it_ends(
+    store: DocumentStore, tmp_path: Path
+) -> None:
+    own = store.for_tenant("a")
+    await own.replace(document("d", ("zebra" * 50,)))
+    store.database._old_text = True
+
+    await own.search(query(randoms(1, 1)[0]), MODEL, 1, Where(frozenset("d")))
+    await store.database.drain()
+
+    assert not store.database._old_text
 
 
 # --- a damaged or foreign database
@@ -507,6 +553,17 @@ async def test_what_an_empty_tenant_had_belongs_to_the_anonymous_one(
     ]
     assert await again.tenants() == [TenantInfo("anonymous", 5, 9), TenantInfo("other", 1, 2)]
     assert again.database.totals == Totals(2, 6, 11)
+
+
+async def test_an_empty_tenant_alone_is_renamed(opened: Open) -> None:
+    store = await opened()
+    await store.for_tenant("legacy").replace(document("a"))
+    await rename(store, "legacy", "")
+    await store.close()
+
+    again = await opened()
+
+    assert await again.tenants() == [TenantInfo("anonymous", 1, 1)]
 
 
 async def rename(store: DocumentStore, old: str, new: str) -> None:

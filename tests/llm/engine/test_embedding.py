@@ -7,6 +7,7 @@ import random
 import struct
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -143,6 +144,11 @@ async def test_a_long_request_holds_up_a_short_one_by_one_slice_only(rig: Rig) -
     assert rig.order == "L123LLLL"
 
 
+async def test_long_requests_take_turns(rig: Rig) -> None:
+    await asyncio.gather(rig.embed("A", 48), rig.embed("B", 32), rig.embed("C", 48))
+    assert rig.order == "ABCABCAC"
+
+
 async def test_one_slice_is_computed_at_a_time_over_all_models() -> None:
     rig = Rig(encoders=3)
     await asyncio.gather(*(rig.embed("x", 40, model) for model in "abcabc"))
@@ -204,6 +210,18 @@ async def test_a_request_that_is_left_gives_up_its_turns_but_not_the_slice_under
     assert (await last).data == scripted.row("Z")
     assert rig.order == "LZ"
     assert rig.embedder.totals.errors == 0
+
+
+async def test_an_encoder_is_kept_until_a_slice_that_nobody_wants_has_ended(rig: Rig) -> None:
+    rig.gate.clear()
+    leaver = rig.embed("x")
+    await settle()
+    leaver.cancel()
+    await settle()
+    assert rig.pool.unload_idle(0) == 0
+    rig.gate.set()
+    await settle()
+    assert rig.pool.unload_idle(0) == 1
 
 
 # --- what goes wrong
@@ -389,6 +407,17 @@ async def embedder() -> AsyncIterator[Embedder]:
     embedder = scripted_embedder()
     yield embedder
     await end(embedder)
+
+
+@pytest.mark.parametrize("trick", ["crash", "silent"])
+async def test_a_process_that_goes_wrong_once_is_replaced(trick: str, tmp_path: Path) -> None:
+    embedder = scripted_embedder(2.0 if trick == "silent" else 30.0)
+    text = f"!{trick}@{tmp_path / 'done'}"
+    try:
+        vectors = await embedder.embed(entry(), ["x", text])
+    finally:
+        await end(embedder)
+    assert vectors.data == scripted.row("x") + scripted.row(text)
 
 
 async def test_processes_that_do_not_listen_are_ended_within_the_limit(

@@ -1,9 +1,11 @@
 """Which engines are loaded, kept, shared and let go, with processes that only pretend."""
 
 import asyncio
+import dataclasses
 import os
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,12 +15,14 @@ import pytest
 from runtime.llm.engine.pool import (
     Engine,
     Pool,
+    model_budget,
 )
 from runtime.llm.engine.process import ANSWER_S, Answer, ShortOfMemory, Worker, WorkerFailed
 from runtime.llm.engine.protocol import ChatLoaded, Close, Command, LoadChat, Ok, Open, Warm
 from runtime.llm.engine.sessions import OTHERS, Sessions
 from runtime.llm.errors import LocalInitFailed
 from runtime.llm.models.catalog import Catalog, Entry
+from runtime.llm.models.catalogfile import Declaration
 from runtime.llm.settings import LlmSettings
 from tests.waiting import until
 
@@ -108,6 +112,28 @@ def rig(models: Path) -> Rig:
     return Rig(models)
 
 
+@pytest.mark.parametrize(
+    ("declared", "trained", "default", "budget"),
+    [(None, 2048, 4096, 2048), (None, 8192, 4096, 4096), (100, 8192, 4096, 100), (None, 0, 9, 9)],
+)
+def test_the_budget_is_the_declared_one_or_the_trained_one_up_to_the_default(
+    models: Path, declared: int | None, trained: int, default: int, budget: int
+) -> None:
+    entry = Rig(models).entry("recall")
+    told = replace(entry, declared=Declaration(context_tokens=declared))
+    assert model_budget(told, trained, default) == budget
+
+
+async def test_a_load_logs_how_it_will_compute(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        await rig.use("recall")
+    assert (
+        "recall: threads for a token 1 (measured), for a prompt 2; replies at a time 1"
+        in caplog.text
+    )
+    await rig.pool.close()
+
+
 async def test_engines_in_use_stay_and_one_more_waits_until_one_of_them_is_free(rig: Rig) -> None:
     held = [await rig.pool.acquire(rig.entry(m)) for m in ("recall", "noise")]
     assert rig.pool.unload_idle(0.0) == 0
@@ -124,6 +150,40 @@ async def test_engines_in_use_stay_and_one_more_waits_until_one_of_them_is_free(
         rig.pool.release(one)
     await rig.pool.close()
     assert all(worker.closed for worker in rig.workers)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"backend": "LOCAL_GPU"}, {"chat_template": "{{ messages[0].content }}"}],
+)
+async def test_a_changed_declaration_is_loaded_anew(rig: Rig, changed: dict[str, str]) -> None:
+    before = await rig.use("recall")
+    entry = rig.entry("recall")
+    declared = entry.declared.model_copy(update=changed)
+
+    after = await rig.pool.acquire(dataclasses.replace(entry, declared=declared))
+
+    assert after.model is not before.model
+    load = rig.workers[-1].asked[0]
+    assert isinstance(load, LoadChat)
+    assert load.gpu_layers == (-1 if "backend" in changed else 0)
+    assert load.template == changed.get("chat_template", "")
+    rig.pool.release(after)
+    await rig.pool.close()
+
+
+async def test_engines_of_one_file_share_its_process_until_the_last_is_gone(rig: Rig) -> None:
+    for tokens in (None, 512, 256):
+        await rig.use("recall", tokens)
+    (worker,) = rig.workers
+    await until(lambda: worker.count(Close) == 1)
+
+    assert (worker.count(LoadChat), worker.count(Open)) == (1, 3)
+    assert rig.keys == ["recall_256_LOCAL_CPU", "recall_512_LOCAL_CPU"]
+    assert not worker.closed
+    assert rig.pool.unload_idle(0.0) == 2
+    await until(lambda: worker.closed)
+    await rig.pool.close()
 
 
 async def test_a_load_goes_on_when_the_one_who_asked_leaves(rig: Rig) -> None:
@@ -171,6 +231,18 @@ async def test_a_changed_file_is_loaded_beside_the_one_in_use(models: Path, tmp_
     await until(lambda: not old.worker.alive)
     assert new.worker.alive
     rig.pool.release(new)
+    await rig.pool.close()
+
+
+async def test_idle_means_unused_for_that_long(rig: Rig) -> None:
+    await rig.use("recall")
+    rig.now = 5.0
+    await rig.use("noise")
+    rig.now = 10.0
+    rig.pool.tick(6.0)
+    assert rig.keys == ["noise_model_LOCAL_CPU"]
+    rig.pool.tick(0.0)  # never
+    assert rig.keys == ["noise_model_LOCAL_CPU"]
     await rig.pool.close()
 
 

@@ -194,6 +194,14 @@ def test_no_numbers_break_the_reader(rows: list[list[float]]) -> None:
     outcome(f"{gate}[column names]\n{' '.join(NAMES)}\n[data]\n{text}\n".encode())
 
 
+@settings(derandomize=True)
+@given(st.binary(max_size=400))
+def test_no_head_breaks_the_reader(noise: bytes) -> None:
+    outcome(noise)
+    outcome(noise + b"\n[column names]\ntime lat long velocity\n[data]\n1 2 3 4\n")
+    outcome(b"[column names]\ntime lat long velocity\n[data]\n1 2 3 4\n" + noise)
+
+
 def test_a_silent_receiver_that_wakes_up_is_read() -> None:
     data = _rows(lambda rows: rows.__setitem__(slice(0, 9), [
         b"000 " + row.split()[1] + b" 0 0 " + b" ".join(row.split()[4:]) for row in rows[:9]

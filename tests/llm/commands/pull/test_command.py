@@ -83,6 +83,14 @@ def test_the_help_explains_with_examples(pull: Puller) -> None:
     assert all(name in said.out for name in NAMED)
 
 
+async def test_the_help_of_the_server_names_the_commands(root: Path) -> None:
+    status, out, _ = await program(root, "--help")
+
+    assert status == 0
+    assert "python -m runtime.llm pull" in out
+    assert "--models-dir" in out
+
+
 @pytest.mark.slow
 async def test_an_interrupted_download_ends_in_one_line_and_goes_on_later(
     root: Path, tmp_path: Path

