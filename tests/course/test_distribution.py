@@ -51,16 +51,19 @@ def page(root: Path, path: str = "") -> str:
     return (root / "site" / path / "index.html").read_text("utf-8")
 
 
-def test_what_init_makes_builds_and_warns_of_the_missing_lock_only(tmp_path: Path) -> None:
+def test_what_init_makes_builds_and_asks_for_a_lock_and_a_summary(tmp_path: Path) -> None:
     folder = tmp_path / "sour-dough"
     assert main(["init", str(folder)]) == 0
     report = built(folder)
-    assert codes(report) == {"IDS010"}
+    assert codes(report) == {"IDS010", "LES018"}
     assert "<title>Sour dough</title>" in page(folder)
     assert "A notebook" in page(folder, "lessons/first-lesson")
     assert main(["check", "--accept-ids", "--root", str(folder)]) == 0
-    assert main(["check", "--strict", "--root", str(folder)]) == 0
     assert main(["fmt", "--check", "--root", str(folder)]) == 0
+    assert main(["check", "--strict", "--root", str(folder)]) == 1
+    course = folder / "content" / "course.yaml"
+    put(course, re.sub("(?m)^summary: .*$", "summary: Bread for beginners.", course.read_text()))
+    assert main(["check", "--strict", "--root", str(folder)]) == 0
 
 
 def test_init_refuses_a_folder_that_holds_something(
