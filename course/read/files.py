@@ -289,6 +289,8 @@ def unknown(entry: Entry | Folder, known: list[str], where: str) -> Problem:
 def _place_hint(name: str, known: list[str]) -> str | None:
     """Where the thing belongs: the name that is meant, or the formats that have a place."""
     formats = [form.removeprefix("*") for form in known if form.startswith("*.")]
+    if (lower := name.lower()) != name and lower.endswith(tuple(formats)):
+        return f"name it {lower}"
     if formats and "." in name:
         return f"save it in another format ({', '.join(formats)}), or begin its name with _"
     return nearest(name, [form for form in known if form[:2] != "NN"])

@@ -151,6 +151,12 @@ SLIPS: Final = {
         "SRC006",
         "save it in another format (.svg, .png",
     ),
+    "a picture whose ending is in capitals": Slip(
+        file(f"{LESSON}/media/plot.JPG", "II*"),
+        f"{LESSON}/media/plot.JPG:1:1",
+        "SRC006",
+        "name it plot.jpg",
+    ),
     "a picture that is not there": Slip(
         body("![A plot of one event](media/plot.svg)"),
         f"{BRAKE_TRACE}:34:1",
