@@ -80,6 +80,22 @@ class _Known(NamedTuple):
         return same and not (self.is_open and row.ended_at is not None)
 
 
+class _Latest(NamedTuple):
+    """The laps whose summary was found last, with their frames."""
+
+    session_id: str
+    key: int
+    version: int
+    is_open: bool
+    laps: Laps
+    where: Identity
+
+    def is_of(self, row: SessionRow) -> bool:
+        """Whether they are those of a session as it stands in *row*."""
+        own = self.session_id, self.key, self.version, self.is_open
+        return own == (row.session_id, row.key, row.version, row.ended_at is None)
+
+
 class LapBook:
     """Answers what laps a session has and where they were driven; works on one at a time."""
 
@@ -95,6 +111,8 @@ class LapBook:
         self._gates: OrderedDict[str, ChosenGate] = OrderedDict()
         """Of sessions that go on: corners and laps keep their names and numbers while driven."""
         self._made_with = f"{METHOD} {library.digest}"
+        self._latest: _Latest | None = None
+        """For the analytics that are usually asked for next."""
 
     async def circuit(self, row: SessionRow) -> Identity:
         """Where a session was driven; without telemetry, where its driver says.
@@ -183,6 +201,10 @@ class LapBook:
 
     async def found(self, row: SessionRow) -> tuple[Laps, Identity]:
         """The laps with their frames, and the circuit, for analytics."""
+        latest = self._latest
+        if latest is not None and latest.is_of(row):
+            self._latest = None  # whoever asked keeps them
+            return latest.laps, latest.where
         findings = self._at_hand(row) or await self._kept(row)
         frames, extras = await self._read(row)
         return await asyncio.to_thread(self._find, frames, extras, row, findings)
@@ -205,7 +227,11 @@ class LapBook:
 
     async def _found(self, row: SessionRow) -> _Findings:
         frames, extras = await self._read(row)
-        found = await asyncio.to_thread(self._summarise, frames, extras, row)
+        laps, where = await asyncio.to_thread(self._find, frames, extras, row)
+        found = await asyncio.to_thread(self._summarise, laps, where)
+        self._latest = _Latest(
+            row.session_id, row.key, row.version, row.ended_at is None, laps, where
+        )
         if row.ended_at is not None:
             text = _KEPT.dump_json(found).decode()
             with contextlib.suppress(StoreDamaged):
@@ -223,6 +249,7 @@ class LapBook:
         """Drop what is known of a session that was deleted."""
         self._known.pop(session_id, None)
         self._gates.pop(session_id, None)
+        self._latest = None
 
     def _find(
         self,
@@ -255,8 +282,7 @@ class LapBook:
                 self._gates.popitem(last=False)
         return laps, where
 
-    def _summarise(self, frames: Frames, extras: dict[str, Samples], row: SessionRow) -> _Findings:
-        laps, where = self._find(frames, extras, row)
+    def _summarise(self, laps: Laps, where: Identity) -> _Findings:
         circuit = where.track.id if where.track is not None else None
         summary = summarise(laps, where.track)
         site = site_of(laps)
