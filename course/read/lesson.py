@@ -203,12 +203,17 @@ class _Reader:
         data, problems = yamlsource.parse(self.front_text, self.file, first_line=2)
         if data is not None:
             problems += schema.check("lesson", data, self.file)
+        cuts = list(self.cut_texts(data)) if isinstance(data, dict) else []
         for problem in problems:
             own = _OWN_RULE.get(problem.path or ()) if problem.code == "SCH002" else None
+            if problem.path and (cut := _cut_in(problem.path[0], cuts)):  # the cause of the rest
+                problem = replace(cut, code=problem.code, hint="put the whole text in quotes")
             yield replace(problem, code=own, hint=None) if own else problem
         if self.setup.draft:
             data = standin.complete("lesson", data, problems, self.parts.name)
             problems = []
+        broken = {problem.path[0] for problem in problems if problem.path}
+        yield from (cut for cut in cuts if cut.path and cut.path[0] not in broken)
         if isinstance(data, dict):
             self.lesson.front = data
             self.lesson.usable = not problems
@@ -224,8 +229,6 @@ class _Reader:
         if own and isinstance(needed, list) and data["id"] in needed:
             at = ("prerequisites", needed.index(data["id"]))
             yield Problem("LES023", self.file, "the lesson requires itself", at)
-        for key in ("objectives", "evidence"):
-            yield from self.cut_texts(key, data.get(key))
         routes = data.get("interfaces")
         for number, route in enumerate(routes if isinstance(routes, list) else []):
             if isinstance(route, str) and route not in self.setup.interfaces:
@@ -244,15 +247,17 @@ class _Reader:
         if data.get("status") == "authored":
             yield from _unfinished(text, self.file)
 
-    def cut_texts(self, key: str, texts: Any) -> Iterator[Problem]:
+    def cut_texts(self, data: dict[str, Any]) -> Iterator[Problem]:
         """A comma inside brackets ends a text: what goes on in lower case is a part of it."""
-        pairs = pairwise(texts if isinstance(texts, list) else ())
-        for number, (before, text) in enumerate(pairs, 1):
-            if not (isinstance(before, str) and isinstance(text, str) and before and text):
-                continue
-            if before[0].isupper() and before[-1] not in ".!?" and text[0].islower():
-                message = f"this looks like the end of the text before it: {short(before)}"
-                yield Problem("YML011", self.file, message, (key, number), got=text)
+        for key in ("objectives", "evidence"):
+            texts = data.get(key)
+            pairs = pairwise(texts if isinstance(texts, list) else ())
+            for number, (before, text) in enumerate(pairs, 1):
+                if not (isinstance(before, str) and isinstance(text, str) and before and text):
+                    continue
+                if before[0].isupper() and before[-1] not in ".!?" and text[0].islower():
+                    message = f"this looks like the end of the text before it: {short(before)}"
+                    yield Problem("YML011", self.file, message, (key, number), got=text)
 
     # -- by status --------------------------------------------------------------------------
 
@@ -416,6 +421,11 @@ def _sound(tree: Any, problems: list[Problem]) -> list[dict[str, Any]]:
 
 def _unfinished(text: str, file: str) -> Iterator[Problem]:
     return find_unfinished(text, file, "an authored lesson", may_wait=True)
+
+
+def _cut_in(key: str | int, cuts: Iterable[Problem]) -> Problem | None:
+    """The first of *cuts* in the list of that key."""
+    return next((cut for cut in cuts if cut.path and cut.path[0] == key), None)
 
 
 def _no_front(text: str, file: str) -> Problem:

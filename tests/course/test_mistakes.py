@@ -88,6 +88,15 @@ SLIPS: Final = {
         "YML011",
         "put the whole text in quotes",
     ),
+    "a comma that leaves a short text": Slip(
+        front(
+            "objectives:\n  - Mark the start, the peak and the end of one braking event.",
+            "objectives: [Mark the start of the event, the peak, end.]",
+        ),
+        f"{BRAKE_TRACE}:8",
+        "SCH006",
+        "put the whole text in quotes",
+    ),
     "a deeper indentation": Slip(
         front("check:\n  prompt", "check:\n   prompt"),
         f"{BRAKE_TRACE}:16",
