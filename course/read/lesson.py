@@ -209,11 +209,11 @@ class _Reader:
             if problem.path and (cut := _cut_in(problem.path[0], cuts)):  # the cause of the rest
                 problem = replace(cut, code=problem.code, hint="put the whole text in quotes")
             yield replace(problem, code=own, hint=None) if own else problem
+        broken = {problem.path[0] for problem in problems if problem.path}
+        yield from (cut for cut in cuts if cut.path and cut.path[0] not in broken)
         if self.setup.draft:
             data = standin.complete("lesson", data, problems, self.parts.name)
             problems = []
-        broken = {problem.path[0] for problem in problems if problem.path}
-        yield from (cut for cut in cuts if cut.path and cut.path[0] not in broken)
         if isinstance(data, dict):
             self.lesson.front = data
             self.lesson.usable = not problems
