@@ -62,7 +62,14 @@ class Corner(NamedTuple):
     name: str
 
 
-Cell: TypeAlias = "Value | Term | Corner | str | int | tuple[Cell, ...]"
+class Placed(NamedTuple):
+    """A value at a place, one of a list: Turn 4 (47.6 km/h)."""
+
+    place: "Corner | str"
+    value: Value
+
+
+Cell: TypeAlias = "Value | Term | Corner | Placed | str | int | tuple[Cell, ...]"
 """A string is a proper name and stays as it is; a tuple is a list in a sentence."""
 
 

@@ -8,7 +8,7 @@ from runtime.bridge.coach.fact import Unit, Value
 
 Language: TypeAlias = Literal["en", "de", "fr", "es"]
 Units: TypeAlias = Literal["metric", "imperial"]
-LapWord: TypeAlias = Literal["best", "slowest", "last", "first", "each"]
+LapWord: TypeAlias = Literal["best", "slowest", "last", "first", "odd", "each"]
 
 
 class Ranked(NamedTuple):
@@ -272,6 +272,8 @@ class Slots:
     """On which side of an amount it is to be: "under 1:54", "over 1.1 g"."""
     count: int = 0
     """How many things are asked for: "three tips"; 0: it does not say."""
+    counts: bool = False
+    """Whether it asks in how many corners something is so."""
     all_laps: bool = False
     """"Every lap", "each", "always"."""
 

@@ -3,6 +3,7 @@ lap, driver or pass, over all corners, how much it varies; and whether it is as 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive
@@ -25,7 +26,7 @@ from runtime.bridge.analysis.quantities import (
     passes_in,
     peak_place,
 )
-from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Placed, Term, Unit, Value
 from runtime.bridge.coach.facts import knowledge, reviews
 from runtime.bridge.coach.facts.measures import (
     APART,
@@ -111,6 +112,8 @@ def tell(view: View) -> Facts:
         return none
     if slots.quantity == "full_throttle" and slots.order in RISES and not slots.corners:
         return _tell_longest(view)
+    if slots.counts or (slots.which == "corner" and (slots.side or _asks_for_some(slots))):
+        return _tell_passing(view)
     if slots.side is not None and (limited := tell_limit(view)):
         return limited
     if _ranks(view):
@@ -118,6 +121,11 @@ def tell(view: View) -> Facts:
     if slots.order in SAYS and slots.which != "lap" and not rivals and len(view.named) < 2:
         return _tell_judge(view)
     return tell_values(view)
+
+
+def _asks_for_some(slots: Slots) -> bool:
+    """Whether it asks which ones have any of it."""
+    return slots.quantity in _NONE and slots.order is None and not slots.drivers
 
 
 def _ranks(view: View) -> bool:
@@ -284,8 +292,7 @@ def tell_limit(view: View) -> Facts:
     )
     if found is None:
         return ()
-    unit = "s" if found.unit == "lap_time" else found.unit
-    limit = next((each.number for each in slots.amounts if each.unit in (unit, found.unit)), None)
+    limit = _find_limit(slots, found.unit)
     if limit is None:
         return ()
     values = found.of(numbers_of(view.asked))
@@ -293,7 +300,50 @@ def tell_limit(view: View) -> Facts:
     told: dict[str, Cell] = {**label(found), "side": slots.side or "", "count": len(hits)}
     told |= {"all": len(values), "limit": Value(limit, found.unit), "named": tuple(hits)}
     told["listed"] = "yes" if 0 < len(hits) < len(values) else "no"
-    return (view.fact("measure-limit", told, hits, found.where),)
+    fact = view.fact("measure-limit", told, hits, found.where)
+    so = len(hits) == len(values) if slots.all_laps else bool(hits)
+    return (judge(fact, slots, so=so) if slots.whether else fact,)
+
+
+def _find_limit(slots: Slots, unit: Unit) -> float | None:
+    """The amount of that unit; of a lap time seconds do, too."""
+    units = (unit, "s") if unit == "lap_time" else (unit,)
+    return next((each.number for each in slots.amounts if each.unit in units), None)
+
+
+def _tell_passing(view: View) -> Facts:
+    """How many corners, and which, pass a limit, or are more than nothing: by the time lost, the
+    usual value, or by how far that is from a rival's on the side that is asked for."""
+    slots, quantity = view.slots, view.slots.quantity or "time"
+    unit, side = UNITS[quantity], "none"
+    if quantity == "time":
+        view = reviews.compare(view.scene, slots)
+        wins = bool(view.other) and slots.gains is not None and slots.gains != slots.than_me
+        amounts = {loss.corner: -loss.seconds if wins else loss.seconds for loss in view.lost}
+        least, what = reviews.WORTH_S, "won" if wins else "lost"
+        words: dict[str, Cell] = {"what": Term("measured", what), "at": Term("at", "none")}
+    else:
+        high = is_high(quantity, slots.order) != slots.than_me
+        found = [spread(view.drive, quantity, each.name, slots.spot) for each in view.drive.corners]
+        known = [each for each in found if each is not None]
+        amounts = {each.where or "": each.usual.number for each in known}
+        words, least = label(known[0]) if known else {}, _NONE.get(quantity, 0.0)
+        for name, rival in view.rivals[:1]:
+            theirs = {at: measure(rival, quantity, at, slots.spot) for at in amounts}
+            usual = {at: median(v.number for v in of.values()) for at, of in theirs.items() if of}
+            amounts = {at: (amounts[at] - usual[at]) * (1 if high else -1) for at in usual}
+            side, least = end_of(quantity, high=high), APART[unit]
+            words["name"] = name
+    if not amounts:
+        return reviews.nothing(view)
+    limit, above = _find_limit(slots, unit) or least, slots.side != "below"
+    hits = [name for name, number in amounts.items() if (number > limit) == above]
+    hits.sort(key=lambda name: amounts[name], reverse=above)
+    named = tuple(Placed(Corner(each), Value(amounts[each], unit)) for each in hits)
+    words |= {"side": slots.side or "above", "limit": Value(limit, unit), "compared": side}
+    words |= {"count": len(hits), "all": len(amounts), "named": named}
+    words["loses"] = "yes" if quantity == "time" else "no"
+    return (view.told("places-passing", **{"name": "", **words}),)
 
 
 def _tell_rank(view: View) -> Facts:
@@ -330,6 +380,11 @@ def _tell_rank(view: View) -> Facts:
     values |= {"value": shown[0], "second_value": shown[1], "last_value": shown[2]}
     values |= {"end": Term("end", end_of(quantity, high=high)), "of": "road" if roads else "corner"}
     level = spreads[0].find(lap) == last.find(lap)
+    if slots.count > 1 and not level:
+        chosen = spreads[: slots.count]
+        side, shown = beside(quantity, *(each.find(lap) for each in chosen))
+        values |= {"side": side, "listed": tuple(map(Placed, map(_name, chosen), shown))}
+        return (view.fact("rank-listed", values, laps[:1], first.where),)
     corner = view.fact("rank-level" if level else "rank-places", values, laps[:1], first.where)
     fastest = quantity == "speed" and high and slots.which != "corner" and place == 1
     return (*lead, corner) if fastest else (corner, *lead)
@@ -344,8 +399,9 @@ def _differing(view: View, spreads: Sequence[Spread]) -> Facts:
     """The places where the usual value is most apart from a rival's, on the side that is asked for;
     without a rival where most time is lost."""
     if not view.rivals:
-        told = tell_lost(view, [each.where or "" for each in spreads])
-        return told[view.slots.place - 1 :][:2] or (NO_CORNERS,)
+        ranked = rank_lost(view, [each.where or "" for each in spreads])
+        at = min(view.slots.place, len(ranked)) - 1
+        return (tell_lost(view, ranked, at),) if ranked else (NO_CORNERS,)
     (name, rival), slots = view.rivals[0], view.slots
     apart: list[tuple[float, Spread]] = []
     for found in spreads:
@@ -363,22 +419,45 @@ def _differing(view: View, spreads: Sequence[Spread]) -> Facts:
         return tuple(_against(view, found, name, rival) for found in chosen)
     if not spreads:
         return (NO_CORNERS,)
-    nowhere = {"count": len(spreads), **label(spreads[0]), "other": name}
-    return (view.fact("judge-nowhere", nowhere),)
+    side = end_of(spreads[0].quantity, high=is_high(spreads[0].quantity, slots.order))
+    nowhere: dict[str, Cell] = {"count": len(spreads), "other": name, "compared": side}
+    return (view.fact("judge-nowhere", {**label(spreads[0]), **nowhere}),)
 
 
-def tell_lost(view: View, places: Sequence[str]) -> Facts:
-    """What is lost at places on the lap that is named, else usually, against the best time there,
-    the most first."""
-    drive, plain = view.drive, view.about(order=None, claims=False)
-    lap, told = view.listed[0] if len(view.listed) == 1 else 0, []
+class Lost(NamedTuple):
+    """What a place costs against the best time there."""
+
+    seconds: float
+    where: str
+    own: Value
+    best: Value
+    best_lap: int
+
+
+def rank_lost(view: View, places: Sequence[str]) -> list[Lost]:
+    """What is lost at places on the lap that is named, else usually, the most first."""
+    lap, found = view.listed[0] if len(view.listed) == 1 else 0, []
     for where in places:
-        if found := spread(drive, "time", where, None):
-            best = found.top(high=False)
-            own = Side(found.find(lap), "lap" if lap else "usual", lap)
-            fact = _compare(plain, found, own, Side(found.values[best], "best_pass", best))
-            told.append(replace(fact, gain_s=own.value.number - found.values[best].number))
-    return tuple(sorted(told, key=lambda fact: -(fact.gain_s or 0.0)))
+        if times := spread(view.drive, "time", where, None):
+            best_lap = times.top(high=False)
+            own, best = times.find(lap), times.values[best_lap]
+            found.append(Lost(own.number - best.number, where, own, best, best_lap))
+    return sorted(found, key=lambda each: -each.seconds)
+
+
+def tell_lost(view: View, ranked: Sequence[Lost], at: int = 0, *, least: bool = False) -> Fact:
+    """One of the places, the first, second … of *ranked*, and what the others cost; *least*: the
+    one that costs least comes first."""
+    lost, others = ranked[at], [each for each in ranked if each is not ranked[at]]
+    named = (Placed(Corner(each.where), Value(each.seconds, "s")) for each in others)
+    lap = view.listed[0] if len(view.listed) == 1 else 0
+    values: dict[str, Cell] = {"where": Corner(lost.where), "loss": Value(lost.seconds, "s")}
+    values |= {"own": lost.own, "best": lost.best, "nth": at + 1, "lap": lap}
+    values |= {"end": "least" if least else "most", "listed": tuple(named), "count": len(others)}
+    laps = (lap, lost.best_lap) if lap else (lost.best_lap,)
+    return view.fact(
+        "rank-lost", values, laps, lost.where, basis="best_pass", gain_s=lost.seconds
+    )
 
 
 # Two values beside each other
@@ -510,13 +589,13 @@ def _tell_judge(view: View) -> Facts:
     weighed = [each for each in judged if each.kind == "compare"]
     if not everywhere or not weighed:
         return tuple(judged)
+    end = end_of(quantity, high=is_high(quantity, slots.order))
     guilty = [each for each in weighed if each.gain_s is not None]
-    guilty = [each for each in guilty if each.verdict != "no"]
+    guilty = [each for each in guilty if each.values["compared"] == end]
     if guilty:
         return tuple(sorted(guilty, key=lambda each: -(each.gain_s or 0.0))[:3])
-    return (
-        view.fact("judge-nowhere", {**weighed[0].values, "count": len(weighed), "other": "none"}),
-    )
+    nowhere = {"count": len(weighed), "other": "none", "compared": end}
+    return (view.fact("judge-nowhere", {**weighed[0].values, **nowhere}),)
 
 
 def _find_target(view: View, found: Spread, lap: int = 0) -> tuple[Side, float | None] | None:

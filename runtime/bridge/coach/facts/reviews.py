@@ -161,7 +161,11 @@ def loss_rank(view: View) -> Facts:
                 *cause_fact(view, worst),
                 advise(view, worst),
             )
-    most, chosen = view.told("loss-most", ranked[0], sector=sector_of(view)), view.slots.place - 1
+    slots = view.slots
+    most, chosen = view.told("loss-most", ranked[0], sector=sector_of(view)), slots.place - 1
+    plain = slots.order in (None, "each", "total") and not (slots.where or slots.which)
+    if slots.open and plain and not slots.sectors:
+        return (*_total(view), most, *cause_fact(view, ranked[0]), advise(view, ranked[0]))
     if 0 < chosen < len(ranked):
         loss = ranked[chosen]
         return (corner_fact(view, loss), *cause_fact(view, loss), most, advise(view, loss))
@@ -173,6 +177,14 @@ def loss_rank(view: View) -> Facts:
         count = len(ranked[1:TOP])
         facts.append(view.told("loss-next", second, count=count, **values))
     return (*facts[:3], advise(view, ranked[0]))
+
+
+def _total(view: View) -> Facts:
+    """What the usual lap costs against the best."""
+    best, usual = view.drive.best, usual_s(view.counted)
+    values: dict[str, Cell] = {"gap": span(usual - best.duration_s), "lap": best.number or 0}
+    values |= {"usual": Value(usual, "lap_time"), "best": Value(best.duration_s, "lap_time")}
+    return (view.fact("loss-total", values, [best], basis="best_lap"),) if view.lap == 0 else ()
 
 
 def corner_explain(view: View) -> Facts:

@@ -7,7 +7,7 @@ from runtime.bridge.analysis.laps import ideal_lap, sector_table
 from runtime.bridge.analysis.losses import USUAL_LAPS, losses_to_file
 from runtime.bridge.analysis.quantities import sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Value
-from runtime.bridge.coach.facts.comparisons import tell_lost, tell_values
+from runtime.bridge.coach.facts.comparisons import Lost, rank_lost, tell_lost, tell_values
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
 from runtime.bridge.coach.facts.measures import FALLS, RISES
 from runtime.bridge.coach.facts.view import (
@@ -47,24 +47,31 @@ def _tell_times(view: View) -> Facts:
 def _tell_rank(view: View) -> Facts:
     if len(view.counted) < 2:
         return (view.fact("sector-one-lap", {}), *_tell_times(view))
-    told = tell_lost(view, list(map(sector_name, _numbers(view))))
+    ranked = _rank(view)
     order, losing = view.slots.order, view.slots.quantity == "time"
-    if order in (FALLS if losing else RISES):  # the best one, or where least is lost
-        told = told[::-1]
-    told = told[view.slots.place - 1 :] + told[: view.slots.place - 1]
-    first = told[0].place.sector if told and told[0].place else None
+    least = order in (FALLS if losing else RISES)  # the best one, or where least is lost
+    ranked = ranked[::-1] if least else ranked
+    if not ranked:
+        return (view.fact("sector-unknown", {}),)
+    told = tell_lost(view, ranked, min(view.slots.place, len(ranked)) - 1, least=least)
     if view.slots.whether and view.slots.sectors:
-        return (judge(told[0], view.slots, so=first in view.slots.sectors), *told[1:])
-    return told or (view.fact("sector-unknown", {}),)
+        asked = map(sector_name, view.slots.sectors)
+        told = judge(told, view.slots, so=ranked[0].where in asked)
+    return (told,)
+
+
+def _rank(view: View) -> list[Lost]:
+    return rank_lost(view, list(map(sector_name, _numbers(view))))
 
 
 def _tell_explain(view: View) -> Facts:
-    told = tell_lost(view, list(map(sector_name, _numbers(view))))
-    chosen = [each for each in told if each.place and each.place.sector in view.slots.sectors]
-    if not told or len(view.counted) < 2:
+    ranked = _rank(view)
+    asked = list(map(sector_name, view.slots.sectors))
+    if not ranked or len(view.counted) < 2:
         return _tell_rank(view)
-    lead = (chosen or told)[0]
-    sector, seconds = (lead.place.sector or 0) if lead.place else 0, lead.gain_s or 0.0
+    at = next((at for at, each in enumerate(ranked) if each.where in asked), 0)
+    lead, seconds = tell_lost(view, ranked, at), ranked[at].seconds
+    sector = (lead.place.sector or 0) if lead.place else 0
     own = view.passes(view.named[0]) if view.named else view.usual_passes
     losses = [
         each
@@ -75,7 +82,7 @@ def _tell_explain(view: View) -> Facts:
         values: dict[str, Cell] = {"sector": sector, "least": span(SHOWN_S)}
         return (lead, view.fact("sector-no-corner", values))
     corners = [view.loss("sector-corner", each, view.drive.best) for each in losses[:2]]
-    return (lead, *corners, *(told[:1] if lead is not told[0] else ()))
+    return (lead, *corners)
 
 
 # The ideal lap, and what is possible

@@ -346,6 +346,8 @@ def pick_lap(laps: Sequence[Segment], lap: Lap) -> Segment | None:
     if isinstance(lap, int):
         return next((each for each in laps if each.number == lap), None)
     ranked = sorted(laps, key=lambda each: (round(each.duration_s, 6), each.t_start))
+    if lap == "odd":  # furthest from the usual time
+        return max(laps, key=lambda each: abs(each.duration_s - usual_s(laps)), default=None)
     end, place = lap if isinstance(lap, Ranked) else (lap, 1)
     row = list(laps) if end in ("first", "last") else ranked
     if end in ("slowest", "last"):

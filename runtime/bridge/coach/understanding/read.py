@@ -379,7 +379,7 @@ def _signs(slots: Slots) -> Iterator[str]:
     strange = {each.kind for each in slots.strange}
     place = bool(slots.corners or slots.straights or "corner" in strange)
     sector = bool(slots.sectors or "sector" in strange)
-    laps = bool(slots.laps or "lap" in strange)
+    laps = any(lap != "each" for lap in slots.laps) or "lap" in strange
     driver = bool(slots.drivers or "driver" in strange)
     spot = slots.spot in ("entry", "apex", "exit")
     lap_time = any(
@@ -410,6 +410,8 @@ def _signs(slots: Slots) -> Iterator[str]:
         "spread": slots.order == "spread",
         "supposes": slots.supposes,
         "several": slots.count > 1,
+        "counts": slots.counts,
+        "odd lap": "odd" in slots.laps,
         "many laps": len(slots.laps) > 2,
         "ranked laps": any(isinstance(lap, Ranked) for lap in slots.laps) and slots.order != "mean",
         "ranked": slots.ranked,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal, cast, get_args
 
 from runtime.bridge.coach.fact import Unit, Value
+from runtime.bridge.coach.need import UNITS as NEED_UNITS
 from runtime.bridge.coach.need import (
     Language,
     Lap,
@@ -18,6 +19,7 @@ from runtime.bridge.coach.need import (
     Units,
 )
 from runtime.bridge.coach.understanding.mentions import (
+    FACTORS,
     CornerNames,
     Kind,
     Mention,
@@ -29,7 +31,7 @@ from runtime.bridge.coach.understanding.mentions import (
 
 __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
-PLAIN: Final = "why where who all_laps improves mine ranked whether between supposes wishes".split()
+PLAIN: Final = "why where who all_laps improves mine ranked whether between supposes wishes counts".split()
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
 ENDS: Final = ("most", "least", "worst", "earliest", "latest")
@@ -42,6 +44,8 @@ LIMITED: Final[Mapping[Unit, Quantity]] = {
 }
 """What an amount is of where nothing else is named."""
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
+_BARE: Final = re.compile(r" (\d{2,3}) ")
+"""A limit without a unit: it is in that of the quantity, of none a speed."""
 
 
 def read_slots(text: str, language: Language, names: Names) -> Slots:
@@ -75,6 +79,13 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     order = "spread" if asks["same"] else _find_first("orders", unranked, language)
     if asks["how_fast"] and laps and "corner" not in {mention.kind for mention in mentions}:
         quantity = "time"  # how fast a lap was
+    side: Literal["above", "below"] | None = "above" if asks["above"] else "below" if asks["below"] else None
+    if side and not amounts and (bare := _BARE.search(plain)):
+        if quantity is None or quantity == "speed":
+            quantity, factor = "speed", FACTORS["mph" if find_units(text) == "imperial" else "km/h"]
+            amounts = (Value(float(bare[1]) * factor[0], factor[1]),)
+        elif quantity in NEED_UNITS and quantity != "time":
+            amounts = (Value(float(bare[1]), NEED_UNITS[quantity]),)
     if quantity is None:
         quantity = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
     named = laps or words or quantity or " cornerx " in plain
@@ -117,7 +128,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         gains=False if asks["loses"] else True if asks["gains"] else None,
         open=asks["open"] or flags["why"],
         place=place,
-        side="above" if asks["above"] else "below" if asks["below"] else None,
+        side=side,  # type: ignore[arg-type]
         count=_count(plain, language),
     )
     plainly: dict[str, Any] = {name: {**flags, **asks}[name] for name in PLAIN}

@@ -12,7 +12,7 @@ from fluent.runtime import FluentBundle, FluentResource
 from fluent.runtime.types import FluentType
 from fluent.syntax.ast import Message, Resource, TextElement
 
-from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Placed, Term, Value
 from runtime.bridge.coach.need import Language, Units
 from runtime.bridge.coach.wording.units import Quantity, spoken_value
 
@@ -86,6 +86,9 @@ class Words:
                 return self.term(cell)
             case Corner():
                 return self.corner(cell.name)
+            case Placed():
+                place, value = (self._plain(each, spoken=spoken) for each in cell)
+                return f"{place}, {value}" if spoken else f"{place} ({value})"
             case str() | int():
                 return cell
             case _:

@@ -15,6 +15,7 @@ loss-sector = { $sector ->
     [0] {""}
    *[other] Sektor { $sector }:{" "}
 }
+loss-total = Insgesamt { $gap } je Runde: übliche Runde { $usual }, beste { $best } (Runde { $lap }).
 loss-most = { $sector ->
     [0] { $corner } kostet am meisten
    *[other] In Sektor { $sector } kostet { $corner } am meisten

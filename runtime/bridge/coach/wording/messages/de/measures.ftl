@@ -113,6 +113,46 @@ nth = { $nth ->
     [1] { $end }
    *[other] Platz { $nth } (1: { $end })
 }
+measured-lost = Zeitverlust
+measured-won = Zeitgewinn
+places-passing = { $count } von { $all } Kurven{ $count ->
+    [0] {""}
+   *[other] : { $named }
+}; { $what }{ $at }{ $compared ->
+    [early] , über { $limit } früher als { $name }
+    [late] , über { $limit } später als { $name }
+    [high] , über { $limit } höher als { $name }
+    [low] , über { $limit } niedriger als { $name }
+    [long] , über { $limit } länger als { $name }
+    [short] , über { $limit } kürzer als { $name }
+   *[none] {" "}{ $side ->
+        [below] unter
+       *[above] über
+    } { $limit }
+}{ $loses ->
+    [yes] {" "}{ loss-basis }
+   *[no] {" "}(übliche Runde)
+}.
+rank-listed = { $what }{ $at }, { $end } von { $count } { $of ->
+    [road] Geraden
+   *[corner] Kurven
+} ({ $lap ->
+    [0] übliche Runde
+   *[other] Runde { $lap }
+}): { $listed }{ $side }.
+rank-lost = { $where } kostet { $nth ->
+    [1] { $end ->
+        [least] am wenigsten
+       *[most] am meisten
+    }: { $loss }
+   *[other] { $loss } (Platz { $nth })
+} { $lap ->
+    [0] in der üblichen Runde
+   *[other] in Runde { $lap }
+} gegenüber der besten Zeit dort ({ $own }, beste { $best }){ $count ->
+    [0] {""}
+   *[other] ; die anderen: { $listed }
+}.
 rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } von { $count } { $of ->
     [road] Geraden
    *[corner] Kurven
@@ -182,9 +222,16 @@ range = { $where }, { $what }{ $at }: { $whose ->
     [some] {"; etwas davon in"} { $hits } von { $count } Runden
    *[so] {"; so in"} { $hits } von { $count } Runden
 }.
-judge-nowhere = Nein, in keiner der { $count } Kurven: { $what }{ $at } im Vergleich mit { $other ->
-    [none] den besten Durchfahrten
-   *[other] { $other }
+judge-nowhere = Nein: { $what }{ $at } { $compared ->
+    [early] früher
+    [late] später
+    [low] niedriger
+    [long] länger
+    [short] kürzer
+   *[high] höher
+} als { $other ->
+    [none] bei der besten Durchfahrt, und dadurch Zeit verloren, in keiner von { $count } Kurven
+   *[other] { $other } in keiner von { $count } Kurven
 }.
 spread-few = { $count ->
     [one] Nur eine vollständige Runde

@@ -16,6 +16,7 @@ loss-sector = { $sector ->
     [0] {""}
    *[other] Sector { $sector }:{" "}
 }
+loss-total = { $gap } a lap in all: usual lap { $usual }, best { $best } (lap { $lap }).
 loss-most = { $sector ->
     [0] { $corner } costs most
    *[other] In sector { $sector } { $corner } costs most

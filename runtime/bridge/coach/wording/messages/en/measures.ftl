@@ -113,6 +113,49 @@ nth = { $nth ->
     [1] { $end }
    *[other] place { $nth } (1: { $end })
 }
+measured-lost = time lost
+measured-won = time gained
+places-passing = { $count } of { $all } corners{ $count ->
+    [0] {""}
+   *[other] : { $named }
+}; { $what }{ $at }{ $compared ->
+    [early] , over { $limit } earlier than { $name }
+    [late] , over { $limit } later than { $name }
+    [high] , over { $limit } higher than { $name }
+    [low] , over { $limit } lower than { $name }
+    [long] , over { $limit } longer than { $name }
+    [short] , over { $limit } shorter than { $name }
+   *[none] {" "}{ $side ->
+        [below] under
+       *[above] over
+    } { $limit }
+}{ $loses ->
+    [yes] {" "}{ loss-basis }
+   *[no] {" "}(usual lap)
+}.
+rank-listed = { $what }{ $at }, { $end } of { $count } { $of ->
+    [road] straights
+   *[corner] corners
+} ({ $lap ->
+    [0] usual lap
+   *[other] lap { $lap }
+}): { $listed }{ $side }.
+rank-lost = { $where } { $nth ->
+    [1] costs
+   *[other] is place { $nth }, costing
+} { $nth ->
+    [1] { $end ->
+        [least] least
+       *[most] most
+    }:{" "}
+   *[other] {""}
+}{ $loss } { $lap ->
+    [0] on the usual lap
+   *[other] on lap { $lap }
+} against the best time there ({ $own }, best { $best }){ $count ->
+    [0] {""}
+   *[other] ; the others: { $listed }
+}.
 rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } of { $count } { $of ->
     [road] straights
    *[corner] corners
@@ -182,9 +225,16 @@ range = { $where }, { $what }{ $at }: { $whose ->
     [some] {"; some on"} { $hits } of { $count } laps
    *[so] {"; so on"} { $hits } of { $count } laps
 }.
-judge-nowhere = No: in none of { $count } corners, { $what }{ $at } compared with { $other ->
-    [none] the best passes
-   *[other] { $other }
+judge-nowhere = No: { $what }{ $at } { $compared ->
+    [early] earlier
+    [late] later
+    [low] lower
+    [long] longer
+    [short] shorter
+   *[high] higher
+} than { $other ->
+    [none] on the best pass, and time lost by it, in none of { $count } corners
+   *[other] { $other } in none of { $count } corners
 }.
 spread-few = { $count ->
     [one] Only one complete lap

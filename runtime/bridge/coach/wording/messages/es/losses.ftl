@@ -15,6 +15,7 @@ loss-sector = { $sector ->
     [0] {""}
    *[other] Sector { $sector }:{" "}
 }
+loss-total = { $gap } por vuelta en total: vuelta habitual { $usual }, mejor { $best } (vuelta { $lap }).
 loss-most = { $sector ->
     [0] Donde más se pierde: { $corner }
    *[other] Donde más se pierde en el sector { $sector }: { $corner }

@@ -113,6 +113,46 @@ nth = { $nth ->
     [1] { $end }
    *[other] puesto { $nth } (1: { $end })
 }
+measured-lost = tiempo perdido
+measured-won = tiempo ganado
+places-passing = { $count } de { $all } curvas{ $count ->
+    [0] {""}
+   *[other] : { $named }
+}; { $what }{ $at }{ $compared ->
+    [early] , más de { $limit } antes que { $name }
+    [late] , más de { $limit } después que { $name }
+    [high] , más de { $limit } por encima de { $name }
+    [low] , más de { $limit } por debajo de { $name }
+    [long] , más de { $limit } más que { $name }
+    [short] , más de { $limit } menos que { $name }
+   *[none] {" "}{ $side ->
+        [below] por debajo de
+       *[above] por encima de
+    } { $limit }
+}{ $loses ->
+    [yes] {" "}{ loss-basis }
+   *[no] {" "}(vuelta habitual)
+}.
+rank-listed = { $what }{ $at }, { $end } de { $count } { $of ->
+    [road] rectas
+   *[corner] curvas
+} ({ $lap ->
+    [0] vuelta habitual
+   *[other] vuelta { $lap }
+}): { $listed }{ $side }.
+rank-lost = { $where } cuesta { $nth ->
+    [1] { $end ->
+        [least] menos que ninguno
+       *[most] más que ninguno
+    }: { $loss }
+   *[other] { $loss } (puesto { $nth })
+} { $lap ->
+    [0] en la vuelta habitual
+   *[other] en la vuelta { $lap }
+} frente al mejor tiempo allí ({ $own }, mejor { $best }){ $count ->
+    [0] {""}
+   *[other] ; los demás: { $listed }
+}.
 rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } de { $count } { $of ->
     [road] rectas
    *[corner] curvas
@@ -182,9 +222,16 @@ range = { $where }, { $what }{ $at }: { $whose ->
     [some] {"; algo en"} { $hits } de { $count } vueltas
    *[so] {"; así en"} { $hits } de { $count } vueltas
 }.
-judge-nowhere = No, en ninguna de las { $count } curvas: { $what }{ $at }, comparado con { $other ->
-    [none] los mejores pasos
-   *[other] { $other }
+judge-nowhere = No: { $what }{ $at } { $compared ->
+    [early] antes
+    [late] después
+    [low] más bajo
+    [long] más largo
+    [short] más corto
+   *[high] más alto
+} { $other ->
+    [none] que en el mejor paso, y con tiempo perdido, en ninguna de las { $count } curvas
+   *[other] que { $other } en ninguna de las { $count } curvas
 }.
 spread-few = { $count ->
     [one] Solo una vuelta completa

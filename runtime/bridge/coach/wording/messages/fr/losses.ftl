@@ -15,6 +15,7 @@ loss-sector = { $sector ->
     [0] {""}
    *[other] Secteur { $sector } :{" "}
 }
+loss-total = { $gap } par tour au total : tour habituel { $usual }, meilleur { $best } (tour { $lap }).
 loss-most = { $sector ->
     [0] { THE($corner) } coûte le plus
    *[other] dans le secteur { $sector }, { THE($corner) } coûte le plus

@@ -113,6 +113,46 @@ nth = { $nth ->
     [1] { $end }
    *[other] place { $nth } (1 : { $end })
 }
+measured-lost = temps perdu
+measured-won = temps gagné
+places-passing = { $count } des { $all } virages{ $count ->
+    [0] {""}
+   *[other] {" "}: { $named }
+} ; { $what }{ $at }{ $compared ->
+    [early] {" "}: plus de { $limit } plus tôt que { $name }
+    [late] {" "}: plus de { $limit } plus tard que { $name }
+    [high] {" "}: plus de { $limit } au-dessus de { $name }
+    [low] {" "}: plus de { $limit } en dessous de { $name }
+    [long] {" "}: plus de { $limit } plus long que { $name }
+    [short] {" "}: plus de { $limit } plus court que { $name }
+   *[none] {" "}{ $side ->
+        [below] sous
+       *[above] au-dessus de
+    } { $limit }
+}{ $loses ->
+    [yes] {" "}{ loss-basis }
+   *[no] {" "}(tour habituel)
+}.
+rank-listed = { $what }{ $at }, { $end } des { $count } { $of ->
+    [road] lignes droites
+   *[corner] virages
+} ({ $lap ->
+    [0] tour habituel
+   *[other] tour { $lap }
+}) : { $listed }{ $side }.
+rank-lost = { $where } coûte { $nth ->
+    [1] { $end ->
+        [least] le moins
+       *[most] le plus
+    } : { $loss }
+   *[other] { $loss } (place { $nth })
+} { $lap ->
+    [0] au tour habituel
+   *[other] au tour { $lap }
+} par rapport au meilleur temps à cet endroit ({ $own }, meilleur { $best }){ $count ->
+    [0] {""}
+   *[other] {" "}; les autres : { $listed }
+}.
 rank-places = { $where } : { $what }{ $at } { $value }{ $side }, { nth } de { $count } { $of ->
     [road] lignes droites
    *[corner] virages
@@ -182,9 +222,16 @@ range = { $where }, { $what }{ $at } : { $whose ->
     [some] {" ; il y en a sur"} { $hits } des { $count } tours
    *[so] {" ; c'est le cas sur"} { $hits } des { $count } tours
 }.
-judge-nowhere = Non, dans aucun des { $count } virages : { $what }{ $at }, comparé { $other ->
-    [none] aux meilleurs passages
-   *[other] à { $other }
+judge-nowhere = Non : { $what }{ $at } { $compared ->
+    [early] plus tôt
+    [late] plus tard
+    [low] plus bas
+    [long] plus long
+    [short] plus court
+   *[high] plus haut
+} { $other ->
+    [none] qu'au meilleur passage, avec du temps perdu, dans aucun des { $count } virages
+   *[other] que { $other } dans aucun des { $count } virages
 }.
 spread-few = { $count ->
     [one] Un seul tour complet
