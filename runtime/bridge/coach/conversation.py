@@ -297,6 +297,7 @@ class _Answering:
             self._trace.add("tool_start", need.kind)
             began = time.monotonic()
             each = 2 if len(asked.needs) > 1 or hazard else MOST_FACTS
+            each = 1 if asked.brief and need.kind != "style" else each
             told = (await self._tell(known, asked, need))[:each]
             passed = (time.monotonic() - began) * 1000
             self._trace.add("tool", need.kind, passed, success=bool(told))

@@ -140,6 +140,8 @@ Quantity: TypeAlias = Literal[
     "eyes",
     "ride_height",
     "tyre_wear",
+    "clutch",
+    "assists",
 ]
 UNITS: Final[Mapping[Quantity, Unit]] = {
     "speed": "km/h",
@@ -274,6 +276,10 @@ class Slots:
     """How many things are asked for: "three tips"; 0: it does not say."""
     counts: bool = False
     """Whether it asks in how many corners something is so."""
+    every_corner: bool = False
+    """Whether it says that something is so in every corner."""
+    of_those: bool = False
+    """Whether *place* is one in what was named or told before: "the second of those"."""
     all_laps: bool = False
     """"Every lap", "each", "always"."""
 
@@ -304,3 +310,5 @@ class Asked:
     """What may have been meant, where it was not understood: two or three."""
     speeds: Units | None = None
     """Units of speeds alone that the question asks for: "in mph"."""
+    brief: bool = False
+    """Whether no more than the answer itself is wanted."""

@@ -110,9 +110,10 @@ def tell(view: View) -> Facts:
     anywhere = slots.negated and slots.where and places_of(view.drive, slots) == (None,)
     if anywhere and (none := _tell_none(view)):
         return none
-    if slots.quantity == "full_throttle" and slots.order in RISES and not slots.corners:
+    longest = slots.quantity == "full_throttle" and slots.order in RISES
+    if longest and not (slots.corners or rivals):
         return _tell_longest(view)
-    if slots.counts or (slots.which == "corner" and (slots.side or _asks_for_some(slots))):
+    if slots.counts or slots.every_corner * slots.whether or (slots.which == "corner" and (slots.side or _asks_for_some(slots))):
         return _tell_passing(view)
     if slots.side is not None and (limited := tell_limit(view)):
         return limited
@@ -343,7 +344,9 @@ def _tell_passing(view: View) -> Facts:
     words |= {"side": slots.side or "above", "limit": Value(limit, unit), "compared": side}
     words |= {"count": len(hits), "all": len(amounts), "named": named}
     words["loses"] = "yes" if quantity == "time" else "no"
-    return (view.told("places-passing", **{"name": "", **words}),)
+    told = view.told("places-passing", **{"name": "", **words})
+    every = slots.every_corner and (slots.claims or slots.whether)
+    return (judge(told, slots, so=len(hits) == len(amounts)) if every else told,)
 
 
 def _tell_rank(view: View) -> Facts:
@@ -728,6 +731,8 @@ def _range(
 def _check(view: View) -> Facts:
     """The claim beside the measures, by what it names: drivers, laps, amounts, a rank, a share."""
     slots, drive, rivals = view.slots, view.drive, view.rivals
+    if slots.every_corner and slots.order is not None and not slots.corners:
+        return _tell_passing(view)
     quantity, where = slots.quantity or "time", (*slots.corners, *slots.straights, None)[0]
     laps = () if slots.all_laps else view.listed
     ordered = slots.order in ORDERED

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from statistics import mean, median
 from typing import Final
 
 from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
@@ -33,6 +34,7 @@ from runtime.bridge.coach.facts.view import (
     no_earlier,
     no_rival,
     numbers_of,
+    pick_lap,
     span,
     spread_s,
     teller,
@@ -46,6 +48,8 @@ FEW: Final = 10
 """With fewer laps on a side the steadier driver is no verdict."""
 MOST_PLACES: Final = 3
 """Corners that are told of the gap, one of them where the own side is quicker."""
+CLOSE_S: Final = 0.05
+"""So far a gap that somebody names may be off."""
 HALVES: Final = 4
 """Laps from which on two halves of a session are compared."""
 
@@ -120,14 +124,44 @@ def _gap(of: View) -> Fact:
     return _fact(of, "rival-gap", values, gain_s=behind_s)
 
 
+def _tell_laps(of: View) -> Facts:
+    """A lap of each driver, beside each other: "is Ben's worst lap quicker than my second best"."""
+    slots, counted = of.slots, _rival(of).drive.counted
+    first, second = slots.laps
+    theirs, mine = (first, second) if slots.than_me else (second, first)
+    own, other = pick_lap(of.counted, mine), pick_lap(counted, theirs)
+    if own is None or other is None:
+        return ()
+    behind_s = own.duration_s - other.duration_s
+    values: dict[str, Cell] = {"side": _side(behind_s), "gap": span(abs(behind_s))}
+    values |= {"lap": own.number or 0, "other_lap": other.number or 0}
+    values |= {"time": lap_time(own.duration_s), "other_time": lap_time(other.duration_s)}
+    return (of.fact("rival-laps-beside", {"other": of.other, **values}, [own], other=of.other),)
+
+
 def _tell_gap(of: View) -> Facts:
+    if len(of.slots.laps) == 2 and (beside := _tell_laps(of)):
+        return beside
     if of.slots.corners or of.slots.sectors:
         return _tell_how(of)
-    own, other = usual_s(of.counted), usual_s(_rival(of).drive.counted)
-    values: dict[str, Cell] = {"side": _side(own - other), "gap": span(abs(own - other))}
-    values |= {"time": lap_time(own), "other_time": lap_time(other)}
     said = _count_said(of) if of.slots.claims else ()
-    return (*said, _gap(of), _fact(of, "rival-usual", values))
+    if of.slots.order == "mean":
+        return (*said, _gap_of(of, "rival-mean", mean), _gap_of(of, "rival-usual", median), _gap(of))
+    return (*said, _gap(of), _gap_of(of, "rival-usual", median))
+
+
+def _gap_of(of: View, kind: str, take: Callable[[list[float]], float]) -> Fact:
+    """The mean or the median of both drivers' laps, and whether it is so far apart as was said."""
+    sides = of.counted, _rival(of).drive.counted
+    own, other = (take([lap.duration_s for lap in laps]) for laps in sides)
+    side, slots = _side(own - other), of.slots
+    values: dict[str, Cell] = {"side": side, "gap": span(abs(own - other))}
+    fact = _fact(of, kind, {**values, "time": lap_time(own), "other_time": lap_time(other)})
+    amount = next((each.number for each in slots.amounts if each.unit == "s"), None)
+    if kind != "rival-mean" or not slots.claims or amount is None or slots.gains is None:
+        return fact
+    asked = "behind" if slots.gains == slots.than_me else "ahead"
+    return judge(fact, slots, so=side == asked and abs(abs(own - other) - amount) <= CLOSE_S)
 
 
 def _count_said(of: View) -> Facts:
@@ -211,8 +245,9 @@ def _sectors(of: View) -> list[Fact]:
 
 def tell_sectors(of: View) -> Facts:
     """The sectors beside another driver's, and the corners where the gap of those named lies."""
-    losses = of.lost_here if of.slots.sectors else ()
-    lost = [_loss(of, each) for each in losses if each.seconds >= SHOWN_S]
+    wins = _asks_for_gains(of.slots)
+    losses = (of.lost_here[::-1] if wins else of.lost_here) if of.slots.sectors else ()
+    lost = [_loss(of, each) for each in losses if each.seconds * (-1) ** wins >= SHOWN_S]
     ways = _differences(of, losses[0].corner) if lost else ()
     return (*_sectors(of), *lost[:1], *ways[:2], *lost[1:])
 

@@ -2,6 +2,7 @@
 what the car's further channels say: fuel, oil, water, tyres, the gear."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
@@ -9,7 +10,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from pydantic import BaseModel
 
-from runtime.bridge.analysis.quantities import is_missing, passes_in
+from runtime.bridge.analysis.incidents import ASSISTS
+from runtime.bridge.analysis.quantities import is_missing, known_corners, passes_in
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Unit, Value
 from runtime.bridge.coach.facts.view import NO_CIRCUIT, corners_of, not_recorded
 from runtime.bridge.coach.need import Quantity, Slots
@@ -46,6 +48,7 @@ CHANNELS: Final[Mapping[Quantity, tuple[Channel, ...]]] = {
     "tyre_temperature": tuple(Channel(f"tire_temp_{wheel}_c", "°C") for wheel in WHEELS),
     "tyre_pressure": tuple(Channel(f"tpms_{wheel}_kpa", "bar", 0.01) for wheel in WHEELS),
     "heart_rate": (Channel("heart_rate", "/min"),),
+    "assists": tuple(Channel(signal, "") for signal in ASSISTS),
 }
 
 
@@ -66,6 +69,8 @@ def tell_channels(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
     ]
     if slots.quantity == "gear":
         return tuple(fact for _, told in recorded for fact in _tell_gears(scene, slots, told))
+    if slots.quantity == "assists":
+        return tuple(_tell_assist(scene, slots, channel.signal) for channel, _ in recorded)
     if len(recorded) == len(WHEELS):
         return (_tell_wheels(slots.quantity, recorded),)
     return tuple(_tell_range(channel, told) for channel, told in recorded)
@@ -119,6 +124,33 @@ def _gears_in(scene: Scene, corner: str, told: Samples) -> list[int]:
         if at >= 0 and t - times[at] <= NEAR_S and gears[at] > 0:
             found.append(int(gears[at]))
     return found
+
+
+def _tell_assist(scene: Scene, slots: Slots, signal: str) -> Fact:
+    """How often an assistance system worked, and in which corners, of those named if any are."""
+    placed = [_corner_of_time(scene, each.t_start) for each in scene.assisted if each.kind == signal]
+    placed = [name for name in placed if not slots.corners or name in slots.corners]
+    names = tuple(Corner(name) for name in dict.fromkeys(placed) if name)
+    values: dict[str, Cell] = {"channel": Term("signal", signal), "count": len(placed)}
+    values |= {"corners": names or slots.corners, "placed": "yes" if names else "no"}
+    fact = Fact("channel-assist", values)
+    return replace(fact, verdict="yes" if placed else "no") if slots.whether else fact
+
+
+def _corner_of_time(scene: Scene, t: float) -> str:
+    """The corner in whose pass, approach included, a time lies; empty: in none."""
+    if scene.outing is None:
+        return ""
+    drive = scene.outing.drive
+    return next(
+        (
+            corner.name
+            for corner in known_corners(drive)
+            for each in passes_in(drive, corner.name)
+            if drive.series.t[each.approach] <= t <= drive.series.t[each.last - 1]
+        ),
+        "",
+    )
 
 
 def _last(told: Samples) -> float:

@@ -83,6 +83,9 @@ def compare(scene: Scene, slots: Slots = NO_SLOTS) -> View:
     if alone or not known:
         return view
     own = passes_of_lap(drive, lap) if lap else usual_passes(drive)
+    if lap == best and view.named and slots.corners:  # what was better there than usual
+        lost = losses_between(own, usual_passes(drive), drive)
+        return view._replace(lost=lost, basis="usual", lap=lap)
     if lap == best:
         lost = losses_between(own, best_passes(drive), drive)
         return view._replace(lost=lost, basis="best_pass", lap=lap)
@@ -195,7 +198,8 @@ def corner_explain(view: View) -> Facts:
     if len(view.slots.corners) > 1:
         return mended(view)
     parts = (parts_fact(view, loss),) if abs(loss.seconds) >= WORTH_S else ()
-    facts = (corner_fact(view, loss), *cause_fact(view, loss), *parts)
+    why = cause_fact(view, loss) or pass_facts(view, loss)
+    facts = (corner_fact(view, loss), *why, *parts)
     return (*facts, advise(view, loss)) if loss.seconds >= WORTH_S else facts
 
 
@@ -207,7 +211,9 @@ def mended(view: View) -> Facts:
         return nothing(view)
     total = span(sum(loss.seconds for loss in losses))
     names = tuple(Corner(loss.corner) for loss in losses)
-    lead = view.told("what-if-mended", losses[0], corners=names, total=total)
+    lap_s = view.drive.lap(view.lap).duration_s if view.lap else usual_s(view.drive.counted)
+    after = Value(lap_s - total.number, "lap_time")
+    lead = view.told("what-if-mended", losses[0], corners=names, total=total, after=after)
     return (lead, *(advise(view, loss) for loss in losses[:2]))
 
 

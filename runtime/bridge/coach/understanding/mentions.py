@@ -448,14 +448,16 @@ class Reader:
     def _bare(self, i: int) -> Numbered | None:
         """A corner by its number alone, behind `into`, `la`, `in der`, `dans le` …"""
         before, lists = self._word(i - 1), self.words.lists
-        number = self._count(i) if self._word(i).isdigit() else None
+        spelt = not self._word(i).isdigit()
+        number = self._count(i) if not spelt or before in lists["bare_words"] else None
         if number is None or number[0] not in self.by_number:
             return None
         after = self._word(number[1])
         if self._match(number[1], self.words.nouns) > number[1] or after in lists["no_corner"]:
             return None
         ends = after in _END | lists["list"] | lists["bare_at_end"] | lists["before_end"]
-        fits = before in lists["bare"] or (before in lists["bare_at_end"] and ends)
+        fits = before in lists["bare"] or (before in lists["bare_at_end"] | lists["bare_words"])
+        fits = fits and (ends or (before in lists["bare"] and not spelt))
         return Numbered(number[0], i, number[1]) if fits else None
 
     def _driver(self, i: int) -> list[Mention]:

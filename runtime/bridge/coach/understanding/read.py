@@ -22,7 +22,7 @@ from runtime.bridge.coach.need import (
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
 from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard, load_signs
-from runtime.bridge.coach.understanding.language import find_language
+from runtime.bridge.coach.understanding.language import find_language, likely_languages
 from runtime.bridge.coach.understanding.mentions import split_pieces, words_of
 from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.slots import (
@@ -122,12 +122,14 @@ def read_question(
     hazard = find_hazard(text)
     text = text[:LONGEST]
     asked = Asked(text, language, find_units(text), hazard, speeds=find_units(text, "_speeds"))
+    brief = words_of(language).tables["asks"]["brief"].search(f" {fold(text)} ")
+    asked = replace(asked, brief=brief is not None)
     if hazard is not None and hazard not in GOES_ON:
         return asked
     reader = _Reader(language, names, last, classifier or load_classifier(), hazard)
     needs = reader.read(text, vector)
     if needs[0].score * FULL < SURE:
-        for other in get_args(Language):
+        for other in likely_languages(tidy(text, language)):
             second = _Reader(other, names, last, reader.classifier, hazard)
             if other != language and second.read(text, None)[0].score * FULL >= SURE_OTHER:
                 reader, needs = second, second.read(text, vector)
@@ -249,6 +251,10 @@ class _Reader:
         says_something = any(_named(slots)) or set(folded.split()) - read_moves().small_words
         if not says_something and score < CERTAIN * FULL:
             score = 0.0
+        words = folded.split()
+        points = self.last is None and self._follows("points_back", words)
+        if points and not sure and kind not in _TALK and not any(_named(slots)):
+            score = min(score, SURE / 2) if len(words) <= SHORT else score  # at nothing
         if self.last is not None:
             kind, slots = self._follow(kind, slots, folded, self.last, place or sure)
         return Need(move(kind, slots, self.hazard or ""), slots, min(score / FULL, 1.0))
@@ -283,8 +289,9 @@ class _Reader:
         moves, leads = read_moves(), self._follows("leads", words) or _CLASSES.intersection(words)
         small = moves.small_words | moves.cue_words["where"]
         alone = small.issuperset(words) and (leads or slots.where)
-        says = slots.where or any(_named(slots)) or self._follows("points_back", words)
-        if not says or (sure and not alone):
+        back = self._follows("points_back", words)
+        says = slots.where or any(_named(slots)) or back
+        if not says or (sure and not alone and (slots.quantity or not back)):
             return None
         measured: NeedKind = "measure" if last.slots.quantity else "corner_review"
         if slots.where and not slots.corners:
@@ -303,7 +310,8 @@ class _Reader:
         words = folded.split()
         leads = self._follows("leads", words)
         named = last.slots.drivers and self._follows("people", words)
-        back = (named or self._follows("points_back", words)) and len(words) <= 3 * SHORT
+        back = named or slots.of_those or self._follows("points_back", words)
+        back = back and len(words) <= 3 * SHORT
         if kind in _TALK or not (leads or back or len(words) <= SHORT):
             return kind, slots
         if kind == "unrecorded" and not (leads or back):  # it names what it asks for, or nothing
@@ -314,8 +322,9 @@ class _Reader:
         cue = "where" if slots.where else "why" if slots.why else ""
         if cue and not sure:
             kind = read_moves().cues[cue].get(last.kind, kind)
-        if slots.spot is not None and not sure and last.kind == "measure":
-            kind = "measure"
+        if last.kind == "measure" and not (sure and slots.quantity):
+            more = slots.order in (*ORDERS, "early", "late") and len(words) <= SHORT
+            kind = "measure" if more or (slots.spot is not None and not sure) else kind
         whole = sure or (slots.quantity is not None and slots.order is not None)
         if whole and not (leads or back) and slots.open and not _needs_place(slots):
             return kind, slots
@@ -329,7 +338,9 @@ def _grammar(slots: Slots) -> NeedKind | None:
     known = slots.quantity in UNITS and slots.quantity != "time"
     if (known and how) or (slots.where and slots.order in ORDERS):
         return "measure"
-    return "lap_time" if slots.laps and not slots.corners else None
+    if slots.laps:
+        return "corner_explain" if slots.corners else "lap_time"
+    return None
 
 
 def _needs_place(slots: Slots) -> bool:
@@ -411,6 +422,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "supposes": slots.supposes,
         "several": slots.count > 1,
         "counts": slots.counts,
+        "every corner": slots.every_corner,
         "odd lap": "odd" in slots.laps,
         "many laps": len(slots.laps) > 2,
         "ranked laps": any(isinstance(lap, Ranked) for lap in slots.laps) and slots.order != "mean",
@@ -462,6 +474,9 @@ def _named(slots: Slots) -> Iterator[str]:
 
 def _inherit(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
     """The slots with those of the *last* question that the kind uses and the question lacks."""
+    if slots.of_those:
+        at = slice(slots.place - 1, slots.place)
+        slots = replace(slots, laps=last.laps[at], corners=last.corners[at], place=1)
     named = set(_named(slots))
     ranks = slots.where and kind in _RANKS and (kind != "measure" or slots.order is not None)
     placed = named.intersection(_PLACES) or ranks

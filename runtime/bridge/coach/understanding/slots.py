@@ -31,7 +31,7 @@ from runtime.bridge.coach.understanding.mentions import (
 
 __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
-PLAIN: Final = "why where who all_laps improves mine ranked whether between supposes wishes counts".split()
+PLAIN: Final = "why where who all_laps improves mine ranked whether between supposes wishes counts every_corner".split()
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
 ENDS: Final = ("most", "least", "worst", "earliest", "latest")
@@ -58,7 +58,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     plain = _join_words(reader, mentions)
     spoken, accented = _join_words(reader, ()), _join_words(reader, (), accents=True)
     laps, without = _part_laps(reader, mentions)
-    place = _find_place(plain, language)
+    place, of_those = _find_place(plain, language)
     amounts = tuple(m.value for m in mentions if isinstance(m.value, Value))
     words, words_without, unranked, amounts = _lap_words(plain, language, amounts, place)
     which = _find_first("which", plain, language)
@@ -89,6 +89,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if quantity is None:
         quantity = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
     named = laps or words or quantity or " cornerx " in plain
+    if which == "lap" and order == "total" and tables["orders"]["most"].search(unranked):
+        order = "most"  # on which lap the most in total
     if which == "lap" and not named and order in ("most", "least", "worst"):
         end: Literal["best", "slowest"] = "best" if order == "most" else "slowest"
         words = [end if place == 1 else Ranked(end, place)]
@@ -97,7 +99,9 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
     if asks["whether"] and which == "corner" and " cornerx " in plain:  # is it the worst one
         asserts |= order in ("worst", "most", "least")
-    drivers = cast(tuple[str, ...], _values(mentions, "driver")) or names.drivers * flags["who"]
+    pointed = len(names.drivers) == 1 and flags["rival"]
+    drivers = cast(tuple[str, ...], _values(mentions, "driver"))
+    drivers = drivers or names.drivers * (flags["who"] or pointed)
     drivers = tuple(name for name in drivers if name != names.asker)
     if flags["where"] and not drivers and order in ("more", "fewer"):
         order = "most" if order == "more" else "least"
@@ -128,6 +132,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         gains=False if asks["loses"] else True if asks["gains"] else None,
         open=asks["open"] or flags["why"],
         place=place,
+        of_those=of_those,
         side=side,  # type: ignore[arg-type]
         count=_count(plain, language),
     )
@@ -227,12 +232,20 @@ def _lap_words(
     found: list[tuple[int, Lap]] = []
     words = words_of(language)
     rest = text
+    ends = [words.tables["bare_laps"][key] for key in ("best", "slowest")]
+    several = sum(len(pattern.findall(text)) for pattern in ends) > 1 or " driverx " in text
+
+    def place_in(said: Iterable[str]) -> int:
+        """The ordinal that stands beside the word; of the only one wherever it stands."""
+        own = next((n for word in said if (n := words.ordinals.get(word, 0)) > 1), 1)
+        return own if several else max(own, place)
+
     for key, pattern in words.tables["laps"].items():
         for match in pattern.finditer(rest):
             lap = cast("LapWord", key)
             if lap == "best" or lap == "slowest":
                 said = [*rest[: match.start()].split()[-1:], *match[0].split()]
-                places, amounts = _places(said, place, language, amounts)
+                places, amounts = _places(said, place_in(said), language, amounts)
                 ranked = (lap if at == 1 else Ranked(lap, at) for at in places)
                 found += [(match.start(), each) for each in ranked]
             else:
@@ -248,7 +261,10 @@ def _lap_words(
                 joined = not joins.isdisjoint(rest[: match.start()].split()[-3:])
                 joined = joined and behind in nouns
                 if (joined or behind in joins) and key not in {lap for _, lap in found}:
-                    found.append((match.start(), key))  # type: ignore[arg-type]
+                    at = place_in(rest[: match.start()].split()[-1:]) if several else 1
+                    ranked = key in ("best", "slowest") and at > 1
+                    lap = Ranked(key, at) if ranked else cast("LapWord", key)  # type: ignore[arg-type]
+                    found.append((match.start(), lap))
     kept: list[Lap] = []
     out: list[Lap] = []
     for at, one in sorted(found, key=lambda each: each[0]):
@@ -296,17 +312,20 @@ def _count(text: str, language: Language) -> int:
     return 0
 
 
-def _find_place(text: str, language: Language) -> int:
-    """The place from an end that is named: 2 of "the second best sector"."""
+def _find_place(text: str, language: Language) -> tuple[int, bool]:
+    """The place from an end that is named: 2 of "the second best sector"; or of what was told
+    before: "the second of those"."""
     words, tables = text.split(), words_of(language)
     for at, word in enumerate(words):
         number = tables.ordinals.get(word, 0)
         if word.isdigit() and words[at + 1 : at + 2] and words[at + 1] in tables.lists["suffixes"]:
             number = int(word)
         near = f" {' '.join(words[at + 1 : at + 5])} "
+        if number > 0 and tables.tables["asks"]["of_those"].search(near):
+            return number, True
         if number > 1 and any(tables.tables["orders"][end].search(near) for end in ENDS):
-            return number
-    return 1
+            return number, False
+    return 1, False
 
 
 def _find_measured(

@@ -6,6 +6,16 @@ rival-gap = { $which ->
     [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }
    *[level] gleichauf mit { $other }, { $time }
 }.
+rival-laps-beside = Runde { $other_lap } von { $other }, { $other_time }, ist { $side ->
+    [behind] { $gap } schneller als
+    [ahead] { $gap } langsamer als
+   *[level] gleichauf mit
+} Runde { $lap }, { $time }.
+rival-mean = Mittelwerte: { $side ->
+    [behind] { $other } ist { $gap } schneller, { $other_time } gegen { $time }
+    [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }
+   *[level] gleichauf mit { $other }, { $time }
+}.
 rival-usual = Übliche Runden: { $side ->
     [behind] { $other } ist { $gap } schneller, { $other_time } gegen { $time }
     [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }

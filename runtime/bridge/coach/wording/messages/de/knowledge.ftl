@@ -44,6 +44,14 @@ wet-do = Früher und sanfter bremsen, geradeaus; einmal und langsam einlenken, s
 recorded-instead = Stattdessen aufgezeichnet und aufschlussreich: { $quantities }.
 channel-range = { $channel }: zuletzt { $last }, in dieser Session { $low } bis { $high }.
 channel-wheels = { $quantity } zuletzt: vorn links { $fl }, vorn rechts { $fr }, hinten links { $rl }, hinten rechts { $rr }.
+channel-assist = { $channel }: { $count ->
+    [0] nie im Eingriff
+    [one] einmal im Eingriff
+   *[other] { $count }-mal im Eingriff
+}{ $placed ->
+    [yes] , in { $corners }
+   *[no] {""}
+}.
 channel-gears = Gefahrene Gänge: { $low } bis { $high }.
 channel-gear = { $count ->
     [one] Gang an der langsamsten Stelle von { $corner }: { $gear }.

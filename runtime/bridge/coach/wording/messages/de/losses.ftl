@@ -1,6 +1,7 @@
 # Wo Zeit liegen bleibt und warum, was gut war und was zu tun ist.
 
 loss-basis = { $basis ->
+    [usual] in Runde { $lap } gegenüber der üblichen
     [driver] in Runde { $lap } gegenüber der besten Runde von { $other }
     [best_pass] in Runde { $lap } gegenüber den besten Durchfahrten
    *[best_lap] { $lap ->
@@ -49,6 +50,7 @@ loss-parts = { $corner } in Teilen: Eingang { $entry }, Scheitel { $apex }, Ausg
 pass-brake = { $corner }, Bremspunkt: { $own } vor der Kurve, { loss-beside } { $best }.
 pass-speed = { $corner }: langsamster Punkt { $low }, Ausgang { $leave }; { loss-beside } { $best_low } und { $best_leave }.
 loss-beside = { $basis ->
+    [usual] übliche Runde
     [driver] { $other }
     [best_pass] beste Durchfahrt
    *[best_lap] beste Runde

@@ -6,6 +6,16 @@ rival-gap = { $which ->
     [ahead] { $other } is { $gap } slower, { $other_time } against { $time }
    *[level] level with { $other }, { $time }
 }.
+rival-laps-beside = { $other }'s lap { $other_lap }, { $other_time }, is { $side ->
+    [behind] { $gap } quicker than
+    [ahead] { $gap } slower than
+   *[level] level with
+} lap { $lap }, { $time }.
+rival-mean = Averages: { $side ->
+    [behind] { $other } is { $gap } quicker, { $other_time } against { $time }
+    [ahead] { $other } is { $gap } slower, { $other_time } against { $time }
+   *[level] level with { $other }, { $time }
+}.
 rival-usual = Usual laps: { $side ->
     [behind] { $other } is { $gap } quicker, { $other_time } against { $time }
     [ahead] { $other } is { $gap } slower, { $other_time } against { $time }

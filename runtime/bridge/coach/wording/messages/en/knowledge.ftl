@@ -44,6 +44,14 @@ wet-do = Brake earlier and more gently in a straight line, turn the wheel once a
 recorded-instead = Recorded and worth a look instead: { $quantities }.
 channel-range = { $channel }: { $last } at the last reading, { $low } to { $high } in this session.
 channel-wheels = { $quantity } at the last reading: front left { $fl }, front right { $fr }, rear left { $rl }, rear right { $rr }.
+channel-assist = { $channel }: { $count ->
+    [0] never at work
+    [one] at work once
+   *[other] at work { $count } times
+}{ $placed ->
+    [yes] , in { $corners }
+   *[no] {""}
+}.
 channel-gears = Gears used: { $low } to { $high }.
 channel-gear = { $count ->
     [one] Gear at the slowest point of { $corner }: { $gear }.

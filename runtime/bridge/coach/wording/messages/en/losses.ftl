@@ -2,6 +2,7 @@
 
 # On which lap, and against what: $basis, $lap (0: the usual lap), $other.
 loss-basis = { $basis ->
+    [usual] on lap { $lap } against the usual lap
     [driver] on lap { $lap } against { $other }'s best lap
     [best_pass] on lap { $lap } against the best passes
    *[best_lap] { $lap ->
@@ -50,6 +51,7 @@ loss-parts = { $corner } in parts: entry { $entry }, apex { $apex }, exit and st
 pass-brake = { $corner }, brake point: { $own } before the corner, { loss-beside } { $best }.
 pass-speed = { $corner }: slowest point { $low }, exit { $leave }; { loss-beside } { $best_low } and { $best_leave }.
 loss-beside = { $basis ->
+    [usual] usual lap
     [driver] { $other }
     [best_pass] best pass
    *[best_lap] best lap

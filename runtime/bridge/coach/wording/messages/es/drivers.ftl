@@ -6,6 +6,16 @@ rival-gap = { $which ->
     [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }
    *[level] a la par de { $other }, { $time }
 }.
+rival-laps-beside = La vuelta { $other_lap } de { $other }, { $other_time }, es { $side ->
+    [behind] { $gap } más rápida que
+    [ahead] { $gap } más lenta que
+   *[level] igual que
+} la vuelta { $lap }, { $time }.
+rival-mean = Medias: { $side ->
+    [behind] { $other } va { $gap } más rápido, { $other_time } frente a { $time }
+    [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }
+   *[level] a la par de { $other }, { $time }
+}.
 rival-usual = Vueltas habituales: { $side ->
     [behind] { $other } va { $gap } más rápido, { $other_time } frente a { $time }
     [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }

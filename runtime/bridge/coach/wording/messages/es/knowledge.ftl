@@ -44,6 +44,14 @@ wet-do = Frenar antes y más suave en línea recta, girar el volante una vez y d
 recorded-instead = Registrado y útil en su lugar: { $quantities }.
 channel-range = { $channel }: { $last } en la última lectura; de { $low } a { $high } en esta sesión.
 channel-wheels = { $quantity } en la última lectura: delantera izquierda { $fl }, delantera derecha { $fr }, trasera izquierda { $rl }, trasera derecha { $rr }.
+channel-assist = { $channel }: { $count ->
+    [0] nunca intervino
+    [one] intervino una vez
+   *[other] intervino { $count } veces
+}{ $placed ->
+    [yes] , en { $corners }
+   *[no] {""}
+}.
 channel-gears = Marchas usadas: de { $low } a { $high }.
 channel-gear = { $count ->
     [one] Marcha en el punto más lento de { $corner }: { $gear }.

@@ -1,6 +1,7 @@
 # Dónde se pierde tiempo y por qué, qué estuvo bien y qué hacer.
 
 loss-basis = { $basis ->
+    [usual] en la vuelta { $lap } respecto a la habitual
     [driver] en la vuelta { $lap } respecto a la mejor de { $other }
     [best_pass] en la vuelta { $lap } respecto a los mejores pasos
    *[best_lap] { $lap ->
@@ -49,6 +50,7 @@ loss-parts = { $corner } por partes: entrada { $entry }, vértice { $apex }, sal
 pass-brake = { $corner }, punto de frenada: { $own } antes de la curva, { loss-beside } { $best }.
 pass-speed = { $corner }: punto más lento { $low }, salida { $leave }; { loss-beside } { $best_low } y { $best_leave }.
 loss-beside = { $basis ->
+    [usual] vuelta habitual
     [driver] { $other }
     [best_pass] mejor paso
    *[best_lap] mejor vuelta

@@ -6,6 +6,16 @@ rival-gap = { $which ->
     [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }
    *[level] à égalité avec { $other }, { $time }
 }.
+rival-laps-beside = Le tour { $other_lap } de { $other }, { $other_time }, est { $side ->
+    [behind] plus rapide de { $gap } que
+    [ahead] plus lent de { $gap } que
+   *[level] à égalité avec
+} le tour { $lap }, { $time }.
+rival-mean = Moyennes : { $side ->
+    [behind] { $other } tourne { $gap } plus vite, { $other_time } contre { $time }
+    [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }
+   *[level] à égalité avec { $other }, { $time }
+}.
 rival-usual = Tours habituels : { $side ->
     [behind] { $other } tourne { $gap } plus vite, { $other_time } contre { $time }
     [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }

@@ -44,6 +44,14 @@ wet-do = Freiner plus tôt et plus doucement en ligne droite, tourner le volant 
 recorded-instead = Enregistré et utile à regarder à la place : { $quantities }.
 channel-range = { $channel } : { $last } à la dernière mesure, de { $low } à { $high } pendant la session.
 channel-wheels = { $quantity } à la dernière mesure : avant gauche { $fl }, avant droit { $fr }, arrière gauche { $rl }, arrière droit { $rr }.
+channel-assist = { $channel } : { $count ->
+    [0] jamais intervenu
+    [1] intervenu une fois
+   *[other] intervenu { $count } fois
+}{ $placed ->
+    [yes] , { $corners }
+   *[no] {""}
+}.
 channel-gears = Rapports utilisés : { $low } à { $high }.
 channel-gear = { $count ->
     [one] Rapport au point le plus lent de { $corner } : { $gear }.

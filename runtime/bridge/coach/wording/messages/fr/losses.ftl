@@ -1,6 +1,7 @@
 # Où le temps se perd et pourquoi, ce qui était bon, et quoi faire.
 
 loss-basis = { $basis ->
+    [usual] au tour { $lap } par rapport au tour habituel
     [driver] au tour { $lap } face à { $other } (meilleur tour)
     [best_pass] au tour { $lap } par rapport aux meilleurs passages
    *[best_lap] { $lap ->
@@ -49,6 +50,7 @@ loss-parts = { $corner } par parties : entrée { $entry }, corde { $apex }, sort
 pass-brake = { $corner }, point de freinage : { $own } avant le virage, { loss-beside } { $best }.
 pass-speed = { $corner } : point le plus lent { $low }, sortie { $leave } ; { loss-beside } { $best_low } et { $best_leave }.
 loss-beside = { $basis ->
+    [usual] tour habituel
     [driver] { $other }
     [best_pass] meilleur passage
    *[best_lap] meilleur tour
