@@ -19,7 +19,14 @@ class Ranked(NamedTuple):
     """From 2: the first has a word of its own."""
 
 
-Lap: TypeAlias = int | LapWord | Ranked
+class Beside(NamedTuple):
+    """A lap so many laps after another, before it where that is negative."""
+
+    lap: "int | LapWord | Ranked"
+    by: int
+
+
+Lap: TypeAlias = int | LapWord | Ranked | Beside
 
 NeedKind: TypeAlias = Literal[
     # laps
@@ -200,6 +207,8 @@ Order: TypeAlias = Literal[
     "alike",
 ]
 
+Side: TypeAlias = Literal["above", "below"]
+
 
 class Strange(NamedTuple):
     """Something named that this circuit or session does not have; the answer puts it right."""
@@ -270,7 +279,7 @@ class Slots:
     """Whether it asks what to do: "should I brake later?" is no doubt of braking late."""
     place: int = 1
     """From the end that *order* names: 2 of "the second slowest"."""
-    side: Literal["above", "below"] | None = None
+    side: Side | None = None
     """On which side of an amount it is to be: "under 1:54", "over 1.1 g"."""
     count: int = 0
     """How many things are asked for: "three tips"; 0: it does not say."""

@@ -3,7 +3,6 @@ lap, driver or pass, over all corners, how much it varies; and whether it is as 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import median
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive
@@ -67,6 +66,8 @@ _PLACES: Final = ("brake_point", "brake_release", "throttle_point", "speed")
 """What is meant to be the same on every lap."""
 _LAPS: Final[Mapping[Lap, Order]] = {"best": "least", "slowest": "most"}
 """Which end of the lap times a lap has that is named so."""
+JUDGED: Final = ("early", "late", "high", "low")
+"""What is said with these is said of a corner's best pass."""
 _FEW: Final = 4
 """More laps than that are counted, not named."""
 _Passes: TypeAlias = tuple[Drive, Mapping[str, Pass]]
@@ -99,6 +100,8 @@ class Side(NamedTuple):
 def tell(view: View) -> Facts:
     """What the question asks of a quantity."""
     slots, rivals = view.slots, view.rivals
+    if _asks_which_pass(slots):
+        return _tell_passing(view)
     if slots.claims:
         return _check(view)
     if slots.order == "spread":
@@ -113,10 +116,8 @@ def tell(view: View) -> Facts:
     longest = slots.quantity == "full_throttle" and slots.order in RISES
     if longest and not (slots.corners or rivals):
         return _tell_longest(view)
-    if slots.counts or slots.every_corner * slots.whether or (slots.which == "corner" and (slots.side or _asks_for_some(slots))):
-        return _tell_passing(view)
-    if slots.side is not None and (limited := tell_limit(view)):
-        return limited
+    if slots.side is not None and (told := tell_limit(view)):
+        return told
     if _ranks(view):
         return _tell_rank(view)
     if slots.order in SAYS and slots.which != "lap" and not rivals and len(view.named) < 2:
@@ -124,9 +125,14 @@ def tell(view: View) -> Facts:
     return tell_values(view)
 
 
-def _asks_for_some(slots: Slots) -> bool:
-    """Whether it asks which ones have any of it."""
-    return slots.quantity in _NONE and slots.order is None and not slots.drivers
+def _asks_which_pass(slots: Slots) -> bool:
+    """Whether it asks in which corners there is any of it, or more or less than an amount."""
+    limited = bool(slots.side and slots.amounts) and not (slots.corners or slots.laps)
+    sided = slots.drivers or limited or slots.quantity in (None, "time")
+    if slots.counts or (slots.every_corner and (slots.whether or slots.claims) and sided):
+        return True
+    some = slots.quantity in _NONE and not (slots.order or slots.drivers or slots.negated)
+    return (limited and slots.where) or (slots.which == "corner" and (limited or some))
 
 
 def _ranks(view: View) -> bool:
@@ -312,41 +318,63 @@ def _find_limit(slots: Slots, unit: Unit) -> float | None:
     return next((each.number for each in slots.amounts if each.unit in units), None)
 
 
+class _Amounts(NamedTuple):
+    """What each corner, or straight, has of a quantity; *least*: so much counts as some."""
+
+    by_place: Mapping[str, float]
+    least: float
+    words: dict[str, Cell]
+
+
 def _tell_passing(view: View) -> Facts:
-    """How many corners, and which, pass a limit, or are more than nothing: by the time lost, the
-    usual value, or by how far that is from a rival's on the side that is asked for."""
+    """How many corners, and which, pass a limit, or have any: by the time lost, the usual value, or
+    by how far that is from a rival's on the side that is asked for."""
     slots, quantity = view.slots, view.slots.quantity or "time"
-    unit, side = UNITS[quantity], "none"
     if quantity == "time":
         view = reviews.compare(view.scene, slots)
-        wins = bool(view.other) and slots.gains is not None and slots.gains != slots.than_me
-        amounts = {loss.corner: -loss.seconds if wins else loss.seconds for loss in view.lost}
-        least, what = reviews.WORTH_S, "won" if wins else "lost"
-        words: dict[str, Cell] = {"what": Term("measured", what), "at": Term("at", "none")}
-    else:
-        high = is_high(quantity, slots.order) != slots.than_me
-        found = [spread(view.drive, quantity, each.name, slots.spot) for each in view.drive.corners]
-        known = [each for each in found if each is not None]
-        amounts = {each.where or "": each.usual.number for each in known}
-        words, least = label(known[0]) if known else {}, _NONE.get(quantity, 0.0)
-        for name, rival in view.rivals[:1]:
-            theirs = {at: measure(rival, quantity, at, slots.spot) for at in amounts}
-            usual = {at: median(v.number for v in of.values()) for at, of in theirs.items() if of}
-            amounts = {at: (amounts[at] - usual[at]) * (1 if high else -1) for at in usual}
-            side, least = end_of(quantity, high=high), APART[unit]
-            words["name"] = name
+    amounts, least, words = _list_lost(view) if quantity == "time" else _list_usual(view, quantity)
     if not amounts:
         return reviews.nothing(view)
-    limit, above = _find_limit(slots, unit) or least, slots.side != "below"
+    unit, above = UNITS[quantity], slots.side != "below"
+    limit = _find_limit(slots, unit) or least
     hits = [name for name, number in amounts.items() if (number > limit) == above]
     hits.sort(key=lambda name: amounts[name], reverse=above)
-    named = tuple(Placed(Corner(each), Value(amounts[each], unit)) for each in hits)
-    words |= {"side": slots.side or "above", "limit": Value(limit, unit), "compared": side}
-    words |= {"count": len(hits), "all": len(amounts), "named": named}
-    words["loses"] = "yes" if quantity == "time" else "no"
-    told = view.told("places-passing", **{"name": "", **words})
+    words |= {"named": tuple(Placed(Corner(each), Value(amounts[each], unit)) for each in hits)}
+    words |= {"count": len(hits), "all": len(amounts), "limit": Value(limit, unit)}
+    told = view.told("places-passing", **words, side=slots.side or "above")
     every = slots.every_corner and (slots.claims or slots.whether)
     return (judge(told, slots, so=len(hits) == len(amounts)) if every else told,)
+
+
+def _list_lost(view: View) -> _Amounts:
+    """Seconds lost in the corners, or won on a rival where that is asked for."""
+    wins = bool(view.other) and view.slots.gains is not None
+    wins = wins and view.slots.gains != view.slots.than_me
+    amounts = {loss.corner: -loss.seconds if wins else loss.seconds for loss in view.lost}
+    words: dict[str, Cell] = {"what": Term("measured", "won" if wins else "lost")}
+    words |= {"at": Term("at", "none"), "compared": "none", "name": "", "of": "corner"}
+    return _Amounts(amounts, reviews.WORTH_S, {**words, "loses": "yes"})
+
+
+def _list_usual(view: View, quantity: Quantity) -> _Amounts:
+    """The usual values in the corners, on the straights for a top speed; or what they have more
+    than a rival's, less, earlier or later."""
+    slots, least, name, side = view.slots, _NONE.get(quantity, 0.0), "", "none"
+    roads = quantity == "speed" and slots.side == "above" and slots.spot is None
+    bends = view.drive.straights if roads else view.drive.corners
+    spreads = [spread(view.drive, quantity, each.name, slots.spot) for each in bends]
+    known = {each.where or "": each for each in spreads if each is not None}
+    amounts = {where: each.usual.number for where, each in known.items()}
+    if view.rivals:
+        name, rival = view.rivals[0]
+        high = is_high(quantity, slots.order) != slots.than_me
+        others = {where: spread(rival, quantity, where, slots.spot) for where in known}
+        theirs = {where: each.usual.number for where, each in others.items() if each is not None}
+        amounts = {at: (amounts[at] - theirs[at]) * (1 if high else -1) for at in theirs}
+        side, least = end_of(quantity, high=high), APART[UNITS[quantity]]
+    words = label(next(iter(known.values()))) if known else {}
+    words |= {"compared": side, "name": name, "of": "road" if roads else "corner", "loses": "no"}
+    return _Amounts(amounts, least, words)
 
 
 def _tell_rank(view: View) -> Facts:
@@ -386,14 +414,15 @@ def _tell_rank(view: View) -> Facts:
     if slots.count > 1 and not level:
         chosen = spreads[: slots.count]
         side, shown = beside(quantity, *(each.find(lap) for each in chosen))
-        values |= {"side": side, "listed": tuple(map(Placed, map(_name, chosen), shown))}
+        placed = (Placed(_name(each), one) for each, one in zip(chosen, shown, strict=True))
+        values |= {"side": side, "listed": tuple(placed)}
         return (view.fact("rank-listed", values, laps[:1], first.where),)
     corner = view.fact("rank-level" if level else "rank-places", values, laps[:1], first.where)
     fastest = quantity == "speed" and high and slots.which != "corner" and place == 1
     return (*lead, corner) if fastest else (corner, *lead)
 
 
-def _name(found: Spread) -> Cell:
+def _name(found: Spread) -> Corner | str:
     """Where it is, for a sentence."""
     return Corner(found.where or "") if found.corner else found.where or ""
 
@@ -458,9 +487,7 @@ def tell_lost(view: View, ranked: Sequence[Lost], at: int = 0, *, least: bool = 
     values |= {"own": lost.own, "best": lost.best, "nth": at + 1, "lap": lap}
     values |= {"end": "least" if least else "most", "listed": tuple(named), "count": len(others)}
     laps = (lap, lost.best_lap) if lap else (lost.best_lap,)
-    return view.fact(
-        "rank-lost", values, laps, lost.where, basis="best_pass", gain_s=lost.seconds
-    )
+    return view.fact("rank-lost", values, laps, lost.where, basis="best_pass", gain_s=lost.seconds)
 
 
 # Two values beside each other
@@ -592,12 +619,12 @@ def _tell_judge(view: View) -> Facts:
     weighed = [each for each in judged if each.kind == "compare"]
     if not everywhere or not weighed:
         return tuple(judged)
-    end = end_of(quantity, high=is_high(quantity, slots.order))
+    end = end_of(quantity, high=is_high(quantity, slots.order) != slots.wishes)
     guilty = [each for each in weighed if each.gain_s is not None]
     guilty = [each for each in guilty if each.values["compared"] == end]
     if guilty:
         return tuple(sorted(guilty, key=lambda each: -(each.gain_s or 0.0))[:3])
-    nowhere = {"count": len(weighed), "other": "none", "compared": end}
+    nowhere: dict[str, Cell] = {"count": len(weighed), "other": "none", "compared": end}
     return (view.fact("judge-nowhere", {**weighed[0].values, **nowhere}),)
 
 
@@ -731,8 +758,6 @@ def _range(
 def _check(view: View) -> Facts:
     """The claim beside the measures, by what it names: drivers, laps, amounts, a rank, a share."""
     slots, drive, rivals = view.slots, view.drive, view.rivals
-    if slots.every_corner and slots.order is not None and not slots.corners:
-        return _tell_passing(view)
     quantity, where = slots.quantity or "time", (*slots.corners, *slots.straights, None)[0]
     laps = () if slots.all_laps else view.listed
     ordered = slots.order in ORDERED
@@ -777,7 +802,7 @@ def _check(view: View) -> Facts:
         )
         so = hits == len(values) if slots.all_laps or laps else hits > 0
         return (_range(view, found, laps, "so", hits=hits, so=so),)
-    if found.corner and slots.order in ("high", "low") and slots.which != "corner" and not laps:
+    if found.corner and slots.order in JUDGED and slots.which != "corner" and not laps:
         return _tell_judge(view)
     if ordered and (laps or found.corner):
         return _check_rank(view, found, laps)

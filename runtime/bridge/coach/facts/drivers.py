@@ -38,7 +38,6 @@ from runtime.bridge.coach.facts.view import (
     span,
     spread_s,
     teller,
-    usual_s,
 )
 from runtime.bridge.coach.need import Slots
 from runtime.bridge.coach.scene import Outing, Teller, Tellers
@@ -145,9 +144,10 @@ def _tell_gap(of: View) -> Facts:
     if of.slots.corners or of.slots.sectors:
         return _tell_how(of)
     said = _count_said(of) if of.slots.claims else ()
+    usual = _gap_of(of, "rival-usual", median)
     if of.slots.order == "mean":
-        return (*said, _gap_of(of, "rival-mean", mean), _gap_of(of, "rival-usual", median), _gap(of))
-    return (*said, _gap(of), _gap_of(of, "rival-usual", median))
+        return (*said, _gap_of(of, "rival-mean", mean), usual, _gap(of))
+    return (*said, _gap(of), usual)
 
 
 def _gap_of(of: View, kind: str, take: Callable[[list[float]], float]) -> Fact:

@@ -128,7 +128,8 @@ def _gears_in(scene: Scene, corner: str, told: Samples) -> list[int]:
 
 def _tell_assist(scene: Scene, slots: Slots, signal: str) -> Fact:
     """How often an assistance system worked, and in which corners, of those named if any are."""
-    placed = [_corner_of_time(scene, each.t_start) for each in scene.assisted if each.kind == signal]
+    worked = [each for each in scene.assisted if each.kind == signal]
+    placed = [_corner_of_time(scene, each.t_start) for each in worked]
     placed = [name for name in placed if not slots.corners or name in slots.corners]
     names = tuple(Corner(name) for name in dict.fromkeys(placed) if name)
     values: dict[str, Cell] = {"channel": Term("signal", signal), "count": len(placed)}

@@ -11,7 +11,7 @@ from runtime.bridge.analysis.losses import Loss, losses_between, passes_of_lap, 
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.quantities import find_straight, known_corners, sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
-from runtime.bridge.coach.need import Lap, Ranked, Slots, Strange
+from runtime.bridge.coach.need import Beside, Lap, Ranked, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Teller
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.stats import deviation
@@ -345,6 +345,9 @@ def pick_lap(laps: Sequence[Segment], lap: Lap) -> Segment | None:
     """The lap of that number, or the one that a word names; None where there is none."""
     if isinstance(lap, int):
         return next((each for each in laps if each.number == lap), None)
+    if isinstance(lap, Beside):
+        of = pick_lap(laps, lap.lap)
+        return pick_lap(laps, (of.number or 0) + lap.by) if of is not None else None
     ranked = sorted(laps, key=lambda each: (round(each.duration_s, 6), each.t_start))
     if lap == "odd":  # furthest from the usual time
         return max(laps, key=lambda each: abs(each.duration_s - usual_s(laps)), default=None)

@@ -29,6 +29,8 @@ ALIKE: Final = 0.82
 """How alike a misspelt nickname must be to the name, from 0 to 1."""
 RATHER_ALIKE: Final = 0.6
 """The same for a straight, whose name stands beside the word straight."""
+OWN_WORD: Final = 5
+"""Letters from which a word of a straight's name may stand for it."""
 SEVERITY: Final[Mapping[str, int]] = {"hairpin": 1, "kink": 6}
 FACTORS: Final[Mapping[str, tuple[float, Unit]]] = {
     "mph": (1.609344, "km/h"),
@@ -262,7 +264,9 @@ class Reader:
         return Numbered(number or 0, i, behind) if found else None
 
     def _unit(self, i: int) -> tuple[str, int] | None:
-        """The unit at a piece, and what is behind it."""
+        """The unit at a piece, and what is behind it; none of "turn 4's"."""
+        if i < len(self.pieces) and self.text[self.pieces[i].start - 1] in "'\u2019":
+            return None
         at = [j for j in range(i, min(i + 6, len(self.pieces))) if self._word(j) not in "/°."]
         for size in (4, 3, 2, 1):
             unit = self.words.units.get(" ".join(self._word(j) for j in at[:size]))
@@ -384,6 +388,8 @@ class Reader:
         for name in sorted(self.names.straights, key=len, reverse=True):
             if (end := self._named(i, name)) > i:
                 return [Mention("straight", i, end, name)]
+        if name := self._own_word(i):
+            return [Mention("straight", i, i + 1, name)]
         noun = self.words.lists["straight"]
         after = i + 1 + (self._word(i + 1) in _DASH)
         behind = self._match(i, noun)
@@ -393,6 +399,15 @@ class Reader:
         if behind > i and (name := self._like_straight(at)):
             return [Mention("straight", i, at + 1, name)]
         return []
+
+    def _own_word(self, i: int) -> str:
+        """The straight that alone has the word at a piece in its name: Machair."""
+        word = self._word(i)
+        if len(word) < OWN_WORD or any(word in nick.split() for nick, _ in self.nicknames):
+            return ""
+        named = [name for name in self.names.straights if word in strip_accents(name).split()]
+        common = self.words.lists["straight"] | self.words.lists["straight_words"]
+        return named[0] if len(named) == 1 and word not in common else ""
 
     def _like_straight(self, i: int) -> str:
         """The straight whose own word is most like the one at a piece; empty: none is."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel
 
@@ -13,6 +13,7 @@ from runtime.bridge.coach.need import (
     UNITS,
     UNRECORDED,
     Asked,
+    Beside,
     Language,
     Need,
     NeedKind,
@@ -203,6 +204,7 @@ class _Reader:
             if names_own and second.score * FULL >= SURE_TWICE and second != first:
                 return first, second
         best = max(needs, key=lambda need: need.score, default=whole)
+        best = replace(best, slots=replace(best.slots, without=whole.slots.without))
         return (whole if whole.score * FULL >= SURE and whole.kind not in _TALK else best,)
 
     def rank(self, text: str, slots: Slots, vector: Numbers | None) -> list[tuple[NeedKind, float]]:
@@ -264,12 +266,20 @@ class _Reader:
         moves = read_moves()
         content = [word for word in words if word not in moves.small_words]
         cues = [cue for cue, known in moves.cue_words.items() if known.issuperset(content)]
-        leads = self._follows("leads", words) and len(words) < SHORT
+        short = len(words) <= SHORT
+        leads = short and (self._follows("leads", words) or self._follows("starts", words))
+        if short and self._follows("self", words):
+            return Need(last.kind, replace(last.slots, drivers=(), alone=False, than_me=False))
+        after = self._lap_beside(words, last) or self._rank_after(words, slots, last)
+        if short and after is not None:
+            return after
+        if leads and len(content) == 1 and last.slots.corners and (at := self._find(content[0])):
+            slots, content = replace(slots, corners=(at,)), []
         if content and cues:
             kind = moves.cues[cues[0]].get(last.kind, last.kind)
             if kind == "explain":
                 return None
-        elif slots.why and not content:
+        elif slots.why and (not content or len(words) < 3):
             kind = moves.cues["why"].get(last.kind, last.kind)
         elif any(_named(slots)) and not content and (leads or _CLASSES.intersection(words)):
             kind = last.kind
@@ -279,6 +289,35 @@ class _Reader:
             return None
         slots = _inherit(slots, last.slots, kind)
         return Need(move(kind, slots), slots)
+
+    def _lap_beside(self, words: Sequence[str], last: Need) -> Need | None:
+        """The lap before or after that of the last question."""
+        by = self._follows("lap_after", words) - self._follows("lap_before", words)
+        lap = last.slots.laps[-1] if last.slots.laps else None
+        if not by or lap is None:
+            return None
+        if isinstance(lap, Beside):
+            by += lap.by
+            lap = lap.lap
+        return Need(last.kind, replace(last.slots, laps=(Beside(lap, by),)))
+
+    def _rank_after(self, words: Sequence[str], slots: Slots, last: Need) -> Need | None:
+        """The next of a ranking, or another place of it: "and the second biggest"."""
+        after = last.slots.place + 1 if self._follows("next", words) else 0
+        nth = slots.place if slots.place > 1 else after
+        if not nth or slots.of_those or slots.corners or slots.sectors:
+            return None
+        if last.kind in _RANKS:
+            return Need(last.kind, replace(last.slots, place=nth))
+        if last.kind in ("best_lap", "lap_time"):
+            end: Literal["best", "slowest"] = "slowest" if "slowest" in last.slots.laps else "best"
+            return Need("lap_time", Slots(laps=(Ranked(end, nth),), place=nth))
+        return None
+
+    def _find(self, word: str) -> str | None:
+        """The corner of that number."""
+        number = int(word) if word.isdigit() else self.words.numbers.get(word)
+        return next((each.name for each in self.names.corners if each.number == number), None)
 
     def _apply_term(
         self, words: Sequence[str], slots: Slots, last: Need, sure: bool
@@ -323,9 +362,11 @@ class _Reader:
         if cue and not sure:
             kind = read_moves().cues[cue].get(last.kind, kind)
         if last.kind == "measure" and not (sure and slots.quantity):
-            more = slots.order in (*ORDERS, "early", "late") and len(words) <= SHORT
+            how = slots.order in (*ORDERS, "early", "late", "mean") or slots.which == "lap"
+            more = how and len(words) <= SHORT
             kind = "measure" if more or (slots.spot is not None and not sure) else kind
-        whole = sure or (slots.quantity is not None and slots.order is not None)
+        rivals = kind.startswith("rival") and last.slots.corners and len(words) <= SHORT
+        whole = (sure and not rivals) or (slots.quantity is not None and slots.order is not None)
         if whole and not (leads or back) and slots.open and not _needs_place(slots):
             return kind, slots
         return kind, _inherit(slots, last.slots, kind)
@@ -338,9 +379,9 @@ def _grammar(slots: Slots) -> NeedKind | None:
     known = slots.quantity in UNITS and slots.quantity != "time"
     if (known and how) or (slots.where and slots.order in ORDERS):
         return "measure"
-    if slots.laps:
-        return "corner_explain" if slots.corners else "lap_time"
-    return None
+    if slots.corners:
+        return "corner_explain" if slots.laps else "corner_review"
+    return "lap_time" if slots.laps else None
 
 
 def _needs_place(slots: Slots) -> bool:
@@ -488,5 +529,6 @@ def _inherit(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
         if kind in read_moves().uses[name]
         and name not in named
         and not (placed and name in _PLACES)
+        and not (slots.order == "mean" and name == "laps")
     }
     return settle_spot(replace(slots, **taken))

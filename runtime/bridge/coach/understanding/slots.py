@@ -13,6 +13,7 @@ from runtime.bridge.coach.need import (
     LapWord,
     Quantity,
     Ranked,
+    Side,
     Slots,
     Spot,
     Strange,
@@ -31,7 +32,10 @@ from runtime.bridge.coach.understanding.mentions import (
 
 __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
-PLAIN: Final = "why where who all_laps improves mine ranked whether between supposes wishes counts every_corner".split()
+PLAIN: Final = (
+    *"why where who all_laps improves mine ranked whether between supposes wishes".split(),
+    *("counts", "every_corner"),
+)
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
 ENDS: Final = ("most", "least", "worst", "earliest", "latest")
@@ -79,7 +83,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     order = "spread" if asks["same"] else _find_first("orders", unranked, language)
     if asks["how_fast"] and laps and "corner" not in {mention.kind for mention in mentions}:
         quantity = "time"  # how fast a lap was
-    side: Literal["above", "below"] | None = "above" if asks["above"] else "below" if asks["below"] else None
+    side = next((side for side in get_args(Side) if asks[side]), None)
     if side and not amounts and (bare := _BARE.search(plain)):
         if quantity is None or quantity == "speed":
             quantity, factor = "speed", FACTORS["mph" if find_units(text) == "imperial" else "km/h"]
@@ -133,7 +137,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         open=asks["open"] or flags["why"],
         place=place,
         of_those=of_those,
-        side=side,  # type: ignore[arg-type]
+        side=side,
         count=_count(plain, language),
     )
     plainly: dict[str, Any] = {name: {**flags, **asks}[name] for name in PLAIN}
@@ -242,14 +246,13 @@ def _lap_words(
 
     for key, pattern in words.tables["laps"].items():
         for match in pattern.finditer(rest):
-            lap = cast("LapWord", key)
-            if lap == "best" or lap == "slowest":
+            word = cast("LapWord", key)
+            if word == "best" or word == "slowest":
                 said = [*rest[: match.start()].split()[-1:], *match[0].split()]
                 places, amounts = _places(said, place_in(said), language, amounts)
-                ranked = (lap if at == 1 else Ranked(lap, at) for at in places)
-                found += [(match.start(), each) for each in ranked]
+                found += [(match.start(), _nth(word, at)) for at in places]
             else:
-                found.append((match.start(), lap))
+                found.append((match.start(), word))
             if key != "each":
                 blank = "_" * (len(match[0]) - 1)
                 rest = f"{rest[: match.start()]}{blank} {rest[match.end() :]}"
@@ -261,10 +264,9 @@ def _lap_words(
                 joined = not joins.isdisjoint(rest[: match.start()].split()[-3:])
                 joined = joined and behind in nouns
                 if (joined or behind in joins) and key not in {lap for _, lap in found}:
+                    word = cast("LapWord", key)
                     at = place_in(rest[: match.start()].split()[-1:]) if several else 1
-                    ranked = key in ("best", "slowest") and at > 1
-                    lap = Ranked(key, at) if ranked else cast("LapWord", key)  # type: ignore[arg-type]
-                    found.append((match.start(), lap))
+                    found.append((match.start(), _nth(word, at)))
     kept: list[Lap] = []
     out: list[Lap] = []
     for at, one in sorted(found, key=lambda each: each[0]):
@@ -274,6 +276,13 @@ def _lap_words(
     return kept, out, rest, amounts
 
 
+def _nth(lap: LapWord, place: int) -> Lap:
+    """The lap at a place from the end that the word names."""
+    if (lap == "best" or lap == "slowest") and place > 1:
+        return Ranked(lap, place)
+    return lap
+
+
 def _places(
     near: list[str], place: int, language: Language, amounts: tuple[Value, ...]
 ) -> tuple[range, tuple[Value, ...]]:
@@ -281,7 +290,7 @@ def _places(
     *place*; and the amounts that are not such a count."""
     if place > 1:
         return range(place, place + 1), amounts
-    if near[:1] == ["amountx"] and (count := next((a for a in amounts if not a.unit), None)):
+    if "amountx" in near and (count := next((a for a in amounts if not a.unit), None)):
         return range(1, int(count.number) + 1), tuple(a for a in amounts if a is not count)
     numbers = words_of(language).numbers
     counts = (int(word) if word.isdigit() else int(numbers.get(word, 0.0)) for word in near)

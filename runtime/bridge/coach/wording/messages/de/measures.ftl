@@ -115,7 +115,10 @@ nth = { $nth ->
 }
 measured-lost = Zeitverlust
 measured-won = Zeitgewinn
-places-passing = { $count } von { $all } Kurven{ $count ->
+places-passing = { $count } von { $all } { $of ->
+    [road] Geraden
+   *[corner] Kurven
+}{ $count ->
     [0] {""}
    *[other] : { $named }
 }; { $what }{ $at }{ $compared ->

@@ -115,7 +115,10 @@ nth = { $nth ->
 }
 measured-lost = time lost
 measured-won = time gained
-places-passing = { $count } of { $all } corners{ $count ->
+places-passing = { $count } of { $all } { $of ->
+    [road] straights
+   *[corner] corners
+}{ $count ->
     [0] {""}
    *[other] : { $named }
 }; { $what }{ $at }{ $compared ->

@@ -115,7 +115,10 @@ nth = { $nth ->
 }
 measured-lost = tiempo perdido
 measured-won = tiempo ganado
-places-passing = { $count } de { $all } curvas{ $count ->
+places-passing = { $count } de { $all } { $of ->
+    [road] rectas
+   *[corner] curvas
+}{ $count ->
     [0] {""}
    *[other] : { $named }
 }; { $what }{ $at }{ $compared ->

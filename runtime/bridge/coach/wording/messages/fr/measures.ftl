@@ -115,7 +115,10 @@ nth = { $nth ->
 }
 measured-lost = temps perdu
 measured-won = temps gagné
-places-passing = { $count } des { $all } virages{ $count ->
+places-passing = { $count } des { $all } { $of ->
+    [road] lignes droites
+   *[corner] virages
+}{ $count ->
     [0] {""}
    *[other] {" "}: { $named }
 } ; { $what }{ $at }{ $compared ->
