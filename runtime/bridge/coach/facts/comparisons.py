@@ -770,6 +770,8 @@ def _check(view: View) -> Facts:
     elif plain and not same and quantity in _BRAKING:
         quantity = "brake_time"
     found = spread(drive, quantity, where, None if plain and not same else slots.spot)
+    if found is None and where is None and rivals:
+        return _tell_rank(view)
     if found is None:
         return tell_values(view)
     values, numbers = found.of(laps), [value.number for value in found.of(laps).values()]
@@ -802,8 +804,11 @@ def _check(view: View) -> Facts:
         )
         so = hits == len(values) if slots.all_laps or laps else hits > 0
         return (_range(view, found, laps, "so", hits=hits, so=so),)
-    if found.corner and slots.order in JUDGED and slots.which != "corner" and not laps:
-        return _tell_judge(view)
+    if found.corner and slots.order in JUDGED and slots.which != "corner":
+        if len(laps) != 1:
+            return _tell_judge(view)
+        lap = Side(found.find(laps[0]), "lap", laps[0])
+        return (_compare(view, found, lap, Side(found.usual)),)
     if ordered and (laps or found.corner):
         return _check_rank(view, found, laps)
     return tell_values(view)

@@ -222,7 +222,7 @@ class _Reader:
     def plain(self, text: str) -> str:
         """The text without slang and misspellings."""
         known = self.classifier.words(self.language)
-        return spell(tidy(text, self.language), known, self.names)
+        return spell(tidy(text, self.language), known, self.names, self.words.numbers)
 
     def mask(self, text: str) -> str:
         return mask_names(text, self.language, self.names)

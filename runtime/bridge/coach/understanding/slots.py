@@ -81,7 +81,11 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     order = "spread" if asks["same"] else _find_first("orders", unranked, language)
-    if asks["how_fast"] and laps and "corner" not in {mention.kind for mention in mentions}:
+    if (
+        asks["how_fast"]
+        and (laps or words)
+        and "corner" not in {mention.kind for mention in mentions}
+    ):
         quantity = "time"  # how fast a lap was
     side = next((side for side in get_args(Side) if asks[side]), None)
     if side and not amounts and (bare := _BARE.search(plain)):

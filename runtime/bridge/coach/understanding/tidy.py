@@ -35,14 +35,15 @@ def tidy(text: str, language: Language) -> str:
     return " ".join(plain.split()) or text
 
 
-def spell(text: str, known: "Counter[str]", names: Names) -> str:
-    """The text with words that nobody knows replaced by a *known* one, a slip of a key away."""
+def spell(text: str, known: "Counter[str]", names: Names, kept: Iterable[str] = ()) -> str:
+    """The text with words that nobody knows replaced by a *known* one, a slip of a key away; not
+    the words of names and those that are *kept*."""
     own = {
         word
         for corner in names.corners
         for name in (*corner.nicknames, *names.straights, *names.sectors, *names.drivers)
         for word in strip_accents(name).split()
-    }
+    }.union(kept)
 
     def correct(match: re.Match[str]) -> str:
         word = strip_accents(match[0])
