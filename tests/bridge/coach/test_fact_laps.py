@@ -15,7 +15,8 @@ from runtime.bridge.analysis.reference import References, reference_lap
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.tellers import tell
-from runtime.bridge.coach.need import Need, NeedKind, Slots, Strange
+from runtime.bridge.coach.facts.view import pick_lap
+from runtime.bridge.coach.need import Beside, Need, NeedKind, Ranked, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames
@@ -174,6 +175,45 @@ def test_the_laps_that_are_closest_are_told_and_the_one_closest_to_a_named_lap()
         )
 
 
+def test_a_lap_of_each_driver_stands_beside_the_other() -> None:
+    own, other = truth_of(1), truth_of(2, 3, 0.9)
+    ranked = sorted(own.laps, key=own.time)
+    laps = ("slowest", Ranked("best", 2))
+    told = ask("rival_gap", drivers=("Ben",), laps=laps, than_me=True)["rival-laps-beside"]
+    assert (told.values["other_lap"], told.values["lap"]) == (other.slowest, ranked[1])
+    apart = own.time(ranked[1]) - other.time(other.slowest)
+    assert number(told, "gap") == NEAR(abs(apart), abs=0.02)
+    assert told.values["side"] == ("behind" if apart > 0 else "ahead")
+
+
+@pytest.mark.parametrize(("off_s", "verdict"), [(0.0, "right"), (0.4, "wrong")])
+def test_the_average_gap_that_is_claimed_is_held_against_the_means(
+    off_s: float, verdict: str
+) -> None:
+    sides = (truth_of(1), truth_of(2, 3, 0.9))
+    own, other = (mean(truth.time(lap) for lap in truth.laps) for truth in sides)
+    said = Value(round(own - other + off_s, 2), "s")
+    slots = Slots(drivers=("Ben",), order="mean", claims=True, gains=True, than_me=True)
+    need = Need("rival_gap", replace(slots, amounts=(said,)))
+    (told,) = (fact for fact in tell(scene_of(), need) if fact.kind == "rival-mean")
+    assert number(told, "gap") == NEAR(own - other, abs=0.02)
+    assert told.verdict == verdict
+
+
+def test_the_lap_beside_another_and_the_oddest_are_picked() -> None:
+    laps = scene_of().outing.drive.counted  # type: ignore[union-attr]
+    own = truth_of(1)
+    for lap, wanted in ((Beside(3, -1), 2), (Beside(3, 1), 4), (Beside("best", 0), own.best)):
+        picked = pick_lap(laps, lap)
+        assert picked is not None
+        assert picked.number == wanted
+    assert pick_lap(laps, Beside(1, -1)) is None
+    usual = median(map(own.time, own.laps))
+    odd = pick_lap(laps, "odd")
+    assert odd is not None
+    assert odd.number == max(own.laps, key=lambda lap: abs(own.time(lap) - usual))
+
+
 def test_sectors_and_the_ideal_lap_are_those_on_paper() -> None:
     best = {s: min(ANA.sector_time(s, lap) for lap in ANA.laps) for s in (1, 2, 3)}
     loss = {s: ANA.sector_loss(s) for s in best}
@@ -182,10 +222,12 @@ def test_sectors_and_the_ideal_lap_are_those_on_paper() -> None:
     order = sorted(loss, key=lambda s: -loss[s])
     for place, sector in enumerate(order, 1):
         (ranked,) = tell(scene_of(), Need("sector_rank", Slots(place=place)))
-        assert ranked.place and ranked.place.sector == sector
+        assert ranked.place
+        assert ranked.place.sector == sector
         assert ranked.gain_s == NEAR(loss[sector], abs=0.03)
     (best_one,) = tell(scene_of(), Need("sector_rank", Slots(order="most")))
-    assert best_one.place and best_one.place.sector == order[-1]
+    assert best_one.place
+    assert best_one.place.sector == order[-1]
     ideal = ask("ideal_lap")["ideal-lap"]
     assert number(ideal, "time") == NEAR(sum(best.values()), abs=0.05)
     lead = tell(scene_of(), Need("sector_explain", Slots(sectors=(2,))))[0]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.drive import Drive, drive_of
-from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Placed, Term, Value
 from runtime.bridge.coach.facts import tellers
 from runtime.bridge.coach.facts.measures import beside, measure
 from runtime.bridge.coach.need import Need, NeedKind, Order, Quantity, Slots, Strange
@@ -277,6 +277,53 @@ def test_the_laps_past_a_limit_are_named() -> None:
         (fact,) = tell("measure", Slots(quantity="speed", side=side, amounts=amounts))
         past = tuple(lap for lap in tops if (tops[lap] > limit) == (side == "above"))
         assert fact.values["named"] == past
+
+
+def placed(cell: Cell) -> dict[str, float]:
+    """Names and numbers of a list of places."""
+    assert isinstance(cell, tuple)
+    found = [each for each in cell if isinstance(each, Placed)]
+    assert len(found) == len(cell)
+    return {getattr(each.place, "name", str(each.place)): each.value.number for each in found}
+
+
+def test_the_corners_below_a_speed_are_counted_and_named() -> None:
+    slots = Slots(quantity="speed", spot="apex", side="below", where=True)
+    slots = replace(slots, amounts=(Value(60.0, "km/h"),))
+    (told,) = tell("measure", slots)
+    usual = {
+        one.name: median(OWN.speed_at(one.number, "apex", lap) for lap in OWN.laps)
+        for one in TRACK.corners
+    }
+    slow = {name: speed for name, speed in usual.items() if speed < 60.0}
+    assert placed(told.values["named"]) == pytest.approx(slow, abs=0.6)
+    assert (told.values["count"], told.values["all"]) == (len(slow), len(usual))
+
+
+def test_the_first_few_of_a_ranking_are_told_in_order() -> None:
+    slots = Slots(quantity="speed", order="least", which="corner", where=True, count=3)
+    (told,) = tell("measure", slots)
+    usual = [
+        (median(OWN.speed_at(one.number, "apex", lap) for lap in OWN.laps), one.name)
+        for one in TRACK.corners
+    ]
+    assert list(placed(told.values["listed"])) == [name for _, name in sorted(usual)[:3]]
+
+
+@pytest.mark.parametrize("said", ["more", "fewer"])
+def test_what_is_said_of_every_corner_is_held_against_each(said: Order) -> None:
+    slots = Slots(quantity="speed", spot="apex", order=said, drivers=("Ben",), claims=True)
+    (told,) = tell("measure", replace(slots, every_corner=True))
+    sign, hits = (1 if said == "more" else -1), set()
+    for one in TRACK.corners:
+        own, other = (
+            median(truth.speed_at(one.number, "apex", lap) for lap in truth.laps)
+            for truth in (OWN, OTHER)
+        )
+        if abs(sign * (own - other) - 1.0) > 0.5:  # not at the limit of what is told apart
+            assert (one.name in placed(told.values["named"])) == (sign * (own - other) > 1.0)
+            hits.add(sign * (own - other) > 1.0)
+    assert told.verdict == ("right" if hits == {True} else "wrong")
 
 
 def test_a_lift_on_one_lap_alone_is_named() -> None:

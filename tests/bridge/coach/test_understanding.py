@@ -5,7 +5,7 @@ from typing import Final, get_args
 
 import pytest
 
-from runtime.bridge.coach.need import Asked, Language, NeedKind
+from runtime.bridge.coach.need import Asked, Beside, Language, NeedKind, Ranked, Slots
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.read import read_question
 from runtime.bridge.coach.understanding.slots import CornerNames, Names, read_slots
@@ -87,6 +87,14 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("what is a brake point", "and at turn 5?"), "measure"),
         (("c'est quoi mon meilleur tour", "et le pire"), "lap_time"),
         (("beste Runde", "und die vom Ben"), "rival_gap"),
+        (("brake pressure turn 1", "on the worst lap"), "measure"),
+        (("brake pressure turn 1", "and 9"), "measure"),
+        (("full throttle share", "is ben more"), "measure"),
+        (("where do I lose most", "and the one after that"), "loss_rank"),
+        (("where do I lose most", "et après ça"), "loss_rank"),
+        (("what was my best lap", "and the second best"), "lap_time"),
+        (("what happened on lap 6", "what about the lap before"), "lap_explain"),
+        (("what does trail braking mean", "do I do it into turn 8"), "trail_brake"),
     ],
 )
 def test_a_follow_up_goes_on_from_the_last_question(turns: tuple[str, ...], kind: NeedKind) -> None:
@@ -98,6 +106,23 @@ def test_a_follow_up_replaces_what_it_names_and_keeps_the_rest() -> None:
     slots = ask(*turns).needs[0].slots
     assert (slots.corners, slots.laps, slots.spot) == (("Turn 8",), (5,), "exit")
     assert slots.quantity == "speed"
+
+
+def test_a_follow_up_points_into_what_was_named_before() -> None:
+    def slots(*turns: str) -> Slots:
+        return ask(*turns).needs[0].slots
+
+    assert slots("my two slowest laps", "what happened on the second of those").laps == (
+        Ranked("slowest", 2),
+    )
+    assert slots("where do I lose most", "and the next one").place == 2
+    assert slots("brake pressure turn 1", "and eleven").corners == ("Turn 11",)
+    assert slots("Ben's apex speed turn 4", "and me").drivers == ()
+    assert slots("what happened on lap 6", "what about the lap before").laps == (Beside(6, -1),)
+
+
+def test_nothing_to_point_back_to_is_asked_about() -> None:
+    assert ask("was it better?").needs == ()
 
 
 def test_what_is_seldom_recorded_is_asked_for_by_its_own_name() -> None:
