@@ -14,7 +14,7 @@ from runtime.bridge.analysis.incidents import ASSISTS
 from runtime.bridge.analysis.quantities import is_missing, known_corners, passes_in
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Unit, Value
 from runtime.bridge.coach.facts.view import NO_CIRCUIT, corners_of, not_recorded
-from runtime.bridge.coach.need import Quantity, Slots
+from runtime.bridge.coach.need import UNRECORDED, Quantity, Slots
 from runtime.bridge.coach.scene import Scene, Teller, Tellers
 from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.session.definitions import CLOSED_PCT, COASTING_MS, RELEASED_BAR
@@ -265,8 +265,9 @@ def unrecorded(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
     """What is seldom recorded: what its channels say, else what says a little about it."""
     if told := tell_channels(scene, slots):
         return told
-    lead = not_recorded(slots.quantity) if slots.quantity else Fact("not-recorded-this")
-    wanted = _READ.instead.get(slots.quantity, ()) if slots.quantity else _READ.shown
+    named = slots.quantity if slots.quantity in UNRECORDED else None
+    lead = not_recorded(named) if named else Fact("not-recorded-this")
+    wanted = _READ.instead.get(named, ()) if named else _READ.shown
     drive = scene.outing.drive if scene.outing is not None else None
     known = [each for each in wanted if drive is not None and not is_missing(drive, each)]
     instead: Cell = tuple(Term("quantity", each) for each in known)

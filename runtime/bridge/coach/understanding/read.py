@@ -222,7 +222,8 @@ class _Reader:
     def plain(self, text: str) -> str:
         """The text without slang and misspellings."""
         known = self.classifier.words(self.language)
-        return spell(tidy(text, self.language), known, self.names, self.words.numbers)
+        numbers, straights = self.words.numbers, self.words.lists["straight"]
+        return spell(tidy(text, self.language), known, self.names, numbers, straights)
 
     def mask(self, text: str) -> str:
         return mask_names(text, self.language, self.names)

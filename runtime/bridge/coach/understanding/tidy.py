@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Final
 
@@ -35,9 +35,15 @@ def tidy(text: str, language: Language) -> str:
     return " ".join(plain.split()) or text
 
 
-def spell(text: str, known: "Counter[str]", names: Names, kept: Iterable[str] = ()) -> str:
+def spell(
+    text: str,
+    known: "Counter[str]",
+    names: Names,
+    kept: Iterable[str] = (),
+    nouns: Collection[str] = (),
+) -> str:
     """The text with words that nobody knows replaced by a *known* one, a slip of a key away; not
-    the words of names and those that are *kept*."""
+    the words of names, those that are *kept*, and what stands before one of *nouns*."""
     own = {
         word
         for corner in names.corners
@@ -47,6 +53,9 @@ def spell(text: str, known: "Counter[str]", names: Names, kept: Iterable[str] = 
 
     def correct(match: re.Match[str]) -> str:
         word = strip_accents(match[0])
+        behind = strip_accents(text[match.end() :]).split(None, 1)
+        if behind and behind[0] in nouns:  # a name: the macker straight
+            return match[0]
         if len(word) < SHORTEST or "'" in word or word in known or word in own:
             return match[0]
         near = [other for other in slips(word) if known[other] > 1 and len(other) >= SHORTEST]
