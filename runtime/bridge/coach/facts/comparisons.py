@@ -418,6 +418,8 @@ def _tell_rank(view: View) -> Facts:
         values |= {"side": side, "listed": tuple(placed)}
         return (view.fact("rank-listed", values, laps[:1], first.where),)
     corner = view.fact("rank-level" if level else "rank-places", values, laps[:1], first.where)
+    if slots.whether and len(slots.corners) == 2 and not level:
+        corner = judge(corner, slots, so=spreads[0].where == slots.corners[0])
     fastest = quantity == "speed" and high and slots.which != "corner" and place == 1
     return (*lead, corner) if fastest else (corner, *lead)
 
@@ -690,7 +692,8 @@ def tell_spread(view: View) -> Facts:
     if not known_corners(drive):
         return (NO_CORNERS,)
     for name, each in drives:
-        corners = _deviations(each, quantity, spot, view.listed)
+        laps = view.listed if len(view.listed) >= FEW_LAPS else ()
+        corners = _deviations(each, quantity, spot, laps)
         if len(corners) < 2:
             continue
         least = max(corners, key=lambda corner: corners[corner])
@@ -797,9 +800,11 @@ def _check(view: View) -> Facts:
     if amount is not None:
         if found.corner and slots.order in ("early", "late"):  # so much too early, not so far off
             return _tell_judge(view.about(quantity=quantity, claims=False))
-        above = is_high(quantity, slots.order)
+        above = is_high(quantity, slots.order) if slots.side is None else slots.side == "above"
         hits = sum(
-            (number >= amount) == above if ordered else abs(number - amount) <= APART[found.unit]
+            (number >= amount) == above
+            if ordered or slots.side
+            else abs(number - amount) <= APART[found.unit]
             for number in numbers
         )
         so = hits == len(values) if slots.all_laps or laps else hits > 0

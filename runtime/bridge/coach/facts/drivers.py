@@ -66,7 +66,7 @@ def duel(tell: Tell) -> Tell:
             return (no_rival(view.scene),)
         quickest = min(rivals, key=lambda name: rivals[name].drive.best.duration_s)
         names = tuple(name for name in view.slots.drivers if name in rivals) or (quickest,)
-        if view.slots.straights:
+        if view.slots.straights or view.slots.spot == "straight":
             slots = replace(view.slots, quantity="speed", spot="straight", drivers=names)
             return comparisons.TELLERS["measure"](view.scene, slots)
         each = 4 // min(len(names), 2)

@@ -148,6 +148,9 @@ def _which(view: View, pool: Sequence[Segment]) -> dict[str, Cell]:
 
 
 def _tell_average(view: View) -> Facts:
+    ends = {"best", "slowest"}.issuperset(view.slots.laps)  # told beside it, not its laps
+    if ends and len(view.named) > 1:
+        return (*_tell_average(view.about(laps=())), *(_time(view, lap) for lap in view.named))
     pool = _several(view)
     times = [lap.duration_s for lap in pool]
     values: dict[str, Cell] = {"mean": lap_time(mean(times)), "median": lap_time(median(times))}

@@ -24,6 +24,7 @@ from runtime.bridge.coach.facts.view import (
     Facts,
     View,
     corners_of,
+    judge,
     no_rival,
     place_of,
     span,
@@ -199,7 +200,10 @@ def corner_explain(view: View) -> Facts:
         return mended(view)
     parts = (parts_fact(view, loss),) if abs(loss.seconds) >= WORTH_S else ()
     why = cause_fact(view, loss) or pass_facts(view, loss)
-    facts = (corner_fact(view, loss), *why, *parts)
+    lead = corner_fact(view, loss)
+    if view.slots.gains is False and (view.slots.claims or view.slots.whether):
+        lead = judge(lead, view.slots, so=loss.seconds >= WORTH_S)
+    facts = (lead, *why, *parts)
     return (*facts, advise(view, loss)) if loss.seconds >= WORTH_S else facts
 
 

@@ -29,6 +29,7 @@ from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.slots import (
     LIMITED,
     Names,
+    find_spoken,
     find_units,
     mask_names,
     read_slots,
@@ -134,7 +135,7 @@ def read_question(
             second = _Reader(other, names, last, reader.classifier, hazard)
             if other != language and second.read(text, None)[0].score * FULL >= SURE_OTHER:
                 reader, needs = second, second.read(text, vector)
-    asked = replace(asked, language=reader.language)
+    asked = replace(asked, language=find_spoken(text) or reader.language)
     if (forced := FORCED.get(intent)) and intent_of(needs) != intent:
         return replace(
             asked,
@@ -240,7 +241,10 @@ class _Reader:
     def _read(self, text: str, vector: Numbers | None) -> Need:
         slots = read_slots(text, self.language, self.names)
         folded = fold(self.mask(text))
-        kind, score = self.rank(text, slots, vector)[0]
+        ranked = self.rank(text, slots, vector)
+        kind, score = ranked[0]
+        if kind == "style":  # besides, it may ask for something
+            kind, score = next((r for r in ranked if r[0] not in _TALK and r[1] >= SURE), ranked[0])
         sure = score >= CERTAIN * FULL
         talked = self.last is not None and self.last.kind in _TALK
         place = kind == "circuit" and score >= SURE and any(_named(slots))
@@ -463,6 +467,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "spread": slots.order == "spread",
         "supposes": slots.supposes,
         "several": slots.count > 1,
+        "loses": slots.gains is False and slots.quantity == "time",
         "counts": slots.counts,
         "every corner": slots.every_corner,
         "odd lap": "odd" in slots.laps,

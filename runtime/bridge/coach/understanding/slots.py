@@ -48,8 +48,6 @@ LIMITED: Final[Mapping[Unit, Quantity]] = {
 }
 """What an amount is of where nothing else is named."""
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
-_BARE: Final = re.compile(r" (\d{2,3}) ")
-"""A limit without a unit: it is in that of the quantity, of none a speed."""
 
 
 def read_slots(text: str, language: Language, names: Names) -> Slots:
@@ -81,6 +79,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     order = "spread" if asks["same"] else _find_first("orders", unranked, language)
+    if tables["orders"]["alike"].search(plain):  # closest to my best
+        order = "alike"
     if (
         asks["how_fast"]
         and (laps or words)
@@ -88,12 +88,12 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     ):
         quantity = "time"  # how fast a lap was
     side = next((side for side in get_args(Side) if asks[side]), None)
-    if side and not amounts and (bare := _BARE.search(plain)):
+    if side and not amounts and (bare := _find_bare(plain, language)):
         if quantity is None or quantity == "speed":
             quantity, factor = "speed", FACTORS["mph" if find_units(text) == "imperial" else "km/h"]
-            amounts = (Value(float(bare[1]) * factor[0], factor[1]),)
+            amounts = (Value(bare * factor[0], factor[1]),)
         elif quantity in NEED_UNITS and quantity != "time":
-            amounts = (Value(float(bare[1]), NEED_UNITS[quantity]),)
+            amounts = (Value(bare, NEED_UNITS[quantity]),)
     if quantity is None:
         quantity = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
     named = laps or words or quantity or " cornerx " in plain
@@ -107,15 +107,19 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
     if asks["whether"] and which == "corner" and " cornerx " in plain:  # is it the worst one
         asserts |= order in ("worst", "most", "least")
-    pointed = len(names.drivers) == 1 and flags["rival"]
     drivers = cast(tuple[str, ...], _values(mentions, "driver"))
+    alone = len(names.drivers) == 1 and not drivers  # whom a pronoun can only mean
+    pointed = alone and (flags["rival"] or flags["rival_leads"])
     drivers = drivers or names.drivers * (flags["who"] or pointed)
     drivers = tuple(name for name in drivers if name != names.asker)
     if flags["where"] and not drivers and order in ("more", "fewer"):
         order = "most" if order == "more" else "least"
     before, met, _ = plain.partition(" driverx ")  # it leads where it stands behind no "than"
     behind = f" {' '.join(before.split()[1:][-1:])} "
-    leads = bool(met) and not tables["asks"]["joined"].search(behind)
+    leads = (alone and flags["rival_leads"]) or (
+        bool(met) and not tables["asks"]["joined"].search(behind)
+    )
+    leads_where = bool(drivers) and flags["where"] and order == "most"  # where am I quickest
     read = Slots(
         corners=cast(tuple[str, ...], _values(mentions, "corner")),
         laps=tuple(dict.fromkeys((*laps, *words))),
@@ -137,7 +141,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         than_me=(asks["than_me"] or (leads and not flags["who"])) and bool(drivers),
         alone=len(drivers) == 1 and not (flags["who"] or asks["beside"]),
         either=either,
-        gains=False if asks["loses"] else True if asks["gains"] else None,
+        gains=False if asks["loses"] else True if asks["gains"] or leads_where else None,
         open=asks["open"] or flags["why"],
         place=place,
         of_those=of_those,
@@ -179,6 +183,16 @@ def find_units(text: str, of: str = "") -> Units | None:
     }
     found = [units for units in UNITS if places[units]]
     return min(found, key=lambda units: min(places[units]), default=None)
+
+
+def find_spoken(text: str) -> Language | None:
+    """The language that a question asks for: in French, auf Deutsch."""
+    words = f" {' '.join(piece.word for piece in split_pieces(text))} "
+    lists = words_of("en").lists
+    asked = {each: lists[f"speak_{each}"] for each in get_args(Language)}
+    return next(
+        (each for each, names in asked.items() if any(f" {n} " in words for n in names)), None
+    )
 
 
 def mask_names(text: str, language: Language, names: Names) -> str:
@@ -278,6 +292,13 @@ def _lap_words(
         leaves = _remove_words(near, words.lists["without"]) != near
         (out if leaves else kept).append(one)
     return kept, out, rest, amounts
+
+
+def _find_bare(text: str, language: Language) -> float | None:
+    """A limit without a unit, from 20 on; it is in that of the quantity, of none a speed."""
+    spelt = words_of(language).numbers
+    numbers = (int(word) if word.isdigit() else spelt.get(word, 0.0) for word in text.split())
+    return next((float(number) for number in numbers if 20 <= number < 1000), None)
 
 
 def _nth(lap: LapWord, place: int) -> Lap:

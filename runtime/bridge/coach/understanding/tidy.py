@@ -53,8 +53,8 @@ def spell(
 
     def correct(match: re.Match[str]) -> str:
         word = strip_accents(match[0])
-        behind = strip_accents(text[match.end() :]).split(None, 1)
-        if behind and behind[0] in nouns:  # a name: the macker straight
+        behind = _WORD.search(text, match.end())
+        if behind and strip_accents(behind[0]) in nouns:  # a name: the macker straight
             return match[0]
         if len(word) < SHORTEST or "'" in word or word in known or word in own:
             return match[0]
