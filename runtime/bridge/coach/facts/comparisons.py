@@ -599,7 +599,7 @@ def _tell_judge(view: View) -> Facts:
     slots, drive = view.slots, view.drive
     quantity, spot, places = slots.quantity or "speed", slots.spot, places_of(drive, slots)
     lap = next(iter(view.listed), stand_in(drive))
-    if view.named == (drive.best,):  # than on my best lap
+    if slots.laps == ("best",):  # than on my best lap
         view, lap = view.about(laps=()), 0
     corners = quantity in CORNERS_ONLY or spot not in (None, "lap") or slots.where
     everywhere = places == (None,) and (corners or slots.which == "corner")
@@ -649,6 +649,8 @@ def _find_target(view: View, found: Spread, lap: int = 0) -> tuple[Side, float |
             return side, _cost((drive, own), (rival, passes), where)
     if where in own and where in best_own and not alone:
         its = best_own[where].lap
+        if its == lap:
+            return Side(found.usual), None
         return (
             Side(found.find(its), "best_pass", its),
             _cost((drive, own), (drive, best_own), where),

@@ -363,6 +363,9 @@ class _Reader:
         for after in read_moves().after:
             if last.kind in after.last:
                 kind = after.moves.get(kind, kind)
+        timed = UNITS.get(last.slots.quantity or "time") == "s"
+        if timed and slots.quantity == "time" and len(words) <= SHORT and not any(_placed(slots)):
+            slots = replace(slots, quantity=None)  # how long: of what was measured before
         cue = "where" if slots.where else "why" if slots.why else ""
         if cue and not sure:
             kind = read_moves().cues[cue].get(last.kind, kind)
@@ -517,6 +520,10 @@ def _named(slots: Slots) -> Iterator[str]:
     for field in fields(Slots):
         if field.name in uses and getattr(slots, field.name) != getattr(empty, field.name):
             yield field.name
+
+
+def _placed(slots: Slots) -> Iterator[object]:
+    return (getattr(slots, name) for name in _PLACES)
 
 
 def _inherit(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
