@@ -139,6 +139,9 @@ class Words:
         asks = asks.replace("*", r"\w*")
         self.splits = re.compile(rf"[.?!;]\s+|,?\s+(?:{joins})\s+(?=(?:{asks})\b)", re.IGNORECASE)
         """What stands between two questions."""
+        written = f"{(FOLDER / f'{language}.yaml').read_text('utf-8')} {' '.join(shared['units'])}"
+        self.vocabulary = frozenset(re.findall(r"[a-z]+", written)).union(*self.lists.values())
+        """Words that are no misspelling."""
         self.nouns = self.lists["corner"] | self.lists["lap"] | self.lists["sector"]
         self.tables: Mapping[str, Mapping[str, Pattern]] = {
             name: {key: compile_phrases(phrases) for key, phrases in table.items()}

@@ -223,8 +223,8 @@ class _Reader:
     def plain(self, text: str) -> str:
         """The text without slang and misspellings."""
         known = self.classifier.words(self.language)
-        numbers, straights = self.words.numbers, self.words.lists["straight"]
-        return spell(tidy(text, self.language), known, self.names, numbers, straights)
+        own, straights = self.words.vocabulary, self.words.lists["straight"]
+        return spell(tidy(text, self.language), known, self.names, own, straights)
 
     def mask(self, text: str) -> str:
         return mask_names(text, self.language, self.names)
