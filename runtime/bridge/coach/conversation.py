@@ -402,7 +402,7 @@ class _Answering:
         talk, left = owner.memory.add(self._talk, turn, time.monotonic())
         talk.units, talk.speeds = asked.units, asked.speeds
         if asked.hazard or (asked.needs and asked.needs[0].kind != "style"):
-            talk.asked, talk.facts = asked, facts
+            talk.asked, talk.facts = replace(asked, told=facts[0].place), facts
         if left:
             owner.aside(owner.write(left))
         owner.times.append(self._passed_s())

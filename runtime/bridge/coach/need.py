@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
-from runtime.bridge.coach.fact import Unit, Value
+from runtime.bridge.coach.fact import Place, Unit, Value
 
 Language: TypeAlias = Literal["en", "de", "fr", "es"]
 Units: TypeAlias = Literal["metric", "imperial"]
@@ -207,6 +207,7 @@ Order: TypeAlias = Literal[
     "alike",
 ]
 
+Group: TypeAlias = Literal["direction", "pace"]
 Side: TypeAlias = Literal["above", "below"]
 
 
@@ -285,6 +286,10 @@ class Slots:
     """How many things are asked for: "three tips"; 0: it does not say."""
     counts: bool = False
     """Whether it asks in how many corners something is so."""
+    varies: bool = False
+    """Whether it asks how much something varies: "most consistent", too."""
+    group: Group | None = None
+    """By what corners are set against each other: lefts and rights, slow and fast ones."""
     every_corner: bool = False
     """Whether it says that something is so in every corner."""
     of_those: bool = False
@@ -319,5 +324,7 @@ class Asked:
     """What may have been meant, where it was not understood: two or three."""
     speeds: Units | None = None
     """Units of speeds alone that the question asks for: "in mph"."""
+    told: Place | None = None
+    """What the answer told of first, where the question named no place."""
     brief: bool = False
     """Whether no more than the answer itself is wanted."""

@@ -1,7 +1,7 @@
 """What is told of a quantity, by what the question names: its value on some laps, beside another
 lap, driver or pass, over all corners, how much it varies; and whether it is as asked or said."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -24,6 +24,7 @@ from runtime.bridge.analysis.quantities import (
     longest_full_throttle,
     passes_in,
     peak_place,
+    sector_name,
 )
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Placed, Term, Unit, Value
 from runtime.bridge.coach.facts import knowledge, reviews
@@ -695,7 +696,9 @@ def tell_spread(view: View) -> Facts:
         return (NO_CORNERS,)
     for name, each in drives:
         laps = view.listed if len(view.listed) >= FEW_LAPS else ()
-        corners = _deviations(each, quantity, spot, laps)
+        sectors = range(1, len(each.sectors) + 1) if slots.which == "sector" else ()
+        places = [*map(sector_name, sectors)] or [one.name for one in known_corners(each)]
+        corners = _deviations(each, quantity, spot, places, laps)
         if len(corners) < 2:
             continue
         least = max(corners, key=lambda corner: corners[corner])
@@ -716,15 +719,19 @@ def _few(view: View) -> Fact:
 
 
 def _deviations(
-    drive: Drive, quantity: Quantity, spot: Spot | None, laps: Sequence[int] = ()
+    drive: Drive,
+    quantity: Quantity,
+    spot: Spot | None,
+    places: Iterable[str],
+    laps: Sequence[int],
 ) -> dict[str, float]:
-    """The standard deviation of a quantity over the laps, by corner."""
+    """The standard deviation of a quantity over the laps, by corner or sector."""
     deviations = {}
-    for corner in known_corners(drive):
-        values = measure(drive, quantity, corner.name, spot)
+    for name in places:
+        values = measure(drive, quantity, name, spot)
         numbers = [v.number for lap, v in values.items() if not laps or lap in laps]
         if len(numbers) >= FEW_LAPS:
-            deviations[corner.name] = deviation(numbers, sample=True) or 0.0
+            deviations[name] = deviation(numbers, sample=True) or 0.0
     return deviations
 
 
@@ -777,6 +784,8 @@ def _check(view: View) -> Facts:
     found = spread(drive, quantity, where, None if plain and not same else slots.spot)
     if found is None and where is None and rivals:
         return _tell_rank(view)
+    if found is None and slots.order == "spread":
+        return tell_spread(view)
     if found is None:
         return tell_values(view)
     values, numbers = found.of(laps), [value.number for value in found.of(laps).values()]

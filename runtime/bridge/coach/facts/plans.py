@@ -186,7 +186,8 @@ def what_if(view: View) -> Facts:
         return nothing(view)
     amount = next((each for each in view.slots.amounts if each.unit in ("km/h", "m")), None)
     if amount is None and view.slots.quantity != "speed":
-        return mended(view)
+        plain = replace(view.slots, laps=(), all_laps=False)
+        return mended(compare_widest(view.scene, plain))
     amount = amount or Value(MORE_KMH, "km/h")
     own = passes[corner]
     values: dict[str, Cell] = {

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
+from statistics import median
 from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
@@ -148,9 +149,29 @@ def workable(view: View) -> list[Loss]:
     return sorted(worth(view), key=lambda loss: advise(view, loss).values["cause"] == "steady")
 
 
+def _groups(view: View) -> Facts:
+    """What is lost in left and right corners, or in slow and fast ones, each at its usual speed."""
+    corners = {each.name: each for each in view.drive.corners}
+    speeds = {loss.corner: loss.own.apex_speed_kmh or 0.0 for loss in view.lost}
+    middle = median(speeds.values())
+    lost: dict[str, list[Loss]] = {}
+    for loss in view.lost:
+        pace = "slow" if speeds[loss.corner] <= middle else "fast"
+        side = corners[loss.corner].direction if view.slots.group == "direction" else pace
+        lost.setdefault(side, []).append(loss)
+    sums = {side: sum(loss.seconds for loss in losses) for side, losses in lost.items()}
+    values: dict[str, Cell] = {"of": view.slots.group or ""}
+    for place, side in zip(("first", "second"), sorted(sums, key=lambda s: -sums[s]), strict=False):
+        values |= {place: Term("group", side), f"{place}_lost": span(sums[side])}
+        values[f"{place}_corners"] = tuple(Corner(loss.corner) for loss in lost[side])
+    return (view.told("loss-groups", **values),) if len(sums) > 1 else ()
+
+
 def loss_rank(view: View) -> Facts:
     """Where most is lost, by what, and what comes next."""
     ranked = worth(view)
+    if view.slots.group and view.lost and (groups := _groups(view)):
+        return (*groups, corner_fact(view, view.lost[0]))
     if view.slots.order == "least" and view.lost_here:
         return strength(view)
     if not ranked:

@@ -333,7 +333,9 @@ class Reader:
         rest = self._number(i + 1)
         if not minutes or not rest or minutes[0] not in (1, 2) or not 10 <= rest[0] < 60:
             return []
-        if self._word(i + 1).isdigit() or self._unit(rest[1]):
+        figures = self._word(i).isdigit(), self._word(i + 1).isdigit()
+        noun = self._word(i - 1) in self.words.nouns | self.words.lists["list"]
+        if figures[0] != figures[1] or (all(figures) and noun) or self._unit(rest[1]):
             return []
         return [Mention("time", i, rest[1], Value(60 * minutes[0] + rest[0], "lap_time"))]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel
 
@@ -180,6 +180,7 @@ class _Reader:
         self.words = words_of(language)
         self.names = names
         self.last = last.needs[-1] if last and last.needs else None
+        self.told = last.told if last else None
         self.classifier = classifier
 
     def read(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
@@ -371,12 +372,17 @@ class _Reader:
             kind = read_moves().cues[cue].get(last.kind, kind)
         if last.kind == "measure" and not (sure and slots.quantity):
             how = slots.order in (*ORDERS, "early", "late", "mean") or slots.which == "lap"
-            more = how and len(words) <= SHORT
+            more = (how or kind.startswith("rival")) and len(words) <= SHORT
             kind = "measure" if more or (slots.spot is not None and not sure) else kind
         rivals = kind.startswith("rival") and last.slots.corners and len(words) <= SHORT
         whole = (sure and not rivals) or (slots.quantity is not None and slots.order is not None)
         if whole and not (leads or back) and slots.open and not _needs_place(slots):
             return kind, slots
+        told = self.told if back and not any(_placed(last.slots)) else None
+        if told is not None:
+            places = {"corners": told.corner, "sectors": told.sector, "straights": told.straight}
+            met: dict[str, Any] = {name: (place,) for name, place in places.items() if place}
+            last = replace(last, slots=replace(last.slots, **met))
         return kind, _inherit(slots, last.slots, kind)
 
 
@@ -467,9 +473,10 @@ def _signs(slots: Slots) -> Iterator[str]:
         "which sector": slots.which == "sector",
         "which lap": slots.which == "lap",
         "between": slots.between,
-        "spread": slots.order == "spread",
+        "spread": slots.varies,
         "supposes": slots.supposes,
         "several": slots.count > 1,
+        "group": slots.group is not None,
         "loses": slots.gains is False and slots.quantity == "time",
         "counts": slots.counts,
         "every corner": slots.every_corner,

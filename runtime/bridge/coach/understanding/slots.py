@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, cast, get_args
 from runtime.bridge.coach.fact import Unit, Value
 from runtime.bridge.coach.need import UNITS as NEED_UNITS
 from runtime.bridge.coach.need import (
+    Group,
     Language,
     Lap,
     LapWord,
@@ -145,6 +146,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         open=asks["open"] or flags["why"],
         place=place,
         of_those=of_those,
+        varies=order == "spread" or tables["orders"]["spread"].search(plain) is not None,
+        group=next((each for each in get_args(Group) if asks[each]), None),
         side=side,
         count=_count(plain, language),
     )

@@ -16,6 +16,11 @@ loss-sector = { $sector ->
     [0] {""}
    *[other] Sektor { $sector }:{" "}
 }
+group-left = Linkskurven
+group-right = Rechtskurven
+group-slow = langsame Kurven
+group-fast = schnelle Kurven
+loss-groups = Am meisten kosten { $first }: { $first_lost } ({ $first_corners }); { $second } { $second_lost } ({ $second_corners }), { loss-basis }.
 loss-total = Insgesamt { $gap } je Runde: übliche Runde { $usual }, beste { $best } (Runde { $lap }).
 loss-most = { $sector ->
     [0] { $corner } kostet am meisten
