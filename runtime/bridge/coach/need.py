@@ -149,6 +149,7 @@ Quantity: TypeAlias = Literal[
     "tyre_wear",
     "clutch",
     "assists",
+    "turn_in",
 ]
 UNITS: Final[Mapping[Quantity, Unit]] = {
     "speed": "km/h",
@@ -286,6 +287,8 @@ class Slots:
     """How many things are asked for: "three tips"; 0: it does not say."""
     counts: bool = False
     """Whether it asks in how many corners something is so."""
+    offers: bool = False
+    """Whether it offers alternatives: "lap 5 or lap 8"; yes or no is no answer to that."""
     varies: bool = False
     """Whether it asks how much something varies: "most consistent", too."""
     group: Group | None = None

@@ -538,7 +538,7 @@ def _compare(
         gain_s=loss_s if lost == "yes" and not level else None,
     )
     opens = slots.open or (slots.where and bool(view.rivals))
-    asks = slots.order in (ORDERED if slots.whether else SAYS) and not opens
+    asks = slots.order in (ORDERED if slots.whether else SAYS) and not (opens or slots.offers)
     if slots.claims:
         return judge(fact, slots, so=so)
     if not asks or _spared(view, found) or (so and lost not in ("yes", "unknown")):

@@ -430,6 +430,8 @@ def in_sector(drive: Drive, corner: str, sector: int) -> bool:
 
 def judge(fact: Fact, slots: Slots, *, so: bool) -> Fact:
     """A fact with whether it is as was asked, or as the driver says, who may deny it."""
+    if slots.offers and not slots.claims:
+        return fact
     if slots.claims and slots.negated:
         so = not so
     if slots.claims and not slots.whether:

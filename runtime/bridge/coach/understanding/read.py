@@ -279,8 +279,8 @@ class _Reader:
         after = self._lap_beside(words, last) or self._rank_after(words, slots, last)
         if short and after is not None:
             return after
-        if leads and len(content) == 1 and last.slots.corners and (at := self._find(content[0])):
-            slots, content = replace(slots, corners=(at,)), []
+        if leads and len(content) == 1 and (named := self._number(content[0], last.slots)):
+            slots, content = replace(slots, **named), []
         if content and cues:
             kind = moves.cues[cues[0]].get(last.kind, last.kind)
             if kind == "explain":
@@ -320,10 +320,13 @@ class _Reader:
             return Need("lap_time", Slots(laps=(Ranked(end, nth),), place=nth))
         return None
 
-    def _find(self, word: str) -> str | None:
-        """The corner of that number."""
+    def _number(self, word: str, last: Slots) -> dict[str, Any]:
+        """The corner or the lap of that number, where the last question named such."""
         number = int(word) if word.isdigit() else self.words.numbers.get(word)
-        return next((each.name for each in self.names.corners if each.number == number), None)
+        corner = next((each.name for each in self.names.corners if each.number == number), None)
+        if last.corners and corner:
+            return {"corners": (corner,)}
+        return {"laps": (number,)} if last.laps and number in self.names.laps else {}
 
     def _apply_term(
         self, words: Sequence[str], slots: Slots, last: Need, sure: bool

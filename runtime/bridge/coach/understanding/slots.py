@@ -35,7 +35,7 @@ __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
 PLAIN: Final = (
     *"why where who all_laps improves mine ranked whether between supposes wishes".split(),
-    *("counts", "every_corner"),
+    *("counts", "every_corner", "offers"),
 )
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))

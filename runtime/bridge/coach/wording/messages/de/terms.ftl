@@ -36,6 +36,7 @@ quantity-track_edge = Abstand zum Streckenrand
 quantity-stress = Stress
 quantity-eyes = Blickführung
 quantity-ride_height = Bodenabstand
+quantity-turn_in = Einlenkpunkt
 quantity-clutch = Kupplung
 quantity-assists = Fahrhilfen (ABS, Traktionskontrolle)
 quantity-tyre_wear = Reifenverschleiß

@@ -36,6 +36,7 @@ quantity-track_edge = distance to the edge of the track
 quantity-stress = stress
 quantity-eyes = where the driver looks
 quantity-ride_height = ride height
+quantity-turn_in = turn-in point
 quantity-clutch = clutch
 quantity-assists = driver assistance (ABS, traction control)
 quantity-tyre_wear = tyre wear

@@ -37,6 +37,7 @@ quantity-track_edge = distancia al borde de la pista
 quantity-stress = estrés
 quantity-eyes = hacia dónde mira el piloto
 quantity-ride_height = altura del coche
+quantity-turn_in = punto de giro
 quantity-clutch = embrague
 quantity-assists = ayudas a la conducción (ABS, control de tracción)
 quantity-tyre_wear = desgaste de los neumáticos

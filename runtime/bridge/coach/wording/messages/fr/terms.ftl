@@ -41,6 +41,7 @@ quantity-track_edge = distance au bord de la piste
 quantity-stress = stress
 quantity-eyes = direction du regard
 quantity-ride_height = hauteur de caisse
+quantity-turn_in = point de braquage
 quantity-clutch = embrayage
 quantity-assists = aides à la conduite (ABS, antipatinage)
 quantity-tyre_wear = usure des pneus
