@@ -16,7 +16,7 @@ ARGS ?=
 
 PY := .venv/bin/python
 READY := .venv/.ready
-# Four files of tests run at a time, slow ones first: half of the time they wait for a disk, a child or a clock, so two cores have enough to do. Browsers come after them, two at a time.
+# Four files of tests run at a time, slow ones first: half of the time they wait for a disk, a child or a clock. So do browsers, which run beside them, two at a time.
 SPREAD := $(PY) -m pytest --dist loadfile --no-loadscope-reorder -n
 NONE_IS_FINE := || [ $$? = 5 ]
 # Where the environment forbids it, Python compiles every module anew at each start: seconds for each program of the suite.
@@ -86,8 +86,12 @@ build: $(READY)  ## build the course into site/
 	@$(PY) build.py build $(ARGS)
 
 test: $(READY)  ## run the whole test suite (ARGS="-k name" is passed to pytest)
-	@$(SPREAD) 4 -m 'not browser' $(ARGS) $(NONE_IS_FINE)
-	@$(SPREAD) 2 -m browser -o testpaths=tests/browser $(ARGS) $(NONE_IS_FINE)
+	@told=$$(mktemp); trap 'rm -f "$$told"' EXIT; \
+	{ $(SPREAD) 2 -m browser -o testpaths=tests/browser $(ARGS) $(NONE_IS_FINE); } >"$$told" 2>&1 & \
+	browsers=$$!; failed=0; \
+	{ $(SPREAD) 4 -m 'not browser' $(ARGS) $(NONE_IS_FINE); } || failed=$$?; \
+	wait $$browsers || failed=$$?; \
+	cat "$$told"; exit $$failed
 
 test-fast: $(READY)  ## run the suite without crash, soak and browser tests
 	@$(SPREAD) 4 -m 'not slow and not browser' $(ARGS)

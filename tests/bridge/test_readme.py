@@ -22,7 +22,7 @@ TIMED_OUT = 28
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A bridge as the README starts it, but with shorter laps and on a free port."""
     command = [sys.executable, "-m", "runtime.bridge", "--port", "0", "--simulate", "--example"]
-    command += ["--simulate-speed", "50", "--simulate-lap-seconds", "30"]
+    command += ["--simulate-speed", "20", "--simulate-lap-seconds", "30"]
     command += ["--db", str(tmp_path_factory.mktemp("bridge"))]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -55,7 +55,7 @@ def test_every_curl_line_of_the_bridge_works(root: Path, address: str) -> None:
     for line in lines:
         endless = " -N " in line
         typed = line.replace(ADDRESS, address).replace("SESSION", session)
-        limit_s = 5 if endless else 30
+        limit_s = 3 if endless else 30
         typed = typed.replace("curl ", f"curl -sS --fail-with-body --max-time {limit_s} ", 1)
         run = subprocess.run(
             ["sh", "-c", typed], capture_output=True, text=True, timeout=50, check=False

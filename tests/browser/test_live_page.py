@@ -71,9 +71,9 @@ HIDE = (
 
 @pytest.fixture(scope="module")
 def bridge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A bridge whose simulator drives a lap in twelve seconds or so."""
+    """A bridge whose simulator drives a lap in six seconds or so."""
     folder = tmp_path_factory.mktemp("live-page")
-    flags = ("--simulate", "--simulate-speed", "5", "--simulate-lap-seconds", "60")
+    flags = ("--simulate", "--simulate-speed", "5", "--simulate-lap-seconds", "30")
     with served(
         folder, *flags, "--spectator-port", "0", "--spectator-host", "127.0.0.1"
     ) as address:
@@ -238,7 +238,7 @@ def test_the_delta_refers_to_the_lap_that_is_chosen(window: Window, stored: str)
 
     window.open(f"{stored}/ui/live?session=today")
     window.until(lambda: window.one("#blank button").is_displayed())
-    post(stored, "/session/replay/start", {"source_session_id": "today", "speed": 15})
+    post(stored, "/session/replay/start", {"source_session_id": "today", "speed": 30})
     try:
         window.until(lambda: window.js(LAPS) >= 2, SLOW_S)
         window.until(lambda: window.all("#against-others option"))
@@ -286,7 +286,7 @@ def test_ten_minutes_of_driving_do_not_make_the_page_grow(
     with served(tmp_path_factory.mktemp("long-drive")) as address:
         record(address, {"session_id": "long", "track": "larkfell"}, laps(7))
         window.open(f"{address}/ui/live?session=long")
-        post(address, "/session/replay/start", {"source_session_id": "long", "speed": 30})
+        post(address, "/session/replay/start", {"source_session_id": "long", "speed": 60})
         window.until(lambda: window.js(LAPS) == 3, SLOW_S)
         before = window.held()
         window.until(lambda: window.js(LAPS) == 7, SLOW_S)  # each adds a row and a choice

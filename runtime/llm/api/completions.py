@@ -19,7 +19,7 @@ from runtime.llm.api.calls import (
     total_of,
     usual_sampling,
 )
-from runtime.llm.api.effects import NoEffect, watch_effects
+from runtime.llm.api.effects import watch_effects
 from runtime.llm.api.wire import (
     Alternatives,
     SamplingFields,
@@ -58,8 +58,6 @@ class CompletionRequest(SamplingFields):
     logprobs: Alternatives = Field(
         None, description="tell how likely each token was, and so many others at its place"
     )
-    best_of: NoEffect = None
-    user: NoEffect = None
 
     @field_validator("prompt", mode="before")
     @classmethod

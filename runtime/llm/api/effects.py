@@ -1,17 +1,29 @@
-"""Which optional fields of a request have an effect here, and which are only accepted."""
+"""Which fields of a request have an effect here, and which are only accepted."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Annotated, Final, get_args
+from typing import Final, Self, get_args
 
 from aiohttp import web
-from pydantic import GetCoreSchemaHandler, ValidationInfo, ValidatorFunctionWrapHandler
+from pydantic import (
+    ConfigDict,
+    GetCoreSchemaHandler,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    model_validator,
+)
 from pydantic_core import CoreSchema, core_schema
 
 from runtime.llm.service import SERVICE
 from runtime.llm.settings import Feature, LlmSettings
+from runtime.web.wire import Wire
 
 HEADER: Final = "X-Ignored-Fields"
+_NAMED: Final = 64
+"""Fields that a header names at most."""
+_NAME: Final = re.compile(r"[\w.-]{1,64}", re.ASCII)
+"""Names that may stand in a header."""
 
 
 @dataclass
@@ -24,7 +36,8 @@ class Effects:
 
     def ignore(self, name: str) -> None:
         """Note that the client gave a field that has no effect."""
-        self.ignored[name] = None
+        if len(self.ignored) < _NAMED and _NAME.fullmatch(name):
+            self.ignored[name] = None
 
 
 EFFECTS: Final = web.RequestKey("effects", Effects)
@@ -50,8 +63,7 @@ class Under:
     the value asks for nothing: an empty one, or *usual*.
     """
 
-    feature: Feature | None
-    """None: the field has no effect in any setting."""
+    feature: Feature
     usual: object = None
     checked: bool = False
     """Whether a wrong value is refused all the same."""
@@ -74,5 +86,16 @@ class Under:
         return None
 
 
-NoEffect = Annotated[object, Under(None)]
-"""A field of the OpenAI interface that has no effect in any setting."""
+class Watched(Wire):
+    """A request whose unknown fields are accepted without effect, and noted unless empty."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @model_validator(mode="after")
+    def _unknown_are_noted(self, info: ValidationInfo) -> Self:
+        effects: Effects | None = info.context
+        if effects is not None:
+            for name, value in (self.model_extra or {}).items():
+                if value:
+                    effects.ignore(name)
+        return self

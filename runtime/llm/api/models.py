@@ -142,13 +142,12 @@ def _local(service: Service, entry: Entry) -> ModelEntry:
         created=entry.created,
         owned_by="local",
         meta=ModelMeta(
-            **vars(meta),
+            **vars(meta) | {"note": meta.note or _note(entry.path)},
             n_ctx=model_budget(entry, meta.n_ctx_train or 0, service.settings.default_context)
             if meta.kind == "chat"
             else None,
             loaded=service.pool.is_loaded(entry.id),
             selected=entry.id == service.settings.selected_model_id,
-            note=_note(entry.path),
         ),
     )
 

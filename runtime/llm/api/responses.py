@@ -25,7 +25,7 @@ from runtime.llm.api.calls import (
     usual_sampling,
 )
 from runtime.llm.api.completions import begin
-from runtime.llm.api.effects import Effects, NoEffect, Under, watch_effects
+from runtime.llm.api.effects import Effects, Under, watch_effects
 from runtime.llm.api.formats import TextOutput, grammar_of
 from runtime.llm.api.wire import (
     MAX_MESSAGES,
@@ -188,21 +188,10 @@ class ResponseRequest(SamplingFields):
         None, description="refused: responses are not kept; send the conversation as items"
     )
     conversation: object = Field(None, description="refused, as previous_response_id")
-    background: NoEffect = None
     include: Annotated[list[StrictStr] | None, Under("sampling", usual=[])] = Field(
         None, description=f"`{LOGPROBS}` tells how likely each token was; others have no effect"
     )
-    max_tool_calls: NoEffect = None
-    metadata: NoEffect = None
-    prompt: NoEffect = None
-    prompt_cache_key: NoEffect = None
-    reasoning: NoEffect = None
-    safety_identifier: NoEffect = None
-    service_tier: Annotated[object, Under(None, usual="auto")] = None
-    store: NoEffect = None
     top_logprobs: Alternatives = Field(None, description="and so many other tokens at its place")
-    truncation: Annotated[object, Under(None, usual="disabled")] = None
-    user: NoEffect = None
 
     @field_validator("previous_response_id", "conversation")
     @classmethod

@@ -22,7 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from runtime.llm.api.effects import Effects, NoEffect, Under
+from runtime.llm.api.effects import Effects, Under, Watched
 from runtime.llm.api.formats import Grammar, ResponseFormat, grammar_of, own_grammar
 from runtime.llm.errors import error_object
 from runtime.llm.messages import MAX_DEPTH, is_deeper
@@ -277,7 +277,7 @@ Alternatives = Annotated[Annotated[StrictInt, Field(ge=0, le=20)] | None, Under(
 """How many likely tokens to tell of at each place."""
 
 
-class SamplingFields(Wire):
+class SamplingFields(Watched):
     """Who replies, how, and what ends the reply: fields that every generating route has."""
 
     model: ModelName | None = Field(
@@ -386,20 +386,6 @@ class ChatRequest(SamplingFields):
     chat_template_kwargs: Annotated[TemplateObject | None, Under("tools")] = Field(
         None, description="further variables of the chat template"
     )
-    audio: NoEffect = None
-    function_call: NoEffect = None
-    functions: NoEffect = None
-    metadata: NoEffect = None
-    modalities: Annotated[object, Under(None, usual=["text"])] = None
-    prediction: NoEffect = None
-    prompt_cache_key: NoEffect = None
-    reasoning_effort: NoEffect = None
-    safety_identifier: NoEffect = None
-    service_tier: Annotated[object, Under(None, usual="auto")] = None
-    store: NoEffect = None
-    user: NoEffect = None
-    verbosity: NoEffect = None
-    web_search_options: NoEffect = None
 
     def form(self) -> str:
         """The grammar that the reply is held to, empty for none. Raises `BadField`."""

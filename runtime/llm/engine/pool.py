@@ -754,7 +754,8 @@ async def _close(worker: Worker, context: str) -> None:
 
 def _read_header(entry: Entry) -> gguf.Header:
     """The header of a file; one that could not be read is tried again. Raises `BadModelFile`."""
-    return read_header(entry.path, entry.fingerprint) or gguf.read(entry.path)
+    header = read_header(entry.path, entry.fingerprint)
+    return header if isinstance(header, gguf.Header) else gguf.read(entry.path)
 
 
 def engine_key(model_id: str, max_tokens: int | None, backend: Backend) -> str:

@@ -89,6 +89,8 @@ class Meta:
     quant: str | None = None
     chat_template: gguf.TemplateSource | None = None
     """Of a chat model."""
+    note: str | None = None
+    """Why the file is of no use."""
 
 
 class _File(NamedTuple):
@@ -239,11 +241,11 @@ class Catalog:
 
         ONNX files are never opened.
         """
-        header = None
-        if entry.format == "gguf":
-            header = read_header(entry.path, entry.fingerprint)
-        if header is None:
+        if entry.format != "gguf":
             return Meta(entry.kind, entry.size)
+        header = read_header(entry.path, entry.fingerprint)
+        if isinstance(header, gguf.BadModelFile):
+            return Meta(entry.kind, entry.size, note=f"a broken file: {header}")
         return Meta(
             kind="embedding" if header.embedding_only else entry.kind,
             size=entry.size,
@@ -273,14 +275,14 @@ class Catalog:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def read_header(path: Path, fingerprint: Fingerprint) -> gguf.Header | None:
-    """The header of a GGUF file, read once for each state of it; None where it cannot be read."""
+def read_header(path: Path, fingerprint: Fingerprint) -> gguf.Header | gguf.BadModelFile:
+    """The header of a GGUF file, or what is wrong with it; read once for each state of it."""
     del fingerprint  # only the key under which the answer is remembered
     try:
         return gguf.read(path)
     except gguf.BadModelFile as error:
         log.warning("model file %s: %s", path.name, error)
-        return None
+        return error
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -14,8 +14,10 @@ HEADER = "X-Ignored-Fields"
 
 async def test_fields_without_effect_are_named_in_one_header(shared: Server) -> None:
     fields: Json = {"n": 2, "tools": [{"bad": 1}], "logit_bias": "no object", "user": "me"}
-    answer = await shared.ask("recall", "<red>", stop="never", **fields)
+    strange: Json = {"somebodys_own": 1, "X-Evil\r\nA": 1, "ü": 1, "long" * 20: 1}
+    answer = await shared.ask("recall", "<red>", stop="never", **fields, **strange)
     assert answer.status == 200
+    fields["somebodys_own"] = 1  # the others could not stand in a header
     assert set(answer.headers[HEADER].split(", ")) == {*fields, "stop"}
     async with shared.streaming("recall", "<red>", n=2) as events:
         assert events.response.headers[HEADER] == "n"
@@ -31,8 +33,8 @@ async def test_fields_that_ask_for_nothing_are_not_named(shared: Server) -> None
         tools=[],
         frequency_penalty=0,
         response_format={"type": "text"},
-        modalities=["text"],
-        somebodys_own=1,
+        somebodys_own=[],
+        store=False,
     )
     assert answer.status == 200
     assert HEADER not in answer.headers

@@ -318,7 +318,7 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
     assert catalog.meta(the(catalog, "tiny")).n_ctx_train == 1024
 
 
-def test_a_damaged_file_is_listed_and_its_meta_says_only_its_size(
+def test_a_damaged_file_is_listed_and_its_meta_says_what_is_wrong(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     put(tmp_path, "zeros.gguf")
@@ -327,5 +327,6 @@ def test_a_damaged_file_is_listed_and_its_meta_says_only_its_size(
 
     metas = [catalog.meta(entry) for _ in range(3)]
 
-    assert metas == [module.Meta("chat", 100)] * 3
+    reason = "a broken file: this is not a GGUF file"
+    assert metas == [module.Meta("chat", 100, note=reason)] * 3
     assert caplog.text.count("model file zeros.gguf:") == 1

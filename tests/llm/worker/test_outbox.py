@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from runtime.llm.engine.protocol import Ended, TextPiece
+from runtime.llm.engine.worker import threads
 from runtime.llm.engine.worker.threads import Outbox, Pieces
 
 
@@ -25,10 +26,37 @@ def test_a_reply_waits_for_its_reader_and_arrives_whole() -> None:
         pieces = Pieces(1, out)
         for _ in range(200):
             pieces.emit("word " * 1000, 1)
+            out.flush()
         pieces.end(Ended("stop"))
+        out.flush()
         ours.shutdown(socket.SHUT_WR)
         reader.join(10)
     assert received.count(b"word ") == 200_000
+
+
+def test_a_beginning_and_an_end_take_along_what_other_replies_have_to_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threads, "PAUSE_S", 1e6)
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    with ours, theirs:
+        out = Outbox(ours)
+        one, other = Pieces(1, out), Pieces(2, out)
+        one.emit("first", 1)
+        out.flush()
+        assert b"first" in theirs.recv(1 << 16)
+        one.emit("held", 1)
+        other.emit("", 0)  # a sign of life is in no hurry
+        out.flush()
+        with pytest.raises(BlockingIOError):
+            theirs.recv(1 << 16)
+        other.emit("begun", 1)
+        out.flush()
+        assert theirs.recv(1 << 16).count(b"TextPiece") == 3
+        one.end(Ended("stop"))
+        out.flush()
+        assert b"Ended" in theirs.recv(1 << 16)
 
 
 def test_a_server_that_reads_nothing_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ KEPT: Final = 16
 """Compiled grammars."""
 _LIMITS: Final = LLParserLimits(max_items_in_row=MAX_ITEMS)
 _KEYWORDS: Final = re.compile(r"Unimplemented keys: \[([^\]]*)\]")
+_NO_FURTHER: Final = "the response format or grammar cannot be followed any further: "
 _COMPLAINTS: Final = {
     "unknown format": "its format is not one that can be enforced",
     "oneof constraints": "oneOf cannot be enforced where a value may fit two branches; use anyOf",
@@ -30,7 +31,7 @@ _COMPLAINTS: Final = {
     "not disjoint": "patternProperties cannot be enforced where a name may fit two patterns",
     "too large": "it is too large",
     "too big": "it is too large",
-    "limit": "it is too large or too deep",
+    "limit": "it is too large or too deep, or what it asks for has no end",
     "too deep": "it is too deep",
 }
 
@@ -87,7 +88,7 @@ class Constraint:
         if self._trigger:
             return
         allowed = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
-        check(self._matcher, "the grammar cannot be followed any further: ")
+        check(self._matcher, _NO_FURTHER)
         values = np.ctypeslib.as_array(logits)
         values[np.unpackbits(allowed, count=len(values), bitorder="little") == 0] = -np.inf
 
@@ -104,7 +105,7 @@ class Constraint:
                 return
             self._trigger = b""
             self._matcher.consume_tokens(self._tokenizer.tokenize_bytes(behind.lstrip()))
-        check(self._matcher, "the grammar cannot be followed any further: ")
+        check(self._matcher, _NO_FURTHER)
 
 
 def check(matcher: LLMatcher, what: str) -> None:

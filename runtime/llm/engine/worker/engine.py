@@ -26,11 +26,11 @@ from runtime.llm.values import TokenLogprob
 if TYPE_CHECKING:  # loaded with the first grammar
     from runtime.llm.engine.worker.constraint import Constraint
 
-STALL_S: Final = 0.25
+STALL_S: Final = 0.1
 """How long a step may take because of a prompt that is read beside replies under way, about."""
-_LEAST_SLICE: Final = 16
+_LEAST_SLICE: Final = 8
 """Tokens of such a prompt that are read at once, however slow the model is."""
-_FIRST_SLICE: Final = 64
+_FIRST_SLICE: Final = 16
 """And before the model's pace is known."""
 _SUPERSEDED: Final = 0.9
 """Share of a prompt: who repeats as much of it continues that conversation."""
