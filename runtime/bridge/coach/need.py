@@ -287,6 +287,8 @@ class Slots:
     """How many things are asked for: "three tips"; 0: it does not say."""
     counts: bool = False
     """Whether it asks in how many corners something is so."""
+    within: bool = False
+    """Whether an amount is how far from the best lap: "within half a second of my best"."""
     offers: bool = False
     """Whether it offers alternatives: "lap 5 or lap 8"; yes or no is no answer to that."""
     varies: bool = False

@@ -295,6 +295,9 @@ def _tell_longest(view: View) -> Facts:
 def tell_limit(view: View) -> Facts:
     """On which of the laps, else in which of the places that are named, a limit is passed."""
     slots = view.slots
+    if slots.alone and view.rivals:
+        name = view.rivals[0][0]
+        view = view._replace(outing=view.scene.rivals[name], name=name)
     found = spread(
         view.drive, slots.quantity or "time", places_of(view.drive, slots)[0], slots.spot
     )
@@ -708,6 +711,13 @@ def tell_spread(view: View) -> Facts:
         values |= {"steady": Corner(most), "steady_value": Value(corners[most], UNITS[quantity])}
         values |= {"count": len(each.counted), "driver": name}
         values["first"] = "steady" if slots.order in RISES else "loose"
+        if 1 < slots.place <= len(corners):
+            ranked = sorted(corners, key=lambda corner: -corners[corner])
+            least = ranked[slots.place - 1]
+            nth: dict[str, Cell] = {"corner": Corner(least), "nth": slots.place}
+            nth["value"] = Value(corners[least], UNITS[quantity])
+            told += (view.fact("spread-nth", values | nth, where=least),)
+            continue
         kind = "spread-driver" if len(drives) > 1 else "spread-corners"
         other = name if each is not drive else ""
         told += (view.fact(kind, values, where=least, other=other),)

@@ -79,7 +79,8 @@ def duel(tell: Tell) -> Tell:
 def _judged(slots: Slots, facts: Facts) -> Facts:
     """With yes or no first, where it is asked whether somebody is quicker or slower."""
     side = facts[0].values.get("side")
-    if slots.gains is None or slots.open or slots.where or slots.claims or side is None:
+    asks = slots.whether and not (slots.open or slots.where or slots.claims)
+    if slots.gains is None or not asks or side is None:
         return facts
     asked = "behind" if slots.gains == slots.than_me else "ahead"
     return (judge(facts[0], slots, so=side == asked), *facts[1:])
@@ -228,8 +229,9 @@ def _sectors(of: View) -> list[Fact]:
     asked = [at for at in of.slots.sectors if at in gaps]
     which = of.slots.which == "sector" and not asked
     if which and gaps:
-        pick = min if _asks_for_gains(of.slots) else max
-        asked = [pick(gaps, key=lambda at: gaps[at].delta_s or 0.0)]
+        best = _asks_for_gains(of.slots) or of.slots.order == "most"
+        ranked = sorted(gaps, key=lambda at: gaps[at].delta_s or 0.0, reverse=not best)
+        asked = [ranked[min(of.slots.place, len(ranked)) - 1]]
     facts = []
     for at in asked:
         part, behind = gaps[at], gaps[at].delta_s or 0.0

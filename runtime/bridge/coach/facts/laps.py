@@ -114,10 +114,14 @@ def _tell_list(view: View) -> Facts:
 
 def _tell_count(view: View) -> Facts:
     laps, limits = view.counted, named_times(view.slots, view.drive.best.duration_s)
+    near = next((each.number for each in view.slots.amounts if each.unit == "s"), None)
+    if view.slots.within and near is not None and not limits:
+        limits = [view.drive.best.duration_s + near]
     if limits:
         side = view.slots.side or "below"
         amounts = (Value(limits[0], "lap_time"),)
-        return tell_limit(view.about(quantity="time", side=side, amounts=amounts, corners=()))
+        asked = view.about(quantity="time", side=side, amounts=amounts, corners=(), laps=())
+        return tell_limit(asked if view.slots.within else asked.about(laps=view.slots.laps))
     facts = [view.fact("lap-count", {"count": len(laps), "last": laps[-1].number or 0}, laps)]
     rest = [each for each in view.drive.laps.segments if not each.valid and each.distance_m > 1.0]
     if rest:

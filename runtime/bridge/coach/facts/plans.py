@@ -175,8 +175,16 @@ def traffic(scene: Scene, _: Slots) -> Facts:
 
 
 def what_if(view: View) -> Facts:
-    """What more speed, or a later brake point, would bring: an estimate from the best lap."""
+    """What more speed, or a later brake point, would bring: an estimate from the best lap; or every
+    lap as the one that is named."""
     named = named_in(view)
+    if not named and len(view.named) == 1 and view.slots.quantity in (None, "time"):
+        (lap,) = view.named
+        saved = sum(each.duration_s - lap.duration_s for each in view.counted)
+        values: dict[str, Cell] = {"lap": lap.number or 0, "count": len(view.counted)}
+        values |= {"saved": span(abs(saved)), "each": span(abs(saved) / len(view.counted))}
+        values["side"] = "saved" if saved >= 0 else "lost"
+        return (view.fact("what-if-lap", values, [lap]),)
     ranked = [loss.corner for loss in workable(view)]
     if not corners_of(view.scene):
         return nothing(view)
@@ -190,7 +198,7 @@ def what_if(view: View) -> Facts:
         return mended(compare_widest(view.scene, plain))
     amount = amount or Value(MORE_KMH, "km/h")
     own = passes[corner]
-    values: dict[str, Cell] = {
+    values = {
         "corner": Corner(corner),
         "amount": amount,
         "lap": own.lap,

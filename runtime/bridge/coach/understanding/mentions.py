@@ -283,6 +283,8 @@ class Reader:
         at = start + (self._word(start) in self.words.lists["number"])
         at += self._word(at) in ("°", ".")
         number = self._count(at) if start > i and self._word(at) not in ("a", "an") else None
+        if number and self._word(number[1]) in self.words.lists["after_one"]:  # one after another
+            number = None
         return self._go_on(Numbered(number[0], i, number[1]), noun) if number else []
 
     def _go_on(self, last: Numbered, noun: Noun) -> list[Numbered]:
@@ -342,8 +344,11 @@ class Reader:
     def _amount(self, i: int) -> list[Mention]:
         """A number with a unit; a count of laps has none."""
         number = self._number(i)
-        if number is None or (
-            self._touches(i) and self._word(i + 1) in self.words.lists["suffixes"]
+        inside = i > 0 and self._match(i - 1, self.words.units) > i  # of miles an hour
+        if (
+            number is None
+            or inside
+            or (self._touches(i) and self._word(i + 1) in self.words.lists["suffixes"])
         ):
             return []
         more = number[1] + (self._word(number[1]) in self.words.lists["more"])
@@ -367,6 +372,9 @@ class Reader:
                 return []
             chosen = laps[-count[0] :] if end == -1 else laps[: count[0]]
             return [Mention("lap", i, behind, lap) for lap in chosen]
+        elif self._word(i - 1) in self.words.lists["articles"] and self._of_laps(i):
+            number = self._count(i)
+            found = [Numbered(number[0], i, number[1])] if number and number[0] in laps else []
         else:
             found = self._list(i, "lap")
         known = {lap: lap for lap in laps} or {one.number: one.number for one in found}
@@ -454,6 +462,13 @@ class Reader:
         known = self.by_number or {one.number: f"C{one.number}" for one in found}
         return [self._place("corner", known, one) for one in found]
 
+    def _of_laps(self, i: int) -> bool:
+        """Whether a number without a noun can only be that of a lap: one was named before, and no
+        corner: my best lap was the four."""
+        said = [self._word(at) for at in range(max(i - 7, 0), i)]
+        lists = self.words.lists
+        return not lists["lap"].isdisjoint(said) and lists["corner"].isdisjoint(said)
+
     def _homophone(self, i: int) -> Numbered | None:
         """`turn for`, where no other word makes sense of it; `C4`."""
         word, after = self._word(i + 1), self._word(i + 2)
@@ -468,6 +483,8 @@ class Reader:
     def _bare(self, i: int) -> Numbered | None:
         """A corner by its number alone, behind `into`, `la`, `in der`, `dans le` …"""
         before, lists = self._word(i - 1), self.words.lists
+        if before in lists["articles"] and self._of_laps(i):
+            return None
         spelt = not self._word(i).isdigit()
         number = self._count(i) if not spelt or before in lists["bare_words"] else None
         if number is None or number[0] not in self.by_number:

@@ -203,6 +203,9 @@ class _Reader:
                 len(list(_named(read_slots(parts[1], self.language, self.names)))) > 0
                 or second.score >= CERTAIN
             )
+            alone = {"laps", "order"}.issuperset(_named(second.slots)) and whole.kind == "measure"
+            if alone and first.kind == "measure":  # its metres for each lap
+                return (whole,)
             if names_own and second.score * FULL >= SURE_TWICE and second != first:
                 return first, second
         best = max(needs, key=lambda need: need.score, default=whole)
@@ -289,7 +292,9 @@ class _Reader:
             kind = moves.cues["why"].get(last.kind, last.kind)
         elif any(_named(slots)) and not content and (leads or _CLASSES.intersection(words)):
             kind = last.kind
-        elif any(find_units(" ".join(words), of) for of in ("", "_speeds")) and len(words) < SHORT:
+        elif any(find_units(" ".join(words), of) for of in ("", "_speeds")) and (
+            len(words) < SHORT or not (any(_named(slots)) or slots.open or slots.whether)
+        ):
             return last
         else:
             return None

@@ -35,7 +35,7 @@ __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
 PLAIN: Final = (
     *"why where who all_laps improves mine ranked whether between supposes wishes".split(),
-    *("counts", "every_corner", "offers"),
+    *("counts", "every_corner", "offers", "within"),
 )
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
@@ -69,6 +69,9 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         spoken_laps = not words_of(language).lists["lap"].isdisjoint(plain.split())
         words = [lap for lap in words if spoken_laps or lap not in ("best", "slowest")]
         unranked = unranked if spoken_laps else plain
+    several = len(laps) > 1 and tables["asks"]["open"].search(plain) is not None
+    if (several or which == "lap") and len(laps) > 1:  # which of the two is the best
+        words = [lap for lap in words if lap not in ("best", "slowest")]
     quantity, spot, also = _find_measured(plain, language)
     flags = {
         name: pattern.search(spoken) is not None or pattern.search(accented) is not None
@@ -80,6 +83,9 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     order = "spread" if asks["same"] else _find_first("orders", unranked, language)
+    both = all(tables["orders"][end].search(unranked) for end in ("most", "least"))
+    if both and not words:  # the slowest and the quickest
+        order = "spread"
     if tables["orders"]["alike"].search(plain):  # closest to my best
         order = "alike"
     if (
@@ -95,6 +101,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
             amounts = (Value(bare * factor[0], factor[1]),)
         elif quantity in NEED_UNITS and quantity != "time":
             amounts = (Value(bare, NEED_UNITS[quantity]),)
+    if quantity is None and side and any(each.unit == "lap_time" for each in amounts):
+        quantity = "time"
     if quantity is None:
         quantity = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
     named = laps or words or quantity or " cornerx " in plain

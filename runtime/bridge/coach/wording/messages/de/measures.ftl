@@ -244,6 +244,7 @@ spread-corners = { $first ->
     [steady] Am gleichmäßigsten: { $steady }, { $steady_value }; am ungleichmäßigsten: { $corner }, { $value }
    *[loose] Am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value }
 } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
+spread-nth = { $corner }: { $what }{ $at } schwankt um { $value }, Platz { $nth } (1: am ungleichmäßigsten, { $count } Runden).
 spread-driver = { $driver }, am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
 claim-flat = { $where }, { $lifted ->
     [none] Vollgas in { $count ->

@@ -46,6 +46,10 @@ plan-focus = Runden mit Schwerpunkt: { $both ->
 traffic = Im Verkehr: zurückfallen lassen, bis eine Lücke da ist, Platz lassen, Schnellere vorbeilassen; Runden mit Verkehr zählen nicht, und keiner Zeit hinterherjagen.
 traffic-focus = Der Plan bleibt: An { $corner } nur arbeiten, wenn die Strecke frei ist.
 what-if = { $amount } mehr durch { $corner } brächten in der Kurve etwa { $gain }: eine Schätzung aus Runde { $lap }, kein Versprechen.
+what-if-lap = Jede Runde wie Runde { $lap } hätte über { $count } Runden { $saved } { $side ->
+    [lost] gekostet
+   *[saved] gespart
+}, { $each } je Runde.
 what-if-mended = { $corners }: bis zu { $total } je Runde, so viel geht dort { loss-basis } verloren; eine Schätzung, kein Versprechen; die Runde läge dann bei etwa { $after }.
 what-if-brake = { $amount } später bremsen vor { $corner } brächte etwa { $gain }: eine Schätzung aus Runde { $lap }, sofern die Kurve noch getroffen wird.
 what-if-grip = Das bräuchte etwa { $need } quer; das meiste in einer Kurve waren bisher { $most }, also { $room ->

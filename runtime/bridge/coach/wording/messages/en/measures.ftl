@@ -247,6 +247,7 @@ spread-corners = { $first ->
     [steady] Most repeatable: { $steady }, { $what }{ $at } within { $steady_value }; least: { $corner }, { $value }
    *[loose] Least repeatable: { $corner }, { $what }{ $at } varies by { $value }; most repeatable: { $steady }, { $steady_value }
 } (standard deviation, { $count } laps).
+spread-nth = { $corner }: { $what }{ $at } varies by { $value }, place { $nth } (1: the least repeatable, { $count } laps).
 spread-driver = { $driver }: least repeatable { $corner }, { $what }{ $at } varies by { $value }; most repeatable { $steady }, { $steady_value } (standard deviation, { $count } laps).
 claim-flat = { $where }, { $lifted ->
     [none] flat on { $count ->

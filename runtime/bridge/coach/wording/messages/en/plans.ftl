@@ -46,6 +46,10 @@ plan-focus = Focus laps: { $both ->
 traffic = In traffic: back off until there is a gap, give room, let quicker cars past; laps with traffic do not count, and no time is chased.
 traffic-focus = The plan stays: { $corner } is worked on only with a clear road.
 what-if = { $amount } more through { $corner } would gain about { $gain } in the corner: an estimate from lap { $lap }, not a promise.
+what-if-lap = Every lap like lap { $lap } would have { $side ->
+    [lost] cost
+   *[saved] saved
+} { $saved } over { $count } laps, { $each } a lap.
 what-if-mended = { $corners }: up to { $total } a lap, what is lost there { loss-basis }: an estimate, not a promise; the lap would then take about { $after }.
 what-if-brake = Braking { $amount } later at { $corner } would gain about { $gain }: an estimate from lap { $lap }, if the corner is still met.
 what-if-grip = It would take about { $need } sideways; the most in any corner so far was { $most }, so { $room ->

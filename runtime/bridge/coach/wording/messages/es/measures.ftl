@@ -244,6 +244,7 @@ spread-corners = { $first ->
     [steady] La más regular: { $steady }, { $steady_value }; la menos regular: { $corner }, { $value }
    *[loose] La menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value }
 } ({ $what }{ $at }, desviación típica, { $count } vueltas).
+spread-nth = { $corner }: { $what }{ $at } varía en { $value }, puesto { $nth } (1: la menos regular, { $count } vueltas).
 spread-driver = { $driver }, la menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value } ({ $what }{ $at }, desviación típica, { $count } vueltas).
 claim-flat = { $where }, { $lifted ->
     [none] a fondo en { $count ->

@@ -46,6 +46,10 @@ plan-focus = Vueltas de trabajo: { $both ->
 traffic = Con tráfico: levantar hasta tener hueco, dejar espacio, dejar pasar a los más rápidos; esas vueltas no cuentan y no se persigue ningún tiempo.
 traffic-focus = El plan sigue: trabajar { THE($corner) } solo con la pista libre.
 what-if = { $corner }: { $amount } más darían unos { $gain } en la curva, una estimación de la vuelta { $lap }, no una promesa.
+what-if-lap = Todas las vueltas como la { $lap } habrían { $side ->
+    [lost] costado
+   *[saved] ahorrado
+} { $saved } en { $count } vueltas, { $each } por vuelta.
 what-if-mended = { $corners }: hasta { $total } por vuelta, lo que se pierde ahí { loss-basis }; una estimación, no una promesa; la vuelta sería entonces de unos { $after }.
 what-if-brake = { $corner }: frenar { $amount } más tarde daría unos { $gain }, una estimación de la vuelta { $lap }, si la curva sigue saliendo.
 what-if-grip = Harían falta unos { $need } laterales; el máximo en una curva hasta ahora es { $most }, así que { $room ->

@@ -244,6 +244,7 @@ spread-corners = { $first ->
     [steady] Le plus régulier : { $steady }, { $steady_value } ; le moins régulier : { $corner }, { $value }
    *[loose] Le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value }
 } ({ $what }{ $at }, écart type, { $count } tours).
+spread-nth = { $corner } : { $what }{ $at } varie de { $value }, place { $nth } (1 : le moins régulier, { $count } tours).
 spread-driver = { $driver }, le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value } ({ $what }{ $at }, écart type, { $count } tours).
 claim-flat = { $where }, { $lifted ->
     [none] à fond { $count ->

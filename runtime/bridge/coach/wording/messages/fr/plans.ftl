@@ -46,6 +46,10 @@ plan-focus = Tours de travail : { $both ->
 traffic = Dans le trafic : lever le pied jusqu'à retrouver de l'espace, laisser de la place, laisser passer les plus rapides ; ces tours ne comptent pas, et aucun chrono n'est à chercher.
 traffic-focus = Le plan ne change pas : travailler { THE($corner) } seulement quand la piste est libre.
 what-if = { $corner } : { $amount } de plus rapporteraient environ { $gain } dans le virage, une estimation d'après le tour { $lap }, pas une promesse.
+what-if-lap = Chaque tour comme le tour { $lap } aurait { $side ->
+    [lost] coûté
+   *[saved] économisé
+} { $saved } sur { $count } tours, { $each } par tour.
 what-if-mended = { $corners } : jusqu'à { $total } par tour, ce qui s'y perd { loss-basis } ; une estimation, pas une promesse ; le tour serait alors d'environ { $after }.
 what-if-brake = { $corner } : freiner { $amount } plus tard rapporterait environ { $gain }, une estimation d'après le tour { $lap }, si le virage passe toujours.
 what-if-grip = Il faudrait environ { $need } en latéral ; le maximum dans un virage jusqu'ici est { $most }, donc { $room ->
