@@ -867,7 +867,7 @@ def _check_rank(view: View, found: Spread, laps: Sequence[int]) -> Facts:
         top, level = first.values["value"], 0.0
         level = abs(found.usual.number) - abs(top.number) if isinstance(top, Value) else 1.0
     so = abs(level) < APART[found.unit] / 10
-    own = () if so else (_tell_laps(view.about(order=None, laps=laps), found),)
+    own = () if so else (_tell_laps(view.about(order=None, laps=laps, whether=False), found),)
     return (judge(first, view.slots, so=so), *own)
 
 

@@ -372,9 +372,9 @@ class Reader:
                 return []
             chosen = laps[-count[0] :] if end == -1 else laps[: count[0]]
             return [Mention("lap", i, behind, lap) for lap in chosen]
-        elif self._word(i - 1) in self.words.lists["articles"] and self._of_laps(i):
-            number = self._count(i)
-            found = [Numbered(number[0], i, number[1])] if number and number[0] in laps else []
+        elif (number := self._count(i)) and number[0] in laps and self._of_laps(i):
+            named = self._word(i - 1) in self.words.lists["articles"]
+            found = [Numbered(number[0], i, number[1])] if named else []
         else:
             found = self._list(i, "lap")
         known = {lap: lap for lap in laps} or {one.number: one.number for one in found}
@@ -467,7 +467,8 @@ class Reader:
         corner: my best lap was the four."""
         said = [self._word(at) for at in range(max(i - 7, 0), i)]
         lists = self.words.lists
-        return not lists["lap"].isdisjoint(said) and lists["corner"].isdisjoint(said)
+        is_said = self._word(i - 2) in lists["copulas"]
+        return is_said and not lists["lap"].isdisjoint(said) and lists["corner"].isdisjoint(said)
 
     def _homophone(self, i: int) -> Numbered | None:
         """`turn for`, where no other word makes sense of it; `C4`."""
