@@ -64,7 +64,7 @@ def test_a_bad_configuration_ends_with_code_2(
 def test_a_check_finds_the_other_engine_and_changes_nothing(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    flags = ["--check", "--db", str(tmp_path / "db"), "--db-backend", kind]
+    flags = ["--check", "--port", "0", "--db", str(tmp_path / "db"), "--db-backend", kind]
     assert main(flags) == 0
     assert capsys.readouterr().out == "the configuration is good\n"
     assert list(tmp_path.iterdir()) == []

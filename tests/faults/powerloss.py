@@ -4,6 +4,7 @@ The program runs with `powerloss.c` loaded into it, which keeps a second copy of
 disk would have it. Between `Disk.settle` and `Disk.cut` it is killed at any moment.
 """
 
+import atexit
 import os
 import random
 import shutil
@@ -16,14 +17,16 @@ from typing import Final
 
 SOURCE: Final = Path(__file__).with_name("powerloss.c")
 PAGE: Final = 4096
+POSSIBLE: Final = sys.platform == "linux" and shutil.which("cc") is not None
+"""Whether power can be cut here: that takes Linux and a C compiler."""
 
 
 @cache
-def library() -> Path | None:
-    """The compiled library; None where there is no compiler, or no Linux."""
-    if sys.platform != "linux" or shutil.which("cc") is None:
-        return None
-    built = Path(mkdtemp()) / "powerloss.so"
+def library() -> Path:
+    """The compiled library, which is removed when this process ends."""
+    folder = mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    built = Path(folder) / "powerloss.so"
     options = ["-shared", "-fPIC", "-O2", "-Wall", "-Werror"]
     subprocess.run(["cc", *options, "-o", str(built), str(SOURCE)], check=True)
     return built
@@ -42,10 +45,9 @@ class Disk:
     @property
     def environment(self) -> dict[str, str]:
         """Of the program that uses the files."""
-        found = library()
         return {
             **os.environ,
-            "LD_PRELOAD": str(found),
+            "LD_PRELOAD": str(library()),
             "POWERLOSS_FOLDER": str(self.files),
             "POWERLOSS_DISK": str(self._kept),
         }

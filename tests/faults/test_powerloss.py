@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from tests.faults.powerloss import Disk, library
+from tests.faults.powerloss import POSSIBLE, Disk
 
-pytestmark = pytest.mark.skipif(library() is None, reason="needs Linux and a C compiler")
+pytestmark = pytest.mark.skipif(not POSSIBLE, reason="needs Linux and a C compiler")
 
 STEPS: Final = {
     "written": "f.write(b'new'); f.flush()",

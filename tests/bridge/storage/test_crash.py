@@ -13,7 +13,7 @@ import pytest
 
 from runtime.bridge.storage.values import Backend
 from tests.effort import repeats
-from tests.faults.powerloss import Disk, library
+from tests.faults.powerloss import POSSIBLE, Disk
 
 CUTS = repeats(12)
 """Kills, which leave the files as they are, are made over HTTP: see tests/bridge/test_kill.py."""
@@ -22,7 +22,7 @@ CUTS = repeats(12)
 def cut_often(kind: Backend, folder: Path, root: Path, count: int, *options: str) -> dict[str, int]:
     """What was found after *count* cuts."""
     program = [sys.executable, "-m", "tests.bridge.storage.crashkit", kind, str(folder), str(count)]
-    environment = Disk(folder).environment if library() else dict(os.environ)
+    environment = Disk(folder).environment if POSSIBLE else dict(os.environ)
     done = subprocess.run(
         [*program, *options], cwd=root, env=environment, stdout=subprocess.PIPE, check=True
     )
@@ -47,7 +47,7 @@ def test_no_acknowledged_frame_is_lost_when_the_power_fails(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(library() is None, reason="a power cut needs Linux and a C compiler")
+@pytest.mark.skipif(not POSSIBLE, reason="a power cut needs Linux and a C compiler")
 def test_a_store_that_does_not_wait_for_the_disk_loses_frames(tmp_path: Path, root: Path) -> None:
     found = cut_often("lightweight", tmp_path, root, 5, "unsynced")
     assert found["lost"] > 0

@@ -17,7 +17,7 @@ import pytest
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.documents.values import Hit
 from tests.effort import repeats
-from tests.faults.powerloss import Disk, library
+from tests.faults.powerloss import POSSIBLE, Disk
 from tests.forker import ENDED, ROOT, command
 from tests.llm.documents.kit import MODEL, named, query
 from tests.llm.documents.writer import NAMES, TENANTS, VECTORS
@@ -123,15 +123,15 @@ async def cut_often(folder: Path, seeds: range) -> Log:
     forker = await asyncio.create_subprocess_exec(
         *command("tests.llm.documents.writer"),
         cwd=ROOT,
-        env=disk.environment if library() else None,
+        env=disk.environment if POSSIBLE else None,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
     for seed in seeds:
-        if library():
+        if POSSIBLE:
             await asyncio.to_thread(disk.settle)
         await run_and_kill(forker, disk.files, seed, chance.randrange(0, 60), log)
-        if library():
+        if POSSIBLE:
             await asyncio.to_thread(disk.cut, chance)
         store = await DocumentStore.open(disk.files, StoreSettings(exact_max=EXACT_MAX))
         try:
