@@ -238,7 +238,7 @@ def test_the_delta_refers_to_the_lap_that_is_chosen(window: Window, stored: str)
 
     window.open(f"{stored}/ui/live?session=today")
     window.until(lambda: window.one("#blank button").is_displayed())
-    post(stored, "/session/replay/start", {"source_session_id": "today", "speed": 30})
+    post(stored, "/session/replay/start", {"source_session_id": "today", "speed": 15})
     try:
         window.until(lambda: window.js(LAPS) >= 2, SLOW_S)
         window.until(lambda: window.all("#against-others option"))
