@@ -15,6 +15,8 @@ from runtime.bridge.coach.facts import tellers
 from runtime.bridge.coach.facts.measures import beside, measure
 from runtime.bridge.coach.need import Need, NeedKind, Order, Quantity, Slots, Strange
 from runtime.bridge.coach.scene import Outing, Scene, Session
+from runtime.bridge.coach.understanding.mentions import CornerNames, Names
+from runtime.bridge.coach.understanding.read import read_question
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames
@@ -440,3 +442,55 @@ def test_whether_a_rival_is_quicker_is_answered_with_yes_or_no(than_me: bool) ->
     assert (fact.verdict == "yes") == ((OTHER.time(OTHER.best) < OWN.time(OWN.best)) == than_me)
     said = words_of("de", "metric").sentence(fact)
     assert said.startswith("Ja: " if fact.verdict == "yes" else "Nein: ")
+
+
+NAMES: Final = Names(
+    tuple(CornerNames(one.name, one.number, one.nicknames) for one in TRACK.corners),
+    tuple(OWN.laps),
+    tuple(sector.name for sector in TRACK.sectors),
+    tuple(straight.name for straight in TRACK.straights),
+    "Ana",
+    ("Ben",),
+)
+
+
+def verdict_of(text: str) -> bool | None:
+    """Whether the answer to a question says that it is so; None: it does not say."""
+    (need,) = read_question(text, NAMES, None).needs
+    (fact, *_) = tellers.tell(scene(), need)
+    said = {"yes": True, "right": True, "no": False, "wrong": False}
+    return said.get(fact.verdict or "")
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 2), (2, 1), (3, 5), (5, 3)])
+def test_what_is_said_of_two_laps_is_answered_as_it_was(first: int, second: int) -> None:
+    quicker = OWN.time(first) < OWN.time(second)
+    for text, so in (
+        (f"was lap {first} quicker than lap {second}", quicker),
+        (f"lap {first} was slower than lap {second}, right?", not quicker),
+        (f"lap {first} wasn't quicker than lap {second}, was it", not quicker),
+        (f"war Runde {first} schneller als Runde {second}", quicker),
+        (f"lap {first} was my best lap, wasn't it", first == OWN.best),
+        (f"was lap {second} my slowest", second == OWN.slowest),
+    ):
+        assert verdict_of(text) == so, text
+
+
+@pytest.mark.parametrize("turn", [1, 4, 8, 11])
+def test_what_is_said_of_two_drivers_is_answered_as_it_was(turn: int) -> None:
+    points, speeds = [], []
+    for truth in (OWN, OTHER):
+        points.append(median(truth.brake_point(turn, lap) for lap in truth.laps))
+        speeds.append(median(truth.speed_at(turn, "apex", lap) for lap in truth.laps))
+    if abs(points[0] - points[1]) > 6.0:  # twice what is told apart
+        later = points[0] < points[1]
+        assert verdict_of(f"do I brake later than Ben into turn {turn}") == later
+        assert verdict_of(f"I brake earlier than Ben into turn {turn}, don't I") != later
+        assert verdict_of(f"does Ben brake later than me at turn {turn}") != later
+    if abs(speeds[0] - speeds[1]) > 2.0:
+        faster = speeds[0] > speeds[1]
+        assert verdict_of(f"am I faster than Ben at the apex of turn {turn}") == faster
+        assert verdict_of(f"Ben carries more speed than me in turn {turn}, right?") != faster
+    limit = round(median(OWN.speed_at(turn, "apex", lap) for lap in OWN.laps)) - 5
+    assert verdict_of(f"was I above {limit} km/h at the apex of turn {turn}") is True
+    assert verdict_of(f"I was above {limit + 10} km/h at the apex of turn {turn}, right?") is False

@@ -307,7 +307,7 @@ def _tell_compare(view: View) -> Facts:
     values |= {"other": own, "other_time": lap_time(slow.duration_s)}
     values["level"] = "yes" if apart < LEVEL_S else "no"
     facts = [view.fact("lap-compare", values, [fast, slow])]
-    whole = view.slots.whether and not view.slots.where
+    whole = (view.slots.whether or view.slots.claims) and not view.slots.where
     if whole and view.slots.gains is not None and view.named:
         ahead = view.named[0] is fast and apart >= LEVEL_S
         facts = [judge(facts[0], view.slots, so=ahead == view.slots.gains)]

@@ -222,8 +222,10 @@ def corner_explain(view: View) -> Facts:
     parts = (parts_fact(view, loss),) if abs(loss.seconds) >= WORTH_S else ()
     why = cause_fact(view, loss) or pass_facts(view, loss)
     lead = corner_fact(view, loss)
-    if view.slots.gains is False and (view.slots.claims or view.slots.whether):
-        lead = judge(lead, view.slots, so=loss.seconds >= WORTH_S)
+    most = view.slots.order in ("most", "worst")
+    if (view.slots.gains is False or most) and (view.slots.claims or view.slots.whether):
+        so = loss is view.lost[0] if most else loss.seconds >= WORTH_S
+        lead = judge(lead, view.slots, so=so)
     facts = (lead, *why, *parts)
     return (*facts, advise(view, loss)) if loss.seconds >= WORTH_S else facts
 

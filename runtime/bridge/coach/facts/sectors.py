@@ -71,6 +71,8 @@ def _tell_explain(view: View) -> Facts:
         return _tell_rank(view)
     at = next((at for at, each in enumerate(ranked) if each.where in asked), 0)
     lead, seconds = tell_lost(view, ranked, at), ranked[at].seconds
+    if asked and view.slots.claims and view.slots.order in ("most", "worst"):
+        lead = judge(lead, view.slots, so=at == 0)
     sector = (lead.place.sector or 0) if lead.place else 0
     own = view.passes(view.named[0]) if view.named else view.usual_passes
     losses = [
