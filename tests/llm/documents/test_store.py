@@ -114,14 +114,16 @@ async def test_a_caller_that_goes_away_does_not_stop_its_write_and_search_follow
     vector = randoms(1, 9)
     assert await own.search(query(vector[0]), MODEL, 1)
 
+    gone = 0
     for moment in range(12):
         task = asyncio.create_task(own.replace(document(f"x{moment}", vectors=vector)))
         for _ in range(moment):
             await asyncio.sleep(0)
         task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await asyncio.wait([task])
+        gone += task.cancelled()  # a write on a quick disk may be done before
         await own.delete("none")  # behind the cancelled write, if it had begun
+    assert gone
     hits = await own.search(query(vector[0]), MODEL, 12)
     listed = {one.id for one in (await own.documents()).documents if one.id.startswith("x")}
 
