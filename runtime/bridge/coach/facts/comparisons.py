@@ -44,7 +44,14 @@ from runtime.bridge.coach.facts.measures import (
     places_of,
     spread,
 )
-from runtime.bridge.coach.facts.view import NO_CORNERS, Facts, View, judge, numbers_of
+from runtime.bridge.coach.facts.view import (
+    NO_CORNERS,
+    Facts,
+    View,
+    asks_for_gains,
+    judge,
+    numbers_of,
+)
 from runtime.bridge.coach.need import UNITS, Lap, Order, Quantity, Slots, Spot
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.definitions import FULL_PCT
@@ -352,8 +359,7 @@ def _tell_passing(view: View) -> Facts:
 
 def _list_lost(view: View) -> _Amounts:
     """Seconds lost in the corners, or won on a rival where that is asked for."""
-    wins = bool(view.other) and view.slots.gains is not None
-    wins = wins and view.slots.gains != view.slots.than_me
+    wins = bool(view.other) and asks_for_gains(view.slots)
     amounts = {loss.corner: -loss.seconds if wins else loss.seconds for loss in view.lost}
     words: dict[str, Cell] = {"what": Term("measured", "won" if wins else "lost")}
     words |= {"at": Term("at", "none"), "compared": "none", "name": "", "of": "corner"}

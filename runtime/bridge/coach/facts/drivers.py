@@ -27,6 +27,7 @@ from runtime.bridge.coach.facts.view import (
     Facts,
     Tell,
     View,
+    asks_for_gains,
     gap,
     judge,
     lap_time,
@@ -184,7 +185,7 @@ def _tell_where(of: View) -> Facts:
     slots = of.slots
     lost = [_loss(of, each) for each in of.lost_here if each.seconds >= SHOWN_S]
     won = [_loss(of, each) for each in of.lost_here[::-1] if each.seconds <= -SHOWN_S]
-    if _asks_for_gains(slots):
+    if asks_for_gains(slots):
         lost, won = won, lost
     places = _named(of) if slots.corners else (lost[: MOST_PLACES - bool(won)] + won)[:MOST_PLACES]
     if slots.which == "sector":
@@ -195,11 +196,6 @@ def _tell_where(of: View) -> Facts:
     if slots.sectors or any(each.kind == "sector" for each in slots.strange):
         return (*first, *tell_sectors(of), *(() if slots.sectors else places))
     return (*first, *places, *(() if len(places) == MOST_PLACES else _sectors(of)))
-
-
-def _asks_for_gains(slots: Slots) -> bool:
-    """Whether it is asked where the one who asks is quicker: quicker than Ben, or Ben slower."""
-    return slots.gains is not None and slots.gains != slots.than_me
 
 
 def _loss(of: View, loss: Loss, on: str = "laps") -> Fact:
@@ -229,7 +225,7 @@ def _sectors(of: View) -> list[Fact]:
     asked = [at for at in of.slots.sectors if at in gaps]
     which = of.slots.which == "sector" and not asked
     if which and gaps:
-        best = _asks_for_gains(of.slots) or of.slots.order == "most"
+        best = asks_for_gains(of.slots) or of.slots.order == "most"
         ranked = sorted(gaps, key=lambda at: gaps[at].delta_s or 0.0, reverse=not best)
         asked = [ranked[min(of.slots.place, len(ranked)) - 1]]
     facts = []
@@ -247,7 +243,7 @@ def _sectors(of: View) -> list[Fact]:
 
 def tell_sectors(of: View) -> Facts:
     """The sectors beside another driver's, and the corners where the gap of those named lies."""
-    wins = _asks_for_gains(of.slots)
+    wins = asks_for_gains(of.slots)
     losses = (of.lost_here[::-1] if wins else of.lost_here) if of.slots.sectors else ()
     lost = [_loss(of, each) for each in losses if each.seconds * (-1) ** wins >= SHOWN_S]
     ways = _differences(of, losses[0].corner) if lost else ()
@@ -270,7 +266,7 @@ def _tell_how(of: View) -> Facts:
     losses = of.lost_here
     if of.slots.sectors:
         return tell_sectors(of)
-    wins = _asks_for_gains(of.slots)
+    wins = asks_for_gains(of.slots)
     if not losses or (not of.slots.corners and (wins or losses[0].seconds < SHOWN_S)):
         return _tell_where(of)
     loss = losses[0]

@@ -120,8 +120,9 @@ def _tell_count(view: View) -> Facts:
     if limits:
         side = view.slots.side or "below"
         amounts = (Value(limits[0], "lap_time"),)
-        asked = view.about(quantity="time", side=side, amounts=amounts, corners=(), laps=())
-        return tell_limit(asked if view.slots.within else asked.about(laps=view.slots.laps))
+        among = () if view.slots.within else view.slots.laps
+        asked = view.about(quantity="time", side=side, amounts=amounts, corners=(), laps=among)
+        return tell_limit(asked)
     facts = [view.fact("lap-count", {"count": len(laps), "last": laps[-1].number or 0}, laps)]
     rest = [each for each in view.drive.laps.segments if not each.valid and each.distance_m > 1.0]
     if rest:

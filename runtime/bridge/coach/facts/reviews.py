@@ -150,7 +150,7 @@ def workable(view: View) -> list[Loss]:
 
 
 def _groups(view: View) -> Facts:
-    """What is lost in left and right corners, or in slow and fast ones, each at its usual speed."""
+    """What is lost in left and right corners, or in the slower and the faster half of them."""
     corners = {each.name: each for each in view.drive.corners}
     speeds = {loss.corner: loss.own.apex_speed_kmh or 0.0 for loss in view.lost}
     middle = median(speeds.values())
@@ -160,7 +160,7 @@ def _groups(view: View) -> Facts:
         side = corners[loss.corner].direction if view.slots.group == "direction" else pace
         lost.setdefault(side, []).append(loss)
     sums = {side: sum(loss.seconds for loss in losses) for side, losses in lost.items()}
-    values: dict[str, Cell] = {"of": view.slots.group or ""}
+    values: dict[str, Cell] = {}
     for place, side in zip(("first", "second"), sorted(sums, key=lambda s: -sums[s]), strict=False):
         values |= {place: Term("group", side), f"{place}_lost": span(sums[side])}
         values[f"{place}_corners"] = tuple(Corner(loss.corner) for loss in lost[side])
@@ -190,7 +190,8 @@ def loss_rank(view: View) -> Facts:
     most, chosen = view.told("loss-most", ranked[0], sector=sector_of(view)), slots.place - 1
     plain = slots.order in (None, "each", "total") and not (slots.where or slots.which)
     if slots.open and plain and not slots.sectors:
-        return (*_total(view), most, *cause_fact(view, ranked[0]), advise(view, ranked[0]))
+        total = () if view.lap else usual_to_best(view, "loss-total")
+        return (*total, most, *cause_fact(view, ranked[0]), advise(view, ranked[0]))
     if 0 < chosen < len(ranked):
         loss = ranked[chosen]
         return (corner_fact(view, loss), *cause_fact(view, loss), most, advise(view, loss))
@@ -204,12 +205,15 @@ def loss_rank(view: View) -> Facts:
     return (*facts[:3], advise(view, ranked[0]))
 
 
-def _total(view: View) -> Facts:
-    """What the usual lap costs against the best."""
+def usual_to_best(view: View, kind: str) -> Facts:
+    """From the usual lap to the best one, which is surely there; none where that is nothing."""
     best, usual = view.drive.best, usual_s(view.counted)
-    values: dict[str, Cell] = {"gap": span(usual - best.duration_s), "lap": best.number or 0}
-    values |= {"usual": Value(usual, "lap_time"), "best": Value(best.duration_s, "lap_time")}
-    return (view.fact("loss-total", values, [best], basis="best_lap"),) if view.lap == 0 else ()
+    there = usual - best.duration_s
+    if there < WORTH_S:
+        return ()
+    values: dict[str, Cell] = {"gain": span(there), "usual": Value(usual, "lap_time")}
+    values |= {"lap": best.number or 0, "best": Value(best.duration_s, "lap_time")}
+    return (view.fact(kind, values, [best], basis="usual", gain_s=there),)
 
 
 def corner_explain(view: View) -> Facts:

@@ -10,6 +10,7 @@ from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.comparisons import Lost, rank_lost, tell_lost, tell_values
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
 from runtime.bridge.coach.facts.measures import FALLS, RISES
+from runtime.bridge.coach.facts.reviews import usual_to_best
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
     NO_CIRCUIT,
@@ -24,7 +25,6 @@ from runtime.bridge.coach.facts.view import (
     named_times,
     span,
     teller,
-    usual_s,
 )
 from runtime.bridge.coach.need import NeedKind
 from runtime.bridge.coach.scene import Tellers
@@ -120,18 +120,7 @@ def _tell_honest(view: View) -> Facts:
     values: dict[str, Cell] = {"time": lap_time(found.sectors.lap_s), "count": len(laps)}
     values |= {"named": laps, "gain": span(found.sectors.gain_s or 0.0)}
     facts = [view.fact("ideal-honest", values, laps, basis="ideal")]
-    return (*facts, *_usual_to_best(view))
-
-
-def _usual_to_best(view: View) -> Facts:
-    """What is surely there: from the usual lap to the best one."""
-    best, usual = view.drive.best, usual_s(view.counted)
-    there = usual - best.duration_s
-    if there < SHOWN_S:
-        return ()
-    values: dict[str, Cell] = {"gain": span(there), "usual": lap_time(usual)}
-    values |= {"lap": best.number or 0, "best": lap_time(best.duration_s)}
-    return (view.fact("ideal-usual", values, [best], basis="usual", gain_s=there),)
+    return (*facts, *usual_to_best(view, "ideal-usual"))
 
 
 def _tell_theory(view: View) -> Facts:
@@ -177,7 +166,7 @@ def _tell_goal(view: View) -> Facts:
         facts.append(view.fact("goal-lap", {**values, "goal": goal}, [best]))
     if len(view.counted) < USUAL_LAPS:
         return tuple(facts)
-    facts += _usual_to_best(view)
+    facts += usual_to_best(view, "ideal-usual")
     losses = view.losses(view.usual_passes, view.best_passes)[:1]
     return (*facts, *(view.loss("goal-corner", each, best, "best_lap") for each in losses))
 

@@ -439,6 +439,11 @@ def judge(fact: Fact, slots: Slots, *, so: bool) -> Fact:
     return replace(fact, verdict="yes" if so else "no")
 
 
+def asks_for_gains(slots: Slots) -> bool:
+    """Whether it is asked where the one who asks is quicker: quicker than Ben, or Ben slower."""
+    return slots.gains is not None and slots.gains != slots.than_me
+
+
 def named_times(slots: Slots, best_s: float) -> list[float]:
     """Lap times that a question names, seconds: not far from the best one."""
     amounts = [each.number for each in slots.amounts if each.unit in ("lap_time", "s", "min")]

@@ -123,9 +123,9 @@ def read_question(
             return Asked(text, each, needs=(Need("explain", slots),))
     hazard = find_hazard(text)
     text = text[:LONGEST]
-    asked = Asked(text, language, find_units(text), hazard, speeds=find_units(text, "_speeds"))
-    brief = words_of(language).tables["asks"]["brief"].search(f" {fold(text)} ")
-    asked = replace(asked, brief=brief is not None)
+    brief = words_of(language).tables["asks"]["brief"].search(f" {fold(text)} ") is not None
+    units, speeds = find_units(text), find_units(text, "_speeds")
+    asked = Asked(text, language, units, hazard, speeds=speeds, brief=brief)
     if hazard is not None and hazard not in GOES_ON:
         return asked
     reader = _Reader(language, names, last, classifier or load_classifier(), hazard)

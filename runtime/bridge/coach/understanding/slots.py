@@ -128,7 +128,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     leads = (alone and flags["rival_leads"]) or (
         bool(met) and not tables["asks"]["joined"].search(behind)
     )
-    leads_where = bool(drivers) and flags["where"] and order == "most"  # where am I quickest
+    where_ahead = bool(drivers) and flags["where"] and order == "most"  # where am I quickest
     read = Slots(
         corners=cast(tuple[str, ...], _values(mentions, "corner")),
         laps=tuple(dict.fromkeys((*laps, *words))),
@@ -150,7 +150,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         than_me=(asks["than_me"] or (leads and not flags["who"])) and bool(drivers),
         alone=len(drivers) == 1 and not (flags["who"] or asks["beside"]),
         either=either,
-        gains=False if asks["loses"] else True if asks["gains"] or leads_where else None,
+        gains=False if asks["loses"] else True if asks["gains"] or where_ahead else None,
         open=asks["open"] or flags["why"],
         place=place,
         of_those=of_those,

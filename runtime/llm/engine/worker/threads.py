@@ -64,8 +64,8 @@ class Outbox:
     """A socket that several threads write whole events to; where it fails, the process ends.
 
     What the replies say in a step travels together, and at most every twenty milliseconds, which no
-    reader sees: each message wakes the server on the
-    cores that compute (measured on two: 0.6 ms of 13 a token).
+    reader sees: each message wakes the server on the cores that compute (measured on two: 0.6 ms of
+    13 a token).
     """
 
     def __init__(self, connection: socket.socket, stall_s: int = STALL_S) -> None:
