@@ -469,9 +469,9 @@ def environment() -> dict[str, str]:
 
     Threads that spin until the others are ready hold each other up as soon as another program wants
     a core; those that sleep at once are woken by the kernel hundreds of times a token. Measured on
-    two cores, of which another program takes one, in tokens a second: 24 with 1,000 turns, 15 with
-    2,000, 9 with 4,000 and 2 with 100,000. Quiet cores gain about 15 % by 100,000, which does not
-    outweigh that.
+    two cores with 135 M parameters and four clients, in tokens a second, with 1,000, 5,000 and
+    20,000 turns: quiet 116, 121 and 123; beside a program that takes a core 58, 60 and 61; beside
+    two 22, 23 and 22, and for one client 22, 18 and 18. Without an end: 2 to 10 beside others.
     """
     paths = [str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
     inherited = {name: value for name, value in os.environ.items() if "LLMSVC" not in name}
@@ -479,5 +479,5 @@ def environment() -> dict[str, str]:
         **inherited,
         "PYTHONPATH": os.pathsep.join(paths),
         "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE"),
-        "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "1000"),
+        "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "5000"),
     }
