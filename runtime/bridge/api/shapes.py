@@ -1,12 +1,9 @@
 """What the routes share: ids, times of day, numbers of queries, and answers made of values."""
 
-import ast
-import inspect
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache, partial
-from itertools import pairwise
+from functools import partial
 from math import isfinite
 from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_origin, get_type_hints
 
@@ -26,6 +23,7 @@ from runtime.bridge.storage.errors import (
     StoreFailed,
     StoreFull,
 )
+from runtime.web.openapi import docstrings
 from runtime.web.wire import Wire
 
 READ_ERRORS: Final = (NoDatabase, StoreBusy, StoreFailed, StoreDamaged)
@@ -161,7 +159,6 @@ class Values(Wire):
 
     model_config = ConfigDict(
         from_attributes=True,
-        use_attribute_docstrings=True,
         validate_by_name=True,
         validate_by_alias=True,
     )
@@ -204,24 +201,8 @@ def fields_of(value: type, *left_out: str) -> Callable[[type[M]], type[M]]:
 
 
 def _describe(value: type, name: str, schema: dict[str, Any]) -> None:
-    if text := _docstrings(value).get(name):
-        schema["description"] = " ".join(text.split())
-
-
-@lru_cache
-def _docstrings(value: type) -> dict[str, str]:
-    """The text below each field of a class."""
-    (tree,) = ast.parse(inspect.getsource(value)).body
-    assert isinstance(tree, ast.ClassDef)
-    return {
-        field.target.id: inspect.cleandoc(text.value.value)
-        for field, text in pairwise(tree.body)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-        and isinstance(text.value.value, str)
-    }
+    if text := docstrings(value).get(name):
+        schema["description"] = text
 
 
 class _Joined:

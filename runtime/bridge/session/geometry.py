@@ -178,7 +178,7 @@ class Ring:
 
         Twice: the first time on the endless tangent at the point, which tells the segment.
         """
-        i, (along, across) = near, self._tangents
+        i, (along, across) = near % len(self), self._tangents
         for least in (-2, -1):
             way = _linear(along, x, y, i)
             i = i + np.clip(np.floor(way), least, 1).astype(np.intp)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -113,6 +113,8 @@ class Laps:
     start: Start = "line"
     """Whether laps begin at start/finish: *assumed* where a distance that adds up is only taken to
     begin there."""
+    memo: dict[str, object] = field(default_factory=dict, init=False)
+    """What others found in these laps, by the name of its function."""
 
     @property
     def method(self) -> Method | None:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 
@@ -97,6 +97,12 @@ def session_line(laps: Laps) -> DrivenLine | None:
     Of the complete laps within 107 % of the best (those without a gap, if there are any) the one
     of median time is smoothed; the line is where the median of all lies beside it, smoothed again.
     """
+    if session_line.__name__ not in laps.memo:
+        laps.memo[session_line.__name__] = _find_line(laps)
+    return cast("DrivenLine | None", laps.memo[session_line.__name__])
+
+
+def _find_line(laps: Laps) -> DrivenLine | None:
     whole = [lap for lap in laps.complete if lap.gap_s == 0] or list(laps.complete)
     if not whole or not laps.series.gps_usable:
         return None
