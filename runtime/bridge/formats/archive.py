@@ -7,7 +7,6 @@ from typing import BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
@@ -86,11 +85,12 @@ def _check_size(*files: pq.ParquetFile) -> None:
 
 
 def _signals(rows: pa.Table) -> Mapping[str, Samples]:
+    names = rows["signal_name"].combine_chunks().dictionary_encode()
+    code, t, value = names.indices.to_numpy(), rows["t"].to_numpy(), rows["value"].to_numpy()
+    finite = np.isfinite(t) & np.isfinite(value)
     found = {}
-    for name in pc.unique(rows["signal_name"]).to_pylist():
-        own = rows.filter(pc.equal(rows["signal_name"], name))
-        t, value = own["t"].to_numpy(), own["value"].to_numpy()
-        good = np.isfinite(t) & np.isfinite(value)
-        if good.any():
-            found[str(name)] = Samples(t[good], value[good])
+    for number, name in enumerate(names.dictionary.to_pylist()):
+        own = finite & (code == number)
+        if own.any():
+            found[str(name)] = Samples(t[own], value[own])
     return found
