@@ -4,7 +4,7 @@ import ast
 import inspect
 import json
 import re
-import textwrap
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import pairwise
@@ -163,21 +163,26 @@ def _described(schema: Json, of: type, names: dict[str, str]) -> Json:
 
 @cache
 def docstrings(value: type) -> dict[str, str]:
-    """The text below each field of a class, as one line."""
-    try:
-        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(value))).body
-    except (OSError, TypeError):  # built in, or made while the program runs
-        return {}
-    assert isinstance(tree, ast.ClassDef)
+    """The text below each field of a class of a module, as one line."""
+    of = _classes(value.__module__).get(value.__name__)
     return {
         field.target.id: " ".join(text.value.value.split())
-        for field, text in pairwise(tree.body)
+        for field, text in pairwise(of.body if of else ())
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
         and isinstance(text, ast.Expr)
         and isinstance(text.value, ast.Constant)
         and isinstance(text.value.value, str)
     }
+
+
+@cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (OSError, TypeError):  # built in, or without sources
+        return {}
+    return {part.name: part for part in tree.body if isinstance(part, ast.ClassDef)}
 
 
 def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Json) -> Json:
