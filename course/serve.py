@@ -34,7 +34,7 @@ from course.publish.tree import MANIFEST, Refusal
 from course.read.files import split_number
 from course.read.sources import CONTENT
 from course.reports import SHOWN, Source, block, reader
-from course.serve_files import File, entity_tag, find, host_headers, is_allowed_host, names_tag
+from course.serve_files import File, find, host_headers, is_allowed_host
 
 GOODBYE_S: Final = 0.2
 POLL_S: Final = 0.3
@@ -50,7 +50,6 @@ _BUSY: Final = "CFG004"  # another build holds the lock
 _PREFIX: Final = re.compile(r"(?:/(?!\.)[A-Za-z0-9._~-]+)*\Z")
 _SCRIPT_FILE: Final = Path(__file__).with_name("serve_reload.js")
 _NEVER: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-_ASK: Final = {**_NEVER, "Cache-Control": "no-cache"}
 _PAGE_HEADERS: Final = {
     **_NEVER,
     "Content-Type": PAGE,
@@ -427,13 +426,13 @@ class Server:
         if path == f"{self.prefix}/{STREAM}" and self.watch:
             return await self.stream(request)
         if path == f"{self.prefix}/{SCRIPT}" and self.watch:
-            headers = {**_ASK, "Content-Type": "text/javascript; charset=utf-8"}
-            return _unless_known(request, self._script, headers)
+            headers = {**_NEVER, "Content-Type": "text/javascript; charset=utf-8"}
+            return web.Response(body=self._script, headers=headers)
         if not path.startswith(f"{self.prefix}/"):
             return self.outside(path)
-        return await self.file(request, path.removeprefix(f"{self.prefix}/"), mark + query)
+        return await self.file(path.removeprefix(f"{self.prefix}/"), mark + query)
 
-    async def file(self, request: web.BaseRequest, raw: str, query: str) -> web.Response:
+    async def file(self, raw: str, query: str) -> web.Response:
         """A file of the site, or what stands for it; before the first site, the failure."""
         state = self.live.state
         if not state.site:
@@ -449,8 +448,6 @@ class Server:
         if result.type == PAGE and self.live.errors:
             body = with_banner(body, result.path, self.live.errors, reader(self.live.options.root))
         headers["Content-Type"] = result.type
-        if result.status == 200:
-            return _unless_known(request, body, headers)
         return web.Response(status=result.status, body=body, headers=headers)
 
     def outside(self, path: str) -> web.Response:
@@ -507,15 +504,6 @@ class Server:
 def _look_up(out: Path, raw: str) -> tuple[File, dict[str, str]]:
     file = find(out, raw)
     return file, host_headers(out, file.path or "404.html")
-
-
-def _unless_known(request: web.BaseRequest, body: bytes, headers: dict[str, str]) -> web.Response:
-    """*body* under the tag of its bytes; 304 without it for whoever has them already."""
-    headers["ETag"] = tag = entity_tag(body)
-    if names_tag(",".join(request.headers.getall("If-None-Match", [])), tag):
-        headers.pop("Content-Type", None)
-        return web.Response(status=304, headers=headers)
-    return web.Response(body=body, headers=headers)
 
 
 def _event(state: State) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 import os
 import re
@@ -17,7 +16,6 @@ from course.publish.hosting import PAGE, content_type
 _HEADERS: Final = "_headers"
 _INDEX: Final = "index.html"
 _HASHED: Final = ("assets/", "media/")
-_TAG: Final = re.compile(r'"[^"]*"')
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?\Z")
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -70,19 +68,6 @@ def host_headers(out: Path, path: str) -> dict[str, str]:
     if not path.startswith(_HASHED):
         headers["Cache-Control"] = "no-cache"
     return headers
-
-
-def entity_tag(body: bytes) -> str:
-    """The strong entity tag of *body*: equal bytes, equal tag."""
-    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-
-
-def names_tag(header: str, tag: str) -> bool:
-    """Whether the value of an ``If-None-Match`` names *tag*: a list of tags, or ``*`` for any.
-
-    A tag marked weak matches, too, as that header compares.
-    """
-    return header.strip() == "*" or tag in _TAG.findall(header)
 
 
 def _parts(raw: str) -> list[str] | None:

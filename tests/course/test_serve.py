@@ -169,39 +169,6 @@ def test_the_headers_of_the_site_apply_except_for_lifetimes(served: Served) -> N
     assert asset.headers["cache-control"] == "public, max-age=31536000, immutable"
 
 
-CACHED = ["", "api/v1/catalog.json", "__reload.js", "downloads/lap-kit.zip"]
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-@pytest.mark.parametrize("path", CACHED)
-def test_whoever_has_the_bytes_already_gets_304(served: Served, path: str, method: str) -> None:
-    whole = served.ask(f"{PREFIX}/{path}", method)
-    tag = whole.headers["etag"]
-    assert re.fullmatch(r'"[0-9a-f]{32}"', tag)
-    for known in (tag, f"W/{tag}", f'"other", {tag}', f'W/"a,b",{tag}', "*"):
-        again = served.ask(f"{PREFIX}/{path}", method, {"If-None-Match": known})
-        assert (again.status, again.body) == (304, b"")
-        assert again.headers["etag"] == tag
-        assert again.headers["cache-control"] == whole.headers["cache-control"] == "no-cache"
-
-
-@pytest.mark.parametrize("path", CACHED)
-def test_whoever_has_other_bytes_gets_these(served: Served, path: str) -> None:
-    whole = served.ask(f"{PREFIX}/{path}")
-    tag = whole.headers["etag"]
-    for known in ('"other"', tag.strip('"'), tag[:-1], f'"{tag.strip(chr(34))}x"', "", '"*"'):
-        again = served.ask(f"{PREFIX}/{path}", headers={"If-None-Match": known})
-        assert (again.status, again.body) == (200, whole.body)
-
-
-def test_tags_tell_files_apart_and_misses_have_none(served: Served) -> None:
-    paths = ("", "lessons/brake-trace/", "api/v1/catalog.json", "api/v1/roles.json")
-    assert len({served.ask(f"{PREFIX}/{path}").headers["etag"] for path in paths}) == len(paths)
-    missing = served.ask(f"{PREFIX}/nope", headers={"If-None-Match": "*"})
-    assert missing.status == 404
-    assert "etag" not in missing.headers
-
-
 # -- who may ask --------------------------------------------------------------------------------
 
 

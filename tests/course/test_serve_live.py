@@ -63,20 +63,6 @@ def test_a_change_of_a_source_reaches_the_open_pages(course: Path) -> None:
         assert b"Again, " in running.ask("/lessons/brake-trace/").body
 
 
-def test_a_page_that_a_browser_keeps_is_told_apart_from_the_one_of_the_next_build(
-    course: Path,
-) -> None:
-    with serving(course) as running, stream(running.port, "/__reload") as states:
-        next(states)
-        known = {"If-None-Match": running.ask("/lessons/brake-trace/").headers["etag"]}
-        assert running.ask("/lessons/brake-trace/", headers=known).status == 304
-        edited(course, BRAKE_TRACE, ("title: ", "title: Again, "))
-        next(states)
-        fresh = running.ask("/lessons/brake-trace/", headers=known)
-        assert fresh.status == 200
-        assert b"Again, " in fresh.body
-
-
 def test_a_broken_lesson_is_shown_with_its_problems_and_not_published(course: Path) -> None:
     with serving(course) as running, stream(running.port, "/__reload") as states:
         before = next(states)
