@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ import orjson
 
 from course import rules
 from course.build import Report, plural
-from course.diagnostics import TOP, Diagnostic, nearest, short
+from course.diagnostics import TOP, Diagnostic, nearest
 from course.program import program
 from course.read.files import TEXT_LIMIT, is_regular
 from course.rules import Rule
@@ -89,23 +89,6 @@ def sentences(problem: Diagnostic) -> list[str]:
     lines = [] if problem.message == wanted else [problem.message]
     lines += [wanted] if wanted else []
     return lines + ([f"hint: {problem.hint}"] if problem.hint else [])
-
-
-def utf8_safe(problem: Diagnostic) -> Diagnostic:
-    """*problem* with texts that UTF-8 can hold and ``got`` within its limit.
-
-    A file name that is not UTF-8 reaches us with lone surrogates, which no format can store.
-    """
-    fields = ("file", "message", "pointer", "expected", "got", "hint")
-    texts = {name: value for name in fields if (value := getattr(problem, name)) is not None}
-    clean: dict[str, Any] = {name: _utf8(value) for name, value in texts.items()}
-    if "got" in clean:
-        clean["got"] = short(clean["got"])
-    return problem if clean == texts else replace(problem, **clean)
-
-
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def reader(root: Path) -> Source:
@@ -283,7 +266,7 @@ def json_report(findings: Findings) -> str:
     document = {
         "version": 1,
         "summary": {**counts, "files": len(report.sources)},
-        "diagnostics": [utf8_safe(problem).as_json() for problem in findings.report.diagnostics],
+        "diagnostics": [problem.as_json() for problem in findings.report.diagnostics],
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
 
@@ -301,7 +284,7 @@ def github_report(findings: Findings) -> str:
         same = [problem for problem in findings.report.diagnostics if problem.severity == severity]
         same.sort(key=lambda problem: problem.file not in findings.changed)
         more = len(same) - ANNOTATIONS
-        lines += [_command(command, utf8_safe(problem)) for problem in same[:ANNOTATIONS]]
+        lines += [_command(command, problem) for problem in same[:ANNOTATIONS]]
         if more > 0:
             again = f"and {plural(more, f'more {severity}')}, all of them in the job summary"
             lines[-1] += _data(f"\n({again})")
@@ -437,7 +420,7 @@ def sarif_report(findings: Findings) -> str:
         "rules": [_sarif_rule(rules.book()[c]) for c in codes],
     }
     results = [
-        _sarif_result(utf8_safe(problem), index[problem.code], mark)
+        _sarif_result(problem, index[problem.code], mark)
         for problem, mark in zip(problems, _fingerprints(problems, findings.source), strict=True)
     ]
     run = {
@@ -504,7 +487,7 @@ def _fingerprints(problems: Sequence[Diagnostic], source: Source) -> list[str]:
             "".join((source(problem.file) or [])[problem.line - 1 : problem.line]).split()
         )
         key = "\0".join((problem.code, problem.pointer or "", line))
-        digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        digest = sha256(key.encode()).hexdigest()[:16]
         seen[problem.file, digest] += 1
         marks.append(f"{digest}:{seen[problem.file, digest]}")
     return marks

@@ -120,7 +120,7 @@ def _scan(folder: Folder, problems: list[Problem]) -> None:
     with os.scandir(folder.path) as iterator:
         entries = sorted(iterator, key=lambda entry: place(entry.name))
     for entry in entries:
-        name = entry.name
+        name = entry.name.encode("utf-8", "backslashreplace").decode()  # what no report could hold
         if name[0] in "._":
             continue
         file = f"{folder.file}/{name}"
