@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import gguf
-import numpy as np
 import torch
 from gguf import GGMLQuantizationType, LlamaFileType, quants
 from tokenizers import Tokenizer
@@ -32,13 +31,9 @@ LICENCE: Final = "Apache-2.0"
 DESCRIPTION: Final = (
     "Small demonstration: driving advice in English from generated sentences; knows nothing else."
 )
-FILE_TYPES: Final = {
-    "f16": LlamaFileType.MOSTLY_F16,
-    "q8_0": LlamaFileType.MOSTLY_Q8_0,
-}
 
 
-def write_head(writer: gguf.GGUFWriter, shape: Shape, kind: str) -> None:
+def write_head(writer: gguf.GGUFWriter, shape: Shape) -> None:
     """The facts about the model and its shape."""
     writer.add_name(NAME)
     writer.add_description(DESCRIPTION)
@@ -54,7 +49,7 @@ def write_head(writer: gguf.GGUFWriter, shape: Shape, kind: str) -> None:
     writer.add_rope_dimension_count(shape.head_width)
     writer.add_rope_freq_base(ROPE_BASE)
     writer.add_vocab_size(shape.vocabulary)
-    writer.add_file_type(FILE_TYPES[kind])
+    writer.add_file_type(LlamaFileType.MOSTLY_Q8_0)
 
 
 def write_tokenizer(writer: gguf.GGUFWriter, words: vocabulary.Vocabulary) -> None:
@@ -75,28 +70,26 @@ def write_tokenizer(writer: gguf.GGUFWriter, words: vocabulary.Vocabulary) -> No
     writer.add_chat_template(CHAT_TEMPLATE)
 
 
-def write_tensors(writer: gguf.GGUFWriter, weights: dict[str, torch.Tensor], kind: str) -> None:
-    """Matrices in the wanted kind, vectors in single precision."""
+def write_tensors(writer: gguf.GGUFWriter, weights: dict[str, torch.Tensor]) -> None:
+    """Matrices as q8_0, vectors in single precision."""
     for name, tensor in weights.items():
         values = tensor.float().numpy()
         if values.ndim == 1:
             writer.add_tensor(name, values)
-        elif kind == "f16":
-            writer.add_tensor(name, values.astype(np.float16))
         else:
             packed = quants.quantize(values, GGMLQuantizationType.Q8_0)
             writer.add_tensor(name, packed, raw_dtype=GGMLQuantizationType.Q8_0)
 
 
-def export(checkpoint: Path, target: Path, kind: str) -> str:
+def export(checkpoint: Path, target: Path) -> str:
     """Write *target*; gives its SHA-256."""
     summary = json.loads((checkpoint / "summary.json").read_text("utf-8"))
     weights: dict[str, torch.Tensor] = torch.load(checkpoint / "weights.pt", weights_only=True)
     tokenizer = Tokenizer.from_file(str(checkpoint / "tokenizer.json"))
     writer = gguf.GGUFWriter(target, "llama")
-    write_head(writer, Shape(**summary["shape"]), kind)
+    write_head(writer, Shape(**summary["shape"]))
     write_tokenizer(writer, vocabulary.vocabulary(tokenizer))
-    write_tensors(writer, weights, kind)
+    write_tensors(writer, weights)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -155,10 +148,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint", type=Path, help="folder that the training wrote")
     parser.add_argument("target", type=Path, help="GGUF file to write")
-    parser.add_argument("--kind", choices=sorted(FILE_TYPES), default="q8_0")
     parser.add_argument("--card", type=Path, help="also write the facts about the file here")
     told = parser.parse_args()
-    digest = export(told.checkpoint, told.target, told.kind)
+    digest = export(told.checkpoint, told.target)
     if told.card:
         told.card.write_text(card(told.checkpoint, told.target, digest), "utf-8")
     sys.stdout.write(f"{told.target.stat().st_size} bytes, SHA-256 {digest}\n")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import torch
 from tokenizers import Tokenizer
@@ -37,8 +37,8 @@ TOKENIZER_SAMPLE: Final = 12_000  # conversations
 class Settings:
     """One run of the training; times in minutes, lengths in tokens.
 
-    `decay` is the last share of the run, in which the learning rate falls; `start` the folder of
-    a checkpoint to go on from, or an exported model file with its card beside it.
+    `decay` is the last share of the run, in which the learning rate falls; `start` an exported
+    model file to go on from, with its card beside it.
     """
 
     out: Path
@@ -173,7 +173,7 @@ def arguments() -> tuple[Settings, Shape]:
     """The settings from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of the checkpoint")
-    parser.add_argument("--start", type=Path, help="folder of a checkpoint, or a model file")
+    parser.add_argument("--start", type=Path, help="model file to go on from")
     parser.add_argument("--minutes", type=float, default=40)
     parser.add_argument("--conversations", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=2026)
@@ -191,28 +191,15 @@ def arguments() -> tuple[Settings, Shape]:
 
 
 def begin(settings: Settings, shape: Shape) -> tuple[Coach, Tokenizer]:
-    """A fresh model and vocabulary, or those of the checkpoint or model file to go on from."""
+    """A fresh model and vocabulary, or those of the model file to go on from."""
     if settings.start is None:
         return Coach(shape), new_tokenizer(settings.seed, shape.vocabulary)
-    if settings.start.is_file():
-        return reopen(settings.start)
-    model = Coach(Shape(**summary_of(settings.start)["shape"]))
-    model.load_state_dict(torch.load(settings.start / WEIGHTS, weights_only=True))
-    return model, Tokenizer.from_file(str(settings.start / "tokenizer.json"))
-
-
-def summary_of(folder: Path) -> dict[str, Any]:
-    """What lies beside the weights of a checkpoint."""
-    told: dict[str, Any] = json.loads((folder / SUMMARY).read_text("utf-8"))
-    return told
+    return reopen(settings.start)
 
 
 def stages_before(start: Path) -> list[object]:
-    """The runs that made what *start* holds."""
-    if start.is_file():
-        stages: list[object] = json.loads(start.with_suffix(".json").read_text("utf-8"))["training"]
-    else:
-        stages = summary_of(start)["stages"]
+    """The runs that made the model file *start*."""
+    stages: list[object] = json.loads(start.with_suffix(".json").read_text("utf-8"))["training"]
     return stages
 
 

@@ -119,13 +119,13 @@ def _part_of(target: Path) -> Path:
     return target.with_name(target.name + ".part")
 
 
-async def size_of(url: str, stall_s: float = Pace().stall_s, token: str = "") -> int | None:
+async def size_of(url: str, token: str = "") -> int | None:
     """The size in bytes that *url* declares; None if it declares none.
 
     Raises `TransferFailed`.
     """
     with _translate_errors():
-        async with open_source(url, 0, None, stall_s, token) as opened:
+        async with open_source(url, 0, None, Pace().stall_s, token) as opened:
             return opened.total
 
 
