@@ -228,4 +228,3 @@ def _put_aside(path: Path) -> str:
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + end).rename(path.with_name(aside + end))
     return aside
-
