@@ -11,7 +11,6 @@ import re
 import signal
 import sys
 import threading
-import time
 import traceback
 import webbrowser
 from collections import Counter
@@ -30,7 +29,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from course.build import Options, Report, build, plural
 from course.diagnostics import Diagnostic
 from course.publish.hosting import PAGE
-from course.publish.tree import MANIFEST, Refusal
+from course.publish.tree import Refusal
 from course.read.files import split_number
 from course.read.sources import CONTENT
 from course.reports import SHOWN, Source, block, reader
@@ -38,14 +37,11 @@ from course.serve_files import File, find, host_headers, is_allowed_host
 
 GOODBYE_S: Final = 0.2
 POLL_S: Final = 0.3
-SETTLED_S: Final = 0.05
-PATIENCE_S: Final = 1.0
 STREAM: Final = "__reload"
 SCRIPT: Final = "__reload.js"
 _PHASE_FILE: Final = 4  # content/phases/10-phase-id/phase.yaml
 HEARTBEAT_S: Final = 15.0
 WRITE_S: Final = 5.0
-LISTENERS: Final = 64
 _BUSY: Final = "CFG004"  # another build holds the lock
 _PREFIX: Final = re.compile(r"(?:/(?!\.)[A-Za-z0-9._~-]+)*\Z")
 _SCRIPT_FILE: Final = Path(__file__).with_name("serve_reload.js")
@@ -157,19 +153,6 @@ def signature(root: Path) -> str:
     return digest.hexdigest()
 
 
-def settled_signature(root: Path) -> str:
-    """The signature once it stands still: an editor that saves many files has finished.
-
-    Blocks for 50 ms at least and for about a second at most.
-    """
-    until = time.monotonic() + PATIENCE_S
-    now, before = signature(root), ""
-    while now != before and time.monotonic() < until:
-        time.sleep(SETTLED_S)
-        before, now = now, signature(root)
-    return now
-
-
 class State(NamedTuple):
     """What is served: the digest of the site (empty: none), and why a newer one is not."""
 
@@ -225,21 +208,15 @@ class Live:
         await self.build()
 
     async def follow(self) -> None:
-        """Build again after every change of the sources, and when the site is gone.
-
-        Goes on for ever; one build at a time.
-        """
+        """Build again after every change of the sources; goes on for ever, one build at a time."""
+        before = self._seen
         while True:
             await asyncio.sleep(POLL_S)
             now = await asyncio.to_thread(signature, self.options.root)
-            if now != self._seen or self._retry or await asyncio.to_thread(self._lost):
-                self._seen = await asyncio.to_thread(settled_signature, self.options.root)
+            if now == before and (now != self._seen or self._retry):  # no editor is still saving
+                self._seen = now
                 await self.build()
-
-    def _lost(self) -> bool:
-        """Whether somebody has removed the site; a build that fails is not tried for ever."""
-        known = self.state.site and not self.state.failure
-        return bool(known) and not (self.out / MANIFEST).exists()
+            before = now
 
     async def next(self, known: State | None, timeout_s: float) -> State | None:
         """The state as soon as it differs from *known*; None after *timeout_s* or at the end."""
@@ -370,7 +347,6 @@ class Server:
         self.prefix = prefix
         self.watch = watch
         self.url = ""
-        self.listeners = 0
         self._script = _SCRIPT_FILE.read_bytes()
         self._opened = asyncio.Event()
         self._runner: web.ServerRunner
@@ -479,11 +455,8 @@ class Server:
 
     async def stream(self, request: web.BaseRequest) -> web.StreamResponse:
         """Server-sent events: the state now, and again whenever it changes."""
-        if self.listeners >= LISTENERS:
-            return _plain(503, "too many open pages\n", {"Retry-After": "5"})
         response = web.StreamResponse(headers={**_NEVER, "Content-Type": "text/event-stream"})
         response.force_close()
-        self.listeners += 1
         state: State | None = None
         try:
             await response.prepare(request)
@@ -496,8 +469,6 @@ class Server:
         except (ConnectionError, TimeoutError):
             if request.transport is not None:
                 request.transport.abort()
-        finally:
-            self.listeners -= 1
         return response
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import http.client
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +16,7 @@ import pytest
 
 from course.build import Options, Report, build
 from course.publish.tree import Refusal
-from course.serve import LISTENERS, ServeError, attempt, normal_prefix, serve
+from course.serve import ServeError, attempt, normal_prefix, serve
 from tests.course.coursekit import BRAKE_TRACE, END, LAP_KIT, QUIZ, edited, put, write_course
 from tests.course.servekit import serving, stream
 
@@ -145,16 +143,6 @@ def test_a_draft_stays_when_the_course_file_is_gone(course: Path) -> None:
         assert (page.status, b"Draft: 1 problem" in page.body) == (200, True)
 
 
-def test_a_site_that_somebody_removes_comes_back_without_a_change(course: Path) -> None:
-    with serving(course) as running:
-        assert running.ask("/lessons/brake-trace/").status == 200
-        shutil.rmtree(course / "site")
-        until = time.monotonic() + 20
-        while running.ask("/lessons/brake-trace/").status != 200 and time.monotonic() < until:
-            time.sleep(0.05)
-        assert running.ask("/lessons/brake-trace/").status == 200
-
-
 def test_a_folder_that_is_not_a_site_is_refused_in_words(course: Path) -> None:
     (course / "site").mkdir()
     (course / "site" / "mine.txt").write_text("mine")
@@ -234,17 +222,7 @@ def test_a_locked_output_is_tried_again_without_a_change(
         assert ["CFG004" in text for text in running.said] == [True, False]
 
 
-def test_one_page_too_many_is_turned_away_and_let_in_later(course: Path) -> None:
-    with serving(course) as running:
-        opened = [open_stream(running.port) for _ in range(LISTENERS)]
-        late = running.ask("/__reload")
-        assert (late.status, late.headers["retry-after"]) == (503, "5")
-        for response in opened:
-            response.close()
-        until = time.monotonic() + 20
-        while running.ask("/__reload", "HEAD").status != 200 and time.monotonic() < until:
-            time.sleep(0.05)
-        assert running.ask("/__reload", "HEAD").status == 200
+# -- start and end ------------------------------------------------------------------------------
 
 
 def open_stream(port: int) -> http.client.HTTPResponse:
@@ -253,9 +231,6 @@ def open_stream(port: int) -> http.client.HTTPResponse:
     response = connection.getresponse()
     assert response.status == 200
     return response
-
-
-# -- start and end ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

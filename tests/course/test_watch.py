@@ -59,18 +59,3 @@ def test_drafts_and_hidden_files_are_no_change(course: Path, name: str) -> None:
     before = serve.signature(course)
     (course / "content" / "phases" / name).write_text("x")
     assert serve.signature(course) == before
-
-
-def test_a_settled_signature_is_that_of_the_last_write(
-    course: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pauses: list[float] = []
-
-    def write_while_waiting(seconds: float) -> None:
-        pauses.append(seconds)
-        if len(pauses) < 4:
-            (course / "content" / "course.yaml").write_text("x" * len(pauses))
-
-    monkeypatch.setattr("course.serve.time.sleep", write_while_waiting)
-    assert serve.settled_signature(course) == serve.signature(course)
-    assert pauses == [serve.SETTLED_S] * 4
