@@ -75,23 +75,49 @@ class Shares(NamedTuple):
     read: float
 
 
-def read_bus(opening: Callable[[str], AbstractContextManager[Callable[[], int]]]) -> Shares:
-    """Read a full bus to the last frame that is sent."""
-    text = b"".join(b"t%03X8%016X\r" % (0x400 + number % 30, number) for number in range(FULL_BUS))
+class FullBus(NamedTuple):
+    """A pseudo-terminal on which the frames of a full bus are sent."""
+
+    path: str
+    master: int
+
+    @contextmanager
+    def sending(self, seconds: float) -> Iterator["subprocess.Popen[bytes]"]:
+        """The program that sends them for so long, or until the block ends."""
+        text = b"".join(
+            b"t%03X8%016X\r" % (0x420 + number % 0x33, number * 0x9E3779B97F4A7C15 % 2**64)
+            for number in range(FULL_BUS)
+        )
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(text)
+            file.flush()
+            command = [sys.executable, "-c", SENDER, file.name, str(seconds)]
+            with subprocess.Popen(command, stdout=self.master) as sender:
+                try:
+                    yield sender
+                finally:
+                    sender.terminate()
+
+
+@contextmanager
+def full_bus() -> Iterator[FullBus]:
+    """An adapter on a bus of 1 Mbit/s, which sends nothing yet."""
     master, slave = os.openpty()
     tty.setraw(slave)
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(text)
-        file.flush()
-        with opening(os.ttyname(slave)) as read:
-            command = [sys.executable, "-c", SENDER, file.name, str(SECONDS)]
-            with subprocess.Popen(command, stdout=master) as sender:
-                frames, cpu, began = 0, time.thread_time(), time.monotonic()
-                while (new := read()) or sender.poll() is None:
-                    frames += new
-                spent = (time.thread_time() - cpu) / (time.monotonic() - began)
-    os.close(slave)
-    os.close(master)
+    try:
+        yield FullBus(os.ttyname(slave), master)
+    finally:
+        os.close(slave)
+        os.close(master)
+
+
+def read_bus(opening: Callable[[str], AbstractContextManager[Callable[[], int]]]) -> Shares:
+    """Read a full bus to the last frame that is sent."""
+    with full_bus() as bus, opening(bus.path) as read, bus.sending(SECONDS) as sender:
+        frames, cpu, began = 0, time.thread_time(), time.monotonic()
+        while (new := read()) or sender.poll() is None:
+            frames += new
+        spent = (time.thread_time() - cpu) / (time.monotonic() - began)
     return Shares(spent, frames / (SECONDS * FULL_BUS))
 
 

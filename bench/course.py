@@ -10,7 +10,6 @@ lesson where it says so. Hugo is taken from the PATH, Eleventy from where npm ha
 import json
 import os
 import shutil
-import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -126,33 +125,26 @@ def generators() -> dict[str, Callable[[Path, list[Lesson]], Site]]:
     return prepare
 
 
-def measure(count: int, rounds: int, work: Path) -> dict[str, dict[str, Cost]]:
-    """Medians of a cold build, one with nothing changed and one with one lesson changed."""
+def measure(count: int, work: Path) -> dict[str, dict[str, Cost]]:
+    """A cold build, one with nothing changed and one with one lesson changed."""
     lessons = make_lessons(count)
     sites = {}
     for name, prepare in generators().items():
         folder = work / name.split(",")[0].lower()
         folder.mkdir()
         sites[name] = prepare(folder, lessons)
-    costs: dict[str, dict[str, list[Cost]]] = {name: {} for name in sites}
-    for number in range(rounds):
-        for name, site in sites.items():
-            shutil.rmtree(site.output, ignore_errors=True)
-            shutil.rmtree(site.folder / ".course-cache", ignore_errors=True)
-            os.sync()
-            for case in ("cold", "same", "one"):
-                if case == "one":
-                    with site.lesson.open("a", encoding="utf-8") as source:
-                        source.write(f"\nRound {number} adds this sentence.\n")
-                costs[name].setdefault(case, []).append(run(site.command, site.folder))
-            pages = sum(1 for _ in site.output.rglob("*.html"))
-            if pages < count:
-                raise RuntimeError(f"{name} wrote {pages} pages for {count} lessons")
-    return {name: {case: _median(runs) for case, runs in c.items()} for name, c in costs.items()}
-
-
-def _median(runs: list[Cost]) -> Cost:
-    return Cost(*map(statistics.median, zip(*runs, strict=True)))
+    costs: dict[str, dict[str, Cost]] = {name: {} for name in sites}
+    for name, site in sites.items():
+        os.sync()
+        for case in ("cold", "same", "one"):
+            if case == "one":
+                with site.lesson.open("a", encoding="utf-8") as source:
+                    source.write("\nThis sentence is new.\n")
+            costs[name][case] = run(site.command, site.folder)
+        pages = sum(1 for _ in site.output.rglob("*.html"))
+        if pages < count:
+            raise RuntimeError(f"{name} wrote {pages} pages for {count} lessons")
+    return costs
 
 
 def figures() -> Iterator[Figure]:
@@ -160,7 +152,7 @@ def figures() -> Iterator[Figure]:
     memory = Path("/dev/shm")  # noqa: S108
     place = memory if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="paddock-bench-", dir=place) as work:
-        costs = measure(LESSONS, 1, Path(work))
+        costs = measure(LESSONS, Path(work))
     ours = costs.pop("Paddock")
     what = f"{LESSONS:,} lessons, cold, every check"
     for peer, cost in costs.items():

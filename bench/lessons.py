@@ -76,10 +76,10 @@ class Lesson(NamedTuple):
         return [f"Number {n}: where does the {name} begin in the faster lap?" for n in range(1, 5)]
 
 
-def make_lessons(count: int, seed: int = 1) -> list[Lesson]:
-    """Make *count* lessons of about 5 kB; the same count and seed give the same text."""
+def make_lessons(count: int) -> list[Lesson]:
+    """Make *count* lessons of about 5 kB; the same count gives the same text."""
     names = [" ".join(words) for words in product(FIRST, SECOND, THIRD)]
-    chooser = random.Random(seed)
+    chooser = random.Random(1)
     chooser.shuffle(names)
     ids = [name.replace(" ", "-") for name in names[:count]]
     return [

@@ -13,23 +13,19 @@ A run of some minutes says nothing of memory. At first the page caches of SQLite
 
 import argparse
 import asyncio
-import os
-import subprocess
 import sys
 import tempfile
 import time
-import tty
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
 import psutil
 
-from bench.canbus import FULL_BUS, SENDER
+from bench.canbus import FULL_BUS, full_bus
 from bench.common import ROOT, Server, bridge, percentiles, serving
 
 COACH: Final = ROOT / "data" / "models" / "paddock-coach.gguf"
@@ -252,34 +248,19 @@ def main() -> int:
     parser.add_argument("--db-backend", default="lightweight")
     options = parser.parse_args()
     seconds = 60 * options.minutes
-    text = b"".join(
-        b"t%03X8%016X\r" % (0x420 + number % 0x33, number * 0x9E3779B97F4A7C15 % 2**64)
-        for number in range(FULL_BUS)
-    )
-    master, slave = os.openpty()
-    tty.setraw(slave)
-    with tempfile.TemporaryDirectory() as folder:
-        lines = Path(folder) / "bus"
-        lines.write_bytes(text)
+    with tempfile.TemporaryDirectory() as folder, full_bus() as bus:
         model = ("--port", "0", "--data-dir", folder, "--models-dir", str(COACH.parent))
         with (
             serving("runtime.llm", *model) as llm,
             bridge(
                 options.db_backend,
-                *("--can-interface", "slcan", "--can-channel", os.ttyname(slave)),
+                *("--can-interface", "slcan", "--can-channel", bus.path),
                 *("--can-bitrate", "1000000", "--model-url", f"{llm.url}/v1"),
             ) as server,
-            subprocess.Popen(
-                [sys.executable, "-c", SENDER, str(lines), str(seconds)], stdout=master
-            ) as sender,
+            bus.sending(seconds),
         ):
-            try:
-                servers = {"bridge": server, "language model": llm}
-                log, found = asyncio.run(soak(servers, seconds))
-            finally:
-                sender.terminate()
-    os.close(slave)
-    os.close(master)
+            servers = {"bridge": server, "language model": llm}
+            log, found = asyncio.run(soak(servers, seconds))
     return 0 if report(log, found, seconds) else 1
 
 

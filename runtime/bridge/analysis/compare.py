@@ -13,7 +13,7 @@ from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.progress import Span, crossing_times, sector_times
 from runtime.bridge.session.recording import Gate, Numbers
-from runtime.bridge.session.series import GAP_PERIODS, GAP_S, Series
+from runtime.bridge.session.series import Series, longest_step_s
 from runtime.bridge.session.units import KMH
 
 AXIS_STEP_M: Final = 5.0
@@ -41,8 +41,7 @@ def channel_at(series: Series, name: str, t: Numbers) -> Numbers:
     NaN where the readings around a moment are as far apart as a pause of the recording, or where
     it is NaN itself.
     """
-    apart = max(GAP_S, GAP_PERIODS * series.nominal_s)
-    return values_at(series.t, series[name], t, apart)
+    return values_at(series.t, series[name], t, longest_step_s(series.nominal_s))
 
 
 def values_at(times: Numbers, values: Numbers, t: Numbers, apart_s: float) -> Numbers:

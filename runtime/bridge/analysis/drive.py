@@ -128,6 +128,15 @@ class Drive:
             raise NoCorners
         return self.detected
 
+    def corner(self, name: str) -> Corner:
+        """The corner of that name, which there must be. Raises `NoCorners`."""
+        return next(corner for corner in self.corners if corner.name == name)
+
+    def behind_apex_m(self, name: str, frame: int) -> float:
+        """How far behind the apex of a corner a frame lies, metres; negative before it."""
+        away, half = self.progress.p[frame] - self.corner(name).apex.distance_m, self.length_m / 2
+        return float((away + half) % self.length_m - half)
+
     @cached_property
     def straights(self) -> tuple[Straight, ...]:
         """As the track file names them, else the stretches outside every corner."""

@@ -14,7 +14,7 @@ from runtime.bridge.analysis.laps import best_parts, sector_table
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.reference import NONE, Aim, References, aims
 from runtime.bridge.session.ranking import time_text
-from runtime.bridge.session.series import GAP_PERIODS, GAP_S
+from runtime.bridge.session.series import longest_step_s
 from runtime.bridge.session.units import Metres, Seconds
 
 Severity: TypeAlias = Literal["high", "medium", "positive", "engineering"]
@@ -328,7 +328,7 @@ def _best_sectors(drive: Drive) -> Iterator[Candidate]:
 def _gaps(drive: Drive) -> Iterator[Candidate]:
     """Pauses of the recording, the longest first."""
     series, frames = drive.series, drive.frames
-    limit = max(GAP_S, GAP_PERIODS * series.nominal_s)
+    limit = longest_step_s(series.nominal_s)
     pauses = np.flatnonzero(series.gap)
     pauses = pauses[(pauses >= frames.start) & (pauses < frames.stop)]
     longest = pauses[np.argsort(-series.dt[pauses], kind="stable")[:GAPS]]

@@ -13,7 +13,7 @@ from runtime.bridge.session.geometry import Indices, Plane, Ring
 from runtime.bridge.session.motion import STANDARD_GRAVITY
 from runtime.bridge.session.progress import unwrap
 from runtime.bridge.session.recording import Numbers, Samples
-from runtime.bridge.session.series import DAY_S, Flags, Series
+from runtime.bridge.session.series import DAY_S, Flags, Series, longest_step_s
 from runtime.bridge.session.units import KMH, Gravity, Kmh, Metres, Seconds
 
 TURNED_DEG: Final = 120.0
@@ -193,7 +193,7 @@ def _bends(series: Series, road: Road, t: Numbers) -> Numbers:
 def _paused(series: Series, t: Numbers, window_s: float) -> Flags:
     """Whether nothing was recorded, or no position, at some time of the window from each moment."""
     fixes = series.t[series.fixed]
-    wide = np.diff(fixes) > max(0.5, 5 * series.nominal_s)
+    wide = np.diff(fixes) > longest_step_s(series.nominal_s)
     before = np.searchsorted(fixes[1:][wide], t)
     begun = np.searchsorted(fixes[:-1][wide], t + window_s)
     paused: Flags = begun > before

@@ -295,7 +295,7 @@ def _loss(own: Pass, other: Pass, sides: _Sides, window: tuple[float, float]) ->
 def _apex_zone(drive: Drive, corner: str, shares: Numbers, speed: Numbers) -> tuple[int, int]:
     """Where the other side is nearly at its smallest speed between entry and exit: the first and
     the last index."""
-    place = next(each for each in drive.corners if each.name == corner)
+    place = drive.corner(corner)
     begin, length = shares[0] * drive.length_m, drive.length_m
     entry, leave = (
         int(np.searchsorted((shares - shares[0]) * length, (spot.distance_m - begin) % length))

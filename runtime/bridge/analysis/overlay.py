@@ -11,7 +11,7 @@ from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.session.progress import within
 from runtime.bridge.session.recording import WIDE_SIGNALS, Numbers, Samples
 from runtime.bridge.session.resample import Axis, grid, previous, samples_in_time
-from runtime.bridge.session.series import GAP_PERIODS, GAP_S, Series
+from runtime.bridge.session.series import Series, longest_step_s
 from runtime.bridge.session.units import KMH
 
 TIME: Final = "time_s"
@@ -125,4 +125,4 @@ def _signal_at(samples: Samples, t: Numbers, *, held: bool) -> Numbers:
     if held:
         return np.where(np.isnan(t), np.nan, previous(t, samples))
     period = float(np.median(np.diff(samples.t))) if len(samples.t) > 1 else 0.0
-    return values_at(samples.t, samples.value, t, max(GAP_S, GAP_PERIODS * period))
+    return values_at(samples.t, samples.value, t, longest_step_s(period))

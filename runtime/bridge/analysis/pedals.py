@@ -224,10 +224,7 @@ def opening_m(drive: Drive, passage: Pass) -> float | None:
     at = at if at is not None else next((a for a, _ in held if a < passage.last), None)
     if at is None:
         return None
-    corner = next(each for each in drive.corners if each.name == passage.corner)
-    away = float(drive.progress.p[at]) - corner.apex.distance_m
-    half = drive.length_m / 2
-    return (away + half) % drive.length_m - half
+    return drive.behind_apex_m(passage.corner, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,21 +386,17 @@ class BrakeEndSummary:
 def brake_ends(drive: Drive) -> BrakeEndSummary:
     """The time between brake and throttle, and how the brake is let go. Raises `NoCorners`."""
     passes = passes_of(drive)
+    corners = tuple(_end(drive.series, name, each) for name, each in passes.items())
+    means = {one.corner: one.nothing_time_s for one in corners if one.nothing_time_s is not None}
     known = [passage.nothing_time_s for each in passes.values() for passage in each]
-    idle = [seconds for seconds in known if seconds]
-    means = {
-        name: sum(found) / len(found)
-        for name, each in passes.items()
-        if (found := [passage.nothing_time_s for passage in each if passage.nothing_time_s])
-    }
-    average = sum(idle) / len(idle) if idle else None
+    average = mean_of([seconds or None for seconds in known])
     if average is None and any(seconds is not None for seconds in known):
         average = 0.0
     return BrakeEndSummary(
         average_nothing_time_s=average,
         worst_corner=max(means, key=lambda name: means[name]) if means else None,
         per_corner_avg_s=means,
-        corners=tuple(_end(drive.series, name, each) for name, each in passes.items()),
+        corners=corners,
     )
 
 

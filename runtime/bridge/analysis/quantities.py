@@ -354,10 +354,7 @@ def _full_m(drive: Drive, one: Pass) -> float | None:
     opened = np.flatnonzero(full[one.start + int(closed[-1]) : stop])
     if not len(opened):
         return None
-    place = float(drive.progress.p[one.start + int(closed[-1] + opened[0])])
-    apex = next(each.apex.distance_m for each in drive.corners if each.name == one.corner)
-    half = drive.length_m / 2
-    return (place - apex + half) % drive.length_m - half
+    return drive.behind_apex_m(one.corner, one.start + int(closed[-1] + opened[0]))
 
 
 def fix_noise_m(series: Series) -> float | None:

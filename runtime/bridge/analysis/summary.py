@@ -6,6 +6,7 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, known_track, place_laps, sectors_of
 from runtime.bridge.analysis.reference import aims
+from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.definitions import is_coasting, is_coasting_told, share_of_time
 from runtime.bridge.session.laps import Laps, Segment
 from runtime.bridge.session.progress import (
@@ -111,8 +112,6 @@ def _lap(laps: Laps, lap: Segment, sectors: tuple[float | None, ...]) -> LapSumm
     inside = np.zeros(len(series), dtype=np.bool_)
     inside[frames] = True
     coasting = share_of_time(series, is_coasting(series), is_coasting_told(series) & inside)
-    combo = series.combo_g[frames]
-    known = combo[~np.isnan(combo)]
     return LapSummary(
         number=lap.number or 0,
         time_s=lap.duration_s,
@@ -121,7 +120,7 @@ def _lap(laps: Laps, lap: Segment, sectors: tuple[float | None, ...]) -> LapSumm
         sectors=sectors,
         best_sector=min((time for time in sectors if time is not None), default=None),
         avg_speed_kmh=lap.distance_m / lap.duration_s * KMH,
-        max_combo_g=float(known.max()) if len(known) else None,
+        max_combo_g=highest(series.combo_g[frames]),
         coast_pct=None if coasting is None else 100.0 * coasting,
         best=lap.best,
         outlier=lap.outlier,

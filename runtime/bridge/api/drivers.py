@@ -227,7 +227,7 @@ async def evolution(
 ) -> Evolution | Reply[None]:
     """Show the driver's sessions on a track as a series; 204 for fewer than five."""
     service = request.app[SERVICE]
-    own = _sessions_of(service, path.id)
+    own = service.db.sessions(driver=path.id)
     if not own:
         raise UnknownDriver(path.id)
     active = service.active_track.name if service.active_track else ""
@@ -252,7 +252,7 @@ async def evolution(
 async def profile(request: web.Request, *, path: DriverPath) -> Profile:
     """Show what the driver's sessions tell: best laps, and whether they still get faster."""
     service = request.app[SERVICE]
-    own = _sessions_of(service, path.id)
+    own = service.db.sessions(driver=path.id)
     driven = await _driven(service, own)
     whole = progress(driven)
     events = await service.db.read(lambda reader: driver_events(reader, path.id))
@@ -340,11 +340,6 @@ async def _candidates(service: Service) -> AsyncIterator[Candidate]:
         yield await candidate(
             posted.session_id, posted.lap_number, posted.lap_time_s, posted.recorded_at
         )
-
-
-def _sessions_of(service: Service, driver: str) -> list[SessionRow]:
-    name = driver.strip().casefold()
-    return [row for row in service.db.sessions() if (row.driver or "").strip().casefold() == name]
 
 
 async def _driven(service: Service, rows: Sequence[SessionRow]) -> list[DriverSession]:

@@ -174,15 +174,12 @@ async def driven_here(service: Service, driver: str, place: str | None = None) -
     """
     if not driver.strip():
         return []
-    wanted, name = _wanted(service, place), driver.strip().casefold()
+    wanted = _wanted(service, place)
     rows = [
         row
-        for row in service.db.sessions()
-        if row.n_frames
-        and (row.driver or "").strip().casefold() == name
-        and (not wanted or await service.book.place(row) == wanted)
+        for row in service.db.sessions(driver=driver)
+        if row.n_frames and (not wanted or await service.book.place(row) == wanted)
     ]
-    rows.sort(key=lambda row: (row.started_at, row.session_id), reverse=True)
     return rows[:SESSIONS]
 
 

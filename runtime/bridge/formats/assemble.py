@@ -15,7 +15,7 @@ from runtime.bridge.formats.columns import (
 )
 from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.lapmarks import Lap, add_laps
-from runtime.bridge.formats.motion import forward, longest_step, spikes
+from runtime.bridge.formats.motion import nominal_period, spikes
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.session.channels import WIDE_TABLE, Channel, describe
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
@@ -28,7 +28,7 @@ from runtime.bridge.session.recording import (
     Recording,
     Samples,
 )
-from runtime.bridge.session.series import travelled
+from runtime.bridge.session.series import is_later, longest_step_s, travelled
 
 _STEP_S: Final = 0.05
 """Between the frames of a recording without positions."""
@@ -60,7 +60,7 @@ def record(
         lat, lon = np.where(bad, np.nan, lat), np.where(bad, np.nan, lon)
         text = "positions that no car can have reached"
         doubts.append(ReadWarning("position_jumps", text, int(bad.sum())))
-    if late := len(t) - len(forward(t)):
+    if late := int(np.count_nonzero(~is_later(t))):
         text = "rows whose time is not after every earlier one"
         doubts.append(ReadWarning("time_not_increasing", text, late))
     nothing = np.full(len(t), np.nan)
@@ -141,13 +141,14 @@ def record_channels(
     functions: Mapping[str, str] | None = None,
     laps: Sequence[Lap] = (),
     facts: Mapping[str, str] | None = None,
+    doubts: Iterable[ReadWarning] = (),
     options: Options = NO_OPTIONS,
 ) -> Recording:
     """The channels as a session: known ones fill the frames, and all are kept as signals.
 
     A frame stands at each GPS fix, else every 50 ms. *offset* is added to all times (s), those of
     the *laps* as well. A signal that the catalog knows has its name and unit, others their own.
-    Raises `UnreadableRecording` where there is none.
+    *doubts* come before those of the channels. Raises `UnreadableRecording` where there is none.
     """
     if not channels:
         raise UnreadableRecording("the file holds no channel with values")
@@ -164,8 +165,8 @@ def record_channels(
     renamed = {kept_as[matches[signal].channel] for signal in signals}
     own = {name: samples for name, samples in named.items() if name not in renamed}
     times = _times(helpers, named)
-    doubts = doubts_of(matches)
-    if pauses := int(np.count_nonzero(np.diff(times) > longest_step(times))):
+    doubts = [*doubts, *doubts_of(matches)]
+    if pauses := int(np.count_nonzero(np.diff(times) > longest_step_s(nominal_period(times)))):
         doubts.append(ReadWarning("pauses", "pauses of the recording, or of its positions", pauses))
     told = {"format": form, "time_base": "utc" if offset else "zero"}
     if created is not None:

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.formats.columns import LARGEST_STEERING_DEG
-from runtime.bridge.formats.motion import Places, nominal_period
+from runtime.bridge.formats.motion import nominal_period
+from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, ReadWarning
 from runtime.bridge.session.series import series
 
@@ -43,7 +44,7 @@ _SIGNED: Final = {
 class _Motion(NamedTuple):
     """What positions and speed say of the accelerations, at places half a second apart."""
 
-    places: Places
+    places: Indices
     lateral: Numbers
     """g to the right."""
     along: Numbers
@@ -140,7 +141,7 @@ def _move_zeros(work: Correction, motion: _Motion) -> None:
             work.doubts.append(ReadWarning(f"{column}_offset", detail))
 
 
-def _offset(columns: Mapping[str, Numbers], column: str, places: Places, true: Numbers) -> float:
+def _offset(columns: Mapping[str, Numbers], column: str, places: Indices, true: Numbers) -> float:
     """What a sensor reads at zero, where driving and standing still say the same; else 0."""
     t, value, speed = columns[TIMESTAMP], columns[column], columns["speed_ms"]
     if _likeness(value[places], true) < CLEAR or np.ptp(t[places]) < LONG_S:

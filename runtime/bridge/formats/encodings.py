@@ -6,16 +6,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.formats.motion import (
-    Flags,
-    Marks,
-    angle_between,
-    bearing,
-    marks,
-    path_ratio,
-    valid_fixes,
-)
+from runtime.bridge.formats.motion import Marks, angle_between, bearing, marks, path_ratio
 from runtime.bridge.session.recording import Numbers, ReadWarning
+from runtime.bridge.session.series import Flags, is_place
 
 TimeEncoding: TypeAlias = Literal["hhmmss", "seconds"]
 CoordinateEncoding: TypeAlias = Literal["minutes", "degrees", "ddmm"]
@@ -167,7 +160,7 @@ def read_positions(
         encoding = forced
     east = 1.0 if encoding == "degrees" else -1.0
     north, across = decode(lat, encoding), decode(lon, encoding, east)
-    valid = valid_fixes(north, across)
+    valid = is_place(north, across)
     if encoding != "degrees" and _mirrored(north, across, heading, marks(t, valid, speed)):
         east, across = -east, -across
         doubts.append(

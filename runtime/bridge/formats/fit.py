@@ -7,7 +7,6 @@ all of a watch's profile. What a drive needs are two kinds of messages.
 import struct
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
@@ -97,19 +96,17 @@ def read_fit(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
         for name, values in reader.values.items()
     }
     units = {field.name: field.unit for fields in _FIELDS.values() for field in fields.values()}
-    recording = record_channels(
+    damage = ReadWarning("log_damaged", "the file ends in a damaged part, which is left out")
+    return record_channels(
         samples,
         units,
         form="fit",
         created=begin,
         offset=begin,
         laps=[lap._replace(begin=lap.begin - begin, end=lap.end - begin) for lap in reader.laps],
+        doubts=[damage] if reader.damaged else [],
         options=options,
     )
-    if not reader.damaged:
-        return recording
-    doubt = ReadWarning("log_damaged", "the file ends in a damaged part, which is left out")
-    return replace(recording, doubts=(doubt, *recording.doubts))
 
 
 class _Reader:

@@ -3,7 +3,6 @@
 import math
 import re
 from collections import defaultdict
-from dataclasses import replace
 from typing import BinaryIO, Final
 from xml.parsers import expat
 
@@ -256,13 +255,13 @@ def _recording(
         text = "lines and points that cannot be read are left out"
         doubts = [*doubts, ReadWarning("rows_unreadable", text, track.odd)]
     begin = min(float(one.t.min()) for one in samples.values())
-    recording = record_channels(
+    return record_channels(
         {name: Samples(one.t - begin, one.value) for name, one in samples.items()},
         _UNITS,
         form=form,
         created=begin if dated else None,
         offset=begin if dated else 0.0,
         facts=texts_of(told, {"venue": "venue"}),
+        doubts=doubts,
         options=options,
     )
-    return replace(recording, doubts=(*doubts, *recording.doubts))

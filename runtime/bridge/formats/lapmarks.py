@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.motion import forward
 from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers, Recording, Samples
+from runtime.bridge.session.series import is_later
 
 LAP_NUMBER: Final = "lap_number"
 SPREAD_M: Final = 20.0
@@ -59,8 +59,7 @@ def start_line(frames: Frames, marks: Sequence[float]) -> Gate | None:
     """The line through the places of the marks; None where they do not lie at one place."""
     columns = frames.columns
     t, lat, lon = columns[TIMESTAMP], columns["lat"], columns["lon"]
-    fixes = forward(t)
-    fixes = fixes[np.isfinite(lat[fixes]) & np.isfinite(lon[fixes])]
+    fixes = np.flatnonzero(is_later(t) & np.isfinite(lat) & np.isfinite(lon))
     if len(fixes) < 2 or not marks:
         return None
     t, lat, lon = t[fixes], lat[fixes], lon[fixes]

@@ -1,7 +1,6 @@
 """Reads MoTeC's .ld logs, which Assetto Corsa and other simulators write too."""
 
 import struct
-from dataclasses import replace
 from typing import BinaryIO, Final
 
 import numpy as np
@@ -40,19 +39,17 @@ def read_ld(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     moment = parse_moment(f"{told['date']} {told['time']}")
     created = None if moment.day is None else moment.day + (moment.seconds or 0.0)
     channels, units, damaged = _read_channels(pieces, int.from_bytes(head[8:12], "little"))
-    recording = record_channels(
+    damage = ReadWarning("log_damaged", "channels end before the head says so", damaged)
+    return record_channels(
         channels,
         units,
         form="motec_ld",
         created=created,
         offset=created or 0.0,
         facts=texts_of(told, {"driver": "driver", "vehicle": "car", "venue": "venue"}),
+        doubts=[damage] if damaged else [],
         options=options,
     )
-    if not damaged:
-        return recording
-    doubt = ReadWarning("log_damaged", "channels end before the head says so", damaged)
-    return replace(recording, doubts=(doubt, *recording.doubts))
 
 
 def _read_channels(pieces: Pieces, place: int) -> tuple[dict[str, Samples], dict[str, str], int]:

@@ -3,13 +3,11 @@
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.motion import FASTEST_MS, brief_pieces
 from runtime.bridge.session.recording import Numbers
-
-Flags = npt.NDArray[np.bool_]
-Places = npt.NDArray[np.intp]
+from runtime.bridge.session.series import Flags, is_later, is_place
 
 EARTH_RADIUS_M: Final = 6_371_000.0
 _DRIVING_MS: Final = 3.0
@@ -36,28 +34,11 @@ def angle_between(a: Numbers, b: Numbers) -> Numbers:
     return np.abs(np.mod(a - b + 540.0, 360.0) - 180.0)
 
 
-def valid_fixes(lat: Numbers, lon: Numbers) -> Flags:
-    """Where a position can be one: finite, on the globe and not the zero of a silent receiver."""
-    on_globe = (np.abs(lat) <= 90.0) & (np.abs(lon) <= 180.0)  # False for NaN
-    return on_globe & ~((np.abs(lat) < 1e-6) & (np.abs(lon) < 1e-6))
-
-
-def forward(t: Numbers) -> Places:
-    """The places whose time lies after every earlier one."""
-    before = np.maximum.accumulate(t) if len(t) else t
-    return np.flatnonzero(np.concatenate((np.ones(min(1, len(t)), bool), t[1:] > before[:-1])))
-
-
 def nominal_period(t: Numbers) -> float:
     """Median of the steps forward in seconds; 1 when there is none."""
     steps = np.diff(t)
     steps = steps[steps > 0]
     return float(np.median(steps)) if len(steps) else 1.0
-
-
-def longest_step(t: Numbers) -> float:
-    """A longer step than this is a gap: neither time nor distance is counted across it."""
-    return max(0.5, 5.0 * nominal_period(t))
 
 
 def spikes(t: Numbers, lat: Numbers, lon: Numbers) -> Flags:
@@ -67,7 +48,7 @@ def spikes(t: Numbers, lat: Numbers, lon: Numbers) -> Flags:
     had really moved while it was silent.
     """
     bad = np.zeros(len(t), bool)
-    at = np.flatnonzero(valid_fixes(lat, lon))
+    at = np.flatnonzero(is_place(lat, lon))
     if len(at) < 2:
         return bad
     lat, lon, clock = (at_places(column, at) for column in (lat, lon, t))
@@ -80,7 +61,7 @@ def spikes(t: Numbers, lat: Numbers, lon: Numbers) -> Flags:
     return bad
 
 
-def at_places(values: Numbers, places: Places) -> Numbers:
+def at_places(values: Numbers, places: Indices) -> Numbers:
     """The values at rising places; the column itself where these are all."""
     return values if len(places) == len(values) else values[places]
 
@@ -88,14 +69,14 @@ def at_places(values: Numbers, places: Places) -> Numbers:
 class Marks(NamedTuple):
     """A path at places about a second apart, with what the speed says of the ways between."""
 
-    here: Places
-    there: Places
+    here: Indices
+    there: Indices
     driven_m: Numbers
 
 
 def marks(t: Numbers, valid: Flags, speed: Numbers) -> Marks:
     """Ways between marks where the car was driving; few or none in a short or still recording."""
-    along = forward(np.where(np.isfinite(t), t, -np.inf))
+    along = np.flatnonzero(is_later(np.where(np.isfinite(t), t, -np.inf)))
     along = along[valid[along] & np.isfinite(speed[along])]
     none = np.empty(0, dtype=np.intp)
     if len(along) < 2:

@@ -23,7 +23,7 @@ from runtime.bridge.formats.columns import PLACES, Column, Sorted, sort_columns,
 from runtime.bridge.formats.encodings import read_clock, read_positions, unwrap
 from runtime.bridge.formats.lapmarks import Lap
 from runtime.bridge.formats.moments import parse_moment
-from runtime.bridge.formats.motion import marks, path_ratio, valid_fixes
+from runtime.bridge.formats.motion import marks, path_ratio
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.programs import Program, find_program
 from runtime.bridge.formats.rows import (
@@ -45,6 +45,7 @@ from runtime.bridge.session.channels import (
     unit_key,
 )
 from runtime.bridge.session.recording import TIMESTAMP, Numbers, ReadWarning, Recording, Samples
+from runtime.bridge.session.series import is_place
 from runtime.bridge.session.units import KMH
 
 MOST_COLUMNS: Final = 1024
@@ -601,7 +602,7 @@ def _fit_speed(
     lat, lon, speed = wide["lat"], wide["lon"], wide["speed_ms"]
     for unit, factor in _SPEEDS:
         scaled = speed * factor
-        ratio = path_ratio(lat, lon, marks(t, valid_fixes(lat, lon), scaled))
+        ratio = path_ratio(lat, lon, marks(t, is_place(lat, lon), scaled))
         if 1 / _LIKE < ratio < _LIKE:
             text = f"the positions say that the speed is in {unit}"
             doubts = [] if unit == mapped.unit else [ReadWarning("speed_unit_found", text)]
@@ -657,15 +658,15 @@ def _by_channels(
     doubts: Sequence[ReadWarning],
 ) -> Recording:
     """A recording of channels that have their own moments."""
-    recording = record_channels(
+    return record_channels(
         {name: samples for name, (samples, _) in channels.items()},
         {name: unit for name, (_, unit) in channels.items()},
         form=head.form,
         created=clock.created,
         laps=_laps(head, clock),
+        doubts=doubts,
         options=options,
     )
-    return replace(recording, doubts=(*doubts, *recording.doubts))
 
 
 def _laps(head: _Head, clock: _Clock) -> list[Lap]:

@@ -75,6 +75,11 @@ IMPOSSIBLE: Final = 1e12
 """Beyond it a reading is a fault, and sums of squares of it would overflow."""
 
 
+def longest_step_s(period_s: float) -> float:
+    """A longer step than this between readings of such a period is a pause of the recording."""
+    return max(GAP_S, GAP_PERIODS * period_s)
+
+
 def is_plausible(t: Numbers) -> Flags:
     """All but the frames that a fault of the clock put half a day off their neighbours.
 
@@ -216,6 +221,12 @@ def find_burst_ends(t: Numbers) -> Indices:
     if not many or within.sum() > BURST_PART * running.sum():
         return np.arange(len(t))
     return np.append(np.flatnonzero(dt > shortest), len(t) - 1)
+
+
+def is_place(lat: Numbers, lon: Numbers) -> Flags:
+    """Where a position can be one: known, on the globe and not the zero of a silent receiver."""
+    on_globe = (np.abs(lat) <= 90.0) & (np.abs(lon) <= 180.0)  # False for NaN
+    return on_globe & ((np.abs(lat) > NULL_ISLAND_DEG) | (np.abs(lon) > NULL_ISLAND_DEG))
 
 
 def find_fixes(lat: Numbers, lon: Numbers) -> Indices:
@@ -446,8 +457,7 @@ class Series:
     def _fixed_places(self) -> tuple[Numbers, Numbers]:
         """Latitude and longitude of every frame of the bursts as recorded, NaN without a fix."""
         lat, lon = self._recorded("lat"), self._recorded("lon")
-        on_earth = (np.abs(lat) <= 90.0) & (np.abs(lon) <= 180.0)
-        on_earth &= (np.abs(lat) > NULL_ISLAND_DEG) | (np.abs(lon) > NULL_ISLAND_DEG)
+        on_earth = is_place(lat, lon)
         if not on_earth.all():
             lat, lon = np.where(on_earth, lat, np.nan), np.where(on_earth, lon, np.nan)
         return lat, lon
@@ -517,7 +527,7 @@ class Series:
     @cached_property
     def gap(self) -> Flags:
         """Whether recording paused, or the clock was put back, after each frame but the last."""
-        paused: Flags = self.dt > max(GAP_S, GAP_PERIODS * self.nominal_s)
+        paused: Flags = self.dt > longest_step_s(self.nominal_s)
         return paused | self.put_back
 
     @cached_property
