@@ -156,6 +156,6 @@ def _bus_warnings(settings: BridgeSettings) -> Iterator[str]:
         elif not device.is_char_device():
             yield f"can_channel: {channel} is not a serial device"
     if kind == "socketcan" and NETWORK.is_dir() and not (NETWORK / channel).exists():
-        yield f"can_channel: there is no network interface {channel} now; it is probe_startup again"
+        yield f"can_channel: there is no network interface {channel} now; it is tried again"
     if kind == "pcan" and not _PCAN.fullmatch(channel):
         yield f"can_channel: {channel} is not a channel of a pcan adapter, as PCAN_USBBUS1 is"

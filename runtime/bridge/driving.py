@@ -35,7 +35,7 @@ from runtime.bridge.simulator.schedule import schedule_of
 from runtime.bridge.simulator.simulator import Simulator
 from runtime.bridge.storage.sessions import end_begun_by_bus
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SIMULATOR, SessionMeta, SessionRow, unix_ms
+from runtime.bridge.storage.values import SIMULATOR, SessionMeta, unix_ms
 from runtime.bridge.track.model import Track
 from runtime.web.errors import ApiError
 from runtime.web.lifecycle import LIFECYCLE
@@ -158,12 +158,9 @@ def _outlets(service: Service) -> tuple[Outlet, ...]:
         track = service.circuits.known(session_id)
         return track.name if track is not None else None
 
-    def row(session_id: str) -> SessionRow | None:
-        return service.store.session(session_id) if service.store is not None else None
-
     hz = service.settings.outlet_hz
     targets = targets_of(service.settings)
-    return tuple(Outlet(target, PointReader(row, circuit), hz) for target in targets)
+    return tuple(Outlet(target, PointReader(service.row, circuit), hz) for target in targets)
 
 
 async def _stop(outlets: Sequence[Outlet]) -> None:
@@ -202,7 +199,7 @@ def _destination(service: Service, own: OwnSession) -> Destination:
     if service.settings.simulate and service.settings.simulate_apart:
         started = None
     session_id = started or own.id(store)
-    row = store.session(session_id) if store is not None else None
+    row = service.row(session_id)
     return Destination(session_id, (row.distance_m or 0.0) if row is not None else 0.0)
 
 

@@ -103,7 +103,7 @@ class Service:
     def __post_init__(self) -> None:
         self.circuits = LiveCircuits(
             self.library,
-            rows=lambda session_id: self.store.session(session_id) if self.store else None,
+            rows=self.row,
             find=lambda row: find_coaching(self.db, self.book, row),
             aside=self.aside,
             tell=lambda session_id, now: self.hub.publish_silence(session_id, now.silent),
@@ -161,8 +161,12 @@ class Service:
         """Where the last frame of the bus went; None: none came."""
         return (self.live.bus_session or None) if self.live is not None else None
 
+    def row(self, session_id: str) -> SessionRow | None:
+        """A session as it stands; None where there is none, or no database."""
+        return self.store.session(session_id) if self.store is not None else None
+
     def session(self, session_id: str) -> SessionRow:
-        """A session as it stands. Raises `UnknownSession` and `NoDatabase`."""
+        """The same. Raises `UnknownSession` and `NoDatabase`."""
         row = self.db.session(session_id)
         if row is None:
             raise UnknownSession(session_id)

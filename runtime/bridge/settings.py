@@ -178,6 +178,11 @@ class BridgeSettings(Settings):
         return self.data_dir / "cars"
 
     @property
+    def car_file(self) -> str | None:
+        """The car file that is used, if one is."""
+        return None if self.can_no_car_config else self.can_car_config
+
+    @property
     def registry_file(self) -> Path:
         """The catalog of signals that a new database begins with."""
         return self.data_dir / "registry" / "signals.json"

@@ -128,5 +128,5 @@ def _track(service: Service, session_id: str) -> Track | None:
 
 
 def _level(service: Service, session_id: str) -> str | None:
-    row = service.store.session(session_id) if service.store and session_id else None
+    row = service.row(session_id) if session_id else None
     return row.driver_level if row is not None else None

@@ -379,11 +379,10 @@ def _bus(
     settings = service.settings
     asked = [choices.dbc] if isinstance(choices.dbc, str) and choices.dbc else list(choices.dbc)
     car = car_file_name(settings.cars_dir, choices.car)
-    usual_car = None if settings.can_no_car_config else settings.can_car_config
     return BusChoice(
         settings.data_dir,
         tuple(asked or (() if sent else settings.can_dbc)),
-        car if car is not None else usual_car,
+        car if car is not None else settings.car_file,
         choices.channel or None,
         dbc_anywhere=not asked,
         car_anywhere=car is None,

@@ -375,7 +375,7 @@ def _is_known(request: web.Request, session_id: str) -> bool:
         return True
     if session_id == ACTIVE and service.active_session():
         return True
-    return service.store is not None and service.store.session(session_id) is not None
+    return service.row(session_id) is not None
 
 
 @replay_routes.post("/session/replay/start", errors=REPLAY_ERRORS)

@@ -1,9 +1,8 @@
 """Opens a CAN adapter of any kind, and reads those that python-can drives."""
 
-import contextlib
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import can
 
@@ -113,37 +112,21 @@ class PythonCanSource:
 
 
 def _opened(settings: CanSettings) -> can.BusABC:
-    interface = settings.interface
+    interface, channel, is_quiet = settings.interface, settings.channel, settings.listen_only
+    told: dict[str, Any] = {"channel": channel}
+    if interface == VIRTUAL:
+        told["rx_queue_size"] = QUEUED
+    elif interface != "socketcan":
+        told["bitrate"] = settings.bitrate
+    if interface == "pcan":
+        told["state"] = can.BusState.PASSIVE if is_quiet else can.BusState.ACTIVE
+    if interface == "kvaser":
+        told |= {"channel": int(channel), "driver_mode": not is_quiet}
     try:
-        if interface == VIRTUAL:
-            return can.Bus(
-                interface=VIRTUAL,
-                channel=settings.channel,
-                ignore_config=True,
-                rx_queue_size=QUEUED,
-            )
-        if interface == "socketcan":
-            return can.Bus(interface=interface, channel=settings.channel, ignore_config=True)
-        if interface == "pcan":
-            quiet = can.BusState.PASSIVE if settings.listen_only else can.BusState.ACTIVE
-            return can.Bus(
-                interface=interface,
-                channel=settings.channel,
-                bitrate=settings.bitrate,
-                state=quiet,
-                ignore_config=True,
-            )
-        return can.Bus(
-            interface=interface,
-            channel=int(settings.channel),
-            bitrate=settings.bitrate,
-            driver_mode=not settings.listen_only,
-            ignore_config=True,
-        )
+        return can.Bus(interface=interface, ignore_config=True, **told)
     except _DRIVER as error:
-        with contextlib.suppress(KeyError):
-            raise SourceLost(_MISSING[interface].format(channel=settings.channel)) from error
-        raise SourceLost(f"the CAN channel {settings.channel} cannot be opened") from error
+        missing = _MISSING.get(interface, "the CAN channel {channel} cannot be opened")
+        raise SourceLost(missing.format(channel=channel)) from error
 
 
 def _stamping(settings: CanSettings, clock: EpochClock) -> Callable[[list[float]], list[float]]:

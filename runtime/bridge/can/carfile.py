@@ -49,20 +49,12 @@ def _text(value: object) -> str:
 
 
 def _number(value: object) -> float:
-    if isinstance(value, float):
-        return value
-    if (
-        isinstance(value, str)
-        and _NUMBER.fullmatch(value)
-        and math.isfinite(number := float(value))
-    ):
-        return number
+    if isinstance(value, str) and _NUMBER.fullmatch(value) and math.isfinite(float(value)):
+        return float(value)
     raise ValueError("must be a number")
 
 
 def _integer(value: object) -> int:
-    if isinstance(value, int):
-        return value
     if isinstance(value, str) and _INTEGER.fullmatch(value):
         return int(value, 16 if value[:2] in ("0x", "0X") else 10)
     raise ValueError("must be a whole number")

@@ -12,6 +12,7 @@ from runtime.bridge.session.recording import (
     Numbers,
     Samples,
 )
+from runtime.bridge.session.series import is_place
 from runtime.bridge.session.units import KMH
 
 STALE_S: Final = 1.0
@@ -159,7 +160,6 @@ def wide_columns(times: Numbers, signals: Mapping[str, Samples]) -> dict[str, Nu
     both = np.hypot(columns["g_lat"], columns["g_long"])
     columns["combo_g"] = np.where(np.isnan(both), columns["combo_g"], both)
     lat, lon = columns["lat"], columns["lon"]
-    placed = (np.abs(lat) <= 90.0) & (np.abs(lon) <= 180.0)  # False for NaN
-    placed &= (np.abs(lat) > 1e-6) | (np.abs(lon) > 1e-6)  # a receiver without a fix tells 0, 0
+    placed = is_place(lat, lon)
     columns["lat"], columns["lon"] = (np.where(placed, one, np.nan) for one in (lat, lon))
     return {name: values + 0.0 for name, values in columns.items()}

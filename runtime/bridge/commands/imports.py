@@ -381,11 +381,10 @@ class _Files:
         mapping: dict[str, str] | None,
     ) -> None:
         car = car_file_name(settings.cars_dir, chosen.car)
-        usual = None if settings.can_no_car_config else settings.can_car_config
         self._bus = BusChoice(
             settings.data_dir,
             tuple(chosen.dbc or settings.can_dbc),
-            car if car is not None else usual,
+            car if car is not None else settings.car_file,
             chosen.channel or None,
             dbc_anywhere=True,
             car_anywhere=True,

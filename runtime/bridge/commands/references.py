@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
     """0 when the file was written, 1 when not; wrong arguments exit with 2."""
     arguments, settings = read_line(_parser(), argv, SHOWN)
     try:
-        lap = _lap(arguments, settings)
+        lap = asyncio.run(_lap(arguments, settings))
         if not is_safe_id(lap.track):
             raise CannotMake("the circuit of the session has no track file")
         out: Path = arguments.out or settings.data_dir / "reference" / f"{lap.track}.json"
@@ -56,18 +56,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _lap(arguments: argparse.Namespace, settings: BridgeSettings) -> ReferenceLap:
+async def _lap(arguments: argparse.Namespace, settings: BridgeSettings) -> ReferenceLap:
     """The lap, from a running bridge or from the database. Raises `CannotMake`."""
     session: str = arguments.session
     number: int | None = arguments.lap
-    if arguments.url:
-        return _asked(arguments.url, session, number)
-    return asyncio.run(_read(settings, session, number))
-
-
-async def _read(settings: BridgeSettings, session: str, number: int | None) -> ReferenceLap:
     try:
-        async with open_session(settings, session) as found:
+        async with open_session(settings, session, arguments.url) as found:
             if isinstance(found, str):
                 return _asked(found, session, number)
             drive = drive_of(found.laps, found.where.track)

@@ -69,11 +69,16 @@ async def open_store(
 
 
 @asynccontextmanager
-async def open_session(settings: BridgeSettings, session: str) -> AsyncIterator[OpenSession | str]:
-    """The session out of the database, or the address of the bridge that has it open.
+async def open_session(
+    settings: BridgeSettings, session: str, url: str | None
+) -> AsyncIterator[OpenSession | str]:
+    """The session out of the database, or the address of a bridge: *url*, else who has it open.
 
     Raises `CannotMake` and `TrackError`.
     """
+    if url:
+        yield url
+        return
     if not settings.database.exists():
         raise CannotMake(f"there is no database in {settings.database}")
     library = circuits(settings)

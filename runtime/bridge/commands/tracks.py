@@ -83,7 +83,7 @@ def _built(source: str, arguments: argparse.Namespace, settings: BridgeSettings)
     if file.is_file():
         kinds = " ".join(sorted({*SUFFIXES, ".geojson"}))
         raise TrackError(f"is of no kind that is read: {kinds}")
-    return _of_session(source, name, arguments.url, settings)
+    return asyncio.run(_of_session(source, name, arguments.url, settings))
 
 
 def _of_line(file: Path, name: str) -> BuiltTrack:
@@ -95,9 +95,8 @@ def _of_recording(file: Path, name: str, settings: BridgeSettings) -> BuiltTrack
     from runtime.bridge.formats.formats import read_recording
     from runtime.bridge.formats.options import BusChoice, Options
 
-    car = None if settings.can_no_car_config else settings.can_car_config
-    dbc = tuple(settings.can_dbc)
-    bus = BusChoice(settings.data_dir, dbc, car, None, dbc_anywhere=True, car_anywhere=True)
+    dbc, car = tuple(settings.can_dbc), settings.car_file
+    bus = BusChoice(settings.data_dir, dbc, car, dbc_anywhere=True, car_anywhere=True)
     with file.open("rb") as stream:
         recording = read_recording(stream, file.name, Options(bus=bus))
     heights = recording.signals.get(_ALTITUDE)
@@ -105,25 +104,19 @@ def _of_recording(file: Path, name: str, settings: BridgeSettings) -> BuiltTrack
     return from_frames(recording.frames, called, gate=recording.start, altitude=heights)
 
 
-def _of_session(session: str, name: str, url: str | None, settings: BridgeSettings) -> BuiltTrack:
-    from runtime.bridge.commands.sessions import CannotMake
-
-    try:
-        if url:
-            return _asked(url, session, name)
-        return asyncio.run(_read(settings, session, name))
-    except CannotMake as error:
-        raise TrackError(str(error)) from None
-
-
-async def _read(settings: BridgeSettings, session: str, name: str) -> BuiltTrack:
-    from runtime.bridge.commands.sessions import open_session
+async def _of_session(
+    session: str, name: str, url: str | None, settings: BridgeSettings
+) -> BuiltTrack:
+    from runtime.bridge.commands.sessions import CannotMake, open_session
     from runtime.bridge.derived.lapbook import build_track
 
-    async with open_session(settings, session) as found:
-        if isinstance(found, str):
-            return _asked(found, session, name)
-        return await build_track(found.store, found.row, found.laps, name or found.where.name)
+    try:
+        async with open_session(settings, session, url) as found:
+            if isinstance(found, str):
+                return _asked(found, session, name)
+            return await build_track(found.store, found.row, found.laps, name or found.where.name)
+    except CannotMake as error:
+        raise TrackError(str(error)) from None
 
 
 def _asked(url: str, session: str, name: str) -> BuiltTrack:

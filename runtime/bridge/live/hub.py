@@ -126,10 +126,15 @@ def frame_json(frame: LiveFrame, timing: Timing = NO_TIMING, signals: Signals = 
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
+def _event(data: bytes, name: str, number: int) -> Event:
+    """One that is the same in both forms."""
+    whole = sse.frame(data, name, number)
+    return Event(number, whole, whole)
+
+
 def frame_event(frame: LiveFrame, timing: Timing, number: int, signals: Signals = None) -> Event:
     """A live frame as ``event: telemetry``."""
-    data = sse.frame(frame_json(frame, timing, signals), "telemetry", number)
-    return Event(number, data, data)
+    return _event(frame_json(frame, timing, signals), "telemetry", number)
 
 
 def timing_event(session_id: str, done: Done, number: int) -> Event:
@@ -139,14 +144,12 @@ def timing_event(session_id: str, done: Done, number: int) -> Event:
     if isinstance(done, LapDone):
         name = "lap"
         body["sectors"] = [sector._asdict() for sector in done.sectors]
-    data = sse.frame(orjson.dumps(body), name, number)
-    return Event(number, data, data)
+    return _event(orjson.dumps(body), name, number)
 
 
 def control_event(name: str, payload: Mapping[str, object], number: int) -> Event:
     """Something that happens to a telemetry stream, such as its end."""
-    data = sse.frame(orjson.dumps(payload), name, number)
-    return Event(number, data, data)
+    return _event(orjson.dumps(payload), name, number)
 
 
 def cue_event(cue: Cue, number: int, now_s: float) -> Event:
@@ -350,12 +353,8 @@ class Hub:
 
     def publish_done(self, frame: LiveFrame, done: Done) -> None:
         """Tell the lap or sector that a frame has ended, now and to those who come back."""
-        active = (ACTIVE,) if frame.session_id == self._active() else ()
-        live = (LIVE_SESSION,) if frame.source != "ingest" else ()
-        topics = (frame.session_id, EVERYTHING, *active, *live)
         event = timing_event(frame.session_id, done, self._next())
-        self._kept["timing"].append((topics, event))
-        self._give("timing", topics, event)
+        self._keep("timing", self._heard_by(frame.session_id, frame.source != "ingest"), event)
 
     def publish_control(
         self, session_id: str, event: Control, payload: Mapping[str, object]
@@ -373,10 +372,7 @@ class Hub:
     def publish_cue(self, cue: Cue) -> None:
         """Give a cue to the listeners of its session, now and when they come back."""
         event = cue_event(cue, self._next(), self._wall())
-        active = (ACTIVE,) if cue.session_id == self._active() else ()
-        topics = (cue.session_id, EVERYTHING, *active)
-        self._kept["cues"].append((topics, event))
-        self._give("cues", topics, event)
+        self._keep("cues", self._heard_by(cue.session_id), event)
 
     def forget(self, session_id: str) -> None:
         """Tell those who come back no more of a session that was deleted."""
@@ -386,10 +382,9 @@ class Hub:
 
     def publish_silence(self, session_id: str, why: str | None) -> None:
         """Tell the listeners of a session's cues why the coach is silent; None: it coaches."""
-        active = (ACTIVE,) if session_id == self._active() else ()
         payload = {"session_id": session_id, "silent": why}
         event = control_event("state", payload, self._next())
-        self._give("cues", (session_id, EVERYTHING, *active), event)
+        self._give("cues", self._heard_by(session_id), event)
 
     def publish_notification(self, topics: Sequence[str], event: Event) -> None:
         """Give a notification to the listeners of *topics*; its number must be a new one."""
@@ -464,12 +459,12 @@ class Hub:
         table = self._topics[kind]
         if not table:
             return []
-        names = [EVERYTHING, session_id]
-        if live and session_id != LIVE_SESSION:
-            names.append(LIVE_SESSION)
-        if ACTIVE in table and session_id != ACTIVE and session_id == self._active():
-            names.append(ACTIVE)
-        return [name for name in names if name in table]
+        return [name for name in dict.fromkeys(self._heard_by(session_id, live)) if name in table]
+
+    def _heard_by(self, session_id: str, live: bool = False) -> tuple[str, ...]:
+        """All topics of a session, whether somebody listens or not."""
+        active = session_id == self._active()
+        return session_id, EVERYTHING, *(ACTIVE,) * active, *(LIVE_SESSION,) * live
 
     def _next(self) -> int:
         self._number += 1
@@ -486,6 +481,11 @@ class Hub:
             heard = True
             listener.offer(kind, event)
         self.published += heard
+
+    def _keep(self, kind: Kind, topics: tuple[str, ...], event: Event) -> None:
+        """Give an event, now and to those who come back."""
+        self._kept[kind].append((topics, event))
+        self._give(kind, topics, event)
 
     def _since(
         self, topics: Mapping[Kind, Sequence[str]], number: int

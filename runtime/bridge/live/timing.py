@@ -247,6 +247,8 @@ class LapTimer:
         self.past = NO_PAST
         self.t = -math.inf
         """Of the last frame."""
+        self.asked = -math.inf
+        """When it was last asked what is known of the session."""
         self._ends = [span.end_m for span in circuit_sectors(track, track.length_m)]
         self._laps: list[TimedLap] = []
         self._reference: Trace | None = None
@@ -511,12 +513,10 @@ class LapTimers:
         self._past_of = past_of
         self._most = sessions
         self._timers: OrderedDict[str, LapTimer] = OrderedDict()
-        self._asked: dict[str, float] = {}
 
     def forget(self, session_id: str) -> None:
         """Drop the clock of a session that was deleted."""
         self._timers.pop(session_id, None)
-        self._asked.pop(session_id, None)
 
     def tick(self, frame: LiveFrame, where: Where) -> Reading:
         """Take the next frame of its session."""
@@ -526,13 +526,11 @@ class LapTimers:
         timer = self._timers.get(name)
         if timer is None or timer.track is not track or where.t <= timer.t:
             timer = self._timers[name] = LapTimer(track)
-            self._asked[name] = -math.inf
             while len(self._timers) > self._most:
-                oldest, _ = self._timers.popitem(last=False)
-                self._asked.pop(oldest, None)
+                self._timers.popitem(last=False)
         self._timers.move_to_end(name)
-        if where.t - self._asked[name] >= ASK_S:
-            self._asked[name] = where.t
+        if where.t - timer.asked >= ASK_S:
+            timer.asked = where.t
             past = self._past_of(name)
             if past is not timer.past:
                 timer.adopt(past, where.t)

@@ -232,20 +232,14 @@ def thirds(length_m: float) -> tuple[Span, ...]:
 
 
 def own_sectors(laps: Laps, progress: Progress) -> tuple[Span, ...]:
-    """Three sectors where no track file has any: between the file's two splits, else thirds."""
-    own = between_splits(laps, progress)
-    return own if len(own) == 3 else thirds(progress.length_m)
+    """Three sectors where no track file has any: between the file's two splits, else thirds.
 
-
-def between_splits(laps: Laps, progress: Progress) -> tuple[Span, ...]:
-    """The sectors between the line and the split gates of the recording's file.
-
-    None where it has no splits, or no lap goes through one of them.
+    Thirds, too, where no lap goes through one of the splits.
     """
     places = [_place_of(laps, progress, gate) for gate in laps.splits]
     inner = sorted(place for place in places if place is not None)
-    if not inner or len(inner) < len(places):
-        return ()
+    if not len(inner) == len(places) == 2:
+        return thirds(progress.length_m)
     bounds = pairwise([0.0, *inner, progress.length_m])
     return tuple(Span(f"Sector {i}", begin, end) for i, (begin, end) in enumerate(bounds, 1))
 

@@ -114,14 +114,7 @@ class Steps(NamedTuple):
 
     def only(self, which: Flags | slice) -> "Steps":
         """Some of them."""
-        return Steps(
-            self.metres[which],
-            self.begin[which],
-            self.advance[which],
-            self.offset[which],
-            self.beside[which],
-            self.clear[which],
-        )
+        return Steps._make(column[which] for column in self)
 
 
 class Match(NamedTuple):

@@ -7,10 +7,9 @@ import numpy as np
 
 from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.progress import ON_LINE_M
-from runtime.bridge.session.series import FROZEN_S, LONGEST_STEP_S, MOVING_MS
+from runtime.bridge.session.series import FROZEN_S, LONGEST_STEP_S, MOVING_MS, NULL_ISLAND_DEG
 from runtime.bridge.track.model import Track
 
-NULL_ISLAND_DEG: Final = 1e-6
 PAUSE_S: Final = 3.0
 """After a longer pause nobody knows where the car went; devices that send every other second have
 shorter ones."""
