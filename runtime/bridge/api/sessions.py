@@ -316,7 +316,7 @@ async def _delete(service: Service, session_id: str) -> None:
 
 
 def _check_unused(service: Service, session_id: str) -> None:
-    replay = service.replays.status() if service.replays is not None else None
+    replay = service.replays.current if service.replays is not None else None
     if replay is not None and replay.source.session_id == session_id:
         raise SessionInUse("the session is being replayed: stop that first", session_id=session_id)
     connected = service.bus is not None and service.bus.connected

@@ -261,7 +261,7 @@ async def health(request: web.Request) -> Health:
             up=model is not None and model.up,
             transport=model.transport if model is not None else "none",
         ),
-        replay=ReplayHealth(running=service.replays is not None and service.replays.running),
+        replay=ReplayHealth(running=bool(service.replays and service.replays.current)),
         streams=StreamsHealth.of(service.hub, spectators=service.spectators.views),
         db=_db(service),
         outlets=[

@@ -412,7 +412,7 @@ async def seek_replay(request: web.Request, *, body: ReplaySeek) -> ReplayStatus
 @replay_routes.get("/session/replay/status", errors=(ReplayUnavailable,))
 async def replay_status(request: web.Request) -> ReplayStatus:
     """Say how far the replay has come."""
-    now = _replays(request).status()
+    now = _replays(request).current
     return ReplayStatus.of(now, running=now is not None)
 
 

@@ -308,7 +308,7 @@ async def track(request: web.Request, *, path: TrackPath) -> TrackAnswer:
 
 def _track(request: web.Request, path: TrackPath) -> Track:
     """The circuit of a path. Raises `NoTrack`."""
-    known = request.app[SERVICE].library.by_id(path.id) if is_safe_id(path.id) else None
+    known = request.app[SERVICE].library.tracks.get(path.id) if is_safe_id(path.id) else None
     if known is None:
         raise NoTrack(path.id[:128])
     return known

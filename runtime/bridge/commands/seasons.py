@@ -129,7 +129,7 @@ def _track(lake: Lake, folder: str, tables: set[str], library: Library) -> Track
     about = read_about(lake.read(f"{folder}/session.parquet"))
     if about.track_id is None:
         return None
-    track = library.by_id(about.track_id)
+    track = library.tracks.get(about.track_id)
     if track is None:
         raise Damaged(f"there is no circuit {about.track_id} here; --data-dir names the folder")
     return track

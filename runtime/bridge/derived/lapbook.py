@@ -128,7 +128,7 @@ class LapBook:
         return self._identity(findings)
 
     def _identity(self, findings: _Findings) -> Identity:
-        track = None if findings.circuit is None else self._library.by_id(findings.circuit)
+        track = self._library.tracks.get(findings.circuit or "")
         return Identity(track, findings.ground, findings.name)
 
     async def place(self, row: SessionRow) -> str:

@@ -79,13 +79,9 @@ class Live:
         self._spoken = spoken
         self._anew = anew
         self._uploads = UploadGuard(COACHED_HZ)
-        self._bus_session = ""
-        self._counter_m = self._offset_m = self._reached_m = 0.0
-
-    @property
-    def bus_session(self) -> str:
+        self.bus_session = ""
         """The session that the last frame of a bus went to; empty: none came."""
-        return self._bus_session
+        self._counter_m = self._offset_m = self._reached_m = 0.0
 
     def forget(self, session_id: str) -> None:
         """Drop what is known of a session that was deleted."""
@@ -150,7 +146,7 @@ class Live:
             log.exception("the coach stumbled over a frame")
             return
         for cue in cues:
-            self.publish_cue(cue)
+            self.hub.publish_cue(cue)
             if frame.source != "replay":
                 self._spoken(cue, frame)
 
@@ -163,17 +159,13 @@ class Live:
             log.exception("the lap clock stumbled over a frame")
             return None, NO_READING
 
-    def publish_cue(self, cue: Cue) -> None:
-        """Tell a cue."""
-        self.hub.publish_cue(cue)
-
     def _placed(self, goal: Destination, wide: Mapping[str, float]) -> Mapping[str, float]:
         """The frame with the distance of its session, which goes on where it stood."""
         counter = wide["distance_m"]
-        if goal.session_id != self._bus_session:
-            if self._bus_session:
+        if goal.session_id != self.bus_session:
+            if self.bus_session:
                 self._anew()
-            self._bus_session, self._reached_m = goal.session_id, goal.distance_m
+            self.bus_session, self._reached_m = goal.session_id, goal.distance_m
             self._counter_m = math.inf
         if math.isnan(counter):
             return wide

@@ -356,18 +356,10 @@ class Replays:
         self._clock = clock
         self._sleep = sleep
         self._turn = asyncio.Lock()
-        self._replay: Replay | None = None
+        self.current: Replay | None = None
+        """The replay, which says how far it has come; None while there is none."""
         self._task: asyncio.Task[None] | None = None
         self._closing = False
-
-    @property
-    def running(self) -> bool:
-        """Whether a session is replayed."""
-        return self._replay is not None
-
-    def status(self) -> Replay | None:
-        """The replay, which says how far it has come; None while there is none."""
-        return self._replay
 
     async def start(
         self, source_session_id: str, speed: float = 1.0, *, loop: bool = False
@@ -379,8 +371,8 @@ class Replays:
         """
         store = self._store()
         async with self._turn:
-            if self._replay is not None:
-                raise ReplayRunning(self._replay.source.session_id)
+            if self.current is not None:
+                raise ReplayRunning(self.current.source.session_id)
             await self._ended()
             row = store.session(source_session_id)
             if row is None:
@@ -398,20 +390,20 @@ class Replays:
                 self._sleep,
             )
             await self._make_way()
-            self._replay = replay
+            self.current = replay
             self._task = asyncio.create_task(self._run(replay))
         return replay
 
     async def stop(self) -> Stopped:
         """End the replay; returns when its last frame is out and the bus is read again."""
         async with self._turn:
-            replay = self._replay
+            replay = self.current
             if replay is None:
                 return Stopped(False, 0)
             if self._task is not None:
                 self._task.cancel()
             await self._ended()
-            if self._replay is replay:  # stopped before it came to run at all
+            if self.current is replay:  # stopped before it came to run at all
                 await self._finish(replay)
             return Stopped(True, replay.frames_emitted)
 
@@ -438,14 +430,14 @@ class Replays:
 
     async def _hold(self) -> Replay:
         """The replay, once it sends nothing any more."""
-        if (replay := self._replay) is None:
+        if (replay := self.current) is None:
             raise NoReplay
         replay.held = True
         if self._task is not None:
             self._task.cancel()
         await self._ended()
         replay.held = False
-        if self._replay is not replay:  # it came to its end
+        if self.current is not replay:  # it came to its end
             raise NoReplay
         return replay
 
@@ -488,7 +480,7 @@ class Replays:
         await self._finish(replay, failed=failed)
 
     async def _finish(self, replay: Replay, *, failed: bool = False) -> None:
-        self._replay = None
+        self.current = None
         payload = replay.emitted() | ({"failed": True} if failed else {})
         self._tell(replay.source.session_id, "end", payload)
         await self._give_back()

@@ -51,7 +51,7 @@ class Library:
         None: there is no such id. Raises `TrackError`.
         """
         name = name.strip()
-        track = self.by_id(name)
+        track = self.tracks.get(name)
         if track is not None or not name.endswith(".json"):
             return self, track
         track, doubts = read_track(Path(name))
@@ -63,10 +63,6 @@ class Library:
         """The same for circuits of the same contents."""
         texts = (f"{key} {track_text(track)}" for key, track in self.tracks.items())
         return sha256("".join(texts).encode()).hexdigest()
-
-    def by_id(self, track_id: str) -> Track | None:
-        """The circuit whose file has that name."""
-        return self.tracks.get(track_id)
 
     def by_name(self, name: str) -> Track | None:
         """The circuit of that id or name, whatever its letters' case, accents and blanks."""

@@ -63,7 +63,7 @@ class Stage:
     async def end(self) -> None:
         """Until nothing is replayed and the bus is back."""
         async with asyncio.timeout(30):
-            while self.replays.running or self.bus[-1:] != ["on"]:
+            while self.replays.current or self.bus[-1:] != ["on"]:
                 self._changed.clear()
                 await self._changed.wait()
 

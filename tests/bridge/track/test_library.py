@@ -137,5 +137,5 @@ def test_a_circuit_has_one_key_however_it_is_named(folder: Path) -> None:
 def test_the_default_circuit_is_there() -> None:
     library = Library.read(DATA)
 
-    assert library.by_id(DEFAULT_TRACK) is not None
+    assert DEFAULT_TRACK in library.tracks
     assert (dict(library.unreadable), dict(library.doubts)) == ({}, {})
