@@ -105,27 +105,19 @@ def read_log(
     return log.recording(tally, form)
 
 
-def line_blocks(stream: BinaryIO, tally: Tally, size: int = BLOCK) -> Iterator[bytes]:
+def line_blocks(stream: BinaryIO, tally: Tally) -> Iterator[bytes]:
     """The rest of a file in pieces of whole lines; a line that is too long is counted as none."""
-    rest = b""
-    skipping = False
-    while read := stream.read(size):
-        if skipping:
-            cut = read.find(b"\n") + 1
-            if not cut:
-                continue
-            read, skipping = read[cut:], False
-        cut = read.rfind(b"\n") + 1
-        if cut:
-            yield rest + read[:cut]
-            rest = read[cut:]
-        else:
-            rest += read
-        if len(rest) > LONGEST_LINE and b"\n" not in rest:
-            tally.malformed += 1
-            rest, skipping = b"", True
-    if rest:
-        yield rest
+    while block := stream.read(BLOCK):
+        if not block.endswith(b"\n"):
+            rest = stream.readline(LONGEST_LINE)
+            block += rest
+            if len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
+                tally.malformed += 1
+                block = block[: block.rfind(b"\n") + 1]
+                while rest and not rest.endswith(b"\n"):
+                    rest = stream.readline(LONGEST_LINE)
+        if block:
+            yield block
 
 
 class _Log:

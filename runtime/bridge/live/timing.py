@@ -509,9 +509,8 @@ class LapTimer:
 class LapTimers:
     """The lap clocks of all sessions; *past_of* is asked for each second of one."""
 
-    def __init__(self, past_of: Callable[[str], Past], sessions: int = SESSIONS) -> None:
+    def __init__(self, past_of: Callable[[str], Past]) -> None:
         self._past_of = past_of
-        self._most = sessions
         self._timers: OrderedDict[str, LapTimer] = OrderedDict()
 
     def forget(self, session_id: str) -> None:
@@ -526,7 +525,7 @@ class LapTimers:
         timer = self._timers.get(name)
         if timer is None or timer.track is not track or where.t <= timer.t:
             timer = self._timers[name] = LapTimer(track)
-            while len(self._timers) > self._most:
+            while len(self._timers) > SESSIONS:
                 self._timers.popitem(last=False)
         self._timers.move_to_end(name)
         if where.t - timer.asked >= ASK_S:
