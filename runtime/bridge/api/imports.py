@@ -254,14 +254,8 @@ async def _store(
     service: Service, recording: Recording, name: str, choices: ImportChoices
 ) -> ImportAnswer:
     """Make a session of a recording that was read from a file called *name*."""
-    asked = SessionMeta(
-        driver=choices.driver,
-        driver_level=choices.driver_level,
-        track=choices.track,
-        car=choices.car,
-        note=choices.note,
-        source=name,
-    )
+    about = choices.model_dump(include={"driver", "driver_level", "track", "car", "note"})
+    asked = SessionMeta(**about, source=name)
     session_id, meta = name_session(
         recording, asked, choices.session_id, service.library, service.db.session
     )

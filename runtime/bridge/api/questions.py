@@ -91,7 +91,7 @@ class PlaceRecord(Values):
     end_m: float | None = absent()
 
 
-class FactRecord(Wire):
+class FactRecord(Values):
     """One thing that is known, and the sentence that says it."""
 
     id: str = Field(description="stable within a session")
@@ -323,23 +323,11 @@ def _question(body: AskRequest) -> Question:
 
 def _answer(answer: Answer) -> AskAnswer:
     rows = None if answer.rows is None else [dict(row) for row in answer.rows]
-    facts = tuple(map(_fact, answer.facts))
+    facts = tuple(
+        FactRecord.of(told.fact, text=told.text, values=_values(told)) for told in answer.facts
+    )
     sources = (SourceRecord(tool=answer.tool, summary=facts[0].text),)
     return AskAnswer.of(answer, facts=facts, sources=sources, rows=rows)
-
-
-def _fact(told: Told) -> FactRecord:
-    fact = told.fact
-    return FactRecord(
-        id=fact.id,
-        kind=fact.kind,
-        text=told.text,
-        values=_values(told),
-        laps=fact.laps,
-        place=PlaceRecord.of(fact.place) if fact.place is not None else None,
-        basis=fact.basis,
-        gain_s=fact.gain_s,
-    )
 
 
 def _values(told: Told) -> dict[str, ValueRecord]:

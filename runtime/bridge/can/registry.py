@@ -60,16 +60,7 @@ class CatalogSignal(BaseModel):
     @property
     def row(self) -> SignalRow:
         """What the store keeps of it."""
-        return SignalRow(
-            name=self.name,
-            units=self.units,
-            semantics=self.semantics,
-            group=self.group,
-            expected_hz=self.expected_hz,
-            min_useful_hz=self.min_useful_hz,
-            discovery=self.discovery,
-            obd2_pid=self.obd2_pid,
-        )
+        return SignalRow(**self.model_dump(exclude={"formula", "min", "max", "bytes"}))
 
 
 class Catalog(BaseModel):

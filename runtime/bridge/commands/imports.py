@@ -56,6 +56,8 @@ SHOWN: Final = frozenset(
     "config data_dir db db_backend port can_dbc can_car_config can_no_car_config".split()
 )
 """Settings of the server that an import uses."""
+ABOUT: Final = ("driver", "driver_level", "track", "car", "note")
+"""Flags that say what a session is known by."""
 EXAMPLES: Final = f"""examples:
   {PROGRAM} import session.vbo --driver Ada
   {PROGRAM} import track-day/ --driver Ada
@@ -284,7 +286,7 @@ def _bring_through(
     file: Path,
 ) -> Json:
     """Have a running bridge import a file; it may know none of the DBC files, so they are sent."""
-    texts = ("driver", "driver_level", "track", "car", "note", "channel", "session_id")
+    texts = (*ABOUT, "channel", "session_id")
     said: dict[str, str] = {n: value for n in texts if (value := getattr(chosen, n))}
     sent = [Path(name) for name in dbc if name.endswith(".dbc") and Path(name).is_file()]
     body: Json | Content
@@ -329,14 +331,8 @@ class _Direct:
     async def bring(self, file: Path) -> Json:
         """See `Bring`."""
         chosen = self._chosen
-        meta = SessionMeta(
-            driver=chosen.driver or None,
-            driver_level=chosen.driver_level or None,
-            track=chosen.track or None,
-            car=chosen.car or None,
-            note=chosen.note or None,
-            source=file.name,
-        )
+        said = {name: getattr(chosen, name) or None for name in ABOUT}
+        meta = SessionMeta(**said, source=file.name)
         try:
             recording = await asyncio.to_thread(self._files.read, file)
             session_id, meta = name_session(
