@@ -8,7 +8,7 @@ from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
 from runtime.bridge import errors
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.derived.lapbook import LapBook
+from runtime.bridge.derived.lapbook import LapBook, state_of
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 
@@ -49,7 +49,7 @@ _Name: TypeAlias = tuple[_Key, *tuple[Hashable, ...]]
 
 def _key(row: SessionRow, scope: Scope) -> _Key:
     scope = scope._replace(partial=bool(scope.partial))  # the same, whoever asks
-    return _Key(row.session_id, row.key, row.version, row.ended_at is None, scope)
+    return _Key(*state_of(row), scope)
 
 
 class Analyses:

@@ -80,20 +80,17 @@ class _Known(NamedTuple):
         return same and not (self.is_open and row.ended_at is not None)
 
 
+def state_of(row: SessionRow) -> tuple[str, int, int, bool]:
+    """Id, key and version of a session, and whether it goes on: its laps are found of these."""
+    return row.session_id, row.key, row.version, row.ended_at is None
+
+
 class _Latest(NamedTuple):
     """The laps whose summary was found last, with their frames."""
 
-    session_id: str
-    key: int
-    version: int
-    is_open: bool
+    state: tuple[str, int, int, bool]
     laps: Laps
     where: Identity
-
-    def is_of(self, row: SessionRow) -> bool:
-        """Whether they are those of a session as it stands in *row*."""
-        own = self.session_id, self.key, self.version, self.is_open
-        return own == (row.session_id, row.key, row.version, row.ended_at is None)
 
 
 class LapBook:
@@ -202,7 +199,7 @@ class LapBook:
     async def found(self, row: SessionRow) -> tuple[Laps, Identity]:
         """The laps with their frames, and the circuit, for analytics."""
         latest = self._latest
-        if latest is not None and latest.is_of(row):
+        if latest is not None and latest.state == state_of(row):
             self._latest = None  # whoever asked keeps them
             return latest.laps, latest.where
         findings = self._at_hand(row) or await self._kept(row)
@@ -229,9 +226,7 @@ class LapBook:
         frames, extras = await self._read(row)
         laps, where = await asyncio.to_thread(self._find, frames, extras, row)
         found = await asyncio.to_thread(self._summarise, laps, where)
-        self._latest = _Latest(
-            row.session_id, row.key, row.version, row.ended_at is None, laps, where
-        )
+        self._latest = _Latest(state_of(row), laps, where)
         if row.ended_at is not None:
             text = _KEPT.dump_json(found).decode()
             with contextlib.suppress(StoreDamaged):
