@@ -43,7 +43,6 @@ class Corner(NamedTuple):
 
     begin_m: float
     end_m: float
-    is_right: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +171,5 @@ def find_corners(circuit: Circuit, car: Car, share: float = 0.4) -> list[Corner]
     for i, begin in enumerate(edges):
         end = edges[(i + 1) % len(edges)] + (count if i + 1 == len(edges) else 0)
         if state[begin]:
-            right = bool(state[begin] > 0)
-            corners.append(Corner(begin * circuit.step_m, end * circuit.step_m, right))
+            corners.append(Corner(begin * circuit.step_m, end * circuit.step_m))
     return corners

@@ -8,9 +8,10 @@ import io
 import json
 import struct
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,6 +21,37 @@ from tests.bridge.truth.drives import Drive
 
 KMH: Final = 3.6
 MPH: Final = 1 / 0.44704
+_VBO_HEAD: Final = """File created on {when}
+
+[header]
+satellites
+time
+latitude
+longitude
+velocity kmh
+heading
+{extra}
+[comments]
+Written by a test
+
+[column names]
+sats time lat long velocity heading {names}
+
+[data]
+"""
+_RACECHRONO_HEAD: Final = """This file is created using RaceChrono Pro v9.1.3.
+Format,3
+Session title,"A day"
+Session type,Lap timing
+Track name,
+Driver name,
+Created,{when}
+Note,
+
+timestamp,fragment_id,lap_number,latitude,longitude,satellites,speed,speed
+unix time,,,deg,deg,sats,m/s,m/s
+,,,100: gps,100: gps,100: gps,100: gps,200: obd
+"""
 
 
 class Export(NamedTuple):
@@ -525,6 +557,35 @@ def write_ibt(made: Drive) -> bytes:
 
 
 SENSORS: Final = frozenset(("g_lat", "g_long", "throttle_pct", "brake_bar"))
+
+
+def write_vbo(path: Path, made: Drive, more: Mapping[str, Numbers] | None = None) -> None:
+    """A VBO file, with *more* columns; seconds count from midnight, longitudes to the west."""
+    c, more = channels(made), more or {}
+    start = datetime.fromtimestamp(float(c["timestamp"][0]), UTC)
+    midnight = start.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
+    seconds = c["timestamp"] - midnight
+    clock = 10_000 * (seconds // 3600) + 100 * (seconds // 60 % 60) + seconds % 60
+    rows = table(
+        "009 {:010.3f} {:+.6f} {:+.6f} {:07.3f} {:06.2f} " + " ".join(["{:+.4E}"] * len(more)),
+        clock, c["lat"] * 60, c["lon"] * -60, c["kmh"], c["course"], *more.values(),
+    )  # fmt: skip
+    head = _VBO_HEAD.format(
+        when=start.strftime("%d/%m/%Y @ %H:%M:%S"),
+        names=" ".join(more),
+        extra="".join(f"{name}\n" for name in more),
+    )
+    path.write_bytes((head + rows).replace("\n", "\r\n").encode("cp1252"))
+
+
+def write_racechrono(path: Path, made: Drive) -> None:
+    """A CSV export of format 3; the second speed is the dashboard's, which shows 4 % more."""
+    c = channels(made)
+    start = datetime.fromtimestamp(float(c["timestamp"][0]), UTC)
+    columns = (c[name] for name in ("timestamp", "lat", "lon", "speed_ms"))
+    rows = table("{:.3f},0,,{:.7f},{:.7f},12,{:.3f},{:.3f}", *columns, c["speed_ms"] * 1.04)
+    head = _RACECHRONO_HEAD.format(when=start.strftime("%d/%m/%Y,%H:%M"))
+    path.write_text(head + rows, encoding="utf-8")
 
 
 def _without(*names: str) -> frozenset[str]:

@@ -25,7 +25,7 @@ from tests.bridge.bridgekit import Bridge
 from tests.bridge.truth.asking import bring, look, send
 from tests.bridge.truth.circuits import Corner
 from tests.bridge.truth.drives import PLANS, Drive, Plan, drive
-from tests.bridge.truth.loggers import write_racechrono, write_vbo
+from tests.bridge.truth.exports import write_racechrono, write_vbo
 from tests.bridge.truth.seen import Seen
 
 LAP_S = 0.040

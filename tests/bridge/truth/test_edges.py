@@ -11,7 +11,7 @@ from tests.bridge.bridgekit import Bridge
 from tests.bridge.truth.asking import DEFAULT_CIRCUIT, bring, look, send
 from tests.bridge.truth.circuits import KART, Bend, Numbers, lay_out
 from tests.bridge.truth.drives import PLANS, Drive, Plan, degrees, drive
-from tests.bridge.truth.loggers import write_vbo
+from tests.bridge.truth.exports import write_vbo
 from tests.bridge.truth.seen import Seen
 from tests.bridge.truth.test_drives import LAP_S
 
