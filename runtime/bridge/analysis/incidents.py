@@ -251,8 +251,6 @@ class Incident(IncidentRecord):
     """Of the series: where it was worst."""
     magnitude: float
     """The worst value in multiples of what makes it an incident."""
-    clause: str
-    """The reason as a part of a sentence."""
 
 
 class _Event(NamedTuple):
@@ -432,7 +430,6 @@ def _merged(drive: Drive, events: list[_Event]) -> Iterator[Incident]:
             severity=_SEVERITY[worst.kind],
             frame=worst.frame,
             magnitude=worst.magnitude,
-            clause=worst.reason,
         )
 
 

@@ -70,7 +70,6 @@ TIMES: Final = tuple(
     ).split()
 )
 """Names of columns of time, the better ones first."""
-_DAYS: Final = ("date", "day", "utcdate", "gpsdate")
 _SECONDS: Final = {
     **dict.fromkeys(("s", "sec", "secs", "seconds", "unixtime"), 1.0),
     **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), 1e-3),

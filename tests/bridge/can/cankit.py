@@ -4,7 +4,7 @@ import os
 import threading
 import time
 import tty
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -104,9 +104,3 @@ def until(condition: Callable[[], object], patience_s: float = 30.0) -> None:
 def descriptors() -> int:
     """How many files this process has open."""
     return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - plain names
-
-
-def lines(frames: Sequence[CanFrame]) -> Iterator[bytes]:
-    """Their payloads as an adapter sends them, standard ids."""
-    for frame in frames:
-        yield b"t%03X%d%s\r" % (frame.key, len(frame.data), frame.data.hex().upper().encode())

@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,9 +123,6 @@ store-enabled = false
         await server.query(f"CREATE USER {user} WITH PASSWORD '{password}' WITH ALL PRIVILEGES")
         await server.query("CREATE DATABASE paddock")
         yield server
-
-
-Answer = Callable[[web.Request], Any]
 
 
 @dataclass

@@ -1,16 +1,14 @@
 """What the tests of the store share: telemetry made from formulas, and stores of both kinds."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TypeAlias, get_args
+from typing import Final, get_args
 
 import numpy as np
 
 from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Frames, Recording, Samples
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend, Choice, SessionMeta, SignalRow
-
-Open: TypeAlias = Callable[..., Awaitable[Store]]
 
 KINDS: Final[tuple[Backend, ...]] = get_args(Backend)
 NOON: Final = 1_700_000_000_000
