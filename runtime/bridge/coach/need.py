@@ -228,6 +228,8 @@ class Slots:
     laps: tuple[Lap, ...] = ()
     without: tuple[Lap, ...] = ()
     """Laps to be left out."""
+    besides: tuple[str, ...] = ()
+    """Corners to be left out."""
     sectors: tuple[int, ...] = ()
     straights: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()

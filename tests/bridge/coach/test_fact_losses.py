@@ -236,6 +236,16 @@ def test_a_named_corner_or_sector_is_kept_to() -> None:
     assert TELLERS["loss_rank"](scene, Slots(laps=(17,)))[0].kind == "no-lap"
 
 
+def test_a_corner_that_is_left_out_is_said_and_not_told_of() -> None:
+    scene = scene_of(usual_session())
+    first, *_ = tell(scene, Need("loss_rank", Slots()))
+    aside, most, *rest = tell(scene, Need("loss_rank", Slots(besides=("Turn 1",))))
+    assert first.values["corner"] == CornerCell("Turn 1")
+    assert (aside.kind, aside.values["corners"]) == ("left-out", (CornerCell("Turn 1"),))
+    assert most.values["corner"] != CornerCell("Turn 1")
+    assert all("Turn 1" not in str(each.place) for each in (most, *rest))
+
+
 @pytest.mark.parametrize("name", ["Turn 2", "Turn 4", "Turn 7"])
 def test_nobody_is_asked_for_more_speed_where_mistakes_are_punished(name: str) -> None:
     bent = slow_apex(brake_early(clean(), name, 12), name, 0.08)

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Final, get_args
 
+import numpy as np
 import pytest
 
 from runtime.bridge.coach.need import Asked, Beside, Language, NeedKind, Ranked, Slots
 from runtime.bridge.coach.roles import FORCED, intent_of
+from runtime.bridge.coach.understanding.classify import LEARNT, digest_examples
 from runtime.bridge.coach.understanding.read import read_question
 from runtime.bridge.coach.understanding.slots import CornerNames, Names, read_slots
 from runtime.bridge.coach.understanding.tidy import tidy
@@ -160,11 +162,16 @@ def test_a_question_of_two_parts_has_two_needs(question: str, both: list[NeedKin
     assert kinds(question) == both
 
 
-@pytest.mark.parametrize("question", ["asdf qwer", "blue cheese monday", "?", "", "und oder"])
+@pytest.mark.parametrize("question", ["asdf qwer", "flib flab", "?", "", "und oder"])
 def test_what_is_not_understood_gets_suggestions(question: str) -> None:
     asked = ask(question)
     assert asked.needs == ()
     assert 2 <= len(asked.suggestions) <= 3
+
+
+def test_what_was_learnt_is_of_the_examples_on_file() -> None:
+    with np.load(LEARNT) as learnt:
+        assert str(learnt["key"]) == digest_examples(), "python -m training.understanding"
 
 
 def test_a_short_question_in_another_language_is_found_by_the_examples() -> None:

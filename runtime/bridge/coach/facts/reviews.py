@@ -68,8 +68,14 @@ def compare(scene: Scene, slots: Slots = NO_SLOTS) -> View:
     """The usual lap, or the one that is named, beside the driver's best lap; the best lap beside
     the best passes; beside a named rival, or where there is one lap only, best lap beside best lap.
 
-    The scene has a session; without corners, and for one lap alone, there are no losses.
+    The scene has a session; without corners, and for one lap alone, there are no losses. Corners
+    that are to be left out have none.
     """
+    view = _compare(scene, slots)
+    return view._replace(lost=tuple(e for e in view.lost if e.corner not in slots.besides))
+
+
+def _compare(scene: Scene, slots: Slots) -> View:
     assert scene.outing is not None
     view, drive = View(scene, slots, scene.outing, "own"), scene.outing.drive
     best, alone, known = drive.best.number or 0, len(drive.counted) < 2, corners_of(scene)

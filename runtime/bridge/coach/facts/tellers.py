@@ -3,6 +3,7 @@
 from typing import Final
 
 from runtime.bridge.analysis.drive import NoCorners, NoSuchLap
+from runtime.bridge.coach.fact import Corner, Fact
 from runtime.bridge.coach.facts import (
     comparisons,
     drivers,
@@ -41,10 +42,12 @@ TELLERS: Final[Tellers] = {
 
 
 def tell(scene: Scene, need: Need) -> Facts:
-    """The facts that a need asks for; first what it names that there is not."""
+    """The facts that a need asks for; first what it names that there is not, and leaves out."""
     wrong = correct_strange(scene, need.slots)
     if wrong and not _goes_on(need.slots):
         return wrong
+    if aside := need.slots.besides:
+        wrong = (*wrong, Fact("left-out", {"corners": tuple(map(Corner, aside))}))
     try:
         return (*wrong, *TELLERS[need.kind](scene, need.slots))
     except NoCorners:

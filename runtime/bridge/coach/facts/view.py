@@ -236,8 +236,11 @@ class View(NamedTuple):
         return own or self.outing.session.driver
 
     def covers(self, corner: str) -> bool:
-        """Whether a corner is named, or in a sector that is; all are where neither is."""
+        """Whether a corner is named, or in a sector that is; all are where neither is. Those that
+        are to be left out are not."""
         corners, sectors = self.slots.corners, self.slots.sectors
+        if corner in self.slots.besides:
+            return False
         inner = any(in_sector(self.drive, corner, sector) for sector in sectors)
         return inner or corner in corners or not (corners or sectors)
 

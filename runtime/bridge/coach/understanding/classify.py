@@ -1,5 +1,8 @@
-"""Ranks the kinds of need, and of danger, for a question by example sentences; keeps the vectors of
-these beside the database, since they take minutes to make."""
+"""Ranks the kinds of need, and of danger, for a question, as learnt from example sentences.
+
+`training.understanding` learns; a sentence encoder, where there is one, compares with the examples
+as well, whose vectors are kept beside the database, since they take minutes to make.
+"""
 
 import hashlib
 import logging
@@ -14,16 +17,15 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from runtime.bridge.coach.need import Language, NeedKind
-from runtime.bridge.coach.understanding.grams import BUCKETS, Grams, Single, unit
+from runtime.bridge.coach.understanding.grams import Single, unit, weigh_grams
 from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.tidy import fold, tidy
 from runtime.bridge.session.recording import Numbers
 
-RIDGE: Final = 0.5
-STEPS: Final = 3
-RIDGE_WEIGHT: Final = 1.5
+CERTAIN: Final = 2.3
+"""Score of a question on the sure side of what was learnt; one on the other side has 0."""
 VECTOR_WEIGHT: Final = 0.6
-"""Share of the sentence encoder in the similarity, where there is one."""
+"""Share of the sentence encoder in the score, where there is one."""
 FAR: Final = 9.0
 KINDS: Final = frozenset(get_args(NeedKind))
 DANGER: Final = "danger "
@@ -31,6 +33,8 @@ DANGER: Final = "danger "
 ORDINARY: Final = f"{DANGER}none"
 """Racing talk that only sounds dangerous."""
 _FOLDER: Final = Path(__file__).parent
+LEARNT: Final = _FOLDER / "learnt.npz"
+"""What `training.understanding` learnt from the examples."""
 _FILE: Final = TypeAdapter(dict[NeedKind, list[str]])
 _DANGERS: Final = TypeAdapter(dict[str, list[str]])
 
@@ -56,71 +60,51 @@ def read_examples() -> tuple[Example, ...]:
     return tuple(rows)
 
 
-class _Fit:
-    """Examples of one language, fitted; *vectors* are their embeddings, of length 1."""
+class _Learnt:
+    """What was learnt from the examples of one language."""
 
-    def __init__(self, examples: Sequence[Example], vectors: Single | None) -> None:
-        self._grams = Grams([tidy(each.text, each.language) for each in examples])
-        self.vectors = vectors
-        self.kinds = tuple(dict.fromkeys(example.kind for example in examples))
-        kinds = np.array([self.kinds.index(example.kind) for example in examples])
-        self._of_kind = kinds
-        ends = np.cumsum(np.bincount(kinds))
+    def __init__(self, language: Language) -> None:
+        with np.load(LEARNT, allow_pickle=False) as file:
+            self.kinds = tuple(map(str, file[f"{language}_kinds"]))
+            step = file[f"{language}_step"]
+            self._weights: Single = file[f"{language}_weights"].astype(np.float32) * step
+            self._bias: Single = file[f"{language}_bias"]
+            self._rarity: Single = file[f"{language}_rarity"]
+
+    def score(self, text: str) -> Single:
+        """How sure a text is of each kind: 0 on the other side of the margin, `CERTAIN` on its."""
+        filled, weighed = weigh_grams(text, self._rarity)
+        side = weighed @ self._weights[filled] + self._bias
+        return cast("Single", CERTAIN * np.maximum(side + 1, 0) / 2)
+
+
+class _Near:
+    """The examples of one language by their embeddings, of length 1."""
+
+    def __init__(self, kinds: Sequence[str], vectors: Single) -> None:
+        self._vectors = vectors
+        self.kinds = tuple(dict.fromkeys(kinds))
+        self._of_kind = np.array([self.kinds.index(kind) for kind in kinds])
+        ends = np.cumsum(np.bincount(self._of_kind))
         firsts = np.concatenate([[0], ends[:-1]])
         self._nearest = np.maximum(ends[:, None] - [1, 2, 3], firsts[:, None])
-        self._targets = np.eye(len(self.kinds), dtype=np.float32)[kinds]
-        self._weights: dict[bool, tuple[Single, Single]] = {}
 
-    def compare(self, text: str, vector: Single | None) -> tuple[Single, Single]:
-        """Similarities of a text to the examples, at most 1, and what is learnt of its kinds."""
-        filled, weighed = self._grams.weigh(text)
-        alike = self._grams.compare(filled, weighed)
-        of_grams, of_vectors = self._learn(vector is not None)
-        learnt = weighed @ of_grams[filled]
-        if vector is None or self.vectors is None:
-            return alike, learnt
-        return (
-            (1 - VECTOR_WEIGHT) * alike + VECTOR_WEIGHT * (self.vectors @ vector),
-            (1 - VECTOR_WEIGHT) ** 0.5 * learnt + VECTOR_WEIGHT**0.5 * (vector @ of_vectors),
-        )
-
-    def near_kinds(self, alike: Single) -> Single:
+    def score(self, vector: Single) -> dict[str, float]:
         """How near the examples of each kind are: the nearest counts most, then the next two."""
+        alike = self._vectors @ vector
         best = alike[np.lexsort((alike, self._of_kind))][self._nearest]
-        return cast("Single", 0.6 * best[:, 0] + 0.4 * best.mean(axis=1))
-
-    def _learn(self, with_vectors: bool) -> tuple[Single, Single]:
-        """Weights of the grams and of the embedding (rows) for the kinds: ridge regression by a
-        few steps of conjugate gradients, which is enough and linear in the examples.
-        """
-        if with_vectors not in self._weights:
-            rows = self._grams.table()
-            if with_vectors and self.vectors is not None:
-                shares = (1 - VECTOR_WEIGHT) ** 0.5, VECTOR_WEIGHT**0.5
-                rows = np.concatenate([shares[0] * rows, shares[1] * self.vectors.T])
-            rest = rows @ self._targets
-            weights, step, size = np.zeros_like(rest), rest, np.sum(rest * rest, axis=0)
-            for _ in range(STEPS):
-                ahead = rows @ (rows.T @ step) + RIDGE * step
-                length = size / np.maximum(np.sum(step * ahead, axis=0), 1e-9)
-                weights, rest = weights + length * step, rest - length * ahead
-                before, size = size, np.sum(rest * rest, axis=0)
-                step = rest + size / np.maximum(before, 1e-9) * step
-            self._weights[with_vectors] = weights[:BUCKETS], weights[BUCKETS:]
-        return self._weights[with_vectors]
+        near = CERTAIN * (0.6 * best[:, 0] + 0.4 * best.mean(axis=1))
+        return dict(zip(self.kinds, map(float, near), strict=True))
 
 
 class Classifier:
-    """Nearest examples and a ridge classifier on the similarities to them, closed form.
-
-    Examples of a language are for that language: 0.5 % more are right with the English ones
-    beside them, for 20 times the work.
-    """
+    """What was learnt from the examples, and the nearest ones where there is an encoder."""
 
     def __init__(self, examples: Sequence[Example], vectors: Numbers | None = None) -> None:
         self.examples = tuple(examples)
         self._vectors = None if vectors is None else unit(vectors.astype(np.float32))
-        self._fits: dict[Language, _Fit] = {}
+        self._learnt: dict[Language, _Learnt] = {}
+        self._near: dict[Language, _Near] = {}
         self._words: dict[Language, Counter[str]] = {}
 
     def with_vectors(self, vectors: Numbers) -> "Classifier":
@@ -146,13 +130,17 @@ class Classifier:
         return first.removeprefix(DANGER), scores[first] - ordinary
 
     def _score(self, text: str, language: Language, vector: Numbers | None) -> dict[str, float]:
-        fit = self._fit(language)
-        embedded = None
-        if vector is not None and fit.vectors is not None:
-            embedded = unit(vector[None].astype(np.float32))[0]
-        alike, learnt = fit.compare(text, embedded)
-        scores = fit.near_kinds(alike) + RIDGE_WEIGHT * learnt
-        return dict(zip(fit.kinds, map(float, scores), strict=True))
+        if language not in self._learnt:
+            self._learnt[language] = _Learnt(language)
+        learnt = self._learnt[language]
+        scores = dict(zip(learnt.kinds, map(float, learnt.score(text)), strict=True))
+        if vector is None or self._vectors is None:
+            return scores
+        near = self._neighbours(language).score(unit(vector[None].astype(np.float32))[0])
+        return {
+            kind: (1 - VECTOR_WEIGHT) * score + VECTOR_WEIGHT * near[kind]
+            for kind, score in scores.items()
+        }
 
     def words(self, language: Language) -> Counter[str]:
         """How often the examples of a language use each word."""
@@ -165,18 +153,24 @@ class Classifier:
             self._words[language] = Counter(word for text in texts for word in fold(text).split())
         return self._words[language]
 
-    def _fit(self, language: Language) -> _Fit:
-        if language not in self._fits:
+    def _neighbours(self, language: Language) -> _Near:
+        if language not in self._near:
+            assert self._vectors is not None
             rows = [i for i, each in enumerate(self.examples) if each.language == language]
-            vectors = None if self._vectors is None else self._vectors[rows]
-            self._fits[language] = _Fit([self.examples[row] for row in rows], vectors)
-        return self._fits[language]
+            kinds = [self.examples[row].kind for row in rows]
+            self._near[language] = _Near(kinds, self._vectors[rows])
+        return self._near[language]
 
 
 @cache
 def load_classifier() -> Classifier:
     """The classifier of the examples on file."""
     return Classifier(read_examples())
+
+
+def digest_examples() -> str:
+    """Of the examples, to tell whether what was learnt is of these."""
+    return _key("", [f"{each.language} {each.kind} {each.text}" for each in read_examples()])
 
 
 log = logging.getLogger(__name__)

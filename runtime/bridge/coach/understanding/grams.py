@@ -14,7 +14,7 @@ from runtime.bridge.coach.understanding.tidy import fold
 Single: TypeAlias = npt.NDArray[np.float32]
 Buckets: TypeAlias = npt.NDArray[np.intp]
 
-BUCKETS: Final = 4096
+BUCKETS: Final = 8192
 """Hashed words and n-grams of characters."""
 GRAMS: Final = (3, 4, 5)
 WORD_WEIGHT: Final = 8.0
@@ -31,8 +31,8 @@ class Grams:
         text = np.repeat(np.arange(len(counts)), [len(buckets) for buckets, _ in counts])
         seen = np.bincount(filled, minlength=BUCKETS)
         rarity = np.sqrt(np.log((1 + len(counts)) / (1 + seen)))
-        self._rarity: Single = rarity.astype(np.float32)
-        values = values * self._rarity[filled]
+        self.rarity: Single = rarity.astype(np.float32)
+        values = values * self.rarity[filled]
         length = np.sqrt(np.bincount(text, values * values, len(counts)))
         values = values / np.maximum(length, 1e-9)[text]
         order = np.argsort(filled, kind="stable")
@@ -42,8 +42,7 @@ class Grams:
 
     def weigh(self, text: str) -> tuple[Buckets, Single]:
         """The buckets of a text and their weights, of length 1."""
-        filled, values = count_grams(text)
-        return filled, unit((values * self._rarity[filled])[None])[0]
+        return weigh_grams(text, self.rarity)
 
     def compare(self, filled: Buckets, weighed: Single) -> Single:
         """How alike a text that was weighed is to each, 0 to 1: they are looked up by buckets."""
@@ -53,11 +52,16 @@ class Grams:
         values = np.concatenate(parts or [self._values[:0]])
         return np.bincount(texts, values, self._count).astype(np.float32)
 
-    def table(self) -> Single:
-        """The weights of all texts, buckets x texts."""
-        rows = np.zeros((BUCKETS, self._count), np.float32)
-        rows[np.repeat(np.arange(BUCKETS), np.diff(self._starts)), self._texts] = self._values
-        return rows
+    def cells(self) -> tuple[Buckets, Buckets, Single]:
+        """Text, bucket and weight of all that is not 0."""
+        buckets = np.repeat(np.arange(BUCKETS), np.diff(self._starts))
+        return self._texts.astype(np.intp), buckets, self._values
+
+
+def weigh_grams(text: str, rarity: Single) -> tuple[Buckets, Single]:
+    """The buckets of a text and their weights, of length 1; *rarity* is that of each bucket."""
+    filled, values = count_grams(text)
+    return filled, unit((values * rarity[filled])[None])[0]
 
 
 def count_grams(text: str) -> tuple[Buckets, Single]:

@@ -119,11 +119,11 @@ KEYS: Final = (*_ENGLISH, "unsure")
 `unsure`, which no phrase tells, comes last."""
 LONGEST: Final = 500
 """Characters of which examples say what they speak of."""
-LIKELY: Final = 0.03
+LIKELY: Final = 0.1
 """By how much a danger has to be likelier than ordinary talk, told by examples alone."""
-RULED: Final = -0.7
+RULED: Final = -1.2
 """The same where a phrase tells of one: only what is certainly ordinary is none."""
-SIGNED: Final = -0.45
+SIGNED: Final = -0.8
 """The same where its words do."""
 UNLESS: Final = "unless"
 CLAUSE: Final = 3

@@ -248,7 +248,9 @@ class _Reader:
         ranked = self.rank(text, slots, vector)
         kind, score = ranked[0]
         if kind == "style":  # besides, it may ask for something
-            kind, score = next((r for r in ranked if r[0] not in _TALK and r[1] >= SURE), ranked[0])
+            least = 0.0 if slots.quantity else SURE
+            other = next((r for r in ranked if r[0] not in _TALK and r[1] >= least), ranked[0])
+            kind, score = other[0], max(other[1], SURE if slots.quantity else 0.0)
         sure = score >= CERTAIN * FULL
         talked = self.last is not None and self.last.kind in _TALK
         place = kind == "circuit" and score >= SURE and any(_named(slots))
@@ -260,7 +262,7 @@ class _Reader:
             ):
                 return need
         says_something = any(_named(slots)) or set(folded.split()) - read_moves().small_words
-        if not says_something and score < CERTAIN * FULL:
+        if not says_something and (kind not in _TALK or not sure):
             score = 0.0
         words = folded.split()
         points = self.last is None and self._follows("points_back", words)

@@ -60,7 +60,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     mentions = reader.mentions()
     plain = _join_words(reader, mentions)
     spoken, accented = _join_words(reader, ()), _join_words(reader, (), accents=True)
-    laps, without = _part_laps(reader, mentions)
+    laps, without = _part_left_out(reader, mentions, "lap")
+    corners, besides = _part_left_out(reader, mentions, "corner")
     place, of_those = _find_place(plain, language)
     amounts = tuple(m.value for m in mentions if isinstance(m.value, Value))
     words, words_without, unranked, amounts = _lap_words(plain, language, amounts, place)
@@ -78,7 +79,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         for name, pattern in tables["flags"].items()
     }
     denied = tables["flags"]["claims"].sub("", spoken)
-    if without or words_without:
+    if without or words_without or besides:
         denied = _remove_words(denied, words_of(language).lists["without"])
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
@@ -130,9 +131,10 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     )
     where_ahead = bool(drivers) and flags["where"] and order == "most"  # where am I quickest
     read = Slots(
-        corners=cast(tuple[str, ...], _values(mentions, "corner")),
+        corners=tuple(corners),
         laps=tuple(dict.fromkeys((*laps, *words))),
         without=(*without, *words_without),
+        besides=tuple(besides),
         sectors=cast(tuple[int, ...], _values(mentions, "sector")),
         straights=cast(tuple[str, ...], _values(mentions, "straight")),
         drivers=drivers,
@@ -209,13 +211,15 @@ def find_spoken(text: str) -> Language | None:
 def mask_names(text: str, language: Language, names: Names) -> str:
     """The text in lower case, each name replaced by the word of its class.
 
-    The words: cornerx, lapx, timex, driverx, sectorx, straightx, amountx.
+    The words: cornerx, lapx, timex, driverx, sectorx, straightx, amountx. A corner that is to be
+    left out goes.
     """
     reader, at, parts = Reader(text, language, names), 0, []
     for mention in reader.mentions():
         start = reader.pieces[mention.first].start
         if start >= at:  # of `laps 3 to 7` those between have no place of their own
-            parts += [text[at:start], f"{mention.kind}x"]
+            leaves = mention.kind == "corner" and reader.leaves_out(mention.first, mention.end)
+            parts += [text[at:start], "" if leaves else f"{mention.kind}x"]
             at = reader.pieces[mention.end - 1].end
     return " ".join("".join((*parts, text[at:])).casefold().split())
 
@@ -243,18 +247,20 @@ def _values(mentions: Iterable[Mention], kind: Kind) -> tuple[object, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _part_laps(reader: Reader, mentions: Iterable[Mention]) -> tuple[list[Lap], list[Lap]]:
-    """The laps that are named by number, and those of them that are to be left out."""
-    kept: list[Lap] = []
-    out: list[Lap] = []
+def _part_left_out(
+    reader: Reader, mentions: Iterable[Mention], kind: Kind
+) -> tuple[list[Any], list[Any]]:
+    """What is named of a kind, and what of it is to be left out."""
+    kept: list[Any] = []
+    out: list[Any] = []
     end, leaving = -9, False
-    for lap in mentions:
-        if lap.kind == "lap" and isinstance(lap.value, int):
-            leaves = reader.leaves_out(lap.first, lap.end, max(end, 0))
-            leaving = leaves or (leaving and lap.first - end <= 2)
-            end = lap.end
-            (out if leaving else kept).append(lap.value)
-    return [lap for lap in kept if lap not in out], out
+    for each in mentions:
+        if each.kind == kind and not isinstance(each.value, Strange):
+            leaves = reader.leaves_out(each.first, each.end, max(end, 0))
+            leaving = leaves or (leaving and each.first - end <= 2)
+            end = each.end
+            (out if leaving else kept).append(each.value)
+    return [value for value in dict.fromkeys(kept) if value not in out], list(dict.fromkeys(out))
 
 
 def _lap_words(
@@ -285,8 +291,9 @@ def _lap_words(
             if key != "each":
                 blank = "_" * (len(match[0]) - 1)
                 rest = f"{rest[: match.start()]}{blank} {rest[match.end() :]}"
+    joins = words.lists["list"]
     if found or " lapx " in text:  # the quickest and the slowest lap
-        joins, nouns = words.lists["list"], {"", *words.lists["lap"]}
+        nouns = {"", *words.lists["lap"]}
         for key, pattern in words.tables["bare_laps"].items():
             for match in pattern.finditer(rest):
                 behind = rest[match.end() :].split(" ", 1)[0]
@@ -298,9 +305,12 @@ def _lap_words(
                     found.append((match.start(), _nth(word, at)))
     kept: list[Lap] = []
     out: list[Lap] = []
+    leaves = False
     for at, one in sorted(found, key=lambda each: each[0]):
-        near = f" {' '.join(text[:at].split()[-4:])} "
-        leaves = _remove_words(near, words.lists["without"]) != near
+        before = text[:at].split()
+        near = f" {' '.join(before[-4:])} "
+        goes_on = leaves and not joins.isdisjoint(before[-2:])  # without the best and the worst
+        leaves = goes_on or _remove_words(near, words.lists["without"]) != near
         (out if leaves else kept).append(one)
     return kept, out, rest, amounts
 

@@ -3,6 +3,7 @@ no-session = Keine Session ausgewählt, es gibt noch nichts zu messen.
 no-complete-lap = Keine vollständige Runde in dieser Session, also keine Rundenzeiten und keine Kurven zum Vergleichen.
 no-circuit = Zu dieser Strecke gibt es keine Datei: Kurvennamen, Gefahrenstellen und Plan sind nicht bekannt.
 no-corners = Wo die Kurven dieser Strecke liegen, ist nicht bekannt.
+left-out = Ohne { $corners }.
 no-rival = Auf dieser Strecke gibt es keine Session eines anderen Fahrers, also niemanden zum Vergleichen.
 no-earlier = Keine frühere Session auf dieser Strecke, es gibt noch nichts zu vergleichen.
 no-corner = „{ $said }“ gibt es { $named ->

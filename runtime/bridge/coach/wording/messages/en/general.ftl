@@ -3,6 +3,7 @@ no-session = No session is open, so there is nothing to measure yet.
 no-complete-lap = No complete lap in this session, so there are no lap times and no corners to compare.
 no-circuit = There is no file of this circuit, so its corner names, dangers and plan are not known.
 no-corners = Where the corners of this circuit are is not known.
+left-out = Leaving out { $corners }.
 no-rival = No other driver has a session on this circuit, so there is nobody to compare with.
 no-earlier = No earlier session on this circuit, so there is nothing to compare with yet.
 no-corner = There is no “{ $said }” { $named ->

@@ -3,6 +3,7 @@ no-session = No hay ninguna sesión abierta, todavía no hay nada que medir.
 no-complete-lap = Ninguna vuelta completa en esta sesión, así que no hay tiempos por vuelta ni curvas que comparar.
 no-circuit = No hay archivo de este circuito: no se conocen los nombres de las curvas, los peligros ni el plan.
 no-corners = No se sabe dónde están las curvas de este circuito.
+left-out = Aparte: { $corners }.
 no-rival = Ningún otro piloto tiene una sesión en este circuito: no hay con quién comparar.
 no-earlier = No hay ninguna sesión anterior en este circuito, todavía no hay nada que comparar.
 no-corner = No hay «{ $said }» { $named ->

@@ -3,6 +3,7 @@ no-session = Aucune séance ouverte, il n'y a encore rien à mesurer.
 no-complete-lap = Aucun tour complet dans cette séance, donc ni temps au tour ni virage à comparer.
 no-circuit = Aucun fichier pour ce circuit : noms des virages, dangers et plan ne sont pas connus.
 no-corners = L'emplacement des virages de ce circuit n'est pas connu.
+left-out = Hors { $corners }.
 no-rival = Aucun autre pilote n'a de séance sur ce circuit : personne à qui se comparer.
 no-earlier = Aucune séance antérieure sur ce circuit, rien à comparer pour l'instant.
 no-corner = Pas de « { $said } » { $named ->
