@@ -13,6 +13,7 @@ import pytest
 
 from runtime.llm.documents import schema
 from runtime.llm.documents.database import SPARE_FILE, SPARE_SHARE, Spare
+from runtime.llm.documents.rows import Totals
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.documents.values import (
     VECTOR_BYTES,
@@ -524,6 +525,52 @@ async def test_a_folder_that_is_a_file_is_refused(opened: Open, tmp_path: Path) 
 
     with pytest.raises(StoreUnusable, match="cannot be used"):
         await opened()
+
+
+async def test_what_an_empty_tenant_had_belongs_to_the_anonymous_one(
+    opened: Open,
+) -> None:
+    store = await opened()
+    for tenant, names in (("legacy", "abc"), ("anonymous", "cd"), ("other", "e")):
+        for name in names:
+            new = document(name, (f"{name} of {tenant}",) * 2, seed=ord(name))
+            await store.for_tenant(tenant).replace(new)
+    await store.for_tenant("legacy").replace(document("m", seed=1, model="second"))
+    await rename(store, "legacy", "")
+    await store.close()
+
+    again = await opened()
+    own = again.for_tenant("anonymous")
+    listed = [one.id for one in (await own.documents()).documents]
+    hits = {name: await own.search(query(randoms(2, ord(name))[0]), MODEL, 1) for name in "abcd"}
+
+    assert listed == ["a", "b", "c", "d", "m"]
+    assert [hits[name][0].text for name in "abcd"] == [
+        "a of legacy",
+        "b of legacy",
+        "c of anonymous",
+        "d of anonymous",
+    ]
+    assert await again.tenants() == [TenantInfo("anonymous", 5, 9), TenantInfo("other", 1, 2)]
+    assert again.database.totals == Totals(2, 6, 11)
+
+
+async def test_an_empty_tenant_alone_is_renamed(opened: Open) -> None:
+    store = await opened()
+    await store.for_tenant("legacy").replace(document("a"))
+    await rename(store, "legacy", "")
+    await store.close()
+
+    again = await opened()
+
+    assert await again.tenants() == [TenantInfo("anonymous", 1, 1)]
+
+
+async def rename(store: DocumentStore, old: str, new: str) -> None:
+    async with store.database.exclusive() as writer:
+        await writer.run(
+            lambda c: c.execute("UPDATE tenants SET name = ? WHERE name = ?", (new, old))
+        )
 
 
 async def test_a_closed_store_says_so(store: DocumentStore) -> None:
