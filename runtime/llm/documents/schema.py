@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from runtime.llm.documents.values import StoreUnusable
+from runtime.llm.identity import ANONYMOUS
 
 log = logging.getLogger(__name__)
 
@@ -198,6 +199,8 @@ def _prepare(path: Path) -> sqlite3.Connection:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {number + 1}")
+        with transaction(connection):
+            _adopt_nameless_tenant(connection)
     except BaseException:
         connection.close()
         raise
@@ -228,3 +231,60 @@ def _put_aside(path: Path) -> str:
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + end).rename(path.with_name(aside + end))
     return aside
+
+
+def _adopt_nameless_tenant(connection: sqlite3.Connection) -> None:
+    """Move the documents of the tenant with no name to the anonymous one, which keeps its own."""
+    row = connection.execute("SELECT id FROM tenants WHERE name = ''").fetchone()
+    if row is None:
+        return
+    (old,) = row
+    target = connection.execute("SELECT id FROM tenants WHERE name = ?", (ANONYMOUS,)).fetchone()
+    if target is None:
+        connection.execute("UPDATE tenants SET name = ? WHERE id = ?", (ANONYMOUS, old))
+        return
+    (new,) = target
+    connection.execute(
+        "DELETE FROM documents WHERE tenant = :old"
+        " AND name IN (SELECT name FROM documents WHERE tenant = :new)",
+        {"old": old, "new": new},
+    )
+    for collection, model in connection.execute(
+        "SELECT id, model FROM collections WHERE tenant = ?", (old,)
+    ).fetchall():
+        _move_collection(connection, collection, model, new)
+    connection.execute("DELETE FROM tenants WHERE id = ?", (old,))
+    _recount(connection)
+
+
+def _move_collection(
+    connection: sqlite3.Connection, collection: int, model: str, tenant: int
+) -> None:
+    """Move a collection's documents to another tenant's collection of the same model."""
+    connection.execute(
+        "INSERT OR IGNORE INTO collections (tenant, model) VALUES (?, ?)", (tenant, model)
+    )
+    values = {"old": collection, "tenant": tenant, "model": model}
+    target = "(SELECT id FROM collections WHERE tenant = :tenant AND model = :model)"
+    connection.execute(
+        f"UPDATE chunks SET collection = {target} WHERE collection = :old",  # noqa: S608  # fixed
+        values,
+    )
+    connection.execute(
+        f"UPDATE documents SET tenant = :tenant, collection = {target} WHERE collection = :old",  # noqa: S608  # fixed text
+        values,
+    )
+    connection.execute("DELETE FROM collections WHERE id = ?", (collection,))
+
+
+def _recount(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "UPDATE collections SET generation = generation + 1,"
+        " documents = (SELECT count(*) FROM documents WHERE collection = collections.id),"
+        " chunks = (SELECT count(*) FROM chunks WHERE collection = collections.id)"
+    )
+    connection.execute("DELETE FROM collections WHERE chunks = 0")
+    connection.execute(
+        "UPDATE totals SET tenants = (SELECT count(*) FROM tenants),"
+        " documents = (SELECT count(*) FROM documents), chunks = (SELECT count(*) FROM chunks)"
+    )
