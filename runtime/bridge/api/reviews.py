@@ -109,9 +109,7 @@ async def look_back(subject: Subject, driver: str, words: Words) -> Review:
     drive = await subject.drive()
     gathering = gathering_of(service)
     known = await gathering.look(row.session_id, driver)
-    session = Session(
-        row.session_id, row.driver or driver, row.car or "", row.started_at, row.driver_level or ""
-    )
+    session = Session(row.session_id, row.driver or driver, row.car or "", row.started_at)
     scene = replace(known.scene, outing=Outing(session, drive), without_laps=False)
     before = await best_before(service, row, driver)
     story = await asyncio.to_thread(tell_debrief, scene, before)

@@ -18,7 +18,6 @@ from runtime.bridge.coach.understanding.slots import CornerNames, Names
 from runtime.bridge.derived.analyses import Analyses, Scope
 from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.errors import NoCompleteLap
-from runtime.bridge.session.definitions import QUANTITIES, find_missing
 from runtime.bridge.session.recording import Samples
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.store import Store
@@ -89,7 +88,6 @@ class Gathering:
             conditions=_notes(hour, track),
             lessons=self.lessons.titles,
             now_hour=hour,
-            missing=await self._missing(row) if drive is not None and row is not None else (),
         )
         others = await self._others(one for one in near if not _same(one.driver, driver))
         rivals = tuple(one.driver or "" for one in others)
@@ -120,9 +118,6 @@ class Gathering:
 
     async def _track(self, row: SessionRow | None) -> Track | None:
         return self.active_track if row is None else (await self.book.circuit(row)).track
-
-    async def _missing(self, row: SessionRow) -> tuple[str, ...]:
-        return await self.analyses.of(row, Scope(), find_lacking)
 
     async def _assisted(self, row: SessionRow) -> tuple[Active, ...]:
         """When assistance systems worked in a session."""
@@ -165,11 +160,6 @@ class Gathering:
         return tuple(row for _, row in sorted(best.values(), key=lambda pair: pair[0]))
 
 
-def find_lacking(drive: Drive) -> tuple[str, ...]:
-    """The quantities that a session did not record."""
-    return find_missing(drive.series, tuple(QUANTITIES))
-
-
 def _names(scene: Scene, rivals: tuple[str, ...]) -> Names:
     """What can be named: the parts of the circuit, the laps, the drivers."""
     drive = scene.outing.drive if scene.outing is not None else None
@@ -202,8 +192,7 @@ def _notes(hour: int, track: Track | None) -> dict[str, float | str]:
 
 
 def _session(row: SessionRow) -> Session:
-    level = row.driver_level or ""
-    return Session(row.session_id, row.driver or "", row.car or "", row.started_at, level)
+    return Session(row.session_id, row.driver or "", row.car or "", row.started_at)
 
 
 def _same(driver: str | None, other: str) -> bool:

@@ -19,10 +19,9 @@ class Session(NamedTuple):
 
     id: str
     driver: str
-    car: str
-    started_at: int
+    car: str = ""
+    started_at: int = 0
     """Unix milliseconds."""
-    level: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,6 @@ class Scene:
     """Seconds that the last answers took."""
     channels: Mapping[str, Samples] = field(default_factory=dict)
     """Signals beside the frames that a need asks for, as far as they have samples."""
-    missing: tuple[str, ...] = ()
-    """Quantities (`session.definitions.QUANTITIES`) that the session did not record."""
 
 
 Teller: TypeAlias = Callable[[Scene, Slots], tuple[Fact, ...]]

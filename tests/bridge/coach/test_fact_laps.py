@@ -6,10 +6,8 @@ from itertools import combinations
 from statistics import mean, median, pstdev
 from typing import Final
 
-import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.analysis.driver import DriverSession
 from runtime.bridge.analysis.reference import References, reference_lap
 from runtime.bridge.analysis.summary import summarise
@@ -17,16 +15,18 @@ from runtime.bridge.coach.fact import Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.tellers import tell
 from runtime.bridge.coach.facts.view import pick_lap
 from runtime.bridge.coach.need import Beside, Need, NeedKind, Ranked, Slots, Strange
-from runtime.bridge.coach.scene import Outing, Scene, Session
-from runtime.bridge.session.laps import detect_laps
+from runtime.bridge.coach.scene import Scene
 from runtime.bridge.session.recording import TIMESTAMP, Frames
-from runtime.bridge.session.series import series
-from runtime.bridge.track.library import read_track
-from tests.bridge.bridgekit import ROOT
-from tests.bridge.coach.truthkit import Truth, session_of
+from tests.bridge.coach.truthkit import (
+    TRACK,
+    Truth,
+    number,
+    outing_of,
+    record,
+    scene_of,
+    session_of,
+)
 
-TRACK: Final = read_track(ROOT / "data" / "tracks" / "larkfell.json")[0]
-PEDALS: Final = ("brake_bar", "throttle_pct")
 NEAR: Final = pytest.approx
 
 
@@ -35,36 +35,16 @@ def truth_of(seed: int, count: int = 5, skill: float = 0.8) -> Truth:
     return Truth(TRACK, session_of(TRACK, count, seed=seed, skill=skill))
 
 
-def outing_of(
-    driven: Truth | Frames, name: str = "Ana", car: str = "V8", lacking: tuple[str, ...] = ()
-) -> Outing:
-    """A session; it may lack the ``track``'s file, or channels."""
-    columns = dict((driven.frames if isinstance(driven, Truth) else driven).columns)
-    nothing = np.full(len(columns[TIMESTAMP]), np.nan)
-    columns |= {channel: nothing for channel in lacking if channel != "track"}
-    track = None if "track" in lacking else TRACK
-    gate = track.start if track is not None else None
-    found = detect_laps(series(Frames(columns)), gate=gate, track_length_m=TRACK.length_m)
-    return Outing(Session(f"{name}-s", name, car, 1_795_603_000_000), drive_of(found, track))
-
-
 @cache
-def scene_of(*, rival: bool = True) -> Scene:
+def scene() -> Scene:
     """Ana on five laps; Ben, quicker, on three."""
-    rivals = {"Ben": outing_of(truth_of(2, 3, 0.9), "Ben")} if rival else {}
-    return Scene(driver="Ana", outing=outing_of(truth_of(1)), track=TRACK, rivals=rivals)
+    return scene_of(record(truth_of(1).frames), record(truth_of(2, 3, 0.9).frames))
 
 
-def ask(kind: NeedKind, scene: Scene | None = None, **slots: object) -> dict[str, Fact]:
+def ask(kind: NeedKind, told_of: Scene | None = None, **slots: object) -> dict[str, Fact]:
     """The facts by kind; the first of each."""
-    facts = tell(scene or scene_of(), Need(kind, Slots(**slots)))  # type: ignore[arg-type]
+    facts = tell(told_of or scene(), Need(kind, Slots(**slots)))  # type: ignore[arg-type]
     return {fact.kind: fact for fact in reversed(facts)}
-
-
-def number(fact: Fact, name: str) -> float:
-    value = fact.values[name]
-    assert isinstance(value, Value)
-    return value.number
 
 
 def corner_of(fact: Fact) -> str:
@@ -146,12 +126,12 @@ def test_an_incident_is_told_of_its_lap_which_is_not_the_one_to_show() -> None:
     begin = ANA.passed(ANA.best, 1600.0)
     there = (columns[TIMESTAMP] > begin) & (columns[TIMESTAMP] < begin + 2.0)
     columns["lat"][there] += 0.0002  # 22 m beside the line
-    scene = Scene("Ana", outing_of(Frames(columns)), track=TRACK)
-    told = ask("lap_explain", scene, laps=(ANA.best,))["incident"]
+    off_line = scene_of(record(Frames(columns)))
+    told = ask("lap_explain", off_line, laps=(ANA.best,))["incident"]
     assert told.values["kind"] == Term("incident", "off_line")
     assert (told.values["placed"], told.laps) == ("yes", (ANA.best,))
     second = sorted(ANA.laps, key=ANA.time)[1]
-    facts = ask("video", scene)
+    facts = ask("video", off_line)
     assert facts["video-lap"].values["lap"] == second
     assert facts["incident"].values["lap"] == ANA.best
 
@@ -195,13 +175,13 @@ def test_the_average_gap_that_is_claimed_is_held_against_the_means(
     said = Value(round(own - other + off_s, 2), "s")
     slots = Slots(drivers=("Ben",), order="mean", claims=True, gains=True, than_me=True)
     need = Need("rival_gap", replace(slots, amounts=(said,)))
-    (told,) = (fact for fact in tell(scene_of(), need) if fact.kind == "rival-mean")
+    (told,) = (fact for fact in tell(scene(), need) if fact.kind == "rival-mean")
     assert number(told, "gap") == NEAR(own - other, abs=0.02)
     assert told.verdict == verdict
 
 
 def test_the_lap_beside_another_and_the_oddest_are_picked() -> None:
-    laps = scene_of().outing.drive.counted  # type: ignore[union-attr]
+    laps = scene().outing.drive.counted  # type: ignore[union-attr]
     own = truth_of(1)
     for lap, wanted in ((Beside(3, -1), 2), (Beside(3, 1), 4), (Beside("best", 0), own.best)):
         picked = pick_lap(laps, lap)
@@ -221,16 +201,16 @@ def test_sectors_and_the_ideal_lap_are_those_on_paper() -> None:
     assert number(second, "value") == NEAR(best[2], abs=0.03)
     order = sorted(loss, key=lambda s: -loss[s])
     for place, sector in enumerate(order, 1):
-        (ranked,) = tell(scene_of(), Need("sector_rank", Slots(place=place)))
+        (ranked,) = tell(scene(), Need("sector_rank", Slots(place=place)))
         assert ranked.place
         assert ranked.place.sector == sector
         assert ranked.gain_s == NEAR(loss[sector], abs=0.03)
-    (best_one,) = tell(scene_of(), Need("sector_rank", Slots(order="most")))
+    (best_one,) = tell(scene(), Need("sector_rank", Slots(order="most")))
     assert best_one.place
     assert best_one.place.sector == order[-1]
     ideal = ask("ideal_lap")["ideal-lap"]
     assert number(ideal, "time") == NEAR(sum(best.values()), abs=0.05)
-    lead = tell(scene_of(), Need("sector_explain", Slots(sectors=(2,))))[0]
+    lead = tell(scene(), Need("sector_explain", Slots(sectors=(2,))))[0]
     assert lead.gain_s == NEAR(loss[2], abs=0.03)
 
 
@@ -248,9 +228,9 @@ def test_the_gap_to_a_rival_and_the_corner_where_it_lies_are_true() -> None:
 
 def test_what_is_wrong_about_a_rival_is_put_right() -> None:
     assert set(ask("rival_gap", strange=(Strange("driver", "Tom"),))) == {"no-driver"}
-    assert set(ask("rival_gap", scene_of(rival=False))) == {"no-rival"}
+    assert set(ask("rival_gap", replace(scene(), rivals={}))) == {"no-rival"}
     for car, same in (("V8", "yes"), ("V6", "no"), ("", "unknown")):
-        ben = replace(scene_of(), rivals={"Ben": outing_of(BEN, "Ben", car)})
+        ben = replace(scene(), rivals={"Ben": outing_of(record(BEN.frames), "Ben", car)})
         assert ask("rival_car", ben)["rival-car"].values["same"] == same
     facts = ask("rival_spread", drivers=("Ben",), amounts=(Value(9.0, ""),))
     assert facts["rival-laps"].values["count"] == 3
@@ -280,13 +260,13 @@ def earlier_of(*seeds: int) -> tuple[DriverSession, ...]:
     return tuple(
         DriverSession(f"e{at}", 1_795_603_000_000 - at * week, summarise(drive.laps, drive.track))
         for at, seed in reversed(list(enumerate(seeds, 1)))
-        for drive in [outing_of(truth_of(seed)).drive]
+        for drive in [record(truth_of(seed).frames)]
     )
 
 
 def test_progress_is_that_to_the_session_before() -> None:
     before = truth_of(3)
-    fact = ask("progress", replace(scene_of(), earlier=earlier_of(3)))["progress-last"]
+    fact = ask("progress", replace(scene(), earlier=earlier_of(3)))["progress-last"]
     assert behind_s(fact) == NEAR(min(TIMES) - before.time(before.best), abs=0.02)
     assert fact.values["date"] == "2026-11-18"
     for kind in ("progress", "no_progress"):
@@ -294,8 +274,8 @@ def test_progress_is_that_to_the_session_before() -> None:
 
 
 def test_a_reference_lap_on_file_is_the_first_plan() -> None:
-    reference = replace(reference_lap(outing_of(BEN).drive), track=TRACK.id)
-    scene = replace(scene_of(), references=References({TRACK.id: reference}))
-    fact = ask("theory", scene)["theory-reference"]
+    reference = replace(reference_lap(record(BEN.frames)), track=TRACK.id)
+    planned = replace(scene(), references=References({TRACK.id: reference}))
+    fact = ask("theory", planned)["theory-reference"]
     assert number(fact, "time") == NEAR(BEN.time(BEN.best), abs=0.01)
     assert "theory-speeds" in ask("theory")

@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from statistics import median
 from typing import Final, get_args
 
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import Drive, drive_of
+from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.driver import DriverSession
 from runtime.bridge.analysis.losses import (
     Loss,
@@ -27,16 +26,13 @@ from runtime.bridge.coach.facts.measures import measure
 from runtime.bridge.coach.facts.tellers import TELLERS as EVERY
 from runtime.bridge.coach.facts.tellers import tell
 from runtime.bridge.coach.need import UNITS, Language, Need, Slots, Strange
-from runtime.bridge.coach.scene import Outing, Scene, Session
+from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.wording.words import words_of
-from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers
-from runtime.bridge.session.series import series
-from runtime.bridge.track.library import read_track
 from runtime.bridge.track.model import Corner, Track
+from tests.bridge.coach.truthkit import TRACK, number, record, scene_of
 from tools.drive import drive
 
-TRACK: Final = read_track(Path(__file__).parents[3] / "data/tracks/larkfell.json")[0]
 LENGTH: Final = round(TRACK.length_m)
 TELLERS: Final = {**reviews.TELLERS, **plans.TELLERS}
 SCENES: Final = (
@@ -113,7 +109,7 @@ def late_throttle(lap: Lap, name: str, metres: int, reach: int = 200) -> Lap:
     return replace(lap, speed=speed, throttle=throttle)
 
 
-def record(laps: list[Lap], track: Track | None = TRACK, without: tuple[str, ...] = ()) -> Drive:
+def driven(laps: list[Lap], track: Track | None = TRACK, without: tuple[str, ...] = ()) -> Drive:
     """A session of these laps at 10 Hz, from 150 m before the line to 300 m behind it."""
     parts = [(laps[0], slice(-150, None)), *((lap, slice(None)) for lap in laps)]
     parts.append((laps[-1], slice(300)))
@@ -131,26 +127,12 @@ def record(laps: list[Lap], track: Track | None = TRACK, without: tuple[str, ...
     columns |= {TIMESTAMP: moments + 1e9, "lat": lat, "lon": lon}
     for name, channel in zip(joined, ("speed_ms", "brake_bar", "throttle_pct"), strict=True):
         columns[channel] = np.interp(moments, t, joined[name])
-    columns |= {name: np.full(len(moments), np.nan) for name in without}
-    frames = series(Frames(columns))
-    return drive_of(detect_laps(frames, gate=TRACK.start, track_length_m=TRACK.length_m), track)
-
-
-def scene_of(own: Drive, rival: Drive | None = None, track: Track | None = TRACK) -> Scene:
-    """Ana's session, and Ben's."""
-    rivals = {"Ben": Outing(Session("b", "Ben", "car", 0), rival)} if rival else {}
-    return Scene("Ana", Outing(Session("a", "Ana", "car", 0), own), track=track, rivals=rivals)
-
-
-def number(fact: Fact, name: str) -> float:
-    value = fact.values[name]
-    assert isinstance(value, Value)
-    return value.number
+    return record(Frames(columns), track, without)
 
 
 def lost(laps: list[Lap]) -> tuple[Loss, ...]:
     """What the usual lap of a session loses against its best."""
-    own = record(laps)
+    own = driven(laps)
     return losses_between(usual_passes(own), passes_of_lap(own, own.best.number or 0), own)
 
 
@@ -163,7 +145,7 @@ def faulty() -> Lap:
 
 @cache
 def usual_session() -> Drive:
-    return record([faulty(), faulty(), clean(), faulty()])
+    return driven([faulty(), faulty(), clean(), faulty()])
 
 
 @pytest.mark.parametrize(
@@ -206,13 +188,13 @@ def test_the_corners_of_two_laps_add_up_to_the_difference_of_the_laps() -> None:
 
 
 def test_a_fault_of_every_lap_shows_beside_another_driver() -> None:
-    scene = scene_of(record([faulty()] * 3), record([clean()] * 2))
+    scene = scene_of(driven([faulty()] * 3), driven([clean()] * 2))
     alone = reviews.compare(scene)
     assert max(abs(loss.seconds) for loss in alone.lost) < reviews.WORTH_S
     fact = TELLERS["loss_rank"](scene, Slots())
     assert next(each.place.corner for each in fact if each.place) == "Turn 1"
     assert {each.other for each in fact} == {"Ben"}
-    quicker = scene_of(record([clean()] * 3), record([faulty()] * 2))
+    quicker = scene_of(driven([clean()] * 3), driven([faulty()] * 2))
     strong = TELLERS["strength"](quicker, Slots(drivers=("Ben",)))[0]
     assert (strong.kind, strong.values["corner"]) == ("strong-quicker", CornerCell("Turn 1"))
 
@@ -249,7 +231,7 @@ def test_a_corner_that_is_left_out_is_said_and_not_told_of() -> None:
 @pytest.mark.parametrize("name", ["Turn 2", "Turn 4", "Turn 7"])
 def test_nobody_is_asked_for_more_speed_where_mistakes_are_punished(name: str) -> None:
     bent = slow_apex(brake_early(clean(), name, 12), name, 0.08)
-    scene = scene_of(record([bent, bent, clean(), bent]))
+    scene = scene_of(driven([bent, bent, clean(), bent]))
     for kind in ("corner_advice", "tips", "voice_script", "target", "drill"):
         for fact in TELLERS[kind](scene, Slots(corners=(name,))):
             calm = {*reviews.CALM, "steady", "none", None}
@@ -262,7 +244,7 @@ def test_an_earlier_throttle_is_asked_for_behind_a_danger_only() -> None:
     for name in ("Turn 2", "Turn 4"):
         bent = late_throttle(clean(), name, 20)
         slots = Slots(corners=(name,))
-        fact = TELLERS["corner_advice"](scene_of(record([bent, bent, clean(), bent])), slots)[0]
+        fact = TELLERS["corner_advice"](scene_of(driven([bent, bent, clean(), bent])), slots)[0]
         causes[name] = fact.values["cause"]
         assert fact.values["danger"] == "yes"
     assert causes == {"Turn 2": "steady", "Turn 4": "late_throttle"}
@@ -271,7 +253,7 @@ def test_an_earlier_throttle_is_asked_for_behind_a_danger_only() -> None:
 def test_a_throttle_that_is_held_is_not_picked_up_yet() -> None:
     bent = late_throttle(clean(), "Turn 8", 30)
     held = replace(bent, throttle=np.where(bent.throttle == 15.0, 25.0, bent.throttle))
-    own = record([held, held, clean(), held])
+    own = driven([held, held, clean(), held])
     points = measure(own, "throttle_point", "Turn 8")
     late = median(points[lap].number for lap in (1, 2, 4)) - points[3].number
     assert late == pytest.approx(30.0, abs=12.0)
@@ -279,7 +261,7 @@ def test_a_throttle_that_is_held_is_not_picked_up_yet() -> None:
 
 def test_two_laps_have_no_usual_one_and_a_moment_is_no_habit() -> None:
     bent = slow_apex(clean(), "Turn 8", 0.7)
-    scene = scene_of(record([clean(), bent]))
+    scene = scene_of(driven([clean(), bent]))
     lead, *_, advice = TELLERS["loss_rank"](scene, Slots())
     planted = bent.time_s - clean().time_s
     assert (lead.kind, lead.values["lap"]) == ("loss-most", 2)
@@ -314,17 +296,17 @@ def scenes() -> Mapping[str, Scene]:
     """Sessions of every kind."""
     pedals = ("brake_bar", "throttle_pct")
     laps = [faulty(), clean(), faulty()]
-    before = record([clean()] * 2)
+    before = driven([clean()] * 2)
     earlier = DriverSession("e", -1, summarise(before.laps, before.track))
     made = (
         replace(scene_of(usual_session()), earlier=(earlier,)),
-        scene_of(usual_session(), record([clean()] * 2)),
-        scene_of(record(laps, without=pedals), record(laps)),
-        scene_of(record(laps, without=("throttle_pct",))),
-        scene_of(record(laps, track=None), track=None),
-        scene_of(record([faulty()])),
-        scene_of(record([faulty()]), record([clean()] * 2)),
-        scene_of(record(laps, track=None, without=("lat", "lon")), track=None),
+        scene_of(usual_session(), driven([clean()] * 2)),
+        scene_of(driven(laps, without=pedals), driven(laps)),
+        scene_of(driven(laps, without=("throttle_pct",))),
+        scene_of(driven(laps, track=None), track=None),
+        scene_of(driven([faulty()])),
+        scene_of(driven([faulty()]), driven([clean()] * 2)),
+        scene_of(driven(laps, track=None, without=("lat", "lon")), track=None),
         Scene("Ana"),
     )
     return dict(zip(SCENES, made, strict=True))

@@ -2,64 +2,38 @@
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from statistics import median
 from typing import Final
 
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.drive import Drive, drive_of
+from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Placed, Term, Value
 from runtime.bridge.coach.facts import tellers
 from runtime.bridge.coach.facts.measures import beside, measure
 from runtime.bridge.coach.need import Need, NeedKind, Order, Quantity, Slots, Strange
-from runtime.bridge.coach.scene import Outing, Scene, Session
+from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.understanding.mentions import CornerNames, Names
 from runtime.bridge.coach.understanding.read import read_question
 from runtime.bridge.coach.wording.words import words_of
-from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames
-from runtime.bridge.session.series import series
 from runtime.bridge.session.units import KMH
-from runtime.bridge.track.library import read_track
-from runtime.bridge.track.model import Track
-from tests.bridge.coach.truthkit import Spot, Truth, session_of
+from tests.bridge.coach.truthkit import TRACK, Spot, Truth, number, record, scene_of, session_of
 
-TRACK: Final = read_track(Path(__file__).parents[3] / "data/tracks/larkfell.json")[0]
 OWN: Final = Truth(TRACK, session_of(TRACK, 5, seed=3, skill=0.9))
 OTHER: Final = Truth(TRACK, session_of(TRACK, 4, seed=8, skill=0.96))
 PEDALS: Final = ("brake_bar", "throttle_pct")
 
 
-def record(truth: Truth, track: Track | None = TRACK, without: tuple[str, ...] = ()) -> Drive:
-    """The drive as a session that did not record some channels."""
-    columns = {name: values.copy() for name, values in truth.frames.columns.items()}
-    columns |= {name: np.full(len(columns[TIMESTAMP]), np.nan) for name in without}
-    gate = TRACK.start if track else None
-    length = TRACK.length_m if track or "lat" in without else None
-    laps = detect_laps(series(Frames(columns)), gate=gate, track_length_m=length)
-    return drive_of(laps, track)
-
-
-def scene_of(own: Drive, rival: Drive | None = None, track: Track | None = TRACK) -> Scene:
-    rivals = {"Ben": Outing(Session("b", "Ben", "car", 0), rival)} if rival else {}
-    return Scene("Ana", Outing(Session("a", "Ana", "car", 0), own), track=track, rivals=rivals)
-
-
 @cache
 def scene() -> Scene:
     """Both drivers, everything recorded."""
-    return scene_of(record(OWN), record(OTHER))
+    return scene_of(record(OWN.frames), record(OTHER.frames))
 
 
 def tell(kind: NeedKind, slots: Slots, told: Scene | None = None) -> tuple[Fact, ...]:
     return tellers.tell(told or scene(), Need(kind, slots))
-
-
-def number(cell: Cell) -> float:
-    assert isinstance(cell, Value)
-    return cell.number
 
 
 def drive_in(told: Scene) -> Drive:
@@ -108,9 +82,9 @@ def test_without_a_lap_best_and_usual_are_told_apart() -> None:
     (fact,) = tell("measure", Slots(corners=("Turn 4",), quantity="speed", spot="apex"))
     assert fact.kind == "measure-best"
     assert fact.values["lap"] == OWN.best
-    assert number(fact.values["best"]) == pytest.approx(OWN.speed_at(4, "apex", OWN.best), abs=0.6)
+    assert number(fact, "best") == pytest.approx(OWN.speed_at(4, "apex", OWN.best), abs=0.6)
     speeds = [OWN.speed_at(4, "apex", lap) for lap in OWN.laps]
-    assert number(fact.values["usual"]) == pytest.approx(median(speeds), abs=0.6)
+    assert number(fact, "usual") == pytest.approx(median(speeds), abs=0.6)
 
 
 def test_each_lap_is_listed_and_a_lap_can_be_left_out() -> None:
@@ -125,7 +99,7 @@ def test_each_lap_is_listed_and_a_lap_can_be_left_out() -> None:
 def test_two_drivers_stand_beside_each_other_with_what_leads_onto_a_straight() -> None:
     slots = Slots(straights=("Machair Straight",), quantity="speed", drivers=("Ben",))
     top, bend = tell("measure", slots)
-    tops = [number(top.values[key]) for key in ("own", "theirs", "difference")]
+    tops = [number(top, key) for key in ("own", "theirs", "difference")]
     assert abs(tops[0] - tops[1]) == pytest.approx(tops[2])
     assert bend.values["where"] == Corner("Turn 3")
     assert bend.values["at"] == Term("at", "exit")
@@ -138,7 +112,7 @@ def test_ranks_name_the_corner_and_the_lap() -> None:
     latest = Slots(quantity="brake_point", order="latest", corners=("Turn 1",))
     points = {lap: OWN.brake_point(1, lap) for lap in OWN.laps}
     told = tell("measure", latest)[0]
-    assert number(told.values["value"]) == pytest.approx(min(points.values()), abs=3.0)
+    assert number(told, "value") == pytest.approx(min(points.values()), abs=3.0)
 
 
 @pytest.mark.parametrize("order", ["early", "late"])
@@ -150,7 +124,7 @@ def test_judgements_follow_the_rival_who_is_named(order: Order) -> None:
         median(value.number for value in measure(drive, "brake_point", "Turn 1").values())
         for drive in drives
     )
-    assert number(fact.values["difference"]) == pytest.approx(abs(own - theirs))
+    assert number(fact, "difference") == pytest.approx(abs(own - theirs))
     so = abs(own - theirs) >= 3.0 and (own > theirs) == (order == "early")
     assert (fact.verdict == "no") == (not so)
 
@@ -176,7 +150,7 @@ def test_a_sector_has_the_top_speed_that_was_driven_in_it() -> None:
     for lap in (int(str(fact.values["lap"])),):
         begin, end = (OWN.passed(lap, place) for place in (span.start_m, span.end_m))
         top = float(OWN.inside(begin, end, "speed_ms").max()) * KMH
-        assert number(fact.values["value"]) == pytest.approx(top, abs=1.0)
+        assert number(fact, "value") == pytest.approx(top, abs=1.0)
 
 
 def test_the_longest_full_throttle_is_that_of_the_pedal() -> None:
@@ -184,7 +158,7 @@ def test_the_longest_full_throttle_is_that_of_the_pedal() -> None:
     open_ = OWN.inside(OWN.driven.crossings_s[0], np.inf, "throttle_pct") >= 95.0
     runs = "".join("x" if each else " " for each in open_).split()
     seconds = max(map(len, runs)) * 0.05
-    assert number(fact.values["seconds"]) == pytest.approx(seconds, abs=0.15)
+    assert number(fact, "seconds") == pytest.approx(seconds, abs=0.15)
 
 
 def test_the_least_repeatable_corner_has_the_largest_deviation() -> None:
@@ -225,8 +199,8 @@ def test_the_same_place_on_every_lap_is_checked_by_its_range() -> None:
     fact = tell("measure", replace(slots, claims=True))[0]
     points = [OWN.brake_point(1, lap) for lap in OWN.laps]
     width = max(points) - min(points)
-    assert number(fact.values["width"]) == pytest.approx(width, abs=4.0)
-    right = number(fact.values["width"]) < 6.0
+    assert number(fact, "width") == pytest.approx(width, abs=4.0)
+    right = number(fact, "width") < 6.0
     assert fact.verdict == ("right" if right else "wrong")
 
 
@@ -253,9 +227,7 @@ def test_any_place_from_an_end_is_told_of_corners_and_of_laps() -> None:
         slots = Slots(quantity="speed", order="least", where=True, place=place)
         assert tell("measure", slots)[0].values["where"] == Corner(f"Turn {ranked[place - 1]}")
         slots = Slots(quantity="speed", order="most", which="lap", place=place)
-        assert number(tell("measure", slots)[0].values["value"]) == pytest.approx(
-            tops[-place], abs=0.6
-        )
+        assert number(tell("measure", slots)[0], "value") == pytest.approx(tops[-place], abs=0.6)
 
 
 def test_the_straights_are_told_by_the_time_that_they_cost() -> None:
@@ -336,7 +308,7 @@ def test_a_lift_on_one_lap_alone_is_named() -> None:
     columns = {**OWN.frames.columns, "throttle_pct": throttle}
     truth = Truth(TRACK, OWN.driven._replace(frames=Frames(columns)))
     slots = Slots(corners=("Turn 7",), quantity="full_throttle", all_laps=True)
-    (fact,) = tell("measure", replace(slots, claims=True), scene_of(record(truth)))
+    (fact,) = tell("measure", replace(slots, claims=True), scene_of(record(truth.frames)))
     assert fact.verdict == "partly"
     assert fact.values["laps"] == (3,)
     said = words_of("en", "metric").sentence(fact)
@@ -346,14 +318,14 @@ def test_a_lift_on_one_lap_alone_is_named() -> None:
 def test_grip_is_told_beside_what_the_car_reached_here() -> None:
     least, caveat = tell("grip", Slots())
     top = max(v.number for v in measure(drive_in(scene()), "total_g").values())
-    assert 0 < number(least.values["value"]) <= number(least.values["last_value"]) <= top + 0.01
-    assert number(caveat.values["envelope"]) <= top + 0.01
+    assert 0 < number(least, "value") <= number(least, "last_value") <= top + 0.01
+    assert number(caveat, "envelope") <= top + 0.01
     lead = tell("grip", Slots(quantity="slip_angle"))[0]
     assert lead.kind == "not-recorded"
 
 
 def test_what_was_not_recorded_is_said_and_never_a_zero() -> None:
-    bare = scene_of(record(OWN, without=PEDALS))
+    bare = scene_of(record(OWN.frames, without=PEDALS))
     for quantity in ("brake_point", "brake_pressure", "throttle_point", "coasting"):
         (fact,) = tell("measure", Slots(corners=("Turn 1",), quantity=quantity), bare)
         assert (fact.kind, fact.values["quantity"]) == ("not-recorded", Term("quantity", quantity))
@@ -399,13 +371,13 @@ def test_the_average_speed_is_the_length_over_the_time() -> None:
 
 
 def test_from_the_entry_to_the_apex_a_speed_is_the_difference_of_both() -> None:
-    drive = record(OWN)
+    drive = record(OWN.frames)
     entry, apex = (measure(drive, "speed", "Turn 4", spot) for spot in ("entry", "apex"))
 
     (fact,) = tell("measure", Slots(corners=("Turn 4",), quantity="speed", spot="entry_apex"))
 
     differences = [apex[lap].number - entry[lap].number for lap in entry]
-    assert number(fact.values["usual"]) == pytest.approx(median(differences))
+    assert number(fact, "usual") == pytest.approx(median(differences))
 
 
 def test_several_spots_and_quantities_are_each_told() -> None:
@@ -427,7 +399,7 @@ def test_the_corners_without_braking_are_those_where_no_lap_brakes() -> None:
 
     (fact,) = tell("measure", slots)
 
-    seconds = {c.name: measure(record(OWN), "brake_time", c.name) for c in TRACK.corners}
+    seconds = {c.name: measure(record(OWN.frames), "brake_time", c.name) for c in TRACK.corners}
     without = [n for n, laps in seconds.items() if all(v.number <= 0.05 for v in laps.values())]
     assert fact.kind == "none-where"
     assert fact.values["corners"] == tuple(Corner(name) for name in without)

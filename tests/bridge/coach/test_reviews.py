@@ -47,7 +47,7 @@ def scene_of(laps: int = 4, *, partial: bool = False, bare: bool = False) -> Sce
     found = detect_laps(series(frames), gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
     track = None if bare else LARKFELL
     driven = drive_of(found, track, partial=partial)
-    return Scene(driver="Mia", outing=Outing(Session("s", "Mia", "", 0), driven), track=track)
+    return Scene(driver="Mia", outing=Outing(Session("s", "Mia"), driven), track=track)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
-"""What is true of a drive on paper, worked out from its arrays alone."""
+"""What is true of a drive on paper, worked out from its arrays alone; and sessions of such drives
+that facts are told of."""
 
 from dataclasses import dataclass
 from statistics import median
@@ -6,11 +7,19 @@ from typing import Final, Literal
 
 import numpy as np
 
+from runtime.bridge.analysis import drive as analysis
+from runtime.bridge.coach.fact import Fact, Value
+from runtime.bridge.coach.scene import Outing, Scene, Session
+from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
+from runtime.bridge.session.series import series
 from runtime.bridge.session.units import KMH
+from runtime.bridge.track.library import read_track
 from runtime.bridge.track.model import Corner, Track
+from tests.bridge.track.examples import DATA
 from tools.drive import Drive, drive
 
+TRACK: Final = read_track(DATA / "larkfell.json")[0]
 BRAKING_BAR: Final = 5.0
 RELEASED_BAR: Final = 2.0
 APPROACH_M: Final = 200.0
@@ -157,3 +166,33 @@ class Truth:
     def top(self, name: str) -> float:
         """The largest of a channel, without its sign."""
         return float(np.nanmax(np.abs(self.column(name))))
+
+
+def record(
+    frames: Frames, track: Track | None = TRACK, without: tuple[str, ...] = ()
+) -> analysis.Drive:
+    """A session on the circuit, of whose file nobody may know; it may lack channels."""
+    nothing = np.full(len(frames.columns[TIMESTAMP]), np.nan)
+    columns = {**frames.columns, **dict.fromkeys(without, nothing)}
+    found = detect_laps(series(Frames(columns)), gate=TRACK.start, track_length_m=TRACK.length_m)
+    return analysis.drive_of(found, track)
+
+
+def outing_of(driven: analysis.Drive, name: str, car: str = "V8") -> Outing:
+    """The session of a driver."""
+    return Outing(Session(f"{name}-s", name, car, 1_795_603_000_000), driven)
+
+
+def scene_of(
+    own: analysis.Drive, rival: analysis.Drive | None = None, track: Track | None = TRACK
+) -> Scene:
+    """Ana's session, and Ben's."""
+    rivals = {"Ben": outing_of(rival, "Ben")} if rival else {}
+    return Scene("Ana", outing_of(own, "Ana"), track=track, rivals=rivals)
+
+
+def number(fact: Fact, name: str) -> float:
+    """A value of a fact."""
+    value = fact.values[name]
+    assert isinstance(value, Value)
+    return value.number
