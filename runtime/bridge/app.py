@@ -36,8 +36,9 @@ from runtime.bridge.can.dbc import load_dbc, merge_messages
 from runtime.bridge.can.registry import load_registry
 from runtime.bridge.can.settings import check_interface
 from runtime.bridge.checking import must_work, track_warnings, validate, warnings
+from runtime.bridge.coach.gather import Gathering
 from runtime.bridge.coach.lessons import lessons_of
-from runtime.bridge.coach.opening import gather, open_coach, open_grader, open_model
+from runtime.bridge.coach.opening import open_coach, open_grader, open_model
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.derived.analyses import Analyses
 from runtime.bridge.derived.lapbook import LapBook
@@ -216,7 +217,15 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     service.lessons = await lessons_of(settings.course.strip())
     model = service.model = open_model(settings, service.store)
     service.grader = open_grader(settings, service.store, model.lane)
-    service.gathering = gather(service, service.lessons)
+    if service.store is not None:
+        service.gathering = Gathering(
+            store=service.store,
+            book=service.book,
+            analyses=service.analytics,
+            references=service.references,
+            active_track=service.active_track,
+            lessons=service.lessons,
+        )
     service.questions = open_coach(service.gathering, settings, model)
     # Reading the messages takes longer than the rest of the first answer that needs them.
     service.aside(asyncio.to_thread(words_of, "en", "metric"))

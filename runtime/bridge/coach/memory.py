@@ -1,7 +1,6 @@
 """The conversations in memory: what is sent along with a question, when they are written, and the
 steps on the way to an answer."""
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -64,9 +63,8 @@ def key_of(driver_id: str, session_id: str) -> str:
 class Memory:
     """Conversations by key. Whatever leaves memory is handed out as rows, to be written."""
 
-    def __init__(self, budget: int = BUDGET, idle_s: float = IDLE_S) -> None:
+    def __init__(self, budget: int = BUDGET) -> None:
         self.budget = budget
-        self.idle_s = idle_s
         self._talks: OrderedDict[str, Talk] = OrderedDict()
 
     def talk(self, driver_id: str, session_id: str) -> Talk:
@@ -111,7 +109,7 @@ class Memory:
 
     def idle(self, now: float) -> list[str]:
         """Keys of the conversations that nobody goes on with."""
-        return [key for key, one in self._talks.items() if now - one.touched >= self.idle_s]
+        return [key for key, one in self._talks.items() if now - one.touched >= IDLE_S]
 
     def ended(self, ended_at: dict[str, int]) -> list[str]:
         """Keys of the conversations whose session has ended since they were last gone on with.
@@ -147,26 +145,12 @@ def _rows(talk: Talk, turns: Sequence[Turn]) -> list[TurnRow]:
 LONGEST_DETAIL: Final = 500
 
 
-class Clock:
-    """Unix microseconds that never come twice, so that a reader who asks for newer rows by the
-    time of the last one skips none."""
-
-    def __init__(self) -> None:
-        self._last = 0
-        self._lock = threading.Lock()
-
-    def now(self) -> int:
-        """A moment behind every one before."""
-        with self._lock:
-            self._last = max(time.time_ns() // 1000, self._last + 1)
-            return self._last
-
-
-CLOCK: Final = Clock()
-
-
 class Trace:
-    """The steps of one question."""
+    """The steps of one question, on the running loop."""
+
+    _newest_us = 0
+    """No moment comes twice, so that a reader who asks for newer rows by the time of the last one
+    skips none."""
 
     def __init__(self, trace_id: str, session_id: str) -> None:
         self.trace_id = trace_id
@@ -179,6 +163,7 @@ class Trace:
         self, event: str, detail: str, latency_ms: float = 0.0, *, success: bool = True
     ) -> None:
         """Note a step."""
+        Trace._newest_us = max(time.time_ns() // 1000, Trace._newest_us + 1)
         self.rows.append(
             TraceRow(
                 trace_id=self.trace_id,
@@ -186,7 +171,7 @@ class Trace:
                 agent_name=self.agent,
                 event_type=event,
                 detail=detail[:LONGEST_DETAIL],
-                ts=CLOCK.now(),
+                ts=Trace._newest_us,
                 latency_ms=round(latency_ms, 3),
                 success=success,
             )

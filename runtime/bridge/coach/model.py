@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.storage.coaching import ModelCall
+from runtime.bridge.storage.store import Store
 from runtime.web.errors import ApiError
 
 log = logging.getLogger(__name__)
@@ -43,9 +44,8 @@ BATCH: Final = 64
 """Texts of one request for vectors."""
 KEPT: Final = 4096
 """Vectors kept, by text."""
-BYTES_A_CHAR: Final = 12
-"""JSON may write one character so long."""
-OVERHEAD: Final = 64 * 1024
+REPLY_BYTES: Final = 12 * MOST_CHARS + 64 * 1024
+"""JSON may write one character in 12 bytes."""
 LISTED_BYTES: Final = 1 << 20
 VECTOR_BYTES: Final = 8 << 20
 AGENT: Final = "paddock-bridge"
@@ -101,19 +101,14 @@ class ModelFailed(Exception):
         self.detail = detail
 
 
-class BadReply(ValueError):
-    """What came is no answer; the text says why."""
-
-
 class LaneFull(Exception):
     """Too many calls are waiting already, or the wait was too long."""
 
 
 class Lane:
-    """Lets one in at a time; *waiting* more stand behind it in order, and no further one."""
+    """Lets one in at a time; `WAITING` more stand behind it in order, and no further one."""
 
-    def __init__(self, waiting: int = WAITING) -> None:
-        self._most = waiting
+    def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._inside = 0
         """At work and waiting."""
@@ -121,7 +116,7 @@ class Lane:
     @asynccontextmanager
     async def turn(self, patience_s: float) -> AsyncIterator[None]:
         """Wait for the turn, *patience_s* at most. Raises `LaneFull`."""
-        if self._inside > self._most:
+        if self._inside > WAITING:
             raise LaneFull
         self._inside += 1
         try:
@@ -148,8 +143,6 @@ class Listed(NamedTuple):
     """Whether it makes vectors of texts, and no texts."""
 
 
-Record: TypeAlias = Callable[[ModelCall], Awaitable[None]]
-"""Takes note of a call; what it raises is logged."""
 Schema: TypeAlias = Mapping[str, object]
 
 
@@ -162,7 +155,6 @@ class Call:
     row: ModelCall
     timeout_s: float
     max_tokens: int
-    max_chars: int
     schema: Schema | None = None
     deadline: float = math.inf
     """Of the loop's clock: waiting for the turn counts."""
@@ -175,8 +167,6 @@ class Call:
                 text, truncated = await self.client.fetch(self)
         except LaneFull as full:
             raise ModelFailed("busy") from full
-        except BadReply as problem:
-            raise ModelFailed("bad_reply", str(problem)) from problem
         except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError) as problem:
             self.client.up = False
             raise ModelFailed("model_unreachable", type(problem).__name__) from problem
@@ -185,7 +175,7 @@ class Call:
         except (aiohttp.ClientError, ValueError, OSError) as problem:
             raise ModelFailed("bad_reply", type(problem).__name__) from problem
         self.row = replace(self.row, completion_chars=len(text), truncated=truncated)
-        if len(text) > self.max_chars:
+        if len(text) > MOST_CHARS:
             raise ModelFailed("too_long")
         if not text.strip():
             raise ModelFailed("empty")
@@ -203,15 +193,15 @@ class Call:
 class ModelClient:
     """Calls to one model server: one at a time, a few waiting, the others refused at once.
 
-    Nothing here raises but `ModelFailed`, and no call lasts longer than its time. *record* takes
-    note of each call, of those too that never left. With *prompt_log* every prompt and answer is
-    written there, a JSON object a line.
+    Nothing here raises but `ModelFailed`, and no call lasts longer than its time. Each call is
+    noted in *store*, if there is one, those too that never left. With *prompt_log* every prompt
+    and answer is written there, a JSON object a line.
     """
 
     def __init__(
         self,
         endpoint: Endpoint,
-        record: Record,
+        store: Store | None,
         *,
         lane: Lane | None = None,
         prompt_log: Path | None = None,
@@ -220,7 +210,7 @@ class ModelClient:
         self.lane = lane or Lane()
         self.up = False
         """Whether the server answered when it was asked last."""
-        self._record = record
+        self._store = store
         self._prompt_log = prompt_log
         self._listed: tuple[Listed, ...] = ()
         self._vectors: OrderedDict[str, Numbers] = OrderedDict()
@@ -258,7 +248,6 @@ class ModelClient:
         session_id: str | None = None,
         timeout_s: float | None = None,
         max_tokens: int = MOST_TOKENS,
-        max_chars: int = MOST_CHARS,
         schema: Schema | None = None,
     ) -> AsyncIterator[Call]:
         """A call, of which note is taken when the block is left, however that happens.
@@ -275,7 +264,7 @@ class ModelClient:
             prompt_chars=sum(len(message["content"]) for message in messages),
         )
         limit = self.endpoint.timeout_s if timeout_s is None else timeout_s
-        call = Call(self, messages, row, limit, max_tokens, max_chars, schema)
+        call = Call(self, messages, row, limit, max_tokens, schema)
         began = time.monotonic()
         try:
             yield call
@@ -305,8 +294,7 @@ class ModelClient:
         if call.schema is not None:
             form = {"name": "answer", "strict": True, "schema": call.schema}
             asked["response_format"] = {"type": "json_schema", "json_schema": form}
-        limit = OVERHEAD + BYTES_A_CHAR * call.max_chars
-        body = await self._send("POST", "/chat/completions", limit, asked, call.timeout_s)
+        body = await self._send("POST", "/chat/completions", REPLY_BYTES, asked, call.timeout_s)
         self.up = True
         if self._prompt_log is not None:
             line = _prompt_line(call.row, self._model, call.messages, body)
@@ -367,7 +355,7 @@ class ModelClient:
         asked = {"model": self.embedder, "input": list(texts)}
         vectors = read_vectors(await self._send("POST", "/embeddings", VECTOR_BYTES, asked))
         if len(vectors) != len(texts):
-            raise BadReply("not one vector a text")
+            raise ModelFailed("bad_reply", "not one vector a text")
         self._vectors.update(zip(texts, vectors, strict=True))
 
     async def _send(
@@ -425,26 +413,27 @@ class ModelClient:
 
     async def _recorded(self, row: ModelCall) -> None:
         try:
-            await self._record(row)
+            if self._store is not None:
+                await self._store.add((row,))
         except ApiError as problem:  # figures are worth no failed answer
             log.warning("a call of the model was not noted: %s", problem)
 
 
 def read_reply(body: bytes) -> tuple[str, bool]:
-    """The text of an answer, and whether it was cut for its length. Raises `BadReply`."""
+    """The text of an answer, and whether it was cut for its length. Raises `ModelFailed`."""
     choices = _object(body).get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     text = message.get("content") if isinstance(message, dict) else None
     if not isinstance(choice, dict) or not isinstance(text, str):
-        raise BadReply("the answer has no text")
+        raise ModelFailed("bad_reply", "the answer has no text")
     kept = text.encode("utf-8", "ignore").decode()  # without half surrogates
     clean = "".join(letter for letter in kept if letter.isprintable() or letter in "\n\t")
     return clean, choice.get("finish_reason") == "length"
 
 
 def read_models(body: bytes) -> tuple[Listed, ...]:
-    """The models that a server lists, in its order. Raises `BadReply`."""
+    """The models that a server lists, in its order. Raises `ModelFailed`."""
     listed = []
     for model in _data(body):
         meta = model.get("meta")
@@ -457,21 +446,21 @@ def read_models(body: bytes) -> tuple[Listed, ...]:
 
 
 def read_vectors(body: bytes) -> Numbers:
-    """The vectors of an answer, in the order of its texts. Raises ValueError."""
+    """The vectors of an answer, in the order of its texts. Raises `ModelFailed`, or ValueError."""
     vectors = [one.get("embedding") for one in _data(body)]
     try:
         rows = np.asarray(vectors, dtype=np.float64)
     except TypeError as problem:
-        raise BadReply("the answer has no vectors") from problem
+        raise ModelFailed("bad_reply", "the answer has no vectors") from problem
     if rows.ndim != 2 or not np.isfinite(rows).all():
-        raise BadReply("the answer has no vectors")
+        raise ModelFailed("bad_reply", "the answer has no vectors")
     return rows
 
 
 def _data(body: bytes) -> list[dict[str, object]]:
     data = _object(body).get("data")
     if not isinstance(data, list):
-        raise BadReply("the answer has no data")
+        raise ModelFailed("bad_reply", "the answer has no data")
     return [one for one in data if isinstance(one, dict)]
 
 
@@ -479,9 +468,9 @@ def _object(body: bytes) -> dict[str, object]:
     try:
         whole = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise BadReply("the answer is no JSON") from error
+        raise ModelFailed("bad_reply", "the answer is no JSON") from error
     if not isinstance(whole, dict):
-        raise BadReply("the answer is no JSON object")
+        raise ModelFailed("bad_reply", "the answer is no JSON object")
     return whole
 
 

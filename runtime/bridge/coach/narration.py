@@ -52,10 +52,10 @@ class Narration:
     """Whether it had one."""
 
     @classmethod
-    def plain(cls, count: int, reason: str | None = None, dropped: int = 0) -> "Narration":
+    def plain(cls, count: int, reason: str | None = None) -> "Narration":
         """The *count* facts as they are."""
         rest = tuple(range(1, count))
-        return cls(rest, ("",) * len(rest), reason=reason, dropped=dropped)
+        return cls(rest, ("",) * len(rest), reason=reason)
 
 
 async def narrate(

@@ -253,8 +253,6 @@ class Slots:
     claims: bool = False
     """Whether the driver says that it was so: "… wasn't I", "oder?"."""
     negated: bool = False
-    who: bool = False
-    """Whether it asks which driver."""
     which: Literal["corner", "sector", "lap", "straight"] | None = None
     """Of what it asks which one: "on which lap"."""
     than_me: bool = False

@@ -468,9 +468,9 @@ SHOWN: Final = 12
 class Queries:
     """Runs the statements of drivers, one at a time."""
 
-    def __init__(self, gathering: Gathering, scratch: Scratch | None = None) -> None:
+    def __init__(self, gathering: Gathering) -> None:
         self._gathering = gathering
-        self._scratch = scratch or Scratch()
+        self._scratch = Scratch()
 
     def close(self) -> None:
         """End; a query that runs is interrupted by its own limit. Blocks."""

@@ -1,7 +1,7 @@
 """What the coach would like to say about a moment, and when it may be said."""
 
 import math
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from runtime.bridge.cues.circuit import AHEAD_M, NOWHERE_M, Circuit, Place
 from runtime.bridge.cues.concepts import Concept, Inputs
@@ -14,8 +14,6 @@ COOLDOWN_S: Final = 3.0
 STALE_S: Final = 5.0
 """A message that was held for longer is worth nothing."""
 
-T = TypeVar("T")
-
 WINDOW_M: Final = 250.0
 WINDOW_S: Final = 6.0
 """At speed 250 m are too short for a sentence: advice begins this long before the brake point.
@@ -25,52 +23,38 @@ A burst is up to 1 s old, chain and driver take 1.3 s, and ten words 3.5 s.
 STRAIGHT_G: Final = 0.3
 
 
-class Message(NamedTuple, Generic[T]):
+class Message(NamedTuple):
     """Something that somebody wants said."""
 
     priority: int
     corner: str | None
     """What it is about; None: no corner."""
-    body: T
+    body: Occasion | None
 
 
-class _Held(NamedTuple, Generic[T]):
-    message: Message[T]
-    since: float
-
-
-class Arbiter(Generic[T]):
+class Arbiter:
     """One voice of one session, for what is posted and for what is heard live; *now* is in seconds
     of a clock that never steps back."""
 
     def __init__(self) -> None:
         self._spoke = -math.inf
-        self._held: _Held[T] | None = None
-
-    @property
-    def held(self) -> Message[T] | None:
+        self.held: Message | None = None
         """What waits for its moment."""
-        return self._held.message if self._held else None
-
-    def drop(self) -> None:
-        """Forget what waits."""
-        self._held = None
+        self._since = -math.inf
 
     def is_quiet(self, now: float, cooldown_s: float = COOLDOWN_S) -> bool:
         """Whether nothing was said for so long."""
         return now - self._spoke >= cooldown_s
 
-    def submit(
-        self, message: Message[T] | None, now: float, *, on_straight: bool
-    ) -> Message[T] | None:
+    def submit(self, message: Message | None, now: float, *, on_straight: bool) -> Message | None:
         """What may be said now: *message*, or one that was held, or nothing.
 
         Priority 3 is said at once. A warning (2) waits for a straight, and everything but safety
         for the end of the cooldown; what is refused is held, in one slot, for `STALE_S`. A
         submission of None asks whether what is held may be said.
         """
-        if self._held is not None and now - self._held.since > STALE_S:
-            self._held = None
+        if now - self._since > STALE_S:
+            self.held = None
         if message is None:
             return self._deliver(now, on_straight=on_straight)
         if message.priority >= SAFETY:
@@ -83,17 +67,17 @@ class Arbiter(Generic[T]):
         waits_for_straight = message.priority >= WARNING and not on_straight
         if waits_for_straight or not self.is_quiet(now):
             if held is None or held.priority <= message.priority:
-                self._held = _Held(message, now)
+                self.held, self._since = message, now
             return None
         if same:
-            self._held = None
+            self.held = None
         self._spoke = now
         return message
 
-    def _deliver(self, now: float, *, on_straight: bool) -> Message[T] | None:
-        if self._held is None or not on_straight or not self.is_quiet(now):
+    def _deliver(self, now: float, *, on_straight: bool) -> Message | None:
+        if self.held is None or not on_straight or not self.is_quiet(now):
             return None
-        message, self._held = self._held.message, None
+        message, self.held = self.held, None
         self._spoke = now
         return message
 

@@ -28,7 +28,6 @@ from runtime.bridge.cues.model import (
     Analysis,
     Burst,
     Cue,
-    CueLimits,
     Level,
     Source,
     Tone,
@@ -36,7 +35,6 @@ from runtime.bridge.cues.model import (
 )
 from runtime.bridge.cues.phrases import (
     Note,
-    Occasion,
     note_of,
     phrase,
     rule_phrase,
@@ -141,31 +139,14 @@ def make_cue(
     )
 
 
-class Posted:
-    """What is remembered of the bursts that were posted of a session."""
-
-    def __init__(self, arbiter: Arbiter[Occasion | None]) -> None:
-        self.was_past_apex: bool | None = None
-        self.voice = Voice(arbiter)
-        self._clock: LapClock | None = None
-
-    def lap(self, circuit: Circuit | None, t: float, place: Place | None) -> Estimate | None:
-        """Follow the lap; an estimate at its checkpoints."""
-        if circuit is None or place is None:
-            return None
-        if self._clock is None or self._clock.length_m != circuit.length_m:
-            self._clock = LapClock(circuit.length_m)
-        return self._clock.tick(t, place.progress_m)
-
-
 class SessionMemory:
     """What is remembered of one session, of posted bursts and of live frames."""
 
     def __init__(self, session_id: str, track: Track | None) -> None:
         self.id = session_id
-        self.arbiter: Arbiter[Occasion | None] = Arbiter()
-        self.posted = Posted(self.arbiter)
-        self.voice = Voice(self.arbiter)
+        self._begin_anew()
+        self.was_past_apex: bool | None = None
+        """In the last burst that was posted."""
         self.bursts = BurstBuilder(session_id)
         self.lost = True
         """Whether nothing tells where on its circuit the car is."""
@@ -178,6 +159,7 @@ class SessionMemory:
         self._days = 0.0
         self.circuit: Circuit | None = None
         self.habits: Habits | None = None
+        self._lap_clock: LapClock | None = None
         self._locator: Locator | None = None
         self._counter: Counter | None = None
         self.set_track(track)
@@ -190,6 +172,7 @@ class SessionMemory:
         self.habits = Habits(self.circuit) if self.circuit and self.circuit.track.corners else None
         self._locator = Locator(track) if track else None
         self._counter = Counter(track.length_m) if track else None
+        self._lap_clock = LapClock(track.length_m) if track else None
 
     def time(self, t: float) -> float | None:
         """The frame's time on a clock that goes forward; None for a frame to be left out.
@@ -226,6 +209,12 @@ class SessionMemory:
         last, then = self._posted_at
         return now if math.isinf(last) else last + now - then
 
+    def estimate(self, t: float, place: Place | None) -> Estimate | None:
+        """Follow the lap of the bursts that were posted; an estimate at its checkpoints."""
+        if self._lap_clock is None or place is None:
+            return None
+        return self._lap_clock.tick(t, place.progress_m)
+
     def is_due(self, t: float) -> bool:
         """Whether to ask for the track at a time; then not again for a second."""
         due = not 0 <= t - self._asked < TRACK_S
@@ -256,7 +245,7 @@ class SessionMemory:
 
     def _begin_anew(self) -> None:
         self.arbiter = Arbiter()
-        self.voice, self.posted.voice = Voice(self.arbiter), Voice(self.arbiter)
+        self.voice, self.posted_voice = Voice(self.arbiter), Voice(self.arbiter)
 
     def _interrupted(self) -> None:
         self.bursts.drop()
@@ -280,14 +269,11 @@ class CueEngine:
         level: Level = USUAL_LEVEL,
         *,
         level_of: LevelOf | None = None,
-        limits: CueLimits | None = None,
         heard: Listener | None = None,
         sessions: int = SESSIONS,
     ) -> None:
         self.level: Level = level
         """Of drivers of whom nothing else is known."""
-        self.limits = limits or CueLimits()
-        """Of the car."""
         self._track_of = track_of
         self._level_of = level_of
         self._heard = heard
@@ -303,14 +289,14 @@ class CueEngine:
         session = self._session(burst.session_id)
         session.set_track(self._track_of(burst.session_id))
         now = session.posted_time(now)
-        posted, place = session.posted, session.place_at(burst.distance_m)
-        estimate = posted.lap(session.circuit, now, place)
-        was, posted.was_past_apex = posted.was_past_apex, burst.past_apex
+        place = session.place_at(burst.distance_m)
+        estimate = session.estimate(now, place)
+        was, session.was_past_apex = session.was_past_apex, burst.past_apex
         ahead = _next_corner(burst, place)
-        found = tones(burst, ahead, self.limits, was_past_apex=was, estimate=estimate)
+        found = tones(burst, ahead, was_past_apex=was, estimate=estimate)
         level, speed = self._level(session, burst.driver_level), burst.avg_speed_kmh / KMH
-        grip, circuit, limits = burst.max_combo_g, session.circuit, self.limits
-        warned = session.posted.voice.warn(now, grip, speed, place, circuit, limits, level)
+        grip, circuit = burst.max_combo_g, session.circuit
+        warned = session.posted_voice.warn(now, grip, speed, place, circuit, level)
         note = warned[0] if warned else self._advice(session, burst, place, now)
         return make_analysis(burst, found, note, place)
 
@@ -342,7 +328,7 @@ class CueEngine:
             session.habits.add(t, reading, place)
         level, voice = self._level(session), session.voice
         grip, speed = reading.combo_g, reading.speed_ms
-        notes = voice.warn(t, grip, speed, place, session.circuit, self.limits, level)
+        notes = voice.warn(t, grip, speed, place, session.circuit, level)
         note = voice.speak(t, reading, place, session.habits, level)
         if note is None and session.lost:
             note = voice.speak_of_coasting(t, reading, level)
@@ -384,8 +370,8 @@ class CueEngine:
         occasion = make_occasion(choose_concept(inputs), inputs, session.circuit, place)
         held = arbiter.held
         if held is not None and held.body and refresh(held.body, inputs, place) is None:
-            arbiter.drop()
-        message: Message[Occasion | None] | None = None
+            arbiter.held = None
+        message: Message | None = None
         priority = rank_advice(occasion.concept, inputs)
         if priority is not None:
             message = Message(priority, occasion.corner.name if occasion.corner else None, occasion)

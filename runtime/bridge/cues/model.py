@@ -54,13 +54,6 @@ def level_of(word: str | None, usual: Level = USUAL_LEVEL) -> Level:
     return LEVELS.get(word.strip().lower(), usual) if word else usual
 
 
-class CueLimits(NamedTuple):
-    """What counts as the whole of a car's grip and brakes."""
-
-    combo_g: float = 2.29
-    brake_bar: float = 73.5
-
-
 class Moment(NamedTuple):
     """What the driver does, in one look; NaN stands for what was not measured."""
 
@@ -168,8 +161,3 @@ class Analysis(NamedTuple):
     """`coaching` for the streams; None for a burst of no session."""
     distance_m: float | None
     """Of the lap where its length is known."""
-
-    @property
-    def spoken(self) -> bool:
-        """Whether it is worth a driver's ear now."""
-        return self.pace_note != ""

@@ -14,7 +14,6 @@ from runtime.bridge.cues.model import (
     SAFETY,
     WARNING,
     Burst,
-    CueLimits,
     Moment,
     Tone,
 )
@@ -22,6 +21,9 @@ from runtime.bridge.session.definitions import CLOSED_PCT, POWER_PCT, RELEASED_B
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import inside
 
+GRIP_G: Final = 2.29
+BRAKES_BAR: Final = 73.5
+"""What counts as the whole of a car's grip and brakes."""
 OVER_GRIP: Final = 1.05
 MUCH_GRIP: Final = 0.90
 SOME_GRIP: Final = 0.3
@@ -66,7 +68,6 @@ class Estimate(NamedTuple):
 def tones(
     burst: Burst,
     ahead: Ahead,
-    limits: CueLimits,
     *,
     was_past_apex: bool | None = None,
     estimate: Estimate | None = None,
@@ -76,9 +77,9 @@ def tones(
     *was_past_apex* is that of the burst before.
     """
     found = (
-        grip(burst.max_combo_g, limits),
+        grip(burst.max_combo_g),
         _approach(burst.moment, ahead),
-        _trail_brake(burst, limits),
+        _trail_brake(burst),
         _throttle(burst) if was_past_apex else None,
         _coast(burst, ahead),
         lap_estimate(estimate) if estimate else None,
@@ -86,9 +87,9 @@ def tones(
     return tuple(tone for tone in found if tone is not None)
 
 
-def grip(combo_g: float, limits: CueLimits) -> Tone | None:
+def grip(combo_g: float) -> Tone | None:
     """How much of the grip is used."""
-    u = combo_g / limits.combo_g
+    u = combo_g / GRIP_G
     if u > OVER_GRIP:
         return Tone("grip", 1600.0, 0.8, "buzz", SAFETY, "beyond the grip")
     if u > MUCH_GRIP:
@@ -113,11 +114,11 @@ def _approach(moment: Moment, ahead: Ahead) -> Tone | None:
     return Tone("brake_approach", frequency, volume, "pulse", ADVICE, "corner ahead")
 
 
-def _trail_brake(burst: Burst, limits: CueLimits) -> Tone | None:
+def _trail_brake(burst: Burst) -> Tone | None:
     moment = burst.moment
     if not (burst.in_corner and moment.brake > 3 and moment.glat > 0.4):
         return None
-    frequency = 300.0 + 600.0 * min(moment.brake / limits.brake_bar, 1.0)
+    frequency = 300.0 + 600.0 * min(moment.brake / BRAKES_BAR, 1.0)
     return Tone("trail_brake", frequency, 0.35, "continuous", ADVICE, "braking into the corner")
 
 
@@ -215,9 +216,9 @@ class Watch:
         )
         """When and with which speed, m/s, each zone was entered last."""
 
-    def exceeds_grip(self, combo_g: float, limits: CueLimits, now: float) -> bool:
+    def exceeds_grip(self, combo_g: float, now: float) -> bool:
         """Whether to warn of the grip: once a slide, however long it is."""
-        u = combo_g / limits.combo_g
+        u = combo_g / GRIP_G
         if u <= MUCH_GRIP:
             self._armed = True
         if not (u > OVER_GRIP and self._armed):

@@ -11,11 +11,10 @@ from runtime.bridge.cues.burst import Reading
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, braking_m
 from runtime.bridge.cues.concepts import Inputs, choose_concept
 from runtime.bridge.cues.habits import Focus, Habits
-from runtime.bridge.cues.model import ADVICE, MOST_WORDS, WARNING, WORD_S, CueLimits, Level
+from runtime.bridge.cues.model import ADVICE, MOST_WORDS, WARNING, WORD_S, Level
 from runtime.bridge.cues.phrases import (
     ANYWHERE,
     Note,
-    Occasion,
     focus_words,
     grip_note,
     note_of,
@@ -62,7 +61,7 @@ CONCEPT_OF: Final = {
 class Voice:
     """What one session hears while it is driven; times are those of its frames."""
 
-    def __init__(self, arbiter: Arbiter[Occasion | None]) -> None:
+    def __init__(self, arbiter: Arbiter) -> None:
         self._arbiter = arbiter
         self._announced: str | None = None
         self._told: dict[str, tuple[int, int]] = {}
@@ -78,12 +77,11 @@ class Voice:
         speed_ms: float,
         place: Place | None,
         circuit: Circuit | None,
-        limits: CueLimits,
         level: Level,
     ) -> list[Note]:
         """Safety, whatever was said just now."""
         notes = []
-        if self._watch.exceeds_grip(combo_g, limits, t):
+        if self._watch.exceeds_grip(combo_g, t):
             notes.append(grip_note(level))
         if circuit is not None:
             zone = self._watch.enter_zone(circuit, place, speed_ms, t)

@@ -2,10 +2,9 @@
 
 import pytest
 
-from runtime.bridge.cues.model import Burst, CueLimits, Tone
+from runtime.bridge.cues.model import Burst, Tone
 from runtime.bridge.cues.tones import Ahead, Estimate, LapClock, tones
 
-LIMITS = CueLimits()
 NOTHING = Ahead(999.0, 0)
 SILENT = Burst(avg_throttle_pct=100.0, avg_speed_kmh=144.0)
 AFTER = SILENT._replace(past_apex=True, avg_throttle_pct=19.9, max_lateral_g=-0.31)
@@ -60,14 +59,14 @@ def told(tone: Tone | None) -> tuple[str, float, float, str, int] | None:
 def test_a_layer_sounds_as_it_should(
     burst: Burst, ahead: Ahead, expected: tuple[str, float, float, str, int] | None
 ) -> None:
-    found = tones(burst, ahead, LIMITS, was_past_apex=True)
+    found = tones(burst, ahead, was_past_apex=True)
 
     assert [told(tone) for tone in found] == ([] if expected is None else [expected])
 
 
 @pytest.mark.parametrize("was", [None, False])
 def test_the_throttle_is_missed_from_the_second_burst_past_the_apex(was: bool | None) -> None:
-    assert tones(AFTER, NOTHING, LIMITS, was_past_apex=was) == ()
+    assert tones(AFTER, NOTHING, was_past_apex=was) == ()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_the_throttle_is_missed_from_the_second_burst_past_the_apex(was: bool | 
 def test_the_estimate_of_the_lap_chimes(
     predicted: float, best: float | None, expected: tuple[float, float, str, int]
 ) -> None:
-    (tone,) = tones(SILENT, NOTHING, LIMITS, estimate=Estimate(predicted, best))
+    (tone,) = tones(SILENT, NOTHING, estimate=Estimate(predicted, best))
 
     assert (tone.frequency, tone.volume, tone.pattern, tone.priority) == expected
 

@@ -3,13 +3,10 @@
 import pytest
 
 from runtime.bridge.cues.circuit import Circuit
-from runtime.bridge.cues.model import CueLimits
 from runtime.bridge.cues.tones import Watch
 from runtime.bridge.track.model import DangerZone
 from tests.bridge.cues.coachkit import NAN, circuit, corner, small, straight, track
 from tests.bridge.cues.coachkit import engine as engine_of
-
-LIMITS = CueLimits()
 
 
 @pytest.mark.parametrize(
@@ -26,7 +23,7 @@ LIMITS = CueLimits()
 def test_one_slide_is_one_warning(combo: list[float], expected: list[bool]) -> None:
     watch = Watch()
 
-    assert [watch.exceeds_grip(g, LIMITS, at / 10) for at, g in enumerate(combo)] == expected
+    assert [watch.exceeds_grip(g, at / 10) for at, g in enumerate(combo)] == expected
 
 
 def test_a_zone_is_entered_too_fast_from_five_per_cent_on() -> None:

@@ -35,6 +35,7 @@ OPPOSITE: Final = {
 RANKS: Final = frozenset({"most", "least", "next", "lead"})
 """lead: what to begin with."""
 SPOTS: Final = frozenset({"apex", "entry", "exit"})
+SUBJECTS: Final = frozenset({"own", "other", "than-own", "than-other"})
 PARTIES: Final = frozenset({"own", "other", "usual", "best", "file"})
 """file: the plan in the circuit's file."""
 ROLES: Final = {
@@ -126,8 +127,7 @@ class Part(NamedTuple):
     def follow(self, before: "Part") -> "Part":
         """The same of whom and of which lap the part *before* is, unless it says so itself."""
         known = self.whose & {"best", "usual"} or {mark for mark in self.marks if "lap " in mark}
-        own = {mark for mark in before.whose if mark.removeprefix("than-") in ("own", "other")}
-        return self.join(frozenset(own) if known else before.whose)
+        return self.join(before.whose & SUBJECTS if known else before.whose)
 
     def join(self, marks: frozenset[str]) -> "Part":
         """The same with other marks, too."""
@@ -138,10 +138,8 @@ class Part(NamedTuple):
         claims = self.marks - self.places
         if self.numbers:
             yield from (self._replace(numbers=(number,)) for number in self.numbers)
-        elif (self.ways or claims & RANKS) and len(self.places) < 2:
-            yield self
         elif self.ways or claims & RANKS:
-            yield from (self._replace(marks=claims | {place}) for place in self.places)
+            yield self
         else:
             whose = self.whose - {"usual"}
             yield Part(whose)
@@ -460,9 +458,6 @@ def _row(line: str, fact: Fact, terms: Mapping[str, str]) -> Row | None:
     if split == len(who):
         figures = tuple(one._replace(role=one.role or "at") for one in figures)
     own, than, marks = columns
-    if fact.basis == "best_lap":
-        laps = {f"lap {lap}" for lap in fact.laps}
-        own, than = (side | laps if "best" in side else side for side in (own, than))
     if "never" in own | than | marks or (told and not figures):
         return None
     key = told[-1].rpartition("$")[2] if told else ""
@@ -586,7 +581,6 @@ def _table() -> Mapping[str, Any]:
 
 # Whether the one is borne out by the other
 
-SUBJECTS: Final = frozenset({"own", "other", "than-own", "than-other"})
 MOODY: Final = frozenset({"early", "late", "more", "less"})
 """Ways that a part is told to do as the part before is: try it again, and brake later."""
 

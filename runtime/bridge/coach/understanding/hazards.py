@@ -143,7 +143,7 @@ def find_hazard(text: str) -> str | None:
         return min(ruled, key=KEYS.index) if told > RULED else None
     if margin > LIKELY:
         return near
-    signed = {key for each in languages for one in sentences for key in _find_by_signs(each, one)}
+    signed = {key for each in languages for one in sentences for key in load_signs(each).find(one)}
     return min(signed, key=KEYS.index) if signed and margin > SIGNED else None
 
 
@@ -159,10 +159,6 @@ def _weigh(text: str, language: Language, least: int) -> tuple[str, float]:
 def _find_by_rules(language: Language, sentence: str) -> set[str]:
     found = _read_rules(language).find(sentence)
     return {key for key in KEYS if key in found and f"{key} {UNLESS}" not in found}
-
-
-def _find_by_signs(language: Language, sentence: str) -> set[str]:
-    return load_signs(language).find(sentence)
 
 
 @cache

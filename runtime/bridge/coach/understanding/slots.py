@@ -34,7 +34,7 @@ from runtime.bridge.coach.understanding.mentions import (
 __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
 PLAIN: Final = (
-    *"why where who all_laps improves mine ranked whether between supposes wishes".split(),
+    *"why where all_laps improves mine ranked whether between supposes wishes".split(),
     *("counts", "every_corner", "offers", "within"),
 )
 """Slots that a phrase of the tables tells by itself."""
