@@ -283,8 +283,9 @@ class Reader:
         at = start + (self._word(start) in self.words.lists["number"])
         at += self._word(at) in ("°", ".")
         number = self._count(at) if start > i and self._word(at) not in ("a", "an") else None
-        if number and self._word(number[1]) in self.words.lists["after_one"]:  # one after another
-            number = None
+        spelt = number is not None and not self._word(at).isdigit()
+        if number and spelt and self._word(number[1]) in self.words.lists["after_one"]:
+            number = None  # one after another
         return self._go_on(Numbered(number[0], i, number[1]), noun) if number else []
 
     def _go_on(self, last: Numbered, noun: Noun) -> list[Numbered]:
