@@ -22,7 +22,7 @@ from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.tidy import fold, tidy
 from runtime.bridge.session.recording import Numbers
 
-CERTAIN: Final = 2.3
+SCALE: Final = 2.3
 """Score of a question on the sure side of what was learnt; one on the other side has 0."""
 VECTOR_WEIGHT: Final = 0.6
 """Share of the sentence encoder in the score, where there is one."""
@@ -72,10 +72,10 @@ class _Learnt:
             self._rarity: Single = file[f"{language}_rarity"]
 
     def score(self, text: str) -> Single:
-        """How sure a text is of each kind: 0 on the other side of the margin, `CERTAIN` on its."""
+        """How sure a text is of each kind: 0 on the other side of the margin, `SCALE` on its."""
         filled, weighed = weigh_grams(text, self._rarity)
         side = weighed @ self._weights[filled] + self._bias
-        return cast("Single", CERTAIN * np.maximum(side + 1, 0) / 2)
+        return cast("Single", SCALE * np.maximum(side + 1, 0) / 2)
 
 
 class _Near:
@@ -93,7 +93,7 @@ class _Near:
         """How near the examples of each kind are: the nearest counts most, then the next two."""
         alike = self._vectors @ vector
         best = alike[np.lexsort((alike, self._of_kind))][self._nearest]
-        near = CERTAIN * (0.6 * best[:, 0] + 0.4 * best.mean(axis=1))
+        near = SCALE * (0.6 * best[:, 0] + 0.4 * best.mean(axis=1))
         return dict(zip(self.kinds, map(float, near), strict=True))
 
 

@@ -205,10 +205,17 @@ class Reader:
         at = i - 1 - (self._word(i - 1) in lists["articles"])
         return self._word(at) in lists["against"]
 
-    def leaves_out(self, first: int, end: int, since: int = 0) -> bool:
-        """Whether what the pieces from *first* to *end* name is to be left out."""
-        without, near = self.words.lists["without"], range(max(first - 4, since), first)
-        if any(self._match(i, without) > i for i in near):
+    def leaves_out(self, first: int, end: int, since: int = 0, *, kind: Kind = "lap") -> bool:
+        """Whether what the pieces from *first* to *end* name is to be left out: words that say so
+        stand before it, those of a corner with nothing but articles between (not: without braking
+        into turn 4)."""
+        without, articles = self.words.lists["without"], self.words.lists["articles"]
+        ends = {i: self._match(i, without) for i in range(max(first - 4, since), first)}
+        if any(
+            behind > i
+            and (kind == "lap" or articles.issuperset(map(self._word, range(behind, first))))
+            for i, behind in ends.items()
+        ):
             return True
         return end < len(self.pieces) and self._word(end).endswith("lassen")
 

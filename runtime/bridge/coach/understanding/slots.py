@@ -218,7 +218,9 @@ def mask_names(text: str, language: Language, names: Names) -> str:
     for mention in reader.mentions():
         start = reader.pieces[mention.first].start
         if start >= at:  # of `laps 3 to 7` those between have no place of their own
-            leaves = mention.kind == "corner" and reader.leaves_out(mention.first, mention.end)
+            leaves = mention.kind == "corner" and reader.leaves_out(
+                mention.first, mention.end, kind="corner"
+            )
             parts += [text[at:start], "" if leaves else f"{mention.kind}x"]
             at = reader.pieces[mention.end - 1].end
     return " ".join("".join((*parts, text[at:])).casefold().split())
@@ -256,7 +258,7 @@ def _part_left_out(
     end, leaving = -9, False
     for each in mentions:
         if each.kind == kind and not isinstance(each.value, Strange):
-            leaves = reader.leaves_out(each.first, each.end, max(end, 0))
+            leaves = reader.leaves_out(each.first, each.end, max(end, 0), kind=kind)
             leaving = leaves or (leaving and each.first - end <= 2)
             end = each.end
             (out if leaving else kept).append(each.value)
