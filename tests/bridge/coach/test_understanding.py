@@ -171,7 +171,7 @@ def test_what_is_not_understood_gets_suggestions(question: str) -> None:
 
 def test_what_was_learnt_is_of_the_examples_on_file() -> None:
     with np.load(LEARNT) as learnt:
-        assert str(learnt["key"]) == digest_examples(), "python -m training.understanding"
+        assert str(learnt["key"]) == digest_examples(), "learn anew: docs/architecture.md"
 
 
 def test_a_short_question_in_another_language_is_found_by_the_examples() -> None:
