@@ -27,6 +27,22 @@ def find_memory() -> int:
         return UNKNOWN_MEMORY
 
 
+class FrameRun(NamedTuple):
+    """Frames of one session that follow each other."""
+
+    key: int
+    first: int
+    """The number of the first one."""
+    numbers: Numbers
+    """Rows of `WIDE`, a column a frame."""
+
+    @property
+    def behind(self) -> int:
+        """The number after that of the last one."""
+        count: int = self.numbers.shape[1]
+        return self.first + count
+
+
 class Run(NamedTuple):
     """Samples of one signal of one session, by time, each time once."""
 
@@ -62,8 +78,8 @@ class Connection(Protocol):
     def rollback(self) -> None:
         """End it without a trace; nothing happens where none is open."""
 
-    def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:
-        """Frames from number *first* on: rows of `WIDE`, a column a frame."""
+    def insert_frames(self, runs: Sequence[FrameRun]) -> None:
+        """Frames that are not stored yet."""
 
     def frames(self, key: int, first: int = 0, behind: int | None = None) -> Numbers:
         """Frames in their order, as rows of `WIDE`, up to the one before *behind*."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
-from runtime.bridge.storage.backend import Column, Columns, Row, Run, by_time, find_memory
+from runtime.bridge.storage.backend import Column, Columns, FrameRun, Row, Run, by_time, find_memory
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.sqlite import no_room
 from runtime.bridge.storage.values import Backend
@@ -110,11 +110,17 @@ class DuckConnection:
             with contextlib.suppress(duckdb.Error):  # a failed commit ended it
                 self.inner.execute("ROLLBACK")
 
-    def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:
-        count = numbers.shape[1]
-        index = np.arange(first, first + count)
-        columns = dict(zip(WIDE, numbers, strict=True))
-        self.insert("telemetry", {"session_key": np.full(count, key), "frame_idx": index} | columns)
+    def insert_frames(self, runs: Sequence[FrameRun]) -> None:
+        lengths = [run.numbers.shape[1] for run in runs]
+        numbers = np.concatenate([run.numbers for run in runs], axis=1)
+        self.insert(
+            "telemetry",
+            {
+                "session_key": np.repeat([run.key for run in runs], lengths),
+                "frame_idx": np.concatenate([np.arange(run.first, run.behind) for run in runs]),
+                **dict(zip(WIDE, numbers, strict=True)),
+            },
+        )
 
     def frames(self, key: int, first: int = 0, behind: int | None = None) -> Numbers:
         parts = []

@@ -17,7 +17,7 @@ from runtime.bridge.session.recording import (
     Recording,
     Samples,
 )
-from runtime.bridge.storage.backend import Columns, Run
+from runtime.bridge.storage.backend import Columns, FrameRun, Run
 from runtime.bridge.storage.errors import BadFrames, SessionExists
 from runtime.bridge.storage.telemetry import clean_signals, empty_cells, frame_matrix, video_columns
 from runtime.bridge.storage.transaction import Session, Transaction, span_of, write_spans
@@ -121,7 +121,7 @@ class _Import:
         tx.changes += 1
         first = self.session.n_frames
         self.session = self.session.with_frames(numbers, tx.state.wide)
-        tx.connection.insert_frames(self.session.key, first, numbers)
+        tx.connection.insert_frames([FrameRun(self.session.key, first, numbers)])
 
     def add_samples(self, tx: Transaction, name: str, samples: Samples) -> None:
         if tx.discover([name], self.now_ms, spare=True)[1]:

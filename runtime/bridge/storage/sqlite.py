@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
-from runtime.bridge.storage.backend import Columns, Row, Run, by_time
+from runtime.bridge.storage.backend import Columns, FrameRun, Row, Run, by_time
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.values import Backend
 
@@ -103,17 +103,21 @@ class SqliteConnection:
 
     # frames
 
-    def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:
-        count = numbers.shape[1]
-        if count >= AT_ONCE:
-            self._pack_frames(key, first, numbers)
-            return
-        index = range(first, first + count)
-        rows = list(zip([key] * count, index, *numbers.tolist(), strict=True))
-        for at in range(0, count, AT_ONCE_ROWS):
+    def insert_frames(self, runs: Sequence[FrameRun]) -> None:
+        rows: list[Row] = []
+        full: list[int] = []
+        for run in runs:
+            if run.behind - run.first >= AT_ONCE:
+                self._pack_frames(*run)
+                continue
+            index = range(run.first, run.behind)
+            rows += zip([run.key] * len(index), index, *run.numbers.tolist(), strict=True)
+            if run.behind // LOOSE > run.first // LOOSE:
+                full.append(run.key)
+        for at in range(0, len(rows), AT_ONCE_ROWS):
             some = rows[at : at + AT_ONCE_ROWS]
             self.inner.execute(_insert(len(some)), tuple(itertools.chain(*some)))
-        if (first + count) // LOOSE > first // LOOSE:
+        for key in full:
             self._tidy_frames(key)
 
     def frames(self, key: int, first: int = 0, behind: int | None = None) -> Numbers:

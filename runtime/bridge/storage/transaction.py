@@ -14,7 +14,7 @@ import numpy as np
 
 from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Numbers, Samples
 from runtime.bridge.session.series import Odometer, fill_distance
-from runtime.bridge.storage.backend import Connection, Row, Run
+from runtime.bridge.storage.backend import Connection, FrameRun, Row, Run
 from runtime.bridge.storage.errors import RegistryFull, UnknownSession
 from runtime.bridge.storage.values import (
     DISCOVERED,
@@ -474,16 +474,19 @@ class Transaction:
         """Hand everything that waits to the database."""
         waiting, self._frames = self._frames, {}
         wide = self.state.wide if waiting else {}
+        frames: list[FrameRun] = []
         for session_id, parts in waiting.items():
             session = self.existing(session_id)
             numbers = parts[0][0]
             if len(parts) > 1:
                 numbers = np.concatenate([part for part, _ in parts], axis=1)
             self.put(session.with_frames(numbers, wide, len(parts)), save=False)
-            self.connection.insert_frames(session.key, session.n_frames, numbers)
+            frames.append(FrameRun(session.key, session.n_frames, numbers))
             for part, appended in parts:
                 at = appended.first_idx - session.n_frames
                 appended.distance_m = numbers[_DISTANCE, at : at + part.shape[1]]
+        if frames:
+            self.connection.insert_frames(frames)
         runs, self._runs = self._runs, []
         if runs:
             self.connection.insert_samples(runs)
