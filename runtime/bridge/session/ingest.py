@@ -274,7 +274,9 @@ def _read_wide(objects: Sequence[Object], keys: Set[str], faults: list[Fault]) -
     """The frames as rows of `WIDE`, a column a frame; *faults* gets what is not a number."""
     table = np.full((len(WIDE), len(objects)), NAN)
     own = [at for at, name in enumerate(WIDE) if name in keys]
-    table[own] = _read_cells(objects, [WIDE[at] for at in own], faults)
+    # Row by row: for many at once numpy hands the interpreter to other threads, and waits for it.
+    for at, cells in zip(own, _read_cells(objects, [WIDE[at] for at in own], faults), strict=True):
+        table[at] = cells
     for at, name, factor in _OTHERS:
         if name in keys:
             given = _read_cells(objects, [name], faults)[0] * factor
