@@ -119,6 +119,7 @@ class Store:
         future: asyncio.Future[Any] = self._loop.create_future()
         if not self._writer.offer(Job(work, future, rows)):
             raise StoreBusy
+        self._loop.call_soon(self._writer.wake)  # once all that came in this turn is offered
         return cast("T", await future)
 
     async def add(self, rows: Sequence[S]) -> tuple[S, ...]:

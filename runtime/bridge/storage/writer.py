@@ -92,7 +92,7 @@ class Writer:
         self._thread.start()
 
     def offer(self, job: Job) -> bool:
-        """Have it written; False: too much is waiting, or the writer is closing."""
+        """Have it written at the next `wake`; False: too much is waiting, or it is closing."""
         with self._changed:
             full = len(self._waiting) >= MOST_WAITING or (
                 self._waiting and self._rows + job.rows > MOST_ROWS
@@ -102,8 +102,12 @@ class Writer:
                 return False
             self._waiting.append(job)
             self._rows += job.rows
-            self._changed.notify()
         return True
+
+    def wake(self) -> None:
+        """Begin with what was offered, unless a group is under way, after which it comes."""
+        with self._changed:
+            self._changed.notify()
 
     def step(self, steps: Steps, future: "asyncio.Future[Any] | None" = None) -> bool:
         """Have long work done between the groups; False: too much of it is waiting.
