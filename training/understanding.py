@@ -2,9 +2,9 @@
 
 ``python -m training.understanding`` writes ``learnt.npz`` beside the examples; after each change of
 them it has to be run. For each kind a linear support vector machine parts its examples from all
-others, by the grams of `understanding.grams`. Of a fifth of the examples, left out, the right kind
-comes first for 74 % in English and 72 % in German (ridge regression with the nearest examples: 66
-and 65 %).
+others, by the grams of `understanding.grams`; one more parts all dangers from all else. Of a fifth
+of the examples, left out, the right kind comes first for 81 % in English, 78 in German, 77 in
+French and 80 in Spanish.
 """
 
 import sys
@@ -15,12 +15,21 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
 from runtime.bridge.coach.need import Language
-from runtime.bridge.coach.understanding.classify import LEARNT, digest_examples, read_examples
+from runtime.bridge.coach.understanding.classify import (
+    ANY,
+    DANGER,
+    LEARNT,
+    ORDINARY,
+    digest_examples,
+    read_examples,
+)
 from runtime.bridge.coach.understanding.grams import BUCKETS, Grams
 from runtime.bridge.coach.understanding.tidy import tidy
 
 COST: Final = 1.0
 """Of an example on the wrong side, beside the size of the weights."""
+DANGER_COST: Final = 3.0
+"""The same where all dangers are parted from all else."""
 
 
 def learn(language: Language) -> dict[str, Any]:
@@ -31,13 +40,15 @@ def learn(language: Language) -> dict[str, Any]:
     texts, buckets, values = grams.cells()
     rows = csr_matrix((values.astype(np.float64), (texts, buckets)), (len(examples), BUCKETS))
     machine = LinearSVC(C=COST, random_state=0).fit(rows, [each.kind for each in examples])
-    weights = machine.coef_.T
+    dangers = [each.kind.startswith(DANGER) and each.kind != ORDINARY for each in examples]
+    danger = LinearSVC(C=DANGER_COST, random_state=0).fit(rows, dangers)
+    weights = np.column_stack([machine.coef_.T, danger.coef_[0]])
     step = np.abs(weights).max(axis=0) / 127
     return {
-        "kinds": machine.classes_,
+        "kinds": np.append(machine.classes_.astype(str), ANY),
         "weights": np.round(weights / step).astype(np.int8),
         "step": step.astype(np.float32),
-        "bias": machine.intercept_.astype(np.float32),
+        "bias": np.append(machine.intercept_, danger.intercept_).astype(np.float32),
         "rarity": grams.rarity,
     }
 

@@ -26,10 +26,10 @@ from runtime.bridge.coach.roles import OF_INTENT, emotion_of, intent_of
 from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.sql import Queries, statement_in
 from runtime.bridge.coach.understanding.classify import (
+    Classifier,
     load_classifier,
-    read_examples,
-    read_vectors,
-    write_vectors,
+    read_weights,
+    write_weights,
 )
 from runtime.bridge.coach.understanding.read import (
     USUAL,
@@ -82,20 +82,20 @@ class Conversations:
         model: ModelClient,
         queries: Queries,
         *,
-        vectors: Path,
+        weights: Path,
         timeout_s: float = 45.0,
         char_budget: int = 60_000,
     ) -> None:
         self.gathering = gathering
         self.model = model
         self.queries = queries
-        self.vectors = vectors
-        """Where the vectors of the example sentences are kept."""
+        self.weights = weights
+        """Where what was learnt of the example sentences' vectors is kept."""
         self.memory = Memory(char_budget)
         self.timeout_s = timeout_s
         self.classifier = load_classifier()
         self.embeds = False
-        """Whether the examples have vectors, so that a question is worth one."""
+        """Whether the examples are known by their vectors, so that a question is worth one."""
         self.times: deque[float] = deque(maxlen=100)
         """Seconds that the last answers took."""
         self._under_way = 0
@@ -191,20 +191,22 @@ class Conversations:
             await self.sweep()
 
     async def _embed_examples(self) -> None:
-        """Learn the vectors as they were kept, else ask for them until there are some: the model's
-        server may start later."""
+        """Learn what the examples mean, or read what was kept of that: the model's server may start
+        later."""
         if not self.model.endpoint.url:
             return
-        texts = [example.text for example in await asyncio.to_thread(read_examples)]
+        examples = self.classifier.examples
         while not self.embeds:
             if await self.model.probe() and (name := self.model.embedder):
-                vectors = await asyncio.to_thread(read_vectors, self.vectors, name, texts)
-                if vectors is None:
+                weights = await asyncio.to_thread(read_weights, self.weights, name)
+                if weights is None:
+                    texts = [example.text for example in examples]
                     vectors = await self.model.embeddings(texts, EXAMPLES_S)
                     if vectors is not None:
-                        await asyncio.to_thread(write_vectors, self.vectors, name, texts, vectors)
-                if vectors is not None:
-                    self.classifier = await asyncio.to_thread(self.classifier.with_vectors, vectors)
+                        weights = await asyncio.to_thread(self.classifier.learn_vectors, vectors)
+                        await asyncio.to_thread(write_weights, self.weights, name, weights)
+                if weights is not None:
+                    self.classifier = Classifier(examples, weights)
                     self.embeds = True
                     return
             await asyncio.sleep(AGAIN_S)

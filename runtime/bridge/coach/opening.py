@@ -50,13 +50,13 @@ def open_coach(
     # Only now: what these load need not be installed.
     from runtime.bridge.coach.conversation import Conversations
     from runtime.bridge.coach.sql import Queries
-    from runtime.bridge.coach.understanding.classify import vectors_file
+    from runtime.bridge.coach.understanding.classify import weights_file
 
     coach = Conversations(
         gathering,
         model,
         Queries(gathering),
-        vectors=vectors_file(settings.database),
+        weights=weights_file(settings.database),
         timeout_s=settings.agent_timeout_s,
         char_budget=settings.agent_char_budget,
     )

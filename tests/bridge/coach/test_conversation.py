@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 import pytest
@@ -14,7 +14,12 @@ from aiohttp import web
 from runtime.bridge.coach import asking
 from runtime.bridge.coach.conversation import MOST_AT_ONCE, Conversations
 from runtime.bridge.coach.memory import MOST, Memory, Talk, Turn, key_of
-from runtime.bridge.coach.understanding.classify import read_vectors, vectors_file, write_vectors
+from runtime.bridge.coach.need import Language
+from runtime.bridge.coach.understanding.classify import (
+    read_weights,
+    weights_file,
+    write_weights,
+)
 from runtime.bridge.session.recording import Frames, Samples
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
 from tests.bridge.coach.coursekit import QUOTED, write_course
@@ -465,18 +470,17 @@ async def test_memory_has_a_budget_and_what_leaves_it_is_handed_out() -> None:
     assert len(memory.known()) == MOST
 
 
-async def test_vectors_are_kept_for_the_same_model_and_examples_only(tmp_path: Path) -> None:
-    path = vectors_file(tmp_path / "b.db")
-    made = np.random.default_rng(1).normal(size=(2, 8))
-    write_vectors(path, "bert", ["a", "b"], made)
+async def test_what_is_learnt_of_vectors_is_kept_for_the_same_model_only(tmp_path: Path) -> None:
+    path = weights_file(tmp_path / "b.db")
+    made = {language: np.full((3, 2), 0.5, np.float32) for language in get_args(Language)}
+    write_weights(path, "bert", made)
 
-    kept = read_vectors(path, "bert", ["a", "b"])
+    kept = read_weights(path, "bert")
 
     assert kept is not None
-    assert kept == pytest.approx(made, abs=0.01)
+    assert kept["de"].tolist() == made["de"].tolist()
     assert path.stat().st_mode & 0o077 == 0
-    assert read_vectors(path, "other", ["a", "b"]) is None
-    assert read_vectors(path, "bert", ["a", "c"]) is None
+    assert read_weights(path, "other") is None
     path.write_bytes(b"damaged")
-    assert read_vectors(path, "bert", ["a", "b"]) is None
-    assert read_vectors(tmp_path / "nowhere", "bert", ["a"]) is None
+    assert read_weights(path, "bert") is None
+    assert read_weights(tmp_path / "nowhere", "bert") is None

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.bridge.coach.need import Asked, Beside, Language, NeedKind, Ranked, Slots
 from runtime.bridge.coach.roles import FORCED, intent_of
-from runtime.bridge.coach.understanding.classify import LEARNT, digest_examples
+from runtime.bridge.coach.understanding.classify import LEARNT, digest_examples, part_kinds
 from runtime.bridge.coach.understanding.read import read_question
 from runtime.bridge.coach.understanding.slots import CornerNames, Names, read_slots
 from runtime.bridge.coach.understanding.tidy import tidy
@@ -279,3 +279,15 @@ def test_what_a_term_of_the_glossary_means_is_told(language: Language) -> None:
     for term, name in name_terms(language).items():
         need = ask(asks[language].format(name.lower())).needs[0]
         assert (need.kind, need.slots.concept) == ("explain", term)
+
+
+def test_kinds_are_parted_by_their_vectors() -> None:
+    middles = np.random.default_rng(1).normal(size=(3, 8))
+    of = [row % 3 for row in range(300)]
+    vectors = middles[of] + np.random.default_rng(2).normal(scale=0.4, size=(300, 8))
+    weights = part_kinds(vectors, of, 3)
+    sides = vectors / np.linalg.norm(vectors, axis=1)[:, None] @ weights[:-1] + weights[-1]
+    right = (sides.argmax(axis=1) == of).mean()
+    assert right > 0.95
+    assert (sides[np.arange(300), of] > 0).mean() > 0.9
+    assert (sides > 0).sum(axis=1).mean() == pytest.approx(1.0, abs=0.1)

@@ -1,17 +1,17 @@
 """Ranks the kinds of need, and of danger, for a question, as learnt from example sentences.
 
-`training.understanding` learns; a sentence encoder, where there is one, compares with the examples
-as well, whose vectors are kept beside the database, since they take minutes to make.
+`training.understanding` learns by words. Where there is a sentence encoder, the bridge learns the
+same by the examples' embeddings, and keeps that beside the database, since they take minutes.
 """
 
 import hashlib
 import logging
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple, cast, get_args
+from typing import Any, Final, NamedTuple, cast, get_args
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -24,14 +24,17 @@ from runtime.bridge.session.recording import Numbers
 
 SCALE: Final = 2.3
 """Score of a question on the sure side of what was learnt; one on the other side has 0."""
-VECTOR_WEIGHT: Final = 0.6
+VECTOR_WEIGHT: Final = 0.4
 """Share of the sentence encoder in the score, where there is one."""
-FAR: Final = 9.0
+STEPS: Final = 200
+"""In which what is learnt of embeddings settles."""
 KINDS: Final = frozenset(get_args(NeedKind))
 DANGER: Final = "danger "
 """Begins the kinds of dangers."""
 ORDINARY: Final = f"{DANGER}none"
 """Racing talk that only sounds dangerous."""
+ANY: Final = "any danger"
+"""What was learnt of all dangers together, beside the kinds."""
 _FOLDER: Final = Path(__file__).parent
 LEARNT: Final = _FOLDER / "learnt.npz"
 """What `training.understanding` learnt from the examples."""
@@ -71,45 +74,22 @@ class _Learnt:
             self._bias: Single = file[f"{language}_bias"]
             self._rarity: Single = file[f"{language}_rarity"]
 
-    def score(self, text: str) -> Single:
-        """How sure a text is of each kind: 0 on the other side of the margin, `SCALE` on its."""
+    def sides(self, text: str) -> Single:
+        """On which side of each kind's border a text is, and how far; the margin ends at 1."""
         filled, weighed = weigh_grams(text, self._rarity)
-        side = weighed @ self._weights[filled] + self._bias
-        return cast("Single", SCALE * np.maximum(side + 1, 0) / 2)
-
-
-class _Near:
-    """The examples of one language by their embeddings, of length 1."""
-
-    def __init__(self, kinds: Sequence[str], vectors: Single) -> None:
-        self._vectors = vectors
-        self.kinds = tuple(dict.fromkeys(kinds))
-        self._of_kind = np.array([self.kinds.index(kind) for kind in kinds])
-        ends = np.cumsum(np.bincount(self._of_kind))
-        firsts = np.concatenate([[0], ends[:-1]])
-        self._nearest = np.maximum(ends[:, None] - [1, 2, 3], firsts[:, None])
-
-    def score(self, vector: Single) -> dict[str, float]:
-        """How near the examples of each kind are: the nearest counts most, then the next two."""
-        alike = self._vectors @ vector
-        best = alike[np.lexsort((alike, self._of_kind))][self._nearest]
-        near = SCALE * (0.6 * best[:, 0] + 0.4 * best.mean(axis=1))
-        return dict(zip(self.kinds, map(float, near), strict=True))
+        return cast("Single", weighed @ self._weights[filled] + self._bias)
 
 
 class Classifier:
-    """What was learnt from the examples, and the nearest ones where there is an encoder."""
+    """What was learnt from the examples, by their words and, with *weights*, their embeddings."""
 
-    def __init__(self, examples: Sequence[Example], vectors: Numbers | None = None) -> None:
+    def __init__(
+        self, examples: Sequence[Example], weights: Mapping[Language, Single] | None = None
+    ) -> None:
         self.examples = tuple(examples)
-        self._vectors = None if vectors is None else unit(vectors.astype(np.float32))
+        self._weights = weights or {}
         self._learnt: dict[Language, _Learnt] = {}
-        self._near: dict[Language, _Near] = {}
         self._words: dict[Language, Counter[str]] = {}
-
-    def with_vectors(self, vectors: Numbers) -> "Classifier":
-        """The classifier with the examples' embeddings, a row for each."""
-        return Classifier(self.examples, vectors)
 
     def rank(
         self, masked_text: str, language: Language, vector: Numbers | None = None
@@ -120,27 +100,27 @@ class Classifier:
         return [(cast("NeedKind", kind), score) for kind, score in ranked if kind in KINDS]
 
     def weigh_danger(self, text: str, language: Language) -> tuple[str, float]:
-        """The likeliest danger, and by how much it is likelier than an ordinary question."""
-        scores = self._score(tidy(text, language), language, None)
-        dangers = {kind for kind in scores if kind.startswith(DANGER)} - {ORDINARY}
-        if not dangers:
-            return "", -FAR
-        first = max(dangers, key=lambda kind: scores[kind])
-        ordinary = max(score for kind, score in scores.items() if kind not in dangers)
-        return first.removeprefix(DANGER), scores[first] - ordinary
+        """The likeliest danger, and how much likelier it is than an ordinary question."""
+        learnt = self._of(language)
+        sides = dict(zip(learnt.kinds, map(float, learnt.sides(tidy(text, language))), strict=True))
+        any_danger = sides.pop(ANY)
+        dangers = {kind for kind in sides if kind.startswith(DANGER)} - {ORDINARY}
+        first = max(dangers, key=lambda kind: sides[kind])
+        ordinary = max(side for kind, side in sides.items() if kind not in dangers)
+        return first.removeprefix(DANGER), any_danger + sides[first] - ordinary
 
     def _score(self, text: str, language: Language, vector: Numbers | None) -> dict[str, float]:
+        learnt = self._of(language)
+        scores, weights = score_sides(learnt.sides(text)), self._weights.get(language)
+        if vector is not None and weights is not None and len(vector) == len(weights) - 1:
+            meant = score_sides(_with_one(vector[None])[0] @ weights)
+            scores = (1 - VECTOR_WEIGHT) * scores + VECTOR_WEIGHT * meant
+        return dict(zip(learnt.kinds, map(float, scores), strict=True))
+
+    def _of(self, language: Language) -> _Learnt:
         if language not in self._learnt:
             self._learnt[language] = _Learnt(language)
-        learnt = self._learnt[language]
-        scores = dict(zip(learnt.kinds, map(float, learnt.score(text)), strict=True))
-        if vector is None or self._vectors is None:
-            return scores
-        near = self._neighbours(language).score(unit(vector[None].astype(np.float32))[0])
-        return {
-            kind: (1 - VECTOR_WEIGHT) * score + VECTOR_WEIGHT * near[kind]
-            for kind, score in scores.items()
-        }
+        return self._learnt[language]
 
     def words(self, language: Language) -> Counter[str]:
         """How often the examples of a language use each word."""
@@ -153,13 +133,46 @@ class Classifier:
             self._words[language] = Counter(word for text in texts for word in fold(text).split())
         return self._words[language]
 
-    def _neighbours(self, language: Language) -> _Near:
-        if language not in self._near:
-            assert self._vectors is not None
+    def learn_vectors(self, vectors: Numbers) -> dict[Language, Single]:
+        """The weights of the examples' embeddings, a row for each example; half a minute."""
+        learnt: dict[Language, Single] = {}
+        for language in dict.fromkeys(example.language for example in self.examples):
             rows = [i for i, each in enumerate(self.examples) if each.language == language]
-            kinds = [self.examples[row].kind for row in rows]
-            self._near[language] = _Near(kinds, self._vectors[rows])
-        return self._near[language]
+            kinds = self._of(language).kinds
+            of = [kinds.index(self.examples[row].kind) for row in rows]
+            learnt[language] = part_kinds(vectors[rows], of, len(kinds))
+        return learnt
+
+
+def part_kinds(vectors: Numbers, of: Sequence[int], kinds: int) -> Single:
+    """The weights of a linear support vector machine that parts each kind from all others.
+
+    *of* is the kind of each vector. The weights have a column for each kind and a last row that is
+    added. The squared hinge loss is minimised by Nesterov's accelerated gradient.
+    """
+    rows = _with_one(vectors)
+    sides = np.full((len(rows), kinds), -1, np.float32)
+    sides[np.arange(len(rows)), of] = 1
+    step = 1 / (1 + 2 * np.linalg.norm(rows.T @ rows, 2))
+    weights = ahead = np.zeros((rows.shape[1], kinds), np.float32)
+    pace = 1.0
+    for _ in range(STEPS):
+        wrong = sides * np.maximum(1 - sides * (rows @ ahead), 0)
+        moved = ahead - step * (ahead - 2 * rows.T @ wrong)
+        pace, before = (1 + (1 + 4 * pace**2) ** 0.5) / 2, pace
+        weights, ahead = moved, moved + (before - 1) / pace * (moved - weights)
+    return cast("Single", weights.astype(np.float32))
+
+
+def score_sides(sides: Single) -> Single:
+    """How sure it is: 0 on the other side of the margin, `SCALE` on its own."""
+    return cast("Single", SCALE * np.maximum(sides + 1, 0) / 2)
+
+
+def _with_one(vectors: Numbers) -> Single:
+    """Vectors of length 1, and a last column of ones."""
+    rows = unit(vectors.astype(np.float32))
+    return np.hstack([rows, np.ones((len(rows), 1), np.float32)])
 
 
 @cache
@@ -170,40 +183,43 @@ def load_classifier() -> Classifier:
 
 def digest_examples() -> str:
     """Of the examples, to tell whether what was learnt is of these."""
-    return _key("", [f"{each.language} {each.kind} {each.text}" for each in read_examples()])
+    lines = [f"{each.language} {each.kind} {each.text}" for each in read_examples()]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 log = logging.getLogger(__name__)
 
 
-def vectors_file(database: Path) -> Path:
-    """Where the vectors lie; the file may be deleted, they are made again."""
+def weights_file(database: Path) -> Path:
+    """Where the weights of the examples' embeddings lie; the file may be deleted, they are learnt
+    again."""
     return database.with_name(f"{database.name}.examples.npz")
 
 
-def read_vectors(path: Path, model: str, texts: Sequence[str]) -> Numbers | None:
-    """The vectors that *model* made of these *texts*, in rows; None where the file has others."""
+def read_weights(path: Path, model: str) -> dict[Language, Single] | None:
+    """What was learnt of the vectors that *model* made of the examples on file; None where the file
+    is of others."""
     try:
         with np.load(path, allow_pickle=False) as kept:
-            if str(kept["key"]) != _key(model, texts):
+            if str(kept["key"]) != _key_of(model):
                 return None
-            vectors: Numbers = kept["vectors"].astype(np.float64)
+            return {language: kept[language] for language in get_args(Language)}
     except (OSError, ValueError, KeyError, EOFError):
         return None
-    return vectors if len(vectors) == len(texts) else None
 
 
-def write_vectors(path: Path, model: str, texts: Sequence[str], vectors: Numbers) -> None:
-    """Keep them; where that fails, they are made again the next time."""
+def write_weights(path: Path, model: str, weights: Mapping[Language, Single]) -> None:
+    """Keep them; where that fails, they are learnt again the next time."""
     part = path.with_name(f"{path.name}.part")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         with os.fdopen(os.open(part, flags, 0o600), "wb") as file:
-            np.savez(file, key=_key(model, texts), vectors=vectors.astype(np.float16))
+            arrays: dict[str, Any] = {str(name): array for name, array in weights.items()}
+            np.savez(file, key=_key_of(model), **arrays)
         part.replace(path)
     except OSError as problem:
-        log.warning("the vectors of the examples are not kept: %s", type(problem).__name__)
+        log.warning("what was learnt of the examples is not kept: %s", type(problem).__name__)
 
 
-def _key(model: str, texts: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join([model, *texts]).encode()).hexdigest()
+def _key_of(model: str) -> str:
+    return f"{model} {hashlib.sha256(LEARNT.read_bytes()).hexdigest()}"

@@ -119,9 +119,9 @@ KEYS: Final = (*_ENGLISH, "unsure")
 `unsure`, which no phrase tells, comes last."""
 LONGEST: Final = 500
 """Characters of which examples say what they speak of."""
-LIKELY: Final = 0.1
+LIKELY: Final = 0.3
 """By how much a danger has to be likelier than ordinary talk, told by examples alone."""
-RULED: Final = -1.2
+RULED: Final = -1.5
 """The same where a phrase tells of one: only what is certainly ordinary is none."""
 SIGNED: Final = -0.8
 """The same where its words do."""
