@@ -34,6 +34,9 @@ LEAVE_S: Final = 1.0
 
 TRIM_S: Final = 30.0
 """Seconds after which memory that was freed is given back to the system."""
+_HEAP: Final = ((-8, 1), (-1, 1 << 30), (-3, 32 << 20))
+"""For glibc's `mallopt`: one heap for all threads (M_ARENA_MAX), which keeps what is freed
+(M_TRIM_THRESHOLD) and holds all but the largest arrays (M_MMAP_THRESHOLD)."""
 
 Factory = Callable[[], Awaitable[web.Application]]
 Drain = Callable[[web.Application], Awaitable[None]]
@@ -179,20 +182,23 @@ async def _own_threads() -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _returned_memory() -> AsyncIterator[None]:
-    """Memory that was freed goes back to the system again and again.
+    """Memory that was freed goes back to the system now and then, and until then is used again.
 
-    The C library of Linux has one heap a thread. It keeps what is free in each of them, and arrays
-    that grow from one request to the next never fit into what the last one left.
+    The C library of Linux has one heap a thread, and arrays that grow from one request to the next
+    never fit into what the last one left. Long arrays it gets from the system one by one, which
+    takes as long as to compute what is in them.
     """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is None:
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if library is None or not hasattr(library, "malloc_trim"):
         yield
         return
+    for option, value in _HEAP:
+        library.mallopt(option, value)
 
     async def repeat() -> None:
         while True:
             await asyncio.sleep(TRIM_S)
-            await asyncio.to_thread(trim, 0)
+            await asyncio.to_thread(library.malloc_trim, 0)
 
     task = asyncio.create_task(repeat())
     try:
