@@ -199,11 +199,12 @@ def _cornering(drive: Drive, references: References) -> list[Candidate]:
         aim_of, passes_by_corner = aims(drive, references), passes_of(drive)
     except NoCorners:
         return []
+    usual = usual_peak(drive, drive.series.combo_g)
     found: list[Candidate] = []
     for name, passes in passes_by_corner.items():
         aim = aim_of.get(name)
         for passage in passes:
-            found += _by_itself(drive, passage, aim)
+            found += _by_itself(drive, passage, aim, usual)
             if aim is not None and aim.own is not passage and _tells(drive, aim):
                 found += _compared(drive, passage, aim)
         found += _improved(drive, passes)
@@ -214,10 +215,12 @@ def _tells(drive: Drive, aim: Aim) -> bool:
     return aim.basis == "reference_file" or len(drive.counted) >= ENOUGH_LAPS
 
 
-def _by_itself(drive: Drive, passage: Pass, aim: Aim | None) -> Iterator[Candidate]:
-    usual = usual_peak(drive, drive.series.combo_g)
+def _by_itself(
+    drive: Drive, passage: Pass, aim: Aim | None, usual_g: float | None
+) -> Iterator[Candidate]:
+    """*usual_g* is the largest combined acceleration of a usual lap."""
     target = aim.target.max_combo_g if aim is not None else None
-    limit = OVER_LIMIT_G if usual is None else OVER_USUAL * usual
+    limit = OVER_LIMIT_G if usual_g is None else OVER_USUAL * usual_g
     limit = max(limit, OVER_REFERENCE * target if target is not None else 0.0)
     is_measured = "combo_g" not in drive.series.derived
     if is_measured and passage.max_combo_g is not None and passage.max_combo_g > limit:

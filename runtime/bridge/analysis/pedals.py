@@ -123,7 +123,7 @@ def pedal_behavior(
     if braking is not None:
         stop = braking.pressed(brake_th)
     states = [told & (gas == pressed) & (stop == braked) for pressed, braked in STATES]
-    shares = [share_of_time(series, state, told) for state in states]
+    shares = [share_of_time(series.weight, state, told) for state in states]
     known = [100.0 * share for share in shares if share is not None]
     rounded = round_to_sum(known, 100.0, 1) if known else [None] * len(STATES)
     return Pedals(

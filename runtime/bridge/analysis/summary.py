@@ -2,17 +2,13 @@
 
 from dataclasses import dataclass, fields
 
-import numpy as np
-
 from runtime.bridge.analysis.drive import Drive, known_track, place_laps, sectors_of
 from runtime.bridge.analysis.reference import aims
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.definitions import is_coasting, is_coasting_told, share_of_time
 from runtime.bridge.session.laps import Laps, Segment
-from runtime.bridge.session.progress import (
-    Progress,
-    sector_times,
-)
+from runtime.bridge.session.progress import Progress, sector_times
+from runtime.bridge.session.series import Series
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
 
@@ -80,10 +76,13 @@ def summarise(laps: Laps, track: Track | None = None) -> Summary:
     track = known_track(laps, track)
     progress, _ = place_laps(laps, track)
     spans = sectors_of(laps, progress, track) if progress is not None else ()
+    coasts, told = is_coasting(laps.series), is_coasting_told(laps.series)
     counted = []
     for lap in laps.complete:
         times = sector_times(laps, progress, lap, spans) if progress is not None else []
-        counted.append(_lap(laps, lap, tuple(times)))
+        inside = lap.frames
+        coasting = share_of_time(laps.series.weight[inside], coasts[inside], told[inside])
+        counted.append(_lap(laps.series, lap, tuple(times), coasting))
     return Summary(
         full=_stretch(laps.full),
         segments=tuple(_stretch(segment) for segment in laps.segments),
@@ -107,11 +106,9 @@ def _stretch(segment: Segment) -> Stretch:
     return Stretch(**{one.name: getattr(segment, one.name) for one in fields(Stretch)})
 
 
-def _lap(laps: Laps, lap: Segment, sectors: tuple[float | None, ...]) -> LapSummary:
-    series, frames = laps.series, lap.frames
-    inside = np.zeros(len(series), dtype=np.bool_)
-    inside[frames] = True
-    coasting = share_of_time(series, is_coasting(series), is_coasting_told(series) & inside)
+def _lap(
+    series: Series, lap: Segment, sectors: tuple[float | None, ...], coasting: float | None
+) -> LapSummary:
     return LapSummary(
         number=lap.number or 0,
         time_s=lap.duration_s,
@@ -120,7 +117,7 @@ def _lap(laps: Laps, lap: Segment, sectors: tuple[float | None, ...]) -> LapSumm
         sectors=sectors,
         best_sector=min((time for time in sectors if time is not None), default=None),
         avg_speed_kmh=lap.distance_m / lap.duration_s * KMH,
-        max_combo_g=highest(series.combo_g[frames]),
+        max_combo_g=highest(series.combo_g[lap.frames]),
         coast_pct=None if coasting is None else 100.0 * coasting,
         best=lap.best,
         outlier=lap.outlier,

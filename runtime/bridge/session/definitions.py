@@ -117,13 +117,13 @@ def is_coasting_told(series: Series) -> Flags:
     return is_brake_told(series) & is_told(series, "throttle_pct", "speed_ms")
 
 
-def share_of_time(series: Series, flags: Flags, told: Flags) -> float | None:
+def share_of_time(weight: Numbers, flags: Flags, told: Flags) -> float | None:
     """Which part, 0 to 1, of the time of the frames *told* the *flags* take.
 
-    None where no frame tells.
+    *weight* is the time of each frame. None where no frame tells.
     """
-    total = float(series.weight[told].sum())
-    return float(series.weight[flags & told].sum()) / total if total > 0 else None
+    total = float(weight[told].sum())
+    return float(weight[flags & told].sum()) / total if total > 0 else None
 
 
 class Brakings(NamedTuple):
