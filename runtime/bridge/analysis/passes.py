@@ -220,11 +220,11 @@ def _windows(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -> _W
     """
     since, begin, start, entry, apex, leave = places.T
     # From the last frame before the first place to the first one behind the last place.
-    earlier = np.flatnonzero(way[: lap.first] < since.min())
-    lo = int(earlier[-1]) if len(earlier) else 0
+    earlier = way[: lap.first] < since.min()
+    lo = lap.first - 1 - int(earlier[::-1].argmax()) if earlier.any() else 0
     end = min(lap.last + 1, len(way))
-    later = np.flatnonzero(way[max(end - 1, 0) :] >= leave.max())
-    hi = max(end, max(end - 1, 0) + int(later[0]) + 1) if len(later) else len(way)
+    later = way[max(end - 1, 0) :] >= leave.max()
+    hi = max(end, max(end - 1, 0) + int(later.argmax()) + 1) if later.any() else len(way)
     reached = np.maximum.accumulate(way[lo:hi])
     begun, first, last, near = (
         lo + np.searchsorted(reached, place) for place in (start, entry, leave, apex)
