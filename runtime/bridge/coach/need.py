@@ -26,7 +26,13 @@ class Beside(NamedTuple):
     by: int
 
 
-Lap: TypeAlias = int | LapWord | Ranked | Beside
+class Their(NamedTuple):
+    """A lap of the other driver who is named, not of the one who asks: "Ana's second best"."""
+
+    lap: "int | LapWord | Ranked"
+
+
+Lap: TypeAlias = int | LapWord | Ranked | Beside | Their
 
 NeedKind: TypeAlias = Literal[
     # laps
@@ -283,6 +289,8 @@ class Slots:
     """From the end that *order* names: 2 of "the second slowest"."""
     side: Side | None = None
     """On which side of an amount it is to be: "under 1:54", "over 1.1 g"."""
+    tally: bool = False
+    """Whether it asks on how many laps something is so, or whether on all or on only one."""
     count: int = 0
     """How many things are asked for: "three tips"; 0: it does not say."""
     counts: bool = False

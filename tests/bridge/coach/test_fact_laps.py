@@ -14,7 +14,17 @@ from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.tellers import tell
 from runtime.bridge.coach.facts.view import pick_lap
-from runtime.bridge.coach.need import Beside, Need, NeedKind, Ranked, Slots, Strange
+from runtime.bridge.coach.need import (
+    Beside,
+    Lap,
+    Need,
+    NeedKind,
+    Order,
+    Ranked,
+    Slots,
+    Strange,
+    Their,
+)
 from runtime.bridge.coach.scene import Scene
 from runtime.bridge.session.recording import TIMESTAMP, Frames
 from tests.bridge.coach.truthkit import (
@@ -87,8 +97,11 @@ def test_average_and_spread_honour_the_laps_left_out() -> None:
     assert number(average, "mean") == NEAR(mean(rest), abs=0.01)
     assert number(average, "median") == NEAR(median(rest), abs=0.01)
     assert average.values["named"] == (5,)
-    spread = ask("lap_spread", without=(5,))["lap-spread"]
+    spread = ask("lap_average", without=(5,), varies=True)["lap-spread"]
     assert number(spread, "spread") == NEAR(pstdev(rest), abs=0.01)
+    runs = tell(scene(), Need("lap_average", Slots(laps=(1, 2, 4, 5))))
+    means = [number(fact, "mean") for fact in runs]
+    assert means == NEAR([mean(TIMES[:2]), mean(TIMES[3:])], abs=0.01)
 
 
 def test_laps_are_counted_without_out_lap_and_in_lap_and_under_a_limit() -> None:
@@ -137,6 +150,9 @@ def test_an_incident_is_told_of_its_lap_which_is_not_the_one_to_show() -> None:
 
 
 def test_two_laps_are_compared_and_the_quicker_one_is_named() -> None:
+    told = ask("lap_compare", laps=(2, 4), corners=("Turn 1",))
+    assert "lap-loses" not in told  # of all corners only
+    assert (told["compare"].values["lap"], told["compare"].values["target_lap"]) in ((2, 4), (4, 2))
     fact = ask("lap_compare", laps=(2, 4))["lap-compare"]
     assert fact.values["lap"] == min(2, 4, key=ANA.time)
     assert number(fact, "gap") == NEAR(abs(ANA.time(2) - ANA.time(4)), abs=0.02)
@@ -158,12 +174,49 @@ def test_the_laps_that_are_closest_are_told_and_the_one_closest_to_a_named_lap()
 def test_a_lap_of_each_driver_stands_beside_the_other() -> None:
     own, other = truth_of(1), truth_of(2, 3, 0.9)
     ranked = sorted(own.laps, key=own.time)
-    laps = ("slowest", Ranked("best", 2))
-    told = ask("rival_gap", drivers=("Ben",), laps=laps, than_me=True)["rival-laps-beside"]
+    laps = (Their("slowest"), Ranked("best", 2))
+    told = ask("rival_gap", drivers=("Ben",), laps=laps)["rival-gap"]
     assert (told.values["other_lap"], told.values["lap"]) == (other.slowest, ranked[1])
     apart = own.time(ranked[1]) - other.time(other.slowest)
-    assert number(told, "gap") == NEAR(abs(apart), abs=0.02)
-    assert told.values["side"] == ("behind" if apart > 0 else "ahead")
+    assert behind_s(told) == NEAR(apart, abs=0.02)
+    told = ask("rival_where", drivers=("Ben",), laps=laps, corners=("Turn 4",))["rival-corner"]
+    assert (told.values["on"], told.values["other_lap"]) == ("named", other.slowest)
+    without = (Their("slowest"), 2)
+    told = ask("rival_spread", drivers=("Ben",), without=without)["rival-spread"]
+    times = [own.time(lap) for lap in own.laps if lap != 2]
+    its = [other.time(lap) for lap in other.laps if lap != other.slowest]
+    spreads = [number(told, name) for name in ("spread", "other_spread")]
+    assert spreads == NEAR([pstdev(times), pstdev(its)], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("laps", "order", "whose"),
+    [
+        (("best",), None, ["Ben"]),
+        ((Their("slowest"),), None, ["Ana"]),
+        ((), None, ["Ana", "Ben"]),
+        ((), "mean", ["Ana", "Ben"]),
+    ],
+)
+def test_the_laps_that_beat_the_others_lap_are_counted(
+    laps: tuple[Lap, ...], order: Order | None, whose: list[str]
+) -> None:
+    own, other = truth_of(1), truth_of(2, 3, 0.9)
+    told = tell(
+        scene(), Need("measure", Slots(drivers=("Ben",), laps=laps, order=order, tally=True))
+    )
+    times = [[side.time(lap) for lap in side.laps] for side in (own, other)]
+    bars = {"Ana": max(times[1]) if laps == (Their("slowest"),) else min(times[1])}
+    bars["Ben"] = min(times[0])
+    if order:
+        bars = {"Ana": mean(times[1]), "Ben": mean(times[0])}
+    assert [fact.values["whose"] for fact in told] == whose
+    for fact in told:
+        name = str(fact.values["whose"])
+        mine = times[0] if name == "Ana" else times[1]
+        hits = tuple(at for at, time in enumerate(mine, 1) if time < bars[name])
+        assert fact.values["named"] == hits
+        assert number(fact, "time") == NEAR(bars[name], abs=0.02)
 
 
 @pytest.mark.parametrize(("off_s", "verdict"), [(0.0, "right"), (0.4, "wrong")])

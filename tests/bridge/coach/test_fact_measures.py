@@ -162,13 +162,31 @@ def test_the_longest_full_throttle_is_that_of_the_pedal() -> None:
 
 
 def test_the_least_repeatable_corner_has_the_largest_deviation() -> None:
-    fact = tell("corner_spread", Slots())[0]
     drive = drive_in(scene())
     spreads = {
         corner.name: float(np.std([v.number for v in measure(drive, "time", corner.name).values()]))
         for corner in drive.corners
     }
-    assert fact.values["corner"] == Corner(max(spreads, key=lambda name: spreads[name]))
+    ranked = sorted(spreads, key=lambda name: -spreads[name])
+    for count in (1, 2):
+        (fact,) = tell("corner_spread", Slots(count=count))
+        assert list(placed(fact.values["loose"])) == ranked[:count]
+        steady = [spreads[name] for name in placed(fact.values["steady"])]
+        assert steady == pytest.approx(sorted(spreads.values())[:count], abs=1e-6)
+
+
+@pytest.mark.parametrize("lap", [0, 2, OWN.best])
+@pytest.mark.parametrize("quantity", ["speed", "time", "brake_pressure"])
+def test_every_corner_is_told_in_lap_order_on_the_lap_named(quantity: Quantity, lap: int) -> None:
+    asks, laps = quantity != "time", (lap,) if lap else ()
+    slots = Slots(quantity=quantity, laps=laps, every_corner=True, whether=asks, open=not asks)
+    (fact,) = tell("measure", slots)
+    drive, listed = drive_in(scene()), placed(fact.values["listed"])
+    assert list(listed) == [corner.name for corner in TRACK.in_lap_order()]
+    for name, told in listed.items():
+        values = {at: v.number for at, v in measure(drive, quantity, name).items()}
+        assert told == pytest.approx(values.get(lap, median(values.values())))
+    assert (fact.values["lap"], fact.verdict) == (lap, "no" if asks else None)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ lap, driver or pass, over all corners, how much it varies; and whether it is as 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import mean
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive
@@ -50,9 +51,10 @@ from runtime.bridge.coach.facts.view import (
     View,
     asks_for_gains,
     judge,
+    lap_time,
     numbers_of,
 )
-from runtime.bridge.coach.need import UNITS, Lap, Order, Quantity, Slots, Spot
+from runtime.bridge.coach.need import UNITS, Lap, Order, Quantity, Slots, Spot, Their
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.definitions import FULL_PCT
 from runtime.bridge.session.stats import deviation
@@ -108,6 +110,8 @@ class Side(NamedTuple):
 def tell(view: View) -> Facts:
     """What the question asks of a quantity."""
     slots, rivals = view.slots, view.rivals
+    if slots.tally and rivals and slots.quantity in (None, "time") and not slots.amounts:
+        return _tell_beaten(view)
     if _asks_which_pass(slots):
         return _tell_passing(view)
     if slots.claims:
@@ -153,11 +157,19 @@ def _ranks(view: View) -> bool:
     corners_only = slots.quantity in CORNERS_ONLY or slots.spot in CORNER_SPOTS
     ranked = slots.order in ORDERED or slots.order == "worst" or bool(view.rivals)
     judged = slots.order in SAYS and not view.rivals
+    if _lists(slots):
+        return True
     if slots.where or slots.which == "corner":
         return not judged and (ranked or (place is None and corners_only))
     if place is not None or (slots.order in SAYS and not (view.rivals and corners_only)):
         return more != [] and slots.order in SAYS and not view.rivals  # in turn 3 or in turn 4
     return corners_only or (slots.quantity == "speed" and slots.order == "least")
+
+
+def _lists(slots: Slots) -> bool:
+    """Whether what is asked for is told of every corner, one after another."""
+    ends = slots.order in (*ORDERED, *SAYS, "worst", "spread")
+    return slots.every_corner and not (ends or slots.drivers)
 
 
 def _on_straights(slots: Slots) -> bool:
@@ -323,6 +335,25 @@ def tell_limit(view: View) -> Facts:
     return (judge(fact, slots, so=so) if slots.whether else fact,)
 
 
+def _tell_beaten(view: View) -> Facts:
+    """How many laps of a driver are quicker than the other's lap that is named; where none is, than
+    the other's best, or average, of both drivers."""
+    theirs = any(isinstance(lap, Their) for lap in view.slots.laps)
+    (name, rival), driver, averages = view.rivals[0], view.scene.driver, view.slots.order == "mean"
+    own, its = (*view.named, view.drive.best)[0], view.lap_of(rival)
+    pairs = [(driver, view.pool, name, its, rival.counted)] if theirs or not view.named else []
+    pairs += [] if theirs else [(name, rival.counted, driver, own, view.pool)]
+    told: list[Fact] = []
+    for whose, laps, of, bar, every in pairs:
+        seconds = mean(lap.duration_s for lap in every) if averages else bar.duration_s
+        hits = [lap.number or 0 for lap in laps if lap.duration_s < seconds]
+        values: dict[str, Cell] = {"whose": whose, "count": len(hits), "all": len(laps), "of": of}
+        values |= {"named": tuple(hits), "lap": 0 if averages else bar.number or 0}
+        values["time"] = lap_time(seconds)
+        told.append(view.fact("laps-beaten", values, hits if whose != name else (), other=name))
+    return tuple(told)
+
+
 def _find_limit(slots: Slots, unit: Unit) -> float | None:
     """The amount of that unit; of a lap time seconds do, too."""
     units = (unit, "s") if unit == "lap_time" else (unit,)
@@ -346,13 +377,13 @@ def _tell_passing(view: View) -> Facts:
     amounts, least, words = _list_lost(view) if quantity == "time" else _list_usual(view, quantity)
     if not amounts:
         return reviews.nothing(view)
-    unit, above = UNITS[quantity], slots.side != "below"
-    limit = _find_limit(slots, unit) or least
+    unit, limit = UNITS[quantity], _find_limit(slots, UNITS[quantity])
+    above, limit = slots.side != "below" or limit is None, limit or least
     hits = [name for name, number in amounts.items() if (number > limit) == above]
     hits.sort(key=lambda name: amounts[name], reverse=above)
     words |= {"named": tuple(Placed(Corner(each), Value(amounts[each], unit)) for each in hits)}
     words |= {"count": len(hits), "all": len(amounts), "limit": Value(limit, unit)}
-    told = view.told("places-passing", **words, side=slots.side or "above")
+    told = view.told("places-passing", **words, side="above" if above else "below")
     every = slots.every_corner and (slots.claims or slots.whether)
     return (judge(told, slots, so=len(hits) == len(amounts)) if every else told,)
 
@@ -396,18 +427,21 @@ def _tell_rank(view: View) -> Facts:
     roads = _on_straights(slots)
     if spot == "lap" or (spot == "straight" and not roads and quantity not in CORNERS_ONLY):
         return tell_values(ranked)
-    if quantity == "time" and not (slots.corners or roads) and known_corners(drive):
+    every = _lists(slots)
+    if quantity == "time" and not (slots.corners or roads or every) and known_corners(drive):
         return reviews.TELLERS["loss_rank"](view.scene, slots)  # not which corner is the longest
     high = is_high(quantity, order)
     bends = drive.straights if roads else known_corners(drive)
     names = tuple(each.name for each in bends if roads or view.covers(each.name))
     lap = laps[0] if len(laps) == 1 else (stand_in(drive) and drive.best.number) or 0
     spreads = [each for name in names if (each := spread(drive, quantity, name, spot))]
-    spreads.sort(key=lambda each: each.find(lap).number, reverse=high)
-    if (view.rivals and slots.order != "each") or quantity == "time":
+    if view.rivals or (quantity == "time" and not every):
         return _differing(view, spreads)
+    if not every:
+        spreads.sort(key=lambda each: each.find(lap).number, reverse=high)
     lead: Facts = ()
-    whole = None if slots.corners or spot or lap or roads else spread(drive, quantity, None, None)
+    plain = not (slots.corners or spot or lap or roads or every)
+    whole = None if not plain else spread(drive, quantity, None, None)
     if whole is not None and (high or not whole.peaks):
         lead = (_tell_laps(ranked, whole),)
     if len(spreads) < 2:
@@ -420,14 +454,18 @@ def _tell_rank(view: View) -> Facts:
     values |= {"second": _name(second), "last": _name(last), "nth": place}
     values |= {"value": shown[0], "second_value": shown[1], "last_value": shown[2]}
     values |= {"end": Term("end", end_of(quantity, high=high)), "of": "road" if roads else "corner"}
-    level = spreads[0].find(lap) == last.find(lap)
-    if slots.count > 1 and not level:
-        chosen = spreads[: slots.count]
+    numbers = [each.find(lap).number for each in spreads]
+    level = max(numbers) == min(numbers)
+    if (slots.count > 1 or every) and not level:
+        chosen = spreads if every else spreads[: slots.count]
         side, shown = beside(quantity, *(each.find(lap) for each in chosen))
         placed = (Placed(_name(each), one) for each, one in zip(chosen, shown, strict=True))
-        values |= {"side": side, "listed": tuple(placed)}
-        return (view.fact("rank-listed", values, laps[:1], first.where),)
-    corner = view.fact("rank-level" if level else "rank-places", values, laps[:1], first.where)
+        values |= {"side": side, "listed": tuple(placed), "every": "yes" if every else "no"}
+        listed = view.fact("rank-listed", values, (lap,) if lap else (), first.where)
+        alike = max(numbers) - min(numbers) < 2 * APART[first.unit]
+        return (judge(listed, slots, so=alike) if every and slots.whether else listed,)
+    kind, told_of = "rank-level" if level else "rank-places", (lap,) if lap else ()
+    corner = view.fact(kind, values, told_of, first.where)
     if slots.whether and len(slots.corners) == 2 and not level:
         corner = judge(corner, slots, so=spreads[0].where == slots.corners[0])
     fastest = quantity == "speed" and high and slots.which != "corner" and place == 1
@@ -580,22 +618,25 @@ def _against(view: View, found: Spread, name: str, rival: Drive) -> Fact:
     laps = [lap for lap in view.listed if lap in found.values]
     lap = found.top(high=high) if found.peaks else drive.best.number or 0
     lap = laps[0] if len(laps) == 1 else lap
-    its = theirs.top(high=high) if found.peaks else rival.best.number or 0
+    its = theirs.top(high=high) if found.peaks else view.lap_of(rival).number or 0
     own = Side(found.find(lap), "lap", lap, view.scene.driver, found.usual)
     return _compare(view, found, own, Side(theirs.find(its), "lap", its, name, theirs.usual))
 
 
-def differences(view: View, corner: str, name: str, rival: Drive) -> Facts:
-    """What a rival does differently in a corner, on the lap of the view and on their best one: what
-    is asked for, then what differs most."""
-    its, slots = rival.best.number or 0, view.slots
+def differences(view: View, corner: str, than: tuple[Drive, int | None], name: str = "") -> Facts:
+    """What was different in a corner on the lap of the view and on another one, of a rival where a
+    name is given: what is asked for, then what differs most."""
+    (drive, its), slots = than, view.slots
     told: list[tuple[bool, float, Fact]] = []
     for quantity, spot in WAYS:
-        found, theirs = (spread(each, quantity, corner, spot) for each in (view.drive, rival))
+        found, theirs = (spread(each, quantity, corner, spot) for each in (view.drive, drive))
         if found is None or theirs is None or view.lap not in found.values:
             continue
-        own = Side(found.find(view.lap), "lap", view.lap, view.scene.driver, found.usual)
-        other = Side(theirs.find(its), "lap", its, name, theirs.usual)
+        own = Side(found.find(view.lap), "lap", view.lap)
+        other = Side(theirs.find(its or 0), "lap", its or 0)
+        if name:
+            own = own._replace(driver=view.scene.driver, usual=found.usual)
+            other = other._replace(driver=name, usual=theirs.usual)
         apart = abs(own.value.number - other.value.number) / APART[found.unit]
         if apart >= 1.0:
             asked = quantity == slots.quantity or spot == (slots.spot or "")
@@ -710,23 +751,20 @@ def tell_spread(view: View) -> Facts:
         corners = _deviations(each, quantity, spot, places, laps)
         if len(corners) < 2:
             continue
-        least = max(corners, key=lambda corner: corners[corner])
-        most = min(corners, key=lambda corner: corners[corner])
-        values = label(Spread(drive, quantity, least, spot, {}))
-        values |= {"corner": Corner(least), "value": Value(corners[least], UNITS[quantity])}
-        values |= {"steady": Corner(most), "steady_value": Value(corners[most], UNITS[quantity])}
-        values |= {"count": len(each.counted), "driver": name}
+        ranked = sorted(corners, key=lambda corner: -corners[corner])
+        nth = min(slots.place, len(ranked)) - 1
+        chosen = slice(nth, nth + max(slots.count, 1))
+        least, steady = (
+            tuple(Placed(Corner(one), Value(corners[one], UNITS[quantity])) for one in row[chosen])
+            for row in (ranked, ranked[::-1])
+        )
+        values = label(Spread(drive, quantity, ranked[nth], spot, {}))
+        values |= {"loose": least, "steady": steady, "nth": nth + 1}
+        values |= {"count": len(laps) or len(each.counted)}
+        values["whose"] = name if len(drives) > 1 else "none"
         values["first"] = "steady" if slots.order in RISES else "loose"
-        if 1 < slots.place <= len(corners):
-            ranked = sorted(corners, key=lambda corner: -corners[corner])
-            least = ranked[slots.place - 1]
-            nth: dict[str, Cell] = {"corner": Corner(least), "nth": slots.place}
-            nth["value"] = Value(corners[least], UNITS[quantity])
-            told += (view.fact("spread-nth", values | nth, where=least),)
-            continue
-        kind = "spread-driver" if len(drives) > 1 else "spread-corners"
         other = name if each is not drive else ""
-        told += (view.fact(kind, values, where=least, other=other),)
+        told += (view.fact("spread-corners", values, where=ranked[nth], other=other),)
     return told or (_few(view),)
 
 

@@ -35,12 +35,11 @@ from runtime.bridge.coach.facts.view import (
     no_earlier,
     no_rival,
     numbers_of,
-    pick_lap,
     span,
     spread_s,
     teller,
 )
-from runtime.bridge.coach.need import Slots
+from runtime.bridge.coach.need import Slots, Their
 from runtime.bridge.coach.scene import Outing, Teller, Tellers
 from runtime.bridge.session.stats import deviation
 
@@ -114,35 +113,25 @@ def _side(behind_s: float) -> str:
 
 def _behind_s(of: View) -> float:
     """By how much the own lap is slower."""
-    return of.drive.lap(of.lap).duration_s - _rival(of).drive.best.duration_s
+    return of.drive.lap(of.lap).duration_s - of.lap_of(_rival(of).drive).duration_s
 
 
 def _gap(of: View) -> Fact:
-    lap, its, behind_s = of.drive.lap(of.lap), _rival(of).drive.best, _behind_s(of)
+    lap, its, behind_s = of.drive.lap(of.lap), of.lap_of(_rival(of).drive), _behind_s(of)
     values: dict[str, Cell] = {"side": _side(behind_s), "gap": span(abs(behind_s))}
     values |= {"time": lap_time(lap.duration_s), "other_time": lap_time(its.duration_s)}
-    values |= {"which": "best" if lap is of.drive.best else "named", "lap": of.lap}
-    return _fact(of, "rival-gap", values, gain_s=behind_s)
+    return _fact(of, "rival-gap", values | _which(of), gain_s=behind_s)
 
 
-def _tell_laps(of: View) -> Facts:
-    """A lap of each driver, beside each other: "is Ben's worst lap quicker than my second best"."""
-    slots, counted = of.slots, _rival(of).drive.counted
-    first, second = slots.laps
-    theirs, mine = (first, second) if slots.than_me else (second, first)
-    own, other = pick_lap(of.counted, mine), pick_lap(counted, theirs)
-    if own is None or other is None:
-        return ()
-    behind_s = own.duration_s - other.duration_s
-    values: dict[str, Cell] = {"side": _side(behind_s), "gap": span(abs(behind_s))}
-    values |= {"lap": own.number or 0, "other_lap": other.number or 0}
-    values |= {"time": lap_time(own.duration_s), "other_time": lap_time(other.duration_s)}
-    return (of.fact("rival-laps-beside", {"other": of.other, **values}, [own], other=of.other),)
+def _which(of: View) -> dict[str, Cell]:
+    """Which lap of each driver is beside the other's."""
+    its = of.lap_of(_rival(of).drive)
+    best = of.lap == of.drive.best.number and its is _rival(of).drive.best
+    named: dict[str, Cell] = {"lap": of.lap, "other_lap": its.number or 0}
+    return {"which": "best" if best else "named", **named}
 
 
 def _tell_gap(of: View) -> Facts:
-    if len(of.slots.laps) == 2 and (beside := _tell_laps(of)):
-        return beside
     if of.slots.corners or of.slots.sectors:
         return _tell_how(of)
     said = _count_said(of) if of.slots.claims else ()
@@ -198,10 +187,12 @@ def _tell_where(of: View) -> Facts:
     return (*first, *places, *(() if len(places) == MOST_PLACES else _sectors(of)))
 
 
-def _loss(of: View, loss: Loss, on: str = "laps") -> Fact:
+def _loss(of: View, loss: Loss, on: str = "") -> Fact:
     """A corner beside the other's pass of it, on the laps or as a rule (``usual``)."""
     values = name_loss(loss) | {"seconds": span(abs(loss.seconds)), "side": _side(loss.seconds)}
-    return _fact(of, "rival-corner", {**values, "on": on}, loss.corner, gain_s=loss.seconds)
+    which = _which(of)
+    values |= which | {"on": on or ("laps" if which["which"] == "best" else "named")}
+    return _fact(of, "rival-corner", values, loss.corner, gain_s=loss.seconds)
 
 
 def _named(of: View) -> list[Fact]:
@@ -219,7 +210,7 @@ def _sectors(of: View) -> list[Fact]:
     """The sectors of both laps: one by one those that are named, or the one that is asked for; else
     all in a sentence."""
     on, its = circuit(of.drive), _rival(of).drive
-    sides = driven_side(of.drive, of.lap, on), driven_side(its, its.best.number, on)
+    sides = driven_side(of.drive, of.lap, on), driven_side(its, of.lap_of(its).number, on)
     parts = enumerate(compare_sides(*sides, on).sectors, 1)
     gaps = {at: part for at, part in parts if part.delta_s is not None}
     asked = [at for at in of.slots.sectors if at in gaps]
@@ -279,7 +270,8 @@ def _tell_how(of: View) -> Facts:
 
 
 def _differences(of: View, corner: str) -> Facts:
-    return comparisons.differences(of, corner, of.other, _rival(of).drive)
+    its = _rival(of).drive
+    return comparisons.differences(of, corner, (its, of.lap_of(its).number), of.other)
 
 
 def _tell_car(of: View) -> Facts:
@@ -293,7 +285,8 @@ def _tell_car(of: View) -> Facts:
 
 
 def _tell_spread(of: View) -> Facts:
-    sides = of.pool, _rival(of).drive.counted
+    without = tuple(lap for lap in of.slots.without if isinstance(lap, Their))
+    sides = of.pool, of.about(without=without)._replace(outing=_rival(of), name=of.other).pool
     own, other = (spread_s(side) for side in sides)
     side = "level" if abs(own - other) < 0.05 else "other" if other < own else "own"
     values: dict[str, Cell] = {"side": side, "spread": span(own), "other_spread": span(other)}

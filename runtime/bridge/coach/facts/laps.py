@@ -9,7 +9,7 @@ from typing import Final
 from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.analysis.losses import USUAL_LAPS
 from runtime.bridge.coach.fact import Basis, Cell, Fact, Term, Value
-from runtime.bridge.coach.facts.comparisons import tell_limit, tell_values
+from runtime.bridge.coach.facts.comparisons import differences, tell_limit, tell_values
 from runtime.bridge.coach.facts.drivers import compare_with, duel
 from runtime.bridge.coach.facts.handling import find_incidents, incident_fact
 from runtime.bridge.coach.facts.measures import label, spread
@@ -152,7 +152,18 @@ def _which(view: View, pool: Sequence[Segment]) -> dict[str, Cell]:
     return {"which": which, "named": named, "count": len(pool), "out": len(out)}
 
 
+def _runs(view: View) -> list[tuple[int, ...]]:
+    """The two runs of laps that are named: the first three and the last three."""
+    numbers = sorted(numbers_of(view.named))
+    cuts = [at for at in range(1, len(numbers)) if numbers[at] > numbers[at - 1] + 1]
+    if len(cuts) != 1 or not 2 <= cuts[0] <= len(numbers) - 2:
+        return []
+    return [tuple(numbers[: cuts[0]]), tuple(numbers[cuts[0] :])]
+
+
 def _tell_average(view: View) -> Facts:
+    if runs := _runs(view):
+        return tuple(_tell_average(view.about(laps=run))[0] for run in runs)
     ends = {"best", "slowest"}.issuperset(view.slots.laps)  # told beside it, not its laps
     if ends and len(view.named) > 1:
         return (*_tell_average(view.about(laps=())), *(_time(view, lap) for lap in view.named))
@@ -166,7 +177,8 @@ def _tell_average(view: View) -> Facts:
     values = {"lap": lap.number or 0, "gap": span(abs(over)), "time": lap_time(lap.duration_s)}
     values["side"] = "slower" if over > 0 else "faster"
     off = view.fact("lap-off-average", values, [lap])
-    return (off, average) if named else (average, off)
+    even = _tell_spread(view)[:1] if view.slots.varies and len(pool) > 1 else ()
+    return (off, average, *even) if named else (average, *even, off)
 
 
 def _only_lap(view: View) -> Facts:
@@ -314,7 +326,12 @@ def _tell_compare(view: View) -> Facts:
         facts = [judge(facts[0], view.slots, so=ahead == view.slots.gains)]
     for lap, than in ((slow, fast), (fast, slow)):
         lost = view.losses(view.passes(lap), view.passes(than))[:1]
-        facts += [view.loss("lap-loses", each, lap, other=than.number or 0) for each in lost]
+        kind = "lap-loses-here" if view.slots.corners else "lap-loses"
+        facts += [view.loss(kind, each, lap, other=than.number or 0) for each in lost]
+    for corner in view.slots.corners[:1]:
+        facts[:1] = [] if len(facts) > 1 else facts
+        beside = (view.drive, fast.number)
+        facts += differences(view._replace(lap=slow.number or 0), corner, beside)
     return tuple(facts)
 
 

@@ -85,7 +85,8 @@ def _compare(scene: Scene, slots: Slots) -> View:
     if other:
         rival, lap = scene.rivals[other].drive, lap if view.named else best
         view = view._replace(basis="driver", other=other, lap=lap)
-        its = passes_of_lap(rival, rival.best.number or 0) if known and rival.geometry else {}
+        theirs, both = view.lap_of(rival).number or 0, known and rival.geometry
+        its = passes_of_lap(rival, theirs) if both else {}
         own = passes_of_lap(drive, lap) if its else {}
         return view._replace(lost=losses_between(own, its, drive, rival) if its else ())
     if alone or not known:

@@ -11,7 +11,7 @@ from runtime.bridge.analysis.losses import Loss, losses_between, passes_of_lap, 
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.quantities import find_straight, known_corners, sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
-from runtime.bridge.coach.need import Beside, Lap, Ranked, Slots, Strange
+from runtime.bridge.coach.need import Beside, Lap, Ranked, Slots, Strange, Their
 from runtime.bridge.coach.scene import Outing, Scene, Teller
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.stats import deviation
@@ -185,14 +185,25 @@ class View(NamedTuple):
     @property
     def pool(self) -> tuple[Segment, ...]:
         """The complete laps but for those that are to be left out."""
-        out = [pick_lap(self.counted, lap) for lap in self.slots.without]
+        out = [self._pick(self.counted, lap) for lap in self.slots.without]
         return tuple(lap for lap in self.counted if lap not in out) or self.counted
 
     @property
     def named(self) -> tuple[Segment, ...]:
         """The laps that are named, each once."""
-        picked = [pick_lap(self.pool, lap) for lap in self.slots.laps if lap != "each"]
+        picked = [self._pick(self.pool, lap) for lap in self.slots.laps if lap != "each"]
         return tuple(dict.fromkeys(lap for lap in picked if lap is not None))
+
+    def _pick(self, laps: Sequence[Segment], lap: Lap) -> Segment | None:
+        """A lap that is named, of the driver whose session it is."""
+        if isinstance(lap, Their):
+            return pick_lap(laps, lap.lap) if self.name != "own" else None
+        return pick_lap(laps, lap)
+
+    def lap_of(self, rival: Drive) -> Segment:
+        """The lap of a rival that is named, else their best one."""
+        theirs = next((lap for lap in self.slots.laps if isinstance(lap, Their)), Their("best"))
+        return pick_lap(rival.counted, theirs) or rival.best
 
     @property
     def asked(self) -> tuple[Segment, ...]:
@@ -249,7 +260,7 @@ class View(NamedTuple):
         """The numbers of the complete laps that are named, in the order named; none where none is,
         all where every lap or every other lap is asked for."""
         slots = self.slots
-        every = slots.all_laps or slots.order == "each" or "each" in slots.laps
+        every = slots.all_laps or "each" in slots.laps or (slots.order == "each" and not slots.laps)
         laps = self.pool if every or (slots.without and not slots.laps) else self.named
         return numbers_of(laps)
 
@@ -346,6 +357,8 @@ def teller(tell: Tell, *, own: bool = False) -> Teller:
 
 def pick_lap(laps: Sequence[Segment], lap: Lap) -> Segment | None:
     """The lap of that number, or the one that a word names; None where there is none."""
+    if isinstance(lap, Their):
+        lap = lap.lap
     if isinstance(lap, int):
         return next((each for each in laps if each.number == lap), None)
     if isinstance(lap, Beside):

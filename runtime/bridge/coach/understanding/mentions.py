@@ -192,7 +192,8 @@ class Reader:
             is_mark = not self.pieces[i].word[:1].isalnum()
             some = [] if is_mark else next((named for read in readers if (named := read(i))), [])
             number = self._count(i)
-            if number and found and found[-1].kind == "lap" and self._is_compared(i):
+            laps = bool(some) and some[0].kind == "lap"
+            if number and not laps and found and found[-1].kind == "lap" and self._is_compared(i):
                 behind = self._noun(number[1], "corner") == number[1]
                 some = [Mention("lap", i, number[1], number[0])] if behind else some
             found += some
@@ -217,7 +218,7 @@ class Reader:
             for i, behind in ends.items()
         ):
             return True
-        return end < len(self.pieces) and self._word(end).endswith("lassen")
+        return any(self._match(i, self.words.lists["left_out"]) > i for i in (end, end + 1))
 
     # pieces
 
@@ -373,13 +374,13 @@ class Reader:
         ordinal = self._ordinal(i, "lap")
         if ordinal and (ordinal.number > 1 or self._word(i).isdigit()):
             found = self._go_on(ordinal, "lap")
-        elif ordinal is None and (end := self.words.ordinals.get(self._word(i))) in (1, -1):
-            count = self._count(i + 1)
-            behind = self._noun(count[1], "lap") if count else 0
-            if count is None or behind == count[1]:
+        elif ordinal is None and (several := self._end_laps(i)):
+            end, count, at = several
+            behind, lists = self._noun(at, "lap"), self.words.lists
+            owned = self._word(i - 1) in lists["articles"] | lists["mine"] | lists["theirs"]
+            if behind == at and not (owned and self._word(at) in _END | lists["list"]):
                 return []
-            chosen = laps[-count[0] :] if end == -1 else laps[: count[0]]
-            return [Mention("lap", i, behind, lap) for lap in chosen]
+            return [Mention("lap", i, behind, lap) for lap in laps[::end][:count][::end]]
         elif (number := self._count(i)) and number[0] in laps and self._of_laps(i):
             named = self._word(i - 1) in self.words.lists["articles"]
             found = [Numbered(number[0], i, number[1])] if named else []
@@ -387,6 +388,15 @@ class Reader:
             found = self._list(i, "lap")
         known = {lap: lap for lap in laps} or {one.number: one.number for one in found}
         return [self._place("lap", known, one) for one in found]
+
+    def _end_laps(self, i: int) -> tuple[int, int, int] | None:
+        """From which end, 1 or -1, how many, and what is behind: `first three`, `tres primeras`."""
+        leads = self.words.ordinals.get(self._word(i))
+        number = self._count(i) if leads is None else self._count(i + 1)
+        if number is None or (leads is None and number[0] == 1):  # one last lap
+            return None
+        end = self.words.ordinals.get(self._word(number[1])) if leads is None else leads
+        return (end, number[0], number[1] + (leads is None)) if end in (1, -1) else None
 
     def _sector(self, i: int) -> list[Mention]:
         """Sectors by number, ordinal or name."""

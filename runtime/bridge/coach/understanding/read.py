@@ -19,6 +19,7 @@ from runtime.bridge.coach.need import (
     NeedKind,
     Ranked,
     Slots,
+    Their,
 )
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
@@ -307,7 +308,7 @@ class _Reader:
         """The lap before or after that of the last question."""
         by = self._follows("lap_after", words) - self._follows("lap_before", words)
         lap = last.slots.laps[-1] if last.slots.laps else None
-        if not by or lap is None:
+        if not by or lap is None or isinstance(lap, Their):
             return None
         if isinstance(lap, Beside):
             by += lap.by
@@ -455,7 +456,9 @@ def _signs(slots: Slots) -> Iterator[str]:
     strange = {each.kind for each in slots.strange}
     place = bool(slots.corners or slots.straights or "corner" in strange)
     sector = bool(slots.sectors or "sector" in strange)
-    laps = any(lap != "each" for lap in slots.laps) or "lap" in strange
+    own = [lap for lap in slots.laps if lap != "each" and not isinstance(lap, Their)]
+    laps = bool(own) or "lap" in strange
+    timed = slots.quantity in (None, "time") and not (place or slots.amounts)
     driver = bool(slots.drivers or "driver" in strange)
     spot = slots.spot in ("entry", "apex", "exit")
     lap_time = any(
@@ -469,7 +472,10 @@ def _signs(slots: Slots) -> Iterator[str]:
         "sector": sector,
         "lap": laps,
         "no place": not (place or sector),
-        "two laps": sum(lap != "each" for lap in slots.laps) == 2,
+        "two laps": len(own) == 2,
+        "their lap": any(isinstance(lap, Their) for lap in slots.laps),
+        "beaten": driver and slots.tally and timed and bool(slots.laps or slots.gains is not None),
+        "offers corners": slots.offers and len(slots.corners) > 1,
         "times asked": slots.quantity in (None, "time") and not slots.claims and not place,
         "slowest": slots.laps == ("slowest",),
         "each lap": "each" in slots.laps or slots.all_laps,

@@ -1,7 +1,7 @@
 """Slots of a question: what it names, and the quantity, spot and order that it speaks of."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, cast, get_args
 
@@ -18,6 +18,7 @@ from runtime.bridge.coach.need import (
     Slots,
     Spot,
     Strange,
+    Their,
     Units,
 )
 from runtime.bridge.coach.understanding.mentions import (
@@ -35,7 +36,7 @@ __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
 PLAIN: Final = (
     *"why where all_laps improves mine ranked whether between supposes wishes".split(),
-    *("counts", "every_corner", "offers", "within"),
+    *("counts", "every_corner", "offers", "within", "tally"),
 )
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
@@ -59,19 +60,23 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     reader, tables = Reader(text, language, names), words_of(language).tables
     mentions = reader.mentions()
     plain = _join_words(reader, mentions)
+    theirs = _Theirs(reader, mentions, language)
+    mentions = theirs.mark(mentions, plain)
     spoken, accented = _join_words(reader, ()), _join_words(reader, (), accents=True)
     laps, without = _part_left_out(reader, mentions, "lap")
     corners, besides = _part_left_out(reader, mentions, "corner")
     place, of_those = _find_place(plain, language)
     amounts = tuple(m.value for m in mentions if isinstance(m.value, Value))
-    words, words_without, unranked, amounts = _lap_words(plain, language, amounts, place)
+    words, words_without, unranked, amounts = _lap_words(plain, language, amounts, place, theirs)
     which = _find_first("which", plain, language)
     if which in ("corner", "sector"):  # its best or worst one is no lap
         spoken_laps = not words_of(language).lists["lap"].isdisjoint(plain.split())
         words = [lap for lap in words if spoken_laps or lap not in ("best", "slowest")]
         unranked = unranked if spoken_laps else plain
     several = len(laps) > 1 and tables["asks"]["open"].search(plain) is not None
-    if (several or which == "lap") and len(laps) > 1:  # which of the two is the best
+    placed = which == "lap" and not {"corner", "sector"}.isdisjoint(m.kind for m in mentions)
+    if placed or ((several or which == "lap") and len(laps) > 1):  # which of the two is the best
+        unranked = plain if placed else unranked
         words = [lap for lap in words if lap not in ("best", "slowest")]
     quantity, spot, also = _find_measured(plain, language)
     flags = {
@@ -84,9 +89,10 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     order = "spread" if asks["same"] else _find_first("orders", unranked, language)
-    both = all(tables["orders"][end].search(unranked) for end in ("most", "least"))
+    least = tables["orders"]["least"]
+    both = least.search(unranked) and tables["orders"]["most"].search(least.sub(" ", unranked))
     if both and not words:  # the slowest and the quickest
-        order = "spread"
+        order = "most" if which in ("corner", "straight") else "spread"
     if tables["orders"]["alike"].search(plain):  # closest to my best
         order = "alike"
     if (
@@ -118,22 +124,30 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if asks["whether"] and which == "corner" and " cornerx " in plain:  # is it the worst one
         asserts |= order in ("worst", "most", "least")
     drivers = cast(tuple[str, ...], _values(mentions, "driver"))
-    alone = len(names.drivers) == 1 and not drivers  # whom a pronoun can only mean
-    pointed = alone and (flags["rival"] or flags["rival_leads"])
+    single = len(names.drivers) == 1 and not drivers  # whom a pronoun can only mean
+    pointed = single and (flags["rival"] or flags["rival_leads"])
     drivers = drivers or names.drivers * (flags["who"] or pointed)
     drivers = tuple(name for name in drivers if name != names.asker)
     if flags["where"] and not drivers and order in ("more", "fewer"):
         order = "most" if order == "more" else "least"
     before, met, _ = plain.partition(" driverx ")  # it leads where it stands behind no "than"
     behind = f" {' '.join(before.split()[1:][-1:])} "
-    leads = (alone and flags["rival_leads"]) or (
+    leads = (single and flags["rival_leads"]) or (
         bool(met) and not tables["asks"]["joined"].search(behind)
     )
     where_ahead = bool(drivers) and flags["where"] and order == "most"  # where am I quickest
+    mine = not words_of(language).lists["mine"].isdisjoint(plain.split())
+    if mine and any(isinstance(lap, Their) for lap in (*laps, *words)):  # hers against mine
+        drivers = drivers or names.drivers * (len(names.drivers) == 1)
+    alone = len(drivers) == 1 and not (flags["who"] or asks["beside"])
+    all_laps = tuple(dict.fromkeys((*laps, *words)))
+    out = (*without, *words_without)
+    if alone or not drivers:  # then nobody else's laps are meant
+        all_laps, out = (tuple(map(_unmarked, each)) for each in (all_laps, out))
     read = Slots(
         corners=tuple(corners),
-        laps=tuple(dict.fromkeys((*laps, *words))),
-        without=(*without, *words_without),
+        laps=all_laps,
+        without=out,
         besides=tuple(besides),
         sectors=cast(tuple[int, ...], _values(mentions, "sector")),
         straights=cast(tuple[str, ...], _values(mentions, "straight")),
@@ -150,7 +164,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         negated=tables["flags"]["negated"].search(denied) is not None,
         which=which,  # type: ignore[arg-type]
         than_me=(asks["than_me"] or (leads and not flags["who"])) and bool(drivers),
-        alone=len(drivers) == 1 and not (flags["who"] or asks["beside"]),
+        alone=alone,
         either=either,
         gains=False if asks["loses"] else True if asks["gains"] or where_ahead else None,
         open=asks["open"] or flags["why"],
@@ -266,7 +280,7 @@ def _part_left_out(
 
 
 def _lap_words(
-    text: str, language: Language, amounts: tuple[Value, ...], place: int
+    text: str, language: Language, amounts: tuple[Value, ...], place: int, theirs: "_Theirs"
 ) -> tuple[list[Lap], list[Lap], str, tuple[Value, ...]]:
     """Laps that are named by a word, those to be left out, the text without such words, and the
     amounts that count no such laps."""
@@ -287,24 +301,26 @@ def _lap_words(
             if word == "best" or word == "slowest":
                 said = [*rest[: match.start()].split()[-1:], *match[0].split()]
                 places, amounts = _places(said, place_in(said), language, amounts)
-                found += [(match.start(), _nth(word, at)) for at in places]
+                laps = [theirs.of(_nth(word, at), text, *match.span()) for at in places]
+                found += [(match.start(), lap) for lap in laps]
             else:
                 found.append((match.start(), word))
             if key != "each":
                 blank = "_" * (len(match[0]) - 1)
                 rest = f"{rest[: match.start()]}{blank} {rest[match.end() :]}"
     joins = words.lists["list"]
-    if found or " lapx " in text:  # the quickest and the slowest lap
-        nouns = {"", *words.lists["lap"]}
+    if found or " lapx " in text or " driverx " in text:  # the quickest and the slowest lap
+        nouns = words.lists["lap"] | words.lists["asks"] | words.lists["of_whom"] | {""}
         for key, pattern in words.tables["bare_laps"].items():
             for match in pattern.finditer(rest):
                 behind = rest[match.end() :].split(" ", 1)[0]
                 joined = not joins.isdisjoint(rest[: match.start()].split()[-3:])
-                joined = joined and behind in nouns
-                if (joined or behind in joins) and key not in {lap for _, lap in found}:
-                    word = cast("LapWord", key)
-                    at = place_in(rest[: match.start()].split()[-1:]) if several else 1
-                    found.append((match.start(), _nth(word, at)))
+                word, before = cast("LapWord", key), rest[: match.start()].split()[-1:]
+                at = place_in([*before, *match[0].split()]) if several else 1
+                lap = theirs.of(_nth(word, at), text, *match.span())
+                joined = (joined or isinstance(lap, Their)) and behind in nouns
+                if (joined or behind in joins) and lap not in {lap for _, lap in found}:
+                    found.append((match.start(), lap))
     kept: list[Lap] = []
     out: list[Lap] = []
     leaves = False
@@ -315,6 +331,50 @@ def _lap_words(
         leaves = goes_on or _remove_words(near, words.lists["without"]) != near
         (out if leaves else kept).append(one)
     return kept, out, rest, amounts
+
+
+def _unmarked(lap: Lap) -> Lap:
+    return lap.lap if isinstance(lap, Their) else lap
+
+
+class _Theirs:
+    """Tells which laps are those of the other driver who is named."""
+
+    def __init__(self, reader: Reader, mentions: Iterable[Mention], language: Language) -> None:
+        lists = words_of(language).lists
+        self.mine, self.theirs, self.of_whom = lists["mine"], lists["theirs"], lists["of_whom"]
+        self.ordinals = words_of(language).ordinals
+        drivers = [each for each in mentions if each.kind == "driver"]
+        self.others = [each.value != reader.names.asker for each in drivers]
+        ends = [reader.pieces[each.end - 1].written.casefold() for each in drivers]
+        self.own = [end.endswith("s") for end in ends]
+        """Whether a driver's name stands in the genitive, by their order."""
+
+    def mark(self, mentions: Sequence[Mention], plain: str) -> list[Mention]:
+        """The same with the laps by number that are the other driver's marked so."""
+        places = iter(re.finditer("(?<= )lapx ", plain))
+        firsts = dict.fromkeys(each.first for each in mentions if each.kind == "lap")
+        spots = {first: place.span() for first, place in zip(firsts, places, strict=False)}
+        return [
+            each._replace(value=self.of(each.value, plain, *spots[each.first]))
+            if each.first in spots and isinstance(each.value, int)
+            else each
+            for each in mentions
+        ]
+
+    def of(self, lap: Any, text: str, start: int, end: int) -> Any:
+        """The lap that stands from *start* to *end*, marked where it is theirs."""
+        before, behind = text[:start].split(), text[end:].split()[:2]
+        near = [*before[-2:], *text[start:end].split()]
+        owners = [word for word in near if word in self.mine | self.theirs]
+        at = text.count(" driverx ", 0, start) - 1
+        while before and before[-1] in self.ordinals:
+            before.pop()
+        if before[-1:] == ["driverx"] and self.own[at] and self.others[at]:
+            return Their(lap)
+        if behind[1:] == ["driverx"] and behind[0] in self.of_whom and self.others[at + 1]:
+            return Their(lap)
+        return Their(lap) if owners and owners[-1] in self.theirs else lap
 
 
 def _find_bare(text: str, language: Language) -> float | None:

@@ -1,16 +1,19 @@
 rival-gap = { $which ->
     [best] Beste Runden
-   *[named] Runde { $lap } gegen die beste von { $other }
+   *[named] Runde { $lap } gegen Runde { $other_lap } von { $other }
 }: { $side ->
     [behind] { $other } ist { $gap } schneller, { $other_time } gegen { $time }
     [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }
    *[level] gleichauf mit { $other }, { $time }
 }.
-rival-laps-beside = Runde { $other_lap } von { $other }, { $other_time }, ist { $side ->
-    [behind] { $gap } schneller als
-    [ahead] { $gap } langsamer als
-   *[level] gleichauf mit
-} Runde { $lap }, { $time }.
+laps-beaten = { $whose }: { $count } von { $all } Runden schneller als { $lap ->
+    [0] der Mittelwert von { $of }
+   *[other] Runde { $lap } von { $of }
+}, { $time }{ $count ->
+    [0] {""}
+    [one] : Runde { $named }
+   *[other] : Runden { $named }
+}.
 rival-mean = Mittelwerte: { $side ->
     [behind] { $other } ist { $gap } schneller, { $other_time } gegen { $time }
     [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }
@@ -23,7 +26,8 @@ rival-usual = Übliche Runden: { $side ->
 }.
 rival-corner = { $corner }{ $on ->
     [usual] , übliche Durchfahrten
-   *[laps] , beste Runden
+    [laps] , beste Runden
+   *[named] , Runde { $lap } gegen Runde { $other_lap }
 }: { $seconds } { $side ->
     [behind] auf { $other } verloren{ loss-why }
     [ahead] auf { $other } gewonnen

@@ -123,6 +123,7 @@ lap-alike = { $to ->
    *[named] Am nächsten an Runde { $lap } liegt in der Zeit Runde { $other }
 }: { $time } und { $other_time }, { $gap } Unterschied.
 lap-loses = Runde { $lap } verliert am meisten in { $corner }: { $seconds } auf Runde { $other }{ loss-why }.
+lap-loses-here = Runde { $lap } verliert in { $corner } { $seconds } auf Runde { $other }{ loss-why }.
 lap-explain = { $how ->
     [slow] Runde { $lap }{ lap-who }: { $time }, { $over } langsamer als die übliche Runde ({ $usual }) und { $behind } hinter der besten
     [quick] Runde { $lap }{ lap-who } war schnell: { $time }, { $over } schneller als die übliche Runde ({ $usual }){ $rank ->

@@ -136,9 +136,12 @@ places-passing = { $count } von { $all } { $of ->
     [yes] {" "}{ loss-basis }
    *[no] {" "}(übliche Runde)
 }.
-rank-listed = { $what }{ $at }, { $end } von { $count } { $of ->
-    [road] Geraden
-   *[corner] Kurven
+rank-listed = { $what }{ $at }, { $every ->
+    [yes] Kurve für Kurve
+   *[no] { $end } von { $count } { $of ->
+        [road] Geraden
+       *[corner] Kurven
+    }
 } ({ $lap ->
     [0] übliche Runde
    *[other] Runde { $lap }
@@ -240,12 +243,17 @@ spread-few = { $count ->
     [one] Nur eine vollständige Runde
    *[other] Nur { $count } vollständige Runden
 }: zu wenige, um Wiederholbarkeit zu beurteilen.
-spread-corners = { $first ->
-    [steady] Am gleichmäßigsten: { $steady }, { $steady_value }; am ungleichmäßigsten: { $corner }, { $value }
-   *[loose] Am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value }
+spread-corners = { $whose ->
+    [none] {""}
+   *[other] { $whose }:{" "}
+}{ $first ->
+    [steady] Am gleichmäßigsten{ spread-place }: { $steady }; am ungleichmäßigsten{ spread-place }: { $loose }
+   *[loose] Am ungleichmäßigsten{ spread-place }: { $loose }; am gleichmäßigsten{ spread-place }: { $steady }
 } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
-spread-nth = { $corner }: { $what }{ $at } schwankt um { $value }, Platz { $nth } (1: am ungleichmäßigsten, { $count } Runden).
-spread-driver = { $driver }, am ungleichmäßigsten: { $corner }, { $value }; am gleichmäßigsten: { $steady }, { $steady_value } ({ $what }{ $at }, Standardabweichung, { $count } Runden).
+spread-place = { $nth ->
+    [1] {""}
+   *[other] , Platz { $nth }
+}
 claim-flat = { $where }, { $lifted ->
     [none] Vollgas in { $count ->
         [one] dieser Runde

@@ -1,16 +1,19 @@
 rival-gap = { $which ->
     [best] Best laps
-   *[named] Lap { $lap } against { $other }'s best
+   *[named] Lap { $lap } against lap { $other_lap } of { $other }
 }: { $side ->
     [behind] { $other } is { $gap } quicker, { $other_time } against { $time }
     [ahead] { $other } is { $gap } slower, { $other_time } against { $time }
    *[level] level with { $other }, { $time }
 }.
-rival-laps-beside = { $other }'s lap { $other_lap }, { $other_time }, is { $side ->
-    [behind] { $gap } quicker than
-    [ahead] { $gap } slower than
-   *[level] level with
-} lap { $lap }, { $time }.
+laps-beaten = { $whose }: { $count } of { $all } laps quicker than { $lap ->
+    [0] the average of { $of }
+   *[other] lap { $lap } of { $of }
+}, { $time }{ $count ->
+    [0] {""}
+    [one] : lap { $named }
+   *[other] : laps { $named }
+}.
 rival-mean = Averages: { $side ->
     [behind] { $other } is { $gap } quicker, { $other_time } against { $time }
     [ahead] { $other } is { $gap } slower, { $other_time } against { $time }
@@ -23,7 +26,8 @@ rival-usual = Usual laps: { $side ->
 }.
 rival-corner = { $corner }{ $on ->
     [usual] , usual passes
-   *[laps] , best laps
+    [laps] , best laps
+   *[named] , lap { $lap } against lap { $other_lap }
 }: { $seconds } { $side ->
     [behind] lost to { $other }{ loss-why }
     [ahead] gained on { $other }

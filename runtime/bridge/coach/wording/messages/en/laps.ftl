@@ -123,6 +123,7 @@ lap-alike = { $to ->
    *[named] Closest in time to lap { $lap } is lap { $other }
 }: { $time } and { $other_time }, { $gap } apart.
 lap-loses = Lap { $lap } loses most in { $corner }: { $seconds } to lap { $other }{ loss-why }.
+lap-loses-here = Lap { $lap } loses { $seconds } to lap { $other } in { $corner }{ loss-why }.
 lap-explain = { $how ->
     [slow] Lap { $lap }{ lap-who }: { $time }, { $over } slower than the usual lap ({ $usual }) and { $behind } off the best
     [quick] Lap { $lap }{ lap-who } was quick: { $time }, { $over } quicker than the usual lap ({ $usual }){ $rank ->

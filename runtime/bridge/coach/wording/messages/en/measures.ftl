@@ -136,9 +136,12 @@ places-passing = { $count } of { $all } { $of ->
     [yes] {" "}{ loss-basis }
    *[no] {" "}(usual lap)
 }.
-rank-listed = { $what }{ $at }, { $end } of { $count } { $of ->
-    [road] straights
-   *[corner] corners
+rank-listed = { $what }{ $at }, { $every ->
+    [yes] corner by corner
+   *[no] { $end } of { $count } { $of ->
+        [road] straights
+       *[corner] corners
+    }
 } ({ $lap ->
     [0] usual lap
    *[other] lap { $lap }
@@ -243,12 +246,17 @@ spread-few = { $count ->
     [one] Only one complete lap
    *[other] Only { $count } complete laps
 }: too few to tell what is repeatable.
-spread-corners = { $first ->
-    [steady] Most repeatable: { $steady }, { $what }{ $at } within { $steady_value }; least: { $corner }, { $value }
-   *[loose] Least repeatable: { $corner }, { $what }{ $at } varies by { $value }; most repeatable: { $steady }, { $steady_value }
-} (standard deviation, { $count } laps).
-spread-nth = { $corner }: { $what }{ $at } varies by { $value }, place { $nth } (1: the least repeatable, { $count } laps).
-spread-driver = { $driver }: least repeatable { $corner }, { $what }{ $at } varies by { $value }; most repeatable { $steady }, { $steady_value } (standard deviation, { $count } laps).
+spread-corners = { $whose ->
+    [none] {""}
+   *[other] { $whose }:{" "}
+}{ $first ->
+    [steady] Most repeatable{ spread-place }: { $steady }; least repeatable{ spread-place }: { $loose }
+   *[loose] Least repeatable{ spread-place }: { $loose }; most repeatable{ spread-place }: { $steady }
+} ({ $what }{ $at }, standard deviation, { $count } laps).
+spread-place = { $nth ->
+    [1] {""}
+   *[other] , place { $nth }
+}
 claim-flat = { $where }, { $lifted ->
     [none] flat on { $count ->
         [one] that lap

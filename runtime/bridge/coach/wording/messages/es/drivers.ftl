@@ -1,16 +1,19 @@
 rival-gap = { $which ->
     [best] Mejores vueltas
-   *[named] Vuelta { $lap } frente a la mejor de { $other }
+   *[named] Vuelta { $lap } frente a la vuelta { $other_lap } de { $other }
 }: { $side ->
     [behind] { $other } va { $gap } más rápido, { $other_time } frente a { $time }
     [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }
    *[level] a la par de { $other }, { $time }
 }.
-rival-laps-beside = La vuelta { $other_lap } de { $other }, { $other_time }, es { $side ->
-    [behind] { $gap } más rápida que
-    [ahead] { $gap } más lenta que
-   *[level] igual que
-} la vuelta { $lap }, { $time }.
+laps-beaten = { $whose }: { $count } de { $all } vueltas más rápidas que { $lap ->
+    [0] la media de { $of }
+   *[other] la vuelta { $lap } de { $of }
+}, { $time }{ $count ->
+    [0] {""}
+    [one] : vuelta { $named }
+   *[other] : vueltas { $named }
+}.
 rival-mean = Medias: { $side ->
     [behind] { $other } va { $gap } más rápido, { $other_time } frente a { $time }
     [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }
@@ -23,7 +26,8 @@ rival-usual = Vueltas habituales: { $side ->
 }.
 rival-corner = { $corner }{ $on ->
     [usual] , pasos habituales
-   *[laps] , mejores vueltas
+    [laps] , mejores vueltas
+   *[named] , vuelta { $lap } frente a vuelta { $other_lap }
 }: { $seconds } { $side ->
     [behind] perdidos con { $other }{ loss-why }
     [ahead] ganados a { $other }

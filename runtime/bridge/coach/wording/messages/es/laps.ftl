@@ -123,6 +123,7 @@ lap-alike = { $to ->
    *[named] La más cercana en tiempo a la vuelta { $lap } es la { $other }
 }: { $time } y { $other_time }, a { $gap }.
 lap-loses = Vuelta { $lap }, donde más pierde: { $corner }, { $seconds } respecto a la vuelta { $other }{ loss-why }.
+lap-loses-here = Vuelta { $lap }, { $corner }: { $seconds } perdidos respecto a la vuelta { $other }{ loss-why }.
 lap-explain = { $how ->
     [slow] Vuelta { $lap }{ lap-who }: { $time }, { $over } más lenta que la vuelta habitual ({ $usual }) y a { $behind } de la mejor
     [quick] La vuelta { $lap }{ lap-who } fue rápida: { $time }, { $over } mejor que la vuelta habitual ({ $usual }){ $rank ->

@@ -136,9 +136,12 @@ places-passing = { $count } de { $all } { $of ->
     [yes] {" "}{ loss-basis }
    *[no] {" "}(vuelta habitual)
 }.
-rank-listed = { $what }{ $at }, { $end } de { $count } { $of ->
-    [road] rectas
-   *[corner] curvas
+rank-listed = { $what }{ $at }, { $every ->
+    [yes] curva a curva
+   *[no] { $end } de { $count } { $of ->
+        [road] rectas
+       *[corner] curvas
+    }
 } ({ $lap ->
     [0] vuelta habitual
    *[other] vuelta { $lap }
@@ -240,12 +243,17 @@ spread-few = { $count ->
     [one] Solo una vuelta completa
    *[other] Solo { $count } vueltas completas
 }: muy pocas para juzgar la regularidad.
-spread-corners = { $first ->
-    [steady] La más regular: { $steady }, { $steady_value }; la menos regular: { $corner }, { $value }
-   *[loose] La menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value }
+spread-corners = { $whose ->
+    [none] {""}
+   *[other] { $whose }:{" "}
+}{ $first ->
+    [steady] La más regular{ spread-place }: { $steady }; la menos regular{ spread-place }: { $loose }
+   *[loose] La menos regular{ spread-place }: { $loose }; la más regular{ spread-place }: { $steady }
 } ({ $what }{ $at }, desviación típica, { $count } vueltas).
-spread-nth = { $corner }: { $what }{ $at } varía en { $value }, puesto { $nth } (1: la menos regular, { $count } vueltas).
-spread-driver = { $driver }, la menos regular: { $corner }, { $value }; la más regular: { $steady }, { $steady_value } ({ $what }{ $at }, desviación típica, { $count } vueltas).
+spread-place = { $nth ->
+    [1] {""}
+   *[other] , puesto { $nth }
+}
 claim-flat = { $where }, { $lifted ->
     [none] a fondo en { $count ->
         [one] esa vuelta

@@ -1,16 +1,22 @@
 rival-gap = { $which ->
     [best] Meilleurs tours
-   *[named] Tour { $lap } contre le meilleur tour ({ $other })
+   *[named] Tour { $lap } contre le tour { $other_lap } ({ $other })
 } : { $side ->
     [behind] { $other } tourne { $gap } plus vite, { $other_time } contre { $time }
     [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }
    *[level] à égalité avec { $other }, { $time }
 }.
-rival-laps-beside = Le tour { $other_lap } de { $other }, { $other_time }, est { $side ->
-    [behind] plus rapide de { $gap } que
-    [ahead] plus lent de { $gap } que
-   *[level] à égalité avec
-} le tour { $lap }, { $time }.
+laps-beaten = { $whose } : { $count ->
+    [one] { $count } tour plus rapide
+   *[other] { $count } tours plus rapides
+} sur { $all } que { $lap ->
+    [0] la moyenne de { $of }
+   *[other] le tour { $lap } de { $of }
+}, { $time }{ $count ->
+    [0] {""}
+    [one] {" "}: tour { $named }
+   *[other] {" "}: tours { $named }
+}.
 rival-mean = Moyennes : { $side ->
     [behind] { $other } tourne { $gap } plus vite, { $other_time } contre { $time }
     [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }
@@ -23,7 +29,8 @@ rival-usual = Tours habituels : { $side ->
 }.
 rival-corner = { $corner }{ $on ->
     [usual] , passages habituels
-   *[laps] , meilleurs tours
+    [laps] , meilleurs tours
+   *[named] , tour { $lap } contre tour { $other_lap }
 } : { $seconds } { $side ->
     [behind] perdues sur { $other }{ loss-why }
     [ahead] gagnées sur { $other }

@@ -123,6 +123,7 @@ lap-alike = { $to ->
    *[named] Le plus proche du tour { $lap } en temps est le tour { $other }
 } : { $time } et { $other_time }, { $gap } d'écart.
 lap-loses = Tour { $lap }, plus grosse perte : { $corner }, { $seconds } sur le tour { $other }{ loss-why }.
+lap-loses-here = Tour { $lap }, { $corner } : { $seconds } perdues sur le tour { $other }{ loss-why }.
 lap-explain = { $how ->
     [slow] Tour { $lap }{ lap-who } : { $time }, { $over } plus lent que le tour habituel ({ $usual }) et à { $behind } du meilleur
     [quick] Le tour { $lap }{ lap-who } était rapide : { $time }, { $over } de mieux que le tour habituel ({ $usual }){ $rank ->

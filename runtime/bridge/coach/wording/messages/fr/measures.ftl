@@ -136,9 +136,12 @@ places-passing = { $count } des { $all } { $of ->
     [yes] {" "}{ loss-basis }
    *[no] {" "}(tour habituel)
 }.
-rank-listed = { $what }{ $at }, { $end } des { $count } { $of ->
-    [road] lignes droites
-   *[corner] virages
+rank-listed = { $what }{ $at }, { $every ->
+    [yes] virage par virage
+   *[no] { $end } des { $count } { $of ->
+        [road] lignes droites
+       *[corner] virages
+    }
 } ({ $lap ->
     [0] tour habituel
    *[other] tour { $lap }
@@ -240,12 +243,17 @@ spread-few = { $count ->
     [one] Un seul tour complet
    *[other] Seulement { $count } tours complets
 } : trop peu pour juger la régularité.
-spread-corners = { $first ->
-    [steady] Le plus régulier : { $steady }, { $steady_value } ; le moins régulier : { $corner }, { $value }
-   *[loose] Le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value }
+spread-corners = { $whose ->
+    [none] {""}
+   *[other] { $whose } :{" "}
+}{ $first ->
+    [steady] Le plus régulier{ spread-place } : { $steady } ; le moins régulier{ spread-place } : { $loose }
+   *[loose] Le moins régulier{ spread-place } : { $loose } ; le plus régulier{ spread-place } : { $steady }
 } ({ $what }{ $at }, écart type, { $count } tours).
-spread-nth = { $corner } : { $what }{ $at } varie de { $value }, place { $nth } (1 : le moins régulier, { $count } tours).
-spread-driver = { $driver }, le moins régulier : { $corner }, { $value } ; le plus régulier : { $steady }, { $steady_value } ({ $what }{ $at }, écart type, { $count } tours).
+spread-place = { $nth ->
+    [1] {""}
+   *[other] , place { $nth }
+}
 claim-flat = { $where }, { $lifted ->
     [none] à fond { $count ->
         [one] sur ce tour
