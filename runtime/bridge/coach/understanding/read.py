@@ -402,7 +402,8 @@ def _grammar(slots: Slots) -> NeedKind | None:
     and how to look at it, or a lap."""
     how = {*_named(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
     known = slots.quantity in UNITS and slots.quantity != "time"
-    if (known and how) or (slots.where and slots.order in ORDERS):
+    everywhere = slots.every_corner and slots.drivers
+    if (known and how) or (slots.where and slots.order in ORDERS) or everywhere:
         return "measure"
     if slots.corners:
         return "corner_explain" if slots.laps else "corner_review"

@@ -123,11 +123,11 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
     if asks["whether"] and which == "corner" and " cornerx " in plain:  # is it the worst one
         asserts |= order in ("worst", "most", "least")
-    drivers = cast(tuple[str, ...], _values(mentions, "driver"))
+    met = cast(tuple[str, ...], _values(mentions, "driver"))
+    drivers = tuple(name for name in met if name != names.asker)
     single = len(names.drivers) == 1 and not drivers  # whom a pronoun can only mean
     pointed = single and (flags["rival"] or flags["rival_leads"])
     drivers = drivers or names.drivers * (flags["who"] or pointed)
-    drivers = tuple(name for name in drivers if name != names.asker)
     if flags["where"] and not drivers and order in ("more", "fewer"):
         order = "most" if order == "more" else "least"
     before, met, _ = plain.partition(" driverx ")  # it leads where it stands behind no "than"
