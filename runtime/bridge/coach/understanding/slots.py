@@ -123,8 +123,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
     if asks["whether"] and which == "corner" and " cornerx " in plain:  # is it the worst one
         asserts |= order in ("worst", "most", "least")
-    met = cast(tuple[str, ...], _values(mentions, "driver"))
-    drivers = tuple(name for name in met if name != names.asker)
+    people = cast(tuple[str, ...], _values(mentions, "driver"))
+    drivers = tuple(name for name in people if name != names.asker)
     single = len(names.drivers) == 1 and not drivers  # whom a pronoun can only mean
     pointed = single and (flags["rival"] or flags["rival_leads"])
     drivers = drivers or names.drivers * (flags["who"] or pointed)

@@ -1,11 +1,7 @@
 rival-gap = { $which ->
     [best] Beste Runden
    *[named] Runde { $lap } gegen Runde { $other_lap } von { $other }
-}: { $side ->
-    [behind] { $other } ist { $gap } schneller, { $other_time } gegen { $time }
-    [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }
-   *[level] gleichauf mit { $other }, { $time }
-}.
+}: { rival-side }.
 laps-beaten = { $whose }: { $count } von { $all } Runden schneller als { $lap ->
     [0] der Mittelwert von { $of }
    *[other] Runde { $lap } von { $of }
@@ -14,16 +10,8 @@ laps-beaten = { $whose }: { $count } von { $all } Runden schneller als { $lap ->
     [one] : Runde { $named }
    *[other] : Runden { $named }
 }.
-rival-mean = Mittelwerte: { $side ->
-    [behind] { $other } ist { $gap } schneller, { $other_time } gegen { $time }
-    [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }
-   *[level] gleichauf mit { $other }, { $time }
-}.
-rival-usual = Übliche Runden: { $side ->
-    [behind] { $other } ist { $gap } schneller, { $other_time } gegen { $time }
-    [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }
-   *[level] gleichauf mit { $other }, { $time }
-}.
+rival-mean = Mittelwerte: { rival-side }.
+rival-usual = Übliche Runden: { rival-side }.
 rival-corner = { $corner }{ $on ->
     [usual] , übliche Durchfahrten
     [laps] , beste Runden
@@ -70,20 +58,12 @@ progress-here = Bisher hier: { $count ->
     [one] 1 Runde
    *[other] { $count } Runden
 }, die beste { $best }.
-progress-last = Gegenüber der Session davor ({ $date }): beste Runde { $side ->
-    [ahead] { $gap } schneller
-    [behind] { $gap } langsamer
-   *[level] gleich
-}, { $now } gegen { $then }; übliche Runde { $usual_side ->
+progress-last = Gegenüber der Session davor ({ $date }): beste Runde { gap-side }, { $now } gegen { $then }; übliche Runde { $usual_side ->
     [ahead] { $usual_gap } schneller
     [behind] { $usual_gap } langsamer
    *[level] gleich
 }.
-progress-series = Über { $count } Sessions seit { $date } ging die beste Runde von { $then } auf { $now }: { $side ->
-    [ahead] { $gap } schneller
-    [behind] { $gap } langsamer
-   *[level] gleich
-}.
+progress-series = Über { $count } Sessions seit { $date } ging die beste Runde von { $then } auf { $now }: { gap-side }.
 progress-spread = Streuung der Rundenzeiten: diesmal ±{ $now }, beim Mal davor ±{ $then }.
 progress-plateau = Die besten Runden der letzten drei Sessions liegen innerhalb von { $within }: ein Plateau.
 progress-corner = Am meisten gewonnen in { $corner }: { $speed } mehr am Scheitel seit der ersten Session.
@@ -94,3 +74,13 @@ improved-none = { $count ->
     [one] Eine Runde zeigt
    *[other] { $count } Runden zeigen
 } keine Kurve, die von der ersten zur zweiten Hälfte klar besser wurde.
+rival-side = { $side ->
+    [behind] { $other } ist { $gap } schneller, { $other_time } gegen { $time }
+    [ahead] { $other } ist { $gap } langsamer, { $other_time } gegen { $time }
+   *[level] gleichauf mit { $other }, { $time }
+}
+gap-side = { $side ->
+    [ahead] { $gap } schneller
+    [behind] { $gap } langsamer
+   *[level] gleich
+}

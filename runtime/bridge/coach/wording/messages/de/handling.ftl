@@ -46,10 +46,7 @@ balance-pass = { $which ->
    *[no] {""}
 }.
 incidents-count = { $count } Vorfälle in dieser Session; die ersten drei:
-incidents-none = Kein Vorfall erkannt in { $count ->
-    [one] einer Runde
-   *[other] { $count } Runden
-}; gesucht wird nach: { $kinds }.
+incidents-none = Kein Vorfall erkannt in { laps-counted }; gesucht wird nach: { $kinds }.
 incident = { $lap ->
     [0] Außerhalb der gewerteten Runden
    *[other] Runde { $lap }

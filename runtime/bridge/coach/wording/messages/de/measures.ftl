@@ -62,25 +62,13 @@ measure-best = { $where }, { $what }{ $at }: { $best }{ $side } in der besten Ru
 measure-laps = { $where }, { $what }{ $at }, { $count ->
     [one] Runde { $laps }
    *[other] Runden { $laps }
-}: { $values }{ $side }{ $few ->
-    [yes] {""}
-   *[no] {"; "}übliche Runde { $usual }
-}.
-measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } im Mittel von { $count ->
-    [one] einer Runde
-   *[other] { $count } Runden
-}; übliche Runde { $usual }.
-measure-total = { $where }, { $what }{ $at }: { $total } insgesamt in { $count ->
-    [one] einer Runde
-   *[other] { $count } Runden
-}, im Mittel { $mean } je Runde.
+}: { $values }{ $side }{ beside-usual }.
+measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } im Mittel von { laps-counted }; übliche Runde { $usual }.
+measure-total = { $where }, { $what }{ $at }: { $total } insgesamt in { laps-counted }, im Mittel { $mean } je Runde.
 measure-peak = { $where }, { $what }{ $at }: { nth } { $value }{ $side }, Runde { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
-}{ $few ->
-    [yes] {""}
-   *[no] {"; "}übliche Runde { $usual }
-}.
+}{ beside-usual }.
 measure-limit = { $where }, { $what }{ $at }: { $side ->
     [below] unter { $limit }
    *[above] über { $limit }
@@ -115,10 +103,7 @@ nth = { $nth ->
 }
 measured-lost = Zeitverlust
 measured-won = Zeitgewinn
-places-passing = { $count } von { $all } { $of ->
-    [road] Geraden
-   *[corner] Kurven
-}{ $count ->
+places-passing = { $count } von { $all } { places-all }{ $count ->
     [0] {""}
    *[other] : { $named }
 }; { $what }{ $at }{ $compared ->
@@ -138,14 +123,8 @@ places-passing = { $count } von { $all } { $of ->
 }.
 rank-listed = { $what }{ $at }, { $every ->
     [yes] Kurve für Kurve
-   *[no] { $end } von { $count } { $of ->
-        [road] Geraden
-       *[corner] Kurven
-    }
-} ({ $lap ->
-    [0] übliche Runde
-   *[other] Runde { $lap }
-}): { $listed }{ $side }.
+   *[no] { $end } von { $count } { places-all }
+} ({ which-lap }): { $listed }{ $side }.
 rank-lost = { $where } kostet { $nth ->
     [1] { $end ->
         [least] am wenigsten
@@ -159,30 +138,15 @@ rank-lost = { $where } kostet { $nth ->
     [0] {""}
    *[other] ; die anderen: { $listed }
 }.
-rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } von { $count } { $of ->
-    [road] Geraden
-   *[corner] Kurven
-} ({ $lap ->
-    [0] übliche Runde
-   *[other] Runde { $lap }
-}){ $count ->
+rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } von { $count } { places-all } ({ which-lap }){ $count ->
     [2] {""}
    *[other] {"; "}{ $nth ->
         [1] dann
        *[other] Platz 1:
     } { $second } mit { $second_value }
 }; am anderen Ende { $last } mit { $last_value }.
-rank-level = { $count } { $of ->
-    [road] Geraden
-   *[corner] Kurven
-} gleich, { $what }{ $at }: { $value }{ $side } ({ $lap ->
-    [0] übliche Runde
-   *[other] Runde { $lap }
-}).
-compare = { $where }, { $what }{ $at }: { $whose ->
-    [none] {""}
-   *[other] { $whose },{" "}
-}{ $own_of ->
+rank-level = { $count } { places-all } gleich, { $what }{ $at }: { $value }{ $side } ({ which-lap }).
+compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [usual] übliche Runde
    *[lap] Runde { $lap }
 } { $own }{ $side }; { $other ->
@@ -220,10 +184,7 @@ compare = { $where }, { $what }{ $at }: { $whose ->
     }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at }: { $whose ->
-    [none] {""}
-   *[other] { $whose },{" "}
-}übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }: { whose-first }übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }){ $asked ->
     [width] , eine Spanne von { $width } über { $count } Runden, Standardabweichung { $spread }
     [some] {"; etwas davon in"} { $hits } von { $count } Runden
    *[so] {"; so in"} { $hits } von { $count } Runden
@@ -266,3 +227,23 @@ claim-flat = { $where }, { $lifted ->
     [all] gelupft in allen { $count } Runden, bis auf { $least }
    *[many] gelupft in { $number } von { $count } Runden, bis auf { $least } (Runde { $lap })
 }.
+beside-usual = { $few ->
+    [yes] {""}
+   *[no] {"; "}übliche Runde { $usual }
+}
+laps-counted = { $count ->
+    [one] einer Runde
+   *[other] { $count } Runden
+}
+places-all = { $of ->
+    [road] Geraden
+   *[corner] Kurven
+}
+which-lap = { $lap ->
+    [0] übliche Runde
+   *[other] Runde { $lap }
+}
+whose-first = { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}

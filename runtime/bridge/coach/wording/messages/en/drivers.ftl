@@ -1,11 +1,7 @@
 rival-gap = { $which ->
     [best] Best laps
    *[named] Lap { $lap } against lap { $other_lap } of { $other }
-}: { $side ->
-    [behind] { $other } is { $gap } quicker, { $other_time } against { $time }
-    [ahead] { $other } is { $gap } slower, { $other_time } against { $time }
-   *[level] level with { $other }, { $time }
-}.
+}: { rival-side }.
 laps-beaten = { $whose }: { $count } of { $all } laps quicker than { $lap ->
     [0] the average of { $of }
    *[other] lap { $lap } of { $of }
@@ -14,16 +10,8 @@ laps-beaten = { $whose }: { $count } of { $all } laps quicker than { $lap ->
     [one] : lap { $named }
    *[other] : laps { $named }
 }.
-rival-mean = Averages: { $side ->
-    [behind] { $other } is { $gap } quicker, { $other_time } against { $time }
-    [ahead] { $other } is { $gap } slower, { $other_time } against { $time }
-   *[level] level with { $other }, { $time }
-}.
-rival-usual = Usual laps: { $side ->
-    [behind] { $other } is { $gap } quicker, { $other_time } against { $time }
-    [ahead] { $other } is { $gap } slower, { $other_time } against { $time }
-   *[level] level with { $other }, { $time }
-}.
+rival-mean = Averages: { rival-side }.
+rival-usual = Usual laps: { rival-side }.
 rival-corner = { $corner }{ $on ->
     [usual] , usual passes
     [laps] , best laps
@@ -70,20 +58,12 @@ progress-here = Here so far: { $count ->
     [one] 1 lap
    *[other] { $count } laps
 }, best { $best }.
-progress-last = Against the session before ({ $date }): best lap { $side ->
-    [ahead] { $gap } quicker
-    [behind] { $gap } slower
-   *[level] level
-}, { $now } against { $then }; usual lap { $usual_side ->
+progress-last = Against the session before ({ $date }): best lap { gap-side }, { $now } against { $then }; usual lap { $usual_side ->
     [ahead] { $usual_gap } quicker
     [behind] { $usual_gap } slower
    *[level] level
 }.
-progress-series = Over { $count } sessions since { $date } the best lap went from { $then } to { $now }: { $side ->
-    [ahead] { $gap } quicker
-    [behind] { $gap } slower
-   *[level] level
-}.
+progress-series = Over { $count } sessions since { $date } the best lap went from { $then } to { $now }: { gap-side }.
 progress-spread = Lap times spread by ±{ $now } this time, by ±{ $then } the time before.
 progress-plateau = The best laps of the last three sessions lie within { $within }: a plateau.
 progress-corner = Most gained in { $corner }: { $speed } more at the apex since the first session.
@@ -94,3 +74,13 @@ improved-none = { $count ->
     [one] One lap shows
    *[other] { $count } laps show
 } no corner that got clearly better from the first half to the second.
+rival-side = { $side ->
+    [behind] { $other } is { $gap } quicker, { $other_time } against { $time }
+    [ahead] { $other } is { $gap } slower, { $other_time } against { $time }
+   *[level] level with { $other }, { $time }
+}
+gap-side = { $side ->
+    [ahead] { $gap } quicker
+    [behind] { $gap } slower
+   *[level] level
+}

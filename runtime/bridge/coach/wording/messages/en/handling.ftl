@@ -46,10 +46,7 @@ balance-pass = { $which ->
    *[no] {""}
 }.
 incidents-count = { $count } incidents in this session; the first three:
-incidents-none = No incident detected on { $count ->
-    [one] one lap
-   *[other] { $count } laps
-}; looked for: { $kinds }.
+incidents-none = No incident detected on { laps-counted }; looked for: { $kinds }.
 incident = { $lap ->
     [0] Outside the laps that count
    *[other] Lap { $lap }

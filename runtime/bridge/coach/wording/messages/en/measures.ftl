@@ -62,25 +62,13 @@ measure-best = { $where }, { $what }{ $at }: { $best }{ $side } on the best lap 
 measure-laps = { $where }, { $what }{ $at }, { $count ->
     [one] lap { $laps }
    *[other] laps { $laps }
-}: { $values }{ $side }{ $few ->
-    [yes] {""}
-   *[no] {"; "}usual lap { $usual }
-}.
-measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } on average over { $count ->
-    [one] one lap
-   *[other] { $count } laps
-}; usual lap { $usual }.
-measure-total = { $where }, { $what }{ $at }: { $total } in total over { $count ->
-    [one] one lap
-   *[other] { $count } laps
-}, { $mean } a lap on average.
+}: { $values }{ $side }{ beside-usual }.
+measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } on average over { laps-counted }; usual lap { $usual }.
+measure-total = { $where }, { $what }{ $at }: { $total } in total over { laps-counted }, { $mean } a lap on average.
 measure-peak = { $where }, { $what }{ $at }: { nth } { $value }{ $side }, lap { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
-}{ $few ->
-    [yes] {""}
-   *[no] {"; "}usual lap { $usual }
-}.
+}{ beside-usual }.
 measure-limit = { $where }, { $what }{ $at }: { $side ->
     [below] under { $limit }
    *[above] over { $limit }
@@ -102,10 +90,7 @@ none-where = { $sort ->
     [0] some in every one of { $count } corners
    *[other] none on any lap in { $hits } of { $count } corners: { $corners }
 }.
-measure-none = { $where }, { $what }{ $at }: none on any of { $count ->
-    [one] one lap
-   *[other] { $count } laps
-}.
+measure-none = { $where }, { $what }{ $at }: none on any of { laps-counted }.
 measure-not-closed = { $where }: the throttle was never closed, lowest { $least }; so there is no pick-up point.
 measure-rival-none = { $where }, { $what }{ $at }: no value of { $other }.
 full-throttle-run = Longest full throttle: { $seconds } on lap { $lap }, { $length }, from { $begin } to { $end }.
@@ -115,10 +100,7 @@ nth = { $nth ->
 }
 measured-lost = time lost
 measured-won = time gained
-places-passing = { $count } of { $all } { $of ->
-    [road] straights
-   *[corner] corners
-}{ $count ->
+places-passing = { $count } of { $all } { places-all }{ $count ->
     [0] {""}
    *[other] : { $named }
 }; { $what }{ $at }{ $compared ->
@@ -138,14 +120,8 @@ places-passing = { $count } of { $all } { $of ->
 }.
 rank-listed = { $what }{ $at }, { $every ->
     [yes] corner by corner
-   *[no] { $end } of { $count } { $of ->
-        [road] straights
-       *[corner] corners
-    }
-} ({ $lap ->
-    [0] usual lap
-   *[other] lap { $lap }
-}): { $listed }{ $side }.
+   *[no] { $end } of { $count } { places-all }
+} ({ which-lap }): { $listed }{ $side }.
 rank-lost = { $where } { $nth ->
     [1] costs
    *[other] is place { $nth }, costing
@@ -162,30 +138,15 @@ rank-lost = { $where } { $nth ->
     [0] {""}
    *[other] ; the others: { $listed }
 }.
-rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } of { $count } { $of ->
-    [road] straights
-   *[corner] corners
-} ({ $lap ->
-    [0] usual lap
-   *[other] lap { $lap }
-}){ $count ->
+rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } of { $count } { places-all } ({ which-lap }){ $count ->
     [2] {""}
    *[other] {"; "}{ $nth ->
         [1] then
        *[other] place 1:
     } { $second } { $second_value }
 }; at the other end { $last } { $last_value }.
-rank-level = { $count } { $of ->
-    [road] straights
-   *[corner] corners
-} alike, { $what }{ $at }: { $value }{ $side } ({ $lap ->
-    [0] usual lap
-   *[other] lap { $lap }
-}).
-compare = { $where }, { $what }{ $at }: { $whose ->
-    [none] {""}
-   *[other] { $whose },{" "}
-}{ $own_of ->
+rank-level = { $count } { places-all } alike, { $what }{ $at }: { $value }{ $side } ({ which-lap }).
+compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [usual] usual lap
    *[lap] lap { $lap }
 } { $own }{ $side }; { $other ->
@@ -223,10 +184,7 @@ compare = { $where }, { $what }{ $at }: { $whose ->
     }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at }: { $whose ->
-    [none] {""}
-   *[other] { $whose },{" "}
-}usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }: { whose-first }usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }){ $asked ->
     [width] , a range of { $width } over { $count } laps, standard deviation { $spread }
     [some] {"; some on"} { $hits } of { $count } laps
    *[so] {"; so on"} { $hits } of { $count } laps
@@ -269,3 +227,23 @@ claim-flat = { $where }, { $lifted ->
     [all] throttle lifted on all { $count } laps, to { $least } at the lowest
    *[many] throttle lifted on { $number } of { $count } laps, to { $least } at the lowest (lap { $lap })
 }.
+laps-counted = { $count ->
+    [one] one lap
+   *[other] { $count } laps
+}
+beside-usual = { $few ->
+    [yes] {""}
+   *[no] {"; "}usual lap { $usual }
+}
+places-all = { $of ->
+    [road] straights
+   *[corner] corners
+}
+which-lap = { $lap ->
+    [0] usual lap
+   *[other] lap { $lap }
+}
+whose-first = { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}

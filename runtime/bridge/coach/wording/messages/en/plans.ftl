@@ -35,10 +35,7 @@ drill = Drill for { $corner }, { $count } laps: { $cause ->
 }.{ advice-danger }
 plan-laps = Plan for { $count } laps: { $warm } to warm up, { $focus } with a focus, { $cool } to cool down before the box.
 plan-run = { $minutes } are about { $count } laps at { $usual }: { $warm } to warm up, { $focus } with a focus, { $cool } to cool down before the box.
-plan-short = Time for { $count ->
-    [one] one lap
-   *[other] { $count } laps
-} at most: warm up, drive easily, come in; no focus lap fits in.
+plan-short = Time for { laps-counted } at most: warm up, drive easily, come in; no focus lap fits in.
 plan-focus = Focus laps: { $both ->
     [1] only { $corner }
    *[other] first half { $corner }, second half { $next }

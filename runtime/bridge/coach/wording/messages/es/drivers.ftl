@@ -1,11 +1,7 @@
 rival-gap = { $which ->
     [best] Mejores vueltas
    *[named] Vuelta { $lap } frente a la vuelta { $other_lap } de { $other }
-}: { $side ->
-    [behind] { $other } va { $gap } más rápido, { $other_time } frente a { $time }
-    [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }
-   *[level] a la par de { $other }, { $time }
-}.
+}: { rival-side }.
 laps-beaten = { $whose }: { $count } de { $all } vueltas más rápidas que { $lap ->
     [0] la media de { $of }
    *[other] la vuelta { $lap } de { $of }
@@ -14,16 +10,8 @@ laps-beaten = { $whose }: { $count } de { $all } vueltas más rápidas que { $la
     [one] : vuelta { $named }
    *[other] : vueltas { $named }
 }.
-rival-mean = Medias: { $side ->
-    [behind] { $other } va { $gap } más rápido, { $other_time } frente a { $time }
-    [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }
-   *[level] a la par de { $other }, { $time }
-}.
-rival-usual = Vueltas habituales: { $side ->
-    [behind] { $other } va { $gap } más rápido, { $other_time } frente a { $time }
-    [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }
-   *[level] a la par de { $other }, { $time }
-}.
+rival-mean = Medias: { rival-side }.
+rival-usual = Vueltas habituales: { rival-side }.
 rival-corner = { $corner }{ $on ->
     [usual] , pasos habituales
     [laps] , mejores vueltas
@@ -70,20 +58,12 @@ progress-here = Aquí hasta ahora: { $count ->
     [one] 1 vuelta
    *[other] { $count } vueltas
 }, la mejor en { $best }.
-progress-last = Frente a la sesión anterior ({ $date }): mejor vuelta { $side ->
-    [ahead] { $gap } más rápida
-    [behind] { $gap } más lenta
-   *[level] igual
-}, { $now } frente a { $then }; vuelta habitual { $usual_side ->
+progress-last = Frente a la sesión anterior ({ $date }): mejor vuelta { gap-side }, { $now } frente a { $then }; vuelta habitual { $usual_side ->
     [ahead] { $usual_gap } más rápida
     [behind] { $usual_gap } más lenta
    *[level] igual
 }.
-progress-series = En { $count } sesiones desde el { $date } la mejor vuelta pasó de { $then } a { $now }: { $side ->
-    [ahead] { $gap } más rápida
-    [behind] { $gap } más lenta
-   *[level] igual
-}.
+progress-series = En { $count } sesiones desde el { $date } la mejor vuelta pasó de { $then } a { $now }: { gap-side }.
 progress-spread = Dispersión de los tiempos por vuelta: ±{ $now } esta vez, ±{ $then } la anterior.
 progress-plateau = Las mejores vueltas de las tres últimas sesiones caben en { $within }: un estancamiento.
 progress-corner = Lo que más mejoró: { $corner }, { $speed } más en el vértice desde la primera sesión.
@@ -94,3 +74,13 @@ improved-none = { $count ->
     [one] Una vuelta no muestra
    *[other] { $count } vueltas no muestran
 } ninguna curva claramente mejor en la segunda mitad que en la primera.
+rival-side = { $side ->
+    [behind] { $other } va { $gap } más rápido, { $other_time } frente a { $time }
+    [ahead] { $other } va { $gap } más lento, { $other_time } frente a { $time }
+   *[level] a la par de { $other }, { $time }
+}
+gap-side = { $side ->
+    [ahead] { $gap } más rápida
+    [behind] { $gap } más lenta
+   *[level] igual
+}

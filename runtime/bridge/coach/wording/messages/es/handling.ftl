@@ -46,10 +46,7 @@ balance-pass = { $which ->
    *[no] {""}
 }.
 incidents-count = { $count } incidentes en esta sesión; los tres primeros:
-incidents-none = Ningún incidente detectado en { $count ->
-    [one] una vuelta
-   *[other] { $count } vueltas
-}; se busca: { $kinds }.
+incidents-none = Ningún incidente detectado en { laps-counted }; se busca: { $kinds }.
 incident = { $lap ->
     [0] Fuera de las vueltas que cuentan
    *[other] Vuelta { $lap }

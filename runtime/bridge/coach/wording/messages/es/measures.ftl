@@ -62,25 +62,13 @@ measure-best = { $where }, { $what }{ $at }: { $best }{ $side } en la mejor vuel
 measure-laps = { $where }, { $what }{ $at }, { $count ->
     [one] vuelta { $laps }
    *[other] vueltas { $laps }
-}: { $values }{ $side }{ $few ->
-    [yes] {""}
-   *[no] {"; "}vuelta habitual { $usual }
-}.
-measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } de media en { $count ->
-    [one] una vuelta
-   *[other] { $count } vueltas
-}; vuelta habitual { $usual }.
-measure-total = { $where }, { $what }{ $at }: { $total } en total en { $count ->
-    [one] una vuelta
-   *[other] { $count } vueltas
-}, { $mean } por vuelta de media.
+}: { $values }{ $side }{ beside-usual }.
+measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } de media en { laps-counted }; vuelta habitual { $usual }.
+measure-total = { $where }, { $what }{ $at }: { $total } en total en { laps-counted }, { $mean } por vuelta de media.
 measure-peak = { $where }, { $what }{ $at }: { $value }{ $side }, { nth }, vuelta { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
-}{ $few ->
-    [yes] {""}
-   *[no] {"; "}vuelta habitual { $usual }
-}.
+}{ beside-usual }.
 measure-limit = { $where }, { $what }{ $at }: { $side ->
     [below] por debajo de { $limit }
    *[above] por encima de { $limit }
@@ -115,10 +103,7 @@ nth = { $nth ->
 }
 measured-lost = tiempo perdido
 measured-won = tiempo ganado
-places-passing = { $count } de { $all } { $of ->
-    [road] rectas
-   *[corner] curvas
-}{ $count ->
+places-passing = { $count } de { $all } { places-all }{ $count ->
     [0] {""}
    *[other] : { $named }
 }; { $what }{ $at }{ $compared ->
@@ -138,14 +123,8 @@ places-passing = { $count } de { $all } { $of ->
 }.
 rank-listed = { $what }{ $at }, { $every ->
     [yes] curva a curva
-   *[no] { $end } de { $count } { $of ->
-        [road] rectas
-       *[corner] curvas
-    }
-} ({ $lap ->
-    [0] vuelta habitual
-   *[other] vuelta { $lap }
-}): { $listed }{ $side }.
+   *[no] { $end } de { $count } { places-all }
+} ({ which-lap }): { $listed }{ $side }.
 rank-lost = { $where } cuesta { $nth ->
     [1] { $end ->
         [least] menos que ninguno
@@ -159,30 +138,15 @@ rank-lost = { $where } cuesta { $nth ->
     [0] {""}
    *[other] ; los demás: { $listed }
 }.
-rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } de { $count } { $of ->
-    [road] rectas
-   *[corner] curvas
-} ({ $lap ->
-    [0] vuelta habitual
-   *[other] vuelta { $lap }
-}){ $count ->
+rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } de { $count } { places-all } ({ which-lap }){ $count ->
     [2] {""}
    *[other] {"; "}{ $nth ->
         [1] luego
        *[other] puesto 1:
     } { $second } ({ $second_value })
 }; en el otro extremo { $last } ({ $last_value }).
-rank-level = { $count } { $of ->
-    [road] rectas
-   *[corner] curvas
-} iguales, { $what }{ $at }: { $value }{ $side } ({ $lap ->
-    [0] vuelta habitual
-   *[other] vuelta { $lap }
-}).
-compare = { $where }, { $what }{ $at }: { $whose ->
-    [none] {""}
-   *[other] { $whose },{" "}
-}{ $own_of ->
+rank-level = { $count } { places-all } iguales, { $what }{ $at }: { $value }{ $side } ({ which-lap }).
+compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [usual] vuelta habitual
    *[lap] vuelta { $lap }
 } { $own }{ $side }; { $other ->
@@ -220,10 +184,7 @@ compare = { $where }, { $what }{ $at }: { $whose ->
     }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at }: { $whose ->
-    [none] {""}
-   *[other] { $whose },{" "}
-}vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }: { whose-first }vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }){ $asked ->
     [width] , una diferencia de { $width } en { $count } vueltas, desviación típica { $spread }
     [some] {"; algo en"} { $hits } de { $count } vueltas
    *[so] {"; así en"} { $hits } de { $count } vueltas
@@ -266,3 +227,23 @@ claim-flat = { $where }, { $lifted ->
     [all] se levantó el pie en las { $count } vueltas, hasta el { $least }
    *[many] se levantó el pie en { $number } de { $count } vueltas, hasta el { $least } (vuelta { $lap })
 }.
+laps-counted = { $count ->
+    [one] una vuelta
+   *[other] { $count } vueltas
+}
+beside-usual = { $few ->
+    [yes] {""}
+   *[no] {"; "}vuelta habitual { $usual }
+}
+places-all = { $of ->
+    [road] rectas
+   *[corner] curvas
+}
+which-lap = { $lap ->
+    [0] vuelta habitual
+   *[other] vuelta { $lap }
+}
+whose-first = { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}

@@ -35,10 +35,7 @@ drill = Ejercicio, { $corner }, { $count } vueltas: { $cause ->
 }.{ advice-danger }
 plan-laps = Plan para { $count } vueltas: { $warm } para calentar, { $focus } de trabajo, { $cool } para enfriar antes de entrar a boxes.
 plan-run = { $minutes } son unas { $count } vueltas a { $usual }: { $warm } para calentar, { $focus } de trabajo, { $cool } para enfriar antes de entrar a boxes.
-plan-short = Tiempo para { $count ->
-    [one] una vuelta
-   *[other] { $count } vueltas
-} como mucho: calentar, rodar tranquilo, entrar; no cabe ninguna vuelta de trabajo.
+plan-short = Tiempo para { laps-counted } como mucho: calentar, rodar tranquilo, entrar; no cabe ninguna vuelta de trabajo.
 plan-focus = Vueltas de trabajo: { $both ->
     [1] solo { THE($corner) }
    *[other] primera mitad, { $corner }; segunda mitad, { $next }

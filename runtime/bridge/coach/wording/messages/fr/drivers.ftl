@@ -1,11 +1,7 @@
 rival-gap = { $which ->
     [best] Meilleurs tours
    *[named] Tour { $lap } contre le tour { $other_lap } ({ $other })
-} : { $side ->
-    [behind] { $other } tourne { $gap } plus vite, { $other_time } contre { $time }
-    [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }
-   *[level] à égalité avec { $other }, { $time }
-}.
+} : { rival-side }.
 laps-beaten = { $whose } : { $count ->
     [one] { $count } tour plus rapide
    *[other] { $count } tours plus rapides
@@ -17,16 +13,8 @@ laps-beaten = { $whose } : { $count ->
     [one] {" "}: tour { $named }
    *[other] {" "}: tours { $named }
 }.
-rival-mean = Moyennes : { $side ->
-    [behind] { $other } tourne { $gap } plus vite, { $other_time } contre { $time }
-    [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }
-   *[level] à égalité avec { $other }, { $time }
-}.
-rival-usual = Tours habituels : { $side ->
-    [behind] { $other } tourne { $gap } plus vite, { $other_time } contre { $time }
-    [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }
-   *[level] à égalité avec { $other }, { $time }
-}.
+rival-mean = Moyennes : { rival-side }.
+rival-usual = Tours habituels : { rival-side }.
 rival-corner = { $corner }{ $on ->
     [usual] , passages habituels
     [laps] , meilleurs tours
@@ -73,20 +61,12 @@ progress-here = Ici jusqu'à présent : { $count ->
     [one] 1 tour
    *[other] { $count } tours
 }, le meilleur en { $best }.
-progress-last = Par rapport à la séance précédente ({ $date }) : meilleur tour { $side ->
-    [ahead] { $gap } plus rapide
-    [behind] { $gap } plus lent
-   *[level] égal
-}, { $now } contre { $then } ; tour habituel { $usual_side ->
+progress-last = Par rapport à la séance précédente ({ $date }) : meilleur tour { gap-side }, { $now } contre { $then } ; tour habituel { $usual_side ->
     [ahead] { $usual_gap } plus rapide
     [behind] { $usual_gap } plus lent
    *[level] égal
 }.
-progress-series = Sur { $count } séances depuis le { $date }, le meilleur tour est passé de { $then } à { $now } : { $side ->
-    [ahead] { $gap } plus rapide
-    [behind] { $gap } plus lent
-   *[level] égal
-}.
+progress-series = Sur { $count } séances depuis le { $date }, le meilleur tour est passé de { $then } à { $now } : { gap-side }.
 progress-spread = Dispersion des temps au tour : ±{ $now } cette fois, ±{ $then } la fois précédente.
 progress-plateau = Les meilleurs tours des trois dernières séances tiennent en { $within } : un palier.
 progress-corner = Plus gros gain : { $corner }, { $speed } de plus à la corde depuis la première séance.
@@ -97,3 +77,13 @@ improved-none = { $count ->
     [one] Un tour ne montre
    *[other] { $count } tours ne montrent
 } aucun virage nettement meilleur dans la seconde moitié que dans la première.
+rival-side = { $side ->
+    [behind] { $other } tourne { $gap } plus vite, { $other_time } contre { $time }
+    [ahead] { $other } tourne { $gap } moins vite, { $other_time } contre { $time }
+   *[level] à égalité avec { $other }, { $time }
+}
+gap-side = { $side ->
+    [ahead] { $gap } plus rapide
+    [behind] { $gap } plus lent
+   *[level] égal
+}

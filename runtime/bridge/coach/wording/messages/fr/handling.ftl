@@ -46,10 +46,7 @@ balance-pass = { $which ->
    *[no] {""}
 }.
 incidents-count = { $count } incidents dans cette séance, dont les trois premiers :
-incidents-none = Aucun incident détecté sur { $count ->
-    [one] un tour
-   *[other] { $count } tours
-} ; recherchés : { $kinds }.
+incidents-none = Aucun incident détecté sur { laps-counted } ; recherchés : { $kinds }.
 incident = { $lap ->
     [0] Hors des tours comptés
    *[other] Tour { $lap }

@@ -62,25 +62,13 @@ measure-best = { $where }, { $what }{ $at } : { $best }{ $side } au meilleur tou
 measure-laps = { $where }, { $what }{ $at }, { $count ->
     [one] tour { $laps }
    *[other] tours { $laps }
-} : { $values }{ $side }{ $few ->
-    [yes] {""}
-   *[no] {" ; "}tour habituel { $usual }
-}.
-measure-mean = { $where }, { $what }{ $at } : { $mean }{ $side } en moyenne sur { $count ->
-    [one] un tour
-   *[other] { $count } tours
-} ; tour habituel { $usual }.
-measure-total = { $where }, { $what }{ $at } : { $total } au total sur { $count ->
-    [one] un tour
-   *[other] { $count } tours
-}, soit { $mean } par tour en moyenne.
+} : { $values }{ $side }{ beside-usual }.
+measure-mean = { $where }, { $what }{ $at } : { $mean }{ $side } en moyenne sur { laps-counted } ; tour habituel { $usual }.
+measure-total = { $where }, { $what }{ $at } : { $total } au total sur { laps-counted }, soit { $mean } par tour en moyenne.
 measure-peak = { $where }, { $what }{ $at } : { $value }{ $side }, { nth }, tour { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
-}{ $few ->
-    [yes] {""}
-   *[no] {" ; "}tour habituel { $usual }
-}.
+}{ beside-usual }.
 measure-limit = { $where }, { $what }{ $at } : { $side ->
     [below] sous { $limit }
    *[above] au-dessus de { $limit }
@@ -115,10 +103,7 @@ nth = { $nth ->
 }
 measured-lost = temps perdu
 measured-won = temps gagné
-places-passing = { $count } des { $all } { $of ->
-    [road] lignes droites
-   *[corner] virages
-}{ $count ->
+places-passing = { $count } des { $all } { places-all }{ $count ->
     [0] {""}
    *[other] {" "}: { $named }
 } ; { $what }{ $at }{ $compared ->
@@ -138,14 +123,8 @@ places-passing = { $count } des { $all } { $of ->
 }.
 rank-listed = { $what }{ $at }, { $every ->
     [yes] virage par virage
-   *[no] { $end } des { $count } { $of ->
-        [road] lignes droites
-       *[corner] virages
-    }
-} ({ $lap ->
-    [0] tour habituel
-   *[other] tour { $lap }
-}) : { $listed }{ $side }.
+   *[no] { $end } des { $count } { places-all }
+} ({ which-lap }) : { $listed }{ $side }.
 rank-lost = { $where } coûte { $nth ->
     [1] { $end ->
         [least] le moins
@@ -159,30 +138,15 @@ rank-lost = { $where } coûte { $nth ->
     [0] {""}
    *[other] {" "}; les autres : { $listed }
 }.
-rank-places = { $where } : { $what }{ $at } { $value }{ $side }, { nth } de { $count } { $of ->
-    [road] lignes droites
-   *[corner] virages
-} ({ $lap ->
-    [0] tour habituel
-   *[other] tour { $lap }
-}){ $count ->
+rank-places = { $where } : { $what }{ $at } { $value }{ $side }, { nth } de { $count } { places-all } ({ which-lap }){ $count ->
     [2] {""}
    *[other] {" ; "}{ $nth ->
         [1] puis
        *[other] place 1 :
     } { $second } ({ $second_value })
 } ; à l'autre bout { $last } ({ $last_value }).
-rank-level = { $count } { $of ->
-    [road] lignes droites
-   *[corner] virages
-} à égalité, { $what }{ $at } : { $value }{ $side } ({ $lap ->
-    [0] tour habituel
-   *[other] tour { $lap }
-}).
-compare = { $where }, { $what }{ $at } : { $whose ->
-    [none] {""}
-   *[other] { $whose },{" "}
-}{ $own_of ->
+rank-level = { $count } { places-all } à égalité, { $what }{ $at } : { $value }{ $side } ({ which-lap }).
+compare = { $where }, { $what }{ $at } : { whose-first }{ $own_of ->
     [usual] tour habituel
    *[lap] tour { $lap }
 } { $own }{ $side } ; { $other ->
@@ -220,10 +184,7 @@ compare = { $where }, { $what }{ $at } : { $whose ->
     }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at } : { $whose ->
-    [none] {""}
-   *[other] { $whose },{" "}
-}tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }){ $asked ->
+range = { $where }, { $what }{ $at } : { whose-first }tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }){ $asked ->
     [width] , un écart de { $width } sur { $count } tours, écart type { $spread }
     [some] {" ; il y en a sur"} { $hits } des { $count } tours
    *[so] {" ; c'est le cas sur"} { $hits } des { $count } tours
@@ -266,3 +227,23 @@ claim-flat = { $where }, { $lifted ->
     [all] levé de pied sur les { $count } tours, jusqu'à { $least }
    *[many] levé de pied sur { $number } des { $count } tours, jusqu'à { $least } (tour { $lap })
 }.
+laps-counted = { $count ->
+    [one] un tour
+   *[other] { $count } tours
+}
+beside-usual = { $few ->
+    [yes] {""}
+   *[no] {" ; "}tour habituel { $usual }
+}
+places-all = { $of ->
+    [road] lignes droites
+   *[corner] virages
+}
+which-lap = { $lap ->
+    [0] tour habituel
+   *[other] tour { $lap }
+}
+whose-first = { $whose ->
+    [none] {""}
+   *[other] { $whose },{" "}
+}

@@ -35,10 +35,7 @@ drill = Exercice, { $corner }, { $count } tours : { $cause ->
 }.{ advice-danger }
 plan-laps = Plan pour { $count } tours : { $warm } pour chauffer, { $focus } de travail, { $cool } pour refroidir avant de rentrer.
 plan-run = { $minutes }, soit environ { $count } tours en { $usual } : { $warm } pour chauffer, { $focus } de travail, { $cool } pour refroidir avant de rentrer.
-plan-short = Du temps pour { $count ->
-    [one] un tour
-   *[other] { $count } tours
-} au plus : chauffer, rouler tranquillement, rentrer ; aucun tour de travail n'y tient.
+plan-short = Du temps pour { laps-counted } au plus : chauffer, rouler tranquillement, rentrer ; aucun tour de travail n'y tient.
 plan-focus = Tours de travail : { $both ->
     [1] uniquement { THE($corner) }
    *[other] première moitié pour { THE($corner) }, seconde moitié pour { THE($next) }
