@@ -283,7 +283,7 @@ def test_what_a_term_of_the_glossary_means_is_told(language: Language) -> None:
 
 def test_kinds_are_parted_by_their_vectors() -> None:
     middles = np.random.default_rng(1).normal(size=(3, 8))
-    of = [row % 3 for row in range(300)]
+    of = np.arange(300) % 3
     vectors = middles[of] + np.random.default_rng(2).normal(scale=0.4, size=(300, 8))
     weights = part_kinds(vectors, of, 3)
     sides = vectors / np.linalg.norm(vectors, axis=1)[:, None] @ weights[:-1] + weights[-1]

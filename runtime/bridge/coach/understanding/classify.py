@@ -17,15 +17,17 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from runtime.bridge.coach.need import Language, NeedKind
-from runtime.bridge.coach.understanding.grams import Single, unit, weigh_grams
+from runtime.bridge.coach.understanding.grams import Buckets, Single, unit, weigh_grams
 from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.tidy import fold, tidy
 from runtime.bridge.session.recording import Numbers
 
 SCALE: Final = 2.3
 """Score of a question on the sure side of what was learnt; one on the other side has 0."""
-VECTOR_WEIGHT: Final = 0.4
+VECTOR_WEIGHT: Final = 0.5
 """Share of the sentence encoder in the score, where there is one."""
+KNOWN: Final = 0.7
+"""Share of examples left out that the encoder has to get right in a language, to be heard in it."""
 STEPS: Final = 200
 """In which what is learnt of embeddings settles."""
 KINDS: Final = frozenset(get_args(NeedKind))
@@ -134,17 +136,24 @@ class Classifier:
         return self._words[language]
 
     def learn_vectors(self, vectors: Numbers) -> dict[Language, Single]:
-        """The weights of the examples' embeddings, a row for each example; half a minute."""
+        """The weights of the examples' embeddings, a row for each example; half a minute.
+
+        Every fifth example is left out, to see whether the encoder knows the language.
+        """
         learnt: dict[Language, Single] = {}
         for language in dict.fromkeys(example.language for example in self.examples):
-            rows = [i for i, each in enumerate(self.examples) if each.language == language]
+            rows = np.array([i for i, one in enumerate(self.examples) if one.language == language])
             kinds = self._of(language).kinds
-            of = [kinds.index(self.examples[row].kind) for row in rows]
-            learnt[language] = part_kinds(vectors[rows], of, len(kinds))
+            of = np.array([kinds.index(self.examples[row].kind) for row in rows])
+            out = np.arange(len(rows)) % 5 == 4
+            weights = part_kinds(vectors[rows[~out]], of[~out], len(kinds))
+            found = (_with_one(vectors[rows[out]]) @ weights).argmax(axis=1)
+            if np.mean(found == of[out]) >= KNOWN:
+                learnt[language] = weights
         return learnt
 
 
-def part_kinds(vectors: Numbers, of: Sequence[int], kinds: int) -> Single:
+def part_kinds(vectors: Numbers, of: Buckets, kinds: int) -> Single:
     """The weights of a linear support vector machine that parts each kind from all others.
 
     *of* is the kind of each vector. The weights have a column for each kind and a last row that is
@@ -203,7 +212,7 @@ def read_weights(path: Path, model: str) -> dict[Language, Single] | None:
         with np.load(path, allow_pickle=False) as kept:
             if str(kept["key"]) != _key_of(model):
                 return None
-            return {language: kept[language] for language in get_args(Language)}
+            return {one: kept[one] for one in get_args(Language) if one in kept}
     except (OSError, ValueError, KeyError, EOFError):
         return None
 
