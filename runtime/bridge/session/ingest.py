@@ -85,7 +85,7 @@ def numbers_of(values: Sequence[object], *, null: bool, booleans: bool) -> tuple
         except OverflowError:
             numbers = np.array([_number(value, booleans) for value in values])
         nulls = values.count(None) if type(None) in kinds else 0
-        if nulls == len(values) - int(np.isfinite(numbers).sum()):
+        if nulls == len(values) - np.count_nonzero(np.isfinite(numbers)):
             return numbers, np.zeros(len(numbers), np.bool_)
     numbers = np.array([_number(value, booleans) for value in values])
     absent = np.array([null and value is None for value in values], np.bool_)
@@ -246,15 +246,15 @@ def read_frames(frames: object) -> FrameBatch:
     table[_TIME] = t = seconds(table[_TIME])
     further, ignored = _read_further(objects, keys - _TAKEN, faults)
     further = _add_named(table, further)
-    if (untimed := np.isnan(t)).any():
-        faults.append((untimed, "timestamp is missing"))
-    good = np.ones(len(objects), np.bool_)
+    good = ~np.isnan(t)
     for flags, _ in faults:
         good &= ~flags
-    table = table[:, good] if faults else table
-    rejected = reasons(faults)
-    if not table.shape[1]:
-        raise NoUsableFrame(rejected)
+    rejected: tuple[Rejected, ...] = ()
+    if np.count_nonzero(good) < len(good):
+        faults.append((np.isnan(t), "timestamp is missing"))
+        table, rejected = table[:, good], reasons(faults)
+        if not table.shape[1]:
+            raise NoUsableFrame(rejected)
     columns = dict(zip(WIDE, table, strict=True))
     with np.errstate(over="ignore"):
         combined = np.hypot(columns["g_lat"], columns["g_long"])
