@@ -195,18 +195,17 @@ class Conversations:
         later."""
         if not self.model.endpoint.url:
             return
-        examples = self.classifier.examples
         while not self.embeds:
             if await self.model.probe() and (name := self.model.embedder):
                 weights = await asyncio.to_thread(read_weights, self.weights, name)
                 if weights is None:
-                    texts = [example.text for example in examples]
+                    texts = [example.text for example in self.classifier.questions]
                     vectors = await self.model.embeddings(texts, EXAMPLES_S)
                     if vectors is not None:
                         weights = await asyncio.to_thread(self.classifier.learn_vectors, vectors)
                         await asyncio.to_thread(write_weights, self.weights, name, weights)
                 if weights is not None:
-                    self.classifier = Classifier(examples, weights)
+                    self.classifier = Classifier(self.classifier.examples, weights)
                     self.embeds = True
                     return
             await asyncio.sleep(AGAIN_S)
