@@ -97,8 +97,13 @@ class Classifier:
         self, masked_text: str, language: Language, vector: Numbers | None = None
     ) -> list[tuple[NeedKind, float]]:
         """Kinds of need with their scores, best first; about 1.5: certain, under 0.6: a guess."""
-        scores = self._score(masked_text, language, vector)
-        ranked = sorted(scores.items(), key=lambda pair: -pair[1])
+        learnt, weights = self._of(language), self._weights.get(language)
+        scores = score_sides(learnt.sides(masked_text))
+        if vector is not None and weights is not None and len(vector) == len(weights) - 1:
+            meant = score_sides(_with_one(vector[None])[0] @ weights)
+            scores = (1 - VECTOR_WEIGHT) * scores + VECTOR_WEIGHT * meant
+        pairs = zip(learnt.kinds, map(float, scores), strict=True)
+        ranked = sorted(pairs, key=lambda pair: -pair[1])
         return [(cast("NeedKind", kind), score) for kind, score in ranked if kind in KINDS]
 
     def weigh_danger(self, text: str, language: Language) -> tuple[str, float]:
@@ -110,14 +115,6 @@ class Classifier:
         first = max(dangers, key=lambda kind: sides[kind])
         ordinary = max(side for kind, side in sides.items() if kind not in dangers)
         return first.removeprefix(DANGER), any_danger + sides[first] - ordinary
-
-    def _score(self, text: str, language: Language, vector: Numbers | None) -> dict[str, float]:
-        learnt = self._of(language)
-        scores, weights = score_sides(learnt.sides(text)), self._weights.get(language)
-        if vector is not None and weights is not None and len(vector) == len(weights) - 1:
-            meant = score_sides(_with_one(vector[None])[0] @ weights)
-            scores = (1 - VECTOR_WEIGHT) * scores + VECTOR_WEIGHT * meant
-        return dict(zip(learnt.kinds, map(float, scores), strict=True))
 
     def _of(self, language: Language) -> _Learnt:
         if language not in self._learnt:
