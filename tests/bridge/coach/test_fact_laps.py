@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from statistics import mean, median, pstdev
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -252,6 +252,12 @@ def test_sectors_and_the_ideal_lap_are_those_on_paper() -> None:
     loss = {s: ANA.sector_loss(s) for s in best}
     second = ask("sector_times", sectors=(2,))["measure-peak"]
     assert number(second, "value") == NEAR(best[2], abs=0.03)
+    times = {lap: ANA.sector_time(2, lap) for lap in ANA.laps}
+    quickest = min(times, key=lambda lap: times[lap])
+    for end, place in (("most", 1), ("worst", -1)):
+        slots: dict[str, Any] = {"which": "lap", "order": end, "without": (quickest,)}
+        other = ask("sector_times", sectors=(2,), **slots)["measure-peak"]
+        assert number(other, "value") == NEAR(sorted(times.values())[place], abs=0.03)
     order = sorted(loss, key=lambda s: -loss[s])
     for place, sector in enumerate(order, 1):
         (ranked,) = tell(scene(), Need("sector_rank", Slots(place=place)))
@@ -301,10 +307,16 @@ def test_a_sector_beside_a_rival_says_who_is_quicker() -> None:
 
 def test_where_somebody_is_quicker_is_told_before_where_they_are_not() -> None:
     gaps = {at: ANA.sector_time(at, ANA.best) - BEN.sector_time(at, BEN.best) for at in (1, 2, 3)}
-    for gains in (False, True):
-        told = ask("rival_where", drivers=("Ben",), which="sector", gains=gains)["rival-sector"]
+    for gains, order in ((False, None), (True, None), (False, "most")):
+        slots: dict[str, Any] = {"which": "sector", "gains": gains, "order": order}
+        told = ask("rival_where", drivers=("Ben",), **slots)["rival-sector"]
         asked = (min if gains else max)(gaps, key=lambda at: gaps[at])
         assert told.values["sector"] == asked
+    first, second = (
+        tell(scene(), Need("rival_where", Slots(drivers=("Ben",), place=place))) for place in (1, 2)
+    )
+    assert first[0] not in second
+    assert second[0] == first[1]
 
 
 def earlier_of(*seeds: int) -> tuple[DriverSession, ...]:

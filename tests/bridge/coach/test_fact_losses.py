@@ -216,6 +216,10 @@ def test_a_named_corner_or_sector_is_kept_to() -> None:
     strange = Slots(strange=(Strange("corner", "Turn 14"),))
     assert tell(scene, Need("corner_advice", strange))[0].kind == "no-corner"
     assert TELLERS["loss_rank"](scene, Slots(laps=(17,)))[0].kind == "no-lap"
+    either = TELLERS["choice"](scene, Slots(corners=("Turn 3", "Turn 1")))
+    assert [each.values["corner"] for each in either] == [
+        CornerCell(name) for name in ("Turn 1", "Turn 3", "Turn 1")
+    ]
 
 
 def test_a_corner_that_is_left_out_is_said_and_not_told_of() -> None:

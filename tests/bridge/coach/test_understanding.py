@@ -6,6 +6,7 @@ from typing import Final, get_args
 import numpy as np
 import pytest
 
+from runtime.bridge.coach.fact import Value
 from runtime.bridge.coach.need import Asked, Beside, Language, NeedKind, Ranked, Slots
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import LEARNT, digest_examples, part_kinds
@@ -97,6 +98,16 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("what was my best lap", "and the second best"), "lap_time"),
         (("what happened on lap 6", "what about the lap before"), "lap_explain"),
         (("what does trail braking mean", "do I do it into turn 8"), "trail_brake"),
+        (("am I slower than Ben at turn 4", "what am I doing wrong there then"), "rival_how"),
+        (("¿Ben es más rápido en la curva 1?", "¿y qué hago mal ahí?"), "rival_how"),
+        (("what was my second worst lap", "ok and where did that one go wrong"), "lap_explain"),
+        (("Runde 7 war langsam oder", "und woran lag's"), "lap_explain"),
+        (("how was turn 11", "is it the way in or the way out that costs me there"), "choice"),
+        (("how many laps under 1:54", "and which was the worst of them"), "lap_time"),
+        (("do I coast more than Ben", "which corners is that"), "coasting"),
+        (("how was turn 5", "did I go off anywhere"), "incidents"),
+        (("how was turn 5", "why was lap 2 slower than lap 3"), "lap_compare"),
+        (("how many laps under 1:54", "in which corners is Ben faster"), "rival_where"),
     ],
 )
 def test_a_follow_up_goes_on_from_the_last_question(turns: tuple[str, ...], kind: NeedKind) -> None:
@@ -108,6 +119,67 @@ def test_a_follow_up_replaces_what_it_names_and_keeps_the_rest() -> None:
     slots = ask(*turns).needs[0].slots
     assert (slots.corners, slots.laps, slots.spot) == (("Turn 8",), (5,), "exit")
     assert slots.quantity == "speed"
+
+
+@pytest.mark.parametrize(
+    ("turns", "slots"),
+    [
+        (
+            ("what was my slowest corner by apex speed", "and the quickest?"),
+            {"quantity": "speed", "order": "most", "which": "corner", "laps": ()},
+        ),
+        (
+            ("qué curva hago más lenta", "¿y la más rápida?"),
+            {"order": "most", "which": "corner", "laps": ()},
+        ),
+        (
+            ("Mon meilleur secteur par rapport à Ben c'est lequel ?", "et le pire alors"),
+            {"order": "worst", "which": "sector", "drivers": ("Ben",)},
+        ),
+        (("wo verliere ich am meisten auf Ben", "und danach?"), {"place": 2, "drivers": ("Ben",)}),
+        (("dónde pierdo más con Ben", "y después de esa cual"), {"place": 2, "drivers": ("Ben",)}),
+        (
+            ("which sector varies most", "and if you leave lap 6 out"),
+            {"without": (6,), "which": "sector", "varies": True},
+        ),
+        (
+            ("mi sector 2 vuelta por vuelta", "y quitando la cuatro, ¿cuál es la mejor?"),
+            {"without": (4,), "besides": (), "sectors": (2,), "which": "lap", "order": "most"},
+        ),
+        (
+            ("how many laps under one fifty four", "and under 53?"),
+            {"amounts": (Value(113, "lap_time"),), "side": "below"},
+        ),
+        (
+            ("how many laps under 1:54", "and Ben, how many did he"),
+            {"amounts": (Value(114, "lap_time"),), "drivers": ("Ben",)},
+        ),
+        (("Zeit in Runde 9", "ist das besser als die 8?"), {"laps": (9, 8), "corners": ()}),
+        (
+            ("turn 11 minimum speed against Ben, on average", "and on the two fastest laps?"),
+            {
+                "corners": ("Turn 11",),
+                "drivers": ("Ben",),
+                "laps": ("best", Ranked("best", 2)),
+                "order": None,
+            },
+        ),
+        (
+            ("am I too slow in turn 11", "give me the braking there in metres"),
+            {"corners": ("Turn 11",), "quantity": "brake_point", "order": None, "spot": None},
+        ),
+        (
+            ("do I coast more than Ben", "which corners is that"),
+            {"which": "corner", "drivers": ("Ben",), "order": None},
+        ),
+        (("how was my lap 5", "how was turn 5 on my best lap"), {"corners": ("Turn 5",)}),
+    ],
+)
+def test_a_follow_up_says_how_it_differs_and_the_rest_stays(
+    turns: tuple[str, ...], slots: dict[str, object]
+) -> None:
+    need = ask(*turns).needs[0]
+    assert {name: getattr(need.slots, name) for name in slots} == slots
 
 
 def test_a_follow_up_points_into_what_was_named_before() -> None:

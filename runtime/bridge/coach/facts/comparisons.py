@@ -258,6 +258,8 @@ def _tell_nothing(view: View, found: Spread) -> Fact:
 def _tell_laps(view: View, found: Spread) -> Fact:
     """The laps that are named; else a mean, a peak, a sum; else the best lap and the usual one."""
     drive, quantity, where, _, _ = found
+    if view.slots.without:
+        found = found._replace(values=found.of(numbers_of(view.pool)))
     laps = [lap for lap in view.listed if lap in found.values]
     best, order = drive.best.number or 0, view.slots.order
     values: dict[str, Cell] = label(found)

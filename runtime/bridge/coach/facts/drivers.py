@@ -176,6 +176,8 @@ def _tell_where(of: View) -> Facts:
     won = [_loss(of, each) for each in of.lost_here[::-1] if each.seconds <= -SHOWN_S]
     if asks_for_gains(slots):
         lost, won = won, lost
+    if slots.place > 1:
+        lost, won = lost[slots.place - 1 :], []
     places = _named(of) if slots.corners else (lost[: MOST_PLACES - bool(won)] + won)[:MOST_PLACES]
     if slots.which == "sector":
         return (*_sectors(of), *places)
@@ -216,7 +218,8 @@ def _sectors(of: View) -> list[Fact]:
     asked = [at for at in of.slots.sectors if at in gaps]
     which = of.slots.which == "sector" and not asked
     if which and gaps:
-        best = asks_for_gains(of.slots) or of.slots.order == "most"
+        gains, most = of.slots.gains is not False, of.slots.order == "most"
+        best = asks_for_gains(of.slots) or (gains and most)
         ranked = sorted(gaps, key=lambda at: gaps[at].delta_s or 0.0, reverse=not best)
         asked = [ranked[min(of.slots.place, len(ranked)) - 1]]
     facts = []

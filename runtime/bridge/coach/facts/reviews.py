@@ -311,7 +311,11 @@ def parts_fact(view: View, loss: Loss) -> Fact:
 
 
 def choice(view: View) -> Facts:
-    """Whether braking or the exit is worth more: in a corner, or over the lap."""
+    """Whether braking or the exit is worth more: in a corner, or over the lap; of several corners
+    which is."""
+    if len(view.slots.corners) > 1 and view.lost_here:
+        told = [corner_fact(view, loss) for loss in view.lost_here[:3]]
+        return (*told, advise(view, view.lost_here[0]))
     losses = [first(view)] if view.slots.corners else worth(view)
     chosen = [loss for loss in losses if loss is not None]
     if not chosen:

@@ -1,6 +1,7 @@
 """Facts about sectors, the ideal lap that they make, and what is possible on the circuit."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
@@ -9,7 +10,7 @@ from runtime.bridge.analysis.quantities import sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.comparisons import Lost, rank_lost, tell_lost, tell_values
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
-from runtime.bridge.coach.facts.measures import FALLS, RISES
+from runtime.bridge.coach.facts.measures import FALLS, RISES, complete
 from runtime.bridge.coach.facts.reviews import usual_to_best
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
@@ -26,7 +27,7 @@ from runtime.bridge.coach.facts.view import (
     span,
     teller,
 )
-from runtime.bridge.coach.need import NeedKind
+from runtime.bridge.coach.need import NeedKind, Order
 from runtime.bridge.coach.scene import Tellers
 
 STEP_S: Final = 0.1
@@ -39,7 +40,9 @@ def _numbers(view: View) -> tuple[int, ...]:
 
 def _tell_times(view: View) -> Facts:
     """The best and the usual time of the sectors that are named, else of all; or those of laps."""
-    order = view.slots.order if view.listed else "least"
+    order: Order | None = "least"
+    if view.listed or view.slots.which == "lap":
+        order = complete(replace(view.slots, corners=()), "time", best=True).order
     asked = view.about(quantity="time", order=order, spot=None, also=(), corners=())
     return tell_values(asked.about(sectors=view.slots.sectors or _numbers(view)))
 

@@ -57,6 +57,7 @@ _PIECE: Final = re.compile(
 )
 _LAP_TIME: Final = re.compile(r"(\d+)[:'\u2032](\d{2}(?:[.,]\d+)?)")
 _END: Final = frozenset(("", *",.?!;:"))
+_NUMBER: Final = frozenset(("number", "nummer", "numero"))
 _DASH: Final = frozenset("-\u2013\u2014")
 
 Kind: TypeAlias = Literal["corner", "lap", "sector", "straight", "driver", "amount", "time"]
@@ -74,6 +75,21 @@ class CornerNames(NamedTuple):
     """1, a hairpin, to 6, barely a bend; 0: not known."""
 
 
+class Topic(NamedTuple):
+    """What the words of a follow-up are about that name no kind of thing themselves."""
+
+    number: Noun = "corner"
+    """Of what a number is one: "and 9"."""
+    left_out: Noun = "corner"
+    """Of what a number is one that is to be left out."""
+    end: Literal["corner", "sector", "lap", "straight"] | None = None
+    """Of what an end is one: "and the slowest"."""
+    measured: bool = False
+    """Whether it is the end of what was measured, or of a place, and no lap time."""
+    amount: Value | None = None
+    """Beside what a limit stands: "and under 53"."""
+
+
 @dataclass(frozen=True)
 class Names:
     """What can be named: the circuit's places, the session's laps, the drivers."""
@@ -88,6 +104,8 @@ class Names:
     """Who asks, or who is asked about."""
     drivers: tuple[str, ...] = ()
     """Other drivers with a session on this circuit."""
+    topic: Topic | None = None
+    """None: the question goes on from none."""
 
 
 class Piece(NamedTuple):
@@ -218,7 +236,9 @@ class Reader:
             for i, behind in ends.items()
         ):
             return True
-        return any(self._match(i, self.words.lists["left_out"]) > i for i in (end, end + 1))
+        parts = (f"{self._word(i)} {self._word(end)}" for i in range(max(first - 3, 0), first))
+        behind = any(self._match(i, self.words.lists["left_out"]) > i for i in (end, end + 1))
+        return behind or not without.isdisjoint(parts)  # leave lap 6 out
 
     # pieces
 
@@ -381,11 +401,8 @@ class Reader:
             if behind == at and not (owned and self._word(at) in _END | lists["list"]):
                 return []
             return [Mention("lap", i, behind, lap) for lap in laps[::end][:count][::end]]
-        elif (number := self._count(i)) and number[0] in laps and self._of_laps(i):
-            named = self._word(i - 1) in self.words.lists["articles"]
-            found = [Numbered(number[0], i, number[1])] if named else []
         else:
-            found = self._list(i, "lap")
+            found = self._list(i, "lap") or self._alone(i, "lap", laps)
         known = {lap: lap for lap in laps} or {one.number: one.number for one in found}
         return [self._place("lap", known, one) for one in found]
 
@@ -407,11 +424,12 @@ class Reader:
             if end > i and (beside or all(self._named(i, nick) == i for nick, _ in self.nicknames)):
                 return [Mention("sector", i, self._match(end, noun), number)]
         ordinal = self._ordinal(i, "sector")
-        found = [ordinal] if ordinal else self._list(i, "sector")
+        count = len(self.names.sectors)
+        known = {n: n for n in range(1, count + 1)}
+        found = [ordinal] if ordinal else self._list(i, "sector") or self._alone(i, "sector", known)
         if self._word(i) == "s" and self._touches(i) and self._word(i + 1).isdigit():
             found = self._go_on(Numbered(int(self._word(i + 1)), i, i + 2), "sector")
-        count = len(self.names.sectors)
-        known = {n: n for n in range(1, count + 1)} or {one.number: one.number for one in found}
+        known = known or {one.number: one.number for one in found}
         return [self._place("sector", known, one) for one in found]
 
     def _straight(self, i: int) -> list[Mention]:
@@ -465,7 +483,7 @@ class Reader:
         ]
         nicks = [(end, name) for nick, name in self.nicknames if (end := self._named(i, nick)) > i]
         ordinal = self._ordinal(i, "corner")
-        number = self._bare(i) or self._homophone(i)
+        number = self._homophone(i)
         if nicks or len(shapes) == 1:
             end, name = (nicks or shapes)[0]
             found = self._go_on(Numbered(self.numbers[name], i, end), "corner")
@@ -476,7 +494,7 @@ class Reader:
         elif number:
             found = self._go_on(number, "corner")
         else:
-            found = self._list(i, "corner")
+            found = self._alone(i, "corner", self.by_number) or self._list(i, "corner")
         known = self.by_number or {one.number: f"C{one.number}" for one in found}
         return [self._place("corner", known, one) for one in found]
 
@@ -499,22 +517,33 @@ class Reader:
         ends = after in _END | {"on", "in", "at", "and", "or", "by"}
         return Numbered(number, i, i + 2) if number and noun and ends else None
 
-    def _bare(self, i: int) -> Numbered | None:
-        """A corner by its number alone, behind `into`, `la`, `in der`, `dans le` …"""
-        before, lists = self._word(i - 1), self.words.lists
-        if before in lists["articles"] and self._of_laps(i):
-            return None
-        spelt = not self._word(i).isdigit()
-        number = self._count(i) if not spelt or before in lists["bare_words"] else None
-        if number is None or number[0] not in self.by_number:
-            return None
+    def _alone(self, i: int, noun: Noun, known: Collection[int]) -> list[Numbered]:
+        """Things by their number alone, and those of its list or range: a corner behind `into`,
+        `la`, `in der`, `dans le` …; in a follow-up what it is about."""
+        before, lists, topic = self._word(i - 1), self.words.lists, self.names.topic
+        out = topic is not None and any(
+            self._match(at, lists["without"]) > at for at in range(max(i - 3, 0), i)
+        )
+        of_laps = before in lists["articles"] and self._of_laps(i)
+        wanted = "corner" if topic is None else topic.left_out if out else topic.number
+        wanted = "corner" if before in lists["bare"] - lists["articles"] else wanted
+        if noun != ("lap" if of_laps else wanted):
+            return []
+        at = i + (self._word(i) in _NUMBER)
+        spelt = at == i and not self._word(i).isdigit()
+        ends = _END | lists["list"] | lists["bare_at_end"]
+        begins = _END | lists["list"] | lists["without"] | lists["articles"]
+        leads = of_laps or (topic is not None and before in begins)
+        number = self._count(at) if not spelt or leads or before in lists["bare_words"] else None
+        if number is None or number[0] not in known:
+            return []
         after = self._word(number[1])
         if self._match(number[1], self.words.nouns) > number[1] or after in lists["no_corner"]:
-            return None
-        ends = after in _END | lists["list"] | lists["bare_at_end"] | lists["before_end"]
-        fits = before in lists["bare"] or (before in lists["bare_at_end"] | lists["bare_words"])
-        fits = fits and (ends or (before in lists["bare"] and not spelt))
-        return Numbered(number[0], i, number[1]) if fits else None
+            return []
+        fits = before in lists["bare"] | lists["bare_at_end"] | lists["bare_words"]
+        fits &= after in ends | lists["before_end"] or (before in lists["bare"] and not spelt)
+        fits |= at > i or of_laps or (leads and after in _END)
+        return self._go_on(Numbered(number[0], i, number[1]), noun) if fits else []
 
     def _driver(self, i: int) -> list[Mention]:
         """A driver by name; or somebody whom nobody here knows."""

@@ -8,7 +8,6 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel
 
-from runtime.bridge.analysis.quantities import CORNERS_ONLY
 from runtime.bridge.coach.need import (
     UNITS,
     UNRECORDED,
@@ -17,6 +16,7 @@ from runtime.bridge.coach.need import (
     Language,
     Need,
     NeedKind,
+    Quantity,
     Ranked,
     Slots,
     Their,
@@ -25,7 +25,7 @@ from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
 from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard, load_signs
 from runtime.bridge.coach.understanding.language import find_language, likely_languages
-from runtime.bridge.coach.understanding.mentions import split_pieces, words_of
+from runtime.bridge.coach.understanding.mentions import Noun, Topic, split_pieces, words_of
 from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.slots import (
     LIMITED,
@@ -34,6 +34,7 @@ from runtime.bridge.coach.understanding.slots import (
     find_units,
     mask_names,
     read_slots,
+    remove_words,
     settle_spot,
 )
 from runtime.bridge.coach.understanding.tidy import fold, spell, tidy
@@ -91,11 +92,24 @@ class MoveFile(BaseModel, frozen=True, extra="forbid"):
     small_words: frozenset[str]
 
 
-_BESIDE: Final[frozenset[NeedKind]] = frozenset({"measure", "sector_times", "sector_explain"})
-"""Kinds whose second part may ask the same of another driver."""
+_ENDS: Final = frozenset("most least worst earliest latest spread".split())
+"""Orders that say which, not how."""
+_READ: Final = "laps bare_laps which orders spots flags".split()
+_FOLLOW: Final = "leads points_back people starts".split()
+_ASKS: Final = "whether above below of_those same ranked all_of than_me every_corner".split()
+_MEASURED: Final = "names quantities pedals".split()
+"""Tables of phrases that tell how a question differs from the last one."""
+_OF_PEDALS: Final[Mapping[str, Quantity]] = {
+    "brake": "brake_point",
+    "throttle": "throttle_point",
+    "lift": "throttle",
+}
+"""What is measured of a pedal after what was measured of something else."""
 ORDERS: Final = ("more", "fewer", "high", "low", "most", "least")
 _CLASSES: Final = frozenset("cornerx lapx driverx sectorx straightx".split())
 _PLACES: Final = ("corners", "sectors", "straights")
+_KEPT: Final = frozenset((*_PLACES, "laps", "without", "drivers", "quantity", "spot"))
+"""Slots of which a kind has to make something, or the question is none of that kind."""
 _RANKS: Final[frozenset[NeedKind]] = frozenset(
     {"measure", "corner_spread", "loss_rank", "sector_rank", "coasting", "grip", "rival_where"}
 )
@@ -182,6 +196,7 @@ class _Reader:
         self.names = names
         self.last = last.needs[-1] if last and last.needs else None
         self.told = last.told if last else None
+        self.topic = _topic(self.last) if self.last else None
         self.classifier = classifier
 
     def read(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
@@ -189,17 +204,16 @@ class _Reader:
         text = self.plain(text)
         whole = self._read(text, vector)
         parts = [part for part in self.words.splits.split(text) if len(part.split()) > 2]
-        needs = [self._read(part, None) for part in parts] if len(parts) > 1 else []
+        further = _Reader(self.language, self.names, None, self.classifier, self.hazard)
+        needs = [self._read(part, None, part=True) for part in parts[:1] if len(parts) > 1]
+        needs += [further._read(part, None) for part in parts[1:]]  # points to the first part
         needs = [need for need in needs if need.kind not in _TALK]
         if len(parts) == 2 == len(needs) and needs[0].score * FULL >= SURE_TWICE:
             first, _ = needs
             after = _Reader(self.language, self.names, Asked(text, needs=(first,)), self.classifier)
             second = after._read(parts[1], None)
-            beside = first.kind in _BESIDE and second.slots.drivers
-            if second.slots.spot in ("entry", "apex", "exit") or beside:
-                kind = first.kind if beside else second.kind
-                slots = _inherit(second.slots, first.slots, kind)
-                second = replace(second, kind=kind, slots=slots)
+            if second.slots.spot in ("entry", "apex", "exit"):
+                second = replace(second, slots=_overlay(second.slots, first.slots, second.kind))
             names_own = (
                 len(list(_named(read_slots(parts[1], self.language, self.names)))) > 0
                 or second.score >= CERTAIN
@@ -215,7 +229,7 @@ class _Reader:
 
     def rank(self, text: str, slots: Slots, vector: Numbers | None) -> list[tuple[NeedKind, float]]:
         """Kinds with their scores, best first, with the hints that the slots give."""
-        ranked = self.classifier.rank(self.mask(text), self.language, vector)
+        ranked = self.classifier.rank(self._mask(text), self.language, vector)
         signs = {*_signs(slots), self.hazard or ""}
         if self.last is not None and self.last.slots.drivers:
             signs.discard("no driver")
@@ -231,21 +245,31 @@ class _Reader:
         own, straights = self.words.vocabulary, self.words.lists["straight"]
         return spell(tidy(text, self.language), known, self.names, own, straights)
 
-    def mask(self, text: str) -> str:
-        return mask_names(text, self.language, self.names)
+    def _mask(self, text: str) -> str:
+        return mask_names(text, self.language, self._about(text))
+
+    def _about(self, text: str, *, ends: bool = False) -> Names:
+        """The names, with what the question goes on about where it may go on from the last one;
+        *ends*: even if it is not said to."""
+        words = fold(text).split()
+        leads, topic = self._follows("leads", words), self.topic
+        if topic is None or len(words) > SHORT * (1 + leads):
+            return self.names
+        ends = ends or leads or self._follows("points_back", words)
+        return replace(self.names, topic=topic if ends else topic._replace(end=None))
 
     def suggest(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
         """The three likeliest needs."""
         text = self.plain(text)
-        slots = read_slots(text, self.language, self.names)
+        slots = read_slots(text, self.language, self._about(text))
         ranked = self.rank(text, slots, vector)[:8]
         likely = [kind for kind, score in ranked if score > SURE / 2]
         kinds = dict.fromkeys(move(kind, slots) for kind in (*likely, *USUAL))
         return tuple(Need(kind, slots, 0.0) for kind in kinds if kind not in _TALK)[:3]
 
-    def _read(self, text: str, vector: Numbers | None) -> Need:
-        slots = read_slots(text, self.language, self.names)
-        folded = fold(self.mask(text))
+    def _read(self, text: str, vector: Numbers | None, *, part: bool = False) -> Need:
+        slots = read_slots(text, self.language, self._about(text))
+        words = fold(self._mask(text)).split()
         ranked = self.rank(text, slots, vector)
         kind, score = ranked[0]
         if kind == "style":  # besides, it may ask for something
@@ -255,54 +279,81 @@ class _Reader:
         sure = score >= CERTAIN * FULL
         talked = self.last is not None and self.last.kind in _TALK
         place = kind == "circuit" and score >= SURE and any(_named(slots))
-        whole = talked or place or "where a spot" in _signs(slots)
-        if self.last is not None and not whole:
-            words = folded.split()
-            if need := self._apply_term(words, slots, self.last, sure) or self._short(
-                words, slots, self.last
-            ):
+        if self.last is not None and not (talked or place):
+            if need := self._apply_term(words, slots, self.last, sure):
                 return need
-        says_something = any(_named(slots)) or set(folded.split()) - read_moves().small_words
+            ends = read_slots(text, self.language, self._about(text, ends=True))
+            if not part and (need := self._differ(words, ends, self.last)):
+                return need
+        says_something = any(_named(slots)) or set(words) - read_moves().small_words
         if not says_something and (kind not in _TALK or not sure):
             score = 0.0
-        words = folded.split()
         points = self.last is None and self._follows("points_back", words)
         if points and not sure and kind not in _TALK and not any(_named(slots)):
             score = min(score, SURE / 2) if len(words) <= SHORT else score  # at nothing
         if self.last is not None:
-            kind, slots = self._follow(kind, slots, folded, self.last, place or sure)
+            kind = (_grammar(slots) if score < SURE else None) or kind
+            kind, slots = self._follow(kind, slots, words, self.last, place or sure)
         return Need(move(kind, slots, self.hazard or ""), slots, min(score / FULL, 1.0))
 
-    def _short(self, words: list[str], slots: Slots, last: Need) -> Need | None:
-        """A follow-up that says nothing but where, why, how, or another name."""
-        moves = read_moves()
-        content = [word for word in words if word not in moves.small_words]
-        cues = [cue for cue, known in moves.cue_words.items() if known.issuperset(content)]
-        short = len(words) <= SHORT
-        leads = short and (self._follows("leads", words) or self._follows("starts", words))
+    def _differ(self, words: list[str], slots: Slots, last: Need) -> Need | None:
+        """What a question asks that says no more than how it differs from the last one: another
+        place, end, lap or driver, or none; where, why, how; the next; other units."""
+        short, named = len(words) <= SHORT, set(_named(slots))
+        leads = self._follows("leads", words)
+        back = short and (slots.of_those or self._follows("points_back", words))
         if short and self._follows("self", words):
             return Need(last.kind, replace(last.slots, drivers=(), alone=False, than_me=False))
         after = self._lap_beside(words, last) or self._rank_after(words, slots, last)
         if short and after is not None:
             return after
-        if leads and len(content) == 1 and (named := self._number(content[0], last.slots)):
-            slots, content = replace(slots, **named), []
-        if content and cues:
-            kind = moves.cues[cues[0]].get(last.kind, last.kind)
-            if kind == "explain":
+        moves, kind = read_moves(), last.kind
+        rest = self._rest(words, kind if leads else None)
+        if slots.without:
+            rest -= {word for each in self.words.lists["without"] for word in each.split()}
+        cues = moves.cue_words.items() if rest and (leads or short) else ()
+        cue = next((cue for cue, of in cues if of.issuperset(rest)), "")
+        if not rest and (leads or back or len(words) <= SHORT / 2):
+            cue = "where" if slots.where else "why" if slots.why else ""
+        asks = slots.open or slots.whether or slots.claims or slots.where or slots.order
+        starts = self._follows("starts", words) or _CLASSES.intersection(words)
+        bare = short and starts and not asks
+        if cue:
+            kind = moves.cues[cue].get(kind, kind)
+            if kind == "explain" or (cue == "how" and named):
                 return None
-        elif slots.why and (not content or len(words) < 3):
-            kind = moves.cues["why"].get(last.kind, last.kind)
-        elif any(_named(slots)) and not content and (leads or _CLASSES.intersection(words)):
+        elif not rest and named and (leads or back or bare):
             kind = last.kind
         elif any(find_units(" ".join(words), of) for of in ("", "_speeds")) and (
-            len(words) < SHORT or not (any(_named(slots)) or slots.open or slots.whether)
+            len(words) < SHORT or not (named or slots.open or slots.whether)
         ):
             return last
         else:
             return None
-        slots = _inherit(slots, last.slots, kind)
-        return Need(move(kind, slots), slots)
+        if slots.pedal and slots.pedal != last.slots.pedal and slots.quantity is None:
+            slots = replace(slots, quantity=_OF_PEDALS[slots.pedal])
+        places = back and not (slots.which or slots.where)
+        slots = _overlay(slots, self._pointed_at(last) if places else last.slots, kind)
+        kind = move(kind, slots)
+        uses = {**moves.uses, "drivers": moves.uses["drivers"] | moves.uses["alone"]}
+        fits = all(kind in uses[name] for name in named.intersection(_KEPT))
+        return Need(kind, slots) if fits else None
+
+    def _rest(self, words: Sequence[str], kind: NeedKind | None) -> set[str]:
+        """The words that say more than how a question differs from the last one, of a *kind* where
+        it says that it goes on."""
+        without = self.words.lists["without"]
+        said = remove_words(f" {' '.join(words)} ", without)
+        left, tables = said, self.words.tables
+        names = (*_READ, *(_MEASURED if kind in read_moves().uses["quantity"] else ()))
+        patterns = [pattern for name in names for pattern in tables[name].values()]
+        patterns += [tables["asks"][name] for name in _ASKS]
+        for pattern in (*patterns, *(tables["follow"][name] for name in _FOLLOW)):
+            for found in pattern.finditer(said):
+                start, end = found.span()
+                left = f"{left[:start]}{'_' * (end - start - 1)} {left[end:]}" if found[0] else left
+        small = {*self.words.numbers, *self.words.ordinals, *read_moves().small_words}
+        return {word for word in left.split() if word.strip("_") and not word.isdigit()} - small
 
     def _lap_beside(self, words: Sequence[str], last: Need) -> Need | None:
         """The lap before or after that of the last question."""
@@ -328,14 +379,6 @@ class _Reader:
             return Need("lap_time", Slots(laps=(Ranked(end, nth),), place=nth))
         return None
 
-    def _number(self, word: str, last: Slots) -> dict[str, Any]:
-        """The corner or the lap of that number, where the last question named such."""
-        number = int(word) if word.isdigit() else self.words.numbers.get(word)
-        corner = next((each.name for each in self.names.corners if each.number == number), None)
-        if last.corners and corner:
-            return {"corners": (corner,)}
-        return {"laps": (number,)} if last.laps and number in self.names.laps else {}
-
     def _apply_term(
         self, words: Sequence[str], slots: Slots, last: Need, sure: bool
     ) -> Need | None:
@@ -343,8 +386,8 @@ class _Reader:
         if last.kind != "explain" or slots.concept is not None or len(words) > 2 * SHORT:
             return None
         moves, leads = read_moves(), self._follows("leads", words) or _CLASSES.intersection(words)
-        small = moves.small_words | moves.cue_words["where"]
-        alone = small.issuperset(words) and (leads or slots.where)
+        alone = bool(leads) and moves.small_words.issuperset(words)
+        alone |= slots.where and len(words) <= SHORT / 2 and not self._rest(words, None)
         back = self._follows("points_back", words)
         says = slots.where or any(_named(slots)) or back
         if not says or (sure and not alone and (slots.quantity or not back)):
@@ -353,31 +396,25 @@ class _Reader:
         if slots.where and not slots.corners:
             measured = "measure" if last.slots.quantity else "lesson"
         kind = moves.terms.get(last.slots.concept or "", measured)
-        slots = _inherit(slots, last.slots, kind)
+        slots = _overlay(slots, last.slots, kind)
         return Need(move(kind, slots), slots)
 
     def _follows(self, how: str, words: Sequence[str]) -> bool:
         return self.words.tables["follow"][how].search(f" {' '.join(words)} ") is not None
 
     def _follow(
-        self, kind: NeedKind, slots: Slots, folded: str, last: Need, sure: bool
+        self, kind: NeedKind, slots: Slots, words: list[str], last: Need, sure: bool
     ) -> tuple[NeedKind, Slots]:
         """Kind and slots of a question that may go on from the *last* one."""
-        words = folded.split()
         leads = self._follows("leads", words)
         named = last.slots.drivers and self._follows("people", words)
         back = named or slots.of_those or self._follows("points_back", words)
         back = back and len(words) <= 3 * SHORT
         if kind in _TALK or not (leads or back or len(words) <= SHORT):
             return kind, slots
-        if kind == "unrecorded" and not (leads or back):  # it names what it asks for, or nothing
-            return kind, slots
         for after in read_moves().after:
             if last.kind in after.last:
                 kind = after.moves.get(kind, kind)
-        timed = UNITS.get(last.slots.quantity or "time") == "s"
-        if timed and slots.quantity == "time" and len(words) <= SHORT and not any(_placed(slots)):
-            slots = replace(slots, quantity=None)  # how long: of what was measured before
         cue = "where" if slots.where else "why" if slots.why else ""
         if cue and not sure:
             kind = read_moves().cues[cue].get(last.kind, kind)
@@ -385,21 +422,27 @@ class _Reader:
             how = slots.order in (*ORDERS, "early", "late", "mean") or slots.which == "lap"
             more = (how or kind.startswith("rival")) and len(words) <= SHORT
             kind = "measure" if more or (slots.spot is not None and not sure) else kind
-        rivals = kind.startswith("rival") and last.slots.corners and len(words) <= SHORT
-        whole = (sure and not rivals) or (slots.quantity is not None and slots.order is not None)
-        if whole and not (leads or back) and slots.open and not _needs_place(slots):
+        whole = sure or (slots.quantity is not None and slots.order is not None)
+        if whole and not (leads or back) and slots.open:
             return kind, slots
-        told = self.told if back and not any(_placed(last.slots)) else None
-        if told is not None:
-            places = {"corners": told.corner, "sectors": told.sector, "straights": told.straight}
-            met: dict[str, Any] = {name: (place,) for name, place in places.items() if place}
-            last = replace(last, slots=replace(last.slots, **met))
-        return kind, _inherit(slots, last.slots, kind)
+        return kind, _overlay(slots, self._pointed_at(last) if back else last.slots, kind)
+
+    def _pointed_at(self, last: Need) -> Slots:
+        """The slots of the last question, with the place that its answer told of where it named
+        none."""
+        if self.told is None or any(_placed(last.slots)):
+            return last.slots
+        told = self.told
+        places = {"corners": told.corner, "sectors": told.sector, "straights": told.straight}
+        met: dict[str, Any] = {name: (place,) for name, place in places.items() if place}
+        return replace(last.slots, **met)
 
 
 def _grammar(slots: Slots) -> NeedKind | None:
     """The kind of a question that no example is like, where what it names says enough: a quantity
     and how to look at it, or a lap."""
+    if slots.between:
+        return "choice"
     how = {*_named(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
     known = slots.quantity in UNITS and slots.quantity != "time"
     everywhere = slots.every_corner and slots.drivers
@@ -408,11 +451,6 @@ def _grammar(slots: Slots) -> NeedKind | None:
     if slots.corners:
         return "corner_explain" if slots.laps else "corner_review"
     return "lap_time" if slots.laps else None
-
-
-def _needs_place(slots: Slots) -> bool:
-    """Whether what is asked for has no value without a corner."""
-    return slots.spot in ("entry", "apex", "exit") or slots.quantity in CORNERS_ONLY
 
 
 def find_term(text: str, language: Language) -> str | None:
@@ -511,6 +549,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "improves": slots.improves,
         "which straight": slots.which == "straight",
         "limit": slots.side is not None and any(each.unit in LIMITED for each in slots.amounts),
+        "time limit": slots.side is not None and any(a.unit == "lap_time" for a in slots.amounts),
         "alike": slots.order == "alike" and not (place or sector),
         "channel": slots.quantity not in {None, "time", *UNRECORDED}
         or (slots.quantity is None and place and spot and slots.order in ORDERS),
@@ -519,7 +558,6 @@ def _signs(slots: Slots) -> Iterator[str]:
         "why": slots.why,
         "where": slots.where,
         "where most": slots.where and bool(slots.quantity) and slots.order in ("most", "least"),
-        "where a spot": slots.where and place and spot and slots.quantity is None,
         "too much or little": slots.order in ("early", "late", "high", "low"),
         "concept": slots.concept is not None,
         f"concept {slots.concept}": True,
@@ -550,22 +588,64 @@ def _placed(slots: Slots) -> Iterator[object]:
     return (getattr(slots, name) for name in _PLACES)
 
 
-def _inherit(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
-    """The slots with those of the *last* question that the kind uses and the question lacks."""
+def _topic(last: Need) -> Topic:
+    """What a follow-up to a question is about."""
+    slots, kind = last.slots, last.kind
+    of_laps = kind.startswith("lap_") or kind == "best_lap"
+    timed = slots.quantity == "time" and slots.side is not None
+    listed = of_laps or timed or "each" in slots.laps or slots.all_laps
+    ranks = kind in _RANKS and slots.where and not any(_placed(slots))
+    end = slots.which or ("lap" if listed else "corner" if ranks else None)
+    end = "sector" if kind == "sector_rank" else end
+    number: Noun = "lap" if slots.laps or of_laps else "corner"
+    number = "corner" if slots.corners else "sector" if slots.sectors else number
+    left_out: Noun = "corner" if end == "corner" else "lap"
+    measured = slots.quantity not in (None, "time") or any(_placed(slots))
+    amount = next(iter(slots.amounts), None) if slots.side else None
+    return Topic(number, left_out, end, measured, amount)
+
+
+def _overlay(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
+    """The slots over those of the *last* question, of which stays what the kind uses and the
+    question says nothing else about."""
     if slots.of_those:
         at = slice(slots.place - 1, slots.place)
         slots = replace(slots, laps=last.laps[at], corners=last.corners[at], place=1)
-    named = set(_named(slots))
-    ranks = slots.where and kind in _RANKS and (kind != "measure" or slots.order is not None)
-    placed = named.intersection(_PLACES) or ranks
-    if placed and "quantity" in named:
-        named |= {"spot", "order"}
+    lasts = last.quantity not in (None, "time") and UNITS.get(last.quantity) == "s"
+    if lasts and slots.quantity == "time" and not any(_placed(slots)):
+        slots = replace(slots, quantity=None)  # how long: of what was measured before
+    compares = slots.order in ("more", "fewer") or slots.gains is not None or kind == "lap_compare"
+    if compares and len(slots.laps) == 1 and last.laps[:1] not in ((), ("each",), slots.laps):
+        slots = replace(slots, laps=(last.laps[0], *slots.laps))  # better than lap 8
+    gone = _replaced(slots, last, kind)
+    uses = read_moves().uses
+    beside = {"laps"} if last.drivers and kind.startswith("rival") else set[str]()
+    beside |= {"drivers"} if last.alone and kind in uses["alone"] else set()
     taken = {
         name: getattr(last, name)
         for name in _named(last)
-        if kind in read_moves().uses[name]
-        and name not in named
-        and not (placed and name in _PLACES)
-        and not (slots.order == "mean" and name == "laps")
+        if name not in gone and (kind in uses[name] or name in beside)
     }
+    if "drivers" in taken:
+        taken |= {"alone": last.alone, "than_me": last.than_me}
+    of_which = {"laps"} if last.which == "lap" else _PLACES
+    if slots.which is None and kind in _RANKS and gone.isdisjoint(of_which):
+        taken |= {"which": last.which, "varies": slots.varies or last.varies}
     return settle_spot(replace(slots, **taken))
+
+
+def _replaced(slots: Slots, last: Slots, kind: NeedKind) -> set[str]:
+    """The slots of the last question in whose place stands what is named."""
+    named = set(_named(slots))
+    ranks = slots.where and kind in _RANKS and (kind != "measure" or slots.order is not None)
+    picks = slots.order == "mean" or (slots.which == "lap" and slots.order is not None)
+    picks |= "time limit" in _signs(slots)
+    goes = {
+        _PLACES: ranks or not named.isdisjoint(_PLACES),
+        ("pedal", "spot", "amounts", "side"): "quantity" in named,
+        ("order",): "quantity" in named and last.order not in _ENDS,
+        ("order", "laps"): "laps" in named and last.order in ("mean", "each"),
+        ("amounts", "side", "laps"): "laps" in named and last.quantity == "time",
+        ("laps",): picks or ("without" in named and last.laps == ("each",)),
+    }
+    return named.union(*(names for names, so in goes.items() if so))

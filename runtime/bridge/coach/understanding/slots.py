@@ -28,6 +28,7 @@ from runtime.bridge.coach.understanding.mentions import (
     Mention,
     Names,
     Reader,
+    Topic,
     split_pieces,
     words_of,
 )
@@ -68,16 +69,16 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     place, of_those = _find_place(plain, language)
     amounts = tuple(m.value for m in mentions if isinstance(m.value, Value))
     words, words_without, unranked, amounts = _lap_words(plain, language, amounts, place, theirs)
-    which = _find_first("which", plain, language)
-    if which in ("corner", "sector"):  # its best or worst one is no lap
-        spoken_laps = not words_of(language).lists["lap"].isdisjoint(plain.split())
-        words = [lap for lap in words if spoken_laps or lap not in ("best", "slowest")]
+    topic, said = names.topic or Topic(), set(plain.split())
+    which = _find_which(plain, language, None if laps or corners else topic.end)
+    placed = topic.measured or not said.isdisjoint(("cornerx", "sectorx"))
+    if which in ("corner", "sector") or (which == "lap" and placed):  # its best one is no lap
+        spoken_laps = which != "lap" and not words_of(language).lists["lap"].isdisjoint(said)
+        words = [lap for lap in words if spoken_laps or not _is_end(lap)]
         unranked = unranked if spoken_laps else plain
     several = len(laps) > 1 and tables["asks"]["open"].search(plain) is not None
-    placed = which == "lap" and not {"corner", "sector"}.isdisjoint(m.kind for m in mentions)
-    if placed or ((several or which == "lap") and len(laps) > 1):  # which of the two is the best
-        unranked = plain if placed else unranked
-        words = [lap for lap in words if lap not in ("best", "slowest")]
+    if (several or which == "lap") and len(laps) > 1:  # which of the two is the best
+        words = [lap for lap in words if not _is_end(lap)]
     quantity, spot, also = _find_measured(plain, language)
     flags = {
         name: pattern.search(spoken) is not None or pattern.search(accented) is not None
@@ -85,7 +86,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     }
     denied = tables["flags"]["claims"].sub("", spoken)
     if without or words_without or besides:
-        denied = _remove_words(denied, words_of(language).lists["without"])
+        denied = remove_words(denied, words_of(language).lists["without"])
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     order = "spread" if asks["same"] else _find_first("orders", unranked, language)
@@ -103,16 +104,12 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         quantity = "time"  # how fast a lap was
     side = next((side for side in get_args(Side) if asks[side]), None)
     if side and not amounts and (bare := _find_bare(plain, language)):
-        if quantity is None or quantity == "speed":
-            quantity, factor = "speed", FACTORS["mph" if find_units(text) == "imperial" else "km/h"]
-            amounts = (Value(bare * factor[0], factor[1]),)
-        elif quantity in NEED_UNITS and quantity != "time":
-            amounts = (Value(bare, NEED_UNITS[quantity]),)
+        quantity, amounts = _limit(bare, quantity, topic.amount, find_units(text))
     if quantity is None and side and any(each.unit == "lap_time" for each in amounts):
         quantity = "time"
     if quantity is None:
         quantity = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
-    named = laps or words or quantity or " cornerx " in plain
+    named = laps or words or quantity or placed
     if which == "lap" and order == "total" and tables["orders"]["most"].search(unranked):
         order = "most"  # on which lap the most in total
     if which == "lap" and not named and order in ("most", "least", "worst"):
@@ -162,7 +159,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         concept=_find_first("concepts", plain, language),
         claims=flags["claims"] or asserts,
         negated=tables["flags"]["negated"].search(denied) is not None,
-        which=which,  # type: ignore[arg-type]
+        which=which,
         than_me=(asks["than_me"] or (leads and not flags["who"])) and bool(drivers),
         alone=alone,
         either=either,
@@ -328,7 +325,7 @@ def _lap_words(
         before = text[:at].split()
         near = f" {' '.join(before[-4:])} "
         goes_on = leaves and not joins.isdisjoint(before[-2:])  # without the best and the worst
-        leaves = goes_on or _remove_words(near, words.lists["without"]) != near
+        leaves = goes_on or remove_words(near, words.lists["without"]) != near
         (out if leaves else kept).append(one)
     return kept, out, rest, amounts
 
@@ -384,6 +381,33 @@ def _find_bare(text: str, language: Language) -> float | None:
     return next((float(number) for number in numbers if 20 <= number < 1000), None)
 
 
+def _is_end(lap: Lap) -> bool:
+    """Whether a lap is named by its place from one end of the lap times."""
+    return lap in ("best", "slowest") or isinstance(lap, Ranked)
+
+
+def _limit(
+    bare: float, quantity: Quantity | None, beside: Value | None, units: Units | None
+) -> tuple[Quantity | None, tuple[Value, ...]]:
+    """What a limit without a unit is of, and the limit; *beside* stands the one before it."""
+    if quantity is None and beside is not None:
+        minutes = beside.number // 60 * 60 if beside.unit == "lap_time" else 0
+        return None, (Value(minutes + bare, beside.unit),)
+    if quantity is None or quantity == "speed":
+        factor, unit = FACTORS["mph" if units == "imperial" else "km/h"]
+        return "speed", (Value(bare * factor, unit),)
+    known = quantity in NEED_UNITS and quantity != "time"
+    return quantity, (Value(bare, NEED_UNITS[quantity]),) if known else ()
+
+
+def _find_which(text: str, language: Language, end: Any) -> Any:
+    """Of what it asks which one; where it names an end of nothing, *end*."""
+    words, said = words_of(language), set(text.split())
+    ends = any(words.tables["orders"][each].search(text) for each in ENDS)
+    alone = ends and said.isdisjoint(words.nouns | {"sectorx", "straightx"})
+    return _find_first("which", text, language) or (end if alone else None)
+
+
 def _nth(lap: LapWord, place: int) -> Lap:
     """The lap at a place from the end that the word names."""
     if (lap == "best" or lap == "slowest") and place > 1:
@@ -413,7 +437,8 @@ def _ranks(laps: Collection[Lap], words: Collection[Lap], text: str, language: L
     return len(laps) == 1 and len(words) == 1 and not (joined or asks or "each" in words)
 
 
-def _remove_words(text: str, listed: Collection[str]) -> str:
+def remove_words(text: str, listed: Collection[str]) -> str:
+    """The text, with spaces on both sides, without the words that are listed."""
     return re.sub(rf"(?<= )(?:{'|'.join(map(re.escape, listed))}) ", "", text)
 
 
@@ -440,7 +465,8 @@ def _find_place(text: str, language: Language) -> tuple[int, bool]:
         near = f" {' '.join(words[at + 1 : at + 5])} "
         if number > 0 and tables.tables["asks"]["of_those"].search(near):
             return number, True
-        if number > 1 and any(tables.tables["orders"][end].search(near) for end in ENDS):
+        orders = tables.tables["orders"]
+        if number > 1 and any(orders[end].search(near) for end in (*ENDS, "spread")):
             return number, False
     return 1, False
 
