@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO, Final
 
 LOCK_NAME: Final = "server.lock"
+_LOCKED_BYTE: Final = 1 << 30
 
 
 class AlreadyRunning(Exception):
@@ -53,6 +54,9 @@ def _lock(descriptor: int) -> None:
     except ImportError:
         import msvcrt  # only there
 
+        # It locks from where the file stands, and who reads a locked byte is refused: the same
+        # byte for everyone, and far behind what is written.
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from runtime.web.instance import LOCK_NAME, AlreadyRunning, claim
+from runtime.web.instance import LOCK_NAME, AlreadyRunning, address_of, claim, write_address
 
 HOLDER = """
 import sys
@@ -42,3 +43,26 @@ def test_a_killed_holder_leaves_no_lock_behind(tmp_path: Path) -> None:
             claim(tmp_path, "data_dir")
         holder.kill()
     claim(tmp_path, "data_dir").close()
+
+
+def test_a_lock_of_windows_is_one_byte_for_all_and_none_that_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked: set[int] = set()
+
+    def locking(descriptor: int, mode: str, count: int) -> None:
+        assert (mode, count) == ("without waiting", 1)
+        at = os.lseek(descriptor, 0, os.SEEK_CUR)
+        if at in locked:
+            raise PermissionError
+        locked.add(at)
+
+    msvcrt = SimpleNamespace(locking=locking, LK_NBLCK="without waiting")
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", msvcrt)
+    with claim(tmp_path, "data_dir") as first:
+        write_address(first, "http://127.0.0.1:8080")
+        with pytest.raises(AlreadyRunning):
+            claim(tmp_path, "data_dir")
+        assert address_of(tmp_path) == "http://127.0.0.1:8080"
+    assert min(locked) > (tmp_path / LOCK_NAME).stat().st_size
