@@ -394,7 +394,8 @@ def _link(source: Path, target: str) -> None:
 
 
 def _write(path: str, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    binary = getattr(os, "O_BINARY", 0)  # else Windows makes two bytes of each line feed
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | binary, 0o644)
     try:
         view = memoryview(data)
         while view:

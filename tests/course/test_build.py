@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -169,6 +170,32 @@ def test_a_full_disk_leaves_the_site_as_it_was(
     assert refusal.value.code == "CFG005"
     assert contents(course.out) == before
     assert build(course).written
+
+
+def test_on_windows_too_every_byte_is_written_as_it_is(
+    course: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = 1 << 30
+    real_open, real_write = os.open, os.write
+    in_text_mode: set[int] = set()
+
+    def opened(path: str, flags: int, mode: int = 0o777) -> int:
+        descriptor = real_open(path, flags & ~binary, mode)
+        (in_text_mode.discard if flags & binary else in_text_mode.add)(descriptor)
+        return descriptor
+
+    def write(descriptor: int, data: bytes) -> int:
+        if descriptor in in_text_mode:
+            real_write(descriptor, bytes(data).replace(b"\n", b"\r\n"))
+            return len(data)
+        return real_write(descriptor, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "O_BINARY", binary, raising=False)
+        patch.setattr(os, "open", opened)
+        patch.setattr(os, "write", write)
+        build(course)
+    assert not build(replace(course, verify=True)).changed
 
 
 def test_a_replacement_cut_between_its_two_renames_is_undone(course: Options) -> None:
