@@ -19,7 +19,7 @@ from typing import IO, Any, Final, NoReturn
 from runtime.home.server import Home, Parts
 from runtime.places import CHECKOUT, PACKAGES, SHARE, SITE, choose_folder
 from runtime.web.instance import AlreadyRunning, address_of, claim, write_address
-from runtime.web.serve import CannotStart
+from runtime.web.serve import ALONE, CannotStart
 
 PARENT: Final = os.getppid()
 """Asked for at once: it may end before anything else is done."""
@@ -419,7 +419,7 @@ def _free(port: int, avoided: Collection[int]) -> int:
 def _probe(port: int) -> tuple[int, str]:
     """The port that was bound, and why none was; the second is empty where one was."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.setsockopt(socket.SOL_SOCKET, ALONE, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:

@@ -38,6 +38,9 @@ _HEAP: Final = ((-8, 1), (-1, 1 << 30), (-3, 32 << 20))
 """For glibc's `mallopt`: one heap for all threads (M_ARENA_MAX), which keeps what is freed
 (M_TRIM_THRESHOLD) and holds all but the largest arrays (M_MMAP_THRESHOLD)."""
 
+ALONE: Final[int] = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+"""The option of a listening socket; on Windows the usual one lets two programs share a port."""
+
 Factory = Callable[[], Awaitable[web.Application]]
 Drain = Callable[[web.Application], Awaitable[None]]
 GUARD: Final = web.AppKey("guard", Guard)
@@ -226,9 +229,7 @@ def bind(
     except (OSError, UnicodeError) as exc:
         raise CannotBind(f"cannot listen on {host}: {_reason(exc)}", codes.impossible) from exc
     try:
-        # On Windows the usual option would let two programs share the port.
-        exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
-        listener.setsockopt(socket.SOL_SOCKET, exclusive, 1)
+        listener.setsockopt(socket.SOL_SOCKET, ALONE, 1)
         listener.bind(address)
         listener.listen(1024)
         listener.setblocking(False)
