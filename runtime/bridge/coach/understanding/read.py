@@ -302,6 +302,7 @@ class _Reader:
         short, named = len(words) <= SHORT, set(_named(slots))
         leads = self._follows("leads", words)
         back = short and (slots.of_those or self._follows("points_back", words))
+        back = back and not (slots.whether and slots.where)  # is there anywhere
         if short and self._follows("self", words):
             return Need(last.kind, replace(last.slots, drivers=(), alone=False, than_me=False))
         after = self._lap_beside(words, last) or self._rank_after(words, slots, last)
@@ -614,7 +615,7 @@ def _overlay(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
     lasts = last.quantity not in (None, "time") and UNITS.get(last.quantity) == "s"
     if lasts and slots.quantity == "time" and not any(_placed(slots)):
         slots = replace(slots, quantity=None)  # how long: of what was measured before
-    compares = slots.order in ("more", "fewer") or slots.gains is not None or kind == "lap_compare"
+    compares = kind == "lap_compare" or slots.order in ("more", "fewer")
     if compares and len(slots.laps) == 1 and last.laps[:1] not in ((), ("each",), slots.laps):
         slots = replace(slots, laps=(last.laps[0], *slots.laps))  # better than lap 8
     gone = _replaced(slots, last, kind)
@@ -642,7 +643,8 @@ def _replaced(slots: Slots, last: Slots, kind: NeedKind) -> set[str]:
     picks |= "time limit" in _signs(slots)
     goes = {
         _PLACES: ranks or not named.isdisjoint(_PLACES),
-        ("pedal", "spot", "amounts", "side"): "quantity" in named,
+        ("pedal", "spot"): "quantity" in named,
+        ("side", "amounts"): "quantity" in named or bool(slots.pedal or slots.which or slots.where),
         ("order",): "quantity" in named and last.order not in _ENDS,
         ("order", "laps"): "laps" in named and last.order in ("mean", "each"),
         ("amounts", "side", "laps"): "laps" in named and last.quantity == "time",
