@@ -302,6 +302,33 @@ def test_the_first_few_of_a_ranking_are_told_in_order() -> None:
     assert list(placed(told.values["listed"])) == [name for _, name in sorted(usual)[:3]]
 
 
+def test_of_another_driver_alone_that_session_is_told_and_of_both_each() -> None:
+    asked = Slots(quantity="speed", drivers=("Ben",), laps=(2,))
+    (lowest,) = tell("measure", replace(asked, alone=True, order="least", which="corner"))
+    slowest = min(range(1, 12), key=lambda turn: OTHER.speed_at(turn, "apex", 2))
+    assert (lowest.driver, lowest.values["lap"]) == ("Ben", 2)
+    assert lowest.place is not None
+    assert lowest.place.corner == f"Turn {slowest}"
+    both = tell("measure", replace(asked, laps=(), every_corner=True))
+    assert [fact.driver for fact in both] == ["Ana", "Ben"]
+    for fact, truth in zip(both, (OWN, OTHER), strict=True):
+        usual = median(truth.speed_at(4, "apex", lap) for lap in truth.laps)
+        assert placed(fact.values["listed"])["Turn 4"] == pytest.approx(usual, abs=0.6)
+
+
+def test_the_lap_that_a_corner_was_worst_on_is_explained() -> None:
+    slots = Slots(corners=("Turn 4",), which="lap", order="worst", why=True)
+    first, *rest = tell("measure", slots)
+    times = measure(drive_in(scene()), "time", "Turn 4")
+    worst = max(times, key=lambda lap: times[lap].number)
+    assert first.laps == (worst,)
+    assert [fact.laps[0] for fact in rest if fact.kind == "loss-corner"] == [worst]
+    (best,) = tell("sector_times", Slots(sectors=(2,), order="most", without=(OWN.best,)))
+    times = measure(drive_in(scene()), "time", "Sector 2")
+    rest_of = {lap: value.number for lap, value in times.items() if lap != OWN.best}
+    assert best.laps == (min(rest_of, key=lambda lap: rest_of[lap]),)
+
+
 @pytest.mark.parametrize("said", ["more", "fewer"])
 def test_what_is_said_of_every_corner_is_held_against_each(said: Order) -> None:
     slots = Slots(quantity="speed", spot="apex", order=said, drivers=("Ben",), claims=True)

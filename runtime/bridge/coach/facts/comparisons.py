@@ -110,13 +110,19 @@ class Side(NamedTuple):
 def tell(view: View) -> Facts:
     """What the question asks of a quantity."""
     slots, rivals = view.slots, view.rivals
+    apart = slots.laps or slots.which or slots.every_corner or slots.side
+    if slots.alone and rivals and apart and slots.order not in SAYS:
+        return tell(_of_rival(view))
+    if rivals and _lists(slots) and not (slots.whether or slots.claims):
+        words = tuple(lap for lap in slots.laps if not isinstance(lap, int))
+        return (*tell(view.about(drivers=())), *tell(_of_rival(view.about(laps=words))))
     if slots.tally and rivals and slots.quantity in (None, "time") and not slots.amounts:
         return _tell_beaten(view)
     if _asks_which_pass(slots):
         return _tell_passing(view)
     if slots.claims:
         return _check(view)
-    if slots.order == "spread":
+    if slots.order == "spread" or (slots.varies and slots.corners):
         return tell_spread(view)
     plain = slots.whether and slots.order is None and not rivals
     asked = (*_BRAKING, "coasting", "full_throttle", *["throttle"] * (slots.pedal == "lift"))
@@ -135,6 +141,12 @@ def tell(view: View) -> Facts:
     if slots.order in SAYS and slots.which != "lap" and not rivals and len(view.named) < 2:
         return _tell_judge(view)
     return tell_values(view)
+
+
+def _of_rival(view: View) -> View:
+    """What is asked, of the session of the other driver who is named."""
+    name = view.rivals[0][0]
+    return view.about(drivers=())._replace(outing=view.scene.rivals[name], name=name)
 
 
 def _asks_which_pass(slots: Slots) -> bool:
@@ -169,7 +181,8 @@ def _ranks(view: View) -> bool:
 def _lists(slots: Slots) -> bool:
     """Whether what is asked for is told of every corner, one after another."""
     ends = slots.order in (*ORDERED, *SAYS, "worst", "spread")
-    return slots.every_corner and not (ends or slots.drivers)
+    lost = bool(slots.drivers) and slots.quantity in (None, "time") and slots.order != "each"
+    return slots.every_corner and not (ends or lost)
 
 
 def _on_straights(slots: Slots) -> bool:
@@ -197,6 +210,9 @@ def tell_values(view: View) -> Facts:
                 told.append(_two_laps(view, found))
             else:
                 told += (_tell_laps(view, found), *_share(view, found))
+    if slots.why and slots.which == "lap" and len(slots.corners) == 1 and told[0].laps:
+        there = Slots(corners=slots.corners, laps=told[0].laps[:1])
+        return (told[0], *reviews.TELLERS["corner_explain"](view.scene, there)[:3])
     if quantity == "time" and len(slots.corners) == 1 and places == slots.corners:
         beside_best = reviews.compare(view.scene, slots)
         lost = [loss for loss in beside_best.lost_here if loss.seconds >= reviews.WORTH_S]
@@ -271,8 +287,9 @@ def _tell_laps(view: View, found: Spread) -> Fact:
         values["total"] = Value(sum(numbers), found.unit)
         total = order == "total" and quantity in SUMS
         return view.fact("measure-total" if total else "measure-mean", values, laps, where)
-    which = view.slots.which == "lap"
-    if laps and laps != [best] and not (which and len(laps) == len(found.values)):
+    which, left = view.slots.which == "lap", view.slots.without and not view.slots.all_laps
+    picks = (which or (left and order in ORDERED)) and not view.named
+    if laps and laps != [best] and not picks:
         side, shown = beside(quantity, *(found.values[lap] for lap in laps), found.usual)
         values |= {"laps": tuple(laps), "values": shown[:-1], "count": len(laps)}
         values |= {"usual": shown[-1], "side": side}
@@ -282,10 +299,10 @@ def _tell_laps(view: View, found: Spread) -> Fact:
             return told
         return judge(told, view.slots, so=(numbers[0] < found.usual.number) == gains)
     if (which or order in ORDERED or found.peaks) and len(laps) != 1:
-        high = is_high(quantity, order)
-        rank = sorted(found.values, key=lambda lap: found.values[lap].number, reverse=high)
+        high, of = is_high(quantity, order), found.of(laps)
+        rank = sorted(of, key=lambda lap: of[lap].number * (-1) ** high)
         place = min(view.slots.place, len(rank))
-        lap = found.top(high=high) if place == 1 else rank[place - 1]
+        lap = rank[place - 1]
         side, shown = beside(quantity, found.values[lap], found.usual)
         spot = peak_place(drive, quantity, lap) if where is None and high else None
         placed: Cell = "" if spot is None else Corner(spot) if passes_in(drive, spot) else spot
@@ -316,9 +333,6 @@ def _tell_longest(view: View) -> Facts:
 def tell_limit(view: View) -> Facts:
     """On which of the laps, else in which of the places that are named, a limit is passed."""
     slots = view.slots
-    if slots.alone and view.rivals:
-        name = view.rivals[0][0]
-        view = view._replace(outing=view.scene.rivals[name], name=name)
     found = spread(
         view.drive, slots.quantity or "time", places_of(view.drive, slots)[0], slots.spot
     )
@@ -740,8 +754,9 @@ def tell_spread(view: View) -> Facts:
         more: tuple[Quantity, ...] = ("speed",) if quantity == "time" else ()
         for name, each in drives if where else ():
             found = [spread(each, one, where, spot) for one in (quantity, *more)]
-            driver = name if len(drives) > 1 else ""
-            told += tuple(_range(view, one, (), "width", driver, so=True) for one in found if one)
+            driver, laps = name if len(drives) > 1 else "", view.listed if each is drive else ()
+            laps = laps if len(laps) >= FEW_LAPS else ()
+            told += tuple(_range(view, one, laps, "width", driver, so=True) for one in found if one)
     if told or (slots.corners or slots.straights):
         return told or (_few(view),)
     if not known_corners(drive):
@@ -831,8 +846,10 @@ def _check(view: View) -> Facts:
     ordered = slots.order in ORDERED
     if quantity == "time" and where and passes_in(drive, where) and not laps:
         return _check_loss(view, where)
-    plain = not (ordered or slots.amounts or rivals)
-    same = plain and slots.order in ("each", "spread") and quantity in _PLACES
+    near = next((each.number for each in slots.amounts if each.unit == UNITS[quantity]), None)
+    held = slots.order in ("each", "spread") and quantity in _PLACES and not rivals
+    plain = (held or not slots.amounts) and not (ordered or rivals)
+    same = plain and held
     if plain and not same and quantity in ("throttle", "full_throttle") and passes_in(drive, where):
         quantity = "throttle"
     elif plain and not same and quantity in _BRAKING:
@@ -846,8 +863,8 @@ def _check(view: View) -> Facts:
         return tell_values(view)
     values, numbers = found.of(laps), [value.number for value in found.of(laps).values()]
     if same:
-        so = max(numbers) - min(numbers) < 2 * APART[found.unit]
-        return (_range(view, found, (), "width", so=so),)
+        so = max(numbers) - min(numbers) < 2 * (near or APART[found.unit])
+        return (_range(view, found, laps, "width", so=so),)
     if plain and quantity == "throttle" and found.corner:
         return (_check_flat(view, found, laps),)
     if plain and quantity in _NONE:

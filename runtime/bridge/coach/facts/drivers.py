@@ -1,6 +1,6 @@
 """Facts about other drivers and earlier sessions: who is quicker, where, by what, and progress."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from statistics import mean, median
@@ -176,9 +176,12 @@ def _tell_where(of: View) -> Facts:
     won = [_loss(of, each) for each in of.lost_here[::-1] if each.seconds <= -SHOWN_S]
     if asks_for_gains(slots):
         lost, won = won, lost
+    asks = slots.where and slots.gains is not None and not slots.laps
+    usual = _usually(of, lost[:1]) if asks else []
     if slots.place > 1:
-        lost, won = lost[slots.place - 1 :], []
-    places = _named(of) if slots.corners else (lost[: MOST_PLACES - bool(won)] + won)[:MOST_PLACES]
+        lost, usual, won = lost[slots.place - 1 :], [], []
+    lost = lost[: MOST_PLACES - bool(won) - len(usual)]
+    places = _named(of) if slots.corners else (lost + usual + won)[:MOST_PLACES]
     if slots.which == "sector":
         return (*_sectors(of), *places)
     first = [_gap(of)] if _behind_s(of) < LEVEL_S else []
@@ -202,10 +205,23 @@ def _named(of: View) -> list[Fact]:
     if not of.lost_here:
         return []
     corners = of.slots.corners[:2]
-    theirs = usual_passes(_rival(of).drive)
-    usual = losses_between(of.usual_passes, theirs, of.drive, _rival(of).drive)
     facts = [_loss(of, each) for each in of.lost_here[:2]]
-    return facts + [_loss(of, each, "usual") for each in usual if each.corner in corners]
+    return facts + [_loss(of, each, "usual") for each in _usual(of) if each.corner in corners]
+
+
+def _usual(of: View) -> tuple[Loss, ...]:
+    """What the corners cost as a rule, the most first."""
+    its = _rival(of).drive
+    return losses_between(of.usual_passes, usual_passes(its), of.drive, its)
+
+
+def _usually(of: View, told: Sequence[Fact]) -> list[Fact]:
+    """The corner that is won, or lost, most as a rule, where it is none of those told."""
+    wins = asks_for_gains(of.slots)
+    most = _usual(of)[::-1][:1] if wins else _usual(of)[:1]
+    known = [fact.place.corner for fact in told if fact.place]
+    clear = [each for each in most if each.seconds * (-1) ** wins >= SHOWN_S]
+    return [_loss(of, each, "usual") for each in clear if each.corner not in known]
 
 
 def _sectors(of: View) -> list[Fact]:

@@ -55,21 +55,21 @@ verdict-no = Nein:{" "}
 verdict-right = Stimmt:{" "}
 verdict-wrong = Stimmt nicht:{" "}
 verdict-partly = Nicht in jeder Runde:{" "}
-measure-best = { $where }, { $what }{ $at }: { $best }{ $side } in der besten Runde (Runde { $lap }){ $few ->
+measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } in der besten Runde (Runde { $lap }){ $few ->
     [yes] {""}
    *[no] , { $usual } in der üblichen Runde
 }.
-measure-laps = { $where }, { $what }{ $at }, { $count ->
+measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [one] Runde { $laps }
    *[other] Runden { $laps }
 }: { $values }{ $side }{ beside-usual }.
-measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } im Mittel von { laps-counted }; übliche Runde { $usual }.
-measure-total = { $where }, { $what }{ $at }: { $total } insgesamt in { laps-counted }, im Mittel { $mean } je Runde.
-measure-peak = { $where }, { $what }{ $at }: { nth } { $value }{ $side }, Runde { $lap }{ $placed ->
+measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } im Mittel von { laps-counted }; übliche Runde { $usual }.
+measure-total = { $where }, { $what }{ $at }{ lap-who }: { $total } insgesamt in { laps-counted }, im Mittel { $mean } je Runde.
+measure-peak = { $where }, { $what }{ $at }{ lap-who }: { nth } { $value }{ $side }, Runde { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
 }{ beside-usual }.
-measure-limit = { $where }, { $what }{ $at }: { $side ->
+measure-limit = { $where }, { $what }{ $at }{ lap-who }: { $side ->
     [below] unter { $limit }
    *[above] über { $limit }
 } in { $count } von { $all } Runden{ $listed ->
@@ -90,13 +90,13 @@ none-where = { $sort ->
     [0] in jeder der { $count } Kurven vorhanden
    *[other] in keiner Runde in { $hits } von { $count } Kurven: { $corners }
 }.
-measure-none = { $where }, { $what }{ $at }: keine Werte in { $count ->
+measure-none = { $where }, { $what }{ $at }{ lap-who }: keine Werte in { $count ->
     [one] der einen Runde
    *[other] allen { $count } Runden
 }.
 measure-not-closed = { $where }: das Gas wurde nie ganz weggenommen, kleinste Stellung { $least }; deshalb gibt es keinen Gaseinsatz.
 measure-rival-none = { $where }, { $what }{ $at }: kein Wert von { $other }.
-full-throttle-run = Längstes Vollgas: { $seconds } in Runde { $lap }, { $length }, von { $begin } bis { $end }.
+full-throttle-run = Längstes Vollgas{ lap-who }: { $seconds } in Runde { $lap }, { $length }, von { $begin } bis { $end }.
 nth = { $nth ->
     [1] { $end }
    *[other] Platz { $nth } (1: { $end })
@@ -121,7 +121,7 @@ places-passing = { $count } von { $all } { places-all }{ $count ->
     [yes] {" "}{ loss-basis }
    *[no] {" "}(übliche Runde)
 }.
-rank-listed = { $what }{ $at }, { $every ->
+rank-listed = { $what }{ $at }{ lap-who }, { $every ->
     [yes] Kurve für Kurve
    *[no] { $end } von { $count } { places-all }
 } ({ which-lap }): { $listed }{ $side }.
@@ -138,14 +138,14 @@ rank-lost = { $where } kostet { $nth ->
     [0] {""}
    *[other] ; die anderen: { $listed }
 }.
-rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } von { $count } { places-all } ({ which-lap }){ $count ->
+rank-places = { $where }: { $what }{ $at }{ lap-who } { $value }{ $side }, { nth } von { $count } { places-all } ({ which-lap }){ $count ->
     [2] {""}
    *[other] {"; "}{ $nth ->
         [1] dann
        *[other] Platz 1:
     } { $second } mit { $second_value }
 }; am anderen Ende { $last } mit { $last_value }.
-rank-level = { $count } { places-all } gleich, { $what }{ $at }: { $value }{ $side } ({ which-lap }).
+rank-level = { $count } { places-all } gleich, { $what }{ $at }{ lap-who }: { $value }{ $side } ({ which-lap }).
 compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [usual] übliche Runde
    *[lap] Runde { $lap }
@@ -184,7 +184,7 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at }: { whose-first }übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }){ $asked ->
     [width] , eine Spanne von { $width } über { $count } Runden, Standardabweichung { $spread }
     [some] {"; etwas davon in"} { $hits } von { $count } Runden
    *[so] {"; so in"} { $hits } von { $count } Runden
@@ -210,7 +210,7 @@ spread-corners = { $whose ->
 }{ $first ->
     [steady] Am gleichmäßigsten{ spread-place }: { $steady }; am ungleichmäßigsten{ spread-place }: { $loose }
    *[loose] Am ungleichmäßigsten{ spread-place }: { $loose }; am gleichmäßigsten{ spread-place }: { $steady }
-} ({ $what }{ $at }, Standardabweichung, { $count } Runden).
+} ({ $what }{ $at }{ lap-who }, Standardabweichung, { $count } Runden).
 spread-place = { $nth ->
     [1] {""}
    *[other] , Platz { $nth }

@@ -55,21 +55,21 @@ verdict-no = No:{" "}
 verdict-right = Right:{" "}
 verdict-wrong = Not so:{" "}
 verdict-partly = Not on every lap:{" "}
-measure-best = { $where }, { $what }{ $at }: { $best }{ $side } on the best lap (lap { $lap }){ $few ->
+measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } on the best lap (lap { $lap }){ $few ->
     [yes] {""}
    *[no] , { $usual } on the usual lap
 }.
-measure-laps = { $where }, { $what }{ $at }, { $count ->
+measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [one] lap { $laps }
    *[other] laps { $laps }
 }: { $values }{ $side }{ beside-usual }.
-measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } on average over { laps-counted }; usual lap { $usual }.
-measure-total = { $where }, { $what }{ $at }: { $total } in total over { laps-counted }, { $mean } a lap on average.
-measure-peak = { $where }, { $what }{ $at }: { nth } { $value }{ $side }, lap { $lap }{ $placed ->
+measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } on average over { laps-counted }; usual lap { $usual }.
+measure-total = { $where }, { $what }{ $at }{ lap-who }: { $total } in total over { laps-counted }, { $mean } a lap on average.
+measure-peak = { $where }, { $what }{ $at }{ lap-who }: { nth } { $value }{ $side }, lap { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
 }{ beside-usual }.
-measure-limit = { $where }, { $what }{ $at }: { $side ->
+measure-limit = { $where }, { $what }{ $at }{ lap-who }: { $side ->
     [below] under { $limit }
    *[above] over { $limit }
 } on { $count } of { $all } laps{ $listed ->
@@ -90,10 +90,10 @@ none-where = { $sort ->
     [0] some in every one of { $count } corners
    *[other] none on any lap in { $hits } of { $count } corners: { $corners }
 }.
-measure-none = { $where }, { $what }{ $at }: none on any of { laps-counted }.
+measure-none = { $where }, { $what }{ $at }{ lap-who }: none on any of { laps-counted }.
 measure-not-closed = { $where }: the throttle was never closed, lowest { $least }; so there is no pick-up point.
 measure-rival-none = { $where }, { $what }{ $at }: no value of { $other }.
-full-throttle-run = Longest full throttle: { $seconds } on lap { $lap }, { $length }, from { $begin } to { $end }.
+full-throttle-run = Longest full throttle{ lap-who }: { $seconds } on lap { $lap }, { $length }, from { $begin } to { $end }.
 nth = { $nth ->
     [1] { $end }
    *[other] place { $nth } (1: { $end })
@@ -118,7 +118,7 @@ places-passing = { $count } of { $all } { places-all }{ $count ->
     [yes] {" "}{ loss-basis }
    *[no] {" "}(usual lap)
 }.
-rank-listed = { $what }{ $at }, { $every ->
+rank-listed = { $what }{ $at }{ lap-who }, { $every ->
     [yes] corner by corner
    *[no] { $end } of { $count } { places-all }
 } ({ which-lap }): { $listed }{ $side }.
@@ -138,14 +138,14 @@ rank-lost = { $where } { $nth ->
     [0] {""}
    *[other] ; the others: { $listed }
 }.
-rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } of { $count } { places-all } ({ which-lap }){ $count ->
+rank-places = { $where }: { $what }{ $at }{ lap-who } { $value }{ $side }, { nth } of { $count } { places-all } ({ which-lap }){ $count ->
     [2] {""}
    *[other] {"; "}{ $nth ->
         [1] then
        *[other] place 1:
     } { $second } { $second_value }
 }; at the other end { $last } { $last_value }.
-rank-level = { $count } { places-all } alike, { $what }{ $at }: { $value }{ $side } ({ which-lap }).
+rank-level = { $count } { places-all } alike, { $what }{ $at }{ lap-who }: { $value }{ $side } ({ which-lap }).
 compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [usual] usual lap
    *[lap] lap { $lap }
@@ -184,7 +184,7 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at }: { whose-first }usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }){ $asked ->
     [width] , a range of { $width } over { $count } laps, standard deviation { $spread }
     [some] {"; some on"} { $hits } of { $count } laps
    *[so] {"; so on"} { $hits } of { $count } laps
@@ -210,7 +210,7 @@ spread-corners = { $whose ->
 }{ $first ->
     [steady] Most repeatable{ spread-place }: { $steady }; least repeatable{ spread-place }: { $loose }
    *[loose] Least repeatable{ spread-place }: { $loose }; most repeatable{ spread-place }: { $steady }
-} ({ $what }{ $at }, standard deviation, { $count } laps).
+} ({ $what }{ $at }{ lap-who }, standard deviation, { $count } laps).
 spread-place = { $nth ->
     [1] {""}
    *[other] , place { $nth }

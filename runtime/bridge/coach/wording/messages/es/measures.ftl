@@ -55,21 +55,21 @@ verdict-no = No:{" "}
 verdict-right = Correcto:{" "}
 verdict-wrong = No es así:{" "}
 verdict-partly = No en todas las vueltas:{" "}
-measure-best = { $where }, { $what }{ $at }: { $best }{ $side } en la mejor vuelta (vuelta { $lap }){ $few ->
+measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } en la mejor vuelta (vuelta { $lap }){ $few ->
     [yes] {""}
    *[no] , { $usual } en la vuelta habitual
 }.
-measure-laps = { $where }, { $what }{ $at }, { $count ->
+measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [one] vuelta { $laps }
    *[other] vueltas { $laps }
 }: { $values }{ $side }{ beside-usual }.
-measure-mean = { $where }, { $what }{ $at }: { $mean }{ $side } de media en { laps-counted }; vuelta habitual { $usual }.
-measure-total = { $where }, { $what }{ $at }: { $total } en total en { laps-counted }, { $mean } por vuelta de media.
-measure-peak = { $where }, { $what }{ $at }: { $value }{ $side }, { nth }, vuelta { $lap }{ $placed ->
+measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } de media en { laps-counted }; vuelta habitual { $usual }.
+measure-total = { $where }, { $what }{ $at }{ lap-who }: { $total } en total en { laps-counted }, { $mean } por vuelta de media.
+measure-peak = { $where }, { $what }{ $at }{ lap-who }: { $value }{ $side }, { nth }, vuelta { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
 }{ beside-usual }.
-measure-limit = { $where }, { $what }{ $at }: { $side ->
+measure-limit = { $where }, { $what }{ $at }{ lap-who }: { $side ->
     [below] por debajo de { $limit }
    *[above] por encima de { $limit }
 } en { $count } de { $all } vueltas{ $listed ->
@@ -90,13 +90,13 @@ none-where = { $sort ->
     [0] en cada una de las { $count } curvas
    *[other] en ninguna vuelta en { $hits } de { $count } curvas: { $corners }
 }.
-measure-none = { $where }, { $what }{ $at }: ningún valor en { $count ->
+measure-none = { $where }, { $what }{ $at }{ lap-who }: ningún valor en { $count ->
     [one] la única vuelta
    *[other] las { $count } vueltas
 }.
 measure-not-closed = { $where }: el gas no se cerró nunca, mínimo { $least }; por eso no hay punto de vuelta al gas.
 measure-rival-none = { $where }, { $what }{ $at }: ningún valor de { $other }.
-full-throttle-run = Tramo más largo a fondo: { $seconds } en la vuelta { $lap }, { $length }, de { $begin } a { $end }.
+full-throttle-run = Tramo más largo a fondo{ lap-who }: { $seconds } en la vuelta { $lap }, { $length }, de { $begin } a { $end }.
 nth = { $nth ->
     [1] { $end }
    *[other] puesto { $nth } (1: { $end })
@@ -121,7 +121,7 @@ places-passing = { $count } de { $all } { places-all }{ $count ->
     [yes] {" "}{ loss-basis }
    *[no] {" "}(vuelta habitual)
 }.
-rank-listed = { $what }{ $at }, { $every ->
+rank-listed = { $what }{ $at }{ lap-who }, { $every ->
     [yes] curva a curva
    *[no] { $end } de { $count } { places-all }
 } ({ which-lap }): { $listed }{ $side }.
@@ -138,14 +138,14 @@ rank-lost = { $where } cuesta { $nth ->
     [0] {""}
    *[other] ; los demás: { $listed }
 }.
-rank-places = { $where }: { $what }{ $at } { $value }{ $side }, { nth } de { $count } { places-all } ({ which-lap }){ $count ->
+rank-places = { $where }: { $what }{ $at }{ lap-who } { $value }{ $side }, { nth } de { $count } { places-all } ({ which-lap }){ $count ->
     [2] {""}
    *[other] {"; "}{ $nth ->
         [1] luego
        *[other] puesto 1:
     } { $second } ({ $second_value })
 }; en el otro extremo { $last } ({ $last_value }).
-rank-level = { $count } { places-all } iguales, { $what }{ $at }: { $value }{ $side } ({ which-lap }).
+rank-level = { $count } { places-all } iguales, { $what }{ $at }{ lap-who }: { $value }{ $side } ({ which-lap }).
 compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [usual] vuelta habitual
    *[lap] vuelta { $lap }
@@ -184,7 +184,7 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at }: { whose-first }vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }){ $asked ->
     [width] , una diferencia de { $width } en { $count } vueltas, desviación típica { $spread }
     [some] {"; algo en"} { $hits } de { $count } vueltas
    *[so] {"; así en"} { $hits } de { $count } vueltas
@@ -210,7 +210,7 @@ spread-corners = { $whose ->
 }{ $first ->
     [steady] La más regular{ spread-place }: { $steady }; la menos regular{ spread-place }: { $loose }
    *[loose] La menos regular{ spread-place }: { $loose }; la más regular{ spread-place }: { $steady }
-} ({ $what }{ $at }, desviación típica, { $count } vueltas).
+} ({ $what }{ $at }{ lap-who }, desviación típica, { $count } vueltas).
 spread-place = { $nth ->
     [1] {""}
    *[other] , puesto { $nth }

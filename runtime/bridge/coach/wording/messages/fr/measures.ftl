@@ -55,21 +55,21 @@ verdict-no = Non :{" "}
 verdict-right = Exact :{" "}
 verdict-wrong = Non :{" "}
 verdict-partly = Pas à chaque tour :{" "}
-measure-best = { $where }, { $what }{ $at } : { $best }{ $side } au meilleur tour (tour { $lap }){ $few ->
+measure-best = { $where }, { $what }{ $at }{ lap-who } : { $best }{ $side } au meilleur tour (tour { $lap }){ $few ->
     [yes] {""}
    *[no] , { $usual } au tour habituel
 }.
-measure-laps = { $where }, { $what }{ $at }, { $count ->
+measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [one] tour { $laps }
    *[other] tours { $laps }
 } : { $values }{ $side }{ beside-usual }.
-measure-mean = { $where }, { $what }{ $at } : { $mean }{ $side } en moyenne sur { laps-counted } ; tour habituel { $usual }.
-measure-total = { $where }, { $what }{ $at } : { $total } au total sur { laps-counted }, soit { $mean } par tour en moyenne.
-measure-peak = { $where }, { $what }{ $at } : { $value }{ $side }, { nth }, tour { $lap }{ $placed ->
+measure-mean = { $where }, { $what }{ $at }{ lap-who } : { $mean }{ $side } en moyenne sur { laps-counted } ; tour habituel { $usual }.
+measure-total = { $where }, { $what }{ $at }{ lap-who } : { $total } au total sur { laps-counted }, soit { $mean } par tour en moyenne.
+measure-peak = { $where }, { $what }{ $at }{ lap-who } : { $value }{ $side }, { nth }, tour { $lap }{ $placed ->
     [yes] , { $place }
    *[no] {""}
 }{ beside-usual }.
-measure-limit = { $where }, { $what }{ $at } : { $side ->
+measure-limit = { $where }, { $what }{ $at }{ lap-who } : { $side ->
     [below] sous { $limit }
    *[above] au-dessus de { $limit }
 } sur { $count } tours sur { $all }{ $listed ->
@@ -90,13 +90,13 @@ none-where = { $sort ->
     [0] dans chacun des { $count } virages
    *[other] à aucun tour dans { $hits } virages sur { $count } : { $corners }
 }.
-measure-none = { $where }, { $what }{ $at } : aucune valeur sur { $count ->
+measure-none = { $where }, { $what }{ $at }{ lap-who } : aucune valeur sur { $count ->
     [one] le seul tour
    *[other] les { $count } tours
 }.
 measure-not-closed = { $where } : les gaz n'ont jamais été coupés, minimum { $least } ; il n'y a donc pas de reprise des gaz.
 measure-rival-none = { $where }, { $what }{ $at } : aucune valeur de { $other }.
-full-throttle-run = Plus long passage à fond : { $seconds } au tour { $lap }, { $length }, de { $begin } à { $end }.
+full-throttle-run = Plus long passage à fond{ lap-who } : { $seconds } au tour { $lap }, { $length }, de { $begin } à { $end }.
 nth = { $nth ->
     [1] { $end }
    *[other] place { $nth } (1 : { $end })
@@ -121,7 +121,7 @@ places-passing = { $count } des { $all } { places-all }{ $count ->
     [yes] {" "}{ loss-basis }
    *[no] {" "}(tour habituel)
 }.
-rank-listed = { $what }{ $at }, { $every ->
+rank-listed = { $what }{ $at }{ lap-who }, { $every ->
     [yes] virage par virage
    *[no] { $end } des { $count } { places-all }
 } ({ which-lap }) : { $listed }{ $side }.
@@ -138,14 +138,14 @@ rank-lost = { $where } coûte { $nth ->
     [0] {""}
    *[other] {" "}; les autres : { $listed }
 }.
-rank-places = { $where } : { $what }{ $at } { $value }{ $side }, { nth } de { $count } { places-all } ({ which-lap }){ $count ->
+rank-places = { $where } : { $what }{ $at }{ lap-who } { $value }{ $side }, { nth } de { $count } { places-all } ({ which-lap }){ $count ->
     [2] {""}
    *[other] {" ; "}{ $nth ->
         [1] puis
        *[other] place 1 :
     } { $second } ({ $second_value })
 } ; à l'autre bout { $last } ({ $last_value }).
-rank-level = { $count } { places-all } à égalité, { $what }{ $at } : { $value }{ $side } ({ which-lap }).
+rank-level = { $count } { places-all } à égalité, { $what }{ $at }{ lap-who } : { $value }{ $side } ({ which-lap }).
 compare = { $where }, { $what }{ $at } : { whose-first }{ $own_of ->
     [usual] tour habituel
    *[lap] tour { $lap }
@@ -184,7 +184,7 @@ compare = { $where }, { $what }{ $at } : { whose-first }{ $own_of ->
     }
    *[unknown] {""}
 }.
-range = { $where }, { $what }{ $at } : { whose-first }tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }){ $asked ->
+range = { $where }, { $what }{ $at }{ lap-who } : { whose-first }tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }){ $asked ->
     [width] , un écart de { $width } sur { $count } tours, écart type { $spread }
     [some] {" ; il y en a sur"} { $hits } des { $count } tours
    *[so] {" ; c'est le cas sur"} { $hits } des { $count } tours
@@ -210,7 +210,7 @@ spread-corners = { $whose ->
 }{ $first ->
     [steady] Le plus régulier{ spread-place } : { $steady } ; le moins régulier{ spread-place } : { $loose }
    *[loose] Le moins régulier{ spread-place } : { $loose } ; le plus régulier{ spread-place } : { $steady }
-} ({ $what }{ $at }, écart type, { $count } tours).
+} ({ $what }{ $at }{ lap-who }, écart type, { $count } tours).
 spread-place = { $nth ->
     [1] {""}
    *[other] , place { $nth }
