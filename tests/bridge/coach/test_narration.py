@@ -68,7 +68,8 @@ def read_table() -> tuple[dict[str, Answer], list[Line]]:
             found[key] = answer
         elif mark == "F":
             told = json.loads(text)
-            values = {key: cell(one) for key, one in told.pop("values").items()}
+            values = {"driver": "own"}  # as in every fact of a session
+            values |= {key: cell(one) for key, one in told.pop("values").items()}
             place = Place(told.pop("corner")) if "corner" in told else None
             laps = tuple(told.pop("laps", ()))
             answer.facts.append(Fact(head, values, place, laps, **told))

@@ -42,7 +42,8 @@ def _tell_times(view: View) -> Facts:
     """The best and the usual time of the sectors that are named, else of all; or those of laps."""
     order: Order | None = "least"
     if view.listed or view.slots.which == "lap":
-        order = complete(replace(view.slots, corners=()), "time", best=True).order
+        of_laps = replace(view.slots, corners=(), which="lap")
+        order = complete(of_laps, "time", best=True).order
     asked = view.about(quantity="time", order=order, spot=None, also=(), corners=())
     return tell_values(asked.about(sectors=view.slots.sectors or _numbers(view)))
 

@@ -136,7 +136,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     mine = not words_of(language).lists["mine"].isdisjoint(plain.split())
     if mine and any(isinstance(lap, Their) for lap in (*laps, *words)):  # hers against mine
         drivers = drivers or names.drivers * (len(names.drivers) == 1)
-    alone = len(drivers) == 1 and not (flags["who"] or asks["beside"])
+    compares = asks["beside"] or names.asker in people
+    alone = len(drivers) == 1 and not (flags["who"] or compares)
     all_laps = tuple(dict.fromkeys((*laps, *words)))
     out = (*without, *words_without)
     if alone or not drivers:  # then nobody else's laps are meant

@@ -54,10 +54,7 @@ rival-one-lap = { $other } hat { $other_count ->
    *[other] { $other_count } gewertete Runden
 }, diese Session { $count }: zu wenige, um zu sagen, wer konstanter ist.
 rival-few = So wenige Runden sagen nicht viel darüber, wer konstanter ist.
-progress-here = Bisher hier: { $count ->
-    [one] 1 Runde
-   *[other] { $count } Runden
-}, die beste { $best }.
+progress-here = Bisher hier: { laps-number }, die beste { $best }.
 progress-last = Gegenüber der Session davor ({ $date }): beste Runde { gap-side }, { $now } gegen { $then }; übliche Runde { $usual_side ->
     [ahead] { $usual_gap } schneller
     [behind] { $usual_gap } langsamer

@@ -18,10 +18,7 @@ laps-which = { $which ->
         [one] die einzige Runde
        *[other] alle { $count } Runden
     }
-    [without] { $count ->
-        [one] 1 Runde
-       *[other] { $count } Runden
-    }, ohne { $out ->
+    [without] { laps-number }, ohne { $out ->
         [one] Runde { $named }
        *[other] die Runden { $named }
     }
@@ -61,10 +58,7 @@ lap-count-rest = Nicht gewertet: { $km } { $which ->
     [in] nach der letzten Runde (Inlap)
    *[other] , die keine vollständige Runde sind
 }.
-lap-count-of = { $other }: { $count ->
-    [one] 1 Runde
-   *[other] { $count } Runden
-}.
+lap-count-of = { $other }: { laps-number }.
 
 # Mittelwert, Streuung, Glück, Verlauf
 
@@ -181,3 +175,7 @@ goal-named = { $target } ist { $reach ->
 }.
 goal-lap = Nächstes Ziel: { $goal }; bisher beste Runde { $best }, Runde { $lap }.
 goal-corner = Das meiste liegt in { $corner }: { $seconds } von der üblichen zur besten Runde{ loss-why }.
+laps-number = { $count ->
+    [one] 1 Runde
+   *[other] { $count } Runden
+}

@@ -173,15 +173,9 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [yes] {"; übliche Runden "}{ $usual } und { $other_usual }
    *[no] {""}
 }{ $lost ->
-    [yes] {"; die Kurve kostet"} { $loss } { $own_of ->
-        [lap] auf dieser Runde
-       *[other] je Runde
-    }
+    [yes] {"; die Kurve kostet"} { $loss } { loss-when }
     [no] {"; in der Kurve geht keine Zeit verloren"}
-    [gained] {"; die Kurve bringt"} { $loss } { $own_of ->
-        [lap] auf dieser Runde
-       *[other] je Runde
-    }
+    [gained] {"; die Kurve bringt"} { $loss } { loss-when }
    *[unknown] {""}
 }.
 range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }übliche Runde { $usual }{ $side }, von { $least } (Runde { $other_lap }) bis { $most } (Runde { $lap }){ $asked ->
@@ -246,4 +240,8 @@ which-lap = { $lap ->
 whose-first = { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
+}
+loss-when = { $own_of ->
+    [lap] auf dieser Runde
+   *[other] je Runde
 }

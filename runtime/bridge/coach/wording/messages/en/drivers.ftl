@@ -54,10 +54,7 @@ rival-one-lap = { $other } has { $other_count ->
    *[other] { $other_count } laps
 } that count, this session { $count }: too few to say who is steadier.
 rival-few = So few laps say little about who is steadier.
-progress-here = Here so far: { $count ->
-    [one] 1 lap
-   *[other] { $count } laps
-}, best { $best }.
+progress-here = Here so far: { laps-number }, best { $best }.
 progress-last = Against the session before ({ $date }): best lap { gap-side }, { $now } against { $then }; usual lap { $usual_side ->
     [ahead] { $usual_gap } quicker
     [behind] { $usual_gap } slower

@@ -18,17 +18,11 @@ laps-which = { $which ->
         [one] the only lap
        *[other] all { $count } laps
     }
-    [without] { $count ->
-        [one] 1 lap
-       *[other] { $count } laps
-    }, without { $out ->
+    [without] { laps-number }, without { $out ->
         [one] lap { $named }
        *[other] laps { $named }
     }
-   *[some] { $count ->
-        [one] lap { $named }
-       *[other] laps { $named }
-    }
+   *[some] { laps-named }
 }
 
 # Which laps there are, and their times
@@ -61,10 +55,7 @@ lap-count-rest = Not counted: { $km } { $which ->
     [in] after the last lap (in-lap)
    *[other] that are no complete lap
 }.
-lap-count-of = { $other }: { $count ->
-    [one] 1 lap
-   *[other] { $count } laps
-}.
+lap-count-of = { $other }: { laps-number }.
 
 # Average, spread, luck, trend
 
@@ -181,3 +172,11 @@ goal-named = { $target } is { $reach ->
 }.
 goal-lap = Next goal: { $goal }; best so far { $best }, lap { $lap }.
 goal-corner = Most lies in { $corner }: { $seconds } from the usual to the best lap{ loss-why }.
+laps-number = { $count ->
+    [one] 1 lap
+   *[other] { $count } laps
+}
+laps-named = { $count ->
+    [one] lap { $named }
+   *[other] laps { $named }
+}

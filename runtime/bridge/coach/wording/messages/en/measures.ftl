@@ -73,10 +73,7 @@ measure-limit = { $where }, { $what }{ $at }{ lap-who }: { $side ->
     [below] under { $limit }
    *[above] over { $limit }
 } on { $count } of { $all } laps{ $listed ->
-    [yes] : { $count ->
-        [one] lap { $named }
-       *[other] laps { $named }
-    }
+    [yes] : { laps-named }
    *[no] {""}
 }.
 measure-share = That is { $share } of { $lap ->
@@ -173,15 +170,9 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [yes] {"; usual laps "}{ $usual } and { $other_usual }
    *[no] {""}
 }{ $lost ->
-    [yes] {"; the corner costs"} { $loss } { $own_of ->
-        [lap] on that lap
-       *[other] a lap
-    }
+    [yes] {"; the corner costs"} { $loss } { loss-when }
     [no] {"; no time lost in the corner"}
-    [gained] {"; the corner gains"} { $loss } { $own_of ->
-        [lap] on that lap
-       *[other] a lap
-    }
+    [gained] {"; the corner gains"} { $loss } { loss-when }
    *[unknown] {""}
 }.
 range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }usual lap { $usual }{ $side }, from { $least } (lap { $other_lap }) to { $most } (lap { $lap }){ $asked ->
@@ -246,4 +237,8 @@ which-lap = { $lap ->
 whose-first = { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
+}
+loss-when = { $own_of ->
+    [lap] on that lap
+   *[other] a lap
 }

@@ -17,10 +17,7 @@ spoken-bar = { $number } bar
 spoken-bar-s = { $number } bar per second
 spoken-g = { $number } g
 spoken-percent = { $number } percent
-spoken-deg = { $count ->
-    [one] one degree
-   *[other] { $number } degrees
-}
+spoken-deg = { degrees }
 spoken-deg-s = { $number } degrees per second
 spoken-rpm = { $number } revolutions per minute
 spoken-min = { $count ->
@@ -38,10 +35,7 @@ spoken-mi = { $count ->
 spoken-mph = { $number } miles per hour
 spoken-psi = { $number } psi
 spoken-psi-s = { $number } psi per second
-spoken-celsius = { $count ->
-    [one] one degree
-   *[other] { $number } degrees
-}
+spoken-celsius = { degrees }
 spoken-fahrenheit = { $number } degrees Fahrenheit
 spoken-l = { $count ->
     [one] one litre
@@ -64,4 +58,8 @@ spoken-lap-time = { $minutes ->
         [one] minute
        *[other] minutes
     } { $seconds }
+}
+degrees = { $count ->
+    [one] one degree
+   *[other] { $number } degrees
 }

@@ -54,10 +54,7 @@ rival-one-lap = { $other } tiene { $other_count ->
    *[other] { $other_count } vueltas
 } que cuentan, esta sesión { $count }: demasiado pocas para decir quién es más constante.
 rival-few = Tan pocas vueltas dicen poco sobre quién es más constante.
-progress-here = Aquí hasta ahora: { $count ->
-    [one] 1 vuelta
-   *[other] { $count } vueltas
-}, la mejor en { $best }.
+progress-here = Aquí hasta ahora: { laps-number }, la mejor en { $best }.
 progress-last = Frente a la sesión anterior ({ $date }): mejor vuelta { gap-side }, { $now } frente a { $then }; vuelta habitual { $usual_side ->
     [ahead] { $usual_gap } más rápida
     [behind] { $usual_gap } más lenta

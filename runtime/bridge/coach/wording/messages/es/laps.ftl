@@ -14,14 +14,8 @@ loss-why = { $caused ->
    *[no] { "" }
 }
 laps-which = { $which ->
-    [all] { $count ->
-        [one] la única vuelta
-       *[other] las { $count } vueltas
-    }
-    [without] { $count ->
-        [one] 1 vuelta
-       *[other] { $count } vueltas
-    }, sin { $out ->
+    [all] { laps-all }
+    [without] { laps-number }, sin { $out ->
         [one] la vuelta { $named }
        *[other] las vueltas { $named }
     }
@@ -61,10 +55,7 @@ lap-count-rest = No cuentan: { $km } { $which ->
     [in] después de la última vuelta (entrada a boxes)
    *[other] que no son una vuelta completa
 }.
-lap-count-of = { $other }: { $count ->
-    [one] 1 vuelta
-   *[other] { $count } vueltas
-}.
+lap-count-of = { $other }: { laps-number }.
 
 # Media, dispersión, suerte, evolución
 
@@ -181,3 +172,11 @@ goal-named = { $target }: { $reach ->
 }.
 goal-lap = Próximo objetivo: { $goal }; mejor hasta ahora { $best }, vuelta { $lap }.
 goal-corner = Donde más hay que ganar: { $corner }, { $seconds } de la vuelta habitual a la mejor{ loss-why }.
+laps-all = { $count ->
+    [one] la única vuelta
+   *[other] las { $count } vueltas
+}
+laps-number = { $count ->
+    [one] 1 vuelta
+   *[other] { $count } vueltas
+}

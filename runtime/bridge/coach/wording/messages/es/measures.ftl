@@ -90,10 +90,7 @@ none-where = { $sort ->
     [0] en cada una de las { $count } curvas
    *[other] en ninguna vuelta en { $hits } de { $count } curvas: { $corners }
 }.
-measure-none = { $where }, { $what }{ $at }{ lap-who }: ningún valor en { $count ->
-    [one] la única vuelta
-   *[other] las { $count } vueltas
-}.
+measure-none = { $where }, { $what }{ $at }{ lap-who }: ningún valor en { laps-all }.
 measure-not-closed = { $where }: el gas no se cerró nunca, mínimo { $least }; por eso no hay punto de vuelta al gas.
 measure-rival-none = { $where }, { $what }{ $at }: ningún valor de { $other }.
 full-throttle-run = Tramo más largo a fondo{ lap-who }: { $seconds } en la vuelta { $lap }, { $length }, de { $begin } a { $end }.
@@ -173,15 +170,9 @@ compare = { $where }, { $what }{ $at }: { whose-first }{ $own_of ->
     [yes] {"; vueltas habituales "}{ $usual } y { $other_usual }
    *[no] {""}
 }{ $lost ->
-    [yes] {"; la curva cuesta"} { $loss } { $own_of ->
-        [lap] en esa vuelta
-       *[other] por vuelta
-    }
+    [yes] {"; la curva cuesta"} { $loss } { loss-when }
     [no] {"; en la curva no se pierde tiempo"}
-    [gained] {"; en la curva se ganan"} { $loss } { $own_of ->
-        [lap] en esa vuelta
-       *[other] por vuelta
-    }
+    [gained] {"; en la curva se ganan"} { $loss } { loss-when }
    *[unknown] {""}
 }.
 range = { $where }, { $what }{ $at }{ lap-who }: { whose-first }vuelta habitual { $usual }{ $side }, de { $least } (vuelta { $other_lap }) a { $most } (vuelta { $lap }){ $asked ->
@@ -246,4 +237,8 @@ which-lap = { $lap ->
 whose-first = { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
+}
+loss-when = { $own_of ->
+    [lap] en esa vuelta
+   *[other] por vuelta
 }

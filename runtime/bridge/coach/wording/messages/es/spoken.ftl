@@ -20,10 +20,7 @@ spoken-bar = { $count ->
 spoken-bar-s = { $number } bares por segundo
 spoken-g = { $number } g
 spoken-percent = { $number } por ciento
-spoken-deg = { $count ->
-    [one] un grado
-   *[other] { $number } grados
-}
+spoken-deg = { degrees }
 spoken-deg-s = { $number } grados por segundo
 spoken-rpm = { $number } revoluciones por minuto
 spoken-min = { $count ->
@@ -41,10 +38,7 @@ spoken-mi = { $count ->
 spoken-mph = { $number } millas por hora
 spoken-psi = { $number } psi
 spoken-psi-s = { $number } psi por segundo
-spoken-celsius = { $count ->
-    [one] un grado
-   *[other] { $number } grados
-}
+spoken-celsius = { degrees }
 spoken-fahrenheit = { $number } grados Fahrenheit
 spoken-l = { $count ->
     [one] un litro
@@ -67,4 +61,8 @@ spoken-lap-time = { $minutes ->
         [one] minuto
        *[other] minutos
     } { $seconds }
+}
+degrees = { $count ->
+    [one] un grado
+   *[other] { $number } grados
 }

@@ -57,10 +57,7 @@ rival-one-lap = { $other } a { $other_count ->
    *[other] { $other_count } tours
 } qui comptent, cette séance { $count } : trop peu pour comparer la régularité.
 rival-few = Si peu de tours ne disent pas grand-chose de la régularité.
-progress-here = Ici jusqu'à présent : { $count ->
-    [one] 1 tour
-   *[other] { $count } tours
-}, le meilleur en { $best }.
+progress-here = Ici jusqu'à présent : { laps-number }, le meilleur en { $best }.
 progress-last = Par rapport à la séance précédente ({ $date }) : meilleur tour { gap-side }, { $now } contre { $then } ; tour habituel { $usual_side ->
     [ahead] { $usual_gap } plus rapide
     [behind] { $usual_gap } plus lent

@@ -14,14 +14,8 @@ loss-why = { $caused ->
    *[no] { "" }
 }
 laps-which = { $which ->
-    [all] { $count ->
-        [one] le seul tour
-       *[other] les { $count } tours
-    }
-    [without] { $count ->
-        [one] 1 tour
-       *[other] { $count } tours
-    }, sans { $out ->
+    [all] { laps-all }
+    [without] { laps-number }, sans { $out ->
         [one] le tour { $named }
        *[other] les tours { $named }
     }
@@ -61,10 +55,7 @@ lap-count-rest = Non compté : { $km } { $which ->
     [in] après le dernier tour (tour de rentrée)
    *[other] qui ne font pas un tour complet
 }.
-lap-count-of = { $other } : { $count ->
-    [one] 1 tour
-   *[other] { $count } tours
-}.
+lap-count-of = { $other } : { laps-number }.
 
 # Moyenne, dispersion, chance, évolution
 
@@ -181,3 +172,11 @@ goal-named = { $target } : { $reach ->
 }.
 goal-lap = Prochain objectif : { $goal } ; meilleur tour jusqu'ici { $best }, tour { $lap }.
 goal-corner = Le plus gros potentiel : { $corner }, { $seconds } entre le tour habituel et le meilleur{ loss-why }.
+laps-all = { $count ->
+    [one] le seul tour
+   *[other] les { $count } tours
+}
+laps-number = { $count ->
+    [one] 1 tour
+   *[other] { $count } tours
+}

@@ -90,10 +90,7 @@ none-where = { $sort ->
     [0] dans chacun des { $count } virages
    *[other] à aucun tour dans { $hits } virages sur { $count } : { $corners }
 }.
-measure-none = { $where }, { $what }{ $at }{ lap-who } : aucune valeur sur { $count ->
-    [one] le seul tour
-   *[other] les { $count } tours
-}.
+measure-none = { $where }, { $what }{ $at }{ lap-who } : aucune valeur sur { laps-all }.
 measure-not-closed = { $where } : les gaz n'ont jamais été coupés, minimum { $least } ; il n'y a donc pas de reprise des gaz.
 measure-rival-none = { $where }, { $what }{ $at } : aucune valeur de { $other }.
 full-throttle-run = Plus long passage à fond{ lap-who } : { $seconds } au tour { $lap }, { $length }, de { $begin } à { $end }.
@@ -173,15 +170,9 @@ compare = { $where }, { $what }{ $at } : { whose-first }{ $own_of ->
     [yes] {" ; tours habituels "}{ $usual } et { $other_usual }
    *[no] {""}
 }{ $lost ->
-    [yes] {" ; le virage coûte"} { $loss } { $own_of ->
-        [lap] sur ce tour
-       *[other] par tour
-    }
+    [yes] {" ; le virage coûte"} { $loss } { loss-when }
     [no] {" ; aucun temps perdu dans le virage"}
-    [gained] {" ; le virage fait gagner"} { $loss } { $own_of ->
-        [lap] sur ce tour
-       *[other] par tour
-    }
+    [gained] {" ; le virage fait gagner"} { $loss } { loss-when }
    *[unknown] {""}
 }.
 range = { $where }, { $what }{ $at }{ lap-who } : { whose-first }tour habituel { $usual }{ $side }, de { $least } (tour { $other_lap }) à { $most } (tour { $lap }){ $asked ->
@@ -246,4 +237,8 @@ which-lap = { $lap ->
 whose-first = { $whose ->
     [none] {""}
    *[other] { $whose },{" "}
+}
+loss-when = { $own_of ->
+    [lap] sur ce tour
+   *[other] par tour
 }

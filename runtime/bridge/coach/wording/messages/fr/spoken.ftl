@@ -20,10 +20,7 @@ spoken-bar = { $count ->
 spoken-bar-s = { $number } bars par seconde
 spoken-g = { $number } g
 spoken-percent = { $number } pour cent
-spoken-deg = { $count ->
-    [one] { $number } degré
-   *[other] { $number } degrés
-}
+spoken-deg = { degrees }
 spoken-deg-s = { $number } degrés par seconde
 spoken-rpm = { $number } tours par minute
 spoken-min = { $count ->
@@ -41,10 +38,7 @@ spoken-mi = { $count ->
 spoken-mph = { $number } milles à l'heure
 spoken-psi = { $number } psi
 spoken-psi-s = { $number } psi par seconde
-spoken-celsius = { $count ->
-    [one] { $number } degré
-   *[other] { $number } degrés
-}
+spoken-celsius = { degrees }
 spoken-fahrenheit = { $number } degrés Fahrenheit
 spoken-l = { $count ->
     [one] { $number } litre
@@ -67,4 +61,8 @@ spoken-lap-time = { $minutes ->
         [one] minute
        *[other] minutes
     } { $seconds }
+}
+degrees = { $count ->
+    [one] { $number } degré
+   *[other] { $number } degrés
 }
