@@ -34,9 +34,9 @@ LEAVE_S: Final = 1.0
 
 TRIM_S: Final = 30.0
 """Seconds after which memory that was freed is given back to the system."""
-_HEAP: Final = ((-8, 1), (-1, 1 << 30), (-3, 32 << 20))
-"""For glibc's `mallopt`: one heap for all threads (M_ARENA_MAX), which keeps what is freed
-(M_TRIM_THRESHOLD) and holds all but the largest arrays (M_MMAP_THRESHOLD)."""
+_HEAP: Final = ((-1, 1 << 30), (-3, 32 << 20))
+"""For glibc's `mallopt`: a heap keeps what is freed (M_TRIM_THRESHOLD) and holds all but the
+largest arrays (M_MMAP_THRESHOLD)."""
 
 ALONE: Final[int] = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
 """The option of a listening socket; on Windows the usual one lets two programs share a port."""
