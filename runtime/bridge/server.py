@@ -17,7 +17,7 @@ from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.web.access import is_loopback
 from runtime.web.door import Limits
 from runtime.web.logs import logging_to
-from runtime.web.serve import CannotStart, Running, run
+from runtime.web.serve import CannotStart, Running, reuse_memory, run
 
 PER_PEER: Final = 192
 """Connections of one address: every program of this machine has the same one."""
@@ -52,6 +52,7 @@ def main(argv: Sequence[str]) -> int:
         async def factory() -> web.Application:
             return make_app(service)
 
+        reuse_memory()
         return run(
             factory,
             settings.host,

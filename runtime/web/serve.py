@@ -37,6 +37,7 @@ TRIM_S: Final = 30.0
 _HEAP: Final = ((-1, 1 << 30), (-3, 32 << 20))
 """For glibc's `mallopt`: a heap keeps what is freed (M_TRIM_THRESHOLD) and holds all but the
 largest arrays (M_MMAP_THRESHOLD)."""
+_C: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 ALONE: Final[int] = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
 """The option of a listening socket; on Windows the usual one lets two programs share a port."""
@@ -183,25 +184,33 @@ async def _own_threads() -> AsyncIterator[None]:
         executor.shutdown(wait=False, cancel_futures=True)
 
 
+def reuse_memory() -> None:
+    """Memory that was freed is used again until it goes back to the system half a minute later.
+
+    For a server that computes with long arrays: glibc gets each of them from the system, which
+    takes as long as to compute what is in it.
+    """
+    if _C is not None and hasattr(_C, "mallopt"):
+        for option, value in _HEAP:
+            _C.mallopt(option, value)
+
+
 @asynccontextmanager
 async def _returned_memory() -> AsyncIterator[None]:
-    """Memory that was freed goes back to the system now and then, and until then is used again.
+    """Memory that was freed goes back to the system again and again.
 
-    The C library of Linux has one heap a thread, and arrays that grow from one request to the next
-    never fit into what the last one left. Long arrays it gets from the system one by one, which
-    takes as long as to compute what is in them.
+    The C library of Linux has one heap a thread. It keeps what is free in each of them, and arrays
+    that grow from one request to the next never fit into what the last one left.
     """
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if library is None or not hasattr(library, "malloc_trim"):
+    trim = getattr(_C, "malloc_trim", None)
+    if trim is None:
         yield
         return
-    for option, value in _HEAP:
-        library.mallopt(option, value)
 
     async def repeat() -> None:
         while True:
             await asyncio.sleep(TRIM_S)
-            await asyncio.to_thread(library.malloc_trim, 0)
+            await asyncio.to_thread(trim, 0)
 
     task = asyncio.create_task(repeat())
     try:
