@@ -112,12 +112,17 @@ class Bridge:
         return self._read(self._request("GET", path, query))
 
     def post(
-        self, path: str, body: Mapping[str, object], *, timeout_s: float | None = None
+        self,
+        path: str,
+        body: Mapping[str, object] | bytes,
+        *,
+        kind: str = "application/json",
+        timeout_s: float | None = None,
     ) -> Json:
-        """What any route answers to a JSON object; never sent twice."""
+        """What any route answers to a JSON object, or to bytes of that *kind*; never sent twice."""
         request = self._request("POST", path)
-        request.data = json.dumps(body).encode()
-        request.add_header("Content-Type", "application/json")
+        request.data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        request.add_header("Content-Type", kind)
         return _object(self._read(request, timeout_s))
 
     def sessions(
@@ -296,7 +301,8 @@ class Bridge:
         except (OSError, HTTPException) as problem:
             slow = isinstance(getattr(problem, "reason", problem), TimeoutError)
             raise BridgeError(
-                f"{self.address} does not answer: {problem}", "timeout" if slow else "unreachable"
+                f"{self.address} does not answer as a bridge does: {problem}",
+                "timeout" if slow else "unreachable",
             ) from problem
 
 

@@ -6,21 +6,19 @@ like any other client. Nothing that it offers changes anything.
 
 import argparse
 import asyncio
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
-from urllib.parse import quote, urlencode
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from runtime.bridge.commands.sessions import CannotMake, request_text
+from paddock.client import ADDRESS, Bridge
+from runtime.bridge.commands.sessions import CannotMake, asking
 from runtime.bridge.settings import PROGRAM
 
-ADDRESS: Final = "http://127.0.0.1:8765"
 ANSWER_S: Final = 120.0
 """A question to the coach may wait for a language model."""
 INSTRUCTIONS: Final = """Telemetry sessions of a car: laps, corners, losses, coaching.
@@ -34,69 +32,54 @@ LapNumber = Annotated[int | None, Field(description="a complete lap; absent: all
 Json = dict[str, Any]
 
 
-class Asking:
-    """Asks one bridge."""
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-
-    async def get(self, path: str, **query: object) -> Json:
-        """A JSON object; raises `ToolError` with the bridge's own sentence."""
-        given = {name: value for name, value in query.items() if value is not None}
-        return await self._ask(f"{path}?{urlencode(given)}" if given else path)
-
-    async def post(self, path: str, body: Json) -> Json:
-        """The same of a POST."""
-        return await self._ask(path, {name: value for name, value in body.items() if value})
-
-    async def of_session(self, session: str, path: str, **query: object) -> Json:
-        """Something of one session."""
-        return await self.get(f"/session/{quote(session, safe='')}{path}", **query)
-
-    async def _ask(self, path: str, body: Json | None = None) -> Json:
-        try:
-            text = await asyncio.to_thread(request_text, self._address, path, body, ANSWER_S)
-            found = json.loads(text)
-        except (CannotMake, ValueError) as problem:
-            raise ToolError(str(problem)) from None
-        if not isinstance(found, dict):
-            raise ToolError("the bridge gave no answer that can be read")
-        return found
-
-
 def make_server(address: str) -> MCPServer:
     """The tools, which ask the bridge at *address*."""
     server: MCPServer = MCPServer("paddock-bridge", instructions=INSTRUCTIONS)
-    bridge = Asking(address)
     reading = server.tool(annotations=ToolAnnotations(read_only_hint=True))
+
+    async def ask(question: Callable[[Bridge], Json]) -> Json:
+        """What the bridge answers; raises `ToolError` with its own sentence."""
+
+        def answer() -> Json:
+            with asking(address, ANSWER_S) as bridge:
+                return question(bridge)
+
+        try:
+            return await asyncio.to_thread(answer)
+        except CannotMake as problem:
+            raise ToolError(str(problem)) from None
+
+    async def of_session(session: str, path: str, **query: object) -> Json:
+        return await ask(lambda bridge: bridge.session(session).get(path, **query))
 
     @reading
     async def list_sessions(
         driver: str | None = None, track: str | None = None, limit: int = 20
     ) -> Json:
         """List recorded sessions, newest first, with driver, car, track and best lap."""
-        return await bridge.get("/sessions", driver=driver, track=track, limit=limit)
+        about = {"driver": driver, "track": track, "limit": limit}
+        return await ask(lambda bridge: bridge.get("/sessions", **about))
 
     @reading
     async def session(session: SessionId) -> Json:
         """Show a session: who drove what where, its laps, and the coach's last notes."""
-        return await bridge.of_session(session, "")
+        return await of_session(session, "")
 
     @reading
     async def lap_times(session: SessionId) -> Json:
         """List the complete laps with sector times, gaps to the best lap, and the ideal lap."""
-        table = await bridge.of_session(session, "/lap_time_table")
-        return table | {"ideal_lap": await bridge.of_session(session, "/ideal_lap")}
+        table = await of_session(session, "/lap_time_table")
+        return table | {"ideal_lap": await of_session(session, "/ideal_lap")}
 
     @reading
     async def corners(session: SessionId, lap: LapNumber = None) -> Json:
         """Grade each corner from A to F and say how much time was lost there and how."""
-        return await bridge.of_session(session, "/scorecard", lap=lap)
+        return await of_session(session, "/scorecard", lap=lap)
 
     @reading
     async def what_to_work_on(session: SessionId) -> Json:
         """Name the corners worth most time: what was done, what to do, and the lesson."""
-        return await bridge.of_session(session, "/focus")
+        return await of_session(session, "/focus")
 
     @reading
     async def compare_laps(
@@ -110,23 +93,27 @@ def make_server(address: str) -> MCPServer:
     ) -> Json:
         """Lay laps of any sessions of one circuit over each other, place by place."""
         named = ",".join(channels) if channels else None
-        return await bridge.get("/compare", laps=",".join(laps), channels=named, points=points)
+        which = {"laps": ",".join(laps), "channels": named, "points": points}
+        return await ask(lambda bridge: bridge.get("/compare", **which))
 
     @reading
     async def incidents(session: SessionId) -> Json:
         """List spins, slides, locked wheels and excursions, with lap and place."""
-        return await bridge.of_session(session, "/incidents")
+        return await of_session(session, "/incidents")
 
     @reading
     async def leaderboard(track: str | None = None, limit: int = 10) -> Json:
         """Rank the best laps of all sessions."""
-        return await bridge.get("/leaderboard", track=track, limit=limit)
+        return await ask(lambda bridge: bridge.get("/leaderboard", track=track, limit=limit))
 
     @reading
     async def ask_coach(question: str, session: SessionId, driver: str | None = None) -> Json:
         """Ask the coach in English, German, French or Spanish; its answer names its facts."""
-        body = {"question": question, "session_id": session, "driver_id": driver}
-        return await bridge.post("/coach/ask", body)
+        return await ask(
+            lambda bridge: bridge.ask(
+                question, session=session, driver=driver or "", timeout_s=ANSWER_S
+            )
+        )
 
     return server
 

@@ -2,12 +2,11 @@
 
 import argparse
 import asyncio
-import json
 import sys
-import urllib.parse
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -18,13 +17,7 @@ from runtime.bridge.commands.flags import (
     run_work,
     write_line,
 )
-from runtime.bridge.commands.sessions import (
-    CannotMake,
-    circuits,
-    open_store,
-    request_bytes,
-    request_text,
-)
+from runtime.bridge.commands.sessions import CannotMake, asking, circuits, open_store
 from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.lake.layout import folder_of, stamp_of
 from runtime.bridge.lake.place import Lake
@@ -35,7 +28,6 @@ from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
 
 LONGEST_S: Final = 900.0
-LARGEST: Final = 2 << 30
 SHOWN: Final = frozenset("config data_dir db db_backend port track".split())
 """Settings of the server that an export uses."""
 EXAMPLES: Final = f"""examples:
@@ -131,14 +123,15 @@ async def _source(settings: BridgeSettings) -> AsyncIterator[Source]:
 
 def _through(url: str) -> Source:
     """The sessions of a running bridge."""
-    listed = json.loads(request_text(url, "/lake"))["sessions"]
+    with asking(url) as bridge:
+        listed = bridge.get("/lake")["sessions"]
     sessions = [Session(one["session_id"], one["folder"], one["stamp"]) for one in listed]
 
-    async def read(session: Session) -> bytes:
-        path = f"/session/{urllib.parse.quote(session.id, safe='')}/lake.zip"
-        return await asyncio.to_thread(request_bytes, url, path, None, LONGEST_S, LARGEST)
+    def read(session: Session) -> bytes:
+        with asking(url, LONGEST_S) as bridge:
+            return bridge.read(f"/session/{quote(session.id, safe='')}/lake.zip")
 
-    return Source(sessions, read)
+    return Source(sessions, lambda one: asyncio.to_thread(read, one))
 
 
 def _parser() -> argparse.ArgumentParser:

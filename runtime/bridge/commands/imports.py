@@ -4,9 +4,10 @@ import argparse
 import asyncio
 import io
 import json
+import secrets
 import sys
 import zipfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -25,14 +26,7 @@ from runtime.bridge.commands.flags import (
     run_work,
     write_line,
 )
-from runtime.bridge.commands.sessions import (
-    CannotMake,
-    Content,
-    circuits,
-    make_form,
-    open_store,
-    request_text,
-)
+from runtime.bridge.commands.sessions import CannotMake, asking, circuits, open_store
 from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.formats.archive import FILES
 from runtime.bridge.formats.channelmaps import keep_map, kept_mappings, maps_file, read_maps
@@ -289,31 +283,44 @@ def _bring_through(
     texts = (*ABOUT, "channel", "session_id")
     said: dict[str, str] = {n: value for n in texts if (value := getattr(chosen, n))}
     sent = [Path(name) for name in dbc if name.endswith(".dbc") and Path(name).is_file()]
-    body: Json | Content
+    path, kind = "/session/upload", "application/octet-stream"
+    body: Json | bytes
     if file.is_dir():
-        path = f"/session/upload?{urlencode({**said, 'filename': 'session.zip'})}"
-        body = Content(_packed(file))
+        path += f"?{urlencode({**said, 'filename': 'session.zip'})}"
+        body = _packed(file)
     elif sent:
         told = [*said.items(), *(("dbc", name) for name in dbc if Path(name) not in sent)]
         if mapping is not None:
             told.append(("mapping", json.dumps(mapping)))
-        path = "/session/upload"
         try:
-            body = make_form(told, [("file", file), *(("dbc", one) for one in sent)])
+            body, kind = make_form(told, [("file", file), *(("dbc", one) for one in sent)])
         except OSError as error:
             why = error.strerror or "it cannot be read"
             raise CannotMake(f"{error.filename}: {why}", "not_importable") from None
     else:
-        path, body = "/session/import", {**said, "path": str(file.absolute()), "dbc": list(dbc)}
+        path, kind = "/session/import", "application/json"
+        body = {**said, "path": str(file.absolute()), "dbc": list(dbc)}
         if mapping is not None:
             body["mapping"] = mapping
-    try:
-        answer: Json = json.loads(request_text(url, path, body, LONGEST_S))
-    except ValueError:
-        answer = {}
-    if "session_id" not in answer:
-        raise CannotMake("the bridge gave no answer that can be read", "no_bridge")
-    return answer
+    with asking(url, LONGEST_S) as bridge:
+        return bridge.post(path, body, kind=kind)
+
+
+def make_form(
+    texts: Iterable[tuple[str, str]], files: Iterable[tuple[str, Path]]
+) -> tuple[bytes, str]:
+    """A form of fields and of files, and its content type. Raises OSError."""
+    mark = secrets.token_hex(16)
+    parts = [(f'name="{name}"', text.encode()) for name, text in texts]
+    for name, file in files:
+        filename = file.name.replace('"', "%22")
+        parts.append((f'name="{name}"; filename="{filename}"', file.read_bytes()))
+    pieces = [
+        f"--{mark}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + data
+        for head, data in parts
+    ]
+    data = b"\r\n".join([*pieces, f"--{mark}--\r\n".encode()])
+    return data, f"multipart/form-data; boundary={mark}"
 
 
 class _Direct:

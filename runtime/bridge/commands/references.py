@@ -16,7 +16,7 @@ from runtime.bridge.analysis.reference import (
     write_reference,
 )
 from runtime.bridge.commands.flags import make_parser, read_line
-from runtime.bridge.commands.sessions import CannotMake, open_session, request_text
+from runtime.bridge.commands.sessions import CannotMake, asking, open_session
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.library import is_safe_id
 from runtime.bridge.track.model import TrackError
@@ -82,10 +82,9 @@ def _with_corners(lap: ReferenceLap) -> ReferenceLap:
 
 def _asked(url: str, session: str, number: int | None) -> ReferenceLap:
     """The lap as a running bridge gives it."""
-    query = "" if number is None else f"?lap={number}"
-    return parse_reference(
-        request_text(url, f"/session/{quote(session, safe='')}/reference{query}")
-    )
+    path = f"/session/{quote(session, safe='')}/reference"
+    with asking(url) as bridge:
+        return parse_reference(bridge.read(path, lap=number).decode())
 
 
 def _fail(text: str) -> int:

@@ -1,27 +1,19 @@
 """A stored session for commands: out of the database, or from the bridge that has it open."""
 
-import json
-import secrets
-import urllib.error
-import urllib.request
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Final, NamedTuple
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import NamedTuple
 
+from paddock.client import ANSWER_S, Bridge, BridgeError
 from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.session.laps import Laps
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Json, SessionRow, SignalRow
+from runtime.bridge.storage.values import SessionRow, SignalRow
 from runtime.bridge.track.identity import Identity
 from runtime.bridge.track.library import Library
 from runtime.web.instance import AlreadyRunning, address_of
-
-WAIT_S: Final = 30.0
-LARGEST: Final = 16 * 1024 * 1024
-JSON: Final = "application/json"
 
 
 class CannotMake(Exception):
@@ -31,13 +23,6 @@ class CannotMake(Exception):
         super().__init__(text)
         self.code = code
         """As the bridge answers it."""
-
-
-class Content(NamedTuple):
-    """A body that is no JSON of ours."""
-
-    data: bytes
-    kind: str = "application/octet-stream"
 
 
 class OpenSession(NamedTuple):
@@ -110,67 +95,14 @@ def address(settings: BridgeSettings) -> str:
     return told or f"http://{settings.host}:{settings.port}"
 
 
-def request_text(
-    url: str, path: str, body: Json | Content | None = None, wait_s: float = WAIT_S
-) -> str:
-    """The text that a running bridge answers, to a POST where there is a body.
-
-    Raises `CannotMake`.
-    """
+@contextmanager
+def asking(url: str, wait_s: float = ANSWER_S) -> Iterator[Bridge]:
+    """A running bridge, which may be silent for so long. What it refuses is `CannotMake`."""
     try:
-        return request_bytes(url, path, body, wait_s).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _not_a_bridge(url, error) from None
-
-
-def request_bytes(
-    url: str,
-    path: str,
-    body: Json | Content | None = None,
-    wait_s: float = WAIT_S,
-    largest: int = LARGEST,
-) -> bytes:
-    """The same, for an answer of *largest* bytes at most that is no text."""
-    if not url.startswith(("http://", "https://")):
-        raise CannotMake("the address must begin with http:// or https://")
-    sent = Content(json.dumps(body).encode(), JSON) if isinstance(body, dict) else body
-    request = urllib.request.Request(  # noqa: S310 - checked above
-        f"{url.rstrip('/')}{path}",
-        None if sent is None else sent.data,
-        {} if sent is None else {"Content-Type": sent.kind},
-    )
+        bridge = Bridge(url, timeout_s=wait_s)
+    except ValueError as wrong:
+        raise CannotMake(str(wrong)) from None
     try:
-        with urllib.request.urlopen(request, timeout=wait_s) as answer:  # noqa: S310 - checked above
-            return bytes(answer.read(largest))
-    except urllib.error.HTTPError as error:
-        raise _refused(error) from None
-    except (urllib.error.URLError, TimeoutError) as error:
-        raise _not_a_bridge(url, error) from None
-
-
-def make_form(texts: Iterable[tuple[str, str]], files: Iterable[tuple[str, Path]]) -> Content:
-    """A form of fields and of files. Raises OSError."""
-    mark = secrets.token_hex(16)
-    parts = [(f'name="{name}"', text.encode()) for name, text in texts]
-    for name, file in files:
-        filename = file.name.replace('"', "%22")
-        parts.append((f'name="{name}"; filename="{filename}"', file.read_bytes()))
-    pieces = [
-        f"--{mark}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + data
-        for head, data in parts
-    ]
-    data = b"\r\n".join([*pieces, f"--{mark}--\r\n".encode()])
-    return Content(data, f"multipart/form-data; boundary={mark}")
-
-
-def _not_a_bridge(url: str, error: Exception) -> CannotMake:
-    return CannotMake(f"{url} does not answer as a bridge does: {error}", "no_bridge")
-
-
-def _refused(error: urllib.error.HTTPError) -> CannotMake:
-    """The sentence of an error answer, and its code."""
-    try:
-        said = json.loads(error.read(LARGEST))
-        return CannotMake(str(said["error"]), str(said["code"]))
-    except (ValueError, KeyError, TypeError):
-        return CannotMake(f"the bridge answered {error.code}")
+        yield bridge
+    except BridgeError as refused:
+        raise CannotMake(refused.message, refused.code) from None

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, urlencode
 
 from runtime.bridge.commands.flags import make_parser, read_line
 from runtime.bridge.session.names import slug
@@ -121,11 +120,11 @@ async def _of_session(
 
 def _asked(url: str, session: str, name: str) -> BuiltTrack:
     """The circuit as a running bridge makes it."""
-    from runtime.bridge.commands.sessions import request_text
+    from runtime.bridge.commands.sessions import asking
 
-    query = f"?{urlencode({'name': name})}" if name else ""
+    with asking(url) as bridge:
+        answer = bridge.session(session).get("/track", name=name or None)
     try:
-        answer = json.loads(request_text(url, f"/session/{quote(session, safe='')}/track{query}"))
         track, _ = parse_track(json.dumps(answer["track"]), answer["track_id"])
         return BuiltTrack(track, tuple(map(str, answer["derived"])))
     except (KeyError, TypeError, ValueError) as error:
