@@ -27,13 +27,6 @@ from tests.course.coursekit import (
 )
 
 
-def test_a_missing_word_is_named(tmp_path: Path) -> None:
-    name = "content/ui/en.yaml"
-    root = write_course(tmp_path)
-    edited(root, name, ("\nsearch:", "\nserach:"))
-    assert codes(built(root)) == {"CFG007"}
-
-
 def test_words_and_times_stay_text() -> None:
     source = (
         "a: no\nb: 1:30\nc: 010\nd: 2026-01-01\ne: 0x1F\nf: 1_000\ng: ~\nh: .inf\ni: NO\nj: =\n"
@@ -84,15 +77,6 @@ def put_secret(folder: Path) -> Path:
     return folder / "secret.py"
 
 
-@pytest.mark.parametrize(
-    "folder", ["content", LAP_KIT, "content/phases/10-laps/10-read-a-lap/code"]
-)
-def test_a_pipe_does_not_hang(folder: str, tmp_path: Path) -> None:
-    root = write_course(tmp_path)
-    os.mkfifo(root / folder / "pipe.py")
-    assert codes(built(root)) == {"SRC010"}
-
-
 def test_a_pipe_in_the_place_of_a_lesson_does_not_hang(tmp_path: Path) -> None:
     root = write_course(tmp_path, {TYRE_WINDOW: None})
     os.mkfifo(root / TYRE_WINDOW)
@@ -118,16 +102,6 @@ def test_a_deep_tree_of_folders(tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     (deep / "x.py").write_text("1\n")
     assert not built(root).errors
-
-
-def test_drafts_and_dot_files_are_passed_over(tmp_path: Path) -> None:
-    overlay = {
-        "content/_draft/x.exe": b"\xff",
-        "content/.DS_Store": b"\0",
-        "content/phases/_later/lesson.md": b"\xff",
-        "content/phases/20-braking/10-brake-trace/_notes.txt": b"\xff",
-    }
-    assert not built(write_course(tmp_path, overlay)).diagnostics
 
 
 # -- values ------------------------------------------------------------------------------------

@@ -21,6 +21,6 @@ def test_a_schema_is_what_the_model_says(name: str) -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_model_written_out_by_alias_is_what_was_read(name: str) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(SOURCES[name])
-    for sample in [*schemakit.load(name)["examples"], *schemakit.full_samples(name)]:
+    for sample in schemakit.load(name)["examples"]:
         model = adapter.validate_python(sample)
         assert adapter.dump_python(model, by_alias=True, exclude_unset=True, mode="json") == sample

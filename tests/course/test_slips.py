@@ -67,14 +67,6 @@ SLIPS = [
     Slip(f"{LAP_KIT}/project.yaml", "title: Lap", "title: TODO", "LES018", 2, "planned"),
     Slip(QUIZ, "objective: 2", "objective: 9", "QUZ008", 14, "1 to 2"),
     Slip(
-        BRAKE_TRACE,
-        END,
-        f"{END}\n```python file=../../../course.yaml\n```\n",
-        "MD004",
-        34,
-        "cannot lie outside the folder code",
-    ),
-    Slip(
         BRAKE_TRACE, "## Exercise: mark", "##Exercise: mark", "LES017", 29, "as: ## Exercise: mark"
     ),
     Slip(BRAKE_TRACE, "## Exercise: mark", "## Exercise - mark", "LES017", 29, "## Exercise: mark"),
@@ -90,6 +82,30 @@ SLIPS = [
     Slip(READ_A_LAP, "objectives:", "objetives:", "SCH003", None, 'mean "objectives"?'),
     Slip(READ_A_LAP, "status:", "statis:", "SCH003", None, 'did you mean "status"?'),
     Slip(QUIZ, "questions:\n", "", "SCH001", None, "begin the file with questions: and"),
+    Slip(QUIZ, "        correct: true\n", "", "QUZ004", 6, 'add "correct: true" to one option'),
+    Slip(COURSE, "version: 1.1.0", "version: 1.1", "SCH001", 6, "three numbers, such as 1.2.0"),
+    Slip(TYRE_WINDOW, "id: tyre-window", "id: brake-trace", "IDS008", 2, "expected tyre-window"),
+    Slip(BRAKE_TRACE, "[read-a-lap]", "read-a-lap", "SCH001", 10, "prerequisites: [read-a-lap]"),
+    Slip(BRAKE_TRACE, "check:\n  prompt", "check:\n   prompt", "YML001", 16, "column of line 15"),
+    Slip(BRAKE_TRACE, "objectives:\n  -", "objectives:\n  *", "YML001", 9, "with -, not *"),
+    Slip(BRAKE_TRACE, "---\n\nThe pedal", "\nThe pedal", "YML008", 1, "write a line --- between"),
+    Slip(
+        BRAKE_TRACE,
+        "objectives:\n  - Mark the start, the peak and the end of one braking event.",
+        "objectives: [Mark the start of the event, the peak, end.]",
+        "SCH006",
+        8,
+        "put the whole text in quotes",
+    ),
+    Slip(BRAKE_TRACE, END, f"{END}\n![A plot](media/plot.svg)\n", "LNK001", 34, "into media/"),
+    Slip(
+        BRAKE_TRACE,
+        END,
+        f"{END}\nAfter [the first lesson](../../10-laps/20-read-a-lap/lesson.md).\n",
+        "LNK001",
+        34,
+        "write lesson:read-a-lap",
+    ),
 ]
 
 
@@ -100,7 +116,29 @@ def test_a_slip_is_named_where_it_is(slip: Slip, tmp_path: Path) -> None:
     one = only(checked(root).diagnostics)
     assert (one.file, one.code) == (slip.file, slip.code), one
     assert slip.line in (one.line, None), one
-    assert slip.words in f"{one.message} / {one.expected} / {one.hint}"
+    assert slip.words in f"{one.message} / expected {one.expected} / {one.hint}"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("plot.tiff", "save it in another format (.svg, .png"), ("plot.JPG", "name it plot.jpg")],
+)
+def test_a_picture_that_has_no_place_is_told_how_it_gets_one(
+    name: str, hint: str, tmp_path: Path
+) -> None:
+    root = write_course(tmp_path)
+    put(root / BRAKE_TRACE.replace("lesson.md", f"media/{name}"), "II*")
+    one = only(checked(root).diagnostics)
+    assert one.code == "SRC006"
+    assert hint in str(one.hint)
+
+
+def test_a_folder_without_a_number_gets_the_next_one(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    folder = (root / BRAKE_TRACE).parent
+    folder.rename(folder.with_name("brake-trace"))
+    one = only(checked(root).diagnostics)
+    assert (one.code, one.hint) == ("SRC013", "rename it to 30-brake-trace")
 
 
 @pytest.mark.parametrize("text", ["abc\ndef", "a \u00e9 \u20ac", "C:\\\\new"])
