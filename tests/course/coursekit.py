@@ -44,6 +44,23 @@ numbers:
   - {label: Time to 200 m, y: last(integral(1/v)), unit: s, digits: 2}
 ```
 """
+MORE_QUESTIONS: Final = """\
+  - id: first-of-all
+    stage: before
+    kind: multiple
+    prompt: Which of these are laps?
+    options:
+      - {text: The first one, correct: true}
+      - {text: The last one, correct: true}
+    explanation: Each of them begins and ends at the line.
+  - id: how-long
+    kind: numeric
+    prompt: How long is it?
+    value: 2
+    unit: km
+    explanation: It is two kilometres from line to line.
+"""
+"""Of the kinds and stages that the quiz of the small course lacks."""
 Overlay = Mapping[str, str | bytes | None]
 
 

@@ -23,7 +23,8 @@ from course.publish.corpus import LONGEST, SHORTEST, plain_blocks
 from course.publish.hosting import atom, bundle, headers, robots, sitemap
 from course.publish.llms import SPLIT_ABOVE, llms_full, llms_txt
 from course.read import blocks, markdown
-from tests.course import samples, schemakit
+from course.read.sources import english
+from tests.course import schemakit
 
 MARKDOWN = '''A lap time tells you *that* you were slow, never where.
 See [the basics](lesson:read-a-lap#idea).
@@ -75,7 +76,7 @@ print([speed_ms][0](media) if False else speed_ms)
 '''
 KINDS = [("intro", "text"), ("idea-three-points", "idea"), ("example-stop", "example")]
 KINDS += [("solution-stop", "solution")]
-WORDS = samples.words()[0]
+WORDS = english()
 LONG = "A sentence of a paragraph that goes on about braking and grip. "
 
 
@@ -90,9 +91,8 @@ def lesson(markdown: str = MARKDOWN, kinds: list[tuple[str, str]] = KINDS) -> di
 
 def pieces(resource: dict[str, Any]) -> list[markdown.Piece]:
     """The text of a lesson resource as the reader cuts it."""
-    words, kinds = samples.words()
-    output, table, done, to_do = (words[key] for key in ("output", "table", "done", "to_do"))
-    terms = markdown.Words(kinds, output, table, done, to_do, alerts={})
+    output, table, done, to_do = (WORDS[key] for key in ("output", "table", "done", "to_do"))
+    terms = markdown.Words(WORDS["kinds"], output, table, done, to_do, alerts={})
     text = resource.get("content", {"markdown": ""})["markdown"]
     source = markdown.Source(text, "lesson.md", 1, "content/phases/10-a/10-b", terms)
     return [*blocks.pieces(markdown.read(source))]

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from course.build import Options, build
-from tests.course.coursekit import WORDS, built, edited, with_body, write_course
+from tests.course.coursekit import MORE_QUESTIONS, WORDS, built, edited, with_body, write_course
 
 MARK: Final = "Ž"
 ENGLISH: Final = {
@@ -59,24 +59,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     report = build(Options(root, root / "site"))
     assert report.written, report.diagnostics
     return root / "site"
-
-
-MORE_QUESTIONS: Final = """\
-  - id: first-of-all
-    stage: before
-    kind: multiple
-    prompt: Which of these are laps?
-    options:
-      - {text: The first one, correct: true}
-      - {text: The last one, correct: true}
-    explanation: Each of them begins and ends at the line.
-  - id: how-long
-    kind: numeric
-    prompt: How long is it?
-    value: 2
-    unit: km
-    explanation: It is two kilometres from line to line.
-"""
 
 
 def found(site: Path, name: str) -> str:

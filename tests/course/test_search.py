@@ -22,7 +22,6 @@ from course.publish.search import (
     tokens,
 )
 from course.publish.shell import ASSETS
-from tests.course import samples
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
@@ -39,14 +38,28 @@ TEXTS = [
 ]
 
 
+def lesson(identity: str, **changes: Any) -> dict[str, Any]:
+    """What the index reads of a planned lesson."""
+    return {
+        "id": identity,
+        "title": identity.replace("-", " ").capitalize(),
+        "summary": "Nothing.",
+        "status": "planned",
+        "objectives": [],
+        "concepts": [],
+        "tags": [],
+    } | changes
+
+
 def entry(identity: str, body: str = "", **changes: Any) -> dict[str, Any]:
     """Index data of a lesson with the given body, which asks nothing."""
-    changes = {"objectives": [], "concepts": [], "tags": [], "summary": "Nothing."} | changes
-    whole = samples.lesson(identity, **{"evidence": [], "references": [], **changes})
-    whole["content"] = {"markdown": body, "toc": []}
-    whole["check"] = {"prompt": changes.get("check", "")}
-    whole["quiz"] = {"questions": [{"prompt": prompt} for prompt in changes.get("quiz", ())]}
-    return lesson_terms(whole)
+    asked = [{"prompt": prompt} for prompt in changes.pop("quiz", ())]
+    material = {
+        "content": {"markdown": body, "toc": []},
+        "check": {"prompt": changes.pop("check", "")},
+        "quiz": {"questions": asked},
+    }
+    return lesson_terms(lesson(identity, status="authored", **material, **changes))
 
 
 def lessons_of(files: dict[str, bytes], word: str) -> list[tuple[str, int]]:
@@ -116,7 +129,7 @@ def test_words_of_questions_evidence_and_references_come_below_the_text() -> Non
 
 
 def test_a_planned_lesson_is_found_by_its_evidence_too() -> None:
-    planned = samples.planned_lesson() | {"evidence": ["A zigzag."]}
+    planned = lesson("tyre-window", evidence=["A zigzag."])
     assert "zigzag" in lesson_terms(planned)["terms"][0].split()
 
 
@@ -131,7 +144,7 @@ def test_code_link_targets_numbers_and_common_words_are_left_out() -> None:
 
 
 def test_a_planned_lesson_is_found_by_its_brief_and_is_labelled() -> None:
-    found = lesson_terms(samples.planned_lesson())
+    found = lesson_terms(lesson("tyre-window"))
     files = build_index([found])
     assert lessons_of(files, "tyre") == [("tyre-window", 3)]
     assert json.loads(files["search/index.json"])["lessons"][0][3] == 1
