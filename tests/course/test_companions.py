@@ -458,16 +458,8 @@ def test_every_path_has_one_caching_rule(path: str, caching: str) -> None:
     ]
 
 
-def test_only_the_interface_is_open_to_other_origins() -> None:
-    opened = [pattern for pattern, lines in rules().items() if "Access-Control" in str(lines)]
-    assert opened == ["/api/*", "/schemas/*", "/openapi.json"]
-
-
 def test_the_content_policy_allows_no_inline_part_but_those_of_the_missing_page() -> None:
     policy = next(line for line in applied("/lessons/") if line.startswith("Content-Security"))
     assert "script-src 'self' 'sha256-SCRIPT='" in policy
     assert "style-src 'self' 'sha256-STYLE='" in policy
     assert "unsafe" not in policy
-
-
-# -- OpenAPI -----------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +13,6 @@ from course.build import Options, build
 from course.checking import accept_ids, deep_problems
 from course.cli import main
 from course.program import command
-from course.publish import tree
 from course.publish.lesson import LessonPages
 from course.publish.tree import Refusal
 from tests.course.coursekit import (
@@ -37,11 +34,6 @@ ELSEWHERE = {"CFG003", "CFG004", "CFG005", "CFG009", "CFG010", "CFG011", "LES003
 ELSEWHERE |= {"OUT001", "OUT002", "OUT003", "OUT004", "OUT007"}
 ELSEWHERE |= {"RUN001", "RUN002", "RUN003", "RUN004"}
 PACKAGE = Path(rules.__file__).parents[1]
-
-
-def snapshot(path: Path) -> dict[str, int]:
-    """Every path below *path* with the time of its last change."""
-    return {str(entry): entry.lstat().st_mtime_ns for entry in sorted(path.rglob("*"))}
 
 
 # -- the book -------------------------------------------------------------------------------
@@ -205,25 +197,6 @@ def test_ids_are_not_accepted_from_a_broken_course(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match="QUZ004") as refused:
         accept_ids(Options(root, root / "site"))
     assert refused.value.code == "CFG010"
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EBUSY])
-def test_a_failed_write_leaves_the_old_site(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = write_course(tmp_path)
-    build(Options(root, root / "site"))
-    before = snapshot(root / "site")
-    edited(root, READ_A_LAP, ("stops at its lowest", "halts at its lowest"))
-
-    def full(*arguments: Any) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(tree, "_write", full)
-    with pytest.raises(Refusal) as refused:
-        build(Options(root, root / "site"))
-    assert refused.value.code == "CFG005"
-    assert snapshot(root / "site") == before
 
 
 def test_a_bad_source_date_is_refused(
