@@ -113,12 +113,12 @@ class _Writer:
         """The next code block with its name, or as the output of the one before it."""
         block = next(self.codes)
         if block.plot is not None:
-            return plot.figure(block.plot, f"trace-{next(self.traces)}", self.words.trace)
+            return plot.figure(block.plot, f"trace-{next(self.traces)}", self.words)
         entry = block.entry
         html = highlight(entry["source"], "text" if block.output else entry["language"])
         if block.output:
             return (
-                f'<div class="code output"><p class="code-name">{escape(self.words.output)}</p>'
+                f'<div class="code output"><p class="code-name">{escape(self.words["output"])}</p>'
                 f'<pre tabindex="0"><samp>{html}</samp></pre></div>\n'
             )
         name = entry.get("file")
@@ -160,7 +160,7 @@ class _Writer:
             return ""
         if head.prefix:
             inner = inner.removeprefix(escape(head.prefix, quote=False)).strip()
-            kind = escape(self.words.kinds[head.kind])
+            kind = escape(self.words["kinds"][head.kind])
             inner = f'<span class="kind">{kind}</span> {inner}'.rstrip()
         lead = _BREAK if level == "2" else ""
         return f'{lead}<h{level} id="{head.id}">{inner}</h{level}>'
@@ -178,17 +178,17 @@ class _Writer:
         """A table that scrolls by keyboard when it is wider than the page."""
         if not opens:
             return "</table></div>"
-        label = escape(self.words.table)
+        label = escape(self.words["table"])
         return f'<div class="table" tabindex="0" role="group" aria-label="{label}"><table>'
 
     def alert(self, tag: str, name: str) -> str:
         """An alert with its word, so that it is not told by colour alone."""
-        return f'{tag}<p class="alert">{escape(self.words.alerts[name])}</p>'
+        return f'{tag}<p class="alert">{escape(self.words["alert_" + name])}</p>'
 
     def check_box(self, *, done: bool) -> str:
         """The mark of a task; a disabled input would have no label."""
-        name, sign = (self.words.done, "☑") if done else (self.words.to_do, "☐")
-        return f'<span role="img" aria-label="{escape(name)}">{sign}</span>'
+        name, sign = ("done", "☑") if done else ("to_do", "☐")
+        return f'<span role="img" aria-label="{escape(self.words[name])}">{sign}</span>'
 
 
 def pieces(out: Outline) -> Iterator[Piece]:

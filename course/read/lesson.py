@@ -41,7 +41,7 @@ _OWN_RULE: Final[dict[tuple[str | int, ...], str]] = {
 class Setup(NamedTuple):
     """What every lesson of one language is read with; a *draft* is completed with stand-ins."""
 
-    words: markdown.Words
+    words: Mapping[str, Any]
     interfaces: frozenset[str]
     lesson_limit: int = 64 * KIB
     file_urls: bool = False
@@ -349,7 +349,7 @@ class _Reader:
         """One exercise at least; each solution after the exercise that it solves."""
         names = [kind for kind, _ in kinds]
         if "exercise" not in names:
-            word = self.setup.words.kinds["exercise"]
+            word = self.setup.words["kinds"]["exercise"]
             span, hint = Span(line, 1, line, 1), f"add a heading: ## {word}: what to do"
             if almost := _almost(word, body):
                 span = span_at(body, almost.start(), almost.end(), line)

@@ -35,7 +35,6 @@ INTRO: Final = "intro"
 TEXT_KIND: Final = "text"
 ERROR_LIMIT: Final = 500
 Range = tuple[int, int]  # of bytes: start and end
-ALERTS: Final = ("note", "tip", "important", "warning", "caution")
 ALT_LIMIT: Final = 320
 NESTED_LIMIT: Final = 12
 # The kinds of link by which the parser asks for a definition that is not there.
@@ -55,30 +54,10 @@ _HEAD_ENDS: Final = {"End": "TableHead"}
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """The interface words that the body step needs, of one language.
-
-    ``alerts`` has a word for each of ``ALERTS``, ``trace`` for each of ``plot.WORDS``.
-    """
-
-    kinds: Mapping[str, str]
-    output: str
-    table: str
-    done: str
-    to_do: str
-    alerts: Mapping[str, str]
-    trace: Mapping[str, str] = field(default_factory=dict)
-
-    def kind_of(self, word: str) -> str | None:
-        """The block kind that *word* names, ignoring case."""
-        folded = word.casefold()
-        return next((kind for kind, name in self.kinds.items() if name.casefold() == folded), None)
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
     """One Markdown text and what it may refer to.
 
+    ``words`` are the interface words for lessons, and under ``kinds`` the names of the blocks.
     ``code`` maps paths (``code/x.py``) to text, ``data`` those of ``data/x.csv``, ``media`` paths
     below ``folder`` to URLs from the page, ``sizes`` such a URL to width and height. A text that
     is not ``teaching`` (a README) has free headings and a title of its own.
@@ -88,7 +67,7 @@ class Source:
     file: str
     first_line: int
     folder: str
-    words: Words
+    words: Mapping[str, Any]
     code: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
     media: Mapping[str, str] = field(default_factory=dict)
@@ -407,13 +386,14 @@ class _Reader:
 
     def name_kind(self, head: Heading) -> None:
         """Set the teaching kind that the word before the colon names; report a near miss."""
-        words = self.out.source.words
+        kinds = self.out.source.words["kinds"]
         prefix, colon, rest = head.text.partition(":")
         prefix = prefix.strip()
-        if kind := words.kind_of(prefix):
-            head.kind, head.title, head.prefix = kind, rest.strip(), prefix + colon
-            return
-        names = list(words.kinds.values())
+        for kind, name in kinds.items():
+            if name.casefold() == prefix.casefold():
+                head.kind, head.title, head.prefix = kind, rest.strip(), prefix + colon
+                return
+        names = list(kinds.values())
         close = difflib.get_close_matches(prefix.title(), names, n=1, cutoff=_NEAR)
         if close and " " not in prefix:
             self.out.report(

@@ -21,9 +21,6 @@ WIDTH, HEIGHT = 2000, 1000  # units of the stretched drawing of the lines
 COLOURS: Final = 6
 TICKS: Final = 5
 TABLE_ROWS: Final = 12
-WORDS: Final = ("values", "reset", "zoom_in", "zoom_out", "position")
-"""The interface words of a trace, without their prefix ``trace_``."""
-
 _MARGIN: Final = 0.08  # of the height: room for the letters of the highest and lowest line
 _STEPS: Final = (1, 2, 5, 10)
 _NEAR_END: Final = 0.08
@@ -98,7 +95,9 @@ def figure(plot: Plot, name: str, words: Mapping[str, str]) -> str:
     data = orjson.dumps(_data(plot, across, classes)).decode()
     data = data.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     data = data.replace("'", "&#39;")
-    labels = escape("|".join(words[key] for key in WORDS))
+    values = words["trace_values"]
+    names = ("values", "reset", "zoom_in", "zoom_out", "position")
+    labels = escape("|".join(words[f"trace_{key}"] for key in names))
     kind = "graph equal" if plot.equal else "graph"
     return (
         f'<figure class="{kind}" id="{name}" data-words="{labels}" data-trace=\'{data}\'>\n'
@@ -107,8 +106,8 @@ def figure(plot: Plot, name: str, words: Mapping[str, str]) -> str:
         f'<p class="axis across">{escape(plot.x_title)}</p></div>\n'
         f'{_sliders(plot)}{_numbers(plot)}<ul class="legend">{legend}</ul>\n'
         f"<figcaption>{escape(plot.caption)}</figcaption>\n"
-        f'<details class="values"><summary>{escape(words["values"])}</summary>'
-        f"{_table(plot, words['values'])}</details>\n</figure>\n"
+        f'<details class="values"><summary>{escape(values)}</summary>'
+        f"{_table(plot, values)}</details>\n</figure>\n"
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from course.diagnostics import Diagnostic, Problem, Span, nearest
-from course.read import blocks, ids, look, markdown, plot, schema, standin, yamlsource
+from course.read import blocks, ids, look, markdown, schema, standin, yamlsource
 from course.read.code import python_fault
 from course.read.files import (
     CODE_SUFFIXES,
@@ -53,6 +53,8 @@ _ROOT_FOLDERS: Final = (
     *("ui", "media", "templates"),
 )
 _PROJECT_FOLDERS: Final = ("starter", "tests", "solution")
+# How the keys of the interface words begin that pages of lessons need.
+_LESSON_WORDS: Final = ("output", "table", "done", "to_do", "alert_", "trace_")
 # Rules that mean nothing while the words for the blocks are unknown.
 _NEED_WORDS: Final = ("LES017", "LES021", "LES022")
 _BLANK: Final = re.compile(r"\{[a-z]+\}")
@@ -337,8 +339,8 @@ class _Loader:
             self.out.lock, problems = ids.read_lock(text)
             self.problems += problems
 
-    def words(self, tree: Folder, lang: str) -> markdown.Words:
-        """The interface words of the course language, in English where the course has none."""
+    def words(self, tree: Folder, lang: str) -> dict[str, Any]:
+        """The interface words for lessons; English where the course has none of its language."""
         folder, default = tree.folder("ui"), english()
         own: dict[str, Any] = {}
         for entry in self.take(folder.files, [f"{lang}.yaml"], "the folder ui", _is_words):
@@ -352,10 +354,8 @@ class _Loader:
         self.out.kinds = {**default["kinds"], **own.get("kinds", {})}
         words = {key: word for key, word in {**default, **own}.items() if key != "kinds"}
         self.out.words = words
-        labels = {key: words[key] for key in ("output", "table", "done", "to_do")}
-        alerts = {key: words[f"alert_{key}"] for key in markdown.ALERTS}
-        trace = {key: words[f"trace_{key}"] for key in plot.WORDS}
-        return markdown.Words(self.out.kinds, **labels, alerts=alerts, trace=trace)
+        for_lessons = {key: words[key] for key in words if key.startswith(_LESSON_WORDS)}
+        return {**for_lessons, "kinds": self.out.kinds}
 
     def interfaces(self, tree: Folder) -> frozenset[str]:
         """The routes of services that lessons may name, from ``interfaces.txt``."""

@@ -19,7 +19,6 @@ from course.checking import accept_ids
 from course.fmt import fmt
 from course.read.files import CODE_SUFFIXES, MEDIA_SUFFIXES
 from course.read.links import KINDS
-from course.read.markdown import ALERTS
 from course.read.sources import english
 from tests.course.coursekit import edited, put
 
@@ -104,7 +103,7 @@ def test_every_choice_of_an_author_is_named() -> None:
         *question["kind"]["enum"],
         *question["stage"]["enum"],
         *english()["kinds"].values(),
-        *(f"[!{name.upper()}]" for name in ALERTS),
+        *(f"[!{key[6:].upper()}]" for key in english() if key.startswith("alert_")),
     ]
     assert [one for one in choices if f"`{one}`" not in PAGE] == []
     assert [one for one in [*KINDS, "concept"] if f"`{one}:" not in PAGE] == []

@@ -91,10 +91,8 @@ def lesson(markdown: str = MARKDOWN, kinds: list[tuple[str, str]] = KINDS) -> di
 
 def pieces(resource: dict[str, Any]) -> list[markdown.Piece]:
     """The text of a lesson resource as the reader cuts it."""
-    output, table, done, to_do = (WORDS[key] for key in ("output", "table", "done", "to_do"))
-    terms = markdown.Words(WORDS["kinds"], output, table, done, to_do, alerts={})
     text = resource.get("content", {"markdown": ""})["markdown"]
-    source = markdown.Source(text, "lesson.md", 1, "content/phases/10-a/10-b", terms)
+    source = markdown.Source(text, "lesson.md", 1, "content/phases/10-a/10-b", WORDS)
     return [*blocks.pieces(markdown.read(source))]
 
 
