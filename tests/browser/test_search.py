@@ -45,6 +45,14 @@ def test_a_planned_lesson_is_marked_in_the_results(window: Window, small: Host) 
     assert window.one("#page-results a .planned").is_displayed()
 
 
+def test_a_passage_is_shown_that_leads_to_its_heading(window: Window, host: Host) -> None:
+    asked(window, host, "hot tire")
+    window.until(lambda: window.all("#page-results .passage mark"))
+    assert "tyre" in window.one("#page-results .passage mark").text.lower()
+    assert "#" in str(window.one("#page-results .passage").get_attribute("href"))
+    assert window.axe() == []
+
+
 def test_a_project_is_found_and_says_what_it_is(window: Window, host: Host) -> None:
     titles = asked(window, host, "lap review kit")
     assert titles[0].startswith("Lap review kit")

@@ -12,6 +12,7 @@ import yaml
 
 from course.build import Options, Report, build, check
 from course.diagnostics import Diagnostic
+from course.publish.tree import listing
 
 RULES: Final = Path(__file__).parent / "rules"
 BASE: Final = RULES / "_base"
@@ -128,6 +129,11 @@ def write_case(case: Path, folder: Path) -> Path:
 def checked(root: Path) -> Report:
     """What ``build.py check`` finds in the course below *root*, without a cache."""
     return in_time(check(Options(root, root / "site")))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below *folder*."""
+    return {path: (folder / path).read_bytes() for path in listing(folder)}
 
 
 def built(root: Path, base_url: str | None = None) -> Report:

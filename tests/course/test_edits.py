@@ -10,8 +10,16 @@ from typing import Final
 import pytest
 
 from course.build import Options, build, check
-from course.publish.tree import MANIFEST, listing
-from tests.course.coursekit import BRAKE_TRACE, LAP_KIT, QUIZ, READ_A_LAP, edited, write_course
+from course.publish.tree import MANIFEST
+from tests.course.coursekit import (
+    BRAKE_TRACE,
+    LAP_KIT,
+    QUIZ,
+    READ_A_LAP,
+    contents,
+    edited,
+    write_course,
+)
 
 BRAKING: Final = "content/phases/20-braking"
 COURSE: Final = "content/course.yaml"
@@ -56,11 +64,6 @@ def course(tmp_path: Path) -> Options:
     """A small course with a cache and an output folder of its own."""
     root = write_course(tmp_path / "course")
     return Options(root=root, out=tmp_path / "site", cache=tmp_path / "cache")
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below *folder*."""
-    return {path: (folder / path).read_bytes() for path in listing(folder)}
 
 
 def put_first(root: Path, name: str, old: str, new: str) -> None:

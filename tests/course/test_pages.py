@@ -181,6 +181,7 @@ def test_an_authored_lesson_shows_everything_the_resource_has(pages: dict[str, s
     assert "Planned: " not in html
     assert "Laptop" in pages[LAP]
     assert "How to read a trace" in pages[LAP]
+    assert 'rel="next" href="../../lessons/brake-trace/"' in pages[LAP]  # of the next phase
 
 
 def test_a_list_calls_the_minutes_of_a_planned_lesson_an_estimate(pages: dict[str, str]) -> None:
