@@ -184,19 +184,6 @@ def test_the_manifest_lists_every_other_file(site: Path) -> None:
     }
 
 
-def references(value: Any) -> list[str]:
-    """Every ``$ref`` and every discriminator target in a description."""
-    if isinstance(value, list):
-        return [found for item in value for found in references(item)]
-    if not isinstance(value, dict):
-        return []
-    own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
-    own += value.get("discriminator", {}).get("mapping", {}).values()
-    return own + [
-        found for key, item in value.items() if key != "example" for found in references(item)
-    ]
-
-
 def test_the_concepts_are_those_of_the_coach_and_each_has_a_lesson(site: Path) -> None:
     concepts = {entry["id"]: entry["lessonIds"] for entry in resource(site, "catalog")["concepts"]}
     assert set(concepts) == CONCEPTS
