@@ -132,13 +132,6 @@ def test_columns_and_samples_are_parted_by_name() -> None:
     assert heard(flushes, "water_temp_c") == [n / 50 for n in range(15)]
 
 
-def test_the_resultant_g_is_computed() -> None:
-    row = rows(assembling(100).feed(drive(0.3, g_lat=-0.3, g_long=0.4)))[0]
-    assert row["combo_g"] == pytest.approx(0.5)
-    told = rows(assembling(100).feed(drive(0.3, combo_g=0.7)))[0]
-    assert told["combo_g"] == 0.7
-
-
 @pytest.mark.parametrize(
     ("signals", "speed"),
     [
@@ -307,11 +300,6 @@ def test_a_foreign_database_fills_the_columns_by_names_and_units() -> None:
     assert {extras[name] for name in ("CoolantTemp", "coolant_temp_c")} == {90.0}
     assert extras["brake_switch"] == 1.0
     assert extras["SpeedLimit"] == 200.0
-
-
-def test_a_raw_count_without_a_unit_is_no_pressure() -> None:
-    flushes = assembling(100, FOREIGN).feed(drive(0.5, BRAKE_PRESSURE=200.0, VehicleSpeed=30.0))
-    assert math.isnan(rows(flushes)[-1]["brake_bar"])
 
 
 def test_a_signal_that_stands_gives_way_to_one_that_lives() -> None:

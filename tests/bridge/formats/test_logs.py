@@ -4,7 +4,6 @@ import asyncio
 import importlib.util
 import io
 import math
-import random
 import subprocess
 import sys
 import tracemalloc
@@ -141,24 +140,6 @@ async def test_a_log_of_another_bus_is_told(bridge: Bridge, tmp_path: Path) -> N
     answer = await bridge.post("/session/import", {"path": str(path)})
     assert answer.status == 422
     assert "give the DBC file of its bus" in answer.json["error"]
-
-
-@pytest.mark.parametrize("suffix", FORMS)
-def test_a_damaged_log_is_a_recording_or_an_error_in_words(suffix: str, tmp_path: Path) -> None:
-    whole = write(tmp_path / f"a{suffix}", drive(3)).read_bytes()
-    chance = random.Random(1)
-    for _ in range(15):
-        data = bytearray(whole)
-        for _ in range(5):
-            at = chance.randrange(len(data))
-            data[at : at + chance.randrange(200)] = chance.randbytes(chance.randrange(20))
-        try:
-            recording = read_recording(
-                io.BytesIO(bytes(data)), f"a{suffix}", Options(bus=BusChoice(DATA, car=CAR))
-            )
-        except UnreadableRecording:
-            continue
-        assert np.isfinite(recording.frames.columns["timestamp"]).all()
 
 
 @pytest.mark.slow
@@ -298,6 +279,8 @@ def test_a_real_drive_agrees_with_cantools() -> None:
     taken = {signal: mapped.channel for signal, mapped in recording.mapping.items()}
     named = {signal for signal, channel in taken.items() if channel} - set(WIDE)
     assert set(recording.signals) == set(expected) | named
+    wanted = {"rpm": "RPM", "throttle_pct": "THROTTLE", "steering_deg": "STEER_ANGLE"}
+    assert wanted.items() <= taken.items()
     assert (taken["yaw_rate_dps"], recording.mapping["yaw_rate_dps"].unit) == ("GYRO_YAW", "rad/s")
     for name, pairs in expected.items():
         samples = recording.signals[name]

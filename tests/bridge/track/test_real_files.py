@@ -1,15 +1,14 @@
 """Recordings and centre lines of others, against figures that the files themselves state."""
 
-import csv
 import json
-import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from runtime.bridge.formats.formats import read_recording
 from runtime.bridge.session.laps import detect
-from runtime.bridge.session.recording import WIDE, Frames, Gate, Numbers
+from runtime.bridge.session.recording import Frames, Numbers, Recording
 from runtime.bridge.session.series import measure_distance, series
 from runtime.bridge.track.build import from_centreline, from_laps
 from runtime.bridge.track.geojson import read_geojson
@@ -47,54 +46,19 @@ def test_silverstone_is_as_long_as_its_file_says() -> None:
     assert any(straight.end_m - straight.start_m > 600 for straight in track.straights)
 
 
-def tianma() -> tuple[Frames, Numbers]:
-    """The frames of the recording, and the number of the lap in which its own program put each."""
-    with real("racechrono-v3-tianma-lap9.csv").open(encoding="utf-8") as file:
-        rows = list(csv.reader(file))
-    names = next(row for row in rows if row[:1] == ["timestamp"])
-    begin = rows.index(names) + 3
-    table = np.array([[float(cell or "nan") for cell in row] for row in rows[begin:] if row])
-    columns = {name: np.full(len(table), np.nan) for name in WIDE}
-    for ours, theirs in (
-        ("timestamp", "timestamp"),
-        ("lat", "latitude"),
-        ("lon", "longitude"),
-        ("speed_ms", "speed"),
-        ("distance_m", "distance_traveled"),
-    ):
-        columns[ours] = table[:, names.index(theirs)]
-    return Frames(columns), table[:, names.index("lap_number")]
-
-
-def test_a_recorded_lap_is_as_long_as_its_own_program_found() -> None:
-    frames, numbers = tianma()
-    t = frames.columns["timestamp"]
-    changes = np.flatnonzero(np.diff(numbers) == 1)
-    assert len(changes) == 2  # into lap 9 and out of it
-    i = int(changes[0])
-    lat, lon = frames.columns["lat"], frames.columns["lon"]
-    east = (lon[i + 9] - lon[i - 9]) * math.cos(math.radians(lat[i]))
-    heading = math.degrees(math.atan2(east, lat[i + 9] - lat[i - 9])) % 360
-    middle = (float(lat[i] + lat[i + 1]) / 2, float(lon[i] + lon[i + 1]) / 2)
-
-    laps = detect(frames, gate=Gate(*middle, heading))
-
-    assert [lap.kind for lap in laps.segments] == ["out", "lap", "in"]
-    ours = laps.complete[0]
-    theirs = (t[changes] + t[changes + 1]) / 2
-    period = float(np.max(t[changes + 1] - t[changes]))
-    assert ours.duration_s == pytest.approx(theirs[1] - theirs[0], abs=period)
-    assert ours.distance_m == pytest.approx(
-        float(np.diff(np.interp(theirs, t, frames.columns["distance_m"]))[0]), abs=3.0
-    )
+def tianma() -> Recording:
+    path = real("racechrono-v3-tianma-lap9.csv")
+    with path.open("rb") as stream:
+        return read_recording(stream, path.name)
 
 
 def test_three_ways_to_measure_a_recorded_lap_agree() -> None:
-    frames, _ = tianma()
-    columns = dict(frames.columns)
-    blank = np.full(len(frames), np.nan)
+    recording = tianma()
+    told = recording.signals["distance_traveled"].value
+    columns = {**recording.frames.columns, "distance_m": told}
+    blank = np.full(len(told), np.nan)
 
-    by_distance = measure_distance(series(frames))[-1]
+    by_distance = measure_distance(series(Frames(columns)))[-1]
     by_speed = measure_distance(series(Frames({**columns, "distance_m": blank})))[-1]
     by_place = measure_distance(
         series(Frames({**columns, "distance_m": blank, "speed_ms": blank}))
@@ -105,22 +69,11 @@ def test_three_ways_to_measure_a_recorded_lap_agree() -> None:
 
 
 def test_a_circuit_is_made_from_a_recorded_lap() -> None:
-    frames, _ = tianma()
-    laps = detect(frames)
-    if not laps.complete:
-        laps = detect(frames, gate=_first_gate(frames))
+    recording = tianma()
+    laps = detect(recording.frames, gate=recording.start)
 
     track = from_laps(laps, "Tianma").track
 
     assert track.length_m == pytest.approx(laps.complete[0].distance_m, rel=0.01)
     assert 6 <= len(track.corners) <= 16
     assert all(corner.speeds is not None for corner in track.corners)
-
-
-def _first_gate(frames: Frames) -> Gate:
-    _, numbers = tianma()
-    i = int(np.flatnonzero(np.diff(numbers) == 1)[0])
-    lat, lon = frames.columns["lat"], frames.columns["lon"]
-    east = (lon[i + 9] - lon[i - 9]) * math.cos(math.radians(lat[i]))
-    heading = math.degrees(math.atan2(east, lat[i + 9] - lat[i - 9])) % 360
-    return Gate(float(lat[i]), float(lon[i]), heading)

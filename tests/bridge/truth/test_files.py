@@ -29,7 +29,6 @@ FOLDER: Final = Path(os.environ.get(VARIABLE, ""))
 RACECHRONO: Final = "racechrono-v3-tianma-lap9.csv"
 CAN_LOG: Final = "moteclog-can_sample.head5000.log"
 CAN_DBC: Final = "moteclog-sample_can_spec.dbc"
-MF4: Final = "css-canedge-00000170.MF4"
 CENTRELINE: Final = "f1-circuits-gb-1948.geojson"
 
 pytestmark = pytest.mark.skipif(
@@ -129,13 +128,6 @@ FILES: Final[dict[str, Callable[[], Truth]]] = {
     "vbo-rs-continuous-minutes.vbo": lambda: vbo_truth("vbo-rs-continuous-minutes.vbo"),
     CAN_LOG: can_truth,
 }
-PLACES: Final = {
-    RACECHRONO: (31.08, 121.12),
-    "racelogic-vbvdhd2-roadamerica.excerpt.vbo": (43.797, -87.990),
-    "vbox-ii-sample.vbo": (51.985, -0.975),
-    "vbo-rs-continuous-minutes.vbo": (53.179, -2.613),
-}
-"""Degrees to about a hundred metres; VBO counts minutes, and longitudes to the west."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -184,34 +176,6 @@ async def test_a_file_has_its_top_speed(imported: tuple[Truth, View], file_bridg
     assert stats["top_speed_kmh"] == pytest.approx(truth.top_kmh, rel=0.01, abs=0.1)
     average = 3.6 * truth.distance_m / truth.duration_s
     assert stats["average_speed_kmh"] == pytest.approx(average, rel=0.01, abs=0.1)
-
-
-@pytest.mark.parametrize("name", PLACES)
-@pytest.mark.asyncio(loop_scope="module")
-async def test_a_file_lies_where_it_was_recorded(file_bridge: Bridge, name: str) -> None:
-    sid = re.sub(r"\W", "-", name) + "-place"
-    await bring(file_bridge, sid, FOLDER / name)
-    drawn = await file_bridge.ok("GET", f"/session/{sid}/signals?names=lat,lon&rate_hz=5")
-    rows = [row for row in drawn["rows"] if row["lat"] is not None]
-    assert (rows[0]["lat"], rows[0]["lon"]) == pytest.approx(PLACES[name], abs=0.01)
-
-
-@pytest.mark.asyncio(loop_scope="module")
-async def test_a_can_log_has_the_channels_of_its_dbc(file_bridge: Bridge) -> None:
-    await bring(file_bridge, "can-channels", FOLDER / CAN_LOG)
-    wanted = {"rpm": "RPM", "throttle_pct": "THROTTLE", "steering_deg": "STEER_ANGLE"}
-    for name, signal in wanted.items():
-        path = f"/session/can-channels/signals?names={name}&axis={name}"  # at its own moments
-        values = [row[name] for row in (await file_bridge.ok("GET", path))["rows"]]
-        truth = can_signals()[signal][1]
-        slack = 0.05 * np.ptp(truth)
-        assert (min(values), max(values)) == pytest.approx((truth.min(), truth.max()), abs=slack)
-
-
-@pytest.mark.asyncio(loop_scope="module")
-async def test_a_log_of_unknown_ids_is_refused(file_bridge: Bridge) -> None:
-    body = {"path": str(FOLDER / MF4)}
-    assert await file_bridge.refused("POST", "/session/import", body) == (422, "unparsable_file")
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -56,14 +56,6 @@ def test_each_midnight_adds_a_day() -> None:
     assert midnights == 2
 
 
-def test_a_date_makes_unix_times_of_packed_times_only() -> None:
-    day = datetime(2025, 6, 15, 9, 0, tzinfo=UTC)
-    packed = read_clock(np.array([142530.0, 142531.0]), "142530.0", day)
-    assert packed.t[0] == datetime(2025, 6, 15, 14, 25, 30, tzinfo=UTC).timestamp()
-    assert packed.base == "utc"
-    assert read_clock(np.array([70.0, 71.0]), "70.0", day).t.tolist() == [0.0, 1.0]
-
-
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -82,13 +82,6 @@ def test_the_same_number_of_another_channel_is_a_reading(name: str) -> None:
     assert next(iter(recording.signals.values())).value.tolist() == [255.0, 255.0]
 
 
-def test_a_throttle_from_0_to_1_is_a_fraction_unless_the_unit_says_otherwise() -> None:
-    assert file_of("time throttle", "1 0.5\n2 1.0").frames.columns["throttle_pct"][1] == 100.0
-    head = "[channel units]\n%\n"
-    percent = file_of("time throttle", "1 0.5\n2 1.0", head)
-    assert percent.frames.columns["throttle_pct"][1] == 1.0
-
-
 def test_speed_in_knots_is_told_by_the_header() -> None:
     head = "[header]\nsatellites\ntime\nvelocity knots\n"
     recording = file_of("time velocity", "1 100\n2 100", head)  # one line too many for alignment
@@ -133,13 +126,6 @@ def test_sections_come_in_any_order_and_case() -> None:
     recording = read(data)
     assert recording.comments == ("hello",)
     assert recording.frames.columns["speed_ms"][0] == pytest.approx(5.14444, rel=1e-4)
-
-
-def test_a_column_of_zeros_gives_way_to_one_that_lives() -> None:
-    recording = file_of("time velocity latacc latacc-calc", "1 36 0 0.5\n2 72 0 0.7\n3 72 0 0.6")
-    assert recording.frames.columns["g_lat"].tolist() == [0.5, 0.7, 0.6]
-    assert recording.mapping["g_lat"].others == ("latacc",)
-    assert "latacc" in recording.unmapped
 
 
 def test_counted_laps_and_gears_keep_their_own_name_beside_that_of_the_signal() -> None:
