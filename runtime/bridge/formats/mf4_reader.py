@@ -6,8 +6,6 @@ import io
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC
-from functools import partial
-from types import ModuleType
 from typing import Any, BinaryIO, Final, TypeAlias
 
 import numpy as np
@@ -24,36 +22,8 @@ MOST_VALUES: Final = 100_000_000
 
 
 def load_mdf() -> Callable[[BinaryIO], Any]:
-    """The class `MDF` of asammdf, an extra, with stand-ins for the packages that load slowest.
-
-    They take four fifths of its loading, and reading hardly needs them: of pandas the names of two
-    classes, of sympy what converts values by a formula that numexpr does not know.
-    """
-    members: dict[str, dict[str, object]] = {
-        "pandas": {name: type(name, (), {}) for name in ("DataFrame", "Series")},
-        "sympy": {name: partial(_call, "sympy", name) for name in ("lambdify", "symbols")},
-    }
-    for name, content in members.items():
-        sys.modules[name] = ModuleType(name)
-        vars(sys.modules[name]).update(content)
-    try:
-        return _mdf()
-    except (AttributeError, ImportError):  # of a version that needs more of them
-        for name in [name for name in sys.modules if name.partition(".")[0] == "asammdf"]:
-            del sys.modules[name]
-    finally:
-        for name in members:
-            del sys.modules[name]
-    return _mdf()
-
-
-def _mdf() -> Callable[[BinaryIO], Any]:
+    """The class `MDF` of asammdf, an extra that only this process needs."""
     return importlib.import_module("asammdf").MDF  # type: ignore[no-any-return]
-
-
-def _call(module: str, name: str, *values: object, **options: object) -> object:
-    """Call a function of a module that is loaded now."""
-    return getattr(importlib.import_module(module), name)(*values, **options)
 
 
 def read(load: Callable[[BinaryIO], Any], stream: BinaryIO) -> None:

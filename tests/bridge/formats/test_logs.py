@@ -228,26 +228,6 @@ def test_a_packed_file_of_an_ordinary_size_reaches_its_reader(
     assert given == contents
 
 
-_ASIDE = """
-import sys
-import numpy as np
-from runtime.bridge.formats.mf4_reader import load_mdf
-load_mdf()
-print(*sorted({"pandas", "sympy", "cantools", "pydantic"} & set(sys.modules)))
-from asammdf.blocks import v4_blocks, v4_constants
-rule = v4_constants.CONVERSION_TYPE_ALG
-conversion = v4_blocks.ChannelConversion(conversion_type=rule, formula="ln(X)")
-print(conversion.convert(np.array([1.0, np.e])).round(9).tolist())
-"""
-
-
-@pytest.mark.slow
-def test_the_reader_of_mdf_files_loads_sympy_for_an_odd_formula_only(root: Path) -> None:
-    pytest.importorskip("asammdf")
-    done = subprocess.run([sys.executable, "-c", _ASIDE], cwd=root, capture_output=True, check=True)
-    assert done.stdout.decode().splitlines() == ["", "[0.0, 1.0]"]
-
-
 @pytest.mark.parametrize(("name", "package"), [("a.mf4", "asammdf"), ("a.xrz", "libxrk")])
 def test_a_missing_extra_is_named(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     known = importlib.util.find_spec
