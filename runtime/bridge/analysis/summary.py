@@ -1,6 +1,6 @@
 """What lists, tables and the leaderboard need of a session's laps; small, and kept as JSON."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from runtime.bridge.analysis.drive import Drive, known_track, place_laps, sectors_of
 from runtime.bridge.analysis.reference import aims
@@ -11,23 +11,6 @@ from runtime.bridge.session.progress import Progress, sector_times
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A segment of a session, without its frames."""
-
-    name: str
-    kind: str
-    method: str
-    t_start: float
-    t_end: float
-    duration_s: float
-    distance_m: float
-    number: int | None
-    valid: bool
-    best: bool
-    outlier: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +37,8 @@ class LapSummary:
 class Summary:
     """The laps of one session."""
 
-    full: Stretch
-    segments: tuple[Stretch, ...]
+    full: Segment
+    segments: tuple[Segment, ...]
     laps: tuple[LapSummary, ...]
     """Complete ones, in time order."""
     length_m: float | None
@@ -84,8 +67,8 @@ def summarise(laps: Laps, track: Track | None = None) -> Summary:
         coasting = share_of_time(laps.series.weight[inside], coasts[inside], told[inside])
         counted.append(_lap(laps.series, lap, tuple(times), coasting))
     return Summary(
-        full=_stretch(laps.full),
-        segments=tuple(_stretch(segment) for segment in laps.segments),
+        full=laps.full,
+        segments=tuple(laps.segments),
         laps=tuple(counted),
         length_m=progress.length_m if progress is not None else laps.length_m,
         derived=tuple(sorted(laps.series.derived)),
@@ -100,10 +83,6 @@ def _apexes(laps: Laps, progress: Progress, track: Track) -> tuple[tuple[str, fl
     quickest = aims(Drive(laps, laps.complete, progress, track))
     known = ((name, aim.target.apex_speed_kmh) for name, aim in quickest.items())
     return tuple(sorted((name, speed) for name, speed in known if speed is not None))
-
-
-def _stretch(segment: Segment) -> Stretch:
-    return Stretch(**{one.name: getattr(segment, one.name) for one in fields(Stretch)})
 
 
 def _lap(
