@@ -1,7 +1,6 @@
 """How a VBO file writes times and positions: found from its numbers, then decoded."""
 
 import math
-from datetime import datetime
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -33,20 +32,19 @@ class Clock(NamedTuple):
 
 
 def read_clock(
-    raw: Numbers, text: str, created: datetime | None, forced: TimeEncoding | None = None
+    raw: Numbers, text: str, created: float | None, forced: TimeEncoding | None = None
 ) -> Clock:
     """Decode the time column; *text* is its first cell as written.
 
-    With a date in the file's head, packed times of day become Unix seconds; everything else
-    counts from the first row.
+    With a date in the file's head (*created*, Unix seconds), packed times of day become Unix
+    seconds; everything else counts from the first row.
     """
     raw = np.where((raw >= 0) & (raw < _LATEST), raw, np.nan)  # False for NaN
     encoding = forced or find_encoding(raw, text)
     seconds = unpack(raw) if encoding == "hhmmss" else raw
     seconds, midnights = unwrap(_without_strays(seconds))
     if encoding == "hhmmss" and created is not None:
-        day = created.replace(hour=0, minute=0, second=0, microsecond=0)
-        return Clock(seconds + day.timestamp(), encoding, "utc", midnights)
+        return Clock(seconds + created // DAY_S * DAY_S, encoding, "utc", midnights)
     known = seconds[np.isfinite(seconds)]
     start = known[0] if len(known) else 0.0
     since = (seconds - start).round(6)

@@ -5,10 +5,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-_DATE: Final = re.compile(
-    r"(\d{1,4})[/.\-](\d{1,2})[/.\-](\d{2,4})"
-    r"(?:\D{1,8}(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?)?"
-)
+_DATE: Final = re.compile(r"(\d{1,4})[/.\-](\d{1,2})[/.\-](\d{2,4})")
 _CLOCK: Final = re.compile(
     r"(?<![\d:])(?:(\d{1,3}):)?(\d{1,2}):(\d{2}(?:[.,]\d{1,9})?)(?![\d:])\s*([ap]m\b)?", re.I
 )
@@ -19,6 +16,8 @@ _DAY_MONTH: Final = re.compile(rf"\b(\d{{1,2}})[ \-.]+{_MONTH}[ \-.,]+(\d{{2,4}}
 _MONTH_DAY: Final = re.compile(rf"\b{_MONTH} +(\d{{1,2}})\b.*?\b(\d{{4}})\b", re.I)
 LONGEST: Final = 64
 """A longer text is no moment."""
+LONGEST_DAY_S: Final = 2 * 86_400.0
+"""Beside a date a time of more is none; one of a zone may lie in the next day."""
 
 
 class Moment(NamedTuple):
@@ -28,6 +27,13 @@ class Moment(NamedTuple):
     """Unix seconds of its midnight; None: no date."""
     seconds: float | None
     """Since midnight, or since whatever the clock counts from; of a zone: in UTC."""
+
+    @property
+    def unix(self) -> float | None:
+        """Unix seconds; of a date alone those of its midnight, None without a date."""
+        if self.day is None or (self.seconds or 0.0) > LONGEST_DAY_S:
+            return None
+        return self.day + (self.seconds or 0.0)
 
 
 def parse_moment(text: str) -> Moment:
@@ -62,40 +68,25 @@ def parse_moment(text: str) -> Moment:
 
 @functools.lru_cache(maxsize=1024)
 def parse_day(text: str) -> float | None:
-    """Unix seconds of the midnight of a date, UTC; None where a text has none."""
-    if match := _DAY_MONTH.search(text):
-        day, word, year = match.groups()
-    elif match := _MONTH_DAY.search(text):
-        word, day, year = match.groups()
-    else:
-        date = parse_date(text)
-        return date.replace(hour=0, minute=0, second=0).timestamp() if date else None
-    whole = int(year) + 2000 if len(year) == 2 else int(year)
-    try:
-        moment = datetime(whole, _MONTHS.index(word.lower()) + 1, int(day), tzinfo=UTC)
-    except ValueError:
-        return None
-    return moment.timestamp()
-
-
-def parse_date(text: str) -> datetime | None:
-    """The first date in a text, with its time of day where it has one; None when there is none.
+    """Unix seconds of the midnight of a date, UTC; None where a text has none.
 
     Day comes before month, unless only the other order can be; years may come first.
     """
-    match = _DATE.search(text)
-    if match is None:
+    if match := _DAY_MONTH.search(text):
+        day, word, year = match.groups()
+        date = int(year), _MONTHS.index(word.lower()) + 1, int(day)
+    elif match := _MONTH_DAY.search(text):
+        word, day, year = match.groups()
+        date = int(year), _MONTHS.index(word.lower()) + 1, int(day)
+    elif match := _DATE.search(text):
+        first, second, third = map(int, match.groups())
+        date = (first, second, third) if first > 31 else (third, second, first)
+        date = date if date[1] <= 12 else (date[0], date[2], date[1])
+    else:
         return None
-    first, second, third = (int(part) for part in match.groups()[:3])
-    year, month, day = (first, second, third) if first > 31 else (third, second, first)
-    if month > 12:
-        month, day = day, month
-    hour, minute, seconds = (int(part or 0) for part in match.groups()[3:6])
-    if match[7]:
-        hour = hour % 12 + (12 if match[7].lower() == "pm" else 0)
+    year_of, month, day_of = date
     try:
-        return datetime(
-            year + 2000 if year < 100 else year, month, day, hour, minute, seconds, tzinfo=UTC
-        )
+        moment = datetime(year_of + 2000 if year_of < 100 else year_of, month, day_of, tzinfo=UTC)
     except ValueError:
         return None
+    return moment.timestamp()

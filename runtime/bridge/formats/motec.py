@@ -36,8 +36,7 @@ def read_ld(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
         raise UnreadableRecording("the file is not a MoTeC log")
     told = {name: text_of(head[at : at + size]) for name, (at, size) in _TEXTS.items()}
     told["venue"] = text_of(head[_VENUE[0] : sum(_VENUE)])
-    moment = parse_moment(f"{told['date']} {told['time']}")
-    created = None if moment.day is None else moment.day + (moment.seconds or 0.0)
+    created = parse_moment(f"{told['date']} {told['time']}").unix
     channels, units, damaged = _read_channels(pieces, int.from_bytes(head[8:12], "little"))
     damage = ReadWarning("log_damaged", "channels end before the head says so", damaged)
     return record_channels(

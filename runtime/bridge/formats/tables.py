@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import BinaryIO, Final, NamedTuple
 
@@ -22,7 +21,7 @@ from runtime.bridge.formats.assemble import finish, record, record_channels, tex
 from runtime.bridge.formats.columns import PLACES, Column, Sorted, sort_columns, unique_names
 from runtime.bridge.formats.encodings import read_clock, read_positions, unwrap
 from runtime.bridge.formats.lapmarks import Lap
-from runtime.bridge.formats.moments import parse_moment
+from runtime.bridge.formats.moments import LONGEST, parse_moment
 from runtime.bridge.formats.motion import marks, path_ratio
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.programs import Program, find_program
@@ -502,8 +501,7 @@ def _clock_of(
     if usual * factor > _EARLIEST:
         return _Clock(t, "utc", "seconds", used, 0.0, created)
     stated = "seconds" if unit in _SECONDS else options.time_encoding
-    moment = None if created is None else datetime.fromtimestamp(created, UTC)
-    read = read_clock(t, head.first[at], moment, stated)
+    read = read_clock(t, head.first[at], created, stated)
     first = np.flatnonzero(np.isfinite(read.t))
     shift = float(read.t[first[0]] - t[first[0]]) if len(first) else 0.0
     return _Clock(read.t, read.base, read.encoding, used, shift, created, read.midnights)
@@ -535,8 +533,7 @@ def _created(told: Mapping[str, list[str]]) -> float | None:
     """Unix seconds of the moment that the head tells."""
     lower = {name.lower(): " ".join(cells) for name, cells in told.items()}
     text = " ".join(lower[name][:40] for name in _CREATED if name in lower)
-    day, seconds = parse_moment(text[:64])
-    return None if day is None else day + (seconds or 0.0)
+    return parse_moment(text[:LONGEST]).unix
 
 
 # The recording

@@ -29,6 +29,12 @@ def read(text: str, suffix: str = ".csv") -> Recording:
         ("16:57:02.65", 61_022.65),
         ("1:23.456", 83.456),
         ("14-AUG-16", datetime(2016, 8, 14, tzinfo=UTC)),
+        ("File created on 01/08/2025 @ 14:52:19", datetime(2025, 8, 1, 14, 52, 19, tzinfo=UTC)),
+        ("File created on 22/01/23 @ 03:11", datetime(2023, 1, 22, 3, 11, tzinfo=UTC)),
+        ("created on 05/14/2023 12:00:01 am", datetime(2023, 5, 14, 0, 0, 1, tzinfo=UTC)),
+        ("created on 14.05.2023 9:12:40 PM", datetime(2023, 5, 14, 21, 12, 40, tzinfo=UTC)),
+        ("created on 2023-05-14 at 09:12:40", datetime(2023, 5, 14, 9, 12, 40, tzinfo=UTC)),
+        ("31/02/2023", None),
         ("32/13/2025", None),
         ("0.5", None),
         ("hello", None),
@@ -41,6 +47,7 @@ def test_a_moment_is_read_as_people_and_programs_write_it(
     day, seconds = parse_moment(text)
     found = None if day is None and seconds is None else (day or 0.0) + (seconds or 0.0)
     wanted = expected.timestamp() if isinstance(expected, datetime) else expected
+    assert parse_moment(text).unix == (found if isinstance(expected, datetime) else None)
     assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-6))
 
 

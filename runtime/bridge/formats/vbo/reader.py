@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
@@ -19,18 +18,21 @@ from runtime.bridge.formats.columns import (
 )
 from runtime.bridge.formats.corrections import turn_signs
 from runtime.bridge.formats.encodings import (
+    DAY_S,
     CoordinateEncoding,
     Positions,
     read_clock,
     read_positions,
 )
-from runtime.bridge.formats.moments import parse_date
+from runtime.bridge.formats.moments import LONGEST, parse_moment
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LONGEST_LINE, Table, read_table
 from runtime.bridge.formats.vbo.laptiming import driven_path, read_gates
 from runtime.bridge.session.recording import TIMESTAMP, Numbers, ReadWarning, Recording, VideoFrame
 
 LONGEST_HEAD: Final = 1_048_576
+_OPENING: Final = 10
+"""So many lines may tell when the file was made."""
 MOST_COLUMNS: Final = 256
 _LONGEST_TITLE: Final = 80
 MOST_VIDEO_FRAMES: Final = 500_000
@@ -55,8 +57,8 @@ class Head(NamedTuple):
     commas: bool
     """The names are divided by commas, so the rows are most likely too."""
     encoding: str
-    created: datetime | None
-    """The moment in the first lines, read as UTC."""
+    created: float | None
+    """Unix seconds of the moment in the first lines, read as UTC."""
 
 
 def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
@@ -95,7 +97,7 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     doubts += positions.doubts
     if clock.midnights:
         doubts.append(ReadWarning("midnight", "the time of day starts again", clock.midnights))
-    if clock.base == "utc" and head.created and _days_apart(head.created, t):
+    if clock.base == "utc" and head.created is not None and _days_apart(head.created, t):
         text = "the time in the head is of no time zone of the rows: their day may be another one"
         doubts.append(ReadWarning("date_uncertain", text))
     comments = [line.strip()[:LONGEST_COMMENT] for line in head.sections.get("comments", ())]
@@ -112,7 +114,7 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
             "text_encoding": head.encoding,
         },
         doubts=doubts,
-        created=head.created.timestamp() if head.created else None,
+        created=head.created,
         comments=[line for line in comments if line][:MOST_COMMENTS],
     )
     signed = [name for name in ("g_lat", "steering_deg") if name in kept.wide]
@@ -146,8 +148,9 @@ def read_head(stream: BinaryIO) -> Head:
     names, commas = _split_names(lines)
     if len(names) > MOST_COLUMNS:
         raise UnreadableRecording(f"the file has more than {MOST_COLUMNS} columns")
-    opening = "\n".join(sections.get("", ()))[:1000]
-    return Head(sections, names, commas, encoding, parse_date(opening))
+    moments = (parse_moment(line.strip()[:LONGEST]).unix for line in sections[""][:_OPENING])
+    created = next((moment for moment in moments if moment is not None), None)
+    return Head(sections, names, commas, encoding, created)
 
 
 def _head_bytes(stream: BinaryIO) -> bytes:
@@ -197,13 +200,12 @@ def _split_names(lines: Sequence[str]) -> tuple[tuple[str, ...], bool]:
     return tuple("_".join(word.split()) or "unnamed" for word in words), commas
 
 
-def _days_apart(created: datetime, t: Numbers) -> bool:
+def _days_apart(created: float, t: Numbers) -> bool:
     """Whether local time cannot explain how far the head is from the first row.
 
     Midnight to the second is a date without a time.
     """
-    timeless = not (created.hour or created.minute or created.second)
-    return not timeless and abs(created.timestamp() - float(t[0])) > FURTHEST_ZONE_S
+    return created % DAY_S != 0.0 and abs(created - float(t[0])) > FURTHEST_ZONE_S
 
 
 def _columns(head: Head, table: Table) -> list[Column]:

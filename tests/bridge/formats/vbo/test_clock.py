@@ -1,12 +1,9 @@
 """Times of day, packed or not, become seconds that only go forward."""
 
-from datetime import UTC, datetime
-
 import numpy as np
 import pytest
 
 from runtime.bridge.formats.encodings import find_encoding, read_clock, unwrap
-from runtime.bridge.formats.moments import parse_date
 from runtime.bridge.session.recording import Numbers
 
 
@@ -54,27 +51,3 @@ def test_each_midnight_adds_a_day() -> None:
     there, midnights = unwrap(np.mod(t, 86_400.0))
     assert np.array_equal(there, t)
     assert midnights == 2
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("File created on 01/08/2025 @ 14:52:19", (2025, 8, 1, 14, 52, 19)),
-        ("File created on 07/03/2025 at 16:27:40", (2025, 3, 7, 16, 27, 40)),
-        ("File created on 22/01/2023 @ 03:11", (2023, 1, 22, 3, 11, 0)),
-        ("File created on 05/14/2023 9:12:40 AM", (2023, 5, 14, 9, 12, 40)),
-        ("File created on 05/14/2023 12:00:01 am", (2023, 5, 14, 0, 0, 1)),
-        ("File created on 14.05.2023 9:12:40 PM", (2023, 5, 14, 21, 12, 40)),
-        ("File created on 2023-05-14 at 09:12:40", (2023, 5, 14, 9, 12, 40)),
-        ("File created on 14/05/2023", (2023, 5, 14, 0, 0, 0)),
-        ("File created on 14/05/23 @ 10:00:00", (2023, 5, 14, 10, 0, 0)),
-        ("File created on 31/02/2023 @ 10:00:00", None),
-        ("File created on 14/05/2023 @ 99:00:00", None),
-        ("File created by hand", None),
-        ("", None),
-    ],
-)
-def test_dates_are_read_as_people_write_them(
-    line: str, expected: tuple[int, int, int, int, int, int] | None
-) -> None:
-    assert parse_date(line) == (datetime(*expected, tzinfo=UTC) if expected else None)
