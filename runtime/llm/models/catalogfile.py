@@ -1,6 +1,5 @@
 """`catalog.toml`, in which a models folder declares how its model files are to be run."""
 
-import json
 import os
 import re
 import stat
@@ -237,64 +236,3 @@ def load(path: Path) -> CatalogText:
 def _open_without_waiting(path: str, flags: int) -> int:
     # A pipe of that name would hold its reader until somebody writes. Windows has no such flag.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-# --- adding a table without touching what a user wrote
-
-Outcome = Literal["added", "there", "refused"]
-
-
-def declare(folder: Path, model: str, declared: Declaration) -> Outcome:
-    """Add a model's table to the catalog, unless it has one: that one stays, whatever it says.
-
-    ``refused``: the file cannot be added to, and is as it was.
-    """
-    path = folder / NAME
-    present = load(path)
-    if model in present.models or model in present.faults:
-        return "there"
-    if present.broken is not None:
-        return "refused"
-    try:
-        raw = path.read_bytes() if path.exists() else b""
-        whole = append_table(raw.decode("utf-8"), model, declared)
-        # An administrator's rights do not count.
-        read_only = path.exists() and not path.stat().st_mode & stat.S_IWUSR
-        if whole is None or read_only:
-            return "refused"
-        _append(path, whole.encode()[len(raw) :])
-    except OSError:
-        return "refused"
-    return "added"
-
-
-def format_table(model: str, declared: Declaration) -> str:
-    """The text of a model's table."""
-    values: dict[str, str | int] = declared.model_dump(exclude_none=True)
-    # The escapes of JSON are escapes of TOML, as long as nothing but ASCII comes out.
-    lines = [f"{key} = {json.dumps(value)}\n" for key, value in values.items()]
-    return "".join([f"[models.{json.dumps(model)}]\n", *lines])
-
-
-def append_table(text: str, model: str, declared: Declaration) -> str | None:
-    """*text* with the table appended; None where that would change the meaning of the rest."""
-    ending = "\r\n" if "\r\n" in text else "\n"
-    gap = "" if not text else ending if text.endswith("\n") else ending * 2
-    whole = text + gap + format_table(model, declared).replace("\n", ending)
-    before, after = parse(text), parse(whole)
-    wanted = {**before.models, model: declared}
-    same = after.broken is None and after.models == wanted and after.faults == before.faults
-    return whole if same and len(whole.encode()) <= MAX_BYTES else None
-
-
-def _append(path: Path, data: bytes) -> None:
-    """Add *data* in one write, or nothing: a concurrent reader sees the old text or the new."""
-    with path.open("ab", buffering=0) as file:
-        before = file.tell()
-        try:
-            if file.write(data) != len(data):
-                raise OSError("the file could be written only in part")
-            os.fsync(file.fileno())
-        except OSError:
-            file.truncate(before)
-            raise

@@ -24,11 +24,10 @@ from runtime.llm.commands.pull.fetch import (
     sha256_of,
     waiting_room,
 )
-from runtime.llm.models.catalogfile import NAME, Declaration, declare, format_table, load
+from runtime.llm.models.catalogfile import NAME, Declaration, load
 from runtime.llm.models.download import free_bytes, needed_bytes
 from runtime.web.instance import move_into_place
 
-READY: Final = "A running server lists it from now on."
 STDERR: Final = 2
 _FLOAT32, _FLOAT16 = 1, 10  # types of numbers in an ONNX file
 _TROUBLE: Final = (
@@ -78,7 +77,7 @@ class Recipe:
     half: str
     """The same with weights of 16 bits."""
     declared: Declaration
-    """What the catalog is told, less the checksum and size of the file made."""
+    """What the catalog that comes along says of it."""
 
     def model_in(self, models: Path) -> Path:
         """Where the model file lies."""
@@ -102,11 +101,9 @@ def bring(recipe: Recipe, models: Path, *, half: bool, force: bool) -> str:
         there = not force and _is_there(recipe, models, half=half)
         if not there:
             _make(recipe, models, room, half=half)
-    file = {"sha256": _pin(recipe, half=half), "size_bytes": model.stat().st_size}
-    declared = recipe.declared.model_copy(update=file)
     state = "there already and as it should be" if there else "ready"
-    first = f"{recipe.id} is {state}"
-    return "\n".join([first, *_report(recipe, models), _declare(recipe.id, models, declared)])
+    last = "A running server lists it from now on."
+    return "\n".join([f"{recipe.id} is {state}", *_report(recipe, models), last])
 
 
 def _pin(recipe: Recipe, *, half: bool) -> str:
@@ -212,20 +209,6 @@ def _report(recipe: Recipe, models: Path) -> list[str]:
         f"  origin      {recipe.origin}, from the Python package {package}",
         f"  licence     {recipe.declared.license} (model), {recipe.package_license} (package)",
     ]
-
-
-def _declare(model: str, models: Path, declared: Declaration) -> str:
-    """Declare the model in the catalog; answers what became of it."""
-    path = models / NAME
-    outcome = declare(models, model, declared)
-    if outcome == "added":
-        return f"  declared    in {path}\n{READY}"
-    if outcome == "there":
-        fault = load(models / NAME).faults.get(model)
-        broken = f"; it has a fault: {fault}" if fault else ""
-        return f"  declared    in {path}, where its table was left as it is{broken}\n{READY}"
-    text = f"{path} cannot be written; to have up to {declared.max_seq} tokens of a text read, add:"
-    return f"{READY} {text}\n\n{format_table(model, declared)}"
 
 
 # --- the wheel

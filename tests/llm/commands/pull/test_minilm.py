@@ -11,6 +11,8 @@ import pytest
 
 from runtime.llm.commands.pull import selftest
 from runtime.llm.commands.pull.minilm import MINILM
+from runtime.llm.models.catalog import Catalog
+from runtime.places import MODELS
 from tests.llm.commands.pull.pullkit import Puller
 
 
@@ -27,6 +29,16 @@ def references() -> list[Reference]:
     found: list[dict[str, str]] = json.loads(file.read_text(encoding="utf-8"))
     data = [(one["text"], base64.b64decode(one["vector"])) for one in found]
     return [Reference(text, struct.unpack(f"<{len(raw) // 4}f", raw)) for text, raw in data]
+
+
+def test_the_catalog_that_comes_along_says_how_it_is_run(tmp_path: Path) -> None:
+    for path in (MINILM.model_in(tmp_path), MINILM.vocab_in(tmp_path)):
+        path.write_bytes(b"x")
+    entry = Catalog([tmp_path, MODELS]).find(MINILM.id)
+
+    assert entry is not None
+    assert entry.declared == MINILM.declared
+    assert (entry.fault, entry.declared.dims, entry.declared.max_seq) == (None, 384, 256)
 
 
 def cosine(one: list[float], other: tuple[float, ...]) -> float:
