@@ -13,7 +13,6 @@ from tests.llm.worker.harness import Worker, spoken
 
 BARE = (sys.executable, str(Path(__file__).with_name("unposix.py")))
 WORDS = [[b"green1 ", b"green2"]]
-TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>"
 ENDLESS = (
     "{% if messages[0].content == 'hang' %}{% for a in range(90000) %}"
     "{% for b in range(90000) %}{% endfor %}{% endfor %}{% endif %}{{ messages[0].content }}"
@@ -35,25 +34,14 @@ def test_a_model_is_loaded_answers_and_is_interrupted(tmp_path: Path) -> None:
         worker.close()
 
 
-@pytest.fixture
-def bare_renderer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chat_template_is_rendered_and_one_without_end_is_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(prompt, "COMMAND", (*BARE, "runtime.llm.engine.worker.template"))
-    monkeypatch.setattr(prompt, "_HAS_ALARM", False)
-
-
-def test_a_chat_template_is_rendered(bare_renderer: None) -> None:
-    renderer = Renderer(TEMPLATE)
-    try:
-        renderer.compile("", "")
-        assert renderer.render(Script(spoken([("user", "a")]))).text == "<user>a<assistant>"
-    finally:
-        renderer.close()
-
-
-def test_a_chat_template_without_end_is_ended_by_the_worker(bare_renderer: None) -> None:
     renderer = Renderer(ENDLESS, time_limit_s=0.5)
     try:
         renderer.compile("", "")
+        assert renderer.render(Script(spoken([("user", "a")]))).text == "a"
         with pytest.raises(TemplateFailed, match="too"):
             renderer.render(Script(spoken([("user", "hang")])))
     finally:

@@ -2,19 +2,17 @@
 
 Plain ChatML is rendered here, any other chat template in a process of its own. A chat template of a
 model file is untrusted code. Jinja's sandbox keeps it from the system, not from endless loops or
-huge strings. In a child process the kernel ends both: an alarm whose default action is the end of
-the process, and a cap on memory. A message is a four-byte length and JSON.
+huge strings. In a child process a watchdog that needs no interpreter ends the one, and a cap on
+memory the other. A message is a four-byte length and JSON.
 """
 
 import contextlib
 import os
 import re
 import secrets
-import signal
 import struct
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -43,9 +41,8 @@ TIME_LIMIT_S: Final = 3.0
 MEMORY_LIMIT: Final = 768 * 1024 * 1024
 _TOO_MUCH: Final = "it takes too much time or memory"
 COMMAND: Final = (sys.executable, "-m", "runtime.llm.engine.worker.template")
-_HAS_ALARM: Final = hasattr(signal, "SIGALRM")
-_START_S: Final = 10.0
-"""How long the process may take to start, where it has no alarm of its own."""
+OVERDUE: Final = 1
+"""Exit status of a process that took too long."""
 _NEEDED: Final = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
 """Without this variable no program starts on Windows."""
 _ROOT: Final = Path(__file__).resolve().parents[4]
@@ -232,27 +229,6 @@ class _Gone(Exception):
         self.in_time = in_time
 
 
-class _Late:
-    """Ends a process that has not answered in *limit_s*; None: it has an alarm of its own."""
-
-    def __init__(self, child: subprocess.Popen[bytes], limit_s: float | None) -> None:
-        self.came = False
-        self._child = child
-        self._timer = None if limit_s is None else threading.Timer(limit_s, self._end)
-
-    def _end(self) -> None:
-        self.came = True
-        self._child.kill()
-
-    def __enter__(self) -> None:
-        if self._timer is not None:
-            self._timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-
-
 class Renderer:
     """Renders by a child process, which is started again after it ended.
 
@@ -309,20 +285,16 @@ class Renderer:
     def _ask(self, script: Script | None) -> Any:
         """The answer of the process, which ends by itself when it takes too long."""
         child = self._child or self._start()
-        limit_s = self._time_limit_s + (0 if self._is_set_up else _START_S)
-        late = _Late(child, None if _HAS_ALARM else limit_s)
         try:
-            with late:
-                if not self._is_set_up:
-                    setup = [self._source, *self._specials, str(self._time_limit_s)]
-                    if broken := _exchange(child, setup):
-                        raise TemplateBroken(broken)
-                    self._is_set_up = True
-                return None if script is None else _exchange(child, list(script))
+            if not self._is_set_up:
+                setup = [self._source, *self._specials, self._time_limit_s]
+                if broken := _exchange(child, setup):
+                    raise TemplateBroken(broken)
+                self._is_set_up = True
+            return None if script is None else _exchange(child, list(script))
         except (OSError, EOFError) as error:
             self.close()
-            ended = hasattr(signal, "SIGALRM") and child.returncode == -signal.SIGALRM
-            raise _Gone(in_time=not (ended or late.came)) from error
+            raise _Gone(in_time=child.returncode != OVERDUE) from error
         except TemplateBroken:
             self.close()
             raise

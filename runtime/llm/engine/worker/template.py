@@ -5,10 +5,11 @@ it over its standard streams.
 """
 
 import contextlib
+import faulthandler
 import json
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, NoReturn
 
@@ -224,10 +225,14 @@ def _limit() -> None:
         resources.limit(kind, most)
 
 
-def _end_after(limit_s: float) -> None:
-    """End this process in so many seconds, 0: never; where there is no alarm our parent does."""
-    if hasattr(signal, "setitimer") and hasattr(signal, "ITIMER_REAL"):
-        signal.setitimer(signal.ITIMER_REAL, limit_s)
+@contextlib.contextmanager
+def _within(limit_s: float) -> Iterator[None]:
+    """End this process, with status `OVERDUE`, where the block takes longer, whatever it does."""
+    faulthandler.dump_traceback_later(limit_s, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def main() -> None:
@@ -236,23 +241,22 @@ def main() -> None:
     _limit()
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     with contextlib.suppress(EOFError):
-        source, bos, eos, limit = receive(questions)
-        _end_after(float(limit))
+        source, bos, eos, limit_s = receive(questions)
         try:
-            template = Template(source, bos, eos)
+            with _within(limit_s):
+                template = Template(source, bos, eos)
         except TemplateBroken as error:
             send(answers, str(error))
             return
-        _end_after(0)
         send(answers, "")
         while True:
             script = Script(*receive(questions))
-            _end_after(float(limit))
             try:
-                send(answers, list(template.render(script)))
+                with _within(limit_s):
+                    rendered: object = list(template.render(script))
             except TemplateFailed as error:
-                send(answers, str(error))
-            _end_after(0)
+                rendered = str(error)
+            send(answers, rendered)
 
 
 if __name__ == "__main__":
