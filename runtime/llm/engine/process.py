@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import mmap
 import os
 import sys
 from collections import deque
@@ -13,8 +12,6 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from runtime.llm.engine.protocol import (
-    FLAG_BYTES,
-    FLAG_SLOTS,
     PREFIX,
     Command,
     Drop,
@@ -80,16 +77,16 @@ class WorkerReply:
         self,
         worker: "Worker",
         number: int,
-        slot: int,
+        job: int,
         form: ReplyFormat,
         on_end: Callable[[Ended], None] | None = None,
     ) -> None:
         self.number = number
-        self.slot = slot
         self.format: Final = form
         self.ended: Ended | None = None
         self._on_end = on_end
         self._worker = worker
+        self._job = job
         self._pieces: deque[TextPiece] = deque()
         self._news = asyncio.Event()
         self._settled = asyncio.Event()
@@ -134,7 +131,7 @@ class WorkerReply:
     async def aclose(self) -> None:
         """Abort the reply if it runs and wait until the worker is free, `SETTLE_S` at most."""
         if self.ended is None:
-            self._worker.abort(self.slot)
+            self._worker.drop(self._job)
             try:
                 await asyncio.wait_for(self._settled.wait(), SETTLE_S)
             except TimeoutError:
@@ -158,7 +155,6 @@ class Worker:
         self._process: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Task[None] | None = None
         self._words: asyncio.Task[bytes] | None = None
-        self._flag: mmap.mmap | None = None
         self._gone = asyncio.Event()
         self._ending = False
 
@@ -166,8 +162,7 @@ class Worker:
     async def start(cls, command: Sequence[str] = COMMAND) -> "Worker":
         """Start the process; it holds no model yet. Raises OSError when none can be started."""
         worker = cls()
-        given = Handover(FLAG_BYTES)
-        worker._flag = given.flag
+        given = Handover()
         try:
             with given:
                 await worker._spawn(command, given)
@@ -182,11 +177,9 @@ class Worker:
     async def _spawn(self, command: Sequence[str], given: Handover) -> None:
         self._process = await asyncio.create_subprocess_exec(
             *command,
-            *given.arguments,
-            stdin=asyncio.subprocess.PIPE,
+            stdin=given.stdin,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-            pass_fds=given.inherited,
             env=environment(),
         )
         if self._process.stdin is not None:
@@ -267,7 +260,7 @@ class Worker:
         raise EngineFailed(event.reason)
 
     def drop(self, job: int) -> None:
-        """Forget a prepared prompt that will not be answered."""
+        """Forget a prepared prompt that will not be answered, or stop its reply within a token."""
         self._send(next(self._ids), Drop(job))
 
     def run(
@@ -287,15 +280,12 @@ class Worker:
 
         *on_end* is called once, when the process is free for another reply.
         """
-        used = {reply.slot for reply in self._replies.values()}
-        slot = next((slot for slot in range(self.parallel) if slot not in used), None)
-        if slot is None or self._flag is None:
+        if len(self._replies) >= self.parallel:
             raise RuntimeError("this worker process is already generating")
-        reply = WorkerReply(self, next(self._ids), slot, form, on_end)
+        reply = WorkerReply(self, next(self._ids), prepared.job, form, on_end)
         if not self.alive:
             reply.push(Ended("failed", reason=GONE))
             return reply
-        self._flag[FLAG_SLOTS + slot] = 0
         self._replies[reply.number] = reply
         self._send(
             reply.number,
@@ -307,7 +297,6 @@ class Worker:
                 stop=list(stop),
                 is_session=is_session,
                 client=client,
-                slot=slot,
             ),
         )
         return reply
@@ -315,12 +304,6 @@ class Worker:
     def forget(self, conversations: Sequence[str]) -> None:
         """Free the cells of these conversations, without waiting."""
         self._send(next(self._ids), Forget(list(conversations)))
-
-    def abort(self, slot: int) -> None:
-        """Stop the reply in that slot within a token."""
-        if self._flag is not None:
-            self._flag[FLAG_SLOTS + slot] = 1
-            self._flag[0] = 1
 
     def kill(self) -> None:
         """End the process at once; whoever waits for it hears that it is gone."""
@@ -333,8 +316,6 @@ class Worker:
     async def close(self) -> None:
         """End the process: it stops by itself when its socket ends, and is killed after 2 s."""
         self._ending = self._ending or self.alive
-        for reply in self._replies.values():
-            self.abort(reply.slot)
         self._hang_up()
         if self._listening is not None:
             await asyncio.wait({self._listening})
@@ -342,9 +323,6 @@ class Worker:
             await _wait_for_end(self._process)
         if self._words is not None:
             await self._log_last_words(self._words)
-        if self._flag is not None:
-            self._flag.close()
-            self._flag = None
 
     # --- inside
 

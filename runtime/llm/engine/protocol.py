@@ -1,47 +1,37 @@
 """What the server and a worker process say to each other, whatever kind of model the worker holds.
 
-The server starts ``python -m runtime.llm.engine.worker --socket N --flag N`` with a
-stream socket and a small shared memory, as `Handover` makes them. It sends commands, the worker
-sends events. A message is three little-endian 32-bit numbers (the number of the command, the length
-of the head, the length of the body), then a JSON head ``[kind, fields]``, then raw bytes: the
-vectors of an `Embedded`, nothing for the others. An event carries the number of the command that it
-answers. A worker whose socket reaches its end stops at once.
+The server starts ``python -m runtime.llm.engine.worker`` with a stream socket, as `Handover` makes
+it. It sends commands, the worker sends events. A message is three little-endian 32-bit numbers (the
+number of the command, the length of the head, the length of the body), then a JSON head
+``[kind, fields]``, then raw bytes: the vectors of an `Embedded`, nothing for the others. An event
+carries the number of the command that it answers. A worker whose socket reaches its end stops at
+once.
 
 A worker is given one model: `LoadChat` or `LoadEncoder`, once. Commands are done and answered in
 the order in which they were sent and do not wait for a running reply; only `Run` and `Forget` do.
 
 A chat worker then takes `Open` and `Close` for contexts of its model, `Prepare` at any time, also
-while replies are generated, and as many `Run` at a time as `ChatLoaded` allows, each in a slot of
-its own. `Drop` and `Forget` have no answer. To stop a reply within a token the server sets the byte
-of its slot in the flag file, then the first byte, which interrupts the step under way; the worker
-resets the first byte and ends the replies whose slots are set. The server resets the byte of a slot
-before it gives it to another reply. The second byte stays 0.
+while replies are generated, and as many `Run` at a time as `ChatLoaded` allows. `Drop` and `Forget`
+have no answer. A `Drop` works as soon as it arrives: it stops a reply within a token, also in the
+middle of a step.
 """
 
-import mmap
-import os
-import secrets
 import socket
 import struct
+import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Final, Literal
 
 import orjson
 
 from runtime.llm.messages import ChatMessage, ToolOffer
-from runtime.llm.values import MAX_PARALLEL, Outcome, Sampling, TokenLogprob
+from runtime.llm.values import Outcome, Sampling, TokenLogprob
 
 PREFIX: Final = struct.Struct("<III")
 MAX_HEAD: Final = 64 << 20
 MAX_BODY: Final = 64 << 20
-FLAG_SLOTS: Final = 2
-"""Where the slots begin among the shared bytes."""
-
-FLAG_BYTES: Final = FLAG_SLOTS + MAX_PARALLEL
 MAX_TEXTS: Final = 64
 """Texts of one `Embed` or `Fit`."""
 
@@ -137,13 +127,11 @@ class Run:
     client: str = ""
     """Without a session the prompt may begin with what a conversation of this client has in common
     with it; empty: with nothing."""
-    slot: int = 0
-    """Its byte among those by which replies are cancelled."""
 
 
 @dataclass(frozen=True)
 class Drop:
-    """Forget a prepared prompt that will not be answered."""
+    """Forget a prepared prompt that nobody wants answered, or stop the reply to it."""
 
     job: int
 
@@ -353,32 +341,20 @@ def lengths(prefix: bytes) -> tuple[int, int, int]:
 
 
 class Handover:
-    """What a process that is about to start is given; leave it when the process has begun.
+    """The connection to a process that is about to start; leave it when the process has begun.
 
-    POSIX systems let a process inherit its end of the socket and the shared bytes as descriptors.
-    Windows does not: there the bytes are named memory, and the socket is written to the standard
-    input, made out to the process that reads it.
+    It becomes the standard input of the process. On Windows a socket cannot be that: there it is
+    written to the standard input, made out to the process that reads it.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self) -> None:
         self.ours, self._theirs = socket.socketpair()
         """Our end of the connection."""
-        self.inherited: list[int] = []
-        self._open = ExitStack()
-        self._open.enter_context(self._theirs)
-        if sys.platform == "win32":
-            connection, flag = "stdin", f"flag-{secrets.token_hex(16)}"
-            self.flag = mmap.mmap(-1, size, tagname=flag)
-        else:
-            file = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-            os.ftruncate(file.fileno(), size)  # a write would count as disk wait
-            self.flag = mmap.mmap(file.fileno(), size)
-            self.inherited = [self._theirs.fileno(), file.fileno()]
-            connection, flag = map(str, self.inherited)
-        self.arguments: Sequence[str] = ("--socket", connection, "--flag", flag)
+        windows = sys.platform == "win32"
+        self.stdin: Final = subprocess.PIPE if windows else self._theirs.fileno()
 
     def made_out_to(self, pid: int) -> bytes:
-        """What the process *pid* has to read from its standard input; empty if it inherits all."""
+        """What the process *pid* has to read from its standard input; nothing if that is it."""
         if sys.platform == "win32":
             return self._theirs.share(pid)
         return b""
@@ -387,21 +363,14 @@ class Handover:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        self._theirs.close()
 
 
-def take_connection(given: str) -> socket.socket:
-    """The socket of this process, as its command line names it."""
+def take_connection() -> socket.socket:
+    """The socket that this process was given."""
     if sys.platform == "win32":
         connection = socket.fromshare(sys.stdin.buffer.read())
     else:
-        connection = socket.socket(fileno=int(given))
+        connection = socket.socket(fileno=sys.stdin.fileno())
     connection.setblocking(True)
     return connection
-
-
-def take_flag(given: str, size: int) -> mmap.mmap:
-    """The shared bytes, as the command line names them."""
-    if sys.platform == "win32":
-        return mmap.mmap(-1, size, tagname=given)
-    return mmap.mmap(int(given), size)

@@ -1,4 +1,4 @@
-"""A worker process that does what its texts say: `python -m tests.llm.engine.scripted …`.
+"""A worker process that does what its texts say: `python -m tests.llm.engine.scripted`.
 
 A text, document or model path whose last part begins with ``!`` names a trick; all else is
 answered as an encoder would, with vectors that can be worked out by hand.
@@ -28,6 +28,7 @@ from runtime.llm.engine.protocol import (
     decode,
     encode,
     lengths,
+    take_connection,
 )
 
 WIDTH = 4
@@ -147,4 +148,4 @@ def serve(connection: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[sys.argv.index("--socket") + 1])))
+    serve(take_connection())

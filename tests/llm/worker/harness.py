@@ -10,13 +10,12 @@ from typing import TypeVar
 
 from runtime.llm.engine.process import COMMAND, environment
 from runtime.llm.engine.protocol import (
-    FLAG_BYTES,
-    FLAG_SLOTS,
     MAX_TEXTS,
     PREFIX,
     ChatLoaded,
     Chunks,
     Command,
+    Drop,
     Embed,
     Embedded,
     EncoderLoaded,
@@ -68,20 +67,20 @@ class Worker:
     """One worker process; every wait for it ends after 30 seconds."""
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
-        with Handover(FLAG_BYTES) as given:
+        with Handover() as given:
             self.process = subprocess.Popen(
-                [*command, *given.arguments],
-                pass_fds=given.inherited,
+                command,
+                stdin=given.stdin,
                 cwd=ROOT,
                 env={**environment(), "PYTHONPATH": str(ROOT)},
                 stderr=subprocess.PIPE,
             )
-        self.flag = given.flag
         self.socket = given.ours
         self.socket.settimeout(30)
         self.answered = 0
         """Number of the command that the last event answered."""
         self._number = 0
+        self._job = 0
 
     def close(self) -> None:
         self.socket.close()
@@ -92,7 +91,6 @@ class Worker:
             self.process.wait()
             if self.process.stderr:
                 self.process.stderr.close()
-            self.flag.close()
 
     def send(self, command: Command) -> int:
         """Send a command; its number."""
@@ -163,14 +161,13 @@ class Worker:
         stop: Sequence[str] = (),
         engine: str = "e",
         client: str = "",
-        slot: int = 0,
         sampling: Sampling | None = None,
     ) -> int:
         """Prepare and run a prompt; the caller reads its events, which have the answered number."""
         sampling = sampling or Sampling(temperature, top_k, 0.95, seed)
         prepared = self.prepare(messages, engine, sampling)
         assert isinstance(prepared, Prepared), prepared
-        self.flag[FLAG_SLOTS + slot] = 0
+        self._job = prepared.job
         return self.send(
             Run(
                 prepared.job,
@@ -180,14 +177,12 @@ class Worker:
                 list(stop),
                 is_session=conversation is not None and not client,
                 client=client,
-                slot=slot,
             )
         )
 
-    def abort(self, slot: int = 0) -> None:
-        """Cancel the reply in that slot."""
-        self.flag[FLAG_SLOTS + slot] = 1
-        self.flag[0] = 1
+    def abort(self) -> None:
+        """Cancel the reply that was started last."""
+        self.send(Drop(self._job))
 
     def finish(self) -> Reply:
         pieces: list[TextPiece] = []

@@ -113,24 +113,21 @@ def test_a_top_k_of_one_is_greedy_and_zero_means_off(random: Worker) -> None:
 
 def test_an_abort_ends_one_of_two_replies(endless: Path) -> None:
     with engine(endless, budget=CONTEXT, parallel=2) as started:
-        jobs = [started.prepare([("user", secret)]) for secret in ("<red>", "<green>")]
-        assert all(isinstance(job, Prepared) for job in jobs)
-        first, second = (
-            started.send(Run(number, None, GREEDY, 0, [], slot=slot))
-            for slot, number in enumerate(job.job for job in jobs if isinstance(job, Prepared))
-        )
+        prepared = [started.prepare([("user", secret)]) for secret in ("<red>", "<green>")]
+        jobs = [each.job for each in prepared if isinstance(each, Prepared)]
+        first, second = (started.send(Run(job, None, GREEDY, 0, [])) for job in jobs)
         seen: set[int] = set()
         while len(seen) < 2:
             started.expect(TextPiece)
             seen.add(started.answered)
-        started.abort(1)
+        started.send(Drop(jobs[1]))
         while isinstance(event := started.event(), TextPiece):
             pass
         assert isinstance(event, Ended)
         assert (started.answered, event.finish) == (second, "aborted")
         started.expect(TextPiece)
         assert started.answered == first
-        started.abort(0)
+        started.send(Drop(jobs[0]))
         assert started.finish().ended.finish == "aborted"
         assert started.ask([("user", "<red>")], max_output=3).text == "red1 red2 red3"
 

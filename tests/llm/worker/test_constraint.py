@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from runtime.llm.engine.protocol import FLAG_SLOTS, Failed, Prepared, Run
+from runtime.llm.engine.protocol import Drop, Failed, Prepared, Run
 from runtime.llm.grammar import BadGrammar, gbnf_grammar, object_grammar, schema_grammar
 from runtime.llm.values import Sampling
 from tests.llm import tinymodel
@@ -353,10 +353,9 @@ def test_a_hostile_grammar_is_refused_or_followed_and_can_be_stopped(
     if isinstance(prepared, Failed):
         assert prepared.bad_grammar
     else:
-        babbler.flag[FLAG_SLOTS] = 0
         babbler.send(Run(prepared.job, None, HOT, ROOM, []))
         time.sleep(0.3)
-        babbler.flag[FLAG_SLOTS] = babbler.flag[0] = 1
+        babbler.send(Drop(prepared.job))
         ended = babbler.finish().ended
         assert ended.finish in ("aborted", "stop", "length") or ended.bad_grammar, ended.reason
     assert babbler.ask(ASK, max_output=3).ended.finish == "length"

@@ -1,14 +1,12 @@
 """An engine whose memory or decode fails keeps its books in order."""
 
-import mmap
-import os
-import tempfile
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from runtime.llm.engine.protocol import FLAG_BYTES, FLAG_SLOTS, Ended, Run
+from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.chatmodel import GREEDY
 from runtime.llm.engine.worker.conversations import Prompt
@@ -26,7 +24,8 @@ SECOND = [*FIRST, ("assistant", "green1 green2"), ("user", "two")]
 class Talk:
     """The sink of one reply."""
 
-    def __init__(self) -> None:
+    def __init__(self, job: int) -> None:
+        self.job = job
         self.text = ""
         self.signs = 0
         self.ended: Ended | None = None
@@ -45,14 +44,14 @@ class Bench:
 
     def __init__(self, path: Path, *, cells: int = 1024, budget: int = 256, room: int = 5) -> None:
         self.model = native.Model(str(path), 0)
-        with tempfile.TemporaryFile() as file:
-            os.ftruncate(file.fileno(), FLAG_BYTES)
-            self.flag = mmap.mmap(file.fileno(), FLAG_BYTES)
-        flag = native.AbortFlag(self.flag)
+        self.wanted = native.Wanted()
+        self.jobs = itertools.count(1)
         self.quoter = Quoter(self.model.control_texts())
         threads = native.Threads(1, 1)
-        context = native.Context(self.model, cells, threads, sequences=room, abort=flag)
-        self.engine = Engine(context, budget, flag, ["<|im_end|>"], self.quoter, lambda *_: None)
+        context = native.Context(self.model, cells, threads, sequences=room, wanted=self.wanted)
+        self.engine = Engine(
+            context, budget, self.wanted, ["<|im_end|>"], self.quoter, lambda *_: None
+        )
         self.text = ""
 
     def begin(
@@ -62,7 +61,6 @@ class Bench:
         *,
         client: str = "",
         is_session: bool | None = None,
-        slot: int = 0,
     ) -> Talk:
         is_session = bool(name and not client) if is_session is None else is_session
         messages = spoken(pairs)
@@ -70,8 +68,9 @@ class Bench:
         rendering = CHATML_TURNS.render(quoted.script)
         tokens = tokens_of(self.model, quoted.parts(rendering.text), whole=True)
         after = None if rendering.after is None else quoted.parts(rendering.after)
-        run = Run(1, name, GREEDY, 0, [], is_session=is_session, client=client, slot=slot)
-        talk = Talk()
+        talk = Talk(next(self.jobs))
+        self.wanted.begin(talk.job)
+        run = Run(talk.job, name, GREEDY, 0, [], is_session=is_session, client=client)
         self.engine.begin(run, Prompt(messages, tokens, after), talk)
         return talk
 
@@ -218,7 +217,7 @@ def test_a_memory_that_cannot_forget_a_part_lends_only_what_it_is_whole(
 
 def test_replies_side_by_side_are_those_of_one_after_the_other(bench: Bench) -> None:
     talks = [
-        bench.begin([("user", f"{text} {'x' * 20 * n}")], slot=n)
+        bench.begin([("user", f"{text} {'x' * 20 * n}")])
         for n, text in enumerate(("<green>", "<red>", "<green>", "<red>"))
     ]
     bench.finish()
@@ -227,11 +226,12 @@ def test_replies_side_by_side_are_those_of_one_after_the_other(bench: Bench) -> 
 
 def test_a_cancelled_reply_ends_alone(bench: Bench) -> None:
     stays, leaves, reads = (
-        bench.begin([("user", text)], slot=slot)
-        for slot, text in enumerate(("<green>", "<red>", "<red>" + "x" * 200))
+        bench.begin([("user", text)]) for text in ("<green>", "<red>", "<red>" + "x" * 200)
     )
     bench.engine.step()
-    bench.flag[FLAG_SLOTS + 1] = bench.flag[FLAG_SLOTS + 2] = 1
+    assert bench.wanted.cancel(leaves.job)
+    assert bench.wanted.cancel(reads.job)
+    bench.wanted.go_on()
     bench.engine.drop_cancelled()
     bench.finish()
     assert stays.text == "green1 green2"
@@ -245,7 +245,7 @@ def test_an_interrupted_step_is_repeated_for_those_who_stay(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decode = native.Context.decode
-    talks = [bench.begin([("user", text)], slot=n) for n, text in enumerate(("<green>", "<red>"))]
+    talks = [bench.begin([("user", text)]) for text in ("<green>", "<red>")]
     bench.engine.step()
 
     def interrupted(context: native.Context, slices: Sequence[native.Slice]) -> int:
@@ -260,7 +260,7 @@ def test_an_interrupted_step_is_repeated_for_those_who_stay(
 
 
 def test_two_requests_of_one_session_take_turns(bench: Bench) -> None:
-    first, second = bench.begin(FIRST, "a", slot=0), bench.begin(SECOND, "a", slot=1)
+    first, second = bench.begin(FIRST, "a"), bench.begin(SECOND, "a")
     bench.finish()
     assert first.ended is not None
     assert second.ended is not None
@@ -281,8 +281,7 @@ def test_where_the_cells_are_short_the_youngest_reply_waits(tmp_path: Path) -> N
     path = tinymodel.write_recall(tmp_path / "long.gguf", words)
     bench = Bench(path, cells=256, budget=256)
     talks = [
-        bench.begin([("user", f"{text} {'x' * 90}")], slot=n)
-        for n, text in enumerate(("<green>", "<red>", "<green>"))
+        bench.begin([("user", f"{text} {'x' * 90}")]) for text in ("<green>", "<red>", "<green>")
     ]
     bench.finish()
     bench.engine.close()
@@ -293,7 +292,7 @@ def test_where_the_cells_are_short_the_youngest_reply_waits(tmp_path: Path) -> N
 def test_a_failed_step_ends_every_reply_and_the_next_one_is_whole(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talks = [bench.begin([("user", text)], slot=n) for n, text in enumerate(("<green>", "<red>"))]
+    talks = [bench.begin([("user", text)]) for text in ("<green>", "<red>")]
     monkeypatch.setattr(native.Context, "decode", lambda *_: -3)
     bench.finish()
     monkeypatch.undo()

@@ -1,7 +1,7 @@
 """Starts a program of the project as if this were a system without POSIX: `unposix.py MODULE …`.
 
-Its modules cannot be imported and its functions are gone, also in the Python programs that it
-starts. Only how the socket and the flags come is the system's own, since that cannot be made up.
+Its modules cannot be imported and its functions are gone. Only how the socket comes is the system's
+own, since that cannot be made up.
 """
 
 import os

@@ -1,7 +1,6 @@
 """A chat model in a worker process: its contexts, its prepared prompts, its running reply."""
 
 import contextlib
-import mmap
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -65,10 +64,11 @@ GREEDY: Final = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
 class ChatModel:
     """Weights of one file and the contexts over them. Raises `Refused` for an unusable file.
 
-    `begin`, `step` and `forget` belong to the thread that generates, all else to the side thread.
+    `begin`, `step` and `forget` belong to the thread that generates, `wanted` to all threads, the
+    rest to the side thread.
     """
 
-    def __init__(self, command: LoadChat, flag: mmap.mmap) -> None:
+    def __init__(self, command: LoadChat) -> None:
         try:
             self._header = gguf.read(command.path)
         except gguf.BadModelFile as error:
@@ -78,7 +78,7 @@ class ChatModel:
         refuse_shortage(self._header.size)
         if command.gpu_layers and not native.gpu():
             raise Refused("this build of the engine has no GPU support")
-        self._flag = native.AbortFlag(flag)
+        self.wanted: Final = native.Wanted()
         kind = self._header.template_source(command.template)
         self._prompter: Turns | Renderer = TRANSCRIPT if kind == "none" else CHATML_TURNS
         source = command.template or self._header.chat_template
@@ -167,14 +167,14 @@ class ChatModel:
                 command.cells,
                 self._threads,
                 sequences=command.kept + self._parallel,
-                abort=self._flag,
+                wanted=self.wanted,
             )
         except native.EngineError as error:
             # its own words are a line of a log about something else
             reason = f"the context of {command.budget} tokens cannot be made for this model"
             raise Refused(reason) from error
         engine = Engine(
-            context, command.budget, self._flag, self._stops, self._quoter, self._rule_of
+            context, command.budget, self.wanted, self._stops, self._quoter, self._rule_of
         )
         with self._table:
             self._engines[command.engine] = engine
@@ -273,6 +273,7 @@ class ChatModel:
             if prompt is not None and engine is not None and engine not in self._busy:
                 self._busy.append(engine)
         if prompt is None or engine is None:
+            self.wanted.end(command.job)
             sink.end(Ended("failed", reason="this prompt is not prepared"))
             return
         engine.begin(command, prompt, sink)
@@ -280,8 +281,8 @@ class ChatModel:
 
     def step(self) -> None:
         """Bring every reply under way forward by a step."""
-        if self._flag:
-            self._flag.clear()
+        if self.wanted.interrupted:
+            self.wanted.go_on()
             for engine in list(self._busy):
                 engine.drop_cancelled()
                 self._rest(engine)

@@ -182,7 +182,7 @@ class Engine:
         self,
         context: native.Context,
         budget: int,
-        flag: native.AbortFlag,
+        wanted: native.Wanted,
         stops: Sequence[str],
         quoter: Quoter,
         rule_of: RuleOf,
@@ -190,7 +190,7 @@ class Engine:
         self._rule_of = rule_of
         self._context = context
         self._budget = budget
-        self._flag = flag
+        self._wanted = wanted
         self._stops = stops
         self._quoter = quoter
         self._kept: dict[str, Memory] = {}
@@ -236,9 +236,9 @@ class Engine:
 
     def drop_cancelled(self) -> None:
         """End the replies that the server has cancelled."""
-        for reply in [r for r in self._running if self._flag.cancelled(r.run.slot)]:
+        for reply in [r for r in self._running if r.run.job not in self._wanted]:
             self._end(reply, "aborted")
-        for call in [c for c in self._waiting if self._flag.cancelled(c.run.slot)]:
+        for call in [c for c in self._waiting if c.run.job not in self._wanted]:
             self._waiting.remove(call)
             call.sink.end(self._refusal(call.run, "aborted"))
 
@@ -349,7 +349,7 @@ class Engine:
         reply = Reply(run, prompt, sink, how, kept, sequence, sampler, self._stops, self._budget)
         reply.evicted += evicted
         self._running.append(reply)
-        if self._flag.cancelled(run.slot):
+        if run.job not in self._wanted:
             self._end(reply, "aborted")
 
     def _place(self, run: Run, prompt: Prompt) -> tuple[int, Plan, list[int], list[str]]:
@@ -422,6 +422,7 @@ class Engine:
     ) -> None:
         """Let go of a reply; whatever happened, the memory is in order afterwards."""
         self._running.remove(reply)
+        self._wanted.end(reply.run.job)
         reply.sampler.free()
         kept = self._commit(reply) if finish in ("stop", "length") else self._undo(reply)
         prompt_ms, predicted_ms = reply.timings()
@@ -449,6 +450,7 @@ class Engine:
         self, run: Run, finish: Literal["aborted", "failed"], reason: str = "", size: int = 0
     ) -> Ended:
         """The end of a request that never began."""
+        self._wanted.end(run.job)
         kept = run.conversation in self._kept
         return Ended(finish, reason=reason, prompt_tokens=size, kept=kept)
 

@@ -1,14 +1,12 @@
 """The only door to llama.cpp: thin typed classes that keep alive whatever C holds a pointer to."""
 
 import ctypes
-import mmap
 import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from runtime.llm.engine.protocol import FLAG_BYTES, FLAG_SLOTS
 from runtime.llm.engine.worker import library
 from runtime.llm.replies import MARKS
 from runtime.llm.values import Sampling, TokenLogprob
@@ -99,30 +97,47 @@ def devices() -> list[str]:
     return [" ".join(text.split()) for text in texts]
 
 
-class AbortFlag:
-    """The shared bytes by which the server cancels replies.
+class Wanted:
+    """The replies that are wanted, by the prompts that they answer, for any thread.
 
-    The first one stops a running decode: C reads it through `strlen`, without Python. Behind the
-    second, which stays 0, each slot has a byte that says whether its reply is cancelled.
+    One that is not wanted any more stops a running decode: C reads a byte through `strlen`, without
+    Python. The second byte stays 0.
     """
 
-    def __init__(self, flag: mmap.mmap) -> None:
-        self._map = flag
-        self._bytes = (ctypes.c_char * FLAG_BYTES).from_buffer(self._map)
+    def __init__(self) -> None:
+        self._jobs: set[int] = set()
+        self._bytes = ctypes.create_string_buffer(2)
         self._libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt")
         self.callback = ctypes.cast(self._libc.strlen, C.ggml_abort_callback)
         self.address = ctypes.addressof(self._bytes)
 
-    def __bool__(self) -> bool:
-        return self._map[0] != 0
+    def __contains__(self, job: int) -> bool:
+        return job in self._jobs
 
-    def clear(self) -> None:
-        """Let decodes run again; to be called before the slots are looked at."""
-        self._map[0] = 0
+    def begin(self, job: int) -> None:
+        """A reply is asked for."""
+        self._jobs.add(job)
 
-    def cancelled(self, slot: int) -> bool:
-        """Whether the reply in that slot is not wanted any more."""
-        return self._map[FLAG_SLOTS + slot] != 0
+    def end(self, job: int) -> None:
+        """A reply is over."""
+        self._jobs.discard(job)
+
+    def cancel(self, job: int) -> bool:
+        """A reply is not wanted any more; False: it was not asked for, or is over."""
+        if job not in self._jobs:
+            return False
+        self._jobs.discard(job)
+        self._bytes[0] = b"\1"
+        return True
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether decodes are stopped."""
+        return self._bytes[0] != b"\0"
+
+    def go_on(self) -> None:
+        """Let decodes run again; to be called before it is looked who is not wanted."""
+        self._bytes[0] = b"\0"
 
 
 class Model:
@@ -250,7 +265,7 @@ class Context:
         threads: Threads,
         *,
         sequences: int = 1,
-        abort: AbortFlag | None = None,
+        wanted: Wanted | None = None,
     ) -> None:
         params = C.llama_context_default_params()
         params.n_ctx = cells
@@ -261,10 +276,10 @@ class Context:
         params.kv_unified = True
         params.swa_full = True  # else the window forgets what a later turn needs
         params.no_perf = True
-        if abort is not None:
-            params.abort_callback = abort.callback
-            params.abort_callback_data = abort.address
-        self._abort = abort
+        if wanted is not None:
+            params.abort_callback = wanted.callback
+            params.abort_callback_data = wanted.address
+        self._wanted = wanted  # C points at it
         self.sequences = sequences
         LOG.clear()
         self.handle = C.llama_init_from_model(model.handle, params)

@@ -1,8 +1,6 @@
 """The threads of a worker process: one reads commands, one does them, one generates replies."""
 
-import argparse
 import contextlib
-import mmap
 import os
 import queue
 import signal
@@ -18,7 +16,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from runtime.llm.engine.protocol import (
-    FLAG_BYTES,
     PREFIX,
     Close,
     Command,
@@ -42,7 +39,6 @@ from runtime.llm.engine.protocol import (
     encode,
     lengths,
     take_connection,
-    take_flag,
 )
 from runtime.llm.engine.worker import resources
 from runtime.llm.engine.worker.resources import Refused
@@ -122,9 +118,8 @@ class Pieces:
 class WorkerThreads:
     """A worker process from its first command to the end of its socket."""
 
-    def __init__(self, connection: socket.socket, flag: mmap.mmap) -> None:
+    def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
-        self._flag = flag
         self._out = Outbox(connection)
         self._lane: queue.Queue[tuple[int, Run | Forget]] = queue.Queue(_QUEUE_LIMIT)
         self._side: queue.Queue[tuple[int, Command]] = queue.Queue(_QUEUE_LIMIT)
@@ -163,6 +158,11 @@ class WorkerThreads:
         with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
             while (message := _next(stream)) is not None:
                 number, command = message
+                wanted = None if self._chat is None else self._chat.wanted
+                if wanted is not None and isinstance(command, Drop) and wanted.cancel(command.job):
+                    continue
+                if wanted is not None and isinstance(command, Run):
+                    wanted.begin(command.job)
                 if isinstance(command, Run | Forget):
                     self._lane.put((number, command))
                 else:
@@ -187,7 +187,7 @@ class WorkerThreads:
             case LoadChat():
                 from runtime.llm.engine.worker.chatmodel import ChatModel
 
-                self._chat = ChatModel(command, self._flag)
+                self._chat = ChatModel(command)
                 return self._chat.loaded
             case LoadEncoder():
                 from runtime.llm.engine.worker import encoders
@@ -242,14 +242,9 @@ def _die(
 
 
 def main() -> None:
-    """Serve commands on the inherited socket until it ends."""
-    parser = argparse.ArgumentParser(description="Worker process of the language-model server.")
-    parser.add_argument("--socket", required=True, help="descriptor of a stream socket, or stdin")
-    parser.add_argument("--flag", required=True, help="descriptor or name of the abort flags")
-    options = parser.parse_args()
+    """Serve commands on the socket that this process was given until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when to stop
     resources.limit("CORE", 0)  # a core would hold what people wrote
     resources.prefer_oom_kill()
     resources.lower_priority(resources.CHAT_NICE)
-    flag = take_flag(options.flag, FLAG_BYTES)
-    WorkerThreads(take_connection(options.socket), flag).serve()
+    WorkerThreads(take_connection()).serve()
