@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-import copy
 import io
 import json
+import re
+import shutil
 import stat
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -18,49 +19,27 @@ import nbformat
 import pytest
 import yaml
 
-from course.publish import corpus, downloads
+from course.build import Options, build
+from course.publish import corpus
 from course.publish.corpus import LONGEST, SHORTEST, plain_blocks
-from course.publish.hosting import atom, bundle, headers, robots, sitemap
-from course.publish.llms import SPLIT_ABOVE, llms_full, llms_txt
-from course.read import blocks, markdown
-from course.read.sources import english
-from tests.course import schemakit
+from course.publish.downloads import Section
+from course.publish.hosting import bundle, headers
+from tests.course.coursekit import MORE_QUESTIONS, QUIZ, READ_A_LAP, edited, put, write_course
 
-MARKDOWN = '''A lap time tells you *that* you were slow, never where.
-See [the basics](lesson:read-a-lap#idea).
+BASE = "https://example.org/c/"
+BODY = """
+See [a] and [b](../../20-braking/10-brake-trace/lesson.md#idea-three-points),
+[c](#idea-low-points-are-corners), [d](https://e.org/).
 
-## Idea: three points
-
-![Brake pressure over time](media/trace.svg)
-
-| Channel | Unit |
-|---|---|
-| `brake_bar` | bar |
+[a]: lesson:brake-trace
 
 ```text
 s = v^2 / (2 * a)
 ```
 
-### In numbers
-
-- **Start**: the pressure rises.
-- Peak: it is *highest*.
-
-## Example: stop
-
-```python file=code/stop.py
-"""Length of a stop."""
-
-from __future__ import annotations
-
-speed_ms = 50
-print(speed_ms**2 / 20)  # see [x](lesson:none)
-```
-```text expected
-125.0
-```
-
-Half of it is gone before you notice.
+| Channel | Unit |
+|---|---|
+| `brake_bar` | bar |
 
 1. Then:
 
@@ -68,189 +47,169 @@ Half of it is gone before you notice.
    print("in a list")
    ```
 
-## Solution: stop
+## Exercise"""
+SOLVED = '''in the second corner.
 
 ```python
-print([speed_ms][0](media) if False else speed_ms)
+"""Length of a stop."""
+
+from __future__ import annotations
+
+print(125)
+# [a]: lesson:none, see [x](lesson:none)
 ```
 '''
-KINDS = [("intro", "text"), ("idea-three-points", "idea"), ("example-stop", "example")]
-KINDS += [("solution-stop", "solution")]
-WORDS = english()
 LONG = "A sentence of a paragraph that goes on about braking and grip. "
 
 
-def lesson(markdown: str = MARKDOWN, kinds: list[tuple[str, str]] = KINDS) -> dict[str, Any]:
-    """A lesson resource with that body."""
-    resource: dict[str, Any] = copy.deepcopy(schemakit.load("lesson.v1")["examples"][0])
-    content = resource["content"]
-    content["markdown"] = markdown
-    content["blocks"] = [{"id": id_, "kind": kind, "html": "<p>x</p>"} for id_, kind in kinds]
-    return resource
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small course; one lesson has code and links of every kind, and marks in its fields."""
+    root = write_course(tmp_path_factory.mktemp("companions"))
+    put(root / QUIZ, (root / QUIZ).read_text("utf-8") + MORE_QUESTIONS)
+    edited(
+        root,
+        READ_A_LAP,
+        ("title: Read a lap", "title: 'Read \"a\": lap'"),
+        ("Find the slowest corner of a lap.", "Read `GET /x/<sid>` and a <b>_c_ [d] of *speed*."),
+        ("\n## Exercise", BODY),
+        ("in the second corner.\n", SOLVED),
+    )
+    return root
 
 
-def pieces(resource: dict[str, Any]) -> list[markdown.Piece]:
-    """The text of a lesson resource as the reader cuts it."""
-    text = resource.get("content", {"markdown": ""})["markdown"]
-    source = markdown.Source(text, "lesson.md", 1, "content/phases/10-a/10-b", WORDS)
-    return [*blocks.pieces(markdown.read(source))]
+@pytest.fixture(scope="module")
+def site(course: Path) -> Path:
+    return made(course, "site")
 
 
-def text_of(resource: dict[str, Any]) -> downloads.Manuscript:
-    return downloads.Manuscript.of(resource, pieces(resource), WORDS)
+@pytest.fixture(scope="module")
+def hosted(course: Path) -> Path:
+    """The same, for an address of its own and with links to files."""
+    return made(course, "hosted", base_url=BASE, file_urls=True)
 
 
-def notebook(resource: dict[str, Any], root: str = "../") -> str:
-    return downloads.notebook(text_of(resource), root).decode()
+def made(course: Path, name: str, **options: Any) -> Path:
+    report = build(Options(course, course / name, **options))
+    assert report.diagnostics == []
+    return course / name
 
 
-def script(resource: dict[str, Any]) -> str:
-    return downloads.script(text_of(resource))
-
-
-def lesson_markdown(resource: dict[str, Any]) -> str:
-    return downloads.lesson_markdown(text_of(resource))
-
-
-def chunks(resource: dict[str, Any]) -> list[dict[str, str]]:
-    return corpus.chunks(resource, text_of(resource).sections)
-
-
-def example(name: str) -> dict[str, Any]:
-    resource: dict[str, Any] = schemakit.load(f"{name}.v1")["examples"][0]
-    return resource
+def read(site: Path, name: str) -> str:
+    return (site / name).read_text("utf-8")
 
 
 # -- notebook ----------------------------------------------------------------------------------
 
 
-def cells(resource: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(notebook(resource))["cells"]
+def cells(site: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(read(site, "downloads/read-a-lap.ipynb"))["cells"]
     return found
 
 
-def test_a_notebook_is_valid_and_has_one_code_cell_for_each_python_block() -> None:
-    read: Callable[..., Any] = nbformat.reads
-    document = read(notebook(lesson()), as_version=4)
-    nbformat.validate(document)
-    code = [cell.source for cell in document.cells if cell.cell_type == "code"]
-    assert len(code) == 3
-    assert code[1] == 'print("in a list")'
-    assert all(cell.outputs == [] for cell in document.cells if cell.cell_type == "code")
-    assert all(cell.execution_count is None for cell in document.cells if "outputs" in cell)
+def test_a_notebook_is_valid_and_keeps_text_and_code_in_their_order(site: Path) -> None:
+    nbformat.validate(json.loads(read(site, "downloads/read-a-lap.ipynb")))
+    found = cells(site)
+    assert "".join(cell["cell_type"][0] for cell in found) == "mmmmmcmcmmcmmm"
+    code = [cell for cell in found if cell["cell_type"] == "code"]
+    assert code[1]["source"] == 'print("in a list")'
+    assert all((cell["outputs"], cell["execution_count"]) == ([], None) for cell in code)
 
 
-def test_a_notebook_keeps_text_and_code_in_their_order() -> None:
-    order = [cell["cell_type"][0] for cell in cells(lesson())]
-    assert "".join(order) == "mmmmmcmcmcmmm"
-
-
-def test_only_the_solution_and_the_answers_are_folded() -> None:
-    folded = [cell for cell in cells(lesson()) if cell["metadata"]]
+def test_only_the_solution_and_the_answers_are_folded(site: Path) -> None:
+    folded = [cell for cell in cells(site) if cell["metadata"]]
     assert [cell["source"].split("\n")[0] for cell in folded] == [
-        "## Solution: stop",
-        "print([speed_ms][0](media) if False else speed_ms)",
+        "## Solution: mark your own lap",
+        '"""Length of a stop."""',
         "## Answers",
     ]
     assert folded[1]["metadata"]["jupyter"] == {"source_hidden": True}
 
 
-def test_questions_stand_before_or_after_the_lesson_and_carry_the_formative_label() -> None:
-    sources = [cell["source"] for cell in cells(lesson())]
+def test_questions_stand_before_or_after_the_lesson_and_carry_the_formative_label(
+    site: Path,
+) -> None:
+    sources = [cell["source"] for cell in cells(site)]
     before = next(n for n, text in enumerate(sources) if text.startswith("## Before you read"))
     after = next(n for n, text in enumerate(sources) if text.startswith("## Practice questions"))
-    assert "How long is a stop" in sources[before]
-    assert "Answer with a number in m." in sources[before]
-    assert "- B. The release" in sources[after]
+    assert "Which of these are laps? (Choose all that apply.)" in sources[before]
+    assert "Answer with a number in km." in sources[after]
+    assert "- B. A corner." in sources[after]
     label = "Practice questions. Answers are included; this is not an exam."
     assert label in sources[before]
     assert label in sources[after]
     assert before < after
-    assert "125 ± 1 m" in sources[after + 1]
+    assert "61 ± 1 km/h" in sources[after + 1]
 
 
-def test_links_of_a_notebook_leave_the_downloads_folder_but_code_stays_as_it_is() -> None:
-    text = "\n".join(cell["source"] for cell in cells(lesson()))
-    assert "[the basics](../lessons/read-a-lap/#idea)" in text
-    assert "(../media/brake-trace/trace.0a1b2c3d.svg)" in text
-    assert "# see [x](lesson:none)" in text
-    absolute = notebook(lesson(), "https://example.org/course/")
-    assert "(https://example.org/course/lessons/read-a-lap/#idea)" in absolute
+def test_links_of_a_notebook_leave_the_downloads_folder_but_code_stays_as_it_is(
+    site: Path, hosted: Path
+) -> None:
+    text = "\n".join(cell["source"] for cell in cells(site))
+    assert "[b](../lessons/brake-trace/#idea-three-points)" in text
+    assert re.search(r"\(\.\./media/read-a-lap/trace\.[0-9a-f]{8}\.svg\)", text)
+    assert "# [a]: lesson:none, see [x](lesson:none)" in text
+    assert f"({BASE}lessons/brake-trace/#idea-three-points)" in "".join(
+        cell["source"] for cell in cells(hosted)
+    )
 
 
-def test_cell_ids_are_unique_and_change_only_with_the_cell() -> None:
-    first = cells(lesson())
-    second = cells(lesson(MARKDOWN.replace("Half of it", "Most of it")))
+def test_cell_ids_are_unique_and_change_only_with_the_cell(site: Path, tmp_path: Path) -> None:
+    first = cells(site)
+    shutil.copytree(site.parent / "content", tmp_path / "content")
+    edited(tmp_path, READ_A_LAP, ("The second number", "The last number"))
+    second = cells(made(tmp_path, "site"))
     assert len({cell["id"] for cell in first}) == len(first)
-    changed = [n for n, pair in enumerate(zip(first, second, strict=True)) if pair[0] != pair[1]]
-    assert len(changed) == 1
-    assert first[changed[0]]["id"] != second[changed[0]]["id"]
+    differ = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
+    assert len(differ) == 1
+    assert differ[0][0]["id"] != differ[0][1]["id"]
 
 
 # -- script, evidence, Markdown ----------------------------------------------------------------
 
 
-def run(code: str) -> str:
-    command = [sys.executable, "-I", "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
-def test_a_script_runs_alone_and_prints_what_the_blocks_print() -> None:
-    code = script(lesson())
+def test_a_script_runs_alone_and_prints_what_the_blocks_print(site: Path) -> None:
+    code = read(site, "downloads/read-a-lap.py")
     ast.parse(code)
-    assert run(code) == "125.0\nin a list\n50\n"
-    assert "# Expected output:\n# 125.0\n" in code
-    assert "# --- Example: stop ---" in code
-    assert code.index("from __future__") < code.index("speed_ms = 50")
+    command = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "(150, 61)\nin a list\n125\n"
+    assert "# Expected output:\n# (150, 61)\n" in code
+    assert "# --- Example: find the low point ---" in code
+    assert code.index("from __future__") < code.index("lap = [")
 
 
-def test_an_evidence_form_asks_for_each_item_and_holds_no_answer() -> None:
-    form = downloads.evidence_template(lesson(), WORDS)
-    assert form.count("Where it is:") == len(lesson()["evidence"])
-    assert lesson()["check"]["prompt"] in form
-    assert lesson()["check"]["answer"] not in form
-    assert "(../lessons/brake-trace/)" in form
+def test_an_evidence_form_asks_for_each_item_and_holds_no_answer(site: Path) -> None:
+    form = read(site, "downloads/read-a-lap-evidence.md")
+    assert form.count("Where it is:") == 1
+    assert "Why is the lowest speed of a lap not always in its tightest corner?" in form
+    assert "slippery surface" not in form
+    assert "(../lessons/read-a-lap/)" in form
 
 
-def front_matter(text: str) -> dict[str, Any]:
-    data: dict[str, Any] = yaml.safe_load(text.split("---\n")[1])
-    return data
+def test_the_markdown_of_a_lesson_has_readable_front_matter_and_the_body_with_page_links(
+    site: Path,
+) -> None:
+    text = read(site, "lessons/read-a-lap/index.md")
+    front = yaml.safe_load(text.split("---\n")[1])
+    assert front["title"] == 'Read "a": lap'
+    assert front["objectives"][0] == "Read `GET /x/<sid>` and a <b>_c_ [d] of *speed*."
+    assert "prerequisites" not in front
+    assert "[b](../../lessons/brake-trace/#idea-three-points)" in text
+    assert "[c](#idea-low-points-are-corners), [d](https://e.org/)" in text
+    assert "\n[a]: ../../lessons/brake-trace/\n" in text
+    assert "# [a]: lesson:none, see [x](lesson:none)" in text
+    assert "```python file=code/slowest.py\n" in text
+    assert "- A: On a straight the speed rises" in text
+    assert "slippery surface" in text
 
 
-def test_the_markdown_of_a_lesson_has_readable_front_matter_and_the_body_with_page_links() -> None:
-    resource = lesson() | {"title": 'A "quoted": title'}
-    text = lesson_markdown(resource)
-    front = front_matter(text)
-    assert front["title"] == resource["title"]
-    assert front["objectives"] == resource["objectives"]
-    assert "tags" not in front
-    assert "[the basics](../../lessons/read-a-lap/#idea)" in text
-    assert "# see [x](lesson:none)" in text
-    assert "```python file=code/stop.py\n" in text
-    assert "- B: It sets the load on the front tyres." in text
-    assert lesson()["check"]["answer"] in text
+def test_marks_in_plain_fields_do_not_become_markup(site: Path) -> None:
+    head = cells(site)[0]["source"]
+    assert "- Read `GET /x/<sid>` and a \\<b\\>\\_c\\_ \\[d\\] of *speed*." in head
 
 
-def test_marks_in_plain_fields_do_not_become_markup() -> None:
-    resource = lesson() | {"objectives": ["Read `GET /x/<sid>` and a <b>_c_ [d] of *speed*."]}
-    assert "- Read `GET /x/<sid>` and a \\<b\\>\\_c\\_ \\[d\\] of *speed*." in notebook(
-        resource
-    ).replace("\\\\", "\\")
-
-
-# -- cutting Markdown --------------------------------------------------------------------------
-
-
-def test_reference_definitions_and_relative_links_are_rewritten_too() -> None:
-    text = "See [a] and [b](../20-late-apex/lesson.md#x), [c](#here), [d](https://e.org/).\n\n"
-    text += "[a]: lesson:read-a-lap\n\n```python\nx = [1]\n[a]: lesson:no\n```\n"
-    resource = lesson(text)
-    moved = text_of(resource).body("").replace(downloads.ROOT, "/r/")
-    assert "[b](/r/lessons/late-apex/#x), [c](#here), [d](https://e.org/)" in moved
-    assert "\n[a]: /r/lessons/read-a-lap/\n" in moved
-    assert "\n[a]: lesson:no\n" in moved
-    files = text_of(resource).body("index.html").replace(downloads.ROOT, "/r/")
-    assert "[b](/r/lessons/late-apex/index.html#x), [c](#here), [d](https://e.org/)" in files
+# -- passages ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -270,14 +229,18 @@ def test_plain_words_lose_marks_and_keep_everything_else(markdown: str, words: s
     assert "|".join(plain_blocks(markdown)) == words
 
 
-# -- corpus ------------------------------------------------------------------------------------
+def sample(*texts: str, **facts: Any) -> list[dict[str, str]]:
+    """Passages of a lesson whose sections have these texts."""
+    lesson = {"id": "x", "title": "X", "url": "lessons/x/", "summary": "", "concepts": []} | facts
+    sections = [
+        Section(f"idea-{n}", "idea", f"Idea: {n}", [f"## Idea: {n}\n\n{text}"])
+        for n, text in enumerate(texts)
+    ]
+    return corpus.chunks(lesson, sections)
 
 
-def sample(*lengths: int) -> list[dict[str, str]]:
-    """Passages of a lesson whose sections have about that many characters."""
-    parts = [f"## Idea: part {n}\n\n{(LONG * 99)[:size]}\n\n" for n, size in enumerate(lengths)]
-    kinds = [(f"idea-part-{n}", "idea") for n in range(len(lengths))]
-    return chunks(lesson("".join(parts), kinds))
+def long(size: int) -> str:
+    return (LONG * 99)[:size]
 
 
 @pytest.mark.parametrize(
@@ -285,48 +248,41 @@ def sample(*lengths: int) -> list[dict[str, str]]:
     [(300,), (5000,), (900,), (150, 150, 150), (790, 30), (100, 790), (799, 799, 20), (1700, 50)],
 )
 def test_passages_have_200_to_800_characters(lengths: tuple[int, ...]) -> None:
-    found = sample(*lengths)
+    found = sample(*map(long, lengths))
     assert all(SHORTEST <= len(chunk["text"]) <= LONGEST for chunk in found)
     words = " ".join(chunk["text"] for chunk in found).split()
     assert words.count("braking") + 1 >= sum(lengths) // len(LONG)
 
 
 def test_a_paragraph_without_any_space_is_cut_as_well() -> None:
-    found = chunks(lesson("x" * 3001, KINDS[:1]))
+    found = sample("x" * 3001)
     assert all(SHORTEST <= len(chunk["text"]) <= LONGEST for chunk in found)
     assert sum(chunk["text"].count("x") for chunk in found) >= 3001
 
 
-def test_a_passage_names_its_block_and_has_no_code() -> None:
-    found = sample(900, 300)
-    assert [chunk["id"] for chunk in found] == [
-        "brake-trace.idea-part-0",
-        "brake-trace.idea-part-0.2",
-        "brake-trace.idea-part-1",
-    ]
-    assert found[2]["url"] == "lessons/brake-trace/#idea-part-1"
-    assert found[2]["title"].startswith("Read a brake trace: Idea: part 1")
-    text = "\n".join(chunk["text"] for chunk in chunks(lesson()))
-    assert "speed_ms" not in text
+def test_a_passage_names_its_block_and_has_no_code(site: Path) -> None:
+    found = sample(long(900), long(300))
+    assert [chunk["id"] for chunk in found] == ["x.idea-0", "x.idea-0.2", "x.idea-1"]
+    assert found[2]["url"] == "lessons/x/#idea-1"
+    assert found[2]["title"] == "X: Idea: 1"
+    text = read(site, "corpus/chunks.jsonl")
+    assert "in a list" not in text
     assert "s = v^2 / (2 * a)" in text
     assert "brake_bar, bar." in text
 
 
 def test_ids_of_other_sections_stay_when_one_section_changes() -> None:
-    before = {chunk["id"]: chunk for chunk in sample(400, 400, 400)}
-    after = {chunk["id"]: chunk for chunk in sample(400, 2400, 400)}
-    for key in ("brake-trace.idea-part-0", "brake-trace.idea-part-2"):
+    before = {chunk["id"]: chunk for chunk in sample(long(400), long(400), long(400))}
+    after = {chunk["id"]: chunk for chunk in sample(long(400), long(2400), long(400))}
+    for key in ("x.idea-0", "x.idea-2"):
         assert before[key] == after[key]
 
 
 def test_each_concept_of_a_lesson_is_named_where_it_is_taught() -> None:
-    text = f"{LONG * 4}\n\n## Idea: late apex\n\n{LONG * 4} A late apex helps.\n"
-    resource = lesson(text, KINDS[:2]) | {"concepts": ["late_apex", "look_ahead"]}
-    titles = [chunk["title"] for chunk in chunks(resource)]
-    assert titles == [
-        "Read a brake trace (look_ahead)",
-        "Read a brake trace: Idea: late apex (late_apex)",
-    ]
+    taught = f"{LONG * 4} A late apex helps."
+    found = sample(LONG * 4, taught, concepts=["late_apex", "look_ahead"])
+    titles = [chunk["title"] for chunk in found]
+    assert titles == ["X: Idea: 0 (look_ahead)", "X: Idea: 1 (late_apex)"]
 
 
 # -- bundle ------------------------------------------------------------------------------------
@@ -351,69 +307,61 @@ def test_a_bundle_depends_on_names_and_contents_only() -> None:
 # -- course-wide files -------------------------------------------------------------------------
 
 
-def test_llms_txt_has_its_sections_in_order_and_labels_planned_lessons() -> None:
-    text = llms_txt(example("catalog"), example("pathways"), example("projects"), WORDS)
-    headings = [line for line in text.splitlines() if line.startswith("#")]
-    assert headings == [
-        "# Drive with data",
+def test_llms_txt_has_its_sections_in_order_and_labels_planned_lessons(site: Path) -> None:
+    text = read(site, "llms.txt")
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# A small course",
         "## Start",
+        "## Lessons: Laps",
         "## Lessons: Braking",
         "## Planned",
         "## API",
         "## Optional",
     ]
     assert text.splitlines()[2].startswith("> ")
-    assert "2 lessons: 1 authored, 1 planned." in text
-    assert "(lessons/brake-trace/index.md): Find the braking start" in text
+    assert "3 lessons: 2 authored, 1 planned." in text
+    assert "(lessons/brake-trace/index.md): Find the start" in text
     assert "(lessons/tyre-window/): " in text
 
 
-def test_the_full_text_is_one_file_and_is_split_by_phase_above_one_megabyte() -> None:
-    catalog = example("catalog")
-
-    def linked(name: str, root: str) -> str:
-        assert name == "brake-trace"
-        return f"[a lap]({root}lessons/read-a-lap/)\n\n{MARKDOWN}"
-
-    small = dict(llms_full(catalog, linked, WORDS))
-    assert list(small) == ["llms-full.txt"]
-    assert MARKDOWN.strip() in small["llms-full.txt"]
-    assert "# Read a brake trace\n" in small["llms-full.txt"]
-    assert "Page: lessons/brake-trace/\n" in small["llms-full.txt"]
-    assert "[a lap](lessons/read-a-lap/)" in small["llms-full.txt"]
-
-    def long(name: str, root: str) -> str:
-        return linked(name, root) + "é" * (SPLIT_ABOVE // 2)
-
-    big = dict(llms_full(catalog, long, WORDS))
-    assert sorted(big) == ["llms-full.txt", "llms-full/braking.txt"]
-    assert "- [Braking](llms-full/braking.txt)" in big["llms-full.txt"]
-    assert "é" in big["llms-full/braking.txt"]
-    assert "[a lap](../lessons/read-a-lap/)" in big["llms-full/braking.txt"]
-    assert "Page: ../lessons/brake-trace/\n" in big["llms-full/braking.txt"]
-    base = dict(llms_full(catalog, long, WORDS, "https://e.org/", "index.html"))
-    assert "Page: https://e.org/lessons/brake-trace/index.html\n" in base["llms-full/braking.txt"]
-    assert "(https://e.org/llms-full/braking.txt)" in base["llms-full.txt"]
+def test_the_full_text_is_one_file_and_is_split_by_phase_above_its_limit(
+    course: Path, site: Path, hosted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = read(site, "llms-full.txt")
+    assert "# Read a brake trace\n" in whole
+    assert "Page: lessons/brake-trace/\n" in whole
+    assert "[b](lessons/brake-trace/#idea-three-points)" in whole
+    assert not (site / "llms-full").exists()
+    files = read(hosted, "llms-full.txt")
+    assert f"Page: {BASE}lessons/brake-trace/index.html\n" in files
+    assert f"[b]({BASE}lessons/brake-trace/index.html#idea-three-points)" in files
+    monkeypatch.setattr("course.publish.llms.SPLIT_ABOVE", 1000)
+    split = made(course, "split")
+    assert "- [Braking](llms-full/braking.txt)" in read(split, "llms-full.txt")
+    assert "Page: ../lessons/brake-trace/\n" in read(split, "llms-full/braking.txt")
+    assert "[b](../lessons/brake-trace/#idea-three-points)" in read(split, "llms-full/laps.txt")
+    far = made(course, "far", base_url=BASE)
+    assert f"({BASE}llms-full/braking.txt)" in read(far, "llms-full.txt")
 
 
-def test_the_feed_lists_authored_lessons_with_the_date_of_the_course() -> None:
-    base = "https://example.org/c/"
+def test_the_feed_lists_authored_lessons_with_the_date_of_the_course(hosted: Path) -> None:
     name = "{http://www.w3.org/2005/Atom}"
-    everything = ET.fromstring(atom(example("catalog"), base))
-    assert [entry.findtext(f"{name}id") for entry in everything.iter(f"{name}entry")] == [
-        f"https://example.org/c/lessons/brake-trace/#{'a' * 16}"
+    text = read(hosted, "feed.xml")
+    feed = ET.fromstring(text)
+    found = [str(entry.findtext(f"{name}id")) for entry in feed.iter(f"{name}entry")]
+    assert [entry.partition("#")[0] for entry in found] == [
+        f"{BASE}lessons/{lesson}/" for lesson in ("read-a-lap", "brake-trace")
     ]
-    assert {at.text for at in everything.iter(f"{name}updated")} == {"2026-11-20T00:00:00Z"}
-    files = atom(example("catalog"), base, index="index.html")
-    assert 'href="https://example.org/c/lessons/brake-trace/index.html"' in files
-    assert f"<id>https://example.org/c/lessons/brake-trace/#{'a' * 16}</id>" in files
+    assert {at.text for at in feed.iter(f"{name}updated")} == {"2026-11-20T00:00:00Z"}
+    assert f'href="{BASE}lessons/brake-trace/index.html"' in text
 
 
-def test_the_site_map_is_sorted_absolute_and_named_by_robots() -> None:
-    root = ET.fromstring(sitemap("https://example.org/c/", ["b/", "a/", "", "b/"]))
+def test_the_site_map_is_sorted_absolute_and_named_by_robots(hosted: Path) -> None:
+    root = ET.fromstring(read(hosted, "sitemap.xml"))
     places = [place.text for place in root.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
-    assert places == [f"https://example.org/c/{page}" for page in ("", "a/", "b/")]
-    assert "Sitemap: https://example.org/c/sitemap.xml" in robots("https://example.org/c/")
+    assert places == sorted({str(place) for place in places})
+    assert f"{BASE}index.html" in places
+    assert f"Sitemap: {BASE}sitemap.xml" in read(hosted, "robots.txt")
 
 
 # -- headers -----------------------------------------------------------------------------------
