@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import pyromark
+
 from course.publish.downloads import Section
-from course.read.markdown import Code
+from course.read.markdown import OPTIONS, Code
 
 SHORTEST: Final = 200
 LONGEST: Final = 800
@@ -16,19 +18,13 @@ LONGEST: Final = 800
 _PIECE: Final = LONGEST - SHORTEST - len("\n\n")
 _FORMULA: Final = 160  # characters up to which a plain text block is read as a formula
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
-
-_LINK: Final = re.compile(r"\[([^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\](?:\([^)]*\)|\[[^\]\n]*\])")
-_DEFINITION: Final = re.compile(r"^ {0,3}\[(?!\^)[^\]\n]+\]:[^\n]*", re.MULTILINE)
-_FOOTNOTE: Final = re.compile(r"\[\^[^\]\n]+\]:?")
-_ALERT: Final = re.compile(r"\[!([A-Z]+)\]")
-# A star is emphasis unless it stands between two blanks or inside a word, as in 2*3.
-_STAR: Final = re.compile(r"\*(?<!\\\*)(?!(?<=\s\*)\s)(?!(?<=\w\*)\w)")
-_UNDERSCORE: Final = re.compile(r"_(?<!\\_)(?!(?<=\w_)\w)(?!(?<=\s_)\s)")
-_ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
-_ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_LONG_SPAN: Final = re.compile(r"(`{2,})\s?(.+?)\s?\1", re.DOTALL)
-_CODE_SPAN: Final = "\x00"  # stands for a code span; no source file holds this character
-_STRUCTURED: Final = frozenset("|>#-*+0123456789")
+# A mark of a footnote that stands in another part of the text.
+_FOOTNOTE: Final = re.compile(r"\[\^[^\]\s]+\]")
+# What stands on lines of its own; and of that, what may end without a full stop.
+_LINES: Final = ("Paragraph", "Item", "Heading", "TableHead", "TableRow", "CodeBlock")
+_ROWS: Final = ("TableHead", "TableRow")
+_SENTENCES: Final = ("Heading", *_ROWS)
+_FORMULAS: Final = (("InlineMath", "$"), ("DisplayMath", "$$"))
 
 
 @dataclass(slots=True)
@@ -193,93 +189,61 @@ def _concepts(concepts: Sequence[str], passages: list[_Passage]) -> list[list[st
 
 def plain_blocks(markdown: str) -> list[str]:
     """Each block of *markdown* (no fenced code) without its marks; lists and tables keep lines."""
-    texts: list[str] = []
-    for raw in plain_words(markdown).split("\n\n"):
-        block = raw.strip()
-        if not block:
-            continue
-        if block[0] not in _STRUCTURED:
-            texts.append(" ".join(block.split()) if "\n" in block else block)
-        elif _is_plain_list(block):
-            texts.append(block[2:].replace("\n- ", "\n"))
-        elif text := "\n".join(_lines(block)):
-            texts.append(text)
-    return texts
-
-
-def _is_plain_list(block: str) -> bool:
-    """Whether each line is an item of its own, without a box to tick."""
-    return (
-        block.startswith("- ") and block.count("\n- ") == block.count("\n") and "- [" not in block
-    )
+    blocks: dict[int, list[str]] = {}
+    for number, kind, line in _lines(markdown):
+        ends = kind not in _SENTENCES or line[-1] in ".!?:"
+        blocks.setdefault(number, []).append(line if ends else f"{line}.")
+    return ["\n".join(lines) for lines in blocks.values()]
 
 
 def plain_words(text: str) -> str:
-    """*text* without inline marks: link texts, alternative texts, code and emphasis stay."""
-    if "``" in text:
-        text = _LONG_SPAN.sub(lambda match: f"`{match[2].replace('`', '')}`", text)
-    if "[" in text:
-        text = _without_links(text)
-    if "`" not in text:
-        return _bare(text)
-    parts = text.split("`")
-    parts[::2] = _bare(_CODE_SPAN.join(parts[::2])).split(_CODE_SPAN)
-    return "".join(parts)
+    """One line of text without marks: link texts, alternative texts, code and emphasis stay."""
+    return " ".join(line for _, _, line in _lines(f"# {text}"))
 
 
-def _without_links(text: str) -> str:
-    """*text* with links, images, footnotes and alerts cut down to their words."""
-    if "[!" in text:
-        text = _ALERT.sub(lambda match: f"{match[1].capitalize()}:", text)
-    if "[^" in text:
-        text = _FOOTNOTE.sub("", text)
-    if "]:" in text:
-        text = _DEFINITION.sub("", text)
-    return _LINK.sub(r"\1", text.replace("![", "["))
+def _lines(markdown: str) -> Iterator[tuple[int, str, str]]:
+    """Each line that *markdown* says, with the number of its block and the element it is."""
+    number = depth = 0
+    words: list[str] = []
+    events: Iterator[Any] = pyromark.events(
+        markdown, options=OPTIONS, broken_link_callback=_elsewhere
+    )
+    for event in events:
+        if type(event) is str:
+            words.append(" ")
+        elif (text := event.get("Text") or event.get("Code")) is not None:
+            words.append(text)
+        elif (tag := event.get("End")) is not None:
+            name = tag if type(tag) is str else next(iter(tag))
+            if name == "TableCell":
+                words.append(", ")
+            elif name in _LINES and (line := _line(words, name)):
+                yield number, name, line
+            depth -= 1
+            number += not depth
+        elif (tag := event.get("Start")) is not None:
+            depth += 1
+            if type(tag) is str:
+                continue
+            if "List" in tag and (line := _line(words, "List")):
+                yield number, "List", line
+            elif alert := tag.get("BlockQuote"):
+                words.append(f"{alert}: ")
+        else:
+            words += [
+                sign + event[kind].replace("\\,", " ") + sign  # a thin space
+                for kind, sign in _FORMULAS
+                if kind in event
+            ]
 
 
-def _bare(text: str) -> str:
-    """Text between code spans without emphasis and escapes."""
-    if "*" in text:
-        text = _STAR.sub("", text)
-    if "_" in text:
-        text = _UNDERSCORE.sub("", text)
-    if "\\" in text:
-        text = text.replace("\\,", " ")  # the thin space of a formula
-        text = _ESCAPE.sub(r"\1", text)
-    return text
+def _line(words: list[str], kind: str) -> str:
+    """What the *words* of an element say, which are used up."""
+    line = " ".join(_FOOTNOTE.sub("", "".join(words)).split())
+    words.clear()
+    return line.strip(" ,") if kind in _ROWS else line
 
 
-def _lines(block: str) -> Iterator[str]:
-    """The lines of a list, table, quotation or heading; wrapped lines of one item are joined."""
-    current: list[str] = []
-    for raw in block.split("\n"):
-        line = raw.strip().lstrip("> ")
-        whole = _whole(line)
-        item = None if whole is not None else _ITEM.match(line)
-        if current and (item or whole is not None):
-            yield " ".join(current)
-            current = []
-        if whole:
-            yield whole
-        elif whole is None:
-            current.append(line[item.end() :] if item else line)
-    if current:
-        yield " ".join(current)
-
-
-def _whole(line: str) -> str | None:
-    """What a line that stands for itself says (a heading, a table row, a rule), else None."""
-    mark = line[:1]
-    if mark == "|":
-        row = line.strip("| \t")
-        if not row.strip("|:- \t"):
-            return ""
-        return _sentence(row.replace(" | ", ", ").replace("|", ", "))
-    if mark == "#":
-        return _sentence(line.strip("# \t"))
-    return None if line.strip("-_ \t") else ""
-
-
-def _sentence(text: str) -> str:
-    return text if not text or text[-1] in ".!?:" else f"{text}."
+def _elsewhere(link: Mapping[str, Any]) -> tuple[str, str] | None:
+    """A link whose address another part of the text defines; a word in brackets is none."""
+    return None if link["link_type"] == "Shortcut" else ("", "")
