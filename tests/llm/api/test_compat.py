@@ -6,7 +6,7 @@ import pytest
 
 from tests.llm import tinymodel
 from tests.llm.conftest import Start
-from tests.llm.serverkit import CHAT, WORDS, Json, Server
+from tests.llm.serverkit import CHAT, REPLIES, WORDS, Json, Server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 HEADER = "X-Ignored-Fields"
@@ -14,9 +14,12 @@ HEADER = "X-Ignored-Fields"
 
 async def test_fields_without_effect_are_named_in_one_header(shared: Server) -> None:
     fields: Json = {"n": 2, "tools": [{"bad": 1}], "logit_bias": "no object", "user": "me"}
+    fields |= {"logprobs": True, "tool_choice": "required", "frequency_penalty": "loud"}
+    fields |= {"response_format": {"type": "json_object"}, "functions": [{}]}
     strange: Json = {"somebodys_own": 1, "X-Evil\r\nA": 1, "ü": 1, "long" * 20: 1}
     answer = await shared.ask("recall", "<red>", stop="never", **fields, **strange)
-    assert answer.status == 200
+    assert answer.said == REPLIES["<red>"]
+    assert set(answer.json["choices"][0]) == {"index", "message", "finish_reason"}
     fields["somebodys_own"] = 1  # the others could not stand in a header
     assert set(answer.headers[HEADER].split(", ")) == {*fields, "stop"}
     async with shared.streaming("recall", "<red>", n=2) as events:

@@ -104,12 +104,8 @@ async def test_nothing_is_reused_where_the_settings_say_so(start: Start) -> None
 
 
 REBUILT: dict[str, tuple[list[tuple[str, str]], Json]] = {
-    "another history": (after("<red>", REPLIES["<red>"], "go"), {}),
     "an edited reply": (after("<gold>", "no, silver", "go"), {}),
-    "two new turns": ([*after("<gold>", GOLD, "go"), ("user", "on")], {}),
-    "the same again": (after("<gold>"), {}),
     "another temperature": (after("<gold>", GOLD, "go"), {"temperature": 0.01}),
-    "another top_k": (after("<gold>", GOLD, "go"), {"top_k": 7}),
     "an instruction put before": ([("system", "be brief"), *after("<gold>", GOLD, "go")], {}),
 }
 

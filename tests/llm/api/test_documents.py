@@ -1,6 +1,5 @@
 """The document store over HTTP: adding, listing, deleting, searching, each tenant for itself."""
 
-import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator
@@ -335,12 +334,6 @@ async def test_what_is_answered_is_the_json_that_was_sent(store: Server) -> None
     assert added.status == 200
     (hit,) = (await find(store, "lap")).json["data"]
     assert hit["metadata"] == metadata
-
-
-async def test_many_at_once_are_stored_whole(store: Server) -> None:
-    answers = await asyncio.gather(*(add(store, f"d{n}", f"lap {n}") for n in range(24)))
-    assert {answer.status for answer in answers} == {200}
-    assert len(await listed(store)) == 24
 
 
 async def test_a_model_that_was_found_is_not_looked_for_again_at_once(

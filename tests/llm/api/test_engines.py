@@ -42,15 +42,6 @@ async def test_the_two_most_recent_engines_are_kept(server: Server) -> None:
     assert await engines(server) == ["strict_model_LOCAL_CPU", "recall_model_LOCAL_CPU"]
 
 
-async def test_another_budget_is_another_engine_in_the_same_process(server: Server) -> None:
-    await server.ask("recall")
-    await server.ask("recall", max_tokens=256)
-
-    loaded = server.service.pool.loaded()
-    assert [engine.key for engine in loaded] == ["recall_256_LOCAL_CPU", "recall_model_LOCAL_CPU"]
-    assert len({engine.worker.pid for engine in loaded}) == 1
-
-
 async def test_an_engine_in_use_outlives_its_place_in_the_cache(start: Start) -> None:
     async with start(engine_cache_size=1) as server, server.streaming("endless") as running:
         await running.piece()
@@ -63,20 +54,6 @@ async def test_an_engine_in_use_outlives_its_place_in_the_cache(start: Start) ->
         assert (await waiting).said == GOLD
         await server.idle()
         assert len(await engines(server)) == 1
-
-
-async def test_requests_of_one_engine_share_one_load(server: Server) -> None:
-    starts = 0
-
-    async def counted() -> Worker:
-        nonlocal starts
-        starts += 1
-        return await Worker.start()
-
-    server.service.pool._start_worker = counted
-    answers = await asyncio.gather(*(server.ask("recall", "<gold>") for _ in range(8)))
-    assert {answer.said for answer in answers} == {GOLD}
-    assert starts == 1
 
 
 async def test_idle_engines_are_unloaded_and_loaded_again(start: Start) -> None:
@@ -92,15 +69,6 @@ async def test_idle_engines_are_unloaded_and_loaded_again(start: Start) -> None:
         await until(lambda: not server.service.pool.loaded())
         await until(lambda: not workers[0].alive)
         assert (await server.ask("recall", "<gold>")).said == GOLD
-
-
-async def test_an_engine_that_runs_is_not_idle(start: Start) -> None:
-    async with start(idle_evict_ms=50) as server, server.streaming("endless") as running:
-        await running.piece()
-        await asyncio.sleep(0.3)  # several looks of the monitor
-        for _ in range(3):
-            await running.piece()
-        assert len(server.service.pool.loaded()) == 1
 
 
 async def test_a_replaced_file_is_loaded_anew(start: Start, tmp_path: Path) -> None:
@@ -162,26 +130,6 @@ async def test_damaged_files_are_refused_in_words_and_the_server_lives(
     assert len(listed.json["data"]) == len(DAMAGE) + 2
     assert len(health["last_failures"]) == 8
     assert all(one["result"].startswith("failed: ") for one in health["last_failures"])
-
-
-async def test_random_damage_never_ends_the_server(
-    start: Start, models: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "models"
-    folder.mkdir()
-    good = (models / "noise.gguf").read_bytes()
-    for number in range(24):
-        data = bytearray(good)
-        for place in range(4):
-            data[(number * 7919 + place * 104_729) % 9000] ^= 1 << (number % 8)
-        (folder / f"m{number}.gguf").write_bytes(data)
-    async with start(models=folder) as server:
-        for number in range(24):
-            answer = await server.ask(f"m{number}", max_completion_tokens=2)
-            assert answer.status in (200, 500, 503), answer.body
-            assert answer.status == 200 or answer.error["message"]
-        assert (await server.get("/health")).status == 200
-        assert server.totals_add_up()
 
 
 CATALOG = """

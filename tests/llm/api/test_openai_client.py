@@ -59,37 +59,6 @@ async def test_a_chat_is_parsed_whole(client: AsyncOpenAI) -> None:
     assert reply._request_id == reply.id.removeprefix("chatcmpl-")
 
 
-async def test_a_stream_with_usage_ends_in_a_chunk_without_choices(client: AsyncOpenAI) -> None:
-    stream = await client.chat.completions.create(
-        model="recall",
-        messages=HELLO,
-        temperature=0,
-        stream=True,
-        stream_options={"include_usage": True},
-    )
-    *rest, last = [chunk async for chunk in stream]
-    assert last.choices == []
-    assert last.usage is not None
-    assert last.usage.completion_tokens == 3
-    assert all(chunk.usage is None for chunk in rest)
-
-
-async def test_the_head_can_be_read_and_a_session_goes_in_the_body(client: AsyncOpenAI) -> None:
-    create = client.chat.completions.with_raw_response.create
-    for cached in (False, True):
-        turns = [*HELLO]
-        if cached:
-            turns += [{"role": "assistant", "content": GOLD}, {"role": "user", "content": "on"}]
-        raw = await create(
-            model="recall", messages=turns, temperature=0, extra_body={"session_id": "s"}
-        )
-        usage = raw.parse().usage
-        assert usage is not None
-        assert usage.prompt_tokens_details is not None
-        assert bool(usage.prompt_tokens_details.cached_tokens) is cached
-        assert raw.headers["X-Queue-Position"] == "1"
-
-
 async def test_errors_arrive_with_their_type_and_body_and_are_not_repeated(
     client: AsyncOpenAI, server: Server
 ) -> None:

@@ -47,33 +47,6 @@ async def test_usage_and_timings_count_the_same_tokens(server: Server) -> None:
     assert timings["load_ms"] > 0
 
 
-async def test_only_the_text_of_a_message_reaches_the_model(shared: Server) -> None:
-    for contents, seen in [
-        ("<red>", "<red>"),
-        ([{"type": "text", "text": "<green>"}], "<green>"),
-        ([{"type": "text", "text": "a"}, {"type": "text", "text": "<blue>"}], "<blue>"),
-        (
-            [
-                {"type": "image_url", "image_url": {"url": "data:,<red>"}},
-                {"type": "input_audio", "input_audio": {"data": "<red>"}},
-                {"type": "text", "text": "<gold>"},
-                {"type": "file", "file": {}},
-            ],
-            "<gold>",
-        ),
-    ]:
-        body = chat("recall") | {"messages": [{"role": "user", "content": contents}]}
-        answer = await shared.request("POST", CHAT, json=body)
-        assert answer.said == REPLIES[seen]
-
-
-async def test_an_empty_message_is_answered(shared: Server) -> None:
-    empty: list[Json] = [None, "", []]
-    for content in empty:
-        body = chat("recall") | {"messages": [{"role": "user", "content": content}]}
-        assert (await shared.request("POST", CHAT, json=body)).status == 200
-
-
 async def test_instructions_reach_the_model_wherever_they_stand(shared: Server) -> None:
     for role in ["system", "developer"]:
         first = await shared.ask("recall", [(role, "<blue>"), ("user", "hi")])
@@ -82,34 +55,6 @@ async def test_instructions_reach_the_model_wherever_they_stand(shared: Server) 
             [(role, "a"), ("user", "b"), ("assistant", "c"), (role, "<gold>"), ("user", "d")],
         )
         assert (first.said, later.said) == (REPLIES["<blue>"], REPLIES["<gold>"])
-
-
-EXTRAS: dict[str, Json] = {
-    "n": 3,
-    "logprobs": True,
-    "top_logprobs": 5,
-    "tools": [{"type": "function", "function": {"name": "f"}}],
-    "tool_choice": "required",
-    "functions": [],
-    "parallel_tool_calls": False,
-    "response_format": {"type": "json_object"},
-    "presence_penalty": 1.5,
-    "frequency_penalty": "loud",
-    "logit_bias": {"1": -100},
-    "user": 7,
-    "metadata": {},
-    "store": True,
-    "stop": ["red1", "red2"],
-    "nobody knows this": None,
-}
-
-
-async def test_fields_without_effect_have_none(shared: Server) -> None:
-    answer = await shared.ask("recall", "<red>", **EXTRAS)
-
-    assert answer.said == REPLIES["<red>"]
-    (choice,) = answer.json["choices"]
-    assert set(choice) == {"index", "message", "finish_reason"}
 
 
 async def test_null_is_as_good_as_absent(shared: Server) -> None:

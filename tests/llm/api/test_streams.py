@@ -147,16 +147,6 @@ async def test_heartbeats_go_on_while_the_prompt_is_prefilled(start: Start) -> N
             assert [await events.next() for _ in range(3)] == [KA] * 3
 
 
-async def test_heartbeats_never_stand_inside_a_frame(start: Start) -> None:
-    beats = 0
-    async with start(heartbeat_ms=1) as server:
-        while beats <= 3:  # as a rule after one reply; none where the machine is held meanwhile
-            events = await server.stream("endless", max_completion_tokens=3000)
-            assert events[-1] == DONE
-            assert len(joined(events)) == len("red1 red2 red3") * 1000
-            beats += events.count(KA)
-
-
 @pytest.mark.parametrize("commit_ms", [0, 10_000])
 async def test_a_failure_has_a_status_before_the_commit_and_is_a_frame_after_it(
     start: Start, commit_ms: int

@@ -425,9 +425,6 @@ async def test_a_daemon_in_the_background_is_a_403_with_what_to_do(start: Start)
     [
         answer({"error": "it broke"}, "500 Internal Server Error"),
         answer({"error": "no"}, "400 Bad Request"),
-        head() + b"data: {\n\n",
-        head() + b"nonsense\n\n",
-        b"HTTP/1.1 200 OK\r\n",
     ],
 )
 async def test_a_daemon_that_fails_is_a_rich_500(start: Start, reply: bytes) -> None:

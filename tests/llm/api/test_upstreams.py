@@ -309,20 +309,14 @@ def endless(first: bytes, again: bytes, sent: list[int]) -> Script:
 
 NEST = b"data: " + b"[" * 100_000 + b"\n\n"
 HOSTILE = {
-    "no events": (says(head() + b"data: nonsense\n\n"), "not JSON"),
-    "no chunks": (says(head() + b"data: 5\n\n"), "not a chunk"),
     "a bomb of brackets": (says(head() + NEST), "not JSON"),
-    "a page": (says(head(kind="text/html") + b"<html>hello</html>"), "stream of text"),
     "one object": (says(answer({"choices": [{"message": {"content": "Hi"}}]})), "stream of text"),
-    "nothing": (says(head()), "stream of text"),
     "elsewhere": (
         says(head("302 Found", "text/html", "Location: http://127.0.0.1:1/")),
         "redirect",
     ),
     "packed": (says(head("200 OK", "text/event-stream", "Content-Encoding: gzip")), "compressed"),
     "a failure": (says(answer({"error": "boom in /srv/x.py"}, "500 Oops")), "HTTP status 500"),
-    "a wrong key": (says(answer({}, "401 Unauthorized")), "refused the key"),
-    "no HTTP": (says(b"SSH-2.0-OpenSSH_9\r\n\r\n"), "broke off"),
     "an error event": (says(sse({"error": {"message": "boom"}})), "failed while answering: boom"),
 }
 
@@ -341,27 +335,6 @@ async def test_an_upstream_that_answers_nonsense_is_a_bad_gateway(case: str, sta
     assert "/srv" not in whole.error["message"]
     assert json.loads(failure)["error"]["code"] == 502
     assert sentinel == DONE
-
-
-@pytest.mark.parametrize(
-    ("first", "again"),
-    [
-        (head() + b"data: ", b"x" * 65_536),
-        (head(), b": ka\n\n" * 10_000),
-        (head(), b"data: " + json.dumps(delta("x" * 60_000)).encode() + b"\n\n"),
-    ],
-    ids=["a line", "comments", "a reply"],
-)
-async def test_an_upstream_without_end_is_cut_off_early(
-    first: bytes, again: bytes, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("runtime.llm.models.daemon.STREAM_CAP", 1 << 21)
-    sent = [0]
-    async with before(start, behaves(endless(first, again, sent))) as (front, _):
-        reply = await front.ask("m")
-
-    assert (reply.status, reply.error["type"]) == (502, "upstream_failed")
-    assert sent[0] < 1 << 25
 
 
 async def test_a_list_without_end_is_a_fault_of_the_upstream(start: Start) -> None:

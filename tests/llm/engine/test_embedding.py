@@ -6,12 +6,11 @@ import os
 import random
 import struct
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
 import pytest
-from blockbuster import blockbuster_ctx
 
 from runtime.llm.engine.embedding import SLICE_TEXTS, Embedder, Purpose, slices
 from runtime.llm.engine.pool import Pool
@@ -36,6 +35,8 @@ from tests.llm.engine.pretended import Pretender, Rig, entry, failure, settle
 from tests.llm.serverkit import processes_below
 from tests.waiting import until
 
+pytestmark = pytest.mark.usefixtures("nothing_blocks_the_loop")
+
 
 def vectors(*rows: tuple[float, ...], truncated: int = 0) -> Vectors:
     data = b"".join(struct.pack(f"<{len(row)}f", *row) for row in rows)
@@ -47,17 +48,6 @@ def test_a_shortened_vector_is_of_unit_length_again() -> None:
     assert (short.width, short.tokens) == (2, 7)
     assert short.floats(0) == [1.0, 0.0]
     assert short.floats(1) == [0.0, 1.0]
-
-
-@pytest.fixture(autouse=True)
-def nothing_blocks_the_loop() -> Iterator[None]:
-    with blockbuster_ctx("runtime"):
-        yield
-
-
-@pytest.fixture
-async def rig() -> Rig:
-    return Rig()
 
 
 # --- what comes out
@@ -157,40 +147,27 @@ async def test_one_slice_is_computed_at_a_time_over_all_models() -> None:
     assert rig.at_work == 0
 
 
-async def test_a_client_leaves_places_to_others(rig: Rig) -> None:
+async def test_a_client_has_thirty_two_waiting_and_leaves_places_to_others(rig: Rig) -> None:
     rig.gate.clear()
     embed = rig.embedder.embed
     tasks = [asyncio.create_task(embed(entry(), ["x"], client="ann")) for _ in range(33)]
     await settle()
     assert (rig.embedder.running, rig.embedder.waiting) == (1, 32)
-    assert isinstance(await failure(embed(entry(), ["x"], client="ann")), EmbedBusy)
+    error = await failure(embed(entry(), ["x"], client="ann"))
+    assert isinstance(error, EmbedBusy)
+    assert (error.status, error.headers) == (429, {"Retry-After": "1"})
+    passages = rig.embedder.passages(entry(), "x", client="ann")
+    assert isinstance(await failure(passages), EmbedBusy)
+    assert await rig.embedder.width(entry()) == 4
     tasks += [asyncio.create_task(embed(entry(), ["x"], client="bob")) for _ in range(32)]
     await settle()
     assert rig.embedder.waiting == 64
 
     rig.gate.set()
     await asyncio.gather(*tasks)
-    await embed(entry(), ["x"], client="ann")
-    assert rig.embedder.totals.refused == 1
-
-
-async def test_thirty_two_wait_beside_the_one_in_work_and_the_next_is_refused(rig: Rig) -> None:
-    rig.gate.clear()
-    tasks = [rig.embed("x") for _ in range(33)]
-    await settle()
-    assert (rig.embedder.running, rig.embedder.waiting) == (1, 32)
-    error = await failure(rig.embedder.embed(entry(), ["x"]))
-    assert isinstance(error, EmbedBusy)
-    assert (error.status, error.headers) == (429, {"Retry-After": "1"})
-    assert isinstance(await failure(rig.embedder.passages(entry(), "x")), EmbedBusy)
-    assert await rig.embedder.width(entry()) == 4
-
-    rig.gate.set()
-    await asyncio.gather(*tasks)
     assert (rig.embedder.running, rig.embedder.waiting) == (0, 0)
-    await rig.embedder.embed(entry(), ["x"])
-    assert rig.embedder.totals.refused == 2
-    assert rig.embedder.totals.errors == 0
+    await embed(entry(), ["x"], client="ann")
+    assert (rig.embedder.totals.refused, rig.embedder.totals.errors) == (2, 0)
 
 
 async def test_a_request_that_is_left_gives_up_its_turns_but_not_the_slice_under_way(

@@ -1,10 +1,9 @@
 """Which encoders are loaded, kept, shared and let go, with processes that only pretend."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from blockbuster import blockbuster_ctx
 
 from runtime.llm.engine.process import GONE, WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import Command, Event, LoadEncoder
@@ -13,16 +12,7 @@ from runtime.llm.models.catalog import Entry
 from tests.llm.engine import scripted
 from tests.llm.engine.pretended import Pretender, Rig, entry, failure, settle
 
-
-@pytest.fixture(autouse=True)
-def nothing_blocks_the_loop() -> Iterator[None]:
-    with blockbuster_ctx("runtime"):
-        yield
-
-
-@pytest.fixture
-async def rig() -> Rig:
-    return Rig()
+pytestmark = pytest.mark.usefixtures("nothing_blocks_the_loop")
 
 
 async def test_leaving_at_any_moment_leaves_no_user_behind() -> None:

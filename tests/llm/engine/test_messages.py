@@ -4,11 +4,10 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import psutil
 import pytest
-from blockbuster import blockbuster_ctx
 
 from runtime.llm.engine import process as module
 from runtime.llm.engine.process import Worker, WorkerFailed, WorkerGone
@@ -24,13 +23,9 @@ from tests.llm.engine import scripted
 from tests.llm.serverkit import processes_below
 from tests.waiting import until
 
+pytestmark = pytest.mark.usefixtures("nothing_blocks_the_loop")
+
 LOAD = LoadEncoder("model.onnx", None, 1, None, None)
-
-
-@pytest.fixture(autouse=True)
-def nothing_blocks_the_loop() -> Iterator[None]:
-    with blockbuster_ctx("runtime"):
-        yield
 
 
 @pytest.fixture

@@ -30,20 +30,10 @@ from tests.waiting import until
 class Pretender(Worker):
     """A process that says yes to everything, or what it is told to say."""
 
-    def __init__(self, answer: Callable[[Command], None] | None = None) -> None:
+    def __init__(self, say: Callable[[Command], None]) -> None:
+        super().__init__()
         self.asked: list[Command] = []
-        self.forgotten: list[str] = []
-        self.closed = False
-        self.working = False
-        self.say = answer or (lambda command: None)
-
-    @property
-    def alive(self) -> bool:
-        return not self.closed
-
-    @property
-    def busy(self) -> bool:
-        return self.working
+        self.say = say
 
     async def ask(
         self, command: Command, kind: type[Answer], limit_s: float | None = ANSWER_S
@@ -57,15 +47,8 @@ class Pretender(Worker):
         assert isinstance(answer, kind)
         return answer
 
-    def forget(self, conversations: object) -> None:
-        assert isinstance(conversations, list)
-        self.forgotten += conversations
-
-    def kill(self) -> None:
-        self.closed = True
-
     async def close(self) -> None:
-        self.closed = True
+        self.kill()
 
     def count(self, kind: type[Command]) -> int:
         return sum(isinstance(command, kind) for command in self.asked)
@@ -149,7 +132,7 @@ async def test_engines_in_use_stay_and_one_more_waits_until_one_of_them_is_free(
     for one in (engine, held[1]):
         rig.pool.release(one)
     await rig.pool.close()
-    assert all(worker.closed for worker in rig.workers)
+    assert not any(worker.alive for worker in rig.workers)
 
 
 @pytest.mark.parametrize(
@@ -180,9 +163,9 @@ async def test_engines_of_one_file_share_its_process_until_the_last_is_gone(rig:
 
     assert (worker.count(LoadChat), worker.count(Open)) == (1, 3)
     assert rig.keys == ["recall_256_LOCAL_CPU", "recall_512_LOCAL_CPU"]
-    assert not worker.closed
+    assert worker.alive
     assert rig.pool.unload_idle(0.0) == 2
-    await until(lambda: worker.closed)
+    await until(lambda: not worker.alive)
     await rig.pool.close()
 
 
@@ -206,7 +189,7 @@ async def test_a_step_that_fails_leaves_no_process_and_a_record(
     rig.answer = refuse
     with pytest.raises(LocalInitFailed, match="no memory"):
         await rig.use("recall")
-    await until(lambda: all(worker.closed for worker in rig.workers))
+    await until(lambda: not any(worker.alive for worker in rig.workers))
     (failure,) = rig.pool.failures
     assert (failure.key, failure.result) == ("recall_model_LOCAL_CPU", "failed: no memory")
     assert rig.keys == []
@@ -303,7 +286,7 @@ async def test_many_at_once_leave_the_counts_at_zero(rig: Rig) -> None:
     assert len(rig.keys) <= 2
     assert Counter(engine.users for engine in rig.pool.loaded()) == Counter({0: len(rig.keys)})
     await rig.pool.close()
-    assert all(worker.closed for worker in rig.workers)
+    assert not any(worker.alive for worker in rig.workers)
 
 
 SHORT = "not enough memory: needs 733 MB, 500 MB can be taken"

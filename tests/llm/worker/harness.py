@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from runtime.llm.engine.process import COMMAND, environment
 from runtime.llm.engine.protocol import (
@@ -191,32 +191,9 @@ class Worker:
         assert isinstance(event, Ended), event
         return Reply(pieces, event)
 
-    def ask(
-        self,
-        messages: Messages,
-        conversation: str | None = None,
-        *,
-        temperature: float = 0.0,
-        top_k: int = 40,
-        seed: int = 1,
-        max_output: int = 0,
-        stop: Sequence[str] = (),
-        engine: str = "e",
-        client: str = "",
-        sampling: Sampling | None = None,
-    ) -> Reply:
-        self.start(
-            messages,
-            conversation,
-            temperature=temperature,
-            top_k=top_k,
-            seed=seed,
-            max_output=max_output,
-            stop=stop,
-            engine=engine,
-            client=client,
-            sampling=sampling,
-        )
+    def ask(self, messages: Messages, conversation: str | None = None, **options: Any) -> Reply:
+        """Prepare and run a prompt to its end; the options are those of `start`."""
+        self.start(messages, conversation, **options)
         return self.finish()
 
     # --- an encoder

@@ -102,14 +102,6 @@ async def test_what_arrived_before_a_break_is_kept_and_the_next_command_goes_on(
     assert (pull.models / NAME).read_bytes() == large
 
 
-async def test_a_file_with_another_checksum_is_not_kept(pull: Puller, data: bytes) -> None:
-    async with scripted(Origin(data)) as origin:
-        said = await pull(f"{origin.address}/{NAME}", "--sha256", "0" * 64)
-
-    assert (said.status, pull.left) == (1, [])
-    assert "not the file with that checksum" in said.complaint
-
-
 def answering(status: str, *extra: str, body: bytes = b"") -> Script:
     async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
         writer.write(head(status, KIND, *extra) + body)
