@@ -103,13 +103,6 @@ async def test_one_model_is_the_entry_of_the_list(server: Server) -> None:
         assert (answer.status, answer.json) == (200, listed[model])
 
 
-async def test_an_unknown_model_is_not_shown(server: Server) -> None:
-    for model in ["nothing", "%2e%2e%2frecall", "recall.gguf", "%00"]:
-        answer = await server.get(f"/v1/models/{model}")
-        assert answer.status == 404
-        assert answer.error["param"] == "model"
-
-
 async def test_a_used_model_is_shown_as_loaded(server: Server) -> None:
     await server.ask("recall")
     meta = (await server.get("/v1/models/recall")).json["meta"]

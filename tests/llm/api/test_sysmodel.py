@@ -456,13 +456,6 @@ async def test_a_daemon_that_is_not_there_cannot_be_known(start: Start) -> None:
     assert gauge == -1
 
 
-async def test_a_daemon_that_says_nothing_delays_no_look(start: Start) -> None:
-    async with scripted(silent) as daemon, start(sysmodel=daemon_at(daemon.address)) as server:
-        health = (await server.get("/health")).json["sysmodel"]
-        again = (await server.get("/health")).json["sysmodel"]
-    assert health["status_code"] is again["status_code"] is None
-
-
 async def test_a_state_that_nobody_knows_is_named(start: Start) -> None:
     listed = answer({"data": [{"id": "coach", "status": 7}]})
     (found,) = await with_daemon(start, by_path(models=listed), chat(SYSTEM))

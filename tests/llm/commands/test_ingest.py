@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -35,12 +35,6 @@ LESSONS = {
     "braking.feel": "the driver will learn to hear the tyre",
     "rain.line": "on a wet track use another line",
 }
-TITLES = {
-    "braking.intro": "mother picture house",
-    "braking.feel": "boy letter",
-    "rain.line": "animal page sentence study",
-}
-"""In words of which no lesson has one."""
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +52,8 @@ def flags(tmp_path: Path, encoders: Path, monkeypatch: pytest.MonkeyPatch) -> li
     return ["--data-dir", str(tmp_path / "data"), "--models-dir", str(encoders)]
 
 
-def write_site(
-    folder: Path, lessons: dict[str, str], titles: Mapping[str, str] | None = None
-) -> str:
-    """A built course with these chunks, titled by their ids where nothing else is said."""
+def write_site(folder: Path, lessons: dict[str, str]) -> str:
+    """A built course with these chunks, titled by their ids."""
     place = folder / "site" / "corpus" / "chunks.jsonl"
     place.parent.mkdir(parents=True, exist_ok=True)
     rows = [
@@ -69,7 +61,7 @@ def write_site(
             "id": name,
             "lessonId": name.partition(".")[0],
             "url": f"lessons/{name.partition('.')[0]}/",
-            "title": (titles or {}).get(name, name),
+            "title": name,
             "text": text,
         }
         for name, text in lessons.items()
@@ -171,18 +163,6 @@ def test_a_course_goes_through_the_server_that_runs_on_the_data(
     }
     assert main([write_site(tmp_path, LESSONS), "--url", server]) == 0
     assert "0 written, 3 unchanged" in capsys.readouterr().out
-
-
-def test_a_lesson_is_found_by_its_title_though_no_passage_has_its_words(
-    tmp_path: Path, flags: list[str], server: str
-) -> None:
-    site = write_site(tmp_path, LESSONS, TITLES)
-    assert main([site, *flags]) == 0
-    for name, title in TITLES.items():
-        (hit,) = search(server, title)
-        assert hit["document_id"] == f"lesson/{name}"
-        assert hit["text"] == LESSONS[name]
-        assert hit["metadata"]["title"] == title
 
 
 def test_what_stands_in_the_way_is_one_line(
