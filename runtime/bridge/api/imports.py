@@ -222,7 +222,7 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
     """Import a recorded file as a session, whole or not at all."""
     service = request.app[SERVICE]
     recording, name = await asyncio.to_thread(_read_path, service, body)
-    return await _store(service, recording, name, body)
+    return await store_recording(service, recording, name, body)
 
 
 @routes.post("/session/upload", alone=True, file="file", beside=("dbc",), errors=_IMPORT_ERRORS)
@@ -247,10 +247,10 @@ async def upload_session(request: web.Request, *, query: UploadQuery) -> ImportA
         name = _check_name(sent.filename or query.filename or "")
         file.seek(0)
         recording = await asyncio.to_thread(_read, service, file, name, query, sent.beside)
-        return await _store(service, recording, name, query)
+        return await store_recording(service, recording, name, query)
 
 
-async def _store(
+async def store_recording(
     service: Service, recording: Recording, name: str, choices: ImportChoices
 ) -> ImportAnswer:
     """Make a session of a recording that was read from a file called *name*."""

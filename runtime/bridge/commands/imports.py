@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import urlencode
 
-import numpy as np
+from multidict import MultiDict
 from tqdm import tqdm
 
+from runtime import VERSION
 from runtime.bridge.can.registry import RegistryError, load_registry
 from runtime.bridge.commands.flags import (
     WRONG_USE,
@@ -28,21 +29,21 @@ from runtime.bridge.commands.flags import (
 )
 from runtime.bridge.commands.sessions import CannotMake, asking, circuits, open_store
 from runtime.bridge.derived.lapbook import LapBook
+from runtime.bridge.errors import code_of
 from runtime.bridge.formats.archive import FILES
 from runtime.bridge.formats.channelmaps import keep_map, kept_mappings, maps_file, read_maps
 from runtime.bridge.formats.files import open_inside
 from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
-from runtime.bridge.formats.naming import car_file_name, name_session
+from runtime.bridge.formats.naming import car_file_name
 from runtime.bridge.formats.options import BusChoice, Options
-from runtime.bridge.session.recording import Mapped, ReadWarning, Recording
-from runtime.bridge.session.series import series
+from runtime.bridge.session.recording import Mapped, Recording
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.errors import SessionExists, StoreUnusable
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Json, SessionMeta
-from runtime.bridge.track.identity import Identity
+from runtime.bridge.storage.values import Json
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
+from runtime.web.routes import parse_query
 
 LONGEST_S: Final = 900.0
 """A running bridge that takes longer over one file is given up."""
@@ -268,8 +269,8 @@ async def _bringing(
             through = partial(_bring_through, store, chosen, mapping, dbc)
             yield lambda file: asyncio.to_thread(through, file), f"stored by the bridge at {store}"
         else:
-            direct = _Direct(store, chosen, settings, _Files(chosen, settings, mapping))
-            yield direct.bring, f"stored in {settings.database}, which no bridge has open"
+            direct = _bringing_directly(store, chosen, settings, mapping)
+            yield direct, f"stored in {settings.database}, which no bridge has open"
 
 
 def _bring_through(
@@ -280,8 +281,7 @@ def _bring_through(
     file: Path,
 ) -> Json:
     """Have a running bridge import a file; it may know none of the DBC files, so they are sent."""
-    texts = (*ABOUT, "channel", "session_id")
-    said: dict[str, str] = {n: value for n in texts if (value := getattr(chosen, n))}
+    said = _said(chosen)
     sent = [Path(name) for name in dbc if name.endswith(".dbc") and Path(name).is_file()]
     path, kind = "/session/upload", "application/octet-stream"
     body: Json | bytes
@@ -323,55 +323,40 @@ def make_form(
     return data, f"multipart/form-data; boundary={mark}"
 
 
-class _Direct:
-    """Brings files into the database, which this process has open."""
+def _bringing_directly(
+    store: Store,
+    chosen: argparse.Namespace,
+    settings: BridgeSettings,
+    mapping: dict[str, str] | None,
+) -> Bring:
+    """Into the database, which this process has open, as the routes of a bridge do it."""
+    # Imported here: they cost start-up time that a command need not pay while a bridge runs.
+    from runtime.bridge.api.imports import UploadQuery, store_recording
+    from runtime.bridge.service import Service
 
-    def __init__(
-        self, store: Store, chosen: argparse.Namespace, settings: BridgeSettings, files: "_Files"
-    ) -> None:
-        self._store = store
-        self._chosen = chosen
-        self._library = circuits(settings)
-        self._book = LapBook(store, self._library)
-        self._files = files
+    library = circuits(settings)
+    service = Service(settings, VERSION, library, None, store)
+    service.laps = LapBook(store, library)
+    files, told = _Files(chosen, settings, mapping), MultiDict(_said(chosen))
+    if mapping is not None:
+        told["mapping"] = json.dumps(mapping)
 
-    async def bring(self, file: Path) -> Json:
-        """See `Bring`."""
-        chosen = self._chosen
-        said = {name: getattr(chosen, name) or None for name in ABOUT}
-        meta = SessionMeta(**said, source=file.name)
+    async def bring(file: Path) -> Json:
         try:
-            recording = await asyncio.to_thread(self._files.read, file)
-            session_id, meta = name_session(
-                recording, meta, chosen.session_id, self._library, self._store.session
-            )
-            done = await self._store.import_recording(session_id, recording, meta)
-            unkept = await asyncio.to_thread(self._files.keep, recording, file)
+            choices = parse_query(UploadQuery, told)
+            recording = await asyncio.to_thread(files.read, file)
+            answer = await store_recording(service, recording, file.name, choices)
         except ApiError as problem:
-            raise CannotMake(str(problem), type(problem).code) from None
-        row = self._store.session(session_id)
-        summary = await self._book.summary(row) if row else None
-        where = await self._book.circuit(row) if row else Identity()
-        best_s = summary.best_s if summary else None
-        t = series(recording.frames).t
-        return {
-            "session_id": session_id,
-            "track": where.name or None,
-            "n_frames": done.n_frames,
-            "n_signals": done.n_signals,
-            "duration_s": round(float(np.ptp(t)), 2) if len(t) else 0.0,
-            "distance_m": round(summary.full.distance_m, 1) if summary else 0.0,
-            "n_laps": len(summary.laps) if summary else 0,
-            "best_lap_s": None if best_s is None else round(best_s, 3),
-            "format": recording.facts.get("format", ""),
-            "facts": dict(recording.facts),
-            "warnings": [
-                {"code": doubt.code, "detail": doubt.detail, "count": doubt.times}
-                for doubt in (*recording.doubts, *done.doubts, *unkept)
-            ],
-            "logger": recording.logger,
-            "mapping": {signal: mapped._asdict() for signal, mapped in recording.mapping.items()},
-        }
+            raise CannotMake(str(problem), code_of(problem)) from None
+        return answer.model_dump(mode="json")
+
+    return bring
+
+
+def _said(chosen: argparse.Namespace) -> dict[str, str]:
+    """What the command says of its files but for their mapping."""
+    texts = (*ABOUT, "channel", "session_id")
+    return {name: value for name in texts if (value := getattr(chosen, name))}
 
 
 class _Files:
@@ -394,12 +379,6 @@ class _Files:
         )
         self._mapping = mapping
         self._maps = maps_file(settings.database)
-
-    def keep(self, recording: Recording, file: Path) -> list[ReadWarning]:
-        """Keep the mapping of the command for the logger of a file."""
-        if self._mapping is None:
-            return []
-        return keep_map(self._maps, recording.logger, self._mapping, file.name)
 
     def forget(self, file: Path) -> None:
         """Forget what was kept for the logger of a file that is imported already."""

@@ -107,6 +107,17 @@ async def test_a_running_bridge_takes_the_files(
         assert '"code": "session_exists"' in capsys.readouterr().out
 
 
+def test_what_a_bridge_would_refuse_is_refused_without_one(
+    backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(write(tmp_path / "good.log", drive(10)))
+    for wrong in (["--driver-level", "wizard"], ["--session-id", "SIM"]):
+        where = ["--db", str(tmp_path / "db"), "--db-backend", backend]
+        assert imports.main([path, *wrong, *where]) == 1
+        assert "not a" in capsys.readouterr().err
+    assert asyncio.run(sessions(tmp_path)) == {}
+
+
 @pytest.mark.parametrize("flag", ["--dbc", "--can-dbc"])
 async def test_a_running_bridge_gets_the_dbc_file_of_the_command(
     flag: str, backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
