@@ -177,13 +177,13 @@ async def _frame(following: Callable[[], Json]) -> Json:
 async def test_a_bus_is_heard_and_shown_and_stands_aside_for_a_replay(start: Start) -> None:
     async with (
         start(**FAST) as bridge,
-        listening(bridge.http, "/telemetry/stream?session_id=_live") as everything,
+        listening(bridge, "/telemetry/stream?session_id=_live") as everything,
     ):
         first = await _frame(everything.next)
         assert first["source"] == "can"
         assert first["session_id"].startswith("sim-")
         assert first["speed"] == first["speed_ms"]
-        async with listening(bridge.http, "/telemetry/stream?session_id=SIM") as active:
+        async with listening(bridge, "/telemetry/stream?session_id=SIM") as active:
             assert (await _frame(active.next))["session_id"] == first["session_id"]
         shown = await bridge.ok("GET", "/signals/registry?include_can_state=true")
         assert shown["can_state"]["loaded"] is True
@@ -220,7 +220,7 @@ async def test_without_a_bus_the_diagnostics_say_so(start: Start) -> None:
 async def test_the_end_of_a_session_is_told_to_its_driver(start: Start) -> None:
     async with (
         start() as bridge,
-        listening(bridge.http, "/notifications?driver=Ada") as inbox,
+        listening(bridge, "/notifications?driver=Ada") as inbox,
     ):
         begun = await bridge.ok("POST", "/session/start", {"driver": "Ada"})
         await bridge.ok("POST", f"/session/{begun['session_id']}/end")

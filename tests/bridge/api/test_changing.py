@@ -16,8 +16,7 @@ from tests.bridge.bridgekit import Bridge, Json, launch
 from tests.bridge.conftest import Start
 from tests.bridge.formats.vbo.vbokit import drive as vbo_drive
 from tests.bridge.formats.vbo.vbokit import vbo_bytes
-from tests.bridge.live.streamkit import cue
-from tests.bridge.live.test_hub import waiting
+from tests.bridge.live.streamkit import cue, waiting
 from tests.waiting import until
 from tools.drive import drive
 

@@ -111,24 +111,6 @@ async def test_bad_frames_of_a_batch_are_named_and_the_others_stored(
     assert stored.columns["lon"][0] == 7.5
 
 
-async def test_columns_are_taken_in_place_of_frames(bridge: Bridge, sid: str) -> None:
-    answer = await bridge.ok(
-        "POST",
-        f"/session/{sid}/frames",
-        {"columns": {"timestamp": [0, 1, 2], "speed_ms": [1, None, 3], "boost": [1, 2, 3]}},
-    )
-    assert answer["n_appended"] == 3
-    frames = await bridge.service.db.read_frames(sid)
-    assert np.array_equal(frames.columns["speed_ms"], [1, np.nan, 3], equal_nan=True)
-
-
-async def test_missing_distance_is_integrated_over_requests(bridge: Bridge, sid: str) -> None:
-    for at in range(4):
-        await bridge.ok("POST", f"/session/{sid}/frame", frame(at * 0.5, speed_ms=20))
-    frames = await bridge.service.db.read_frames(sid)
-    assert frames.columns["distance_m"].tolist() == [0, 10, 20, 30]
-
-
 async def test_a_whole_drive_sent_in_batches_has_its_laps(bridge: Bridge, sid: str) -> None:
     driven = drive(Library.read(ROOT / "data" / "tracks").tracks["tarn-oval"], 3)
     objects = frame_objects(driven.frames)
@@ -171,13 +153,6 @@ async def test_signals_are_taken_in_every_form(start: Start, backend: str) -> No
             "session_id": "s",
             "capabilities_count": answer["capabilities_count"],
         }
-
-
-async def test_a_later_sample_of_the_same_moment_wins(bridge: Bridge, sid: str) -> None:
-    for value in (1, 2):
-        await bridge.ok("POST", f"/session/{sid}/signals", {"signals": [["x", 0, value]]})
-    samples = await bridge.service.db.read_signals(sid, ["x"])
-    assert samples["x"].value.tolist() == [2]
 
 
 async def test_a_full_catalogue_costs_new_names_and_never_the_frames(

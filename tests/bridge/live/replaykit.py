@@ -114,9 +114,3 @@ def frames_at(t: list[float]) -> Frames:
     columns["speed_ms"] = np.arange(len(t), dtype=np.float64)
     columns["distance_m"] = np.arange(len(t)) * 2.0
     return Frames(columns)
-
-
-def samples(*pairs: tuple[float, float]) -> Samples:
-    """Times with their values."""
-    t, value = np.array(pairs, np.float64).T
-    return Samples(t, value)

@@ -9,44 +9,40 @@ from typing import NamedTuple, Self
 
 import aiohttp
 
-from runtime.bridge.api import spectators, streams
+from runtime.bridge.api import spectators
 from runtime.bridge.app import GROUPS, assemble, make_app
 from runtime.bridge.cues.model import Cue
-from runtime.bridge.live.hub import Hub
+from runtime.bridge.live.hub import Hub, Subscription
 from runtime.bridge.server import PER_PEER
-from runtime.bridge.service import Service
 from runtime.bridge.session.recording import WIDE, LiveFrame, Origin
 from runtime.bridge.settings import BridgeSettings
 from runtime.web.door import Limits
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.routes import mount
 from runtime.web.serve import Running, bind, serving
-from tests.bridge.bridgekit import Json
+from tests.bridge.bridgekit import Bridge, Json
 
 LIMITS = Limits(per_peer=PER_PEER)
-OWN = tuple(group for group in (streams.routes, spectators.routes) if group not in GROUPS)
 
 
 @dataclass
-class Live:
-    """A running bridge, its listener for spectators, and a client of each."""
+class Live(Bridge):
+    """A running bridge with a client, and its listener for spectators with one."""
 
-    service: Service
     main: Running
     guests: Running
-    http: aiohttp.ClientSession
-    guest: aiohttp.ClientSession
+    guest: Bridge
 
     @property
     def hub(self) -> Hub:
         return self.service.hub
 
     async def token(self, session_id: str, **more: Json) -> str:
-        body = {"session_id": session_id, **more}
-        async with self.http.post("/spectator/token", json=body) as response:
-            assert response.status == 200
-            made: str = (await response.json())["token"]
-            return made
+        made: str = (await self.made(session_id, **more))["token"]
+        return made
+
+    async def made(self, session_id: str, **more: Json) -> Json:
+        """A token with all that is told about it."""
+        return await self.ok("POST", "/spectator/token", {"session_id": session_id, **more})
 
 
 @asynccontextmanager
@@ -54,18 +50,17 @@ async def living(settings: BridgeSettings, port: int = 0) -> AsyncIterator[Live]
     """A bridge on the loopback interface for as long as the block runs."""
     service = assemble(settings)
     app = make_app(service)
-    mount(app, *OWN)
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(bind("127.0.0.1", port))
         main = await stack.enter_async_context(
             serving(app, listener, limits=LIMITS, last_words_s=0.2)
         )
-        life, groups = app[LIFECYCLE], (*GROUPS, *OWN)
-        beside = spectators.spectating(service, groups, "127.0.0.1", 0, life)
+        beside = spectators.spectating(service, GROUPS, "127.0.0.1", 0, app[LIFECYCLE])
         guests = await stack.enter_async_context(beside)
         http = await stack.enter_async_context(aiohttp.ClientSession(main.url))
         guest = await stack.enter_async_context(aiohttp.ClientSession(guests.url))
-        yield Live(service, main, guests, http, guest)
+        watcher = Bridge(service, guests.app, guests.url, guest)
+        yield Live(service, app, main.url, http, main, guests, watcher)
 
 
 class Message(NamedTuple):
@@ -122,16 +117,28 @@ def parsed(block: bytes) -> Message:
 
 @asynccontextmanager
 async def listening(
-    http: aiohttp.ClientSession, path: str, headers: Mapping[str, str] | None = None
+    bridge: Bridge, path: str, headers: Mapping[str, str] | None = None
 ) -> AsyncIterator[Listener]:
     """An open stream whose greeting has been read."""
-    async with http.get(path, headers=headers) as response:
+    async with bridge.http.get(path, headers=headers) as response:
         assert response.status == 200, await response.read()
         listener = Listener(response)
         greeting = await listener.next()
         assert greeting is not None
         assert greeting.name == "hello"
         yield listener
+
+
+async def waiting(subscription: Subscription) -> list[Message]:
+    """What can be taken without waiting."""
+    found: list[Message] = []
+    while True:
+        coming = asyncio.ensure_future(anext(subscription))
+        await asyncio.sleep(0)
+        if not coming.done():
+            coming.cancel()
+            return found
+        found.append(parsed(coming.result()))
 
 
 def frame(

@@ -1,13 +1,12 @@
 """Who hears what, what a slow listener misses, and where one goes on that comes back."""
 
-import asyncio
 from functools import partial
 
 import pytest
 
-from runtime.bridge.live.hub import QUEUES, RING, Hub, Kind, Subscription
+from runtime.bridge.live.hub import QUEUES, RING, Hub, Kind
 from runtime.bridge.session.recording import Origin
-from tests.bridge.live.streamkit import Message, cue, frame, parsed
+from tests.bridge.live.streamkit import cue, frame, waiting
 from tests.waiting import Clock
 
 
@@ -19,18 +18,6 @@ def clock() -> Clock:
 @pytest.fixture
 def hub(clock: Clock) -> Hub:
     return Hub(clock=clock, wall=clock)
-
-
-async def waiting(subscription: Subscription) -> list[Message]:
-    """What can be taken without waiting."""
-    found: list[Message] = []
-    while True:
-        coming = asyncio.ensure_future(anext(subscription))
-        await asyncio.sleep(0)
-        if not coming.done():
-            coming.cancel()
-            return found
-        found.append(parsed(coming.result()))
 
 
 @pytest.mark.parametrize(

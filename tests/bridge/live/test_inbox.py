@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.live.hub import Hub, Subscription
+from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.inbox import Inbox, read_notifications
 from runtime.bridge.storage.errors import StoreFull
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
-from tests.bridge.live.streamkit import Message, parsed
+from tests.bridge.live.streamkit import Message, waiting
 
 
 @pytest.fixture
@@ -39,22 +39,12 @@ async def reopened(store: Store | None) -> Inbox:
 async def delivered(inbox: Inbox, driver: str = "*", since: int | None = None) -> list[Message]:
     """What a new listener gets at once; it is then delivered."""
     listener = inbox.listen(driver, since)
-    found = [message async for message in taken(listener)]
+    found = await waiting(listener)
     for message in found:
         assert message.id is not None
         inbox.delivered("notifications", message.id)
     listener.close()
     return found
-
-
-async def taken(listener: Subscription) -> AsyncIterator[Message]:
-    while True:
-        coming = asyncio.ensure_future(anext(listener))
-        await asyncio.sleep(0)
-        if not coming.done():
-            coming.cancel()
-            return
-        yield parsed(coming.result())
 
 
 def titles(messages: list[Message]) -> list[str]:
@@ -95,7 +85,7 @@ async def test_a_driver_hears_what_is_addressed_to_nobody_too(
     live = inbox.listen(driver)
     for to, title in (("Mia", "for Mia"), ("Tom", "for Tom"), ("", "for all"), ("*", wanted[-1])):
         await inbox.post("level-up", to, title, "")
-    assert titles([message async for message in taken(live)]) == wanted
+    assert titles(await waiting(live)) == wanted
     assert titles(await delivered(inbox, driver)) == wanted
 
 

@@ -12,7 +12,8 @@ from runtime.bridge.live import replay as replaying
 from runtime.bridge.live.replay import ReplayRunning
 from runtime.bridge.session.recording import WIDE
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.live.replaykit import Stage, frames_at, samples
+from tests.bridge.live.replaykit import Stage, frames_at
+from tests.bridge.storage.storekit import samples
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 START, STOP, STATUS = "/session/replay/start", "/session/replay/stop", "/session/replay/status"

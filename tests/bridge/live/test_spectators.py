@@ -7,8 +7,8 @@ import json
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
+from itertools import product
 
-import aiohttp
 import pytest
 
 from runtime.bridge.api.spectators import WATCHED
@@ -32,21 +32,17 @@ async def watched(begin: Begin, backend: str) -> AsyncIterator[Live]:
         yield live
 
 
-async def told(response: aiohttp.ClientResponse) -> tuple[int, str]:
-    """Status and code of a refusal."""
-    return response.status, (await response.json())["code"]
-
-
-async def refused(http: aiohttp.ClientSession, path: str, method: str = "GET") -> tuple[int, str]:
-    async with http.request(method, path) as response:
-        assert response.headers["Referrer-Policy"] == "no-referrer"
-        return await told(response)
+async def refused(live: Live, path: str) -> tuple[int, str]:
+    """Status and code of a refusal to a spectator."""
+    answer = await live.guest.get(path)
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    return answer.status, answer.json["code"]
 
 
 async def test_a_token_says_what_it_is_for(watched: Live) -> None:
-    async with watched.http.post("/spectator/token", json={"session_id": "s"}) as response:
-        assert response.headers["Cache-Control"] == "no-store"
-        made = await response.json()
+    answer = await watched.post("/spectator/token", {"session_id": "s"})
+    assert answer.headers["Cache-Control"] == "no-store"
+    made = answer.json
     assert made["url"] == f"/spectator/s?token={made['token']}"
     assert (made["session_id"], made["ttl_s"]) == ("s", 14_400)
     assert isinstance(made["expires_at"], int)
@@ -60,8 +56,7 @@ async def test_a_wrong_wish_for_a_token_is_400(live: Live) -> None:
     bodies: list[Json] = [{}, {"session_id": ""}, {"session_id": "*"}, {"session_id": 7}]
     bodies += [{"session_id": "s", "ttl_s": ttl} for ttl in (59, 86_401, "60", 60.5, None)]
     for body in bodies:
-        async with live.http.post("/spectator/token", json=body) as response:
-            assert await told(response) == (400, "bad_field"), body
+        assert await live.refused("POST", "/spectator/token", body) == (400, "bad_field"), body
 
 
 async def test_a_session_may_begin_after_its_token(live: Live) -> None:
@@ -77,19 +72,19 @@ async def test_a_token_opens_what_its_session_has(watched: Live) -> None:
     token = await watched.token("s")
     for header in (None, {"Authorization": f"Bearer {token}"}):
         query = "" if header else f"token={token}"
-        async with watched.guest.get(f"/session/s?{query}", headers=header) as response:
-            assert response.status == 200
-            assert (await response.json())["session"]["session_id"] == "s"
-            assert response.headers["Referrer-Policy"] == "no-referrer"
-        async with watched.guest.head(f"/session/s?{query}", headers=header) as response:
-            assert response.status == 200
+        answer = await watched.guest.get(f"/session/s?{query}", headers=header)
+        assert answer.status == 200
+        assert answer.json["session"]["session_id"] == "s"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        head = await watched.guest.request("HEAD", f"/session/s?{query}", headers=header)
+        assert head.status == 200
         path = f"/cues/stream?session_id=s&{query}"
         async with listening(watched.guest, path, header) as listener:
             watched.hub.publish_cue(cue("Brake"))
             assert (await anext(listener)).data["text"] == "Brake"
-    async with watched.guest.get(f"/session/s/laps?token={token}") as response:
-        assert response.status in (200, 404)  # it has no telemetry
-        assert "token" not in (await response.json()).get("code", "")
+    answer = await watched.guest.get(f"/session/s/laps?token={token}")
+    assert answer.status in (200, 404)  # it has no telemetry
+    assert "token" not in answer.json.get("code", "")
 
 
 async def test_without_a_good_token_nothing_is_told(watched: Live) -> None:
@@ -98,12 +93,11 @@ async def test_without_a_good_token_nothing_is_told(watched: Live) -> None:
     wrong = ["", f"?token={other}", "?token=", f"?token={token}&token={token}", "?token=%ff"]
     for path in ("/session/s", "/health", "/nothing", "/spectator/token"):
         for query in wrong:
-            assert await refused(watched.guest, path + query) == (401, "bad_token")
+            assert await refused(watched, path + query) == (401, "bad_token")
     for value in (token, f"Basic {token}", "Bearer", f"Bearer {token} x", "Bearer \xff"):
-        header = {"Authorization": value}
-        async with watched.guest.get("/session/s", headers=header) as response:
-            assert await told(response) == (401, "bad_token")
-            assert response.headers["WWW-Authenticate"] == "Bearer"
+        answer = await watched.guest.get("/session/s", headers={"Authorization": value})
+        assert (answer.status, answer.json["code"]) == (401, "bad_token")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
 async def test_a_token_opens_no_other_session(watched: Live) -> None:
@@ -116,9 +110,9 @@ async def test_a_token_opens_no_other_session(watched: Live) -> None:
     ]
     for path in paths:
         asked = f"{path}&token={token}"
-        assert await refused(watched.guest, asked) == (403, "token_scope"), path
+        assert await refused(watched, asked) == (403, "token_scope"), path
     path = f"/telemetry/stream?token={token}"
-    assert await refused(watched.guest, path) == (400, "bad_query")
+    assert await refused(watched, path) == (400, "bad_query")
 
 
 async def test_a_token_opens_nothing_else_of_the_bridge_on_any_listener(watched: Live) -> None:
@@ -135,11 +129,13 @@ async def test_a_token_opens_nothing_else_of_the_bridge_on_any_listener(watched:
             others.append((route.method, path))
     assert ("POST", "/session/s/end") in others
     for method, path in others:
-        for http in (watched.http, watched.guest):
-            for header in (None, {"Authorization": f"Bearer {token}"}):
-                query = "" if header else f"?token={token}"
-                async with http.request(method, path + query, headers=header) as response:
-                    assert await told(response) == (403, "token_scope"), (method, path)
+        for one, header in product(
+            (watched, watched.guest), (None, {"Authorization": f"Bearer {token}"})
+        ):
+            query = "" if header else f"?token={token}"
+            answer = await one.request(method, path + query, headers=header)
+            refused = answer.status, answer.json["code"]
+            assert refused == (403, "token_scope"), (method, path)
     session = watched.service.db.session("s")
     assert session is not None
     assert (session.ended_at, session.version) == (None, 1)
@@ -149,15 +145,13 @@ async def test_a_token_opens_nothing_else_of_the_bridge_on_any_listener(watched:
 async def test_a_token_survives_a_restart_and_its_end_does_too(begin: Begin, backend: str) -> None:
     async with begin(db_backend=backend) as live:
         kept, gone = await live.token("s"), await live.token("s")
-        async with live.http.delete(f"/spectator/token/{gone}") as response:
-            assert await response.json() == {"revoked": True}
+        assert await live.ok("DELETE", f"/spectator/token/{gone}") == {"revoked": True}
     async with begin(db_backend=backend) as live:
         async with listening(live.guest, f"{STREAM}&token={kept}"):
             assert live.service.spectators.views == 1
-        assert await refused(live.guest, f"{STREAM}&token={gone}") == (401, "bad_token")
+        assert await refused(live, f"{STREAM}&token={gone}") == (401, "bad_token")
         for token, wanted in ((gone, False), (kept, True), (kept, False), ("nothing", False)):
-            async with live.http.delete(f"/spectator/token/{token}") as response:
-                assert await response.json() == {"revoked": wanted}
+            assert await live.ok("DELETE", f"/spectator/token/{token}") == {"revoked": wanted}
 
 
 async def test_a_revoked_token_ends_its_streams_and_no_others(live: Live) -> None:
@@ -166,10 +160,9 @@ async def test_a_revoked_token_ends_its_streams_and_no_others(live: Live) -> Non
         listening(live.guest, f"{STREAM}&token={token}") as ending,
         listening(live.guest, f"/cues/stream?session_id=s&token={token}") as ending_too,
         listening(live.guest, f"{STREAM}&token={other}") as going_on,
-        listening(live.http, STREAM) as own,
+        listening(live, STREAM) as own,
     ):
-        async with live.http.delete(f"/spectator/token/{token}") as response:
-            assert (await response.json())["revoked"]
+        assert (await live.ok("DELETE", f"/spectator/token/{token}"))["revoked"]
         async with asyncio.timeout(10):
             assert await ending.ended()
             assert await ending_too.ended()
@@ -177,12 +170,12 @@ async def test_a_revoked_token_ends_its_streams_and_no_others(live: Live) -> Non
         for listener in (going_on, own):
             assert (await anext(listener)).data["timestamp"] == 3.0
         assert live.service.spectators.views == 1
-    assert await refused(live.guest, f"{STREAM}&token={token}") == (401, "bad_token")
+    assert await refused(live, f"{STREAM}&token={token}") == (401, "bad_token")
 
 
 async def test_a_spectator_that_never_reads_is_cut_off_with_its_token(live: Live) -> None:
     token = await live.token("s")
-    async with live.guest.get(f"{STREAM}&token={token}") as response:
+    async with live.guest.http.get(f"{STREAM}&token={token}") as response:
         connection = response.connection
         assert connection is not None
         assert connection.transport is not None
@@ -203,7 +196,7 @@ async def test_a_token_ends_with_its_time(live: Live, monkeypatch: pytest.Monkey
     async with listening(live.guest, f"{STREAM}&token={made.token}") as listener:
         assert await listener.ended()
     now = made.expires_at
-    assert await refused(live.guest, f"{STREAM}&token={made.token}") == (401, "bad_token")
+    assert await refused(live, f"{STREAM}&token={made.token}") == (401, "bad_token")
     assert await spectators.revoke(made.token) is False
     await spectators.issue("s", 60)
     rows = await read_grants(live.service.db, 0)
@@ -216,17 +209,15 @@ async def test_spectators_leave_places_for_the_driver(live: Live) -> None:
         for _ in range(MOST_VIEWS):
             await stack.enter_async_context(listening(live.guest, f"{STREAM}&token={token}"))
         path = f"{STREAM}&token={token}"
-        assert await refused(live.guest, path) == (503, "too_many_listeners")
-        async with listening(live.http, STREAM):
+        assert await refused(live, path) == (503, "too_many_listeners")
+        async with listening(live, STREAM):
             pass
 
 
 async def test_without_a_database_there_are_no_tokens(live: Live) -> None:
     await live.service.spectators.open(None)
-    async with live.http.post("/spectator/token", json={"session_id": "s"}) as response:
-        assert await told(response) == (503, "no_database")
-    async with live.http.delete("/spectator/token/x") as response:
-        assert await told(response) == (503, "no_database")
+    for method, path in (("POST", "/spectator/token"), ("DELETE", "/spectator/token/x")):
+        assert await live.refused(method, path, {"session_id": "s"}) == (503, "no_database")
 
 
 @pytest.fixture
@@ -243,7 +234,7 @@ async def test_no_token_is_ever_logged(
     token = await live.token("s")
     tail = token.removeprefix(PREFIX)
     for method in ("GET", "HEAD", "PUT", "OPTIONS", "DELETE"):
-        for http in (live.http, live.guest):
+        for one in (live, live.guest):
             for path in (
                 f"/spectator/token/{token}/",
                 f"/spectator/s?token={token}",
@@ -251,8 +242,7 @@ async def test_no_token_is_ever_logged(
                 f"/x?a=1%26{token}&TOKEN={token}",
                 f"/session/s?token={token}",
             ):
-                async with http.request(method, path, headers={"User-Agent": token}) as response:
-                    await response.read()
+                await one.request(method, path, headers={"User-Agent": token})
     async with listening(live.guest, f"{STREAM}&token={token}"):
         pass
 
@@ -261,8 +251,7 @@ async def test_no_token_is_ever_logged(
 
     monkeypatch.setattr(live.service.spectators, "revoke", fail)
     for method in ("GET", "DELETE"):
-        async with live.http.request(method, f"/spectator/token/{token}") as response:
-            assert response.status in (405, 500)
+        assert (await live.request(method, f"/spectator/token/{token}")).status in (405, 500)
     for handler in logging.getLogger().handlers:
         handler.flush()
         handler.close()

@@ -59,9 +59,9 @@ def test_the_reference_describes_the_streams() -> None:
 
 async def test_head_tells_the_type_and_opens_nothing(live: Live) -> None:
     for path in PATHS:
-        async with live.http.head(path) as response:
-            assert response.status == 200
-            assert response.content_type == "text/event-stream"
+        answer = await live.request("HEAD", path)
+        assert answer.status == 200
+        assert answer.headers["Content-Type"].startswith("text/event-stream")
     assert live.hub.listeners == 0
 
 
@@ -84,16 +84,14 @@ WRONG = (
 
 async def test_a_wrong_query_is_400(live: Live) -> None:
     for path in WRONG:
-        async with live.http.head(path) as response:
-            assert response.status == 400, path
-        async with live.http.get(path) as response:
-            assert (response.status, (await response.json())["code"]) == (400, "bad_query"), path
+        assert (await live.request("HEAD", path)).status == 400, path
+        assert await live.refused("GET", path) == (400, "bad_query"), path
 
 
 async def test_frames_reach_whoever_listens(live: Live) -> None:
     live.hub.follow(lambda: "s")
     for topic in ("s", "_live", "*", "SIM"):
-        async with listening(live.http, f"/telemetry/stream?session_id={topic}") as listener:
+        async with listening(live, f"/telemetry/stream?session_id={topic}") as listener:
             for at in (1.0, 2.0):
                 live.hub.publish_frame(frame(t=at, speed_ms=20.0))
             live.hub.publish_control("s", "end", {"replay_id": "r", "frames_emitted": 2})
@@ -107,7 +105,7 @@ async def test_frames_reach_whoever_listens(live: Live) -> None:
 async def test_one_connection_brings_all_topics_in_their_order(live: Live) -> None:
     topics = "notifications,cues,timing,telemetry"
     await live.service.inbox.post("level-up", "Mia", "Up", "")
-    async with listening(live.http, f"/stream?session_id=s&topics={topics}") as listener:
+    async with listening(live, f"/stream?session_id=s&topics={topics}") as listener:
         live.hub.publish_frame(frame(t=1.0), Timing(lap=2, lap_time_s=3.5))
         live.hub.publish_done(frame(), SECTOR)
         live.hub.publish_done(frame(), LAP)
@@ -135,7 +133,7 @@ async def test_one_connection_brings_all_topics_in_their_order(live: Live) -> No
 
 async def test_a_page_gets_what_it_asked_for_and_no_more(live: Live) -> None:
     path = "/stream?session_id=s&topics=telemetry&signals=speed_ms,delta_s,oil"
-    async with listening(live.http, path) as listener:
+    async with listening(live, path) as listener:
         live.hub.publish_done(frame(), LAP)
         live.hub.publish_cue(cue("Eyes up"))
         live.hub.publish_frame(frame(t=1.0, speed_ms=20.0)._replace(extras={"oil": 90.0}))
@@ -146,14 +144,14 @@ async def test_a_page_gets_what_it_asked_for_and_no_more(live: Live) -> None:
 
 async def test_a_page_that_comes_back_gets_the_laps_and_cues_it_missed(live: Live) -> None:
     path = "/stream?session_id=s"
-    async with listening(live.http, path) as listener:
+    async with listening(live, path) as listener:
         live.hub.publish_frame(frame())
         last = (await anext(listener)).id
     live.hub.publish_done(frame(), LAP)
     live.hub.publish_frame(frame(t=2.0))
     live.hub.publish_cue(cue("Eyes up"))
     live.hub.publish_done(frame("other"), LAP)
-    async with listening(live.http, path, {"Last-Event-ID": str(last)}) as listener:
+    async with listening(live, path, {"Last-Event-ID": str(last)}) as listener:
         live.hub.publish_frame(frame(t=3.0))
         told = [await anext(listener) for _ in range(3)]
     assert [one.name for one in told] == ["lap", "cue", "telemetry"]
@@ -165,8 +163,7 @@ async def test_a_greeting_says_whether_there_is_such_a_session(begin: Begin, bac
         for path in ("/stream", "/telemetry/stream", "/cues/stream"):
             for name, known in (("s", False), ("SIM", False), ("*", True), ("_live", True)):
                 assert await _greeting(live, f"{path}?session_id={name}") == known
-        async with live.http.post("/session/start", json={"session_id": "s"}) as response:
-            assert response.status == 200
+        await live.ok("POST", "/session/start", {"session_id": "s"})
         for name in ("s", "SIM"):
             assert await _greeting(live, f"/stream?session_id={name}")
 
@@ -183,13 +180,13 @@ async def test_a_spectator_follows_one_session_and_hears_no_notifications(live: 
         live.hub.publish_done(frame(), LAP)
         assert (await anext(listener)).name == "lap"
     for query in ("session_id=other", "session_id=s&topics=notifications"):
-        async with live.guest.get(f"/stream?{query}&token={token}") as response:
-            assert (response.status, (await response.json())["code"]) == (403, "token_scope")
+        refused = await live.guest.refused("GET", f"/stream?{query}&token={token}")
+        assert refused == (403, "token_scope")
 
 
 @pytest.mark.parametrize(("query", "name"), [("", "message"), ("&named=1", "cue")])
 async def test_cues_are_unnamed_unless_asked_for(live: Live, query: str, name: str) -> None:
-    async with listening(live.http, f"/cues/stream?session_id=*{query}") as listener:
+    async with listening(live, f"/cues/stream?session_id=*{query}") as listener:
         live.hub.publish_cue(cue("Brake later"))
         told = await anext(listener)
     assert (told.name, told.data["text"], told.id) == (name, "Brake later", told.data["id"])
@@ -202,12 +199,12 @@ async def test_a_listener_that_comes_back_goes_on_where_it_was(live: Live) -> No
     number = greeting.split(b"id: ")[1].split(b"\n")[0].decode()
     for text in ("one", "two"):
         live.hub.publish_cue(cue(text))
-    async with listening(live.http, path, {"Last-Event-ID": number}) as listener:
+    async with listening(live, path, {"Last-Event-ID": number}) as listener:
         live.hub.publish_cue(cue("three"))
         told = [await anext(listener) for _ in range(3)]
     assert [one.data["text"] for one in told] == ["one", "two", "three"]
     for wrong in ("", "x", "-1", "9" * 40, "1.5"):
-        async with listening(live.http, path, {"Last-Event-ID": wrong}) as listener:
+        async with listening(live, path, {"Last-Event-ID": wrong}) as listener:
             live.hub.publish_cue(cue("now"))
             assert (await anext(listener)).data["text"] == "now"
 
@@ -215,7 +212,7 @@ async def test_a_listener_that_comes_back_goes_on_where_it_was(live: Live) -> No
 async def test_notifications_wait_until_somebody_has_got_them(begin: Begin, backend: str) -> None:
     async with begin(db_backend=backend) as live:
         await live.service.inbox.post("brief-ready", "Mia", "Brief", "Read it")
-        async with listening(live.http, "/notifications?driver=Mia") as listener:
+        async with listening(live, "/notifications?driver=Mia") as listener:
             await live.service.inbox.post("level-up", "", "Up", "")
             first, second = await anext(listener), await anext(listener)
         assert (first.name, first.data["title"], second.data["title"]) == (
@@ -224,7 +221,7 @@ async def test_notifications_wait_until_somebody_has_got_them(begin: Begin, back
         )
     async with begin(db_backend=backend) as live:
         await live.service.inbox.post("track-unlock", "", "Track", "")
-        async with listening(live.http, "/notifications") as listener:
+        async with listening(live, "/notifications") as listener:
             assert (await anext(listener)).data["title"] == "Track"
 
 
@@ -232,7 +229,7 @@ async def test_a_quiet_stream_has_a_heartbeat(live: Live, monkeypatch: pytest.Mo
     monkeypatch.setattr(streams, "BEAT_S", 0.02)
     monkeypatch.setattr(streams, "NOTIFICATIONS_BEAT_S", 0.02)
     for path in PATHS:
-        async with listening(live.http, path) as listener:
+        async with listening(live, path) as listener:
             comments = [(await anext(listener)).comment for _ in range(3)]
         assert comments == ["keepalive"] * 3
 
@@ -241,16 +238,15 @@ async def test_there_are_places_for_so_many_and_they_become_free(live: Live) -> 
     path = "/telemetry/stream?session_id=s"
     async with AsyncExitStack() as stack:
         for number in range(MOST_LISTENERS):
-            await stack.enter_async_context(listening(live.http, PATHS[number % len(PATHS)]))
+            await stack.enter_async_context(listening(live, PATHS[number % len(PATHS)]))
         for one in PATHS:
             refused = await exchange(live.main, head(f"GET {one} HTTP/1.1"))
             assert refused.status == 503
             assert json.loads(refused.body)["code"] == "too_many_listeners"
             assert "retry-after" in refused.headers
-        async with live.http.get("/health") as response:
-            assert response.status == 200
+        await live.ok("GET", "/health")
     await until(lambda: not live.hub.listeners)
-    async with listening(live.http, path):
+    async with listening(live, path):
         assert live.hub.listeners == 1
 
 
@@ -288,7 +284,7 @@ async def test_listeners_that_never_read_slow_nobody_and_are_cut_off(
         for _ in range(idle):
             await stack.enter_async_context(stuck(live))
         opened = [
-            await stack.enter_async_context(listening(live.http, "/telemetry/stream?session_id=s"))
+            await stack.enter_async_context(listening(live, "/telemetry/stream?session_id=s"))
             for _ in range(readers)
         ]
         await until(lambda: live.hub.listeners == readers + idle)
@@ -320,7 +316,7 @@ async def test_a_slow_reader_hears_of_its_gap_and_gets_the_newest(live: Live) ->
 
 async def test_a_drain_ends_the_streams_at_once(begin: Begin) -> None:
     async with AsyncExitStack() as stack, begin() as live:
-        listeners = [await stack.enter_async_context(listening(live.http, p)) for p in PATHS]
+        listeners = [await stack.enter_async_context(listening(live, p)) for p in PATHS]
         token = await live.token("s")
         path = f"/telemetry/stream?session_id=s&token={token}"
         guest = await stack.enter_async_context(listening(live.guest, path))

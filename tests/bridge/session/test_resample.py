@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Samples
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames
 from runtime.bridge.session.resample import (
     MAX_ROWS,
     BadResample,
@@ -17,6 +17,7 @@ from runtime.bridge.session.resample import (
     previous,
     resample,
 )
+from tests.bridge.storage.storekit import samples
 
 NAN = float("nan")
 
@@ -24,10 +25,6 @@ NAN = float("nan")
 def framed(t: list[float], **columns: list[float]) -> Frames:
     given = {TIMESTAMP: t, **columns}
     return Frames({name: np.array(given.get(name, [NAN] * len(t)), float) for name in WIDE})
-
-
-def sampled(*pairs: tuple[float, float]) -> Samples:
-    return Samples(np.array([t for t, _ in pairs], float), np.array([v for _, v in pairs], float))
 
 
 NOTHING = framed([])
@@ -39,15 +36,8 @@ def values(result: object) -> list[float | None]:
     return [None if v != v else v for v in result.tolist()]
 
 
-def test_two_seconds_at_4_hz_are_nine_rows() -> None:
-    result = resample(RAMP, {}, Query(("speed_ms",), rate_hz=4, interp="linear"))
-    assert result.t.tolist() == [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2]
-    assert result.columns["speed_ms"].tolist() == [10, 12.5, 15, 17.5, 20, 22.5, 25, 27.5, 30]
-    assert (result.t_from, result.t_to, result.missing, len(result)) == (0, 2, (), 9)
-
-
 def test_previous_holds_a_sample_until_the_next_and_knows_nothing_before_the_first() -> None:
-    oil = {"oil": sampled((0.5, 90), (1.5, 91))}
+    oil = {"oil": samples((0.5, 90), (1.5, 91))}
     result = resample(RAMP, oil, Query(("oil",), rate_hz=2))
     assert values(result.columns["oil"]) == [None, 90, 90, 91, 91]
     aged = resample(RAMP, oil, Query(("oil",), rate_hz=2, max_age_s=0.4))
@@ -55,18 +45,18 @@ def test_previous_holds_a_sample_until_the_next_and_knows_nothing_before_the_fir
 
 
 def test_linear_ends_with_the_samples() -> None:
-    oil = {"oil": sampled((0.5, 90), (1.5, 92))}
+    oil = {"oil": samples((0.5, 90), (1.5, 92))}
     result = resample(RAMP, oil, Query(("oil",), rate_hz=2, interp="linear"))
     assert values(result.columns["oil"]) == [None, 90, 91, 92, None]
 
 
 def test_of_two_samples_at_one_time_linear_takes_the_first() -> None:
-    assert linear(np.array([0.5, 1.0]), sampled((0, 0), (1, 10), (1, 99))).tolist() == [5, 10]
-    assert previous(np.array([0.5, 1.0]), sampled((0, 0), (1, 10), (1, 99))).tolist() == [0, 99]
+    assert linear(np.array([0.5, 1.0]), samples((0, 0), (1, 10), (1, 99))).tolist() == [5, 10]
+    assert previous(np.array([0.5, 1.0]), samples((0, 0), (1, 10), (1, 99))).tolist() == [0, 99]
 
 
 def test_states_are_never_interpolated() -> None:
-    gear = {"gear_position": sampled((0, 2), (2, 3)), "odd": sampled((0, 2), (2, 3))}
+    gear = {"gear_position": samples((0, 2), (2, 3)), "odd": samples((0, 2), (2, 3))}
     query = Query(("gear_position", "odd"), rate_hz=1, interp="linear")
     result = resample(RAMP, gear, query)
     assert result.columns["gear_position"].tolist() == [2, 2, 3]
@@ -75,7 +65,7 @@ def test_states_are_never_interpolated() -> None:
 
 
 def test_the_recorded_axis_is_that_of_the_frames() -> None:
-    result = resample(RAMP, {"x": sampled((0.2, 1), (1.7, 2))}, Query(("x", "rpm"), t_from=0.5))
+    result = resample(RAMP, {"x": samples((0.2, 1), (1.7, 2))}, Query(("x", "rpm"), t_from=0.5))
     assert result.t.tolist() == [1, 2]
     assert result.columns["x"].tolist() == [1, 2]
     assert values(result.columns["rpm"]) == [None, None]
@@ -83,7 +73,7 @@ def test_the_recorded_axis_is_that_of_the_frames() -> None:
 
 
 def test_without_frames_the_axis_joins_the_times_of_the_signals() -> None:
-    signals = {"a": sampled((2, 20), (1, 10)), "b": sampled((1, 5), (3, 6)), "c": sampled((9, 9))}
+    signals = {"a": samples((2, 20), (1, 10)), "b": samples((1, 5), (3, 6)), "c": samples((9, 9))}
     result = resample(NOTHING, signals, Query(("a", "b")))
     assert result.t.tolist() == [1, 2, 3]
     assert values(result.columns["a"]) == [10, 20, 20]
@@ -91,7 +81,7 @@ def test_without_frames_the_axis_joins_the_times_of_the_signals() -> None:
 
 
 def test_a_signal_can_be_the_axis() -> None:
-    result = resample(RAMP, {"beat": sampled((0.5, 1), (1.25, 1))}, Query(("speed_ms",), "beat"))
+    result = resample(RAMP, {"beat": samples((0.5, 1), (1.25, 1))}, Query(("speed_ms",), "beat"))
     assert result.t.tolist() == [0.5, 1.25]
     assert result.columns["speed_ms"].tolist() == [10, 20]
 
@@ -104,7 +94,7 @@ def test_at_a_rate_without_bounds_the_last_minute_is_shown() -> None:
 
 
 def test_a_column_comes_before_a_signal_of_its_name_unless_it_is_empty() -> None:
-    signals = {"speed_ms": sampled((0, 99)), "rpm": sampled((0, 99))}
+    signals = {"speed_ms": samples((0, 99)), "rpm": samples((0, 99))}
     result = resample(RAMP, signals, Query(("speed_ms", "rpm")))
     assert result.columns["speed_ms"].tolist() == [10, 20, 30]
     assert result.columns["rpm"].tolist() == [99, 99, 99]
@@ -137,7 +127,7 @@ def test_standing_still_has_no_even_distance() -> None:
 
 def test_midnight_comes_after_the_evening_for_frames_and_signals() -> None:
     frames = framed([86_398, 86_399, 1, 2], rpm=[1, 2, 3, 4])
-    result = resample(frames, {"x": sampled((86_398, 7), (1, 8))}, Query(("rpm", "x")))
+    result = resample(frames, {"x": samples((86_398, 7), (1, 8))}, Query(("rpm", "x")))
     assert result.t.tolist() == [86_398, 86_399, 86_401, 86_402]
     assert result.columns["x"].tolist() == [7, 7, 8, 8]
 

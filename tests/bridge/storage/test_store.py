@@ -18,7 +18,6 @@ from runtime.bridge.session.recording import (
 from runtime.bridge.storage import sqlite, transaction
 from runtime.bridge.storage.errors import (
     BadFrames,
-    RegistryFull,
     SessionExists,
     StoreFailed,
 )
@@ -227,19 +226,6 @@ async def test_a_name_first_used_by_two_callers_at_once_is_registered_once(store
     assert [row.discovery for row in named] == ["discovered"]
     assert sum(len(result.newly_discovered) for result in results) == 1
     assert named[0].signal_id == len(SEED) + 1
-
-
-async def test_a_full_catalogue_refuses_new_names_and_nothing_else(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transaction, "MOST_DISCOVERED", 2)
-    await store.append_signals("s", {"a": samples((0, 0)), "b": samples((0, 0))})
-    with pytest.raises(RegistryFull) as caught:
-        await store.append_signals("s", {"a": samples((9, 9)), "c": samples((0, 0))})
-    assert caught.value.status == 413
-    assert pairs((await store.read_signals("s", ["a"]))["a"]) == [(0, 0)]
-    await store.append_signals("s", {"a": samples((1, 1))})
-    assert len((await store.read_signals("s", ["a"]))["a"].t) == 2
 
 
 async def test_a_full_catalogue_costs_frames_and_imports_only_their_new_names(
