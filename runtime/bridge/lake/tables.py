@@ -256,5 +256,4 @@ def _meaning(signal: SignalRow | None) -> dict[str, str]:
 
 
 def _nullable(values: Numbers) -> pa.Array:
-    missing = np.isnan(values)
-    return pa.array(values, mask=missing if missing.any() else None)
+    return pa.array(values, from_pandas=True)

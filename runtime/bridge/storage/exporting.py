@@ -254,9 +254,6 @@ def _table(part: Part, schema: "pyarrow.Schema") -> "pyarrow.Table":
         cells = part[field.name]
         if isinstance(cells, str):
             columns.append(pa.repeat(pa.scalar(cells, field.type), count))
-        elif isinstance(cells, np.ndarray) and cells.dtype == np.float64:
-            mask = np.isnan(cells)
-            columns.append(pa.array(cells, field.type, mask=mask if mask.any() else None))
         else:
-            columns.append(pa.array(cells, field.type))
+            columns.append(pa.array(cells, field.type, from_pandas=True))  # NaN becomes null
     return pa.Table.from_arrays(columns, schema=schema)
