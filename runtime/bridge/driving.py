@@ -28,7 +28,7 @@ from runtime.bridge.outlets.opening import targets_of
 from runtime.bridge.outlets.outlet import Outlet
 from runtime.bridge.outlets.points import PointReader
 from runtime.bridge.service import Service
-from runtime.bridge.session.names import slug
+from runtime.bridge.session.names import free_name, slug
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.simulator.course import natural_seconds
 from runtime.bridge.simulator.schedule import schedule_of
@@ -177,11 +177,7 @@ class OwnSession:
     def id(self, store: Store | None) -> str:
         """The id; another one once that session has ended."""
         if store is not None and _has_ended(store, self._id):
-            first = self._id = self._dated_id()
-            number = 1
-            while store.session(self._id) is not None:
-                number += 1
-                self._id = f"{first}-{number}"
+            self._id = free_name(self._dated_id(), lambda name: store.session(name) is not None)
         return self._id
 
     def _dated_id(self) -> str:

@@ -2,9 +2,10 @@
 
 import functools
 import hashlib
+import itertools
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 LONGEST_NAME: Final = 128
@@ -31,6 +32,12 @@ def clean_name(name: str) -> str:
     """A name that can be stored and asked for: no control characters, no commas, not too long."""
     kept = "".join(c if c.isprintable() and c not in ",?&#" else "_" for c in name.strip())
     return unicodedata.normalize("NFC", kept)[:LONGEST_NAME] or "unnamed"
+
+
+def free_name(first: str, is_taken: Callable[[str], bool]) -> str:
+    """The name, or with ``-2``, ``-3``, … behind it where it is taken."""
+    numbered = (f"{first}-{number}" for number in itertools.count(2))
+    return next(name for name in itertools.chain((first,), numbered) if not is_taken(name))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from runtime.bridge.session.names import free_name
 from runtime.bridge.storage.errors import StoreUnusable
 
 log = logging.getLogger(__name__)
@@ -76,11 +77,8 @@ class FrameCount:
 def stamped(path: Path) -> Path:
     """A free name beside *path* that says that the file was damaged, and when that was found."""
     moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    name, number = f"{path.name}.corrupt-{moment}", 1
-    while path.with_name(name).exists():
-        number += 1
-        name = f"{path.name}.corrupt-{moment}-{number}"
-    return path.with_name(name)
+    first = f"{path.name}.corrupt-{moment}"
+    return path.with_name(free_name(first, lambda name: path.with_name(name).exists()))
 
 
 def set_aside(path: Path, ends: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from runtime.bridge.session.names import free_name
 from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.errors import BadFrames, SessionInUse
@@ -196,12 +197,7 @@ def _last_ms(session: Session) -> int:
 def _dated(tx: Transaction, slug: str, now_ms: int) -> str:
     """An id that no session has."""
     moment = datetime.fromtimestamp(now_ms / 1000, UTC)
-    base = f"{slug}-{moment:%Y%m%d-%H%M%S}"
-    name, number = base, 1
-    while tx.session(name) is not None:
-        number += 1
-        name = f"{base}-{number}"
-    return name
+    return free_name(f"{slug}-{moment:%Y%m%d-%H%M%S}", lambda name: tx.session(name) is not None)
 
 
 def add_rows(tx: Transaction, records: Sequence[S]) -> tuple[S, ...]:

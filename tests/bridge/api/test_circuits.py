@@ -201,7 +201,8 @@ async def test_a_session_says_why_the_coach_is_silent(
 async def test_a_known_circuit_is_drawn_before_the_first_lap(
     bridge: Bridge, here: Frames, seconds: float
 ) -> None:
-    session_id = await driven(bridge, begun(here, seconds), track="larkfell")
+    begun = kept(here, here.columns["timestamp"] < seconds)
+    session_id = await driven(bridge, begun, track="larkfell")
     drawn = await bridge.ok("GET", f"/session/{session_id}/map")
     assert (drawn["basis"], drawn["track"]) == ("track", LARKFELL.name)
     assert len(drawn["corners"]) == len(LARKFELL.corners)
@@ -213,7 +214,7 @@ async def test_a_known_circuit_is_drawn_before_the_first_lap(
 async def test_an_unknown_circuit_is_drawn_as_far_as_it_was_driven(
     bridge: Bridge, elsewhere: Frames, seconds: float, basis: str
 ) -> None:
-    frames = begun(elsewhere, seconds)
+    frames = kept(elsewhere, elsewhere.columns["timestamp"] < seconds)
     drawn = await bridge.ok("GET", f"/session/{await driven(bridge, frames)}/map")
     assert drawn["basis"] == basis
     assert len(drawn["centerline"]) > 50
@@ -227,9 +228,3 @@ async def test_a_session_without_frames_or_circuit_has_no_map(bridge: Bridge) ->
     begun = await bridge.ok("POST", "/session/start", {"track": "Home Park"})
     path = f"/session/{begun['session_id']}/map"
     assert await bridge.refused("GET", path) == (404, "no_rows")
-
-
-def begun(frames: Frames, seconds: float) -> Frames:
-    """The first seconds of a drive."""
-    count = int((frames.columns["timestamp"] < seconds).sum())
-    return Frames({name: values[:count] for name, values in frames.columns.items()})

@@ -9,8 +9,9 @@ import numpy as np
 from runtime.bridge.live.hub import Control
 from runtime.bridge.live.replay import Replays
 from runtime.bridge.service import Service
-from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Samples
+from runtime.bridge.session.recording import Frames, LiveFrame, Samples
 from runtime.bridge.storage.store import Store
+from tests.bridge.session.sessions import frames
 
 
 class Sent(NamedTuple):
@@ -109,8 +110,5 @@ class Stage:
 
 def frames_at(t: list[float]) -> Frames:
     """Frames that tell their number by their speed; some cells are null."""
-    columns = {name: np.full(len(t), np.nan) for name in WIDE}
-    columns[TIMESTAMP] = np.array(t)
-    columns["speed_ms"] = np.arange(len(t), dtype=np.float64)
-    columns["distance_m"] = np.arange(len(t)) * 2.0
-    return Frames(columns)
+    number = np.arange(len(t), dtype=np.float64)
+    return frames(t, speed_ms=number, distance_m=number * 2.0)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames
 from runtime.bridge.session.resample import (
     MAX_ROWS,
     BadResample,
@@ -17,15 +16,8 @@ from runtime.bridge.session.resample import (
     previous,
     resample,
 )
+from tests.bridge.session.sessions import frames as framed
 from tests.bridge.storage.storekit import samples
-
-NAN = float("nan")
-
-
-def framed(t: list[float], **columns: list[float]) -> Frames:
-    given = {TIMESTAMP: t, **columns}
-    return Frames({name: np.array(given.get(name, [NAN] * len(t)), float) for name in WIDE})
-
 
 NOTHING = framed([])
 RAMP = framed([0, 1, 2], speed_ms=[10, 20, 30], distance_m=[0, 15, 40])
