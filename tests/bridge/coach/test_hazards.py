@@ -7,6 +7,7 @@ import pytest
 
 from runtime.bridge.coach.need import Language
 from runtime.bridge.coach.understanding.hazards import GOES_ON, KEYS, find_hazard, load_signs
+from runtime.bridge.coach.understanding.slots import Names
 from runtime.bridge.coach.wording.words import words_of
 
 TABLE: Final = tuple(
@@ -21,8 +22,8 @@ def test_dangers_are_found_and_ordinary_questions_are_none() -> None:
     dangers = [(key, text) for key, text in TABLE if key != "-"]
     ordinary = [text for key, text in TABLE if key == "-"]
 
-    missed = [text for _, text in dangers if find_hazard(text) is None]
-    false = [text for text in ordinary if find_hazard(text) is not None]
+    missed = [text for _, text in dangers if find_hazard(text, Names()) is None]
+    false = [text for text in ordinary if find_hazard(text, Names()) is not None]
 
     assert len(dangers) > 250
     assert len(missed) <= 0.02 * len(dangers), missed
@@ -32,14 +33,18 @@ def test_dangers_are_found_and_ordinary_questions_are_none() -> None:
 def test_most_dangers_get_the_answer_of_their_kind() -> None:
     dangers = [(key, text) for key, text in TABLE if key not in "+-"]
 
-    others = [(text, found) for key, text in dangers if (found := find_hazard(text)) != key]
+    others = [
+        (text, found) for key, text in dangers if (found := find_hazard(text, Names())) != key
+    ]
 
     assert len(others) <= 0.05 * len(dangers), others
 
 
 def test_a_word_of_danger_is_known_with_a_letter_wrong() -> None:
-    assert find_hazard("im pergnant, a few laps") == find_hazard("im pregnant, a few laps")
-    assert find_hazard("im pergnant, a few laps") == "unwell"
+    assert find_hazard("im pergnant, a few laps", Names()) == find_hazard(
+        "im pregnant, a few laps", Names()
+    )
+    assert find_hazard("im pergnant, a few laps", Names()) == "unwell"
 
 
 def test_a_remark_in_unknown_words_is_strange_and_a_question_is_not() -> None:
@@ -53,7 +58,7 @@ def test_a_remark_in_unknown_words_is_strange_and_a_question_is_not() -> None:
     "text", ["I spun in turn 3", "Dreher in Kurve 3", "tête-à-queue au virage 3", "trompo en la 3"]
 )
 def test_a_spin_is_an_event_of_the_drive_and_no_emergency(text: str) -> None:
-    assert find_hazard(text) is None
+    assert find_hazard(text, Names()) is None
 
 
 @pytest.mark.parametrize("language", get_args(Language))
@@ -72,4 +77,4 @@ def test_after_pain_drink_or_fire_no_fact_follows() -> None:
 
 
 def test_a_long_text_is_read() -> None:
-    assert find_hazard("my brake " * 1000) is None
+    assert find_hazard("my brake " * 1000, Names()) is None

@@ -9,7 +9,12 @@ import pytest
 from runtime.bridge.coach.fact import Value
 from runtime.bridge.coach.need import Asked, Beside, Language, NeedKind, Ranked, Slots
 from runtime.bridge.coach.roles import FORCED, intent_of
-from runtime.bridge.coach.understanding.classify import LEARNT, digest_examples, part_kinds
+from runtime.bridge.coach.understanding.classify import (
+    LEARNT,
+    digest_examples,
+    list_traits,
+    part_kinds,
+)
 from runtime.bridge.coach.understanding.read import read_question
 from runtime.bridge.coach.understanding.slots import CornerNames, Names, read_slots
 from runtime.bridge.coach.understanding.tidy import tidy
@@ -351,6 +356,21 @@ def test_what_a_term_of_the_glossary_means_is_told(language: Language) -> None:
     for term, name in name_terms(language).items():
         need = ask(asks[language].format(name.lower())).needs[0]
         assert (need.kind, need.slots.concept) == ("explain", term)
+
+
+def test_what_a_question_names_is_a_trait_of_it_and_not_which_one() -> None:
+    traits = [
+        set(list_traits(read_slots(text, "en", NAMES)))
+        for text in (
+            "how much quicker is Ben in turn 4 on lap 3",
+            "how much quicker is Ben in turn 9 on lap 5",
+            "how much quicker is Ben in turn 9 on my best lap",
+            "turn 4 and turn 9",
+        )
+    ]
+    assert traits[0] == traits[1] >= {"drivers", "corners", "laps", "laps int", "order more"}
+    assert traits[2] - traits[1] == {"laps best"}
+    assert traits[3] >= {"corners", "corners several"}
 
 
 def test_kinds_are_parted_by_their_vectors() -> None:

@@ -1,14 +1,16 @@
 """Ranks the kinds of need, and of danger, for a question, as learnt from example sentences.
 
-`training.understanding` learns by words. Where there is a sentence encoder, the bridge learns the
-same by the examples' embeddings, and keeps that beside the database, since they take minutes.
+`training.understanding` learns by words and by what the slots show. Where there is a sentence
+encoder, the bridge learns the same by the examples' embeddings, and keeps that beside the database,
+since they take minutes.
 """
 
 import hashlib
 import logging
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast, get_args
@@ -16,10 +18,10 @@ from typing import Any, Final, NamedTuple, cast, get_args
 import numpy as np
 from pydantic import TypeAdapter
 
-from runtime.bridge.coach.need import Language, NeedKind
-from runtime.bridge.coach.understanding.grams import Buckets, Single, unit, weigh_grams
+from runtime.bridge.coach.need import Language, LapWord, NeedKind, Slots
+from runtime.bridge.coach.understanding.grams import BUCKETS, Buckets, Single, unit, weigh_grams
 from runtime.bridge.coach.understanding.phrases import read_yaml
-from runtime.bridge.coach.understanding.tidy import fold, tidy
+from runtime.bridge.coach.understanding.tidy import fold
 from runtime.bridge.session.recording import Numbers
 
 SCALE: Final = 2.3
@@ -65,6 +67,28 @@ def read_examples() -> tuple[Example, ...]:
     return tuple(rows)
 
 
+def list_traits(slots: Slots) -> Iterator[str]:
+    """What can be learnt of the slots: which of them are filled, and with which words or what sort
+    of things."""
+    empty = Slots()
+    for each in fields(Slots):
+        value = getattr(slots, each.name)
+        if value == getattr(empty, each.name):
+            continue
+        yield each.name
+        if isinstance(value, tuple):
+            yield from {f"{each.name} {_sort_of(one)}" for one in value}
+            if len(value) > 1:
+                yield f"{each.name} several"
+        elif isinstance(value, str) or value is False:
+            yield f"{each.name} {value}"
+
+
+def _sort_of(thing: object) -> str:
+    """The word for a lap, or what else it is."""
+    return str(thing) if thing in get_args(LapWord) else type(thing).__name__
+
+
 class _Learnt:
     """What was learnt from the examples of one language."""
 
@@ -75,11 +99,17 @@ class _Learnt:
             self._weights: Single = file[f"{language}_weights"].astype(np.float32) * step
             self._bias: Single = file[f"{language}_bias"]
             self._rarity: Single = file[f"{language}_rarity"]
+            self._traits = {
+                str(name): BUCKETS + i for i, name in enumerate(file[f"{language}_traits"])
+            }
 
-    def sides(self, text: str) -> Single:
-        """On which side of each kind's border a text is, and how far; the margin ends at 1."""
+    def sides(self, text: str, slots: Slots) -> Single:
+        """On which side of each kind's border a question is, and how far; the margin ends at 1."""
         filled, weighed = weigh_grams(text, self._rarity)
-        return cast("Single", weighed @ self._weights[filled] + self._bias)
+        shown = [self._traits[each] for each in list_traits(slots) if each in self._traits]
+        return cast(
+            "Single", weighed @ self._weights[filled] + self._weights[shown].sum(0) + self._bias
+        )
 
 
 class Classifier:
@@ -94,11 +124,15 @@ class Classifier:
         self._words: dict[Language, Counter[str]] = {}
 
     def rank(
-        self, masked_text: str, language: Language, vector: Numbers | None = None
+        self,
+        masked_text: str,
+        language: Language,
+        slots: Slots,
+        vector: Numbers | None = None,
     ) -> list[tuple[NeedKind, float]]:
         """Kinds of need with their scores, best first; about 1.5: certain, under 0.6: a guess."""
         learnt, weights = self._of(language), self._weights.get(language)
-        scores = score_sides(learnt.sides(masked_text))
+        scores = score_sides(learnt.sides(masked_text, slots))
         if vector is not None and weights is not None and len(vector) == len(weights) - 1:
             meant = score_sides(_with_one(vector[None])[0] @ weights)
             scores = (1 - VECTOR_WEIGHT) * scores + VECTOR_WEIGHT * meant
@@ -106,10 +140,11 @@ class Classifier:
         ranked = sorted(pairs, key=lambda pair: -pair[1])
         return [(cast("NeedKind", kind), score) for kind, score in ranked if kind in KINDS]
 
-    def weigh_danger(self, text: str, language: Language) -> tuple[str, float]:
+    def weigh_danger(self, text: str, language: Language, slots: Slots) -> tuple[str, float]:
         """The likeliest danger, and how much likelier it is than an ordinary question."""
         learnt = self._of(language)
-        sides = dict(zip(learnt.kinds, map(float, learnt.sides(tidy(text, language))), strict=True))
+        weighed = map(float, learnt.sides(text, slots))
+        sides = dict(zip(learnt.kinds, weighed, strict=True))
         any_danger = sides.pop(ANY)
         dangers = {kind for kind in sides if kind.startswith(DANGER)} - {ORDINARY}
         first = max(dangers, key=lambda kind: sides[kind])

@@ -22,7 +22,8 @@ from runtime.bridge.coach.understanding.phrases import (
     read_yaml,
     split_sentences,
 )
-from runtime.bridge.coach.understanding.tidy import fold, slips
+from runtime.bridge.coach.understanding.slots import Names, read_slots
+from runtime.bridge.coach.understanding.tidy import fold, slips, tidy
 
 _FILE: Final = Path(__file__).parent / "hazards" / "phrases" / "signs.yaml"
 _STRANGE: Final = 2
@@ -121,7 +122,7 @@ LONGEST: Final = 500
 """Characters of which examples say what they speak of."""
 LIKELY: Final = 0.3
 """By how much a danger has to be likelier than ordinary talk, told by examples alone."""
-RULED: Final = -1.5
+RULED: Final = -1.2
 """The same where a phrase tells of one: only what is certainly ordinary is none."""
 SIGNED: Final = -0.8
 """The same where its words do."""
@@ -133,13 +134,13 @@ GOES_ON: Final = frozenset("crash brakes near_miss rain heat flat_out_dare fear"
 """Hazards after which a fact may follow."""
 
 
-def find_hazard(text: str) -> str | None:
+def find_hazard(text: str, names: Names) -> str | None:
     """The key of the danger that a question speaks of, in any language; None: none."""
     sentences, languages = split_sentences(text), likely_languages(text)
-    near, margin = _weigh(text[:LONGEST], languages[0], CLAUSE)
+    near, margin = _weigh(text[:LONGEST], languages[0], names, CLAUSE)
     ruled = {key for each in languages for one in sentences for key in _find_by_rules(each, one)}
     if ruled:
-        told = _weigh(text[:LONGEST], languages[0], 1)[1]
+        told = _weigh(text[:LONGEST], languages[0], names, 1)[1]
         return min(ruled, key=KEYS.index) if told > RULED else None
     if margin > LIKELY:
         return near
@@ -147,12 +148,14 @@ def find_hazard(text: str) -> str | None:
     return min(signed, key=KEYS.index) if signed and margin > SIGNED else None
 
 
-def _weigh(text: str, language: Language, least: int) -> tuple[str, float]:
+def _weigh(text: str, language: Language, names: Names, least: int) -> tuple[str, float]:
     """The likeliest danger of the text or of one of its clauses of *least* words, which an ordinary
     question beside it makes no less likely, and by how much it is likelier than ordinary talk.
     """
     clauses = [each for each in _CLAUSES.split(text) if len(each.split()) >= least]
-    weighed = (load_classifier().weigh_danger(each, language) for each in (text, *clauses))
+    plain = (tidy(each, language) for each in (text, *clauses))
+    weigh = load_classifier().weigh_danger
+    weighed = (weigh(one, language, read_slots(one, language, names)) for one in plain)
     return max(weighed, key=lambda each: each[1])
 
 

@@ -82,7 +82,7 @@ class AfterMoves(BaseModel, frozen=True, extra="forbid"):
 class MoveFile(BaseModel, frozen=True, extra="forbid"):
     """The file `moves.yaml`."""
 
-    hints: Mapping[str, Mapping[NeedKind, float]]
+    scopes: Mapping[NeedKind, Mapping[str, NeedKind]]
     by_slots: tuple[SlotMoves, ...]
     after: tuple[AfterMoves, ...]
     terms: Mapping[str, NeedKind]
@@ -136,18 +136,18 @@ def read_question(
         if (term := find_term(text, each)) is not None:
             slots = replace(read_slots(text[:LONGEST], each, names), concept=term)
             return Asked(text, each, needs=(Need("explain", slots),))
-    hazard = find_hazard(text)
+    hazard = find_hazard(text, names)
     text = text[:LONGEST]
     brief = words_of(language).tables["asks"]["brief"].search(f" {fold(text)} ") is not None
     units, speeds = find_units(text), find_units(text, "_speeds")
     asked = Asked(text, language, units, hazard, speeds=speeds, brief=brief)
     if hazard is not None and hazard not in GOES_ON:
         return asked
-    reader = _Reader(language, names, last, classifier or load_classifier(), hazard)
+    reader = _Reader(language, names, last, classifier or load_classifier())
     needs = reader.read(text, vector)
     if needs[0].score * FULL < SURE:
         for other in likely_languages(tidy(text, language)):
-            second = _Reader(other, names, last, reader.classifier, hazard)
+            second = _Reader(other, names, last, reader.classifier)
             if other != language and second.read(text, None)[0].score * FULL >= SURE_OTHER:
                 reader, needs = second, second.read(text, vector)
     asked = replace(asked, language=find_spoken(text) or reader.language)
@@ -188,9 +188,7 @@ class _Reader:
         names: Names,
         last: Asked | None,
         classifier: Classifier,
-        hazard: str | None = None,
     ) -> None:
-        self.hazard = hazard
         self.language = language
         self.words = words_of(language)
         self.names = names
@@ -204,7 +202,7 @@ class _Reader:
         text = self.plain(text)
         whole = self._read(text, vector)
         parts = [part for part in self.words.splits.split(text) if len(part.split()) > 2]
-        further = _Reader(self.language, self.names, None, self.classifier, self.hazard)
+        further = _Reader(self.language, self.names, None, self.classifier)
         needs = [self._read(part, None, part=True) for part in parts[:1] if len(parts) > 1]
         needs += [further._read(part, None) for part in parts[1:]]  # points to the first part
         needs = [need for need in needs if need.kind not in _TALK]
@@ -228,16 +226,8 @@ class _Reader:
         return (whole if whole.score * FULL >= SURE and whole.kind not in _TALK else best,)
 
     def rank(self, text: str, slots: Slots, vector: Numbers | None) -> list[tuple[NeedKind, float]]:
-        """Kinds with their scores, best first, with the hints that the slots give."""
-        ranked = self.classifier.rank(self._mask(text), self.language, vector)
-        signs = {*_signs(slots), self.hazard or ""}
-        if self.last is not None and self.last.slots.drivers:
-            signs.discard("no driver")
-        hints = [read_moves().hints.get(sign, {}) for sign in signs]
-        scores = [
-            (kind, score + sum(hint.get(kind, 0) for hint in hints)) for kind, score in ranked
-        ]
-        return sorted(scores, key=lambda pair: -pair[1])
+        """Kinds with their scores, best first."""
+        return self.classifier.rank(self._mask(text), self.language, slots, vector)
 
     def plain(self, text: str) -> str:
         """The text without slang and misspellings."""
@@ -294,7 +284,7 @@ class _Reader:
         if self.last is not None:
             kind = (_grammar(slots) if score < SURE else None) or kind
             kind, slots = self._follow(kind, slots, words, self.last, place or sure)
-        return Need(move(kind, slots, self.hazard or ""), slots, min(score / FULL, 1.0))
+        return Need(move(kind, slots), slots, min(score / FULL, 1.0))
 
     def _differ(self, words: list[str], slots: Slots, last: Need) -> Need | None:
         """What a question asks that says no more than how it differs from the last one: another
@@ -480,12 +470,13 @@ def read_moves() -> MoveFile:
     return MoveFile.model_validate(read_yaml(Path(__file__).parent / "moves.yaml"))
 
 
-def move(kind: NeedKind, slots: Slots, hazard: str = "") -> NeedKind:
-    """The kind as the slots and a hazard correct it."""
+def move(kind: NeedKind, slots: Slots) -> NeedKind:
+    """The kind as the slots correct it."""
     if slots.quantity in UNRECORDED and kind not in _TALK | _KNOWLEDGE:
         return "unrecorded"
-    signs = {*_signs(slots), hazard}
-    for each in read_moves().by_slots:
+    signs, moves = set(_signs(slots)), read_moves()
+    kind = next((to for sign, to in moves.scopes.get(kind, {}).items() if sign in signs), kind)
+    for each in moves.by_slots:
         if signs.issuperset(each.signs):
             kind = each.moves.get(kind, kind)
     return kind
@@ -501,12 +492,8 @@ def _signs(slots: Slots) -> Iterator[str]:
     timed = slots.quantity in (None, "time") and not (place or slots.amounts)
     driver = bool(slots.drivers or "driver" in strange)
     spot = slots.spot in ("entry", "apex", "exit")
-    lap_time = any(
-        (each.unit == "lap_time" and slots.side is None)
-        or (each.unit == "s" and each.number % 60 > 30)
-        for each in slots.amounts
-    )
     faster = slots.quantity == "speed" and slots.order in ("more", "fewer")
+    unmeasured = not spot and (slots.quantity is None or (faster and not (place or slots.spot)))
     signs = {
         "corner": place,
         "sector": sector,
@@ -518,8 +505,6 @@ def _signs(slots: Slots) -> Iterator[str]:
         "offers corners": slots.offers and len(slots.corners) > 1,
         "times asked": slots.quantity in (None, "time") and not slots.claims and not place,
         "slowest": slots.laps == ("slowest",),
-        "each lap": "each" in slots.laps or slots.all_laps,
-        "without": bool(slots.without),
         "driver": driver,
         "no driver": not driver,
         "driver alone": slots.alone,
@@ -531,48 +516,27 @@ def _signs(slots: Slots) -> Iterator[str]:
         "between": slots.between,
         "spread": slots.varies,
         "supposes": slots.supposes,
-        "several": slots.count > 1,
-        "group": slots.group is not None,
         "loses": slots.gains is False and slots.quantity == "time",
         "counts": slots.counts,
         "every corner": slots.every_corner,
-        "odd lap": "odd" in slots.laps,
         "many laps": len(slots.laps) > 2,
         "ranked laps": any(isinstance(lap, Ranked) for lap in slots.laps) and slots.order != "mean",
-        "ranked": slots.ranked,
         "mean": slots.order == "mean" and slots.quantity in (None, "time") and not place,
-        "rank asked": slots.whether and sector and slots.order in ("worst", "most", "least"),
         "rank said": slots.claims
         and len(slots.laps) == 2
         and isinstance(slots.laps[0], int)
         and slots.laps[1] in ("best", "slowest"),
-        "brake count": slots.quantity == "brakings",
-        "improves": slots.improves,
-        "which straight": slots.which == "straight",
         "limit": slots.side is not None and any(each.unit in LIMITED for each in slots.amounts),
         "time limit": slots.side is not None and any(a.unit == "lap_time" for a in slots.amounts),
-        "alike": slots.order == "alike" and not (place or sector),
-        "channel": slots.quantity not in {None, "time", *UNRECORDED}
-        or (slots.quantity is None and place and spot and slots.order in ORDERS),
-        "no quantity": not spot
-        and (slots.quantity is None or (faster and not (place or slots.spot))),
+        "channel": not unmeasured
+        and (
+            slots.quantity not in {None, "time", *UNRECORDED}
+            or (slots.quantity is None and place and spot and slots.order in ORDERS)
+        ),
+        "no quantity": unmeasured,
         "why": slots.why,
         "where": slots.where,
-        "where most": slots.where and bool(slots.quantity) and slots.order in ("most", "least"),
-        "too much or little": slots.order in ("early", "late", "high", "low"),
-        "concept": slots.concept is not None,
-        f"concept {slots.concept}": True,
-        "concept alone": slots.concept is not None and not (place or laps or sector),
-        "unrecorded": slots.quantity in UNRECORDED,
         "quantity": slots.quantity is not None and slots.quantity not in UNRECORDED,
-        f"quantity {slots.quantity}": True,
-        "quantity and place": slots.quantity is not None and (place or slots.spot is not None),
-        "named": place or laps or sector or driver or bool(slots.amounts),
-        "time left": any(
-            amount.unit in ("min", "s", "") and amount.number >= 3 for amount in slots.amounts
-        )
-        and not lap_time,
-        "lap time": lap_time,
     }
     return (sign for sign, shown in signs.items() if shown)
 
