@@ -120,7 +120,7 @@ KEYS: Final = (*_ENGLISH, "unsure")
 `unsure`, which no phrase tells, comes last."""
 LONGEST: Final = 500
 """Characters of which examples say what they speak of."""
-LIKELY: Final = 0.3
+LIKELY: Final = 0.5
 """By how much a danger has to be likelier than ordinary talk, told by examples alone."""
 RULED: Final = -1.2
 """The same where a phrase tells of one: only what is certainly ordinary is none."""
