@@ -233,6 +233,9 @@ def test_another_topic_keeps_nothing_of_the_last_one() -> None:
         ("my best lap and where is turn 4", ["best_lap", "circuit"]),
         ("turn 5 entry speed best lap and what did I leave the corner at", ["measure"] * 2),
         ("How was turn 3? And what should I work on next?", ["corner_review", "corner_advice"]),
+        ("qué es la vuelta ideal y cuál es la mía", ["explain", "ideal_lap"]),
+        ("c'est quoi le tour idéal et c'est quoi le mien", ["explain", "ideal_lap"]),
+        ("what is trail braking and do I do it", ["explain", "trail_brake"]),
     ],
 )
 def test_a_question_of_two_parts_has_two_needs(question: str, both: list[NeedKind]) -> None:

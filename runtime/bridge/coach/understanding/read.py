@@ -259,13 +259,14 @@ class _Reader:
 
     def _read(self, text: str, vector: Numbers | None, *, part: bool = False) -> Need:
         slots = read_slots(text, self.language, self._about(text))
+        if (term := find_term(text, self.language)) is not None:
+            return Need("explain", replace(slots, concept=term))
         words = fold(self._mask(text)).split()
         ranked = self.rank(text, slots, vector)
         kind, score = ranked[0]
         if kind == "style":  # besides, it may ask for something
-            least = 0.0 if slots.quantity else SURE
-            other = next((r for r in ranked if r[0] not in _TALK and r[1] >= least), ranked[0])
-            kind, score = other[0], max(other[1], SURE if slots.quantity else 0.0)
+            other = next((r for r in ranked if r[0] not in _TALK and r[1] >= SURE), ranked[0])
+            kind, score = other
         sure = score >= CERTAIN * FULL
         talked = self.last is not None and self.last.kind in _TALK
         place = kind == "circuit" and score >= SURE and any(_named(slots))
@@ -376,11 +377,11 @@ class _Reader:
         """What a short question asks of the drive after what a term means."""
         if last.kind != "explain" or slots.concept is not None or len(words) > 2 * SHORT:
             return None
-        moves, leads = read_moves(), self._follows("leads", words) or _CLASSES.intersection(words)
-        alone = bool(leads) and moves.small_words.issuperset(words)
+        moves = read_moves()
+        alone = moves.small_words.issuperset(words)
         alone |= slots.where and len(words) <= SHORT / 2 and not self._rest(words, None)
         back = self._follows("points_back", words)
-        says = slots.where or any(_named(slots)) or back
+        says = slots.where or any(_named(slots)) or back or alone
         if not says or (sure and not alone and (slots.quantity or not back)):
             return None
         measured: NeedKind = "measure" if last.slots.quantity else "corner_review"
