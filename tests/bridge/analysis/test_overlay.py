@@ -4,18 +4,15 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.analysis.overlay import (
-    SHOWN,
     SPEED,
     Channels,
     lap_axis,
     lap_channels,
     lap_places,
-    missing_channels,
-    target_channels,
 )
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Samples
-from tests.bridge.analysis.lapkit import LENGTH, lapped, oval, session
+from tests.bridge.analysis.lapkit import LENGTH, lapped, session
 from tests.bridge.session.sessions import kept
 
 TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
@@ -71,26 +68,6 @@ def test_a_signal_is_not_drawn_across_a_pause_of_its_own() -> None:
 
     moment = 60.0 + found["time_s"]
     np.testing.assert_array_equal(np.isnan(found["oil_temp_c"]), (moment > 69.0) & (moment < 86.0))
-
-
-def test_a_target_keeps_the_line_and_scales_time_and_speed() -> None:
-    drive, _ = oval(2)
-    best = lap_channels(drive, 1, POINTS, {}, ())
-
-    found = target_channels(best, 1.25)
-
-    assert found.keys() == {"time_s", SPEED, "lat", "lon"}
-    np.testing.assert_array_equal(found["lat"], best["lat"])
-    np.testing.assert_allclose(found["time_s"], best["time_s"] / 1.25)
-    np.testing.assert_allclose(found[SPEED], best[SPEED] * 1.25)
-
-
-def test_what_a_lap_lacks_is_named() -> None:
-    own, other = channels_of(1), {"oil_temp_c": np.zeros(POINTS)}
-
-    assert {"oil_temp_c", "brake_bar", "lat"} <= set(missing_channels(own, set(), [own, other]))
-    assert missing_channels({SPEED: own[SPEED]}, set(), []) == sorted(SHOWN)
-    assert missing_channels(own, {"throttle_pct", "lambda"}, [own, other]) == ["lambda"]
 
 
 def test_places_that_were_passed_unseen_have_no_row() -> None:

@@ -19,7 +19,6 @@ from runtime.bridge.analysis.reference import (
     aims,
     basis_of,
     parse_reference,
-    read_reference,
     read_references,
     reference_lap,
     reference_text,
@@ -173,20 +172,3 @@ def test_a_file_that_is_no_reference_is_left_out_and_said(
     assert list(book.current().unreadable) == ["bad", "latin"]
     assert "bad.json: track" in caplog.text
     assert read_references(tmp_path / "nowhere").laps == {}
-
-
-def test_an_old_file_is_not_written_over_by_accident(tmp_path: Path) -> None:
-    path = tmp_path / "ring.json"
-    write_reference(path, parse_reference(text()))
-
-    with pytest.raises(TrackError, match="--force"):
-        write_reference(path, parse_reference(text(lap_time_s=30)))
-    assert read_reference(path).lap_time_s == 38.5
-    write_reference(path, parse_reference(text(lap_time_s=30)), force=True)
-    assert read_reference(path).lap_time_s == 30
-    assert [one.name for one in tmp_path.iterdir()] == ["ring.json"]
-
-
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(TrackError, match=r"ring\.json"):
-        read_reference(tmp_path / "ring.json")

@@ -28,18 +28,6 @@ def pairs(video: Footage, ask: Ask) -> list[tuple[float, float | None]]:
     ]
 
 
-def test_each_frame_stands_once_beside_the_nearest_video_frame() -> None:
-    video = filmed(1.0, 1.04, 1.08, 1.12, 1.31)
-
-    assert pairs(video, Ask(1.0, 1.4)) == [
-        (1.0, 1.0),
-        (1.1, 1.08),
-        (1.2, None),
-        (1.3, 1.31),
-        (1.4, None),
-    ]
-
-
 @pytest.mark.parametrize("t", [1.05, 2.15, 3.35, 40.45])
 def test_exactly_the_window_counts_and_of_two_the_earlier_is_taken(t: float) -> None:
     around = (round(t - 0.05, 3), round(t + 0.05, 3))

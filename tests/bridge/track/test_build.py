@@ -191,22 +191,6 @@ def test_geojson_that_is_no_line_names_the_place(text: str, said: str) -> None:
         read_geojson(text)
 
 
-def test_the_command_writes_a_circuit_and_says_what_it_derived(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "pad.geojson").write_text(geojson())
-
-    status = main(["build", str(tmp_path / "pad.geojson"), "--out", str(tmp_path / "x.json")])
-
-    said = capsys.readouterr().out
-    assert status == 0
-    assert "Pad: written to" in said
-    assert "corners by what they ask of the car" in said
-    track, doubts = read_track(tmp_path / "x.json")
-    assert (track.name, doubts) == ("Pad", ())
-    assert track.generated_from == "track build pad.geojson"
-
-
 def test_the_command_writes_over_nothing_unless_it_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
