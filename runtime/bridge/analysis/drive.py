@@ -17,14 +17,9 @@ from runtime.bridge.session.progress import (
     thirds,
 )
 from runtime.bridge.session.series import Series
-from runtime.bridge.track.corners import (
-    CORNER_PREFIX,
-    DetectedCorner,
-    corners_of_line,
-    straights,
-)
+from runtime.bridge.track.corners import corners_of_line, scaled, straights
 from runtime.bridge.track.driven import DrivenLine, session_line, usual_values
-from runtime.bridge.track.model import Corner, Spot, Straight, Track
+from runtime.bridge.track.model import Corner, Straight, Track
 
 T = TypeVar("T")
 
@@ -155,10 +150,10 @@ class Drive:
         elif self.driven is not None:
             bends = corners_of_line(self.driven.line, self.driven.speed_ms)
             scale = self.length_m / self.driven.line.length_m
-            bends = [bend.scaled(scale) for bend in bends]
+            bends = [scaled(bend, scale) for bend in bends]
         else:
             return None
-        return tuple(_corner(i, bend) for i, bend in enumerate(bends, 1))
+        return tuple(bends)
 
 
 def once_per_drive(compute: Callable[[Drive], T]) -> Callable[[Drive], T]:
@@ -245,16 +240,3 @@ def _along(laps: Laps) -> Progress:
     length = max(laps.full.distance_m, 1.0)
     p = np.minimum(laps.travelled, np.nextafter(length, 0.0))
     return Progress(p, length, "distance", np.full(len(laps.series), np.nan))
-
-
-def _corner(number: int, bend: DetectedCorner) -> Corner:
-    return Corner(
-        name=f"{CORNER_PREFIX}{number}",
-        number=number,
-        direction=bend.direction,
-        severity=bend.severity,
-        entry=Spot(bend.entry_m),
-        apex=Spot(bend.apex_m),
-        exit=Spot(bend.exit_m),
-        curvature_peak=bend.peak,
-    )

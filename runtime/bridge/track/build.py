@@ -11,13 +11,7 @@ from runtime.bridge.session.laps import Laps, detect
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.progress import own_sectors
 from runtime.bridge.session.recording import Frames, Gate, Numbers, Samples
-from runtime.bridge.track.corners import (
-    CORNER_PREFIX,
-    DetectedCorner,
-    corners_of_line,
-    sectors,
-    straights,
-)
+from runtime.bridge.track.corners import corners_of_line, sectors, straights
 from runtime.bridge.track.driven import DrivenLine, draw_line, session_line
 from runtime.bridge.track.model import (
     BrakePoint,
@@ -75,7 +69,7 @@ def from_laps(laps: Laps, name: str, *, altitude: Samples | None = None) -> Buil
         raise TrackError("there is no complete lap with good positions to make a circuit from")
     heights = _heights(driven, laps, altitude)
     line = driven.line if heights is None else replace(driven.line, altitude=heights)
-    built = _of_line(line, name, corners_of_line(line, driven.speed_ms), CORNER_PREFIX)
+    built = _of_line(line, name, corners_of_line(line, driven.speed_ms))
     own = tuple(Sector(*span) for span in own_sectors(laps, driven.progress))
     track = _with_habits(replace(built.track, sectors=own), driven, laps)
     braked = sum(corner.brake is not None for corner in track.corners)
@@ -100,17 +94,15 @@ def from_centreline(trace: Trace, name: str) -> BuiltTrack:
     line = draw_line(plane, *plane.xy(trace.lat, trace.lon), trace.altitude)
     if line is None:
         raise TrackError("this is no circuit: a lap is 200 m long at least, 50 km at most")
-    built = _of_line(line, name, corners_of_line(line), "Turn ")
+    built = _of_line(line, name, corners_of_line(line, prefix="Turn "))
     step = line.length_m / len(line)
     drawn = f"The line has {len(trace.lat)} points of the file, drawn anew every {step:.2f} m."
     parted = "Three sectors that part on the longest straights, else thirds."
     return built._replace(derived=(drawn, *built.derived, parted))
 
 
-def _of_line(line: Line, name: str, bends: list[DetectedCorner], corner_prefix: str) -> BuiltTrack:
-    corners = tuple(
-        _corner(line, i, f"{corner_prefix}{i}", bend) for i, bend in enumerate(bends, 1)
-    )
+def _of_line(line: Line, name: str, bends: list[Corner]) -> BuiltTrack:
+    corners = tuple(_placed(line, bend) for bend in bends)
     between = straights(corners, line.length_m)
     start = Gate(float(line.lat[0]), float(line.lon[0]), line.ring.heading(0.0))
     known = not np.isnan(line.altitude).any()
@@ -159,26 +151,15 @@ def _with_habits(track: Track, driven: DrivenLine, laps: Laps) -> Track:
     return replace(track, corners=tuple(corners))
 
 
-def _corner(line: Line, number: int, name: str, bend: DetectedCorner) -> Corner:
-    entry, apex, leave = (
-        Spot(at, *line.place(at)) for at in (bend.entry_m, bend.apex_m, bend.exit_m)
-    )
+def _placed(line: Line, corner: Corner) -> Corner:
+    """The corner with where its places lie, and how far the road rises in it."""
+    at = [corner.entry.distance_m, corner.apex.distance_m, corner.exit.distance_m]
+    entry, apex, leave = (Spot(place, *line.place(place)) for place in at)
     rise = None
     if not np.isnan(line.altitude).any():
-        ends = [bend.entry_m, bend.exit_m]
-        heights = np.interp(ends, line.distance, line.altitude, period=line.length_m)
+        heights = np.interp(at[::2], line.distance, line.altitude, period=line.length_m)
         rise = float(heights[1] - heights[0])
-    return Corner(
-        name,
-        number,
-        bend.direction,
-        bend.severity,
-        entry,
-        apex,
-        leave,
-        curvature_peak=bend.peak,
-        elevation_change_m=rise,
-    )
+    return replace(corner, entry=entry, apex=apex, exit=leave, elevation_change_m=rise)
 
 
 def _profile(line: Line) -> Profile:

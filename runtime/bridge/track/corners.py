@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from runtime.bridge.session.motion import STANDARD_GRAVITY
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags
 from runtime.bridge.track.driven import GRID_S, LEAST_MS, fit_locally, pass_times
-from runtime.bridge.track.model import Corner, Direction, Sector, Straight
+from runtime.bridge.track.model import Corner, Direction, Sector, Spot, Straight
 
 WINDOW_S: Final = 1.2
 """Accelerations are those of parabolas fitted over so long. Measured on circuits of known corners
@@ -43,30 +44,22 @@ TYPICAL_LOOK_M: Final = 20.0
 FINE_M: Final = 2.0
 
 
-class DetectedCorner(NamedTuple):
-    """A detected corner, in metres of the line."""
-
-    direction: Direction
-    entry_m: float
-    apex_m: float
-    exit_m: float
-    peak: float
-    """Degrees a metre where it is tightest, of the smoothed line."""
-
-    @property
-    def severity(self) -> int:
-        """1 for a hairpin to 6."""
-        return severity(self.peak)
-
-    def scaled(self, scale: float) -> "DetectedCorner":
-        """The corner on a line that is so many times as long."""
-        entry, apex, leave = (scale * place for place in (self.entry_m, self.apex_m, self.exit_m))
-        return DetectedCorner(self.direction, entry, apex, leave, self.peak / scale)
-
-
 def severity(peak: float) -> int:
-    """The class of a corner by its tightest curvature in degrees a metre."""
+    """The class of a corner by its tightest curvature in degrees a metre: 1, a hairpin, to 6."""
     return next((i for i, least in enumerate(SEVERITIES, 1) if abs(peak) >= least), 6)
+
+
+def scaled(corner: Corner, scale: float) -> Corner:
+    """A detected corner on a line that is so many times as long."""
+    peak = (corner.curvature_peak or 0.0) / scale
+    return replace(
+        corner,
+        entry=Spot(scale * corner.entry.distance_m),
+        apex=Spot(scale * corner.apex.distance_m),
+        exit=Spot(scale * corner.exit.distance_m),
+        curvature_peak=peak,
+        severity=severity(peak),
+    )
 
 
 class Motion(NamedTuple):
@@ -127,8 +120,10 @@ def typical_speed(path: Ring) -> Numbers:
     return np.roll(np.sqrt(squares), slowest)
 
 
-def detect_corners(path: Ring, speed: Numbers | None = None) -> list[DetectedCorner]:
-    """The corners of a path, in the order of their apexes.
+def detect_corners(
+    path: Ring, speed: Numbers | None = None, prefix: str = CORNER_PREFIX
+) -> list[Corner]:
+    """The corners of a path, in the order of their apexes; *prefix* and a number are their names.
 
     A corner is a bend of one direction that asks for 40 % or more of the car's grip at its peak,
     and turns by 12 degrees or more; its window is where it asks for half as much as at its peak.
@@ -140,7 +135,7 @@ def detect_corners(path: Ring, speed: Numbers | None = None) -> list[DetectedCor
     motion = move_along(path, typical_speed(path) if speed is None else speed)
     lateral = motion.lateral
     grip = float(np.percentile(np.abs(lateral), FULL_SHARE))
-    corners: list[DetectedCorner] = []
+    corners: list[Corner] = []
     for sign in (1, -1):
         used = sign * lateral / max(grip, 1e-9)
         for first, last in _bends(used, motion.step_s):
@@ -148,15 +143,18 @@ def detect_corners(path: Ring, speed: Numbers | None = None) -> list[DetectedCor
             turned = math.degrees(abs(motion.turning[inside].sum()) * motion.step_s)
             if turned >= LEAST_DEG:
                 corners.append(_corner(motion, first, last, used, path.length_m))
-    return sorted(corners, key=lambda corner: corner.apex_m)
+    corners.sort(key=lambda corner: corner.apex.distance_m)
+    return [replace(one, name=f"{prefix}{i}", number=i) for i, one in enumerate(corners, 1)]
 
 
-def corners_of_line(line: Line, speed: Numbers | None = None) -> list[DetectedCorner]:
+def corners_of_line(
+    line: Line, speed: Numbers | None = None, prefix: str = CORNER_PREFIX
+) -> list[Corner]:
     """The corners of a line; *speed* in m/s at each of its points, None where it is unknown."""
     path = ring(*line.plane.xy(line.lat, line.lon), line.distance, line.length_m, FINE_M)
     if speed is not None:
         speed = np.interp(path.places, line.distance, speed, period=line.length_m)
-    return detect_corners(path, speed)
+    return detect_corners(path, speed, prefix)
 
 
 def _runs(flags: Flags) -> list[tuple[int, int]]:
@@ -218,7 +216,7 @@ def _joined(runs: list[tuple[int, int]], used: Numbers, step_s: float) -> list[t
     return joined
 
 
-def _corner(motion: Motion, first: int, last: int, used: Numbers, length: float) -> DetectedCorner:
+def _corner(motion: Motion, first: int, last: int, used: Numbers, length: float) -> Corner:
     """The corner of a run: where it asks for half of its most, between two points in proportion."""
     count = len(used)
     asked = used[np.arange(first - 1, last + 2) % count]
@@ -233,11 +231,12 @@ def _corner(motion: Motion, first: int, last: int, used: Numbers, length: float)
     middle = inside[sizes >= PLATEAU * sizes.max()].mean()
     place = np.append(motion.place, length)  # the ring of time begins at the start of the path
     entry, apex, leave = (
-        float(np.interp(at % count, np.arange(count + 1), place)) % length
+        Spot(float(np.interp(at % count, np.arange(count + 1), place)) % length)
         for at in (begin, middle, end)
     )
     direction: Direction = "right" if motion.turning[inside[0] % count] > 0 else "left"
-    return DetectedCorner(direction, entry, apex, leave, math.degrees(sizes.max()))
+    peak = math.degrees(sizes.max())
+    return Corner("", 0, direction, severity(peak), entry, apex, leave, curvature_peak=peak)
 
 
 def straights(corners: Sequence[Corner], length_m: float) -> tuple[Straight, ...]:

@@ -32,21 +32,21 @@ def test_a_stadium_has_two_corners_where_it_bends() -> None:
     assert [corner.direction for corner in found] == ["right", "right"]
     assert [corner.severity for corner in found] == [4, 4]
     for corner, begin in zip(found, (300.0, 700.0 + bend), strict=True):
-        assert corner.entry_m == pytest.approx(begin, abs=10)
-        assert corner.apex_m == pytest.approx(begin + bend / 2, abs=10)
-        assert corner.exit_m == pytest.approx(begin + bend, abs=10)
-        assert corner.peak == pytest.approx(math.degrees(1 / 50), rel=0.02)
+        assert corner.entry.distance_m == pytest.approx(begin, abs=10)
+        assert corner.apex.distance_m == pytest.approx(begin + bend / 2, abs=10)
+        assert corner.exit.distance_m == pytest.approx(begin + bend, abs=10)
+        assert corner.curvature_peak == pytest.approx(math.degrees(1 / 50), rel=0.02)
 
 
 def test_a_corner_may_lie_over_start_and_finish() -> None:
     found = detect_corners(path(STADIUM, start_m=450.0))
 
-    over = [corner for corner in found if corner.entry_m > corner.exit_m]
+    over = [corner for corner in found if corner.entry.distance_m > corner.exit.distance_m]
     assert len(found) == 2
     assert len(over) == 1
     length = 800 + 100 * math.pi
-    assert over[0].entry_m == pytest.approx(length - 50, abs=10)
-    assert over[0].exit_m == pytest.approx(50 * math.pi - 50, abs=10)
+    assert over[0].entry.distance_m == pytest.approx(length - 50, abs=10)
+    assert over[0].exit.distance_m == pytest.approx(50 * math.pi - 50, abs=10)
 
 
 @pytest.mark.parametrize(("apart", "count"), [(20.0, 2), (70.0, 4)])
@@ -67,7 +67,7 @@ def test_a_bend_eases_into_another_corner_where_less_than_half_is_asked_for(
     found = detect_corners(shape, np.full(len(shape), 30.0))
 
     assert len(found) == count
-    assert all((c.exit_m - c.entry_m) % shape.length_m < 250 for c in found)
+    assert all((c.exit.distance_m - c.entry.distance_m) % shape.length_m < 250 for c in found)
 
 
 def test_a_line_that_bends_everywhere_alike_has_no_corners() -> None:
@@ -89,10 +89,10 @@ def test_the_designed_corners_are_found_within_10_metres(name: str) -> None:
     assert len(found) == len(track.corners)
     for bent, designed in zip(found, track.corners, strict=True):
         assert bent.direction == designed.direction
-        assert bent.peak == pytest.approx(designed.curvature_peak, rel=0.02)
-        assert bent.entry_m == pytest.approx(designed.entry.distance_m, abs=10)
-        assert bent.apex_m == pytest.approx(designed.apex.distance_m, abs=10)
-        assert bent.exit_m == pytest.approx(designed.exit.distance_m, abs=10)
+        assert bent.curvature_peak == pytest.approx(designed.curvature_peak, rel=0.02)
+        assert bent.entry.distance_m == pytest.approx(designed.entry.distance_m, abs=10)
+        assert bent.apex.distance_m == pytest.approx(designed.apex.distance_m, abs=10)
+        assert bent.exit.distance_m == pytest.approx(designed.exit.distance_m, abs=10)
 
 
 def test_straights_are_what_is_left_between_corners() -> None:
@@ -119,7 +119,7 @@ def test_sectors_part_in_the_middle_of_the_longest_straights() -> None:
     for length in lengths:
         parts += [length, quarter]
     shape = path(parts, start_m=100.0)
-    corners = [corner(i, c.entry_m, c.exit_m) for i, c in enumerate(detect_corners(shape), 1)]
+    corners = detect_corners(shape)
     found = sectors(shape.length_m, corners)
 
     bend = 25 * math.pi
