@@ -160,7 +160,7 @@ def assemble(settings: BridgeSettings) -> Service:
         active_track=active,
         references=ReferenceBook(settings.data_dir / "reference"),
         wiring=_wiring(settings),
-        catalogue=[signal.row for signal in catalogue],
+        catalogue=catalogue,
     )
     everywhere = settings.host in ("0.0.0.0", "::")  # noqa: S104 - nothing is bound to it here
     if settings.announce:

@@ -260,7 +260,7 @@ async def _bringing(
 ) -> AsyncIterator[tuple[Bring, str]]:
     """Into the database itself, or through the bridge that has it open, and which that is."""
     try:
-        seed = [signal.row for signal in load_registry(settings.registry_file)]
+        seed = load_registry(settings.registry_file)
     except RegistryError as error:
         raise CannotMake(f"data_dir: registry/{error}") from None
     async with open_store(settings, seed) as store:
