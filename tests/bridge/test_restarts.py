@@ -12,7 +12,7 @@ from runtime.bridge.storage.sessions import end_begun_by_bus
 from runtime.bridge.storage.values import NOTHING, Backend, SessionMeta, SessionRow
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
-from tests.bridge.simulator.drivekit import flushed, vesper
+from tests.bridge.simulator.drivekit import between, flushed, vesper
 from tests.bridge.storage.storekit import NOON, frames, opened
 
 CAN = SessionMeta(source="can")
@@ -74,7 +74,7 @@ async def test_what_a_bus_began_ends_with_the_bridge(start: Start, backend: Back
     async def driven(bridge: Bridge) -> str:
         assert bridge.service.live is not None
         assert bridge.service.recorder is not None
-        bridge.service.live.bus(flushed(vesper().between(0.0, 2.0)))
+        bridge.service.live.bus(flushed(between(vesper(), 0.0, 2.0)))
         await bridge.service.recorder.settled()
         return bridge.service.bus_session() or ""
 

@@ -153,16 +153,6 @@ class Schedule:
             frames.append(CanFrame(stamp, sender.key, sender.message.encode(data, strict=False)))
         return frames
 
-    def between(self, begin_s: float, end_s: float) -> list[CanFrame]:
-        """The frames from one moment of the drive to before another."""
-        first, last = self.anchor_s + begin_s, self.anchor_s + end_s
-        return [
-            frame
-            for number in range(math.floor(begin_s), math.ceil(end_s))
-            for frame in self.second(number)
-            if first <= frame.t < last
-        ]
-
     def sent_at(self, t: Numbers) -> dict[str, list[float]]:
         """What the logger sends of every signal at moments, as far as its bits reach."""
         sent = {}

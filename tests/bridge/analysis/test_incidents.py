@@ -18,6 +18,7 @@ from tests.bridge.analysis.cornerkit import (
     without,
 )
 from tests.bridge.session.sessions import at, changed, frames, kept
+from tests.bridge.simulator import drivekit
 from tests.bridge.simulator.drivekit import LARKFELL, NARROW, VESPER, flushed, rows
 from tests.bridge.track.test_driven import recorded
 
@@ -167,7 +168,9 @@ def test_a_spin_turns_far_and_slows(turn: float, behind: float, found: bool, hz:
 
 
 def test_a_hairpin_that_is_driven_fast_is_no_spin() -> None:
-    session = rows(flushed(schedule_of(LARKFELL, 60.0, NARROW, VESPER).between(0.0, 140.0)))
+    session = rows(
+        flushed(drivekit.between(schedule_of(LARKFELL, 60.0, NARROW, VESPER), 0.0, 140.0))
+    )
     drive = driven(session, LARKFELL)
 
     assert spins(drive.series), "the course does turn that far"

@@ -1,5 +1,6 @@
 """The shipped bus, cars and circuits, and the way from frames of the bus to rows."""
 
+import math
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +31,14 @@ def vesper(
 ) -> Schedule:
     """The simulator's own car."""
     return schedule_of(track, lap_seconds, MESSAGES, VESPER, seed=seed, anchor_s=anchor_s)
+
+
+def between(schedule: Schedule, begin_s: float, end_s: float) -> list[CanFrame]:
+    """The frames from one moment of the drive to before another."""
+    first, last = schedule.anchor_s + begin_s, schedule.anchor_s + end_s
+    seconds = range(math.floor(begin_s), math.ceil(end_s))
+    frames = [frame for number in seconds for frame in schedule.second(number)]
+    return [frame for frame in frames if first <= frame.t < last]
 
 
 def flushed(frames: list[CanFrame], car: str = VESPER.id) -> list[Flush]:

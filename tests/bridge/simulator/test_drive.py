@@ -10,7 +10,7 @@ from runtime.bridge.simulator.course import MPH, course_of, programme_lap
 from runtime.bridge.simulator.drive import Drive
 from runtime.bridge.simulator.schedule import schedule_of
 from runtime.bridge.track.model import Track
-from tests.bridge.simulator.drivekit import CARS, LARKFELL, MESSAGES, TRACKS, vesper
+from tests.bridge.simulator.drivekit import CARS, LARKFELL, MESSAGES, TRACKS, between, vesper
 
 NO_LINE = replace(LARKFELL, line=None)
 EVERY = pytest.mark.parametrize(
@@ -26,14 +26,14 @@ def test_every_signal_is_finite_and_fits_its_message(track: Track | None, second
 
     for name, values in schedule.drive.signals(t).items():
         assert np.isfinite(values).all(), name
-    for frame in schedule.between(0.0, 2.0):
+    for frame in between(schedule, 0.0, 2.0):
         assert len(frame.data) == 8
 
 
 @EVERY
 def test_values_survive_the_bus_within_half_a_step(track: Track | None) -> None:
     schedule = vesper(track, 75.0)
-    frames = schedule.between(20.0, 24.0)
+    frames = between(schedule, 20.0, 24.0)
     wanted = schedule.sent_at(np.array([frame.t for frame in frames]))
     for row, frame in enumerate(frames):
         message = MESSAGES[frame.key]

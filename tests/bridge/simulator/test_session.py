@@ -13,6 +13,7 @@ from tests.bridge.simulator.drivekit import (
     LARKFELL,
     NARROW,
     VESPER,
+    between,
     flushed,
     rows,
     vesper,
@@ -30,7 +31,7 @@ def test_every_driven_lap_is_found_in_its_time(
     track: Track | None, seconds: float, laps: int
 ) -> None:
     schedule = schedule_of(track, seconds, NARROW, VESPER)
-    frames = schedule.between(0.0, schedule.drive.duration(laps) + 1.0)
+    frames = between(schedule, 0.0, schedule.drive.duration(laps) + 1.0)
 
     found = detect(
         rows(flushed(frames)),
@@ -48,7 +49,7 @@ def test_every_driven_lap_is_found_in_its_time(
 def test_rows_say_what_was_driven() -> None:
     schedule = vesper()
     drive = schedule.drive
-    frames = rows(flushed(schedule.between(0.0, 40.0)))
+    frames = rows(flushed(between(schedule, 0.0, 40.0)))
     t = frames.columns[TIMESTAMP]
 
     # A row holds what was last heard: up to one period of the message before it.
@@ -76,7 +77,7 @@ def test_rows_say_what_was_driven() -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not() -> None:
-    one, again, other = (vesper(seed=seed).between(3.0, 12.0) for seed in (7, 7, 8))
+    one, again, other = (between(vesper(seed=seed), 3.0, 12.0) for seed in (7, 7, 8))
 
     assert one == again
     assert [frame[:2] for frame in one] == [frame[:2] for frame in other]
@@ -85,10 +86,10 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not() -> None:
 
 def test_a_drive_is_the_same_however_it_is_cut() -> None:
     schedule = vesper(anchor_s=1_790_000_000.0)
-    whole = schedule.between(0.0, 5.0)
+    whole = between(schedule, 0.0, 5.0)
 
     cuts = [0.0, 0.4, 1.7, 1.75, 3.0, 5.0]
-    parts = [schedule.between(a, b) for a, b in itertools.pairwise(cuts)]
+    parts = [between(schedule, a, b) for a, b in itertools.pairwise(cuts)]
 
     assert [frame for part in parts for frame in part] == whole
     stamps = [frame.t for frame in whole]

@@ -10,7 +10,7 @@ from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.values import CanFrame, Received, SourceLost
 from runtime.bridge.simulator.simulator import Pacer, Simulator
-from tests.bridge.simulator.drivekit import vesper
+from tests.bridge.simulator.drivekit import between, vesper
 
 ANCHOR = 1_790_000_000.0
 TIMEOUT_S = 0.1
@@ -51,7 +51,7 @@ def read_until(simulator: Simulator, enough: Callable[[list[CanFrame]], bool]) -
 
 
 def test_at_a_hundred_times_the_speed_the_frames_are_the_same() -> None:
-    expected = vesper(anchor_s=ANCHOR).between(0.0, 4.0)
+    expected = between(vesper(anchor_s=ANCHOR), 0.0, 4.0)
     with opened(Simulator(vesper(anchor_s=ANCHOR), 100.0)) as simulator:
         fast = read_until(simulator, lambda frames: len(frames) >= len(expected))
     with opened(Simulator(vesper(anchor_s=ANCHOR), 10.0)) as simulator:
@@ -83,7 +83,7 @@ def test_a_stopped_drive_goes_on_where_it_was() -> None:
         with opened(simulator):
             frames += read_until(simulator, lambda frames: len(frames) >= 100)
 
-    assert frames == schedule.between(0.0, frames[-1].t - ANCHOR + 1e-6)
+    assert frames == between(schedule, 0.0, frames[-1].t - ANCHOR + 1e-6)
 
 
 def test_a_long_stop_is_not_caught_up_on_but_a_short_one_is() -> None:
