@@ -52,14 +52,6 @@ MEANINGFUL_S: Final = 2.0
 NAMED: Final = 3
 ENTRY, APEX, EXIT, TIME, TRAIL, NOTHING = 0.10, 0.25, 0.30, 0.15, 0.05, 0.15
 """What each part of a score weighs."""
-PARTS: Final = (
-    "entry_speed",
-    "apex_speed",
-    "exit_speed",
-    "corner_time",
-    "trail_brake",
-    "nothing_time",
-)
 SINGLE: Final = "single_pass_no_reference"
 
 
@@ -194,23 +186,12 @@ def _less(own: float | None, target: float | None) -> float:
 
 
 class Score(NamedTuple):
-    """How good a pass was, each part from 0 to 1; None where a channel is missing."""
+    """How good a pass was."""
 
     total: float
-    """The weighted mean of the parts that are known."""
-    entry: float | None
-    apex: float | None
-    exit: float | None
-    time: float
-    trail_brake: float | None
-    nothing: float | None
-
-    @property
-    def graded_on(self) -> tuple[str, ...]:
-        """The parts that are known."""
-        return tuple(
-            name for name, points in zip(PARTS, self[1:], strict=True) if points is not None
-        )
+    """The weighted mean of the parts that are known, each from 0 to 1."""
+    graded_on: tuple[str, ...]
+    """These parts; of the others a channel is missing."""
 
 
 class CornerGrade(NamedTuple):
@@ -264,18 +245,21 @@ def score(own: Taken, target: Taken) -> Score:
     A speed or a time within 5 % of the target is worth full points, 30 % off is worth none;
     being faster costs nothing. Parts that cannot be known leave their weight to the others.
     """
-    parts = (
-        (ENTRY, _speed(own.entry_speed_kmh, target.entry_speed_kmh)),
-        (APEX, _speed(own.apex_speed_kmh, target.apex_speed_kmh)),
-        (EXIT, _speed(own.exit_speed_kmh, target.exit_speed_kmh)),
-        (TIME, _points(max(0.0, own.corner_time_s - target.corner_time_s) / own.corner_time_s)),
-        (TRAIL, _trail(own.trail_brake_bar_at_apex, target.trail_brake_bar_at_apex)),
-        (NOTHING, _idle(own.nothing_time_s)),
-    )
-    known = [(weight, points) for weight, points in parts if points is not None]
-    total = sum(weight * points for weight, points in known) / sum(weight for weight, _ in known)
-    entry, apex, leave, time, trail, nothing = (points for _, points in parts)
-    return Score(total, entry, apex, leave, time or 0.0, trail, nothing)
+    late = max(0.0, own.corner_time_s - target.corner_time_s) / own.corner_time_s
+    parts = {
+        "entry_speed": (ENTRY, _speed(own.entry_speed_kmh, target.entry_speed_kmh)),
+        "apex_speed": (APEX, _speed(own.apex_speed_kmh, target.apex_speed_kmh)),
+        "exit_speed": (EXIT, _speed(own.exit_speed_kmh, target.exit_speed_kmh)),
+        "corner_time": (TIME, _points(late)),
+        "trail_brake": (TRAIL, _trail(own.trail_brake_bar_at_apex, target.trail_brake_bar_at_apex)),
+        "nothing_time": (NOTHING, _idle(own.nothing_time_s)),
+    }
+    known = {
+        name: (weight, points) for name, (weight, points) in parts.items() if points is not None
+    }
+    weights = sum(weight for weight, _ in known.values())
+    total = sum(weight * points for weight, points in known.values()) / weights
+    return Score(total, tuple(known))
 
 
 def letter(total: float) -> Letter:

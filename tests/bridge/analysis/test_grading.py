@@ -62,10 +62,9 @@ def test_each_part_of_a_score_has_its_weight(own: dict[str, Any], total: float) 
 def test_a_target_that_does_not_trail_asks_for_none() -> None:
     target = passed(trail_brake_bar_at_apex=0.0)
 
-    assert score(passed(trail_brake_bar_at_apex=0.0), target).trail_brake == 1.0
+    assert score(passed(trail_brake_bar_at_apex=0.0), target).total == 1.0
     little = score(passed(trail_brake_bar_at_apex=0.3), passed(trail_brake_bar_at_apex=0.6))
-    assert little.trail_brake == pytest.approx(0.3)  # of 1 bar at least
-    assert little.total == pytest.approx(1 - 0.7 * 0.05)
+    assert little.total == pytest.approx(1 - 0.7 * 0.05)  # 0.3 of 1 bar at least
 
 
 def test_parts_without_a_channel_leave_their_weight_to_the_others() -> None:
@@ -73,7 +72,7 @@ def test_parts_without_a_channel_leave_their_weight_to_the_others() -> None:
 
     found = score(own, passed())
     assert found.total == pytest.approx(1 - 0.30 / 2 / 0.80)
-    assert (found.nothing, found.trail_brake) == (None, None)
+    assert found.graded_on == ("entry_speed", "apex_speed", "exit_speed", "corner_time")
 
 
 @pytest.mark.parametrize(
@@ -338,7 +337,7 @@ def test_a_session_with_nothing_but_positions_is_graded() -> None:
 
     first = card.corners[0]
     assert first.score is not None
-    assert (first.score.entry, first.score.apex, first.score.nothing) == (None, None, None)
+    assert not {"entry_speed", "apex_speed", "nothing_time"} & {*first.score.graded_on}
     assert first.letter is not None
 
 
