@@ -12,7 +12,6 @@ from runtime.bridge.api.shapes import SessionId, Short, Values, fields_of
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Burst, Tone
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.definitions import RELEASED_BAR
 from runtime.bridge.session.units import Decimals
 from runtime.bridge.track.model import Track
 from runtime.web.routes import Routes
@@ -59,12 +58,9 @@ class AnalyzeRequest(Wire):
 
     def burst(self) -> Burst:
         """The burst with what was left out filled in."""
-        given = self.model_dump(exclude_none=True)
+        given = self.model_dump(exclude_none=True, include={*Burst._fields})
         share = FRICTION_SHARE * given.get("max_combo_g", 0.0)
-        braking = given.get("max_brake_bar", 0.0) > RELEASED_BAR
-        usual = {"max_lateral_g": share, "max_long_g": -share if braking else share}
-        corners = tuple(given.pop("corners_visited", ()))
-        return Burst(corners_visited=corners, **{**usual, **given})
+        return Burst(**{"max_lateral_g": share, **given})
 
 
 @fields_of(Tone)

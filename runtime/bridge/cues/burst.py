@@ -15,7 +15,6 @@ from runtime.bridge.session.units import KMH
 BURST_S: Final = 1.0
 TRAIL_BRAKE_BAR: Final = 3.0
 TRAIL_G: Final = 0.4
-MOST_CORNERS: Final = 16
 IMPOSSIBLE: Final = 1e6
 """No sensor of a car shows more, in any of the units."""
 
@@ -28,7 +27,6 @@ class Reading(NamedTuple):
     g_long: float
     brake_bar: float
     throttle_pct: float
-    steering_deg: float
     combo_g: float
 
     @property
@@ -62,7 +60,6 @@ class BurstBuilder:
         self._latest = 0
         """The reading from which on the car has been in its corner, or out of any."""
         self._trail = 0
-        self._corners: list[str] = []
         self._place: Place | None = None
 
     def add(self, t: float, reading: Reading, place: Place | None) -> Burst | None:
@@ -74,12 +71,8 @@ class BurstBuilder:
             self._latest = len(self._readings)
         self._readings.append(reading)
         self._place = place
-        if place is not None and place.corner is not None:
-            if reading.brake_bar > TRAIL_BRAKE_BAR and abs(reading.g_lat) > TRAIL_G:
-                self._trail += 1
-            name = place.corner.name
-            if name not in self._corners and len(self._corners) < MOST_CORNERS:
-                self._corners.append(name)
+        braking_in = reading.brake_bar > TRAIL_BRAKE_BAR and abs(reading.g_lat) > TRAIL_G
+        self._trail += braking_in and bool(_in_corner(place))
         return done
 
     @property
@@ -100,14 +93,11 @@ class BurstBuilder:
             avg_speed_kmh=_mean(whole["speed_ms"]) * KMH,
             max_combo_g=_highest(whole["combo_g"]),
             max_lateral_g=_farthest(whole["g_lat"]),
-            max_long_g=_farthest(whole["g_long"]),
             max_brake_bar=_highest(whole["brake_bar"]),
             avg_throttle_pct=_mean(whole["throttle_pct"]),
-            avg_steering_deg=_mean(whole["steering_deg"]),
             coast_frames=sum(reading.coasts for reading in self._readings),
             trail_brake_frames=self._trail,
             frame_count=len(self._readings),
-            corners_visited=tuple(self._corners),
             distance_m=place.progress_m if place else None,
             in_corner=_in_corner(place),
             past_apex=place.past_apex if place else None,

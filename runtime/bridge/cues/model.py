@@ -77,14 +77,11 @@ class Burst(NamedTuple):
     max_combo_g: float = 0.0
     max_lateral_g: float = 0.0
     """The one farthest from 0, with its side."""
-    max_long_g: float = 0.0
     max_brake_bar: float = 0.0
     avg_throttle_pct: float = 0.0
-    avg_steering_deg: float = 0.0
     coast_frames: int = 0
     trail_brake_frames: int = 0
     frame_count: int = 0
-    corners_visited: tuple[str, ...] = ()
     distance_m: float | None = None
     """Of the lap, or counted on over laps."""
     in_corner: bool | None = False
