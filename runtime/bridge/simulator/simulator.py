@@ -21,28 +21,6 @@ SHORTEST_S: Final = 0.005
 """Of a pause between reads: fewer, larger reads at no delay that anyone sees."""
 
 
-class Pacer:
-    """The drive's clock: runs *speed* times as fast as the wall clock, and stands while held up."""
-
-    def __init__(self, speed: float, now: float) -> None:
-        self._speed = speed
-        self._wall = now
-        self._drive = 0.0
-
-    def due(self, now: float) -> float:
-        """Seconds of the drive that should have been sent by *now*."""
-        return self._drive + (now - self._wall) * self._speed
-
-    def wait_s(self, now: float, moment: float) -> float:
-        """Wall time until a moment of the drive is due; 0 where it is."""
-        return max(0.0, (moment - self.due(now)) / self._speed)
-
-    def limit_lag(self, now: float, moment: float) -> None:
-        """Tell that *moment* of the drive comes next; a long stop is not caught up on."""
-        if self.due(now) - moment > LARGEST_LAG_S * self._speed:
-            self._drive, self._wall = moment, now
-
-
 class SpeedMeter:
     """How many times as fast as the wall clock a drive really was in the last seconds."""
 
@@ -103,14 +81,15 @@ class Simulator:
         self._second = 0
         self._drive_s = 0.0
         self._running = self._is_behind = False
-        self._pacer = Pacer(speed, 0.0)
+        self._begun = (0.0, 0.0)
+        """A moment on the wall clock, and that of the drive which was due then."""
         self._reached = SpeedMeter()
 
     def open(self, _settings: CanSettings, _clock: EpochClock) -> Self:
         """Begin the drive, or go on with it; see `can.reader.Open`. Raises `SourceLost`."""
         if self._open_outside is not None:
             self._outside = self._open_outside()
-        self._pacer = Pacer(self._speed, self._clock() - self._drive_s / self._speed)
+        self._begun = (self._clock(), self._drive_s)
         self._reached = SpeedMeter()
         self._running = True
         return self
@@ -118,16 +97,18 @@ class Simulator:
     def read(self, timeout_s: float) -> Received:
         """The frames that are due; waits for them at most *timeout_s*. Raises `SourceLost`."""
         if not self._is_behind:
-            pause_s = self._pacer.wait_s(self._clock(), self._ahead())
+            pause_s = (self._ahead() - self._due(self._clock())) / self._speed
             time.sleep(min(max(pause_s, SHORTEST_S), timeout_s))
-        self._pacer.limit_lag(self._clock(), self._ahead())
-        frames = self._take(self._pacer.due(self._clock()))
+        now, ahead = self._clock(), self._ahead()
+        if self._due(now) - ahead > LARGEST_LAG_S * self._speed:
+            self._begun = (now, ahead)
+        frames = self._take(self._due(now))
         self._is_behind = len(frames) == MOST
         if (outside := self._outside) is not None:
             for frame in frames:
                 outside.send(frame)
         now = self._clock()
-        self._reached.update(now, min(self._pacer.due(now), self._ahead()))
+        self._reached.update(now, min(self._due(now), self._ahead()))
         return Received(frames)
 
     def send(self, frame: CanFrame) -> None:
@@ -149,6 +130,11 @@ class Simulator:
             reached_x=self._reached.factor if self._running else None,
             laps=self._schedule.drive.laps_at(self._drive_s),
         )
+
+    def _due(self, now: float) -> float:
+        """Seconds of the drive that should have been sent by *now*."""
+        wall, drive = self._begun
+        return drive + (now - wall) * self._speed
 
     def _take(self, until_s: float) -> list[CanFrame]:
         """The next frames that are due by then."""

@@ -9,7 +9,7 @@ import pytest
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.values import CanFrame, Received, SourceLost
-from runtime.bridge.simulator.simulator import Pacer, Simulator
+from runtime.bridge.simulator.simulator import Simulator
 from tests.bridge.simulator.drivekit import between, vesper
 
 ANCHOR = 1_790_000_000.0
@@ -87,15 +87,23 @@ def test_a_stopped_drive_goes_on_where_it_was() -> None:
 
 
 def test_a_long_stop_is_not_caught_up_on_but_a_short_one_is() -> None:
-    pacer = Pacer(10.0, now=100.0)
-    assert pacer.due(101.0) == 10.0
-    pacer.limit_lag(101.0, 7.0)
-    assert pacer.due(101.0) == 10.0
-    pacer.limit_lag(105.0, 10.0)
-    assert pacer.due(105.0) == 10.0
-    assert pacer.due(106.0) == 20.0
-    assert pacer.wait_s(106.0, 25.0) == pytest.approx(0.5)
-    assert pacer.wait_s(106.0, 15.0) == 0.0
+    now = 100.0
+    simulator = Simulator(vesper(anchor_s=ANCHOR), 10.0, clock=lambda: now)
+
+    def driven_at(moment: float) -> float:
+        """Seconds of the drive that were sent by a moment."""
+        nonlocal now
+        now = moment
+        frames: list[CanFrame] = []
+        while more := simulator.read(0.0).frames:
+            frames += more
+        return frames[-1].t - ANCHOR
+
+    with opened(simulator):
+        assert driven_at(100.1) == pytest.approx(1.0, abs=0.05)
+        assert driven_at(100.5) == pytest.approx(5.0, abs=0.05)
+        assert driven_at(120.0) == pytest.approx(5.0, abs=0.05)
+        assert driven_at(120.1) == pytest.approx(6.0, abs=0.05)
 
 
 def test_the_speed_that_is_reached_is_told() -> None:
