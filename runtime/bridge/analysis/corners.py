@@ -1,7 +1,7 @@
 """The corners of a session: how fast, how repeatable and how smooth each was driven."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -83,6 +83,9 @@ class PassRecord:
     """m of the lap where it was slowest"""
     min_speed_kmh: Kmh | None
     """the same as apex_speed_kmh"""
+
+
+TAKEN_OVER: Final = tuple(one.name for one in fields(PassRecord) if hasattr(Pass, one.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,18 +203,9 @@ def _shown(drive: Drive, passage: Pass) -> PassRecord:
     place = np.nan
     if not np.isnan(speed).all():
         place = float(drive.progress.p[passage.first + int(np.nanargmin(speed))])
-    return PassRecord(
-        lap_number=passage.lap,
-        entry_speed_kmh=passage.entry_speed_kmh,
-        apex_speed_kmh=passage.apex_speed_kmh,
-        exit_speed_kmh=passage.exit_speed_kmh,
-        peak_brake_bar=passage.peak_brake_bar,
-        max_g_lat=passage.max_g_lat,
-        corner_time_s=passage.corner_time_s,
-        apex_place_speed_kmh=passage.apex_place_speed_kmh,
-        apex_distance_m=None if np.isnan(place) else place,
-        min_speed_kmh=passage.min_speed_kmh,
-    )
+    told = {name: getattr(passage, name) for name in TAKEN_OVER}
+    slowest = None if np.isnan(place) else place
+    return PassRecord(lap_number=passage.lap, apex_distance_m=slowest, **told)
 
 
 def _averages(passes: Sequence[Pass]) -> PassAverages:

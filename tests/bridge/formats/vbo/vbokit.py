@@ -1,8 +1,8 @@
 """Synthetic drives with known truth, written as VBO files in every dialect that people have."""
 
 import io
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -181,8 +181,6 @@ class Dialect:
         "Type   : Synthetic logger",
         "Log Rate (Hz) : 10.00",
     )
-    extra: Mapping[str, Callable[[Drive], Numbers]] = field(default_factory=dict)
-    """Further columns by their names in the file."""
 
 
 NATIVE = Dialect()
@@ -279,8 +277,6 @@ def _columns(lap: Drive, dialect: Dialect) -> dict[str, Column]:
     }
     for name, (unit, values) in channels.items():
         columns[name] = (name, unit, _channel(values, dialect))
-    for name, values_of in dialect.extra.items():
-        columns[name] = (name, "(null)", _channel(values_of(lap), dialect))
     return columns
 
 
