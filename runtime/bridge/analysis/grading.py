@@ -192,6 +192,8 @@ class Score(NamedTuple):
     """The weighted mean of the parts that are known, each from 0 to 1."""
     graded_on: tuple[str, ...]
     """These parts; of the others a channel is missing."""
+    trail_brake: float | None
+    """How much of the reference's pressure was kept to the apex, from 0 to 1."""
 
 
 class CornerGrade(NamedTuple):
@@ -259,7 +261,7 @@ def score(own: Taken, target: Taken) -> Score:
     }
     weights = sum(weight for weight, _ in known.values())
     total = sum(weight * points for weight, points in known.values()) / weights
-    return Score(total, tuple(known))
+    return Score(total, tuple(known), parts["trail_brake"][1])
 
 
 def letter(total: float) -> Letter:
