@@ -309,6 +309,10 @@ class Slots:
     """Whether *place* is one in what was named or told before: "the second of those"."""
     all_laps: bool = False
     """"Every lap", "each", "always"."""
+    differs: bool = False
+    """Whether it asks what was done differently."""
+    adds: bool = False
+    """Whether what it names comes to what was named before: "and turn 11 on top"."""
 
 
 @dataclass(frozen=True)

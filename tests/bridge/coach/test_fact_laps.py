@@ -134,6 +134,36 @@ def test_a_slow_lap_is_explained_by_a_corner_that_cost_most() -> None:
     assert lost.basis == "usual"
 
 
+@pytest.mark.parametrize("corners", [(), ("Turn 8",)])
+def test_what_was_done_differently_on_a_lap_stands_beside_the_usual_one(
+    corners: tuple[str, ...],
+) -> None:
+    slots = Slots(laps=(ANA.slowest,), corners=corners, differs=True)
+    first, *ways = tell(scene(), Need("lap_explain", slots))
+    over = {
+        corner.name: ANA.corner_time(corner.number, ANA.slowest)
+        - median(ANA.corner_time(corner.number, lap) for lap in ANA.laps)
+        for corner in TRACK.corners
+        if not corners or corner.name in corners
+    }
+    assert abs(over[corner_of(first)]) >= max(map(abs, over.values())) - 0.05
+    assert first.kind == ("lap-lost" if over[corner_of(first)] > 0 else "lap-gained")
+    assert ways
+    for way in ways:
+        assert (way.values["own_of"], way.values["against"]) == ("lap", "usual")
+        assert way.laps == (ANA.slowest,)
+        assert way.place == first.place
+
+
+@pytest.mark.parametrize(("laps", "verdict"), [(("each",), "no"), ((), None)])
+def test_whether_every_lap_was_under_a_time(laps: tuple[Lap, ...], verdict: str | None) -> None:
+    limit = Value(sorted(TIMES)[1] + 0.001, "lap_time")
+    slots = Slots(amounts=(limit,), side="below", all_laps=bool(laps))
+    told = tell(scene(), Need("lap_count", slots))
+    assert (told[0].verdict, told[0].values["count"]) == (verdict, 2)
+    assert [number(fact, "time") for fact in told[1:]] == [NEAR(max(TIMES), abs=0.02)] * len(laps)
+
+
 def test_an_incident_is_told_of_its_lap_which_is_not_the_one_to_show() -> None:
     columns = {name: values.copy() for name, values in ANA.frames.columns.items()}
     begin = ANA.passed(ANA.best, 1600.0)

@@ -292,7 +292,8 @@ def test_a_plan_fits_the_time(amount: Value | None, kind: str, focus: int) -> No
     amounts = (amount,) if amount else ()
     lead, *others = TELLERS["run_plan"](scene_of(usual_session()), Slots(amounts=amounts))
     assert (lead.kind, lead.values["focus"]) == (kind, focus)
-    assert [fact.kind for fact in others] == ["plan-focus", "advice"]
+    assert [fact.kind for fact in others] == ["advice"]
+    assert others[0].values["corner"] == lead.values["corner"]  # also where only the first is told
 
 
 @cache

@@ -113,6 +113,11 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("how was turn 5", "did I go off anywhere"), "incidents"),
         (("how was turn 5", "why was lap 2 slower than lap 3"), "lap_compare"),
         (("how many laps under 1:54", "in which corners is Ben faster"), "rival_where"),
+        (("where do I lose most", "what did I do differently there on lap 5"), "lap_explain"),
+        (("wie war Kurve 4", "und was hab ich da in Runde 5 anders gemacht"), "lap_explain"),
+        (("Sektorzeiten von Runde 3?", "welcher davon war der schlechteste?"), "sector_rank"),
+        (("hola", "¿Hice todas las vueltas por debajo de 1:54?"), "lap_count"),
+        (("hallo", "Bin ich eigentlich jede Runde unter 1:53 geblieben?"), "lap_count"),
     ],
 )
 def test_a_follow_up_goes_on_from_the_last_question(turns: tuple[str, ...], kind: NeedKind) -> None:
@@ -178,6 +183,33 @@ def test_a_follow_up_replaces_what_it_names_and_keeps_the_rest() -> None:
             {"which": "corner", "drivers": ("Ben",), "order": None},
         ),
         (("how was my lap 5", "how was turn 5 on my best lap"), {"corners": ("Turn 5",)}),
+        *(
+            ((first, then), {"drivers": ("Ben",), "alone": True, "count": 3, "order": "least"})
+            for first, then in (
+                ("whats my three slowest corners", "and bens?"),
+                ("was sind meine drei langsamsten Kurven", "und die von Ben?"),
+                ("cuáles son mis tres curvas más lentas", "¿y las de Ben?"),
+            )
+        ),
+        *(
+            ((first, then), {"corners": ("Turn 1", *more)})
+            for first, then, *more in (
+                ("what would fixing turn 1 bring", "and eleven on top of that?", "Turn 11"),
+                ("was brächte Kurve 1 wie in der besten Runde", "und die 11 auch noch?", "Turn 11"),
+                ("que gagnerais-je si je corrigeais le virage 1", "et le 11 en plus ?", "Turn 11"),
+                ("cuánto ganaría si arreglara la curva 1", "¿y la 11 además?", "Turn 11"),
+            )
+        ),
+        (("what would fixing turn 1 bring", "and turn 11?"), {"corners": ("Turn 11",)}),
+        *(
+            ((first, then), {"laps": (3,), "which": "sector", "order": "most", "without": ()})
+            for first, then in (
+                ("Sektorzeiten von Runde 3?", "welcher davon war am weitesten weg von der Besten"),
+                ("sector times of lap 3", "which of those was furthest off my best?"),
+                ("tiempos por sector de la vuelta 3", "¿cuál de esos está más lejos de mi mejor?"),
+            )
+        ),
+        (("sector times of lap 3", "and of my best lap?"), {"laps": ("best",), "which": None}),
     ],
 )
 def test_a_follow_up_says_how_it_differs_and_the_rest_stays(

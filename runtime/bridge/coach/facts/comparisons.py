@@ -348,7 +348,8 @@ def tell_limit(view: View) -> Facts:
     told["listed"] = "yes" if 0 < len(hits) < len(values) else "no"
     fact = view.fact("measure-limit", told, hits, found.where)
     so = len(hits) == len(values) if slots.all_laps else bool(hits)
-    return (judge(fact, slots, so=so) if slots.whether else fact,)
+    asks = slots.whether or (slots.all_laps and not slots.open)
+    return (judge(fact, slots, so=so) if asks else fact,)
 
 
 def _tell_beaten(view: View) -> Facts:
@@ -640,8 +641,8 @@ def _against(view: View, found: Spread, name: str, rival: Drive) -> Fact:
 
 
 def differences(view: View, corner: str, than: tuple[Drive, int | None], name: str = "") -> Facts:
-    """What was different in a corner on the lap of the view and on another one, of a rival where a
-    name is given: what is asked for, then what differs most."""
+    """What was different in a corner on the lap of the view and on another one, the usual one where
+    there is none, of a rival where a name is given: what is asked for, then what differs most."""
     (drive, its), slots = than, view.slots
     told: list[tuple[bool, float, Fact]] = []
     for quantity, spot in WAYS:
@@ -649,7 +650,7 @@ def differences(view: View, corner: str, than: tuple[Drive, int | None], name: s
         if found is None or theirs is None or view.lap not in found.values:
             continue
         own = Side(found.find(view.lap), "lap", view.lap)
-        other = Side(theirs.find(its or 0), "lap", its or 0)
+        other = Side(theirs.find(its or 0), "lap" if its else "usual", its or 0)
         if name:
             own = own._replace(driver=view.scene.driver, usual=found.usual)
             other = other._replace(driver=name, usual=theirs.usual)

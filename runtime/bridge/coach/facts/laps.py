@@ -8,7 +8,7 @@ from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.analysis.losses import USUAL_LAPS
-from runtime.bridge.coach.fact import Basis, Cell, Fact, Term, Value
+from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.comparisons import differences, tell_limit, tell_values
 from runtime.bridge.coach.facts.drivers import compare_with, duel
 from runtime.bridge.coach.facts.handling import find_incidents, incident_fact
@@ -122,7 +122,10 @@ def _tell_count(view: View) -> Facts:
         amounts = (Value(limits[0], "lap_time"),)
         among = () if view.slots.within else view.slots.laps
         asked = view.about(quantity="time", side=side, amounts=amounts, corners=(), laps=among)
-        return tell_limit(asked)
+        end: LapWord = "best" if side == "above" else "slowest"
+        every = view.slots.all_laps and not view.slots.open
+        furthest = _tell_time(view.about(laps=(end,)))[:1] if every else ()
+        return (*tell_limit(asked), *furthest)
     facts = [view.fact("lap-count", {"count": len(laps), "last": laps[-1].number or 0}, laps)]
     rest = [each for each in view.drive.laps.segments if not each.valid and each.distance_m > 1.0]
     if rest:
@@ -339,7 +342,23 @@ def _tell_explain(view: View) -> Facts:
     if len(view.counted) < USUAL_LAPS:
         return _tell_compare(view)
     laps = view.named[:2] or (slowest_of(view.pool),)
+    if view.slots.differs and len(laps) == 1 and (told := _tell_different(view, *laps)):
+        return told
     return tuple(fact for lap in laps for fact in _explain(view, lap, 3 - len(laps)))
+
+
+def _tell_different(view: View, lap: Segment) -> Facts:
+    """What was done otherwise on a lap than usual, where that gained or cost most."""
+    own, usual = view.passes(lap), view.usual_passes
+    both = [("lap-lost", loss) for loss in view.losses(own, usual)]
+    both += [("lap-gained", loss) for loss in view.losses(usual, own)]
+    kind, loss = max(both, key=lambda each: each[1].seconds, default=("", None))
+    where = loss.corner if loss else next(iter(view.slots.corners), None)
+    if where is None:
+        return ()
+    ways = differences(view._replace(lap=lap.number or 0), where, (view.drive, None))
+    ways = ways or (view.fact("rival-alike", {"corner": Corner(where)}, [lap], where),)
+    return (*([view.loss(kind, loss, lap, "usual")] if loss else ()), *ways)
 
 
 def _explain(view: View, lap: Segment, most: int) -> Iterator[Fact]:

@@ -155,14 +155,13 @@ def run_plan(view: View) -> Facts:
     values |= {"count": count, "warm": warm, "focus": count - warm - 1, "cool": 1}
     if count < SHORT_LAPS:
         return (view.told("plan-short", count=count),)
-    lead = view.told("plan-run" if time is not None else "plan-laps", **values)
-    ranked = workable(view)
+    kind, ranked = "plan-run" if time is not None else "plan-laps", workable(view)
     if not ranked:
-        return (lead, again(view))
+        return (view.told(kind, **values, both=0), again(view))
     second = ranked[1] if len(ranked) > 1 and count >= LONG_LAPS else ranked[0]
     both = 1 if second is ranked[0] else 2
-    focus = view.told("plan-focus", ranked[0], next=Corner(second.corner), both=both)
-    return (lead, focus, advise(view, ranked[0]))
+    lead = view.told(kind, ranked[0], **values, next=Corner(second.corner), both=both)
+    return (lead, advise(view, ranked[0]))
 
 
 def traffic(scene: Scene, _: Slots) -> Facts:

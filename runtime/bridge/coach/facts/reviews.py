@@ -179,7 +179,7 @@ def loss_rank(view: View) -> Facts:
     ranked = worth(view)
     if view.slots.group and view.lost and (groups := _groups(view)):
         return (*groups, corner_fact(view, view.lost[0]))
-    if view.slots.order == "least" and view.lost_here:
+    if view.slots.order == "least" and view.slots.quantity != "speed" and view.lost_here:
         return strength(view)
     if not ranked:
         return nothing(view)

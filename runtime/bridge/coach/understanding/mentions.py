@@ -542,7 +542,7 @@ class Reader:
             return []
         fits = before in lists["bare"] | lists["bare_at_end"] | lists["bare_words"]
         fits &= after in ends | lists["before_end"] or (before in lists["bare"] and not spelt)
-        fits |= at > i or of_laps or (leads and after in _END)
+        fits |= at > i or of_laps or (leads and after in _END | lists["adding"])
         return self._go_on(Numbered(number[0], i, number[1]), noun) if fits else []
 
     def _driver(self, i: int) -> list[Mention]:

@@ -96,7 +96,7 @@ _ENDS: Final = frozenset("most least worst earliest latest spread".split())
 """Orders that say which, not how."""
 _READ: Final = "laps bare_laps which orders spots flags".split()
 _FOLLOW: Final = "leads points_back people starts".split()
-_ASKS: Final = "whether above below of_those same ranked all_of than_me every_corner".split()
+_ASKS: Final = "whether above below of_those same ranked all_of than_me every_corner adds".split()
 _MEASURED: Final = "names quantities pedals".split()
 """Tables of phrases that tell how a question differs from the last one."""
 _OF_PEDALS: Final[Mapping[str, Quantity]] = {
@@ -243,9 +243,12 @@ class _Reader:
         *ends*: even if it is not said to."""
         words = fold(text).split()
         leads, topic = self._follows("leads", words), self.topic
-        if topic is None or len(words) > SHORT * (1 + leads):
+        picks = self._follows("picks", words)
+        if self.last is None or topic is None or len(words) > SHORT * (1 + (leads or picks)):
             return self.names
         ends = ends or leads or self._follows("points_back", words)
+        of_all = topic.end == "sector" and self.last.kind == "sector_times"
+        ends = picks or (ends and not of_all)
         return replace(self.names, topic=topic if ends else topic._replace(end=None))
 
     def suggest(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
@@ -296,11 +299,16 @@ class _Reader:
         back = back and not (slots.whether and slots.where)  # is there anywhere
         if short and self._follows("self", words):
             return Need(last.kind, replace(last.slots, drivers=(), alone=False, than_me=False))
+        picks = self._follows("picks", words) and last.kind == "sector_times"
+        if picks and slots.which == "sector" and slots.order:
+            return Need("sector_rank", _overlay(slots, last.slots, "sector_rank"))
         after = self._lap_beside(words, last) or self._rank_after(words, slots, last)
         if short and after is not None:
             return after
         moves, kind = read_moves(), last.kind
         rest = self._rest(words, kind if leads else None)
+        if short and named == {"drivers"} and not (rest or last.slots.drivers or kind != "measure"):
+            return Need(kind, replace(last.slots, drivers=slots.drivers, alone=True))
         if slots.without:
             rest -= {word for each in self.words.lists["without"] for word in each.split()}
         cues = moves.cue_words.items() if rest and (leads or short) else ()
@@ -435,6 +443,8 @@ def _grammar(slots: Slots) -> NeedKind | None:
     and how to look at it, or a lap."""
     if slots.between:
         return "choice"
+    if slots.tally and "time limit" in _signs(slots):
+        return "lap_count"
     how = {*_named(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
     known = slots.quantity in UNITS and slots.quantity != "time"
     everywhere = slots.every_corner and slots.drivers
@@ -536,6 +546,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         ),
         "no quantity": unmeasured,
         "why": slots.why,
+        "differs": slots.differs,
         "where": slots.where,
         "quantity": slots.quantity is not None and slots.quantity not in UNRECORDED,
     }
@@ -562,7 +573,8 @@ def _topic(last: Need) -> Topic:
     listed = of_laps or timed or "each" in slots.laps or slots.all_laps
     ranks = kind in _RANKS and slots.where and not any(_placed(slots))
     end = slots.which or ("lap" if listed else "corner" if ranks else None)
-    end = "sector" if kind == "sector_rank" else end
+    several = kind == "sector_times" and not (slots.sectors or slots.which)
+    end = "sector" if kind == "sector_rank" or several else end
     number: Noun = "lap" if slots.laps or of_laps else "corner"
     number = "corner" if slots.corners else "sector" if slots.sectors else number
     left_out: Noun = "corner" if end == "corner" else "lap"
@@ -577,6 +589,8 @@ def _overlay(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
     if slots.of_those:
         at = slice(slots.place - 1, slots.place)
         slots = replace(slots, laps=last.laps[at], corners=last.corners[at], place=1)
+    if slots.adds and kind == "what_if":
+        slots = replace(slots, corners=tuple(dict.fromkeys((*last.corners, *slots.corners))))
     lasts = last.quantity not in (None, "time") and UNITS.get(last.quantity) == "s"
     if lasts and slots.quantity == "time" and not any(_placed(slots)):
         slots = replace(slots, quantity=None)  # how long: of what was measured before

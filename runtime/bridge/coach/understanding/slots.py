@@ -37,7 +37,7 @@ __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
 PLAIN: Final = (
     *"why where all_laps improves mine ranked whether between supposes wishes".split(),
-    *("counts", "every_corner", "offers", "within", "tally"),
+    *("counts", "every_corner", "offers", "within", "tally", "differs", "adds"),
 )
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
@@ -102,6 +102,9 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         and "corner" not in {mention.kind for mention in mentions}
     ):
         quantity = "time"  # how fast a lap was
+    held = asks["held_against"] and words == ["best"] and not laps and flags["where"]
+    if held and (asks["loses"] or not asks["gains"]):  # where is it lost against my best lap
+        words, quantity, order = [], quantity or "time", "most" if asks["loses"] else order
     side = next((side for side in get_args(Side) if asks[side]), None)
     if side and not amounts and (bare := _find_bare(plain, language)):
         quantity, amounts = _limit(bare, quantity, topic.amount, find_units(text))

@@ -33,16 +33,17 @@ drill = Übung für { $corner }, { $count } Runden: { $cause ->
     [match] die schnellere Durchfahrt wiederholen, mit deren Bremspunkt und Tempo
    *[none] gleicher Bremspunkt, gleiches Tempo, jede Runde
 }.{ advice-danger }
-plan-laps = Plan für { $count } Runden: { $warm } zum Aufwärmen, { $focus } mit Schwerpunkt, { $cool } zum Abkühlen vor der Box.
-plan-run = { $minutes } sind etwa { $count } Runden zu { $usual }: { $warm } zum Aufwärmen, { $focus } mit Schwerpunkt, { $cool } zum Abkühlen vor der Box.
+plan-laps = Plan für { $count } Runden: { $warm } zum Aufwärmen, { $focus } mit Schwerpunkt{ plan-focus }, { $cool } zum Abkühlen vor der Box.
+plan-run = { $minutes } sind etwa { $count } Runden zu { $usual }: { $warm } zum Aufwärmen, { $focus } mit Schwerpunkt{ plan-focus }, { $cool } zum Abkühlen vor der Box.
 plan-short = Zeit für höchstens { $count ->
     [one] eine Runde
    *[other] { $count } Runden
 }: aufwärmen, ruhig fahren, hereinkommen; eine Runde mit Schwerpunkt passt nicht hinein.
-plan-focus = Runden mit Schwerpunkt: { $both ->
-    [1] nur { $corner }
-   *[other] erste Hälfte { $corner }, zweite Hälfte { $next }
-}.
+plan-focus = { $both ->
+    [0] { "" }
+    [1] { "" } ({ $corner })
+   *[other] { "" } (erste Hälfte { $corner }, zweite Hälfte { $next })
+}
 traffic = Im Verkehr: zurückfallen lassen, bis eine Lücke da ist, Platz lassen, Schnellere vorbeilassen; Runden mit Verkehr zählen nicht, und keiner Zeit hinterherjagen.
 traffic-focus = Der Plan bleibt: An { $corner } nur arbeiten, wenn die Strecke frei ist.
 what-if = { $amount } mehr durch { $corner } brächten in der Kurve etwa { $gain }: eine Schätzung aus Runde { $lap }, kein Versprechen.

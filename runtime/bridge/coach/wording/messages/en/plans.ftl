@@ -33,13 +33,14 @@ drill = Drill for { $corner }, { $count } laps: { $cause ->
     [match] repeat the quicker pass, with its brake point and its speed
    *[none] same brake point, same speed, every lap
 }.{ advice-danger }
-plan-laps = Plan for { $count } laps: { $warm } to warm up, { $focus } with a focus, { $cool } to cool down before the box.
-plan-run = { $minutes } are about { $count } laps at { $usual }: { $warm } to warm up, { $focus } with a focus, { $cool } to cool down before the box.
+plan-laps = Plan for { $count } laps: { $warm } to warm up, { $focus } with a focus{ plan-focus }, { $cool } to cool down before the box.
+plan-run = { $minutes } are about { $count } laps at { $usual }: { $warm } to warm up, { $focus } with a focus{ plan-focus }, { $cool } to cool down before the box.
 plan-short = Time for { laps-counted } at most: warm up, drive easily, come in; no focus lap fits in.
-plan-focus = Focus laps: { $both ->
-    [1] only { $corner }
-   *[other] first half { $corner }, second half { $next }
-}.
+plan-focus = { $both ->
+    [0] { "" }
+    [1] { "" } ({ $corner })
+   *[other] { "" } (first half { $corner }, second half { $next })
+}
 traffic = In traffic: back off until there is a gap, give room, let quicker cars past; laps with traffic do not count, and no time is chased.
 traffic-focus = The plan stays: { $corner } is worked on only with a clear road.
 what-if = { $amount } more through { $corner } would gain about { $gain } in the corner: an estimate from lap { $lap }, not a promise.

@@ -33,13 +33,14 @@ drill = Ejercicio, { $corner }, { $count } vueltas: { $cause ->
     [match] repetir el paso más rápido, con su punto de frenada y su velocidad
    *[none] mismo punto de frenada, misma velocidad, cada vuelta
 }.{ advice-danger }
-plan-laps = Plan para { $count } vueltas: { $warm } para calentar, { $focus } de trabajo, { $cool } para enfriar antes de entrar a boxes.
-plan-run = { $minutes } son unas { $count } vueltas a { $usual }: { $warm } para calentar, { $focus } de trabajo, { $cool } para enfriar antes de entrar a boxes.
+plan-laps = Plan para { $count } vueltas: { $warm } para calentar, { $focus } de trabajo{ plan-focus }, { $cool } para enfriar antes de entrar a boxes.
+plan-run = { $minutes } son unas { $count } vueltas a { $usual }: { $warm } para calentar, { $focus } de trabajo{ plan-focus }, { $cool } para enfriar antes de entrar a boxes.
 plan-short = Tiempo para { laps-counted } como mucho: calentar, rodar tranquilo, entrar; no cabe ninguna vuelta de trabajo.
-plan-focus = Vueltas de trabajo: { $both ->
-    [1] solo { THE($corner) }
-   *[other] primera mitad, { $corner }; segunda mitad, { $next }
-}.
+plan-focus = { $both ->
+    [0] { "" }
+    [1] { "" } ({ $corner })
+   *[other] { "" } (primera mitad, { $corner }; segunda mitad, { $next })
+}
 traffic = Con tráfico: levantar hasta tener hueco, dejar espacio, dejar pasar a los más rápidos; esas vueltas no cuentan y no se persigue ningún tiempo.
 traffic-focus = El plan sigue: trabajar { THE($corner) } solo con la pista libre.
 what-if = { $corner }: { $amount } más darían unos { $gain } en la curva, una estimación de la vuelta { $lap }, no una promesa.

@@ -33,13 +33,14 @@ drill = Exercice, { $corner }, { $count } tours : { $cause ->
     [match] refaire le passage plus rapide, avec son point de freinage et sa vitesse
    *[none] même point de freinage, même vitesse, à chaque tour
 }.{ advice-danger }
-plan-laps = Plan pour { $count } tours : { $warm } pour chauffer, { $focus } de travail, { $cool } pour refroidir avant de rentrer.
-plan-run = { $minutes }, soit environ { $count } tours en { $usual } : { $warm } pour chauffer, { $focus } de travail, { $cool } pour refroidir avant de rentrer.
+plan-laps = Plan pour { $count } tours : { $warm } pour chauffer, { $focus } de travail{ plan-focus }, { $cool } pour refroidir avant de rentrer.
+plan-run = { $minutes }, soit environ { $count } tours en { $usual } : { $warm } pour chauffer, { $focus } de travail{ plan-focus }, { $cool } pour refroidir avant de rentrer.
 plan-short = Du temps pour { laps-counted } au plus : chauffer, rouler tranquillement, rentrer ; aucun tour de travail n'y tient.
-plan-focus = Tours de travail : { $both ->
-    [1] uniquement { THE($corner) }
-   *[other] première moitié pour { THE($corner) }, seconde moitié pour { THE($next) }
-}.
+plan-focus = { $both ->
+    [0] { "" }
+    [1] { "" } ({ $corner })
+   *[other] { "" } ({ $corner }, puis { $next })
+}
 traffic = Dans le trafic : lever le pied jusqu'à retrouver de l'espace, laisser de la place, laisser passer les plus rapides ; ces tours ne comptent pas, et aucun chrono n'est à chercher.
 traffic-focus = Le plan ne change pas : travailler { THE($corner) } seulement quand la piste est libre.
 what-if = { $corner } : { $amount } de plus rapporteraient environ { $gain } dans le virage, une estimation d'après le tour { $lap }, pas une promesse.
