@@ -202,13 +202,14 @@ def test_a_follow_up_replaces_what_it_names_and_keeps_the_rest() -> None:
         ),
         (("what would fixing turn 1 bring", "and turn 11?"), {"corners": ("Turn 11",)}),
         *(
-            ((first, then), {"laps": (3,), "which": "sector", "order": "most", "without": ()})
+            ((first, then), {"laps": (3,), "which": "sector", "quantity": "time"})
             for first, then in (
                 ("Sektorzeiten von Runde 3?", "welcher davon war am weitesten weg von der Besten"),
                 ("sector times of lap 3", "which of those was furthest off my best?"),
                 ("tiempos por sector de la vuelta 3", "¿cuál de esos está más lejos de mi mejor?"),
             )
         ),
+        (("mi sector 2 vuelta por vuelta", "¿cuál de esas es la mejor?"), {"which": "lap"}),
         (("sector times of lap 3", "and of my best lap?"), {"laps": ("best",), "which": None}),
     ],
 )

@@ -243,12 +243,9 @@ class _Reader:
         *ends*: even if it is not said to."""
         words = fold(text).split()
         leads, topic = self._follows("leads", words), self.topic
-        picks = self._follows("picks", words)
-        if self.last is None or topic is None or len(words) > SHORT * (1 + (leads or picks)):
+        if topic is None or len(words) > SHORT * (1 + leads):
             return self.names
         ends = ends or leads or self._follows("points_back", words)
-        of_all = topic.end == "sector" and self.last.kind == "sector_times"
-        ends = picks or (ends and not of_all)
         return replace(self.names, topic=topic if ends else topic._replace(end=None))
 
     def suggest(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
@@ -299,8 +296,10 @@ class _Reader:
         back = back and not (slots.whether and slots.where)  # is there anywhere
         if short and self._follows("self", words):
             return Need(last.kind, replace(last.slots, drivers=(), alone=False, than_me=False))
-        picks = self._follows("picks", words) and last.kind == "sector_times"
-        if picks and slots.which == "sector" and slots.order:
+        several = last.kind == "sector_times" and not last.slots.sectors
+        if several and slots.order and self._follows("picks", words):
+            laps = tuple(lap for lap in slots.laps if lap != "best")  # off my best
+            slots = replace(slots, laps=laps, which="sector")
             return Need("sector_rank", _overlay(slots, last.slots, "sector_rank"))
         after = self._lap_beside(words, last) or self._rank_after(words, slots, last)
         if short and after is not None:
@@ -573,8 +572,7 @@ def _topic(last: Need) -> Topic:
     listed = of_laps or timed or "each" in slots.laps or slots.all_laps
     ranks = kind in _RANKS and slots.where and not any(_placed(slots))
     end = slots.which or ("lap" if listed else "corner" if ranks else None)
-    several = kind == "sector_times" and not (slots.sectors or slots.which)
-    end = "sector" if kind == "sector_rank" or several else end
+    end = "sector" if kind == "sector_rank" else end
     number: Noun = "lap" if slots.laps or of_laps else "corner"
     number = "corner" if slots.corners else "sector" if slots.sectors else number
     left_out: Noun = "corner" if end == "corner" else "lap"
