@@ -111,6 +111,11 @@ def test_laps_are_counted_without_out_lap_and_in_lap_and_under_a_limit() -> None
     limit = sorted(TIMES)[2] + 0.02
     named = ask("lap_count", amounts=(Value(limit, "lap_time"),))["measure-limit"]
     assert named.values["count"] == 3
+    for gains in (True, False):
+        beside = ask("lap_average", order="mean", gains=gains, tally=True)["measure-limit"]
+        assert number(beside, "limit") == NEAR(mean(TIMES), abs=0.01)
+        hits = [lap for lap, t in enumerate(TIMES, 1) if (t < mean(TIMES)) == gains]
+        assert beside.values["named"] == tuple(hits)
 
 
 def test_a_lap_that_there_is_not_is_put_right() -> None:

@@ -21,10 +21,9 @@ from runtime.bridge.analysis.losses import (
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Corner as CornerCell
 from runtime.bridge.coach.fact import Fact, Term, Value
-from runtime.bridge.coach.facts import laps, plans, reviews, sectors
+from runtime.bridge.coach.facts import laps, reviews, sectors
 from runtime.bridge.coach.facts.measures import measure
-from runtime.bridge.coach.facts.tellers import TELLERS as EVERY
-from runtime.bridge.coach.facts.tellers import tell
+from runtime.bridge.coach.facts.tellers import TELLERS, tell
 from runtime.bridge.coach.need import UNITS, Language, Need, Slots, Strange
 from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.wording.words import words_of
@@ -34,7 +33,6 @@ from tests.bridge.coach.truthkit import TRACK, number, record, scene_of
 from tools.drive import drive
 
 LENGTH: Final = round(TRACK.length_m)
-TELLERS: Final = {**reviews.TELLERS, **plans.TELLERS}
 SCENES: Final = (
     *("usual", "rival", "no pedals", "no throttle", "unnamed", "one lap", "one lap, rival"),
     *("no positions", "nothing"),
@@ -275,6 +273,39 @@ def test_two_laps_have_no_usual_one_and_a_moment_is_no_habit() -> None:
     assert [fact.kind for fact in sectors.TELLERS["lap_goal"](scene, Slots())] == ["goal-lap"]
 
 
+def test_what_a_later_brake_point_brings_agrees_with_what_is_lost_there() -> None:
+    scene = scene_of(usual_session())
+    loss = next(each for each in reviews.compare(scene).lost if each.corner == "Turn 1")
+    metres = (loss.own.brake_point_m or 0.0) - (loss.other.brake_point_m or 0.0)
+
+    def gain(amount: float) -> float:
+        slots = Slots(corners=("Turn 1",), order="late", amounts=(Value(amount, "m"),))
+        return number(TELLERS["what_if"](scene, slots)[0], "gain")
+
+    assert gain(metres) == pytest.approx(loss.entry_s)
+    assert gain(metres / 2) == pytest.approx(loss.entry_s / 2)
+    assert loss.entry_s < gain(metres + 10.0) < 2.0 * loss.entry_s
+
+
+@pytest.mark.parametrize(("turn", "verdict"), [("Turn 1", "no"), ("Turn 8", "yes")])
+def test_what_is_lost_on_an_exit_is_no_other_part_of_the_corner(turn: str, verdict: str) -> None:
+    slots = Slots(corners=(turn,), spot="exit", quantity="time", gains=False, whether=True)
+    first = TELLERS["corner_explain"](scene_of(usual_session()), slots)[0]
+    assert (first.kind, first.verdict) == ("loss-parts", verdict)
+
+
+def test_a_slow_apex_is_explained_by_the_pedals_not_by_itself() -> None:
+    bent = brake_early(slow_apex(clean(), "Turn 5", 0.25), "Turn 5", 12)
+    scene = scene_of(driven([clean(), clean(), bent, clean()]))
+    slots = Slots(corners=("Turn 5",), laps=(3,), why=True)
+    lead, *ways = TELLERS["corner_explain"](scene, slots)
+    assert lead.kind == "loss-corner"
+    told = {str(each.values.get("what")): each for each in ways}
+    early = told[str(Term("measured", "brake_point"))]
+    assert number(early, "difference") == pytest.approx(12.0, abs=6.0)
+    assert told.keys().isdisjoint({"None", str(Term("measured", "speed_corner"))})
+
+
 def test_a_later_brake_point_is_reached_in_steps() -> None:
     scene = scene_of(usual_session())
     advice = TELLERS["tips"](scene, Slots())[0]
@@ -326,7 +357,7 @@ def questions(scene: Scene) -> Iterator[Fact]:
     ways = [Slots(), corner, replace(corner, corners=tuple(named), drivers=rivals)]
     ways += [Slots(laps=(1, 2), without=("slowest",), order="each"), Slots(laps=("best",))]
     ways += [Slots(sectors=(2,), order="late", drivers=rivals, amounts=(Value(118.0, "s"),))]
-    for teller in EVERY.values():
+    for teller in TELLERS.values():
         for way in ways:
             yield from teller(scene, way)
     for quantity in UNITS if rivals else ():
@@ -344,7 +375,7 @@ def questions(scene: Scene) -> Iterator[Fact]:
             replace(about, corners=(), spot=None, order="spread", drivers=rivals),
             replace(about, corners=(), order="early", where=True, drivers=rivals),
         ):
-            facts = EVERY["measure"](scene, asked)
+            facts = TELLERS["measure"](scene, asked)
             assert 0 < len(facts) <= 4
             yield from facts
 

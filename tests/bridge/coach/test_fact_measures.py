@@ -10,7 +10,7 @@ import pytest
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Placed, Term, Value
-from runtime.bridge.coach.facts import tellers
+from runtime.bridge.coach.facts import reviews, tellers
 from runtime.bridge.coach.facts.measures import beside, measure
 from runtime.bridge.coach.need import Need, NeedKind, Order, Quantity, Slots, Strange
 from runtime.bridge.coach.scene import Scene
@@ -213,13 +213,41 @@ def test_claims_are_checked(slots: Slots, *, right: bool) -> None:
 
 
 def test_the_same_place_on_every_lap_is_checked_by_its_range() -> None:
-    slots = Slots(corners=("Turn 1",), quantity="brake_point", order="each", all_laps=True)
-    fact = tell("measure", replace(slots, claims=True))[0]
     points = [OWN.brake_point(1, lap) for lap in OWN.laps]
     width = max(points) - min(points)
-    assert number(fact, "width") == pytest.approx(width, abs=4.0)
-    right = number(fact, "width") < 6.0
-    assert fact.verdict == ("right" if right else "wrong")
+    said = Slots(corners=("Turn 1",), quantity="brake_point", claims=True, varies=True)
+    asked: tuple[tuple[NeedKind, Order], ...] = (
+        ("measure", "each"),
+        ("measure", "alike"),
+        ("corner_spread", "alike"),
+        ("corner_spread", "spread"),
+    )
+    for kind, order in asked:
+        fact = tell(kind, replace(said, order=order, varies=order != "each"))[0]
+        assert number(fact, "width") == pytest.approx(width, abs=4.0)
+        right = "right" if number(fact, "width") < 6.0 else "wrong"
+        assert fact.verdict == (right if order != "spread" else None), (kind, order)
+
+
+def test_a_better_exit_is_denied_where_even_the_best_one_is_level_with_the_usual() -> None:
+    asked = Slots(quantity="speed", spot="exit", order="most", gains=True, whether=True)
+    seen = set()
+    for turn in range(1, 12):
+        fact = tell("measure", replace(asked, corners=(f"Turn {turn}",)))[0]
+        level = abs(number(fact, "value") - number(fact, "usual")) < 1.0
+        assert fact.verdict == ("no" if level else None)
+        seen.add(level)
+    assert seen == {True, False}
+
+
+def test_the_worst_braking_is_where_the_way_to_the_apex_costs_most() -> None:
+    asked = Slots(pedal="brake", order="worst", where=True, open=True)
+    ranked = sorted(reviews.compare(scene()).lost, key=lambda loss: -loss.entry_s)
+    first, second = (tell("measure", replace(asked, place=place))[0] for place in (1, 2))
+    assert (first.kind, number(first, "part")) == ("loss-spot", ranked[0].entry_s)
+    assert [one.values["corner"] for one in (first, second)] == [
+        Corner(loss.corner) for loss in ranked[:2]
+    ]
 
 
 def test_places_on_both_sides_of_the_entry_are_told_apart() -> None:

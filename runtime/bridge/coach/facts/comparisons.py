@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import dangers
 from runtime.bridge.analysis.losses import (
+    Loss,
     best_passes,
     losses_between,
     passes_of_lap,
@@ -120,10 +121,11 @@ def tell(view: View) -> Facts:
         return _tell_beaten(view)
     if _asks_which_pass(slots):
         return _tell_passing(view)
+    varies = slots.varies and slots.corners and not slots.claims
+    if slots.order in ("spread", "alike") or varies:
+        return tell_spread(view)
     if slots.claims:
         return _check(view)
-    if slots.order == "spread" or (slots.varies and slots.corners):
-        return tell_spread(view)
     plain = slots.whether and slots.order is None and not rivals
     asked = (*_BRAKING, "coasting", "full_throttle", *["throttle"] * (slots.pedal == "lift"))
     if plain and slots.corners and slots.quantity in asked:
@@ -212,7 +214,7 @@ def tell_values(view: View) -> Facts:
                 told += (_tell_laps(view, found), *_share(view, found))
     if slots.why and slots.which == "lap" and len(slots.corners) == 1 and told[0].laps:
         there = Slots(corners=slots.corners, laps=told[0].laps[:1])
-        return (told[0], *reviews.TELLERS["corner_explain"](view.scene, there)[:3])
+        return (told[0], *TELLERS["corner_explain"](view.scene, there)[:3])
     if quantity == "time" and len(slots.corners) == 1 and places == slots.corners:
         beside_best = reviews.compare(view.scene, slots)
         lost = [loss for loss in beside_best.lost_here if loss.seconds >= reviews.WORTH_S]
@@ -309,7 +311,10 @@ def _tell_laps(view: View, found: Spread) -> Fact:
         values |= {"value": shown[0], "usual": shown[1], "lap": lap, "side": side, "place": placed}
         values |= {"placed": "yes" if spot else "no", "nth": place}
         values |= {"end": Term("end", end_of(quantity, high=high))}
-        return view.fact("measure-peak", values, (lap,), where)
+        told = view.fact("measure-peak", values, (lap,), where)
+        level = abs(found.values[lap].number - found.usual.number) < APART[found.unit]
+        better = found.corner and view.slots.whether and view.slots.gains is not None
+        return judge(told, view.slots, so=False) if level and better and place == 1 else told
     side, shown = beside(quantity, found.find(best), found.usual)
     values |= {"best": shown[0], "usual": shown[1], "lap": best, "side": side}
     return view.fact("measure-best", values, (best,), where)
@@ -662,6 +667,15 @@ def differences(view: View, corner: str, than: tuple[Drive, int | None], name: s
     return tuple(fact for _, _, fact in sorted(told, key=lambda each: each[:2]))
 
 
+def explain_speed(view: View, loss: Loss, lap: int = 0) -> Facts:
+    """Why the lap of the view was slow in the middle of a corner, where it was: what was done
+    otherwise with the pedals on another lap, or usually."""
+    if not loss.causes or loss.causes[0][0] != "slow_apex":
+        return ()
+    told = differences(view, loss.corner, (view.drive, lap))
+    return tuple(fact for fact in told if fact.values["what"] != Term("measured", "speed_corner"))
+
+
 def _tell_judge(view: View) -> Facts:
     """Whether a quantity is so at the places named; else in which corners."""
     slots, drive = view.slots, view.drive
@@ -757,7 +771,7 @@ def tell_spread(view: View) -> Facts:
             found = [spread(each, one, where, spot) for one in (quantity, *more)]
             driver, laps = name if len(drives) > 1 else "", view.listed if each is drive else ()
             laps = laps if len(laps) >= FEW_LAPS else ()
-            told += tuple(_range(view, one, laps, "width", driver, so=True) for one in found if one)
+            told += tuple(_range(view, one, laps, "width", driver) for one in found if one)
     if told or (slots.corners or slots.straights):
         return told or (_few(view),)
     if not known_corners(drive):
@@ -815,10 +829,10 @@ def _range(
     driver: str = "",
     *,
     hits: int = 0,
-    so: bool,
+    so: bool = False,
 ) -> Fact:
     """The usual, the smallest and the largest value: how wide apart they are, or on how many of the
-    laps it was so."""
+    laps it was so. Whether they are wide apart is judged where they are said to be alike."""
     values = found.of(laps)
     top = max(values, key=lambda lap: values[lap].number)
     bottom = min(values, key=lambda lap: values[lap].number)
@@ -832,8 +846,12 @@ def _range(
     told["whose"] = driver or "none"
     other = driver if driver != view.scene.driver else ""
     fact = view.fact("range", told, (top, bottom), found.where, other=other)
-    asks = view.slots.claims or (view.slots.whether and asked != "width")
-    return judge(fact, view.slots, so=so) if asks else fact
+    slots = view.slots
+    if asked == "width":
+        so = width.number < 2 * APART[found.unit]
+    same = slots.order == "alike" or (slots.order == "each" and slots.claims and not slots.varies)
+    asks = (slots.claims or slots.whether) and (asked != "width" or same)
+    return judge(fact, slots, so=so) if asks else fact
 
 
 # Whether it is as the driver says
@@ -847,25 +865,20 @@ def _check(view: View) -> Facts:
     ordered = slots.order in ORDERED
     if quantity == "time" and where and passes_in(drive, where) and not laps:
         return _check_loss(view, where)
-    near = next((each.number for each in slots.amounts if each.unit == UNITS[quantity]), None)
-    held = slots.order in ("each", "spread") and quantity in _PLACES and not rivals
-    plain = (held or not slots.amounts) and not (ordered or rivals)
-    same = plain and held
-    if plain and not same and quantity in ("throttle", "full_throttle") and passes_in(drive, where):
+    same = slots.order == "each" and quantity in _PLACES and not (slots.amounts or rivals)
+    plain = not (same or slots.amounts or ordered or rivals)
+    if plain and quantity in ("throttle", "full_throttle") and passes_in(drive, where):
         quantity = "throttle"
-    elif plain and not same and quantity in _BRAKING:
+    elif plain and quantity in _BRAKING:
         quantity = "brake_time"
-    found = spread(drive, quantity, where, None if plain and not same else slots.spot)
+    found = spread(drive, quantity, where, None if plain else slots.spot)
     if found is None and where is None and rivals:
         return _tell_rank(view)
-    if found is None and slots.order == "spread":
-        return tell_spread(view)
     if found is None:
         return tell_values(view)
-    values, numbers = found.of(laps), [value.number for value in found.of(laps).values()]
     if same:
-        so = max(numbers) - min(numbers) < 2 * (near or APART[found.unit])
-        return (_range(view, found, laps, "width", so=so),)
+        return (_range(view, found, laps, "width"),)
+    values, numbers = found.of(laps), [value.number for value in found.of(laps).values()]
     if plain and quantity == "throttle" and found.corner:
         return (_check_flat(view, found, laps),)
     if plain and quantity in _NONE:
@@ -960,6 +973,10 @@ _TELL: Final = measured(tell, default="time")
 def _answer(scene: Scene, slots: Slots) -> Facts:
     """What says neither a quantity nor an order claims that a corner was good; of what is denied or
     said of every lap without a quantity nothing is known but how the corner went."""
+    brakes = slots.quantity in _BRAKING or (slots.quantity is None and slots.pedal == "brake")
+    if slots.order == "worst" and brakes and not slots.corners:  # by what it costs
+        ranked = replace(slots, quantity=None, order=None, spot="entry", which=None)
+        return reviews.TELLERS["loss_rank"](scene, ranked)
     if slots.claims and slots.quantity is None and slots.order is None and slots.corners:
         if slots.negated or slots.all_laps:
             return TELLERS["corner_review"](scene, slots)
@@ -973,7 +990,16 @@ def _tell_review(view: View) -> Facts:
     return told if view.lost else (*told, *tell_values(view.about(quantity="speed", spot=None)))
 
 
+def _explain_corner(view: View) -> Facts:
+    """Where the time of a corner goes; a low speed is no reason for itself."""
+    told, loss = reviews.corner_explain(view), reviews.first(view)
+    asks = view.slots.why and view.lap and loss is not None and not view.other
+    ways = explain_speed(view, loss, loss.other.lap) if asks and loss is not None else ()
+    return (told[0], *ways) if ways else told
+
+
 TELLERS: Final[Tellers] = {
+    "corner_explain": reviews.teller(_explain_corner),
     "corner_review": reviews.teller(_tell_review),
     "measure": _answer,
     "corner_spread": measured(tell_spread, default="time", best=False),

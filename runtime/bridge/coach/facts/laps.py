@@ -9,7 +9,12 @@ from typing import Final
 from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.analysis.losses import USUAL_LAPS
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
-from runtime.bridge.coach.facts.comparisons import differences, tell_limit, tell_values
+from runtime.bridge.coach.facts.comparisons import (
+    differences,
+    explain_speed,
+    tell_limit,
+    tell_values,
+)
 from runtime.bridge.coach.facts.drivers import compare_with, duel
 from runtime.bridge.coach.facts.handling import find_incidents, incident_fact
 from runtime.bridge.coach.facts.measures import label, spread
@@ -117,15 +122,19 @@ def _tell_count(view: View) -> Facts:
     near = next((each.number for each in view.slots.amounts if each.unit == "s"), None)
     if view.slots.within and near is not None and not limits:
         limits = [view.drive.best.duration_s + near]
+    average: Facts = ()
+    if view.slots.order == "mean" and not view.slots.corners:
+        average = (_average(view, view.pool),)
+        limits = [mean(lap.duration_s for lap in view.pool)]
     if limits:
-        side = view.slots.side or "below"
+        side = view.slots.side or ("above" if view.slots.gains is False else "below")
         amounts = (Value(limits[0], "lap_time"),)
         among = () if view.slots.within else view.slots.laps
         asked = view.about(quantity="time", side=side, amounts=amounts, corners=(), laps=among)
         end: LapWord = "best" if side == "above" else "slowest"
         every = view.slots.all_laps and not view.slots.open
         furthest = _tell_time(view.about(laps=(end,)))[:1] if every else ()
-        return (*tell_limit(asked), *furthest)
+        return (*tell_limit(asked), *furthest, *average)
     facts = [view.fact("lap-count", {"count": len(laps), "last": laps[-1].number or 0}, laps)]
     rest = [each for each in view.drive.laps.segments if not each.valid and each.distance_m > 1.0]
     if rest:
@@ -164,20 +173,27 @@ def _runs(view: View) -> list[tuple[int, ...]]:
     return [tuple(numbers[: cuts[0]]), tuple(numbers[cuts[0] :])]
 
 
+def _average(view: View, pool: Sequence[Segment]) -> Fact:
+    times = [lap.duration_s for lap in pool]
+    values: dict[str, Cell] = {"mean": lap_time(mean(times)), "median": lap_time(median(times))}
+    return view.fact("lap-average", {**values, **_which(view, pool)}, pool)
+
+
 def _tell_average(view: View) -> Facts:
+    slots, sided = view.slots, view.slots.side or view.slots.gains is not None
+    if sided and (slots.tally or slots.which == "lap") and not view.named:
+        return _tell_count(view)
     if runs := _runs(view):
         return tuple(_tell_average(view.about(laps=run))[0] for run in runs)
     ends = {"best", "slowest"}.issuperset(view.slots.laps)  # told beside it, not its laps
     if ends and len(view.named) > 1:
         return (*_tell_average(view.about(laps=())), *(_time(view, lap) for lap in view.named))
     pool = _several(view)
-    times = [lap.duration_s for lap in pool]
-    values: dict[str, Cell] = {"mean": lap_time(mean(times)), "median": lap_time(median(times))}
-    average = view.fact("lap-average", {**values, **_which(view, pool)}, pool)
+    average = _average(view, pool)
     named = len(view.named) == 1
     lap = view.named[0] if named else best_of(pool)
-    over = lap.duration_s - mean(times)
-    values = {"lap": lap.number or 0, "gap": span(abs(over)), "time": lap_time(lap.duration_s)}
+    over, time = lap.duration_s - mean(each.duration_s for each in pool), lap_time(lap.duration_s)
+    values: dict[str, Cell] = {"lap": lap.number or 0, "gap": span(abs(over)), "time": time}
     values["side"] = "slower" if over > 0 else "faster"
     off = view.fact("lap-off-average", values, [lap])
     even = _tell_spread(view)[:1] if view.slots.varies and len(pool) > 1 else ()
@@ -381,6 +397,8 @@ def _explain(view: View, lap: Segment, most: int) -> Iterator[Fact]:
     yield from (view.loss(kind, loss, lap, basis) for loss in told)
     for incident in find_incidents(view.about(laps=(number,), corners=()))[:1]:
         yield incident_fact(view, incident)
+    if most > 1 and told and how == "slow":
+        yield from explain_speed(view._replace(lap=number), told[0])
 
 
 def _tell_when(view: View) -> Facts:

@@ -200,7 +200,7 @@ def _of_pedal(slots: Slots) -> Quantity:
         return "throttle"
     if slots.pedal == "brake":
         hard = slots.order in (*RISES, *FALLS)
-        placed = placed or slots.order == "spread"
+        placed = placed or slots.order in ("spread", "alike")
         return "brake_point" if placed and not hard else "brake_pressure"
     if slots.spot in CORNER_SPOTS or slots.negated:
         return "throttle"

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.grading import dangers
-from runtime.bridge.analysis.losses import Loss, passes_of_lap
-from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.losses import EARLY_M, Loss, losses_between, passes_of_lap
+from runtime.bridge.analysis.passes import Pass, difference, passes_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.knowledge import GLOSSARY, name_term
 from runtime.bridge.coach.facts.reviews import (
@@ -205,7 +205,8 @@ def what_if(view: View) -> Facts:
     }
     place = place_of(view.drive, corner)
     if amount.unit == "m":
-        facts: Facts = (view.told("what-if-brake", **values, gain=span(_later(own, view, amount))),)
+        gain = span(_later(own, view, amount))
+        facts: Facts = (view.told("what-if-brake", **values, gain=gain),)
     else:
         gain = span(_faster(own, view, amount))
         facts = (view.told("what-if", **values, gain=gain), *grip_facts(view, own, amount))
@@ -234,10 +235,18 @@ def _faster(own: Pass, view: View, amount: Value) -> float:
 
 
 def _later(own: Pass, view: View, amount: Value) -> float:
-    """Seconds that a later brake point saves: its metres at full speed, not at the entry's."""
+    """Seconds that a later brake point saves: up to where the best lap brakes the share of what the
+    way to the apex costs the usual lap; beyond it metres at full speed, not at the entry's."""
+    usual, metres = view.usual_passes.get(own.corner, own), abs(amount.number)
+    known = difference(usual.brake_point_m, own.brake_point_m) or 0.0
+    lost = losses_between({own.corner: usual}, {own.corner: own}, view.drive)
+    saved = 0.0
+    if lost and known > EARLY_M and lost[0].entry_s > 0.0:
+        saved = lost[0].entry_s * min(metres / known, 1.0)
+        metres = max(metres - known, 0.0)
     fast = float(np.nanmax(view.drive.series["speed_ms"][own.approach : own.last]))
     slow = (own.entry_speed_kmh or fast * KMH) / KMH
-    return abs(amount.number) * (1.0 / slow - 1.0 / fast)
+    return saved + metres * (1.0 / slow - 1.0 / fast)
 
 
 def voice_script(view: View) -> Facts:

@@ -185,14 +185,13 @@ def loss_rank(view: View) -> Facts:
         return nothing(view)
     spot = view.slots.spot
     if spot in PARTS:
-        worst = max(ranked, key=lambda loss: part_of(loss, spot))
+        by_part = sorted(ranked, key=lambda loss: -part_of(loss, spot))
+        worst = by_part[min(view.slots.place, len(by_part)) - 1]
         part: dict[str, Cell] = {"spot": Term("spot", spot), "part": span(part_of(worst, spot))}
+        most = view.told("loss-spot", worst, **part)
         if part_of(worst, spot) >= WORTH_S:
-            return (
-                view.told("loss-spot", worst, **part),
-                *cause_fact(view, worst),
-                advise(view, worst),
-            )
+            lead = most if worst is by_part[0] else parts_fact(view, worst)
+            return (lead, *cause_fact(view, worst), advise(view, worst))
     slots = view.slots
     most, chosen = view.told("loss-most", ranked[0], sector=sector_of(view)), slots.place - 1
     plain = slots.order in (None, "each", "total") and not (slots.where or slots.which)
@@ -230,15 +229,18 @@ def corner_explain(view: View) -> Facts:
         return nothing(view)
     if len(view.slots.corners) > 1:
         return mended(view)
-    parts = (parts_fact(view, loss),) if abs(loss.seconds) >= WORTH_S else ()
-    why = cause_fact(view, loss) or pass_facts(view, loss)
-    lead = corner_fact(view, loss)
-    most = view.slots.order in ("most", "worst")
-    if (view.slots.gains is False or most) and (view.slots.claims or view.slots.whether):
-        so = loss is view.lost[0] if most else loss.seconds >= WORTH_S
-        lead = judge(lead, view.slots, so=so)
-    facts = (lead, *why, *parts)
-    return (*facts, advise(view, loss)) if loss.seconds >= WORTH_S else facts
+    slots, spot = view.slots, view.slots.spot or ""
+    told = [corner_fact(view, loss), *(cause_fact(view, loss) or pass_facts(view, loss))]
+    most = slots.order in ("most", "worst")
+    so = loss is view.lost[0] if most else loss.seconds >= WORTH_S
+    parts = (parts_fact(view, loss),) if spot in PARTS or abs(loss.seconds) >= WORTH_S else ()
+    if spot in PARTS and slots.gains is False:  # what is lost there comes first
+        told[:0], so = parts, part_of(loss, spot) >= WORTH_S
+    else:
+        told += parts
+    if (slots.gains is False or most) and (slots.claims or slots.whether):
+        told[0] = judge(told[0], slots, so=so)
+    return (*told, advise(view, loss)) if loss.seconds >= WORTH_S else tuple(told)
 
 
 def mended(view: View) -> Facts:
@@ -457,7 +459,6 @@ def strengths(scene: Scene, n: int) -> Facts:
 
 TELLERS: Final[Tellers] = {
     "loss_rank": teller(loss_rank),
-    "corner_explain": teller(corner_explain),
     "strength": teller(strength),
     "choice": teller(choice),
     "summary": teller(summary),

@@ -50,6 +50,7 @@ LIMITED: Final[Mapping[Unit, Quantity]] = {
     "deg": "steering",
 }
 """What an amount is of where nothing else is named."""
+_PLACES: Final = ("corner", "sector", "straight")
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
 
 
@@ -89,12 +90,13 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         denied = remove_words(denied, words_of(language).lists["without"])
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
-    order = "spread" if asks["same"] else _find_first("orders", unranked, language)
+    order = _find_first("orders", unranked, language)
     least = tables["orders"]["least"]
     both = least.search(unranked) and tables["orders"]["most"].search(least.sub(" ", unranked))
     if both and not words:  # the slowest and the quickest
         order = "most" if which in ("corner", "straight") else "spread"
-    if tables["orders"]["alike"].search(plain):  # closest to my best
+    varies = order == "spread" or asks["same"] or bool(tables["orders"]["spread"].search(plain))
+    if asks["same"] or tables["orders"]["alike"].search(plain):  # always so, closest to my best
         order = "alike"
     if (
         asks["how_fast"]
@@ -171,7 +173,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         open=asks["open"] or flags["why"],
         place=place,
         of_those=of_those,
-        varies=order == "spread" or tables["orders"]["spread"].search(plain) is not None,
+        varies=varies,
         group=next((each for each in get_args(Group) if asks[each]), None),
         side=side,
         count=_count(plain, language),
@@ -289,6 +291,8 @@ def _lap_words(
     words = words_of(language)
     rest = text
     ends = [words.tables["bare_laps"][key] for key in ("best", "slowest")]
+    joins = words.lists["list"]
+    links = joins.union(*(words.lists[n] for n in ("range", "articles", "mine", "suffixes")))
     several = sum(len(pattern.findall(text)) for pattern in ends) > 1 or " driverx " in text
 
     def place_in(said: Iterable[str]) -> int:
@@ -296,12 +300,25 @@ def _lap_words(
         own = next((n for word in said if (n := words.ordinals.get(word, 0)) > 1), 1)
         return own if several else max(own, place)
 
+    def others_before(start: int, own: int) -> list[int]:
+        """Further places that are named before one: 2 of "my second and my third best"."""
+        behind, places = "", list[int]()
+        for word in reversed(rest[:start].split()):
+            number = int(word) if word.isdigit() and behind in words.lists["suffixes"] else 0
+            number, behind = words.ordinals.get(word, number), word
+            if number < 1 and word not in links:
+                break
+            places += [number] if number > 0 and number != own else []
+        return places
+
     for key, pattern in words.tables["laps"].items():
         for match in pattern.finditer(rest):
             word = cast("LapWord", key)
             if word == "best" or word == "slowest":
                 said = [*rest[: match.start()].split()[-1:], *match[0].split()]
-                places, amounts = _places(said, place_in(said), language, amounts)
+                own = place_in(said)
+                of_word, amounts = _places(said, own, language, amounts)
+                places = (*others_before(match.start(), own), *of_word)
                 laps = [theirs.of(_nth(word, at), text, *match.span()) for at in places]
                 found += [(match.start(), lap) for lap in laps]
             else:
@@ -309,8 +326,9 @@ def _lap_words(
             if key != "each":
                 blank = "_" * (len(match[0]) - 1)
                 rest = f"{rest[: match.start()]}{blank} {rest[match.end() :]}"
-    joins = words.lists["list"]
-    if found or " lapx " in text or " driverx " in text:  # the quickest and the slowest lap
+    kinds = {"cornerx", "sectorx", "straightx"}.union(*(words.lists[n] for n in _PLACES))
+    bare = not found and several and kinds.isdisjoint(text.split())  # my best and my second best
+    if found or bare or " lapx " in text or " driverx " in text:  # the quickest and the slowest lap
         nouns = words.lists["lap"] | words.lists["asks"] | words.lists["of_whom"] | {""}
         for key, pattern in words.tables["bare_laps"].items():
             for match in pattern.finditer(rest):
@@ -322,6 +340,8 @@ def _lap_words(
                 joined = (joined or isinstance(lap, Their)) and behind in nouns
                 if (joined or behind in joins) and lap not in {lap for _, lap in found}:
                     found.append((match.start(), lap))
+    if bare and " driverx " not in text and not any(isinstance(lap, Ranked) for _, lap in found):
+        found = []
     kept: list[Lap] = []
     out: list[Lap] = []
     leaves = False
