@@ -237,6 +237,8 @@ def _sectors(of: View) -> list[Fact]:
         gains, most = of.slots.gains is not False, of.slots.order == "most"
         best = asks_for_gains(of.slots) or (gains and most)
         ranked = sorted(gaps, key=lambda at: gaps[at].delta_s or 0.0, reverse=not best)
+        if of.slots.order == "alike":
+            ranked.sort(key=lambda at: abs(gaps[at].delta_s or 0.0))
         asked = [ranked[min(of.slots.place, len(ranked)) - 1]]
     facts = []
     for at in asked:

@@ -205,9 +205,9 @@ class _Reader:
         further = _Reader(self.language, self.names, None, self.classifier)
         needs = [self._read(part, None, part=True) for part in parts[:1] if len(parts) > 1]
         needs += [further._read(part, None) for part in parts[1:]]  # points to the first part
+        first = needs[0] if len(parts) == 2 else whole
         needs = [need for need in needs if need.kind not in _TALK]
-        if len(parts) == 2 == len(needs) and needs[0].score * FULL >= SURE_TWICE:
-            first, _ = needs
+        if len(parts) == 2 and first in needs and first.score * FULL >= SURE_TWICE:
             after = _Reader(self.language, self.names, Asked(text, needs=(first,)), self.classifier)
             second = after._read(parts[1], None)
             if second.slots.spot in ("entry", "apex", "exit"):
@@ -219,7 +219,8 @@ class _Reader:
             alone = {"laps", "order"}.issuperset(_named(second.slots)) and whole.kind == "measure"
             if alone and first.kind == "measure":  # its metres for each lap
                 return (whole,)
-            if names_own and second.score * FULL >= SURE_TWICE and second != first:
+            asks = second.score * FULL >= SURE_TWICE and second.kind not in _TALK
+            if names_own and asks and second != first:
                 return first, second
         best = max(needs, key=lambda need: need.score, default=whole)
         best = replace(best, slots=replace(best.slots, without=whole.slots.without))
@@ -442,7 +443,7 @@ def _grammar(slots: Slots) -> NeedKind | None:
     and how to look at it, or a lap."""
     if slots.between:
         return "choice"
-    if slots.tally and "time limit" in _signs(slots):
+    if "time limit" in _signs(slots) and not (slots.supposes or slots.wishes):
         return "lap_count"
     how = {*_named(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
     known = slots.quantity in UNITS and slots.quantity != "time"
@@ -536,7 +537,8 @@ def _signs(slots: Slots) -> Iterator[str]:
         and len(slots.laps) == 2
         and isinstance(slots.laps[0], int)
         and slots.laps[1] in ("best", "slowest"),
-        "limit": slots.side is not None and any(each.unit in LIMITED for each in slots.amounts),
+        "limit": slots.side is not None
+        and any(each.unit in LIMITED or (sector and each.unit == "s") for each in slots.amounts),
         "time limit": slots.side is not None and any(a.unit == "lap_time" for a in slots.amounts),
         "channel": not unmeasured
         and (
