@@ -57,6 +57,8 @@ NAMED: Final[Mapping[str, Sequence[str]]] = {
 }
 """Names of each class, in the order in which a text names them."""
 MASK: Final = re.compile(rf"\b({'|'.join(NAMED)})\b")
+COUNT: Final = re.compile(r"\bamountx(?= (lap|laps|runde|runden|tour|tours|vuelta|vueltas)\b)")
+"""An amount that counts laps."""
 
 
 def learn(language: Language) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def learn(language: Language) -> dict[str, Any]:
 def name(text: str) -> str:
     """A text whose names are masked, with names of `NAMED` in their place."""
     names = {mask: cycle(words) for mask, words in NAMED.items()}
-    return MASK.sub(lambda mask: next(names[mask[0]]), text)
+    return MASK.sub(lambda mask: next(names[mask[0]]), COUNT.sub("12", text))
 
 
 def main() -> int:

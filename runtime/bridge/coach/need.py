@@ -311,6 +311,8 @@ class Slots:
     """"Every lap", "each", "always"."""
     differs: bool = False
     """Whether it asks what was done differently."""
+    over: int = 0
+    """Over how many laps a loss is asked for: "what is that over ten laps"; 0: a lap."""
     adds: bool = False
     """Whether what it names comes to what was named before: "and turn 11 on top"."""
 

@@ -327,6 +327,19 @@ def test_a_plan_fits_the_time(amount: Value | None, kind: str, focus: int) -> No
     assert others[0].values["corner"] == lead.values["corner"]  # also where only the first is told
 
 
+@pytest.mark.parametrize("language", get_args(Language))
+def test_what_a_corner_costs_over_some_laps_is_so_many_times_what_one_loses(
+    language: Language,
+) -> None:
+    need = Need("corner_explain", Slots(corners=("Turn 1",), over=10))
+    lost, sums, *_ = tell(scene_of(usual_session()), need)
+    each = round(number(lost, "loss"), 2)
+    assert (sums.kind, sums.values["total"]) == ("over-laps", Value(each * 10, "s"))
+    assert words_of(language, "metric").sentence(sums).count("10") == 2
+    even = tell(scene_of(usual_session()), Need("summary", Slots(over=10)))
+    assert "over-laps" not in {fact.kind for fact in even}
+
+
 @cache
 def scenes() -> Mapping[str, Scene]:
     """Sessions of every kind."""

@@ -70,6 +70,8 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("cuánto me saca Ben", "y eso dónde"), "rival_where"),
         (("cuánto me saca Ben", "por qué"), "rival_how"),
         (("how was turn 5", "why"), "corner_explain"),
+        (("where do I lose most", "what is that over ten laps"), "loss_rank"),
+        (("où je perds le plus", "et sur dix tours ça ferait combien"), "loss_rank"),
         (("how was turn 5", "how do I fix it"), "corner_advice"),
         (("any tips?", "how will I know if I've done it"), "target"),
         (("any tips?", "any exercise for that?"), "drill"),

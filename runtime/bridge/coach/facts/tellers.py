@@ -1,9 +1,10 @@
 """Who tells the facts of each need."""
 
+from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analysis.drive import NoCorners, NoSuchLap
-from runtime.bridge.coach.fact import Corner, Fact
+from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts import (
     comparisons,
     drivers,
@@ -49,11 +50,23 @@ def tell(scene: Scene, need: Need) -> Facts:
     if aside := need.slots.besides:
         wrong = (*wrong, Fact("left-out", {"corners": tuple(map(Corner, aside))}))
     try:
-        return (*wrong, *TELLERS[need.kind](scene, need.slots))
+        told = TELLERS[need.kind](scene, need.slots)
+        return (*wrong, *told[:1], *_tell_over(need.slots.over, told), *told[1:])
     except NoCorners:
         return (*wrong, NO_CORNERS)
     except NoSuchLap:
         return (*wrong, NO_COMPLETE_LAP)
+
+
+def _tell_over(laps: int, told: Facts) -> Facts:
+    """What the seconds of the first fact come to over so many laps."""
+    each_s = told[0].gain_s if told else None
+    if not laps or not each_s:
+        return ()
+    total, each = (Value(round(abs(each_s), 2) * times, "s") for times in (laps, 1))
+    values: dict[str, Cell] = {"count": laps, "total": total, "each": each}
+    sums = replace(told[0], kind="over-laps", values=values, gain_s=None, verdict=None)
+    return (replace(sums, concept=None),)
 
 
 def _goes_on(slots: Slots) -> bool:

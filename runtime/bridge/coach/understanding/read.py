@@ -96,7 +96,9 @@ _ENDS: Final = frozenset("most least worst earliest latest spread".split())
 """Orders that say which, not how."""
 _READ: Final = "laps bare_laps which orders spots flags".split()
 _FOLLOW: Final = "leads points_back people starts".split()
-_ASKS: Final = "whether above below of_those same ranked all_of than_me every_corner adds".split()
+_ASKS: Final = (
+    "whether above below of_those same ranked all_of than_me every_corner adds over_laps".split()
+)
 _MEASURED: Final = "names quantities pedals".split()
 """Tables of phrases that tell how a question differs from the last one."""
 _OF_PEDALS: Final[Mapping[str, Quantity]] = {
@@ -415,6 +417,8 @@ class _Reader:
         for after in read_moves().after:
             if last.kind in after.last:
                 kind = after.moves.get(kind, kind)
+        if slots.over and last.kind in read_moves().uses["over"]:
+            kind = last.kind
         cue = "where" if slots.where else "why" if slots.why else ""
         if cue and not sure:
             kind = read_moves().cues[cue].get(last.kind, kind)

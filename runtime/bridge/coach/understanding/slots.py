@@ -107,6 +107,9 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     held = asks["held_against"] and words == ["best"] and not laps and flags["where"]
     if held and (asks["loses"] or not asks["gains"]):  # where is it lost against my best lap
         words, quantity, order = [], quantity or "time", "most" if asks["loses"] else order
+    over = next((int(a.number) for a in amounts if not a.unit), 0) * asks["over_laps"]
+    if over:
+        amounts, asks["above"] = tuple(a for a in amounts if a.unit), False
     side = next((side for side in get_args(Side) if asks[side]), None)
     if side and not amounts and (bare := _find_bare(plain, language)):
         quantity, amounts = _limit(bare, quantity, topic.amount, find_units(text))
@@ -176,6 +179,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         varies=varies,
         group=next((each for each in get_args(Group) if asks[each]), None),
         side=side,
+        over=over,
         count=_count(plain, language),
     )
     plainly: dict[str, Any] = {name: {**flags, **asks}[name] for name in PLAIN}

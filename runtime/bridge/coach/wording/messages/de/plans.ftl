@@ -51,6 +51,7 @@ what-if-lap = Jede Runde wie Runde { $lap } hätte über { $count } Runden { $sa
     [lost] gekostet
    *[saved] gespart
 }, { $each } je Runde.
+over-laps = Über { $count } Runden: { $total }, also { $count }-mal { $each }; eine Schätzung.
 what-if-mended = { $corners }: bis zu { $total } je Runde, so viel geht dort { loss-basis } verloren; eine Schätzung, kein Versprechen; die Runde läge dann bei etwa { $after }.
 what-if-brake = { $amount } später bremsen vor { $corner } brächte etwa { $gain }: eine Schätzung aus Runde { $lap }, sofern die Kurve noch getroffen wird.
 what-if-grip = Das bräuchte etwa { $need } quer; das meiste in einer Kurve waren bisher { $most }, also { $room ->

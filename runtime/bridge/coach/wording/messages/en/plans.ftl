@@ -48,6 +48,7 @@ what-if-lap = Every lap like lap { $lap } would have { $side ->
     [lost] cost
    *[saved] saved
 } { $saved } over { $count } laps, { $each } a lap.
+over-laps = Over { $count } laps: { $total }, { $count } times { $each }; an estimate.
 what-if-mended = { $corners }: up to { $total } a lap, what is lost there { loss-basis }: an estimate, not a promise; the lap would then take about { $after }.
 what-if-brake = Braking { $amount } later at { $corner } would gain about { $gain }: an estimate from lap { $lap }, if the corner is still met.
 what-if-grip = It would take about { $need } sideways; the most in any corner so far was { $most }, so { $room ->

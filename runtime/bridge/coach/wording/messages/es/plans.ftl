@@ -48,6 +48,7 @@ what-if-lap = Todas las vueltas como la { $lap } habrían { $side ->
     [lost] costado
    *[saved] ahorrado
 } { $saved } en { $count } vueltas, { $each } por vuelta.
+over-laps = En { $count } vueltas: { $total }, { $count } veces { $each }; una estimación.
 what-if-mended = { $corners }: hasta { $total } por vuelta, lo que se pierde ahí { loss-basis }; una estimación, no una promesa; la vuelta sería entonces de unos { $after }.
 what-if-brake = { $corner }: frenar { $amount } más tarde daría unos { $gain }, una estimación de la vuelta { $lap }, si la curva sigue saliendo.
 what-if-grip = Harían falta unos { $need } laterales; el máximo en una curva hasta ahora es { $most }, así que { $room ->

@@ -48,6 +48,7 @@ what-if-lap = Chaque tour comme le tour { $lap } aurait { $side ->
     [lost] coûté
    *[saved] économisé
 } { $saved } sur { $count } tours, { $each } par tour.
+over-laps = Sur { $count } tours : { $total }, soit { $count } fois { $each } ; une estimation.
 what-if-mended = { $corners } : jusqu'à { $total } par tour, ce qui s'y perd { loss-basis } ; une estimation, pas une promesse ; le tour serait alors d'environ { $after }.
 what-if-brake = { $corner } : freiner { $amount } plus tard rapporterait environ { $gain }, une estimation d'après le tour { $lap }, si le virage passe toujours.
 what-if-grip = Il faudrait environ { $need } en latéral ; le maximum dans un virage jusqu'ici est { $most }, donc { $room ->
