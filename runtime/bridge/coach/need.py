@@ -309,6 +309,8 @@ class Slots:
     """Whether *place* is one in what was named or told before: "the second of those"."""
     all_laps: bool = False
     """"Every lap", "each", "always"."""
+    enough: bool = False
+    """Whether it asks if there is enough of it, not too little: "hard enough"."""
     differs: bool = False
     """Whether it asks what was done differently."""
     over: int = 0

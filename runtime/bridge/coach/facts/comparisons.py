@@ -122,6 +122,9 @@ def tell(view: View) -> Facts:
     if _asks_which_pass(slots):
         return _tell_passing(view)
     varies = slots.varies and slots.corners and not slots.claims
+    pair = rivals or len(view.named) == 2  # whether the two are alike
+    if slots.order == "alike" and pair and not slots.all_laps:
+        return tell_values(view)
     if slots.order in ("spread", "alike") or varies:
         return tell_spread(view)
     if slots.claims:
@@ -157,6 +160,10 @@ def _asks_which_pass(slots: Slots) -> bool:
     sided = slots.drivers or limited or slots.quantity in (None, "time")
     if slots.counts or (slots.every_corner and (slots.whether or slots.claims) and sided):
         return True
+    if slots.quantity in (None, "time") and not (slots.corners or slots.laps or slots.straights):
+        level = slots.order == "alike" and slots.drivers and slots.where
+        if level or (slots.every_corner and slots.gains is not None and not slots.which):
+            return True
     some = slots.quantity in _NONE and not (slots.order or slots.drivers or slots.negated)
     return (limited and slots.where) or (slots.which == "corner" and (limited or some))
 
@@ -208,7 +215,7 @@ def tell_values(view: View) -> Facts:
                 told.append(_tell_nothing(view, Spread(drive, what or quantity, where, spot, {})))
             elif rivals:
                 told += [_against(view, found, *rival) for rival in rivals[:2]]
-            elif len(view.named) == 2 and slots.order in ORDERED:
+            elif len(view.named) == 2 and slots.order in (*ORDERED, "alike"):
                 told.append(_two_laps(view, found))
             else:
                 told += (_tell_laps(view, found), *_share(view, found))
@@ -278,8 +285,12 @@ def _tell_laps(view: View, found: Spread) -> Fact:
     drive, quantity, where, _, _ = found
     if view.slots.without:
         found = found._replace(values=found.of(numbers_of(view.pool)))
-    laps = [lap for lap in view.listed if lap in found.values]
     best, order = drive.best.number or 0, view.slots.order
+    laps = [lap for lap in view.listed if lap in found.values]
+    ranks = view.slots.ranked and not view.named
+    if ranks:
+        high = is_high(quantity, order)
+        laps = sorted(found.values, key=lambda lap: found.values[lap].number, reverse=high)
     values: dict[str, Cell] = label(found)
     numbers = [value.number for value in found.of(laps).values()]
     if order in ("mean", "total") and len(numbers) > 1:
@@ -290,11 +301,13 @@ def _tell_laps(view: View, found: Spread) -> Fact:
         total = order == "total" and quantity in SUMS
         return view.fact("measure-total" if total else "measure-mean", values, laps, where)
     which, left = view.slots.which == "lap", view.slots.without and not view.slots.all_laps
-    picks = (which or (left and order in ORDERED)) and not view.named
+    picks = (which or (left and order in ORDERED)) and not (view.named or ranks)
     if laps and laps != [best] and not picks:
         side, shown = beside(quantity, *(found.values[lap] for lap in laps), found.usual)
+        spot = peak_place(drive, quantity, laps[0]) if found.peaks and len(laps) == 1 else None
+        spot = spot if where is None else None
         values |= {"laps": tuple(laps), "values": shown[:-1], "count": len(laps)}
-        values |= {"usual": shown[-1], "side": side}
+        values |= {"usual": shown[-1], "side": side, **_placed(drive, spot)}
         told = view.fact("measure-laps", values, laps, where)
         gains, whether = view.slots.gains, view.slots.whether and len(laps) == 1
         if quantity != "time" or gains is None or not whether:
@@ -305,19 +318,28 @@ def _tell_laps(view: View, found: Spread) -> Fact:
         rank = sorted(of, key=lambda lap: of[lap].number * (-1) ** high)
         place = min(view.slots.place, len(rank))
         lap = rank[place - 1]
-        side, shown = beside(quantity, found.values[lap], found.usual)
+        side, shown = beside(quantity, found.values[lap], found.usual, of[rank[-1]])
         spot = peak_place(drive, quantity, lap) if where is None and high else None
-        placed: Cell = "" if spot is None else Corner(spot) if passes_in(drive, spot) else spot
-        values |= {"value": shown[0], "usual": shown[1], "lap": lap, "side": side, "place": placed}
-        values |= {"placed": "yes" if spot else "no", "nth": place}
+        values |= {"value": shown[0], "usual": shown[1], "lap": lap, "side": side, "nth": place}
+        values |= _placed(drive, spot)
+        values |= {"last": shown[2], "last_lap": rank[-1]}
+        values["ends"] = "yes" if which and where and place == 1 and len(rank) > 1 else "no"
         values |= {"end": Term("end", end_of(quantity, high=high))}
         told = view.fact("measure-peak", values, (lap,), where)
         level = abs(found.values[lap].number - found.usual.number) < APART[found.unit]
         better = found.corner and view.slots.whether and view.slots.gains is not None
         return judge(told, view.slots, so=False) if level and better and place == 1 else told
     side, shown = beside(quantity, found.find(best), found.usual)
+    spot = peak_place(drive, quantity, best) if where is None and found.peaks else None
     values |= {"best": shown[0], "usual": shown[1], "lap": best, "side": side}
+    values |= _placed(drive, spot)
     return view.fact("measure-best", values, (best,), where)
+
+
+def _placed(drive: Drive, spot: str | None) -> dict[str, Cell]:
+    """Where on the lap a value was reached, for a sentence."""
+    place: Cell = "" if spot is None else Corner(spot) if passes_in(drive, spot) else spot
+    return {"place": place, "placed": "yes" if spot else "no"}
 
 
 def _tell_longest(view: View) -> Facts:
@@ -400,7 +422,8 @@ def _tell_passing(view: View) -> Facts:
     if not amounts:
         return reviews.nothing(view)
     unit, limit = UNITS[quantity], _find_limit(slots, UNITS[quantity])
-    above, limit = slots.side != "below" or limit is None, limit or least
+    level = slots.order == "alike" and limit is None
+    above, limit = (slots.side != "below" or limit is None) and not level, limit or least
     hits = [name for name, number in amounts.items() if (number > limit) == above]
     hits.sort(key=lambda name: amounts[name], reverse=above)
     words |= {"named": tuple(Placed(Corner(each), Value(amounts[each], unit)) for each in hits)}
@@ -414,6 +437,8 @@ def _list_lost(view: View) -> _Amounts:
     """Seconds lost in the corners, or won on a rival where that is asked for."""
     wins = bool(view.other) and asks_for_gains(view.slots)
     amounts = {loss.corner: -loss.seconds if wins else loss.seconds for loss in view.lost}
+    if view.slots.order == "alike":
+        amounts = {where: abs(seconds) for where, seconds in amounts.items()}
     words: dict[str, Cell] = {"what": Term("measured", "won" if wins else "lost")}
     words |= {"at": Term("at", "none"), "compared": "none", "name": "", "of": "corner"}
     return _Amounts(amounts, reviews.WORTH_S, {**words, "loses": "yes"})
@@ -462,10 +487,10 @@ def _tell_rank(view: View) -> Facts:
     if not every:
         spreads.sort(key=lambda each: each.find(lap).number, reverse=high)
     lead: Facts = ()
-    plain = not (slots.corners or spot or lap or roads or every)
+    plain = not (slots.corners or spot or roads or every)
     whole = None if not plain else spread(drive, quantity, None, None)
     if whole is not None and (high or not whole.peaks):
-        lead = (_tell_laps(ranked, whole),)
+        lead = (_tell_laps(ranked.about(laps=slots.laps) if lap else ranked, whole),)
     if len(spreads) < 2:
         nothing = [Spread(drive, quantity, name, spot, {}) for name in names[:1]]
         return lead or tuple(_tell_nothing(view, each) for each in nothing) or (NO_CORNERS,)
@@ -490,8 +515,8 @@ def _tell_rank(view: View) -> Facts:
     corner = view.fact(kind, values, told_of, first.where)
     if slots.whether and len(slots.corners) == 2 and not level:
         corner = judge(corner, slots, so=spreads[0].where == slots.corners[0])
-    fastest = quantity == "speed" and high and slots.which != "corner" and place == 1
-    return (*lead, corner) if fastest else (corner, *lead)
+    whole_lap = quantity in ("speed", "rpm") and high and slots.which != "corner" and place == 1
+    return (*lead, corner) if whole_lap else (corner, *lead)
 
 
 def _name(found: Spread) -> Corner | str:
@@ -579,6 +604,10 @@ def _compare(
     so = not level and (apart > 0) == (is_high(quantity, order) != slots.than_me)
     if slots.wishes and not slots.claims:  # whoever has less of it is to have more
         so = not level and not so
+    so = level if slots.order == "alike" else so != slots.enough
+    said = next((each.number for each in slots.amounts if each.unit == found.unit), 0.0)
+    if slots.claims and abs(apart) < said - APART[found.unit]:  # 10 km/h more, and it is 5
+        so = False
     usual = (found.usual, other.usual or (other.value if other.driver else found.usual))
     side, shown = beside(quantity, own.value, other.value, *usual)
     values: dict[str, Cell] = {**label(found), "side": side}
@@ -607,10 +636,12 @@ def _compare(
         gain_s=loss_s if lost == "yes" and not level else None,
     )
     opens = slots.open or (slots.where and bool(view.rivals))
-    asks = slots.order in (ORDERED if slots.whether else SAYS) and not (opens or slots.offers)
+    orders = (*ORDERED, "alike") if slots.whether else SAYS
+    asks = slots.order in orders and not (opens or slots.offers)
     if slots.claims:
         return judge(fact, slots, so=so)
-    if not asks or _spared(view, found) or (so and lost not in ("yes", "unknown")):
+    needs_loss = so and not slots.enough and slots.order != "alike"
+    if not asks or _spared(view, found) or (needs_loss and lost not in ("yes", "unknown")):
         return fact
     return replace(fact, verdict="yes" if so else "no")
 

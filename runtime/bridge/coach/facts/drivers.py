@@ -79,11 +79,16 @@ def duel(tell: Tell) -> Tell:
 def _judged(slots: Slots, facts: Facts) -> Facts:
     """With yes or no first, where it is asked whether somebody is quicker or slower."""
     side = facts[0].values.get("side")
-    asks = slots.whether and not (slots.open or slots.where or slots.claims)
-    if slots.gains is None or not asks or side is None:
+    asks = slots.claims or (slots.whether and not (slots.open or slots.where))
+    if slots.gains is None or not asks or side is None or facts[0].verdict:
         return facts
-    asked = "behind" if slots.gains == slots.than_me else "ahead"
-    return (judge(facts[0], slots, so=side == asked), *facts[1:])
+    asked, gap = "behind" if slots.gains == slots.than_me else "ahead", facts[0].values.get("gap")
+    said = next((each.number for each in slots.amounts if each.unit == "s"), None)
+    close = said is None or not isinstance(gap, Value) or abs(gap.number - said) <= CLOSE_S
+    sides = [each.values.get("side") for each in facts[:2] if each.place == facts[0].place]
+    if said is None and len({each == asked for each in sides}) > 1:  # the best lap, or usually
+        return (replace(facts[0], verdict="partly"), *facts[1:])
+    return (judge(facts[0], slots, so=side == asked and close), *facts[1:])
 
 
 def _rival(of: View) -> Outing:
@@ -172,11 +177,15 @@ def compare_with(of: View) -> Facts:
 
 def _tell_where(of: View) -> Facts:
     slots = of.slots
-    lost = [_loss(of, each) for each in of.lost_here if each.seconds >= SHOWN_S]
-    won = [_loss(of, each) for each in of.lost_here[::-1] if each.seconds <= -SHOWN_S]
+    as_rule = slots.order == "mean" and not slots.laps
+    losses, on = of.lost_here, ""
+    if as_rule:
+        losses, on = tuple(each for each in _usual(of) if of.covers(each.corner)), "usual"
+    lost = [_loss(of, each, on) for each in losses if each.seconds >= SHOWN_S]
+    won = [_loss(of, each, on) for each in losses[::-1] if each.seconds <= -SHOWN_S]
     if asks_for_gains(slots):
         lost, won = won, lost
-    asks = slots.where and slots.gains is not None and not slots.laps
+    asks = slots.gains is not None and not slots.laps and not as_rule
     usual = _usually(of, lost[:1]) if asks else []
     if slots.place > 1:
         lost, usual, won = lost[slots.place - 1 :], [], []
@@ -206,7 +215,8 @@ def _named(of: View) -> list[Fact]:
         return []
     corners = of.slots.corners[:2]
     facts = [_loss(of, each) for each in of.lost_here[:2]]
-    return facts + [_loss(of, each, "usual") for each in _usual(of) if each.corner in corners]
+    usual = [_loss(of, each, "usual") for each in _usual(of) if each.corner in corners]
+    return usual + facts if of.slots.order == "mean" else facts + usual
 
 
 def _usual(of: View) -> tuple[Loss, ...]:
@@ -234,8 +244,7 @@ def _sectors(of: View) -> list[Fact]:
     asked = [at for at in of.slots.sectors if at in gaps]
     which = of.slots.which == "sector" and not asked
     if which and gaps:
-        gains, most = of.slots.gains is not False, of.slots.order == "most"
-        best = asks_for_gains(of.slots) or (gains and most)
+        best = asks_for_gains(of.slots) or (of.slots.gains is None and of.slots.order == "most")
         ranked = sorted(gaps, key=lambda at: gaps[at].delta_s or 0.0, reverse=not best)
         if of.slots.order == "alike":
             ranked.sort(key=lambda at: abs(gaps[at].delta_s or 0.0))

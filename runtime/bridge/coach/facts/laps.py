@@ -344,9 +344,11 @@ def _tell_compare(view: View) -> Facts:
         ahead = view.named[0] is fast and apart >= LEVEL_S
         facts = [judge(facts[0], view.slots, so=ahead == view.slots.gains)]
     for lap, than in ((slow, fast), (fast, slow)):
-        lost = view.losses(view.passes(lap), view.passes(than))[:1]
-        kind = "lap-loses-here" if view.slots.corners else "lap-loses"
-        facts += [view.loss(kind, each, lap, other=than.number or 0) for each in lost]
+        most = view.slots.count if lap is slow else 0
+        lost = view.losses(view.passes(lap), view.passes(than))[: max(most, 1)]
+        for at, each in enumerate(lost):
+            kind = "lap-loses-here" if view.slots.corners or at else "lap-loses"
+            facts.append(view.loss(kind, each, lap, other=than.number or 0))
     for corner in view.slots.corners[:1]:
         facts[:1] = [] if len(facts) > 1 else facts
         beside = (view.drive, fast.number)

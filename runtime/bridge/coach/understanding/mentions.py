@@ -504,6 +504,8 @@ class Reader:
         said = [self._word(at) for at in range(max(i - 7, 0), i)]
         lists = self.words.lists
         is_said = self._word(i - 2) in lists["copulas"]
+        if any(self._word(at) == self._word(i) for at in range(i)):  # lap 1 and lap 9: is the 9 …
+            is_said, said = True, [piece.word for piece in self.pieces[:i]]
         return is_said and not lists["lap"].isdisjoint(said) and lists["corner"].isdisjoint(said)
 
     def _homophone(self, i: int) -> Numbered | None:

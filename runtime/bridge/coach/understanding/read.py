@@ -212,7 +212,9 @@ class _Reader:
         if len(parts) == 2 and first in needs and first.score * FULL >= SURE_TWICE:
             after = _Reader(self.language, self.names, Asked(text, needs=(first,)), self.classifier)
             second = after._read(parts[1], None)
-            if second.slots.spot in ("entry", "apex", "exit"):
+            measures = first.kind == second.kind == "measure" and not second.slots.where
+            beside = measures and not (any(_placed(second.slots)) or second.slots.order == "total")
+            if beside or second.slots.spot in ("entry", "apex", "exit"):
                 second = replace(second, slots=_overlay(second.slots, first.slots, second.kind))
             names_own = (
                 len(list(_named(read_slots(parts[1], self.language, self.names)))) > 0
@@ -447,6 +449,8 @@ def _grammar(slots: Slots) -> NeedKind | None:
     and how to look at it, or a lap."""
     if slots.between:
         return "choice"
+    if "alike laps" in _signs(slots):
+        return "lap_compare"
     if "time limit" in _signs(slots) and not (slots.supposes or slots.wishes):
         return "lap_count"
     how = {*_named(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
@@ -508,12 +512,15 @@ def _signs(slots: Slots) -> Iterator[str]:
     driver = bool(slots.drivers or "driver" in strange)
     spot = slots.spot in ("entry", "apex", "exit")
     faster = slots.quantity == "speed" and slots.order in ("more", "fewer")
-    unmeasured = not spot and (slots.quantity is None or (faster and not (place or slots.spot)))
+    unmeasured = not (spot or (slots.pedal and slots.order)) and (slots.quantity is None or (faster and not (place or slots.spot)))
     signs = {
         "corner": place,
         "sector": sector,
         "lap": laps,
         "no place": not (place or sector),
+        "happened": not (slots.supposes or slots.wishes),
+        "alike": slots.order == "alike",
+        "alike laps": slots.order == "alike" and slots.which == "lap" and not place,
         "two laps": len(own) == 2,
         "their lap": any(isinstance(lap, Their) for lap in slots.laps),
         "beaten": driver and slots.tally and timed and bool(slots.laps or slots.gains is not None),

@@ -37,7 +37,7 @@ __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
 PLAIN: Final = (
     *"why where all_laps improves mine ranked whether between supposes wishes".split(),
-    *("counts", "every_corner", "offers", "within", "tally", "differs", "adds"),
+    *("counts", "every_corner", "offers", "within", "tally", "differs", "adds", "enough"),
 )
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
@@ -51,6 +51,7 @@ LIMITED: Final[Mapping[Unit, Quantity]] = {
 }
 """What an amount is of where nothing else is named."""
 _PLACES: Final = ("corner", "sector", "straight")
+_LEADS: Final = ("gains", "loses", "than_me")
 UNITS: Final[tuple[Units, ...]] = ("metric", "imperial")
 
 
@@ -89,11 +90,17 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     if without or words_without or besides:
         denied = remove_words(denied, words_of(language).lists["without"])
     asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
+    asks["enough"] &= tables["flags"]["negated"].search(denied) is None
+    if offer := tables["asks"]["offers"].search(plain):  # quicker than Ben, or does he beat me
+        first = {each: tables["asks"][each].search(plain[: offer.start() + 1]) for each in _LEADS}
+        if first["gains"] or first["loses"]:
+            asks |= {each: found is not None for each, found in first.items()}
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     order = _find_first("orders", unranked, language)
     least = tables["orders"]["least"]
     both = least.search(unranked) and tables["orders"]["most"].search(least.sub(" ", unranked))
-    if both and not words:  # the slowest and the quickest
+    apart = laps or asks["ranked"] or any(what for what, _ in also)  # each has an end of its own
+    if both and not (words or apart):  # the slowest and the quickest
         order = "most" if which in ("corner", "straight") else "spread"
     varies = order == "spread" or asks["same"] or bool(tables["orders"]["spread"].search(plain))
     if asks["same"] or tables["orders"]["alike"].search(plain):  # always so, closest to my best
@@ -104,6 +111,9 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         and "corner" not in {mention.kind for mention in mentions}
     ):
         quantity = "time"  # how fast a lap was
+    more = next((o for o in ("more", "fewer") if tables["orders"][o].search(unranked)), None)
+    if spot == "apex" and order in ("most", "least") and more and flags["claims"]:
+        order = more  # 5 km/h more at the slowest point
     held = asks["held_against"] and words == ["best"] and not laps and flags["where"]
     if held and (asks["loses"] or not asks["gains"]):  # where is it lost against my best lap
         words, quantity, order = [], quantity or "time", "most" if asks["loses"] else order
@@ -115,8 +125,12 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         quantity, amounts = _limit(bare, quantity, topic.amount, find_units(text))
     if quantity is None and side and any(each.unit == "lap_time" for each in amounts):
         quantity = "time"
-    if quantity is None:
-        quantity = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
+    limited = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
+    unlike = quantity in NEED_UNITS and NEED_UNITS[quantity] not in {a.unit for a in amounts}
+    if quantity is None or (side and limited and unlike):  # more than 60 bar of brake
+        quantity = limited or quantity
+    if quantity == "brake_pressure" and spot == "entry" and not asks["at_entry"]:
+        spot = None  # into turn 1
     named = laps or words or quantity or placed
     if which == "lap" and order == "total" and tables["orders"]["most"].search(unranked):
         order = "most"  # on which lap the most in total
@@ -133,6 +147,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     single = len(names.drivers) == 1 and not drivers  # whom a pronoun can only mean
     pointed = single and (flags["rival"] or flags["rival_leads"])
     drivers = drivers or names.drivers * (flags["who"] or pointed)
+    if asks["as_rule"] and drivers:
+        order = "mean"
     if flags["where"] and not drivers and order in ("more", "fewer"):
         order = "most" if order == "more" else "least"
     before, met, _ = plain.partition(" driverx ")  # it leads where it stands behind no "than"
@@ -194,7 +210,8 @@ def settle_spot(slots: Slots) -> Slots:
     if (
         (slots.spot in ("before", "after") and pedal)
         or (slots.spot == "before" and slots.quantity == "coasting")
-        or (slots.spot == "entry" and (slots.quantity or "").startswith("brake"))
+        or (slots.spot == "straight" and pedal and slots.corners)
+        or (slots.spot == "entry" and named.startswith("brake") and named != "brake_pressure")
     ):
         return replace(slots, spot=None)
     return slots

@@ -55,18 +55,27 @@ verdict-no = Nein:{" "}
 verdict-right = Stimmt:{" "}
 verdict-wrong = Stimmt nicht:{" "}
 verdict-partly = Nicht in jeder Runde:{" "}
-measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } in der besten Runde (Runde { $lap }){ $few ->
+measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } in der besten Runde (Runde { $lap }){ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}{ $few ->
     [yes] {""}
    *[no] , { $usual } in der üblichen Runde
 }.
 measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [one] Runde { $laps }
    *[other] Runden { $laps }
-}: { $values }{ $side }{ beside-usual }.
+}: { $values }{ $side }{ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}{ beside-usual }.
 measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } im Mittel von { laps-counted }; übliche Runde { $usual }.
 measure-total = { $where }, { $what }{ $at }{ lap-who }: { $total } insgesamt in { laps-counted }, im Mittel { $mean } je Runde.
 measure-peak = { $where }, { $what }{ $at }{ lap-who }: { nth } { $value }{ $side }, Runde { $lap }{ $placed ->
     [yes] , { $place }
+   *[no] {""}
+}{ $ends ->
+    [yes] ; am anderen Ende { $last }, Runde { $last_lap }
    *[no] {""}
 }{ beside-usual }.
 measure-limit = { $where }, { $what }{ $at }{ lap-who }: { $side ->

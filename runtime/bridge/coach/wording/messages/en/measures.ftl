@@ -55,18 +55,27 @@ verdict-no = No:{" "}
 verdict-right = Right:{" "}
 verdict-wrong = Not so:{" "}
 verdict-partly = Not on every lap:{" "}
-measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } on the best lap (lap { $lap }){ $few ->
+measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } on the best lap (lap { $lap }){ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}{ $few ->
     [yes] {""}
    *[no] , { $usual } on the usual lap
 }.
 measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [one] lap { $laps }
    *[other] laps { $laps }
-}: { $values }{ $side }{ beside-usual }.
+}: { $values }{ $side }{ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}{ beside-usual }.
 measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } on average over { laps-counted }; usual lap { $usual }.
 measure-total = { $where }, { $what }{ $at }{ lap-who }: { $total } in total over { laps-counted }, { $mean } a lap on average.
 measure-peak = { $where }, { $what }{ $at }{ lap-who }: { nth } { $value }{ $side }, lap { $lap }{ $placed ->
     [yes] , { $place }
+   *[no] {""}
+}{ $ends ->
+    [yes] ; at the other end { $last }, lap { $last_lap }
    *[no] {""}
 }{ beside-usual }.
 measure-limit = { $where }, { $what }{ $at }{ lap-who }: { $side ->

@@ -55,18 +55,27 @@ verdict-no = No:{" "}
 verdict-right = Correcto:{" "}
 verdict-wrong = No es así:{" "}
 verdict-partly = No en todas las vueltas:{" "}
-measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } en la mejor vuelta (vuelta { $lap }){ $few ->
+measure-best = { $where }, { $what }{ $at }{ lap-who }: { $best }{ $side } en la mejor vuelta (vuelta { $lap }){ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}{ $few ->
     [yes] {""}
    *[no] , { $usual } en la vuelta habitual
 }.
 measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [one] vuelta { $laps }
    *[other] vueltas { $laps }
-}: { $values }{ $side }{ beside-usual }.
+}: { $values }{ $side }{ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}{ beside-usual }.
 measure-mean = { $where }, { $what }{ $at }{ lap-who }: { $mean }{ $side } de media en { laps-counted }; vuelta habitual { $usual }.
 measure-total = { $where }, { $what }{ $at }{ lap-who }: { $total } en total en { laps-counted }, { $mean } por vuelta de media.
 measure-peak = { $where }, { $what }{ $at }{ lap-who }: { $value }{ $side }, { nth }, vuelta { $lap }{ $placed ->
     [yes] , { $place }
+   *[no] {""}
+}{ $ends ->
+    [yes] ; en el otro extremo { $last }, vuelta { $last_lap }
    *[no] {""}
 }{ beside-usual }.
 measure-limit = { $where }, { $what }{ $at }{ lap-who }: { $side ->

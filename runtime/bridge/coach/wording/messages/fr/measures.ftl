@@ -55,18 +55,27 @@ verdict-no = Non :{" "}
 verdict-right = Exact :{" "}
 verdict-wrong = Non :{" "}
 verdict-partly = Pas à chaque tour :{" "}
-measure-best = { $where }, { $what }{ $at }{ lap-who } : { $best }{ $side } au meilleur tour (tour { $lap }){ $few ->
+measure-best = { $where }, { $what }{ $at }{ lap-who } : { $best }{ $side } au meilleur tour (tour { $lap }){ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}{ $few ->
     [yes] {""}
    *[no] , { $usual } au tour habituel
 }.
 measure-laps = { $where }, { $what }{ $at }{ lap-who }, { $count ->
     [one] tour { $laps }
    *[other] tours { $laps }
-} : { $values }{ $side }{ beside-usual }.
+} : { $values }{ $side }{ $placed ->
+    [yes] , { $place }
+   *[no] {""}
+}{ beside-usual }.
 measure-mean = { $where }, { $what }{ $at }{ lap-who } : { $mean }{ $side } en moyenne sur { laps-counted } ; tour habituel { $usual }.
 measure-total = { $where }, { $what }{ $at }{ lap-who } : { $total } au total sur { laps-counted }, soit { $mean } par tour en moyenne.
 measure-peak = { $where }, { $what }{ $at }{ lap-who } : { $value }{ $side }, { nth }, tour { $lap }{ $placed ->
     [yes] , { $place }
+   *[no] {""}
+}{ $ends ->
+    [yes] {" "}; à l'autre bout { $last }, tour { $last_lap }
    *[no] {""}
 }{ beside-usual }.
 measure-limit = { $where }, { $what }{ $at }{ lap-who } : { $side ->
