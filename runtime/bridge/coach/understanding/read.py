@@ -417,7 +417,7 @@ class _Reader:
         if kind in _TALK or not (leads or back or len(words) <= SHORT):
             return kind, slots
         for after in read_moves().after:
-            if last.kind in after.last:
+            if last.kind in after.last and (leads or back or not sure):
                 kind = after.moves.get(kind, kind)
         if slots.over and last.kind in read_moves().uses["over"]:
             kind = last.kind
@@ -512,7 +512,9 @@ def _signs(slots: Slots) -> Iterator[str]:
     driver = bool(slots.drivers or "driver" in strange)
     spot = slots.spot in ("entry", "apex", "exit")
     faster = slots.quantity == "speed" and slots.order in ("more", "fewer")
-    unmeasured = not (spot or (slots.pedal and slots.order)) and (slots.quantity is None or (faster and not (place or slots.spot)))
+    unmeasured = not (spot or (slots.pedal and slots.order)) and (
+        slots.quantity is None or (faster and not (place or slots.spot))
+    )
     signs = {
         "corner": place,
         "sector": sector,

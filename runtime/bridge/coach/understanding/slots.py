@@ -89,19 +89,10 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     denied = tables["flags"]["claims"].sub("", spoken)
     if without or words_without or besides:
         denied = remove_words(denied, words_of(language).lists["without"])
-    asks = {name: pattern.search(plain) is not None for name, pattern in tables["asks"].items()}
-    asks["enough"] &= tables["flags"]["negated"].search(denied) is None
-    if offer := tables["asks"]["offers"].search(plain):  # quicker than Ben, or does he beat me
-        first = {each: tables["asks"][each].search(plain[: offer.start() + 1]) for each in _LEADS}
-        if first["gains"] or first["loses"]:
-            asks |= {each: found is not None for each, found in first.items()}
+    asks = _find_asks(plain, denied, language)
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
-    order = _find_first("orders", unranked, language)
-    least = tables["orders"]["least"]
-    both = least.search(unranked) and tables["orders"]["most"].search(least.sub(" ", unranked))
-    apart = laps or asks["ranked"] or any(what for what, _ in also)  # each has an end of its own
-    if both and not (words or apart):  # the slowest and the quickest
-        order = "most" if which in ("corner", "straight") else "spread"
+    apart = laps or words or asks["ranked"] or any(what for what, _ in also)
+    order = _find_order(unranked, language, which, apart=bool(apart))
     varies = order == "spread" or asks["same"] or bool(tables["orders"]["spread"].search(plain))
     if asks["same"] or tables["orders"]["alike"].search(plain):  # always so, closest to my best
         order = "alike"
@@ -111,9 +102,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         and "corner" not in {mention.kind for mention in mentions}
     ):
         quantity = "time"  # how fast a lap was
-    more = next((o for o in ("more", "fewer") if tables["orders"][o].search(unranked)), None)
-    if spot == "apex" and order in ("most", "least") and more and flags["claims"]:
-        order = more  # 5 km/h more at the slowest point
+    if spot == "apex" and order in ("most", "least") and flags["claims"]:
+        order = _find_more(unranked, language) or order  # 5 km/h more at the slowest point
     held = asks["held_against"] and words == ["best"] and not laps and flags["where"]
     if held and (asks["loses"] or not asks["gains"]):  # where is it lost against my best lap
         words, quantity, order = [], quantity or "time", "most" if asks["loses"] else order
@@ -123,12 +113,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     side = next((side for side in get_args(Side) if asks[side]), None)
     if side and not amounts and (bare := _find_bare(plain, language)):
         quantity, amounts = _limit(bare, quantity, topic.amount, find_units(text))
-    if quantity is None and side and any(each.unit == "lap_time" for each in amounts):
-        quantity = "time"
-    limited = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
-    unlike = quantity in NEED_UNITS and NEED_UNITS[quantity] not in {a.unit for a in amounts}
-    if quantity is None or (side and limited and unlike):  # more than 60 bar of brake
-        quantity = limited or quantity
+    quantity = _find_limited(quantity, amounts, sided=side is not None)
     if quantity == "brake_pressure" and spot == "entry" and not asks["at_entry"]:
         spot = None  # into turn 1
     named = laps or words or quantity or placed
@@ -200,6 +185,37 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     )
     plainly: dict[str, Any] = {name: {**flags, **asks}[name] for name in PLAIN}
     return settle_spot(replace(read, **plainly))
+
+
+def _find_asks(text: str, denied: str, language: Language) -> dict[str, bool]:
+    """How it asks; of alternatives the first tells who gains: quicker than Ben, or is he quicker.
+
+    *denied* has no words that leave something out.
+    """
+    tables = words_of(language).tables
+    asks = {name: pattern.search(text) is not None for name, pattern in tables["asks"].items()}
+    asks["enough"] &= tables["flags"]["negated"].search(denied) is None
+    if offer := tables["asks"]["offers"].search(text):
+        first = text[: offer.start() + 1]
+        leads = {each: tables["asks"][each].search(first) is not None for each in _LEADS}
+        asks |= leads if leads["gains"] or leads["loses"] else {}
+    return asks
+
+
+def _find_order(text: str, language: Language, which: str | None, *, apart: bool) -> str | None:
+    """The end that is asked for; of both ends how far they are apart, but where each may be of
+    something else (*apart*)."""
+    orders = words_of(language).tables["orders"]
+    both = orders["least"].search(text) and orders["most"].search(orders["least"].sub(" ", text))
+    if both and not apart:  # the slowest and the quickest
+        return "most" if which in ("corner", "straight") else "spread"
+    return _find_first("orders", text, language)
+
+
+def _find_more(text: str, language: Language) -> str | None:
+    """Whether more or less of it is spoken of."""
+    orders = words_of(language).tables["orders"]
+    return next((each for each in ("more", "fewer") if orders[each].search(text)), None)
 
 
 def settle_spot(slots: Slots) -> Slots:
@@ -443,6 +459,18 @@ def _limit(
         return "speed", (Value(bare * factor, unit),)
     known = quantity in NEED_UNITS and quantity != "time"
     return quantity, (Value(bare, NEED_UNITS[quantity]),) if known else ()
+
+
+def _find_limited(
+    quantity: Quantity | None, amounts: tuple[Value, ...], *, sided: bool
+) -> Quantity | None:
+    """The quantity; what the amounts are of where none is named, or none of their units is to be on
+    one side of them: more than 60 bar of brake."""
+    units = {each.unit for each in amounts}
+    named = "time" if sided and "lap_time" in units and quantity is None else quantity
+    limited = next((LIMITED[each.unit] for each in amounts if each.unit in LIMITED), None)
+    unlike = sided and named is not None and NEED_UNITS.get(named) not in {None, *units}
+    return limited or named if named is None or unlike else named
 
 
 def _find_which(text: str, language: Language, end: Any) -> Any:
