@@ -110,6 +110,10 @@ _OF_PEDALS: Final[Mapping[str, Quantity]] = {
 ORDERS: Final = ("more", "fewer", "high", "low", "most", "least")
 _CLASSES: Final = frozenset("cornerx lapx driverx sectorx straightx".split())
 _PLACES: Final = ("corners", "sectors", "straights")
+_SPREADS: Final[frozenset[NeedKind]] = frozenset(
+    {"measure", "lap_spread", "corner_spread", "rival_spread", "sector_times", "lap_average"}
+)
+"""Kinds that can tell how much something varies."""
 _KEPT: Final = frozenset((*_PLACES, "laps", "without", "drivers", "quantity", "spot"))
 """Slots of which a kind has to make something, or the question is none of that kind."""
 _RANKS: Final[frozenset[NeedKind]] = frozenset(
@@ -276,7 +280,7 @@ class _Reader:
         talked = self.last is not None and self.last.kind in _TALK
         place = kind == "circuit" and score >= SURE and any(_named(slots))
         if self.last is not None and not (talked or place):
-            if need := self._apply_term(words, slots, self.last, sure):
+            if need := self._apply_term(words, slots, self.last, score):
                 return need
             ends = read_slots(text, self.language, self._about(text, ends=True))
             if not part and (need := self._differ(words, ends, self.last)):
@@ -289,7 +293,9 @@ class _Reader:
             score = min(score, SURE / 2) if len(words) <= SHORT else score  # at nothing
         if self.last is not None:
             kind = (_grammar(slots) if score < SURE else None) or kind
-            kind, slots = self._follow(kind, slots, words, self.last, place or sure)
+            whole = score >= SURE and bool(slots.corners and slots.laps)
+            if not whole or self._follows("leads", words):
+                kind, slots = self._follow(kind, slots, words, self.last, place or sure)
         return Need(move(kind, slots), slots, min(score / FULL, 1.0))
 
     def _differ(self, words: list[str], slots: Slots, last: Need) -> Need | None:
@@ -319,6 +325,9 @@ class _Reader:
         cue = next((cue for cue, of in cues if of.issuperset(rest)), "")
         if not rest and (leads or back or len(words) <= SHORT / 2):
             cue = "where" if slots.where else "why" if slots.why else ""
+        other = slots.which not in (None, "lap") and kind not in _RANKS
+        if other or (slots.varies and not (last.slots.varies or kind in _SPREADS)):
+            return None
         asks = slots.open or slots.whether or slots.claims or slots.where or slots.order
         starts = self._follows("starts", words) or _CLASSES.intersection(words)
         bare = short and starts and not asks
@@ -384,7 +393,7 @@ class _Reader:
         return None
 
     def _apply_term(
-        self, words: Sequence[str], slots: Slots, last: Need, sure: bool
+        self, words: Sequence[str], slots: Slots, last: Need, score: float
     ) -> Need | None:
         """What a short question asks of the drive after what a term means."""
         if last.kind != "explain" or slots.concept is not None or len(words) > 2 * SHORT:
@@ -392,9 +401,9 @@ class _Reader:
         moves = read_moves()
         alone = moves.small_words.issuperset(words)
         alone |= slots.where and len(words) <= SHORT / 2 and not self._rest(words, None)
-        back = self._follows("points_back", words)
-        says = slots.where or any(_named(slots)) or back or alone
-        if not says or (sure and not alone and (slots.quantity or not back)):
+        back = self._follows("points_back", words) and len(words) <= SHORT + 1
+        says = slots.where or any(_placed(slots)) or back or alone
+        if not says or (score >= SURE and not alone and (slots.quantity or not back)):
             return None
         measured: NeedKind = "measure" if last.slots.quantity else "corner_review"
         if slots.where and not slots.corners:
@@ -424,7 +433,8 @@ class _Reader:
         cue = "where" if slots.where else "why" if slots.why else ""
         if cue and not sure:
             kind = read_moves().cues[cue].get(last.kind, kind)
-        if last.kind == "measure" and not (sure and slots.quantity):
+        whole = slots.quantity or (slots.open and not (leads or back))
+        if last.kind == "measure" and not (sure and whole):
             how = slots.order in (*ORDERS, "early", "late", "mean") or slots.which == "lap"
             more = (how or kind.startswith("rival")) and len(words) <= SHORT
             kind = "measure" if more or (slots.spot is not None and not sure) else kind
@@ -520,6 +530,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "sector": sector,
         "lap": laps,
         "no place": not (place or sector),
+        "asked": slots.open and not slots.why,
         "happened": not (slots.supposes or slots.wishes),
         "alike": slots.order == "alike",
         "alike laps": slots.order == "alike" and slots.which == "lap" and not place,
