@@ -313,6 +313,8 @@ class Slots:
     """Whether it asks if there is enough of it, not too little: "hard enough"."""
     differs: bool = False
     """Whether it asks what was done differently."""
+    other_day: bool = False
+    """Whether it asks about a day that it names: "yesterday", "in 2025"."""
     over: int = 0
     """Over how many laps a loss is asked for: "what is that over ten laps"; 0: a lap."""
     adds: bool = False

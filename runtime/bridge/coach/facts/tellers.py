@@ -51,11 +51,18 @@ def tell(scene: Scene, need: Need) -> Facts:
         wrong = (*wrong, Fact("left-out", {"corners": tuple(map(Corner, aside))}))
     try:
         told = TELLERS[need.kind](scene, need.slots)
-        return (*wrong, *told[:1], *_tell_over(need.slots.over, told), *told[1:])
+        day = TELLERS["session_time"](scene, Slots()) if _asks_of_day(need, told) else ()
+        return (*wrong, *day[:1], *told[:1], *_tell_over(need.slots.over, told), *told[1:])
     except NoCorners:
         return (*wrong, NO_CORNERS)
     except NoSuchLap:
         return (*wrong, NO_COMPLETE_LAP)
+
+
+def _asks_of_day(need: Need, told: Facts) -> bool:
+    """Whether it asks about another day what is told of this session."""
+    of_days = need.kind in ("progress", "no_progress", "improved", "session_time")
+    return need.slots.other_day and not of_days and bool(told) and bool(told[0].session_id)
 
 
 def _tell_over(laps: int, told: Facts) -> Facts:

@@ -37,7 +37,17 @@ __all__ = ["CornerNames", "Names", "find_units", "mask_names", "read_slots"]
 
 PLAIN: Final = (
     *"why where all_laps improves mine ranked whether between supposes wishes".split(),
-    *("counts", "every_corner", "offers", "within", "tally", "differs", "adds", "enough"),
+    *(
+        "counts",
+        "every_corner",
+        "offers",
+        "within",
+        "tally",
+        "differs",
+        "adds",
+        "enough",
+        "other_day",
+    ),
 )
 """Slots that a phrase of the tables tells by itself."""
 OPPOSITES: Final = (("early", "late"), ("more", "fewer"), ("high", "low"))
