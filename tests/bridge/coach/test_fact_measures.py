@@ -307,6 +307,54 @@ def placed(cell: Cell) -> dict[str, float]:
     return {getattr(each.place, "name", str(each.place)): each.value.number for each in found}
 
 
+def test_laps_are_ranked_by_any_quantity_and_both_ends_of_one_are_told() -> None:
+    speeds = {lap: OWN.speed_at(8, "apex", lap) for lap in OWN.laps}
+    ranked = sorted(speeds, key=lambda lap: -speeds[lap])
+    slots = Slots(corners=("Turn 8",), quantity="speed", spot="apex", order="most")
+    (listed,) = tell("measure", replace(slots, ranked=True))
+    assert listed.values["laps"] == tuple(ranked)
+    (ends,) = tell("measure", replace(slots, which="lap"))
+    assert (ends.values["lap"], ends.values["last_lap"]) == (ranked[0], ranked[-1])
+    assert f"lap {ranked[-1]}" in words_of("en", "metric").sentence(ends)
+
+
+@pytest.mark.parametrize("turn", [1, 4, 8, 11])
+def test_whether_two_drivers_do_the_same_is_answered_by_how_far_they_are_apart(turn: int) -> None:
+    slots = Slots(corners=(f"Turn {turn}",), quantity="brake_point", drivers=("Ben",))
+    (fact,) = tell("measure", replace(slots, order="alike", whether=True))
+    points = [median(one.brake_point(turn, lap) for lap in one.laps) for one in (OWN, OTHER)]
+    assert abs(points[0] - points[1]) == pytest.approx(number(fact, "difference"), abs=3.0)
+    assert fact.verdict == ("yes" if number(fact, "difference") < 3.0 else "no")
+
+
+def test_enough_is_not_too_little() -> None:
+    slots = Slots(quantity="brake_pressure", pedal="brake", order="low", whether=True)
+    little, enough = (tell("measure", replace(slots, enough=each))[0] for each in (False, True))
+    assert {little.verdict, enough.verdict} == {"yes", "no"}
+
+
+def test_a_claim_of_twice_the_difference_is_not_so() -> None:
+    apart = median(OTHER.speed_at(8, "apex", lap) for lap in OTHER.laps)
+    apart -= median(OWN.speed_at(8, "apex", lap) for lap in OWN.laps)
+    order: Order = "more" if apart > 0 else "fewer"
+    for size, verdict in ((1.0, "right"), (2.0, "wrong")):
+        amount = Value(abs(apart) * size + (size - 1) * 2, "km/h")
+        slots = Slots(corners=("Turn 8",), quantity="speed", spot="apex", drivers=("Ben",))
+        said = replace(slots, order=order, than_me=True, claims=True, amounts=(amount,))
+        assert tell("measure", said)[0].verdict == verdict
+
+
+def test_usual_laps_are_compared_where_those_are_asked_about() -> None:
+    slots = Slots(drivers=("Ben",), where=True, gains=True, than_me=True, order="mean")
+    told = tell("rival_where", slots)
+    assert {fact.values["on"] for fact in told if fact.kind == "rival-corner"} == {"usual"}
+
+
+def test_of_another_day_it_is_said_when_the_recording_was() -> None:
+    kinds = [fact.kind for fact in tell("best_lap", Slots(other_day=True))]
+    assert kinds[:2] == ["session-time", "lap-best"]
+
+
 def test_the_corners_below_a_speed_are_counted_and_named() -> None:
     slots = Slots(quantity="speed", spot="apex", side="below", where=True)
     slots = replace(slots, amounts=(Value(60.0, "km/h"),))

@@ -126,6 +126,27 @@ def test_a_follow_up_goes_on_from_the_last_question(turns: tuple[str, ...], kind
     assert kinds(*turns) == [kind]
 
 
+@pytest.mark.parametrize(
+    "before", ["what is my ideal lap", "what's trail braking", "compare me with Ben", "top speed"]
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How fast am I in turn 4?",
+        "What's my top speed?",
+        "Am I consistent?",
+        "What's my best sector 1?",
+    ],
+)
+def test_a_complete_question_is_not_bent_by_the_one_before(before: str, text: str) -> None:
+    assert ask(before, text).needs == ask(text).needs
+
+
+def test_the_second_of_two_questions_is_about_the_corner_of_the_first() -> None:
+    first, second = ask("apex speed in turn 11 on laps 4 and 9, and how hard did I brake?").needs
+    assert (second.slots.quantity, second.slots.corners) == ("brake_pressure", first.slots.corners)
+
+
 def test_a_follow_up_replaces_what_it_names_and_keeps_the_rest() -> None:
     turns = ("apex speed turn 4 on lap 2", "and turn 8?", "what about lap 5", "and the exit?")
     slots = ask(*turns).needs[0].slots

@@ -327,7 +327,12 @@ class Reader:
                 after = self._match(at, lists["list"] | lists["without"] | {*",/&+"} | _DASH)
             while self._word(after) in lists["list"] | lists["articles"] | lists["without"]:
                 after += 1
-            number = self._count(self._noun(after, noun)) if after > at else None
+            first = self._noun(after, noun)
+            number = self._count(first) if after > at else None
+            if number and first == after and not self._word(first).isdigit():
+                behind = self._word(number[1])  # lap 4, the three biggest losses
+                goes_on = lists["list"] | lists["without"] | lists["before_end"]
+                number = None if behind[:1].isalpha() and behind not in goes_on else number
             if number is None or self._match(number[1], self.words.nouns) > number[1]:
                 return found
             between = range(last.number + 1, number[0]) if ranges else ()
