@@ -86,7 +86,8 @@ def _judged(slots: Slots, facts: Facts) -> Facts:
     said = next((each.number for each in slots.amounts if each.unit == "s"), None)
     close = said is None or not isinstance(gap, Value) or abs(gap.number - said) <= CLOSE_S
     sides = [each.values.get("side") for each in facts[:2] if each.place == facts[0].place]
-    if said is None and len({each == asked for each in sides}) > 1:  # the best lap, or usually
+    differ = slots.order != "mean" and len({each == asked for each in sides}) > 1
+    if said is None and differ:  # on the best lap, but not usually
         return (replace(facts[0], verdict="partly"), *facts[1:])
     return (judge(facts[0], slots, so=side == asked and close), *facts[1:])
 
@@ -194,7 +195,7 @@ def _tell_where(of: View) -> Facts:
     if slots.which == "sector":
         return (*_sectors(of), *places)
     first = [_gap(of)] if _behind_s(of) < LEVEL_S else []
-    if slots.spot in ("entry", "apex", "exit"):
+    if slots.between or slots.spot in ("entry", "apex", "exit"):
         first += _split(of)
     if slots.sectors or any(each.kind == "sector" for each in slots.strange):
         return (*first, *tell_sectors(of), *(() if slots.sectors else places))

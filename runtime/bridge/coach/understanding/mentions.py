@@ -540,7 +540,8 @@ class Reader:
         spelt = at == i and not self._word(i).isdigit()
         ends = _END | lists["list"] | lists["bare_at_end"]
         begins = _END | lists["list"] | lists["without"] | lists["articles"]
-        leads = of_laps or (topic is not None and before in begins)
+        left = any(self._match(at, lists["without"]) == i for at in range(max(i - 3, 0), i))
+        leads = of_laps or (topic is not None and (before in begins or left))
         number = self._count(at) if not spelt or leads or before in lists["bare_words"] else None
         if number is None or number[0] not in known:
             return []
@@ -550,6 +551,7 @@ class Reader:
         fits = before in lists["bare"] | lists["bare_at_end"] | lists["bare_words"]
         fits &= after in ends | lists["before_end"] or (before in lists["bare"] and not spelt)
         fits |= at > i or of_laps or (leads and after in _END | lists["adding"])
+        fits |= left and after in lists["list"]  # throw out 4 and 6
         return self._go_on(Numbered(number[0], i, number[1]), noun) if fits else []
 
     def _driver(self, i: int) -> list[Mention]:
