@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive, NoSuchLap, once_per_drive
+from runtime.bridge.analysis.losses import WORTH_S, Loss, figures_of, losses_to_best
 from runtime.bridge.analysis.passes import Pass, by_time, difference, passes_of, usual_pass
 from runtime.bridge.analysis.reference import NONE, Aim, Basis, References, Taken, aims, basis_of
 from runtime.bridge.session.definitions import CLOSED_PCT
@@ -32,6 +33,28 @@ BOLD: Final = frozenset({"early_brake", "low_apex_speed", "low_exit_speed", "ear
 """Causes whose remedy is more speed or a later brake point."""
 STEADY: Final = "keep your usual speed and brake point, for a danger zone lies there"
 """What is said of them where mistakes are punished."""
+CALM: Final = frozenset({"late_brake", "coasting"})
+"""Causes of a `Loss` whose remedy asks for no more speed: the only ones to mend where mistakes are
+punished."""
+LEAVING: Final = frozenset({"late_throttle", "slow_exit"})
+"""Causes whose remedy asks for more speed behind the apex only."""
+REMEDY: Final[Mapping[str, str]] = {
+    "early_brake": "brake later: {:.0f} m earlier than on the best lap",
+    "early_slowing": "hold the speed a little longer: it fell {:.0f} m earlier than on the "
+    "best lap",
+    "long_brake": "brake shorter and harder at first: {:.0f} bar less than on the best lap",
+    "late_brake": "brake a little earlier to have the car settled at turn-in: {:.0f} m later than "
+    "on the best lap",
+    "coasting": "stay on a pedal through the corner: {:.1f} s more coasting than on the best lap",
+    "slow_apex": "carry more speed to the apex: {:.1f} km/h less than on the best lap",
+    "slow_entry": "sort the exit of the corner before: {:.1f} km/h less than on the best lap",
+    "late_throttle": "unwind the steering, then go to power earlier: {:.0f} m later than on the "
+    "best lap",
+    "slow_exit": "open the car up sooner for the exit: {:.1f} km/h less than on the best lap",
+    "match": "drive it as on the best lap: it costs {:.2f} s",
+    "steady": STEADY,
+}
+"""What is said of a loss, by `cause_to_mend`."""
 Letter: TypeAlias = Literal["A", "B", "C", "D", "F"]
 LETTERS: Final[tuple[tuple[float, Letter], ...]] = (
     (0.95, "A"),
@@ -55,12 +78,18 @@ ENTRY, APEX, EXIT, TIME, TRAIL, NOTHING = 0.10, 0.25, 0.30, 0.15, 0.05, 0.15
 SINGLE: Final = "single_pass_no_reference"
 
 
-def zones_at(corner: Corner, track: Track | None, before_m: float = AROUND_M) -> list[DangerZone]:
-    """The danger zones at a corner, from so many metres before it on, the gravest first."""
+def zones_at(corner: Corner, track: Track | None) -> list[DangerZone]:
+    """The danger zones at a corner, from 100 m before it, or where a good lap brakes for it if that
+    is earlier, to 100 m behind it, the gravest first."""
+    braked = corner.brake.before_entry_m if corner.brake else 0.0
+    return _zones(corner.entry.distance_m - max(AROUND_M, braked), corner, track)
+
+
+def _zones(begin: float, corner: Corner, track: Track | None) -> list[DangerZone]:
+    """Those from a place on."""
     if track is None:
         return []
     length = track.length_m
-    begin = corner.entry.distance_m - before_m
     reach = (corner.exit.distance_m + AROUND_M - begin) % length
     found = [
         zone
@@ -76,6 +105,29 @@ def dangers(drive: Drive) -> Mapping[str, DangerZone]:
     """The gravest danger zone of every corner that has one. Raises `NoCorners`."""
     zones = {corner.name: zones_at(corner, drive.track) for corner in drive.corners}
     return {name: there[0] for name, there in zones.items() if there}
+
+
+def may_mend(cause: str, corner: Corner, track: Track | None) -> bool:
+    """Whether a driver may be asked to mend a cause of lost time in a corner.
+
+    Where a danger zone lies nobody is asked for more speed; for an earlier throttle only where all
+    of the zone is passed before the apex.
+    """
+    if cause in CALM or not zones_at(corner, track):
+        return True
+    return cause in LEAVING and not _zones(corner.apex.distance_m, corner, track)
+
+
+def cause_to_mend(drive: Drive, loss: Loss) -> str:
+    """By what a loss is to be mended: the largest of its causes that has a figure to be reached and
+    may be mended. Without one ``match``, in a danger zone ``steady``; ``none`` for no loss."""
+    corner = drive.corner(loss.corner)
+    for cause, _ in loss.causes:
+        if figures_of(loss, cause) is not None and may_mend(cause, corner, drive.track):
+            return cause
+    if loss.corner in dangers(drive):
+        return "steady"
+    return "match" if loss.seconds >= WORTH_S else "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +179,7 @@ def phrase(
     """One sentence for the driver: what to do about the largest cause, praise where there is none.
 
     *causes* come from `attribution`; *good*: the grade of the corner is worth more than that;
-    *danger*: mistakes are punished there.
+    *danger*: mistakes are punished there. Where the usual lap loses time, `remedy` has the word.
     """
     if causes and danger:
         first = next(iter(calm(causes)), None)
@@ -136,6 +188,13 @@ def phrase(
     if not causes:
         return f"{corner}: {'well driven' if good else 'no time lost here'}, do the same again."
     return f"{corner}: {ADVICE[causes[0].cause].format(causes[0].detail)}."
+
+
+def remedy(drive: Drive, loss: Loss) -> str:
+    """One sentence for the driver: what to do about a loss beside the best lap."""
+    cause = cause_to_mend(drive, loss)
+    amount = dict(loss.causes).get(cause, loss.seconds)
+    return f"{loss.corner}: {REMEDY[cause].format(abs(amount))}."
 
 
 def _pedal_losses(own: Pass, target: Taken) -> Iterator[_Found]:
@@ -330,16 +389,22 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
 
     Against a reference file a corner is as good as its best pass; against the session's own best
     pass, as its usual one, whose time is the middle of all, so that the grade says how repeatable
-    it is. With *lap*, the passes of that lap are graded. Raises `NoCorners` and `NoSuchLap`.
+    it is. With *lap*, the passes of that lap are graded. What to do is said about the loss beside
+    the best lap, where there is one, as everywhere. Raises `NoCorners` and `NoSuchLap`.
     """
     if lap is not None and all(one.number != lap for one in drive.counted):
         raise NoSuchLap
     passes, compared, shares = passes_of(drive), aims(drive, references), weights(drive)
     risky = dangers(drive)
-    grades = tuple(
+    losses = {e.corner: e for e in losses_to_best(drive, lap) if e.seconds >= WORTH_S}
+    grades = [
         _grade(name, shares[name], found, compared.get(name), lap, danger=name in risky)
         for name, found in passes.items()
-    )
+    ]
+    grades = [
+        each._replace(phrase=remedy(drive, losses[each.corner])) if each.corner in losses else each
+        for each in grades
+    ]
     reference = references.of(drive.track)
     basis = basis_of(drive, references)
     lap_s = reference.lap_time_s if reference and basis == "reference_file" else None
@@ -356,7 +421,7 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
         letter=letter(total) if total is not None else None,
         total=total,
         summary=_summary(drive.best.duration_s, lap_s, graded),
-        corners=grades,
+        corners=tuple(grades),
     )
 
 
@@ -376,7 +441,7 @@ def _grade(
         return CornerGrade(
             name, weight, len(passes), by_time(own)[0], ungraded=SINGLE, danger=danger
         )
-    graded = usual_pass(own)
+    graded = usual_pass(by_time(own))
     if aim.basis == "reference_file":
         graded = max(by_time(own), key=lambda passage: score(passage, aim.target).total)
     points = score(graded, aim.target)

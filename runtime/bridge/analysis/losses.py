@@ -9,13 +9,20 @@ import numpy as np
 
 from runtime.bridge.analysis.compare import axis, channel_at, moments
 from runtime.bridge.analysis.drive import Drive, once_per_drive
-from runtime.bridge.analysis.passes import Pass, approaches, difference, passes_of
+from runtime.bridge.analysis.passes import (
+    USUAL_LAPS,
+    Pass,
+    approaches,
+    difference,
+    passes_of,
+    usual_pass,
+)
 from runtime.bridge.session.definitions import find_missing, is_coasting
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH
 
-USUAL_LAPS: Final = 3
-"""From so many on one of them is usual."""
+WORTH_S: Final = 0.02
+"""A smaller loss is none."""
 STEP_M: Final = 1.0
 EXIT_M: Final = 50.0
 """So far behind the other's apex zone the own smallest speed is looked for."""
@@ -37,12 +44,30 @@ TOLD_MS: Final = 3.0
 SOFT: Final = 0.85
 """With less of the other's peak pressure the brake is used softly."""
 
-FIGURES: Final = tuple(
-    "entry_speed_kmh apex_speed_kmh exit_speed_kmh apex_place_speed_kmh peak_brake_bar"
-    " brake_point_m brake_release_m trail_brake_bar_at_apex throttle_at_exit_pct max_g_lat"
-    " max_combo_g coast_seconds nothing_time_s".split()
-)
-"""What of a pass has a usual value."""
+MOMENT: Final = 1.4
+"""Who lacks more of the other's speed had a moment there: no habit that is mended by speed."""
+
+
+class Figure(NamedTuple):
+    """What of a pass shows whether a cause of lost time is mended."""
+
+    name: str
+    less: bool = False
+    """Whether it is to become smaller, not larger."""
+
+
+FIGURE_OF: Final[Mapping[str, Figure]] = {
+    "early_brake": Figure("brake_point_m", less=True),
+    "early_slowing": Figure("entry_speed_kmh"),
+    "long_brake": Figure("peak_brake_bar"),
+    "late_brake": Figure("brake_point_m"),
+    "coasting": Figure("coast_seconds", less=True),
+    "slow_apex": Figure("apex_speed_kmh"),
+    "slow_entry": Figure("entry_speed_kmh"),
+    "late_throttle": Figure("exit_speed_kmh"),
+    "slow_exit": Figure("exit_speed_kmh"),
+}
+"""By cause."""
 
 
 class Loss(NamedTuple):
@@ -85,7 +110,7 @@ def usual_passes(drive: Drive) -> dict[str, Pass]:
 
     Raises `NoCorners`.
     """
-    return {name: _usual(ranked) for name, ranked in _ranked(drive).items()}
+    return {name: usual_pass(ranked) for name, ranked in _ranked(drive).items()}
 
 
 def stand_in(drive: Drive) -> int:
@@ -94,15 +119,6 @@ def stand_in(drive: Drive) -> int:
     if len(drive.counted) >= USUAL_LAPS:
         return 0
     return max(drive.counted, key=lambda lap: (lap is not drive.best, lap.duration_s)).number or 0
-
-
-def _usual(ranked: Sequence[Pass]) -> Pass:
-    usual = ranked[len(ranked) // 2]
-    if len(ranked) < USUAL_LAPS:
-        return usual
-    columns = {name: [getattr(each, name) for each in ranked] for name in FIGURES}
-    known = {name: [v for v in row if v is not None] for name, row in columns.items()}
-    return usual._replace(**{name: median(row) for name, row in known.items() if row})
 
 
 def best_passes(drive: Drive) -> dict[str, Pass]:
@@ -147,6 +163,34 @@ def losses_between(
         window = (begins[at], begins[(at + 1) % len(begins)])
         found.append(_loss(mine, its, _Sides(drive, rival), window))
     return tuple(sorted((loss for loss in found if loss), key=lambda loss: -loss.seconds))
+
+
+def losses_to_best(drive: Drive, lap: int | None = None) -> tuple[Loss, ...]:
+    """What each corner costs on the usual lap, or where there is none on the one that stands in for
+    it, or on *lap*, beside the best lap; nothing for the best lap itself.
+
+    Raises `NoCorners` and `NoSuchLap`.
+    """
+    best = drive.best.number or 0
+    number = (drive.lap(lap).number if lap is not None else stand_in(drive)) or 0
+    if len(drive.counted) < 2 or number == best:
+        return ()
+    own = passes_of_lap(drive, number) if number else usual_passes(drive)
+    return losses_between(own, passes_of_lap(drive, best), drive)
+
+
+def figures_of(loss: Loss, cause: str) -> tuple[float, float] | None:
+    """What was and what is to be reached to mend a cause; None where a figure is not known or asks
+    for nothing."""
+    figure = FIGURE_OF.get(cause)
+    if figure is None:
+        return None
+    now, aim = getattr(loss.own, figure.name), getattr(loss.other, figure.name)
+    if now is None or aim is None or now == aim or (now > aim) != figure.less:
+        return None
+    if figure.name.endswith("_kmh") and aim > MOMENT * now:
+        return None
+    return now, aim
 
 
 class ToFile(NamedTuple):

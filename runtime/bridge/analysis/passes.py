@@ -1,6 +1,7 @@
 """How each lap took each corner."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -36,6 +37,14 @@ APPROACH_M: Final = 200.0
 what was braked there was braked for that one. Braking that is under way there counts from where it
 began."""
 STEERED_DEG: Final = 3.0
+USUAL_LAPS: Final = 3
+"""From so many on one of them is usual."""
+FIGURES: Final = tuple(
+    "entry_speed_kmh apex_speed_kmh exit_speed_kmh apex_place_speed_kmh peak_brake_bar"
+    " brake_point_m brake_release_m trail_brake_bar_at_apex throttle_at_exit_pct max_g_lat"
+    " max_combo_g coast_seconds nothing_time_s".split()
+)
+"""What of a pass has a usual value."""
 
 
 class Pass(NamedTuple):
@@ -349,13 +358,18 @@ def by_time(passes: Iterable[Pass]) -> list[Pass]:
     return sorted(passes, key=lambda one: (one.corner_time_s, one.t_start))
 
 
-def usual_pass(passes: Iterable[Pass]) -> Pass:
-    """The pass whose time is the median of *passes*; of an even number the slower of the two.
+def usual_pass(ranked: Sequence[Pass]) -> Pass:
+    """The pass in the middle of *ranked*, the quickest first; of an even number the slower of the
+    two. Its figures are the medians of three passes or more.
 
     There must be one.
     """
-    ranked = by_time(passes)
-    return ranked[len(ranked) // 2]
+    usual = ranked[len(ranked) // 2]
+    if len(ranked) < USUAL_LAPS:
+        return usual
+    columns = {name: [getattr(each, name) for each in ranked] for name in FIGURES}
+    known = {name: [v for v in row if v is not None] for name, row in columns.items()}
+    return usual._replace(**{name: median(row) for name, row in known.items() if row})
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:

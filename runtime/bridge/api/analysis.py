@@ -253,7 +253,8 @@ class GradedCorner(Values):
     grade: Letter | None = Field(
         validation_alias="letter",
         description="A from 0.95, B from 0.90, C from 0.80, D from 0.70, else F: of the best pass "
-        "beside a reference file, else of the pass with the median score beside the quickest one",
+        "beside a reference file, else of the usual one beside the quickest one: in the middle by "
+        "its time, its figures the medians of three passes or more",
     )
     grade_detail: str | None = Field(
         validation_alias="detail", description="A+ from 0.98, else as grade"
@@ -283,9 +284,14 @@ class GradedCorner(Values):
         description="0 to 1: brake at the apex over that of the reference (1 bar at least)",
     )
     time_loss_attribution: tuple[TimeLoss, ...] = Field(
-        validation_alias="causes", description="the largest first"
+        validation_alias="causes",
+        description="delta_time_s in parts, by fixed rates for each metre, km/h and second; the "
+        "largest first",
     )
-    phrase: str = Field(description="one sentence for the driver; empty without a grade")
+    phrase: str = Field(
+        description="one sentence for the driver; empty without a grade. Where the usual lap loses "
+        "time beside the best one, up to the next corner's approach, it says what the focus says"
+    )
     entry_speed_kmh: Kmh | None = Field(description="km/h at the entry, interpolated")
     apex_speed_kmh: Kmh | None = Field(description="km/h, smallest in the window")
     apex_place_speed_kmh: Kmh | None = Field(

@@ -5,8 +5,9 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
+from runtime.bridge.analysis.grading import may_mend
 from runtime.bridge.cues.burst import Reading
 from runtime.bridge.cues.circuit import STOP, Circuit, Place, braking_m
 from runtime.bridge.session.definitions import (
@@ -91,7 +92,7 @@ class Focus(NamedTuple):
     """By how much: metres, or seconds of coasting, or m/s."""
     earlier_m: float
     """By how much earlier than on the best pass, or than the references of the circuit make it in
-    the other corners, the driver brakes; 0: no earlier."""
+    the other corners, the driver brakes; 0: no earlier, or in a danger zone."""
     brake_m: float
     """Where the driver usually brakes, metres before the entry: it must be said before; or 0."""
     passes: int
@@ -136,6 +137,11 @@ class Habits:
         self._passes: dict[str, deque[Passage]] = {
             corner.name: deque(maxlen=REMEMBERED) for corner in corners
         }
+        self._spoken_of = {
+            corner.name: [e for e in get_args(Habit) if may_mend(e, corner, circuit.track)]
+            for corner in corners
+        }
+        """Habits by corner: in a danger zone those that no more speed mends."""
         self._best: dict[str, Passage] = {}
         self._count: dict[str, int] = {}
         self._grip_g = math.inf
@@ -276,19 +282,19 @@ class Habits:
         """The habit with the largest loss: against the driver's best pass, or beside what this
         driver does in the other corners."""
         own, best = passages[corner.name], self._best[corner.name]
-        usual = self._usual(corner, passages)
-        found = self._beside_others(corner, own, usual)
+        usual, spoken_of = self._usual(corner, passages), self._spoken_of[corner.name]
+        found = [each for each in self._beside_others(corner, own, usual) if each[1] in spoken_of]
         lost = own.seconds - best.seconds
         if lost >= LEAST_LOSS_S:
-            habit = _choose_habit(own, best)
+            habit = _choose_habit(own, best, spoken_of)
             if habit is not None:
                 found.append((lost, *habit))
         loss, name, amount = max(found, default=(0.0, "coasting", 0.0))
         if loss < LEAST_LOSS_S:
             return None
         brake = own.brake_m if own.brake_m > 0 else 0.0
-        earlier = [own.brake_m - best.brake_m]
-        if usual.share >= LEAST_SHARE:
+        earlier = [own.brake_m - best.brake_m] if "early_brake" in spoken_of else []
+        if earlier and usual.share >= LEAST_SHARE:
             earlier.append(own.brake_m - braking_m(corner) - usual.earlier_m)
         return Focus(
             corner, name, loss, amount, max(0.0, *_known(earlier), 0.0), brake, self.passes(corner)
@@ -372,7 +378,9 @@ def _known(values: Iterable[float]) -> list[float]:
     return [value for value in values if not math.isnan(value)]
 
 
-def _choose_habit(own: Passage, best: Passage) -> tuple[Habit, float] | None:
+def _choose_habit(
+    own: Passage, best: Passage, spoken_of: Sequence[Habit]
+) -> tuple[Habit, float] | None:
     """What differs most from the best pass, in units that a driver can tell apart."""
     coast = own.coast_s - best.coast_s
     found: list[tuple[float, Habit, float]] = [
@@ -389,7 +397,7 @@ def _choose_habit(own: Passage, best: Passage) -> tuple[Habit, float] | None:
             own.throttle_m - best.throttle_m,
         ),
     ]
-    told = [one for one in found if one[0] >= 1.0]  # NaN is no difference
+    told = [one for one in found if one[0] >= 1.0 and one[1] in spoken_of]  # NaN is no difference
     if not told:
         return None
     _, habit, amount = max(told)

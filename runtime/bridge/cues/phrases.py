@@ -120,12 +120,10 @@ LARGEST_STEP_M: Final = 15.0
 WORTH_M: Final = 8.0
 
 
-def focus_words(focus: Focus, level: Level, *, dangerous: bool) -> str:
+def focus_words(focus: Focus, level: Level) -> str:
     """What to do about a repeated loss, said before its corner."""
     habit: str = focus.habit
-    if dangerous and habit in ("early_brake", "slow_apex"):
-        habit = f"{habit}_danger"
-    elif habit == "coasting" and focus.earlier_m >= WORTH_M and not dangerous:
+    if habit == "coasting" and focus.earlier_m >= WORTH_M:
         habit = "rolling"
     return PHRASES.focus[habit][level].format(
         name=_name(focus.corner, level),

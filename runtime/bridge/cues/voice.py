@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from runtime.bridge.analysis.grading import zones_at
 from runtime.bridge.cues.advice import STRAIGHT_G, Arbiter, Message, make_occasion
 from runtime.bridge.cues.burst import Reading
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, braking_m
@@ -138,8 +137,7 @@ class Voice:
     ) -> Note | None:
         """The largest repeated loss for which this is the moment."""
         for focus in self._due(habits):
-            zones = zones_at(focus.corner, habits.circuit.track, braking_m(focus.corner))
-            text = focus_words(focus, level, dangerous=bool(zones))
+            text = focus_words(focus, level)
             if self._is_moment(reading, place, habits.circuit, focus, text):
                 count, _ = self._told.get(focus.corner.name, (0, 0))
                 self._told[focus.corner.name] = (count + 1, focus.passes)

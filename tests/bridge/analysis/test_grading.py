@@ -19,7 +19,7 @@ from runtime.bridge.analysis.grading import (
     scorecard,
     weights,
 )
-from runtime.bridge.analysis.passes import passes_of
+from runtime.bridge.analysis.passes import passes_of, usual_pass
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
 from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
@@ -241,6 +241,14 @@ def test_the_usual_pass_is_the_one_whose_time_is_in_the_middle(
     assert first.own.lap == usual
     assert first.own.corner_time_s == times[len(times) // 2]
     assert first.delta_time_s == pytest.approx(times[len(times) // 2] - times[0])
+
+
+def test_the_figures_of_the_usual_pass_are_medians() -> None:
+    points = (121.0, 127.0, None, 124.0)
+    ranked = [passed(lap=lap, brake_point_m=point) for lap, point in enumerate(points, 1)]
+
+    assert (usual_pass(ranked).lap, usual_pass(ranked).brake_point_m) == (3, 124.0)
+    assert usual_pass(ranked[:2]) == ranked[1]
 
 
 def test_corners_are_ordered_by_the_seconds_that_they_cost_whatever_they_weigh() -> None:

@@ -12,7 +12,9 @@ import pytest
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.driver import DriverSession
+from runtime.bridge.analysis.grading import CALM, REMEDY, scorecard
 from runtime.bridge.analysis.losses import (
+    WORTH_S,
     Loss,
     losses_between,
     passes_of_lap,
@@ -188,7 +190,7 @@ def test_the_corners_of_two_laps_add_up_to_the_difference_of_the_laps() -> None:
 def test_a_fault_of_every_lap_shows_beside_another_driver() -> None:
     scene = scene_of(driven([faulty()] * 3), driven([clean()] * 2))
     alone = reviews.compare(scene)
-    assert max(abs(loss.seconds) for loss in alone.lost) < reviews.WORTH_S
+    assert max(abs(loss.seconds) for loss in alone.lost) < WORTH_S
     fact = TELLERS["loss_rank"](scene, Slots())
     assert next(each.place.corner for each in fact if each.place) == "Turn 1"
     assert {each.other for each in fact} == {"Ben"}
@@ -236,9 +238,28 @@ def test_nobody_is_asked_for_more_speed_where_mistakes_are_punished(name: str) -
     scene = scene_of(driven([bent, bent, clean(), bent]))
     for kind in ("corner_advice", "tips", "voice_script", "target", "drill"):
         for fact in TELLERS[kind](scene, Slots(corners=(name,))):
-            calm = {*reviews.CALM, "steady", "none", None}
+            calm = {*CALM, "steady", "none", None}
             assert fact.values.get("cause") in calm or fact.kind == "loss-cause"
             assert fact.values.get("danger", "yes") == "yes"
+
+
+def test_the_scorecard_advises_what_the_coach_advises() -> None:
+    bent = slow_apex(
+        late_throttle(brake_early(clean(), "Turn 1", 20), "Turn 8", 30), "Turn 7", 0.08
+    )
+    drive = driven([bent, bent, clean(), bent])
+    card = {grade.corner: grade for grade in scorecard(drive).corners}
+    view = reviews.compare(scene_of(drive))
+
+    told = {loss.corner: loss for loss in reviews.worth(view)}
+    assert {"Turn 1", "Turn 7", "Turn 8"} <= set(told)
+    for name, loss in told.items():
+        cause = str(reviews.advise(view, loss).values["cause"])
+        assert card[name].phrase.startswith(f"{name}: {REMEDY[cause].partition('{')[0]}")
+    metres = card["Turn 1"].brake_point_delta_m
+    assert dict(told["Turn 1"].causes)["early_brake"] == pytest.approx(metres)
+    assert f": {metres:.0f} m earlier" in card["Turn 1"].phrase
+    assert "danger zone" in card["Turn 7"].phrase
 
 
 def test_an_earlier_throttle_is_asked_for_behind_a_danger_only() -> None:

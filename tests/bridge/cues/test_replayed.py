@@ -52,7 +52,7 @@ async def replay(bridge: Bridge, session_id: str, pace: int) -> list[Heard]:
 
 async def test_a_replay_is_coached_alike_at_any_pace(bridge: Bridge) -> None:
     track = larkfell()
-    corner = next(one for one in track.corners if one.number == 4)
+    corner = next(one for one in track.corners if one.number == 8)
     driven = drive(track, 4, seed=3, skill=0.98)
     whole = with_fault(driven, corner, "brakes_early")
     columns = {name: values[::EACH] for name, values in whole.items()}
@@ -68,6 +68,6 @@ async def test_a_replay_is_coached_alike_at_any_pace(bridge: Bridge) -> None:
     losses = [one for one in heard[1] if one.cue.priority == 2]
     assert {one.cue.corner for one in losses} == {corner.name}
     crossings = driven.crossings_s
-    assert losses[0].t - heard[1][0].t < 3.5 * (crossings[-1] - crossings[0]) / 4
+    assert losses[0].t - heard[1][0].t < 3.75 * (crossings[-1] - crossings[0]) / 4
     quiet = [one.t for one in heard[1] if one.cue.priority < SAFETY]
     assert all(later - earlier >= 8.0 for earlier, later in pairwise(quiet))

@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import dangers
 from runtime.bridge.analysis.losses import (
+    WORTH_S,
     Loss,
     best_passes,
     losses_between,
@@ -224,7 +225,7 @@ def tell_values(view: View) -> Facts:
         return (told[0], *TELLERS["corner_explain"](view.scene, there)[:3])
     if quantity == "time" and len(slots.corners) == 1 and places == slots.corners:
         beside_best = reviews.compare(view.scene, slots)
-        lost = [loss for loss in beside_best.lost_here if loss.seconds >= reviews.WORTH_S]
+        lost = [loss for loss in beside_best.lost_here if loss.seconds >= WORTH_S]
         told += [beside_best.told("loss-with-straight", loss) for loss in lost]
     straight = find_straight(drive, places[0])
     bend = corner_before(drive, straight) if straight and quantity == "speed" and rivals else None
@@ -441,7 +442,7 @@ def _list_lost(view: View) -> _Amounts:
         amounts = {where: abs(seconds) for where, seconds in amounts.items()}
     words: dict[str, Cell] = {"what": Term("measured", "won" if wins else "lost")}
     words |= {"at": Term("at", "none"), "compared": "none", "name": "", "of": "corner"}
-    return _Amounts(amounts, reviews.WORTH_S, {**words, "loses": "yes"})
+    return _Amounts(amounts, WORTH_S, {**words, "loses": "yes"})
 
 
 def _list_usual(view: View, quantity: Quantity) -> _Amounts:

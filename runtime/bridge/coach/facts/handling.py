@@ -9,12 +9,11 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grip import envelope_g
 from runtime.bridge.analysis.incidents import Incident, incidents
 from runtime.bridge.analysis.losses import (
-    USUAL_LAPS,
     losses_between,
     passes_of_lap,
     usual_passes,
 )
-from runtime.bridge.analysis.passes import STEERED_DEG, Pass
+from runtime.bridge.analysis.passes import STEERED_DEG, USUAL_LAPS, Pass
 from runtime.bridge.analysis.pedals import release_rate, trail_braking
 from runtime.bridge.analysis.quantities import (
     fix_noise_m,

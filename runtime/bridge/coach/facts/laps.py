@@ -7,7 +7,7 @@ from statistics import linear_regression, mean, median
 from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap
-from runtime.bridge.analysis.losses import USUAL_LAPS
+from runtime.bridge.analysis.passes import USUAL_LAPS
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.comparisons import (
     differences,

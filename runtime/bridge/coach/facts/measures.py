@@ -6,7 +6,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.losses import USUAL_LAPS
+from runtime.bridge.analysis.passes import USUAL_LAPS
 from runtime.bridge.analysis.quantities import (
     AT_SPOTS,
     CORNERS_ONLY,

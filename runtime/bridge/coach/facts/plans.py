@@ -8,14 +8,13 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.grading import dangers
-from runtime.bridge.analysis.losses import EARLY_M, Loss, losses_between, passes_of_lap
+from runtime.bridge.analysis.losses import EARLY_M, WORTH_S, Loss, losses_between, passes_of_lap
 from runtime.bridge.analysis.passes import Pass, difference, passes_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.knowledge import GLOSSARY, name_term
 from runtime.bridge.coach.facts.reviews import (
     PARTS,
     STEP_M,
-    WORTH_S,
     advise,
     cause_fact,
     compare_widest,

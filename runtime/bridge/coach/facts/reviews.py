@@ -7,11 +7,14 @@ from statistics import median
 from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import dangers, zones_at
+from runtime.bridge.analysis.grading import cause_to_mend, dangers
 from runtime.bridge.analysis.losses import (
+    WORTH_S,
     Loss,
     best_passes,
+    figures_of,
     losses_between,
+    losses_to_best,
     passes_of_lap,
     stand_in,
     stretch_times,
@@ -37,8 +40,6 @@ from runtime.bridge.coach.need import Slots
 from runtime.bridge.coach.scene import Scene, Teller, Tellers
 from runtime.bridge.session.definitions import find_missing
 
-WORTH_S: Final = 0.02
-"""A smaller loss is none."""
 LITTLE_S: Final = 0.1
 """Where no corner costs more than this the own best lap shows too little."""
 STRONG_S: Final = 0.03
@@ -51,12 +52,6 @@ STEP_M: Final = 5.0
 TOP: Final = 3
 PARTS: Final = ("entry", "apex", "exit")
 NO_SLOTS: Final = Slots()
-MOMENT: Final = 1.4
-"""Who lacks more of the other's speed had a moment there: no habit that is mended by speed."""
-LEAVING: Final = frozenset({"late_throttle", "slow_exit"})
-"""Causes whose remedy asks for more speed behind the apex only."""
-CALM: Final = frozenset({"late_brake", "coasting"})
-"""Causes whose remedy asks for no more speed: the only ones to mend where mistakes are punished."""
 
 
 def teller(tell: Callable[[View], Facts]) -> Teller:
@@ -91,14 +86,13 @@ def _compare(scene: Scene, slots: Slots) -> View:
         return view._replace(lost=losses_between(own, its, drive, rival) if its else ())
     if alone or not known:
         return view
-    own = passes_of_lap(drive, lap) if lap else usual_passes(drive)
     if lap == best and view.named and slots.corners:  # what was better there than usual
-        lost = losses_between(own, usual_passes(drive), drive)
+        lost = losses_between(passes_of_lap(drive, lap), usual_passes(drive), drive)
         return view._replace(lost=lost, basis="usual", lap=lap)
     if lap == best:
-        lost = losses_between(own, best_passes(drive), drive)
+        lost = losses_between(passes_of_lap(drive, lap), best_passes(drive), drive)
         return view._replace(lost=lost, basis="best_pass", lap=lap)
-    return view._replace(lost=losses_between(own, passes_of_lap(drive, best), drive), lap=lap)
+    return view._replace(lost=losses_to_best(drive, lap or None), lap=lap)
 
 
 def compare_widest(scene: Scene, slots: Slots = NO_SLOTS) -> View:
@@ -409,47 +403,21 @@ def _spreads(drive: Drive) -> dict[str, float]:
 def advise(view: View, loss: Loss) -> Fact:
     """What to do about a loss: the action, the figure that was reached already, and its worth.
 
-    Where a danger zone lies nobody is asked for more speed: another cause, or the usual pass; for
-    an earlier throttle only where all of the zone is passed before the apex.
+    Where a danger zone lies nobody is asked for more speed: see `cause_to_mend`.
     """
-    zone = dangers(view.drive).get(loss.corner)
-    causes = [key for key, _ in loss.causes if _figures(loss, key) is not None]
-    cause = "match" if loss.seconds >= WORTH_S else "none"
-    if zone is not None:
-        safe = is_free(view.drive, loss.corner)
-        causes = [key for key in causes if key in CALM or (safe and key in LEAVING)]
-        cause = "steady"
-    cause = next(iter(causes), cause)
+    cause = cause_to_mend(view.drive, loss)
     remedy = REMEDIES[cause]
-    now, aim = _figures(loss, cause) or (Value(0.0, ""), Value(0.0, ""))
+    now, aim = figures_of(loss, cause) or (0.0, 0.0)
     values: dict[str, Cell] = {
         "cause": cause,
         "action": Term("action", remedy.action),
-        "now": now,
-        "aim": aim,
+        "now": Value(now, remedy.unit),
+        "aim": Value(aim, remedy.unit),
         "step": Value(STEP_M, "m"),
-        "danger": "no" if zone is None else "yes",
+        "danger": "yes" if loss.corner in dangers(view.drive) else "no",
         "reached": loss.other.lap,
     }
     return replace(view.told("advice", loss, **values), concept=remedy.concept)
-
-
-def is_free(drive: Drive, corner: str) -> bool:
-    """Whether no danger zone lies from the apex of a corner on."""
-    spots = next(each for each in drive.corners if each.name == corner)
-    return not zones_at(replace(spots, entry=spots.apex), drive.track, before_m=0.0)
-
-
-def _figures(loss: Loss, cause: str) -> tuple[Value, Value] | None:
-    """What was and what is to be reached; None where a figure is not known or asks for nothing."""
-    remedy = REMEDIES[cause]
-    unit = remedy.unit
-    now, aim = (getattr(side, remedy.figure, None) for side in (loss.own, loss.other))
-    if now is None or aim is None or now == aim or (now > aim) != remedy.less:
-        return None
-    if unit == "km/h" and aim > MOMENT * now:
-        return None
-    return Value(now, unit), Value(aim, unit)
 
 
 def strengths(scene: Scene, n: int) -> Facts:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
-from runtime.bridge.analysis.losses import USUAL_LAPS, losses_to_file
+from runtime.bridge.analysis.losses import losses_to_file
+from runtime.bridge.analysis.passes import USUAL_LAPS
 from runtime.bridge.analysis.quantities import sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.comparisons import Lost, rank_lost, tell_lost, tell_values

@@ -130,25 +130,22 @@ class Remedy(NamedTuple):
     """The coaching concept."""
     size: Unit = "m"
     """In which the cause is measured."""
-    figure: str = ""
-    """The field of a pass that shows whether it is mended."""
     unit: Unit = ""
-    less: bool = False
-    """Whether that figure is to become smaller, not larger."""
+    """Of the figure that shows whether it is mended, see `figures_of`."""
 
 
 REMEDIES: Final[Mapping[str, Remedy]] = {
-    "early_brake": Remedy("brake_later", "brake_end_focus", "m", "brake_point_m", "m", less=True),
-    "early_slowing": Remedy("hold_speed", "full_commitment", "m", "entry_speed_kmh", "km/h"),
-    "long_brake": Remedy("brake_harder", "brake_end_focus", "bar", "peak_brake_bar", "bar"),
-    "late_brake": Remedy("brake_earlier", "brake_end_focus", "m", "brake_point_m", "m"),
-    "coasting": Remedy("stay_on_pedal", "full_commitment", "s", "coast_seconds", "s", less=True),
-    "slow_apex": Remedy("more_apex", "trail_brake", "km/h", "apex_speed_kmh", "km/h"),
-    "slow_entry": Remedy("exit_before", "exit_speed", "km/h", "entry_speed_kmh", "km/h"),
-    "late_throttle": Remedy("earlier_throttle", "exit_speed", "m", "exit_speed_kmh", "km/h"),
-    "slow_exit": Remedy("open_exit", "late_apex", "km/h", "exit_speed_kmh", "km/h"),
-    "steady": Remedy("keep", "look_ahead"),
-    "match": Remedy("match", "look_ahead"),
+    "early_brake": Remedy("brake_later", "brake_end_focus", "m", "m"),
+    "early_slowing": Remedy("hold_speed", "full_commitment", "m", "km/h"),
+    "long_brake": Remedy("brake_harder", "brake_end_focus", "bar", "bar"),
+    "late_brake": Remedy("brake_earlier", "brake_end_focus", "m", "m"),
+    "coasting": Remedy("stay_on_pedal", "full_commitment", "s", "s"),
+    "slow_apex": Remedy("more_apex", "trail_brake", "km/h", "km/h"),
+    "slow_entry": Remedy("exit_before", "exit_speed", "km/h", "km/h"),
+    "late_throttle": Remedy("earlier_throttle", "exit_speed", "m", "km/h"),
+    "slow_exit": Remedy("open_exit", "late_apex", "km/h", "km/h"),
+    "steady": Remedy("keep", "look_ahead", "s"),
+    "match": Remedy("match", "look_ahead", "s"),
     "none": Remedy("repeat", "look_ahead"),
 }
 """By cause; the last three stand where none can be mended."""
