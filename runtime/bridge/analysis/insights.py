@@ -1,4 +1,4 @@
-"""What costs time in several sessions together: at most three habits; pure."""
+"""What costs a driver time again and again on a circuit: at most three habits; pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,22 +7,15 @@ from statistics import fmean
 from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.drive import Drive, NoCorners
-from runtime.bridge.analysis.grading import dangers
-from runtime.bridge.analysis.losses import (
-    losses_between,
-    passes_of_lap,
-    stand_in,
-    usual_passes,
-)
+from runtime.bridge.analysis.grading import cause_to_mend
+from runtime.bridge.analysis.losses import WORTH_S, losses_to_best
 
 MOST: Final = 3
 CORNERS: Final = 4
-LEAST_S: Final = 0.05
-"""A habit, or a corner, that costs less is not worth a word."""
 EFFORT: Final[Mapping[str, int]] = {
     **dict.fromkeys(("coasting", "late_brake", "late_throttle"), 1),
     **dict.fromkeys(("early_slowing", "long_brake", "slow_entry", "slow_exit"), 2),
-    **dict.fromkeys(("early_brake", "slow_apex"), 3),
+    **dict.fromkeys(("early_brake", "slow_apex", "match", "steady"), 3),
 }
 """By cause: 1, done at will, to 3, built up over laps."""
 
@@ -32,26 +25,39 @@ class Cost(NamedTuple):
 
     corner: str
     cause: str
-    """What costs most of it, see `losses.Loss.causes`."""
+    """By what it is to be mended, see `cause_to_mend`."""
     amount: float
-    """How much of the cause there is, in its own unit."""
+    """How much of the cause there is, in its own unit: seconds where nothing is measured of it."""
     seconds: float
+
+
+class Driven(NamedTuple):
+    """A driver's sessions on one circuit."""
+
+    driver: str
+    track: str
+    sessions: list[tuple[Cost, ...]]
+    """Those that could show a loss."""
 
 
 @dataclass(frozen=True)
 class Insight:
     """A habit that costs time."""
 
+    driver: str
+    track: str
     id: str
     """The cause."""
     gain_s: float
-    """Seconds a lap that it costs, mean of the sessions."""
+    """Seconds a lap that it costs on the circuit, mean of the sessions in which it was found."""
     corners: tuple[str, ...]
     """What costs most first."""
     metric: float
     """How much of the cause there is in the first of the corners, mean of the sessions there."""
     sessions: int
     """In which it was found."""
+    looked_at: int
+    """Sessions of the driver on the circuit that could show it."""
     evidence: int
     """Corners of sessions behind it."""
 
@@ -61,47 +67,51 @@ class Insight:
         return EFFORT[self.id]
 
 
-def costs(drive: Drive, lap: int | None = None) -> tuple[Cost, ...]:
-    """What each corner costs on the usual lap, or on *lap*, beside the best lap.
-
-    None in danger zones, where nobody is asked for more speed. Raises `NoSuchLap`.
+def costs(drive: Drive, lap: int | None = None) -> tuple[Cost, ...] | None:
+    """What each corner costs on the usual lap, or on *lap*, beside the best lap; None where there
+    is nothing to compare. Raises `NoSuchLap`.
     """
-    number = (drive.lap(lap).number if lap is not None else stand_in(drive)) or 0
     try:
-        own = passes_of_lap(drive, number) if number else usual_passes(drive)
-        losses = losses_between(own, passes_of_lap(drive, drive.best.number or 0), drive)
-        spared = dangers(drive)
+        losses = losses_to_best(drive, lap)
     except NoCorners:
-        return ()
+        return None
+    if not losses:
+        return None
+    found = [(loss, cause_to_mend(drive, loss)) for loss in losses if loss.seconds >= WORTH_S]
     return tuple(
-        Cost(loss.corner, *loss.causes[0], loss.seconds)
-        for loss in losses
-        if loss.seconds >= LEAST_S and loss.causes and loss.corner not in spared
+        Cost(loss.corner, cause, dict(loss.causes).get(cause, loss.seconds), loss.seconds)
+        for loss, cause in found
     )
 
 
-def insights(sessions: Sequence[Iterable[Cost]]) -> tuple[Insight, ...]:
-    """The habits that cost most in the sessions: the least effort first, then the largest gain."""
-    found: dict[str, list[tuple[int, Cost]]] = defaultdict(list)
-    for at, session in enumerate(sessions):
-        for cost in session:
-            found[cost.cause].append((at, cost))
-    habits = [_habit(cause, of, len(sessions)) for cause, of in found.items()]
-    dearest = sorted(habits, key=lambda one: -one.gain_s)[:MOST]
-    told = (one for one in dearest if one.gain_s >= LEAST_S)
-    return tuple(sorted(told, key=lambda one: (one.effort, -one.gain_s, one.id)))
+def insights(seasons: Iterable[Driven]) -> tuple[Insight, ...]:
+    """The habits that cost most in all the sessions: the least effort first, then the largest gain
+    a lap."""
+    habits: list[Insight] = []
+    for driven in seasons:
+        found: dict[str, list[tuple[int, Cost]]] = defaultdict(list)
+        for at, session in enumerate(driven.sessions):
+            for cost in session:
+                found[cost.cause].append((at, cost))
+        habits += [_habit(driven, cause, of) for cause, of in found.items()]
+    dearest = sorted(habits, key=lambda one: -one.gain_s * one.sessions)[:MOST]
+    return tuple(sorted(dearest, key=lambda one: (one.effort, -one.gain_s, one.id)))
 
 
-def _habit(cause: str, found: Sequence[tuple[int, Cost]], sessions: int) -> Insight:
+def _habit(driven: Driven, cause: str, found: Sequence[tuple[int, Cost]]) -> Insight:
+    sessions = len({at for at, _ in found})
     seconds: dict[str, float] = defaultdict(float)
     for _, cost in found:
         seconds[cost.corner] += cost.seconds
     corners = sorted(seconds, key=lambda name: -seconds[name])
     return Insight(
+        driven.driver,
+        driven.track,
         cause,
         sum(seconds.values()) / sessions,
         tuple(corners[:CORNERS]),
         fmean(cost.amount for _, cost in found if cost.corner == corners[0]),
-        len({at for at, _ in found}),
+        sessions,
+        len(driven.sessions),
         len(found),
     )

@@ -28,7 +28,7 @@ from runtime.bridge.analysis.grip import (
 )
 from runtime.bridge.analysis.highlights import Highlight, highlights
 from runtime.bridge.analysis.incidents import IncidentRecord, incidents
-from runtime.bridge.analysis.insights import Cost, Insight, costs, insights
+from runtime.bridge.analysis.insights import Driven, Insight, costs, insights
 from runtime.bridge.analysis.pedals import (
     BrakeEndSummary,
     ChangeOfSpeedRecord,
@@ -369,9 +369,14 @@ class InsightsQuery(Wire):
 
 
 class InsightRecord(Values):
-    """A habit that costs time."""
+    """A habit that costs a driver time on a circuit."""
 
-    id: str = Field(description="the cause of the lost time, such as early_brake or slow_apex")
+    driver: str
+    track: str = Field(description="name of the circuit; empty: not known")
+    id: str = Field(
+        description="the cause of the lost time, such as early_brake or slow_apex; "
+        "match: no single one; steady: in a danger zone, where nobody is asked for more speed"
+    )
     title: str
     detail: str
     corners: tuple[str, ...] = Field(max_length=4)
@@ -380,12 +385,15 @@ class InsightRecord(Values):
     effort: int = Field(ge=1, le=3, description="1: little")
     est_gain_s: Seconds = Field(
         validation_alias="gain_s",
-        description="s that it costs on the usual lap beside the best one, mean of the sessions",
+        description="s that it costs on the usual lap beside the best one, mean of the sessions "
+        "in which it was found",
     )
+    sessions: int = Field(description="sessions of the driver there in which it was found")
+    looked_at: int = Field(description="sessions of the driver there that could show it")
     evidence_bursts: int = Field(
         validation_alias="evidence", description="corners of sessions behind it"
     )
-    rank: int
+    rank: int = Field(description="1 for the least effort; of equals, for the largest gain")
     concept: str
     lesson: LessonRecord
 
@@ -586,7 +594,7 @@ def _turn(row: TurnRow) -> Turn:
 
 @routes.get("/insights", errors=READ_ERRORS)
 async def get_insights(request: web.Request, *, query: InsightsQuery) -> InsightsAnswer:
-    """Show what costs time in several sessions together."""
+    """Show what costs a driver time again and again on a circuit."""
     service = request.app[SERVICE]
     key = service.library.key
     rows = [
@@ -596,23 +604,30 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
         and (query.driver is None or slug(row.driver or "") == slug(query.driver))
         and (query.track is None or await service.book.place(row) == key(query.track))
     ]
-    driven: list[tuple[Cost, ...]] = []
+    driven: dict[tuple[str, str], Driven] = {}
+    count = 0
     for row in rows[:LOOKED_AT]:
-        if len(driven) == query.limit_sessions:
+        if count == query.limit_sessions:
             break
         try:
-            driven.append(await service.analytics.of(row, Scope(), costs, query.lap))
+            found = await service.analytics.of(row, Scope(), costs, query.lap)
         except (NoCompleteLap, UnknownLap, NoRows, StoreDamaged):
             continue
+        count += 1
+        if found is not None:
+            place = await service.book.place(row) or row.session_id
+            driver, name = row.driver or "", (await service.book.circuit(row)).name
+            known = driven.setdefault((slug(driver), place), Driven(driver, name, []))
+            known.sessions.append(found)
     bursts = _bursts(service, query, {row.session_id for row in rows})
     words = words_of(query.language, query.units)
     return InsightsAnswer(
         insights=[
             _insight(one, rank, words, service)
-            for rank, one in enumerate(insights(driven), start=1)
+            for rank, one in enumerate(insights(driven.values()), start=1)
         ],
         session_bursts=len(bursts),
-        sessions=len(driven),
+        sessions=count,
         generated_at=iso(unix_ms()) or "",
     )
 
@@ -627,6 +642,7 @@ def _insight(one: Insight, rank: int, words: Words, service: Service) -> Insight
         "size": Value(one.metric, remedy.size),
         "seconds": Value(one.gain_s, "s"),
         "sessions": one.sessions,
+        "of": one.looked_at,
         "action": Term("action", remedy.action),
     }
     return InsightRecord.of(

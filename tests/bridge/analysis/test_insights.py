@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.drive import Drive, NoSuchLap, drive_of
-from runtime.bridge.analysis.grading import dangers
-from runtime.bridge.analysis.insights import MOST, Cost, costs, insights
+from runtime.bridge.analysis.grading import BOLD, REMEDY, dangers
+from runtime.bridge.analysis.insights import EFFORT, MOST, Cost, Driven, costs, insights
 from runtime.bridge.analysis.losses import losses_between, passes_of_lap, usual_passes
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import Frames
@@ -33,48 +33,69 @@ def test_what_a_corner_costs_is_what_the_coach_says_of_it() -> None:
     best = passes_of_lap(drive, drive.best.number or 0)
     losses = {loss.corner: loss for loss in losses_between(usual_passes(drive), best, drive)}
 
-    found = costs(drive)
+    found = costs(drive) or ()
 
-    assert found
+    worth = {name for name, loss in losses.items() if loss.seconds >= 0.02}
+    assert {cost.corner for cost in found} == worth
     for cost in found:
-        assert cost.seconds == losses[cost.corner].seconds >= 0.05
-        assert (cost.cause, cost.amount) == losses[cost.corner].causes[0]
-        assert cost.corner not in dangers(drive)
+        loss = losses[cost.corner]
+        assert cost.seconds == loss.seconds
+        assert cost.amount == dict(loss.causes).get(cost.cause, loss.seconds)
+    assert worth & set(dangers(drive))
+    assert not [each for each in found if each.corner in dangers(drive) and each.cause in BOLD]
+    assert set(EFFORT) == set(REMEDY)
 
 
 def test_a_lap_is_looked_at_alone() -> None:
     drive = driven()
     slow = max(drive.counted, key=lambda lap: lap.duration_s).number
-    assert sum(cost.seconds for cost in costs(drive, slow)) > sum(c.seconds for c in costs(drive))
-    assert costs(drive, drive.best.number) == ()
+    whole = sum(cost.seconds for cost in costs(drive) or ())
+    assert sum(cost.seconds for cost in costs(drive, slow) or ()) > whole
+    assert costs(drive, drive.best.number) is None
     with pytest.raises(NoSuchLap):
         costs(drive, 77)
 
 
-def test_a_habit_is_one_cause_and_costs_its_mean() -> None:
+def at(*sessions: tuple[Cost, ...], track: str = "Larkfell") -> Driven:
+    return Driven("Mia", track, list(sessions))
+
+
+def test_a_habit_is_one_cause_and_costs_what_it_costs_where_it_shows() -> None:
     monday = (Cost("T1", "slow_apex", 4.0, 0.2), Cost("T2", "slow_apex", 9.0, 0.1))
     friday = (Cost("T1", "slow_apex", 2.0, 0.1), Cost("T3", "coasting", 0.4, 0.14))
 
-    coasting, slow = insights([monday, friday])
+    coasting, slow = insights([at(monday, friday)])
 
     assert (slow.id, slow.corners) == ("slow_apex", ("T1", "T2"))
-    assert (slow.sessions, slow.evidence) == (2, 3)
+    assert (slow.sessions, slow.looked_at, slow.evidence) == (2, 2, 3)
     assert slow.gain_s == pytest.approx(0.2)
     assert slow.metric == pytest.approx(3.0)
-    assert (coasting.id, coasting.sessions) == ("coasting", 1)
-    assert coasting.gain_s == pytest.approx(0.07)
+    assert (coasting.id, coasting.sessions, coasting.looked_at) == ("coasting", 1, 2)
+    assert coasting.gain_s == pytest.approx(0.14)
     assert coasting.effort < slow.effort
 
 
-def test_what_costs_little_is_no_habit() -> None:
-    once = (Cost("T1", "coasting", 0.3, 0.06),)
-    assert insights([once, (), ()]) == ()
-    assert insights([]) == ()
-    causes = ("early_brake", "slow_apex", "late_throttle", "coasting")
-    found = insights([[Cost("T1", cause, 1.0, 0.1 + at) for at, cause in enumerate(causes)]])
+def test_a_loss_is_of_its_circuit_alone() -> None:
+    rolled = (Cost("T1", "coasting", 1.0, 0.8),)
+    elsewhere = at((Cost("T1", "coasting", 1.0, 0.2),), (), track="Other")
+
+    found = {one.track: one for one in insights([at(rolled, ()), elsewhere])}
+
+    assert found["Larkfell"].gain_s == pytest.approx(0.8)
+    assert found["Other"].gain_s == pytest.approx(0.2)
+    assert [(one.sessions, one.looked_at) for one in found.values()] == [(1, 2), (1, 2)]
+
+
+def test_what_costs_least_in_all_the_sessions_is_left_out() -> None:
+    assert insights([]) == insights([at((), ())]) == ()
+    often = tuple(Cost("T1", cause, 1.0, 0.2) for cause in ("early_brake", "slow_apex", "coasting"))
+    once = Cost("T1", "late_throttle", 1.0, 0.5)
+
+    found = insights([at((*often, once), often, often)])
+
     assert len(found) == MOST
-    assert "early_brake" not in {one.id for one in found}  # it costs least
+    assert "late_throttle" not in {one.id for one in found}
 
 
 def test_without_corners_there_is_none() -> None:
-    assert costs(driven(places=False)) == ()
+    assert costs(driven(places=False)) is None

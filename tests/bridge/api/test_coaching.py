@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.live.inbox import read_notifications
+from runtime.bridge.session.recording import Frames
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
 from tests.bridge.coach.modelkit import (
     LARKFELL,
@@ -288,6 +289,38 @@ async def test_habits_over_several_sessions(start: Start, backend: str) -> None:
         await bridge.ok("POST", "/analyze", burst)
         assert (await bridge.ok("GET", "/insights?lap=2"))["session_bursts"] == 1
         assert (await bridge.refused("GET", "/insights?lap=x"))[0] == 400
+
+
+async def test_a_loss_has_one_size_whatever_was_driven_besides(start: Start, backend: str) -> None:
+    async with start(db_backend=backend, model_url="") as bridge:
+        await driven(bridge)
+        alone = (await bridge.ok("GET", "/insights?driver=mia"))["insights"]
+        focus = (await bridge.ok("GET", "/session/s/focus"))["focus"]
+        corners = {name: one for one in alone for name in one["corners"]}
+        for problem in focus:
+            assert corners[problem["corner"]]["concept"] == problem["concept"]
+            assert corners[problem["corner"]]["est_gain_s"] >= problem["gain_s"]
+        for session_id, driver, track, count in (
+            ("other", "Ben", LARKFELL.name, 3),
+            ("elsewhere", "Mia", "Elsewhere", 3),
+            ("short", "Mia", LARKFELL.name, 1),
+        ):
+            meta = {"session_id": session_id, "driver": driver, "track": track}
+            await bridge.ok("POST", "/session/start", meta)
+            frames = laps(count, seed=7)
+            if track != LARKFELL.name:
+                lat = frames.columns["lat"] + 1.0
+                frames = Frames({**frames.columns, "lat": lat})
+            await bridge.service.db.append_frames(session_id, frames)
+            await bridge.ok("POST", f"/session/{session_id}/end")
+
+        sizes = {one["id"]: one["est_gain_s"] for one in alone}
+        for query in ("driver=mia&track=larkfell", "driver=mia", ""):
+            found = (await bridge.ok("GET", f"/insights?{query}"))["insights"]
+            here = [one for one in found if (one["driver"], one["track"]) == ("Mia", LARKFELL.name)]
+            assert here
+            assert {one["id"]: one["est_gain_s"] for one in here}.items() <= sizes.items()
+            assert {(one["sessions"], one["looked_at"]) for one in here} == {(1, 1)}
 
 
 async def test_nobody_and_nothing_have_no_conversations(bridge: Bridge) -> None:

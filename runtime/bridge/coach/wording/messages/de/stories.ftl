@@ -13,9 +13,9 @@ goal-best = eine persönliche Bestzeit
 goal-first = eine erste saubere Runde, an der sich die nächsten messen
 read-lesson = Zu lesen vor der nächsten Ausfahrt: { $title }.
 insight-title = { $cause }
-insight-detail = { $sessions ->
+insight-detail = { $of ->
     [one] { $seconds } je Runde in { $corners }, die übliche Runde neben der besten.
-   *[other] { $seconds } je Runde in { $corners }, die übliche Runde neben der besten, in { $sessions } Sessions.
+   *[other] { $seconds } je Runde in { $corners }, die übliche Runde neben der besten, in { $sessions } von { $of } Sessions.
 } Als Nächstes: { $action }, zuerst in { $corner }.
 insight-metric = { $cause } in { $corner }
 brief-slippery = Um diese Zeit ist der Belag nicht trocken: erst aufbauen; das Folgende gilt für trockene Strecke.

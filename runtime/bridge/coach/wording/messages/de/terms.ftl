@@ -64,3 +64,5 @@ cause-late_throttle = spätes Beschleunigen
 cause-slow_entry = eine langsame Anfahrt
 cause-early_slowing = frühes Langsamwerden
 cause-slow_exit = ein langsamer Ausgang
+cause-match = eine langsamere Durchfahrt
+cause-steady = eine langsamere Durchfahrt an einer Gefahrenstelle

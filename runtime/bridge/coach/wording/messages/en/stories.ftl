@@ -13,9 +13,9 @@ goal-best = a personal best lap
 goal-first = a first clean lap, by which the next ones are measured
 read-lesson = To read before the next run: { $title }.
 insight-title = { $cause }
-insight-detail = { $sessions ->
+insight-detail = { $of ->
     [one] { $seconds } a lap in { $corners }, the usual lap beside the best.
-   *[other] { $seconds } a lap in { $corners }, the usual lap beside the best, in { $sessions } sessions.
+   *[other] { $seconds } a lap in { $corners }, the usual lap beside the best, in { $sessions } of { $of } sessions.
 } Next: { $action }, first in { $corner }.
 insight-metric = { $cause } in { $corner }
 brief-slippery = The surface is not dry at this hour: build up first; what follows is for a dry track.

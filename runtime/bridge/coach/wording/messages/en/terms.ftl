@@ -64,3 +64,5 @@ cause-late_throttle = late acceleration
 cause-slow_entry = a slow approach
 cause-early_slowing = slowing down early
 cause-slow_exit = a slow exit
+cause-match = a slower pass
+cause-steady = a slower pass by a danger zone

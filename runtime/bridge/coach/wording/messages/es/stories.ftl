@@ -13,9 +13,9 @@ goal-best = una mejor vuelta personal
 goal-first = una primera vuelta limpia, con la que medir las siguientes
 read-lesson = Para leer antes de la próxima salida: { $title }.
 insight-title = { $cause }
-insight-detail = { $sessions ->
+insight-detail = { $of ->
     [one] { $seconds } por vuelta en { $corners }: la vuelta habitual junto a la mejor.
-   *[other] { $seconds } por vuelta en { $corners }: la vuelta habitual junto a la mejor, en { $sessions } sesiones.
+   *[other] { $seconds } por vuelta en { $corners }: la vuelta habitual junto a la mejor, en { $sessions } de { $of } sesiones.
 } Después: { $action }, primero en { $corner }.
 insight-metric = { $cause } en { $corner }
 brief-slippery = A esta hora la pista no está seca: primero subir el ritmo poco a poco; lo que sigue vale para pista seca.

@@ -65,3 +65,5 @@ cause-late_throttle = aceleración tardía
 cause-slow_entry = una aproximación lenta
 cause-early_slowing = perder velocidad antes de tiempo
 cause-slow_exit = una salida lenta
+cause-match = un paso más lento
+cause-steady = un paso más lento junto a una zona de peligro

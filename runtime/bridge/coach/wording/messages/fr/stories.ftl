@@ -13,9 +13,9 @@ goal-best = un record personnel
 goal-first = un premier tour propre, qui servira de repère aux suivants
 read-lesson = À lire avant la prochaine sortie : { $title }.
 insight-title = { $cause }
-insight-detail = { $sessions ->
+insight-detail = { $of ->
     [one] { $seconds } par tour : { $corners }, le tour habituel à côté du meilleur.
-   *[other] { $seconds } par tour : { $corners }, le tour habituel à côté du meilleur, sur { $sessions } sessions.
+   *[other] { $seconds } par tour : { $corners }, le tour habituel à côté du meilleur, dans { $sessions } des { $of } sessions.
 } Ensuite : { $action } ; commencer par { $corner }.
 insight-metric = { $cause }, { $corner }
 brief-slippery = À cette heure la piste n'est pas sèche : monter d'abord en rythme ; la suite vaut pour piste sèche.

@@ -69,3 +69,5 @@ cause-late_throttle = accélération tardive
 cause-slow_entry = une approche lente
 cause-early_slowing = ralentissement trop tôt
 cause-slow_exit = une sortie lente
+cause-match = un passage plus lent
+cause-steady = un passage plus lent près d'une zone dangereuse
