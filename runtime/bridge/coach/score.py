@@ -7,11 +7,10 @@ import json
 import re
 from typing import Final, NamedTuple, TypeAlias
 
-from runtime.bridge.analysis.corners import consistency
 from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.highlights import highlights
-from runtime.bridge.analysis.laps import ideal_lap, lap_time_table
+from runtime.bridge.analysis.laps import ideal_lap, lap_time_distribution, lap_time_table
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.coach.model import Message
@@ -41,6 +40,7 @@ def add_up(drive: Drive, references: References = NONE) -> Json:
     known: Json = {
         "laps": numbers.n_laps,
         "best_lap_s": round(laps.best_lap_s, 3),
+        "lap_time_std_s": round(lap_time_distribution(drive).stddev_s, 3),
         "lap_times_s": [round(one.lap_time_s, 3) for one in laps.laps][:MOST_LAPS],
         "top_speed_kmh": _round(numbers.top_speed_kmh, 1),
         "max_combo_g": _round(numbers.max_combo_g, 2),
@@ -49,7 +49,7 @@ def add_up(drive: Drive, references: References = NONE) -> Json:
         "incidents": sum(one.category == "incident" for one in highlights(drive, references)),
     }
     try:
-        card, spread = scorecard(drive, references), consistency(drive)
+        card = scorecard(drive, references)
     except NoCorners:
         return known
     known["corners"] = [
@@ -62,7 +62,6 @@ def add_up(drive: Drive, references: References = NONE) -> Json:
         }
         for at, one in enumerate(card.corners, start=1)
     ]
-    known["lap_time_std_s"] = round(spread.lap_time_std, 3)
     return known
 
 

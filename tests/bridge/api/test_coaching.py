@@ -323,6 +323,14 @@ async def test_a_loss_has_one_size_whatever_was_driven_besides(start: Start, bac
             assert {(one["sessions"], one["looked_at"]) for one in here} == {(1, 1)}
 
 
+async def test_laps_spread_by_one_figure(start: Start, backend: str) -> None:
+    async with start(db_backend=backend, model_url="") as bridge:
+        await driven(bridge)
+        spread = (await bridge.ok("GET", "/session/s/lap_time_distribution"))["stddev_s"]
+        sums = (await debriefed(bridge))["fragments"]["telemetry"]
+        assert sums["lap_time_std_s"] == pytest.approx(spread, abs=0.0006)
+
+
 async def test_nobody_and_nothing_have_no_conversations(bridge: Bridge) -> None:
     assert (await bridge.ok("GET", "/conversations/nothing"))["turns"] == []
     nobody = await bridge.ok("GET", "/conversations/driver/nobody?limit=999")
