@@ -7,7 +7,6 @@ import string
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import filterfalse
 from operator import sub
 from typing import Any, Final
 
@@ -30,7 +29,7 @@ _COMMON: Final = (
     "on or so than that the their then there these they this to was were what when where which "
     "while why will with you your"
 )
-_IGNORED: Final = frozenset({*string.ascii_lowercase, *_COMMON.split()})
+_IGNORED: Final = frozenset({*string.ascii_lowercase, *string.digits, *_COMMON.split()})
 _WORD: Final = re.compile(r"[^\W_]+")
 _SEPARATORS: Final = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
@@ -40,6 +39,11 @@ _SINGLE_FORMS: Final = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"}
 )
 _TARGET: Final = re.compile(r"\]\([^)]*\)")
+# A fenced block, also one in a list or quotation; what stands in backticks in a line is none.
+_FENCED: Final = re.compile(
+    r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)?(```+|~~~+)[^`\n]*\n(?:.*?^[ >]*\1[`~]*[ ]*$|.*)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def fold(text: str) -> str:
@@ -72,14 +76,12 @@ def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
     ``terms`` has one string of space-separated words for each level: first the words that stand
     in :func:`_asides` and nowhere else, then one of :data:`LEVELS` after the other. ``length`` is
     the number of words weighted by field. Code blocks and link targets are left out, and so are
-    numbers in running text.
+    single letters and digits.
     """
     counts: dict[str, int] = {}
     if "content" in lesson:
-        prose = "".join(lesson["content"]["markdown"].split("```")[::2])
+        prose = _FENCED.sub("", lesson["content"]["markdown"])
         counts = dict(Counter(tokens(_TARGET.sub("] ", prose))))
-        for number in [*filter(str.isdigit, counts)]:
-            del counts[number]
     _add(counts, _fields(lesson))
     return {
         "id": lesson["id"],
@@ -122,8 +124,7 @@ def _asides(lesson: Mapping[str, Any], known: Mapping[str, int]) -> str:
     if "content" in lesson:
         lines.append(lesson["check"]["prompt"])
         lines += [entry["prompt"] for entry in lesson["quiz"]["questions"]]
-    new = set(tokens("\n".join(lines))).difference(known, _IGNORED)
-    return " ".join(sorted(filterfalse(str.isdigit, new)))
+    return " ".join(sorted(set(tokens("\n".join(lines))).difference(known, _IGNORED)))
 
 
 def _by_level(counts: Mapping[str, int]) -> list[str]:

@@ -124,7 +124,7 @@ def test_words_of_questions_evidence_and_references_come_below_the_text() -> Non
     found = entry("one", "The apex, 4711.", title="Hill", **BESIDE)
     beside, text, *_ = found["terms"]
     assert beside == "begin kerb late marques sketch steep tyres"
-    assert text.split() == ["apex"]
+    assert text.split() == ["apex", "4711"]
     assert found["length"] == entry("one", "The apex, 4711.", title="Hill")["length"]
 
 
@@ -133,14 +133,20 @@ def test_a_planned_lesson_is_found_by_its_evidence_too() -> None:
     assert "zigzag" in lesson_terms(planned)["terms"][0].split()
 
 
-def test_code_link_targets_numbers_and_common_words_are_left_out() -> None:
+def test_code_link_targets_digits_and_common_words_are_left_out() -> None:
     body = (
-        "See [the guide](../secret-target/) at 4711.\n\n```python\nhidden_name = 1\n```\n\n"
-        "And then visible text."
+        "See [the guide](../secret-target/) at 7.\n\n```python\nhidden_name = 12\n```\n\n"
+        "1. And then:\n   ~~~~text\n   hidden\n   ~~~\n   ~~~~\n\n> ```text\n> hidden\n> ```\n\n"
+        "visible text."
     )
     words = " ".join(entry("one", body)["terms"]).split()
     assert {"guide", "visible", "text"} <= set(words)
-    assert not {"secret", "target", "4711", "hidden", "name", "the", "and", "s"} & set(words)
+    assert not {"secret", "target", "7", "12", "hidden", "name", "the", "and", "s"} & set(words)
+
+
+def test_numbers_in_the_text_are_found() -> None:
+    body = "The Boeing 747 of 1969.\n\nA fence of ``` is shown as ```` ``` ````.\n\nBelow 12 °C."
+    assert {"747", "1969", "12", "below"} <= set(" ".join(entry("one", body)["terms"]).split())
 
 
 def test_a_planned_lesson_is_found_by_its_brief_and_is_labelled() -> None:
