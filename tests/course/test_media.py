@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from course.read.images import dimensions
-from tests.course.coursekit import BRAKE_TRACE, built, checked, edited, put, with_body, write_course
+from tests.course.coursekit import (
+    BRAKE_TRACE,
+    TYRE_WINDOW,
+    built,
+    checked,
+    edited,
+    put,
+    with_body,
+    write_course,
+)
 
 FOLDER = "content/phases/20-braking/10-brake-trace/media"
 PAGE = "site/lessons/brake-trace/index.html"
@@ -63,11 +72,12 @@ def test_half_a_photograph_has_no_size(cut: int) -> None:
 
 def test_a_lesson_says_when_it_changed(tmp_path: Path) -> None:
     root = write_course(tmp_path)
-    edited(root, BRAKE_TRACE, ("status: authored\n", "status: authored\nupdated: 2026-11-28\n"))
+    edited(root, BRAKE_TRACE, ("status: authored\n", "status: authored\nupdated: 2026-11-18\n"))
+    edited(root, TYRE_WINDOW, ("status: planned\n", "status: planned\nupdated: 2026-11-19\n"))
     assert built(root, base_url="https://example.org/c/").diagnostics == []
-    assert '<time datetime="2026-11-28">' in (root / PAGE).read_text("utf-8")
+    assert '<time datetime="2026-11-18">' in (root / PAGE).read_text("utf-8")
     feed = (root / "site/feed.xml").read_text("utf-8")
-    assert feed.count("<updated>2026-11-28T00:00:00Z</updated>") == 1
+    assert feed.count("<updated>2026-11-18T00:00:00Z</updated>") == 1
     assert "<time" not in (root / "site/lessons/read-a-lap/index.html").read_text("utf-8")
 
 
