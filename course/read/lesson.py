@@ -337,7 +337,7 @@ class _Reader:
                 expected=f"at least {PROSE_MINIMUM} characters of prose",
                 got=f"{read.prose} characters",
             )
-        misnamed = any(problem.code == "LES022" for problem in read.problems)
+        misnamed = any(problem.code in ("LES022", "MD016") for problem in read.problems)
         if not misnamed:  # the block that is missing may be the one of the wrong name
             yield from self.block_order(read.kinds, body, line)
         self.pieces = read.pieces

@@ -37,8 +37,7 @@ ERROR_LIMIT: Final = 500
 Range = tuple[int, int]  # of bytes: start and end
 ALT_LIMIT: Final = 320
 NESTED_LIMIT: Final = 12
-# The kinds of link by which the parser asks for a definition that is not there.
-_REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Collapsed")
+_TARGET_LIMIT: Final = 300  # bytes after a bracket in which a target may end
 _FOOTNOTE: Final = re.compile(rb"(?<!\\)\[\^([^\]\s]+)\]")
 _OPEN_FORMULA: Final = re.compile(rb"(?<!\\)\$(?:\$|(?=\S)[^$\n]*?\\[a-zA-Z])")
 _NOT_SLUG: Final = re.compile(r"[^\w\- ]")
@@ -51,6 +50,7 @@ TAUGHT: Final = ("python", "json", "sql", "bash", "console", "yaml", "text", tra
 EXPECTED: Final = "expected"
 _CELL: Final = {"Start": "TableCell"}
 _HEAD_ENDS: Final = {"End": "TableHead"}
+_ROW_ENDS: Final = {"End": "TableRow"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,15 +204,19 @@ def read(source: Source) -> Outline:
     return _Reader(source).read()
 
 
-# What other tools turn into a box, a tab or a picture, and CommonMark into nothing; and addresses.
+# What other tools turn into a box, a tab or a picture, and CommonMark into nothing; addresses; and
+# what begins a heading or a table but for a slip.
 _FOREIGN: Final = re.compile(
     r"(?P<box>!!! ?\w+|\?\?\?\+? ?\w+|:{3,} ?\{?\w+)|(?P<alert>\[![A-Za-z]+\])"
     r"|(?P<code>\{\{[<%]|\{%)"
     r"|(?P<address>(?<![(<\w])(?:https?://|www\.)[^\s)>]+)"
+    r"|(?P<heading>#{2,6}(?=[^\s#]))|(?P<table>\A[-:| ]*-[-:| ]*\Z)"
 )
 
 
-_MARKS: Final = ("!!!", "???", ":::", "[!", "{{", "{%", "://", "www.")  # one is in each of them
+_MARKS: Final = (  # one is in each of them
+    *("!!!", "???", ":::", "[!", "{{", "{%", "://", "www.", "##", "|"),
+)
 
 
 class _TooDeepError(Exception):
@@ -277,7 +281,7 @@ class _Reader:
                     self.marks(text, where["start"], where["end"])
                 for mark in self.foreign:
                     if mark in text and (match := _FOREIGN.search(text)):
-                        self.of_another_tool(match, where["start"])
+                        self.as_it_stands(match, where["start"])
                         break
             elif (tag := event.get("End")) is not None:
                 if type(tag) is not str:
@@ -451,11 +455,19 @@ class _Reader:
                 first = where["start"]
             last = where["end"]
             parts.append(event["Text"])
-        info = None if detail == "Indented" else detail["Fenced"]
+        info, code = None if detail == "Indented" else detail["Fenced"], "".join(parts)
         if info is not None and not is_closed(self.out, at, last):
             self.out.report("MD012", "the code block is never closed", at)
             return
-        block = CodeBlock({"source": "".join(parts)}, False, at)
+        if info is not None and (lines := lines_before_fence(self.out, at[0], code)) is not None:
+            line = self.out.line(first) + lines
+            message = f"the code block is not closed before the next one begins in line {line}"
+            hint = (
+                "close it where its code ends; to show a fence, begin and end the block with ````"
+            )
+            self.out.report("MD012", message, at, hint=hint)
+            return
+        block = CodeBlock({"source": code}, False, at)
         add_code(self.out, block, info, (first, last))
 
     def table(self, detail: Any, at: Range) -> None:
@@ -470,6 +482,18 @@ class _Reader:
         corner = empty == 1 and len(cells) > 1 and all(cells[1:])
         if empty is not None and not corner:
             self.out.report("A11005", f"column {empty} of the table has no heading", at)
+
+    def row(self, detail: Any, at: Range) -> None:
+        """A row of a table: the parser drops what stands after the last column."""
+        end = at[0]
+        for event, where in self.stream:
+            if event == _ROW_ENDS:
+                break
+            end = where["end"]
+            self.walk("TableCell")
+        if self.out.bytes[end : at[1]].strip() not in (b"", b"|"):
+            message = "the row has more cells than the table has columns"
+            self.out.report("MD018", message, (end, at[1]))
 
     # -- footnotes, references and entities --------------------------------------------------
 
@@ -499,35 +523,48 @@ class _Reader:
             hint = "close every brace, leave no line empty, and end it with the same dollar signs"
             report("MTH001", message, formula.span(), hint=hint)
 
-    def of_another_tool(self, match: re.Match[str], start: int) -> None:
-        """An address that would be no link, or marks that other tools know and that stay text."""
+    def as_it_stands(self, match: re.Match[str], start: int) -> None:
+        """What would be printed as it stands: an address, marks that other tools know, a slip."""
         at = start + len(match.string[: match.start()].encode())
-        if match["address"]:
-            if not self.links:
-                hint = f"write [what is there]({short(match['address'])})"
-                self.out.report(
-                    "MD015", "this address does not become a link", (at, at + 1), hint=hint
-                )
-        elif match["code"] or match["alert"] or self.out.is_first(at):
-            mark = match.string[match.start() :].strip()
-            hint = "write it in Markdown; to show the braces, put them in backticks"
-            if not match["code"]:
-                hint = "write > [!NOTE], and > before each line of the text"
-            message = "this mark of another tool would be printed as it stands"
-            end = at + len(match[0].encode())
-            self.out.report("MD014", message, (at, end), got=short(mark), hint=hint)
+        report, place = self.out.report, (at, at + len(match[0].encode()))
+        match match.lastgroup:
+            case "address" if not self.links:
+                hint = f"write [what is there]({short(match[0])})"
+                report("MD015", "this address does not become a link", (at, at + 1), hint=hint)
+            case "heading" if self.out.is_first(at):
+                report("MD016", "this heading lacks the blank after its number signs", place)
+            case "table" if self.out.is_first(at):
+                message = "this row of dashes makes no table of the row above it"
+                report("MD018", message, place, hint="write as many --- as that row has cells")
+            case "code" | "alert" | "box" as kind if kind != "box" or self.out.is_first(at):
+                hint = "write it in Markdown; to show the braces, put them in backticks"
+                if kind != "code":
+                    hint = "write > [!NOTE], and > before each line of the text"
+                message = "this mark of another tool would be printed as it stands"
+                got = short(match.string[match.start() :].strip())
+                report("MD014", message, place, got=got, hint=hint)
 
     def broken_link(self, link: Any) -> None:
-        """A reference that the text does not define; a bare word in brackets is not one."""
-        if link["link_type"] not in _REFERENCES:
-            return
-        reference, span = short(link["reference"]), link["span"]
-        self.out.report(
-            "MD008",
-            f'the reference "{reference}" is not defined',
-            (span["start"], span["end"]),
-            hint=f"add a line [{reference}]: URL, or link directly",
-        )
+        """A reference that the text does not define, or a link that cannot be read."""
+        reference, at = short(link["reference"]), (link["span"]["start"], link["span"]["end"])
+        if "Shortcut" not in link["link_type"]:
+            message = f'the reference "{reference}" is not defined'
+            hint = f"add a line [{reference}]: URL, or link directly"
+            self.out.report("MD008", message, at, hint=hint)
+        elif self.is_meant_as_link(*at):
+            what = "picture" if self.out.bytes[at[0] : at[0] + 1] == b"!" else "link"
+            self.out.report("MD017", f"this {what} would be printed as it stands", at)
+
+    def is_meant_as_link(self, start: int, end: int) -> bool:
+        """Whether the brackets from *start* to *end* are more than a word in brackets."""
+        out, before = self.out, self.out.bytes[start - 1 : start]
+        after = out.bytes[end : end + _TARGET_LIMIT].decode(errors="ignore")
+        if after[:1] == "(" or (before == b"[" and after[:1] == "]"):
+            return True
+        opening, _, rest = after.lstrip().partition("(")
+        raw = rest.partition(")")[0]
+        target = links.read(raw, out.source.folder, out.source.media)
+        return not (opening or target.code or " " in raw)
 
 
 _STARTS: Final[dict[str, Callable[[_Reader, Any, Range], None]]] = {
@@ -536,6 +573,7 @@ _STARTS: Final[dict[str, Callable[[_Reader, Any, Range], None]]] = {
     "Image": _Reader.image,
     "CodeBlock": _Reader.code_block,
     "Table": _Reader.table,
+    "TableRow": _Reader.row,
     "FootnoteDefinition": _Reader.footnote,
     "HtmlBlock": _Reader.raw_html,
     "List": _Reader.container,
@@ -626,6 +664,21 @@ def is_closed(out: Outline, at: Range, last: int) -> bool:
     start, end = at
     opening = out.bytes.find(b"\n", start, end) + 1 or end
     return out.bytes[start : start + 3] in out.bytes[max(opening, last) : end]
+
+
+def lines_before_fence(out: Outline, start: int, code: str) -> int | None:
+    """After how many lines of its *code* the block at *start* holds a fence that names a language.
+
+    None without such a line. It cannot close the block, so that this one was left open before it.
+    """
+    sign = chr(out.bytes[start])
+    opening = out.bytes[start : start + _TARGET_LIMIT].decode(errors="ignore")
+    fence = sign * (len(opening) - len(opening.lstrip(sign)))
+    for number, line in enumerate(code.split("\n") if fence in code else ()):
+        language = line.strip().lstrip(sign)
+        if line.strip().startswith(fence) and language and sign not in language:
+            return number
+    return None
 
 
 def add_code(out: Outline, block: CodeBlock, info: str | None, inside: Range) -> None:

@@ -66,9 +66,7 @@ SLIPS = [
     Slip(f"{LAP_KIT}/README.md", "Reads a lap and", "TBD and", "LES018", 3, "README.md says TBD"),
     Slip(f"{LAP_KIT}/project.yaml", "title: Lap", "title: TODO", "LES018", 2, "planned"),
     Slip(QUIZ, "objective: 2", "objective: 9", "QUZ008", 14, "1 to 2"),
-    Slip(
-        BRAKE_TRACE, "## Exercise: mark", "##Exercise: mark", "LES017", 29, "as: ## Exercise: mark"
-    ),
+    Slip(BRAKE_TRACE, "## Exercise: mark", "##Exercise: mark", "MD016", 29, "write a blank after"),
     Slip(BRAKE_TRACE, "## Exercise: mark", "## Exercise - mark", "LES017", 29, "## Exercise: mark"),
     Slip(BRAKE_TRACE, "## Exercise: mark", "### Exercise: mark", "LES017", 29, "## Exercise: mark"),
     Slip(READ_A_LAP, "minutes: 20", "minutes: 20.0", "SCH001", None, "a whole number"),
@@ -162,6 +160,8 @@ def test_a_quoted_text_without_controls_is_allowed(text: str, tmp_path: Path) ->
         ("```python\n    ```\n", 34),
         ("- ```python\n  x = 1\n\nText.", 34),
         ("> ```python\n> x = 1\n\nText.", 34),
+        ("```text\nx\n\n## Recap\n\n```python\nx = 1\n```", 34),
+        ("- ~~~text\n  x\n\n  ~~~~ python\n  x = 1\n  ~~~", 34),
     ],
 )
 def test_an_open_fence_is_reported_where_it_opens(fence: str, line: int, tmp_path: Path) -> None:
@@ -179,6 +179,9 @@ def test_an_open_fence_is_reported_where_it_opens(fence: str, line: int, tmp_pat
         "> ```python\n> x = 1\n> ```",
         "```python\nx = 1\n`````",
         "```python\n\n```\n\nText.",
+        "````text\n```python\nx = 1\n```\n````",
+        "~~~text\n```python\n~~~",
+        "```text\n```shown``` in a line\n```",
     ],
 )
 def test_a_closed_fence_is_no_problem(fence: str, tmp_path: Path) -> None:
@@ -255,6 +258,48 @@ def retired(root: Path, name: str, successor: str | None) -> None:
     """Add *name* to the ids that ended."""
     path = root / RETIRED
     path.write_text(path.read_text("utf-8") + ENTRY.format(name, successor or "null"), "utf-8")
+
+
+# -- marks that stay as they are written ------------------------------------------------------
+
+
+TABLE = "| a | b |\n|---|---|\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "column"),
+    [
+        ("Text\n##Recap", "MD016", 2, 1),
+        ("![A plot of it](media/my plot.svg)", "MD017", 1, 1),
+        ("See [the lesson](lesson:nowhere", "MD017", 1, 5),
+        ("> [this] (lesson:read-a-lap)", "MD017", 1, 3),
+        ("See [this]\n(#idea-three-points)", "MD017", 1, 5),
+        ("See [[read-a-lap]].", "MD017", 1, 6),
+        ("| a | b |\n|---|\n| 1 | 2 |", "MD018", 2, 1),
+        (f"{TABLE}| 1 | 2 | lost |", "MD018", 3, 9),
+        (f"{TABLE}| 1 | $x|y$ |", "MD018", 3, 9),
+        (f"- {TABLE}  | 1 | `x | y` |".replace("\n|", "\n  |"), "MD018", 3, 12),
+        ("a | b\n--- | ---\n1 | 2 | 3", "MD018", 3, 7),
+    ],
+)
+def test_a_mark_that_would_be_printed_is_an_error(
+    text: str, code: str, line: int, column: int, tmp_path: Path
+) -> None:
+    one = only(checked(with_body(tmp_path, text)).diagnostics)
+    assert (one.code, one.line - 33, one.column) == (code, line, column)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The interval [0, 1] (closed), a [word] (see lesson 2) and an #anchor or C##.",
+        "#hash, \\##Recap, `##Recap`, `[a](b c)`, \\[a\\](b c) and $f[x](a b)$.",
+        f"{TABLE}| 1 | `x \\| y` |\n| $x\\|y$ |\n|  | 2 |  ",
+        "---\n\nA line of dashes - or -- more.",
+    ],
+)
+def test_a_mark_that_means_itself_is_no_problem(text: str, tmp_path: Path) -> None:
+    assert checked(with_body(tmp_path, text)).diagnostics == []
 
 
 # -- code -----------------------------------------------------------------------------------
