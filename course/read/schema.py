@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import jsonschema_rs
 import orjson
+import pyromark
 
 from course.diagnostics import Problem, did_you_mean, nearest, short
 
@@ -48,7 +49,27 @@ _CODES: Final = {
     "Format": "SCH005",
 }
 
+_MARKUP: Final = ("<", "](", "$")  # one is in each text that holds what only bodies show
+_ODD: Final = (b".0", *map(str.encode, _MARKUP))  # one is in all data that hold an odd value
 _LOOSE_BOOLEANS: Final = {"yes", "no", "on", "off", "True", "False", "TRUE", "FALSE"}
+# The titles of the types that are shown as text with code and emphasis, and what these do not show.
+_TEXTS: Final = frozenset(
+    ("Title", "Summary", "Text", "Long text", "Objective", "Prose", "Explanation")
+)
+_KINDS: Final = {
+    "Link": "a link",
+    "Image": "a picture",
+    "InlineMath": "a formula",
+    "DisplayMath": "a formula",
+    "InlineHtml": "HTML",
+    "HtmlBlock": "HTML",
+}
+_ONLY_BODIES: Final = {
+    "a link": "write the words alone here, and link them in the body",
+    "a picture": "move it into the body",
+    "a formula": "write it with plain signs, such as √2, or in the body",
+    "HTML": "use *emphasis*; to show a tag, put it in backticks",
+}
 _NO_DAY: Final = "is not a day of the calendar"
 _NO_FORM: Final = "does not have the right form"
 # Texts that look like numbers when a part of them is missing: how their pattern begins.
@@ -120,31 +141,57 @@ def check(name: str, data: object, file: str) -> list[Problem]:
         for error in compiled.iter_errors(data):
             problems.extend(_problems(error, schema(name), file))
         problems = _drop_consequences(problems)
-    if not name.endswith(".v1") and b".0" in orjson.dumps(data):
-        problems += _fractions(data, (), schema(name), file)
+    if not name.endswith(".v1") and any(map(orjson.dumps(data).__contains__, _ODD)):
+        problems += _odd_values(data, (), schema(name), file)
     return problems
 
 
-def _fractions(
+def _odd_values(
     data: Any, path: tuple[str | int, ...], root: dict[str, Any], file: str
 ) -> Iterator[Problem]:
-    """Each whole number of *data* that is written as a fraction, such as 35.0.
+    """What JSON Schema cannot say of the values in *data*.
 
-    JSON Schema takes it for a whole number, and readers of the resources may not.
+    It takes 35.0 for a whole number, and readers of the resources may not; and in a text it does
+    not see what only bodies show.
     """
     pairs = data.items() if isinstance(data, dict) else enumerate(data)
     for key, value in pairs if isinstance(data, dict | list) else ():
         at = (*path, key)
         if isinstance(value, dict | list):
-            yield from _fractions(value, at, root, file)
-        elif isinstance(value, float) and value.is_integer() and _is_whole(root, at):
+            yield from _odd_values(value, at, root, file)
+        elif isinstance(value, float) and value.is_integer() and _is_whole(_node(root, at)):
             message, hint = f"{key} has the wrong type", f"write {int(value)}"
             expected = _TYPES["integer"]
             yield Problem("SCH001", file, message, at, False, None, expected, str(value), hint)
+        elif isinstance(value, str) and any(map(value.__contains__, _MARKUP)):
+            shown = _node(root, at).get("title") in _TEXTS
+            for what, got in _only_in_bodies(value).items() if shown else ():
+                message = f"a field would show {what} as it is written"
+                yield Problem("MD019", file, message, at, got=got, hint=_ONLY_BODIES[what])
 
 
-def _is_whole(root: dict[str, Any], path: tuple[str | int, ...]) -> bool:
-    """Whether the schema wants a whole number at *path* of the data."""
+def _only_in_bodies(text: str) -> dict[str, str]:
+    """What *text* holds that only bodies show, and the first piece of each."""
+    pieces: dict[str, str] = {}
+    data, options = text.encode(), pyromark.Options.ENABLE_MATH
+    events: Iterator[Any] = pyromark.events_with_range(text, options=options)
+    for event, where in events:
+        tag = event if type(event) is str else event.get("Start", event)
+        kind = tag if type(tag) is str else next(iter(tag))
+        start, end = where["start"], where["end"]
+        money = kind == "InlineMath" and data[end : end + 1].isdigit()
+        if kind in _KINDS and not money:
+            pieces.setdefault(_KINDS[kind], short(data[start:end].decode()))
+    return pieces
+
+
+def _is_whole(node: dict[str, Any]) -> bool:
+    """Whether the schema *node* wants a whole number."""
+    return node.get("type") == "integer" or isinstance(node.get("const"), int)
+
+
+def _node(root: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
+    """What the schema says of the value at *path* of the data."""
     node: dict[str, Any] = root
     for step in path:
         node = (
@@ -153,7 +200,7 @@ def _is_whole(root: dict[str, Any], path: tuple[str | int, ...]) -> bool:
             else node.get("properties", {}).get(step, {})
         )
         node = _resolve(node, root) if "$ref" in node else node
-    return node.get("type") == "integer" or isinstance(node.get("const"), int)
+    return node
 
 
 def _drop_consequences(problems: list[Problem]) -> list[Problem]:

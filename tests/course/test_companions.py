@@ -71,7 +71,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
         root,
         READ_A_LAP,
         ("title: Read a lap", "title: 'Read \"a\": lap'"),
-        ("Find the slowest corner of a lap.", "Read `GET /x/<sid>` and a <b>_c_ [d] of *speed*."),
+        ("Find the slowest corner of a lap.", "Read `GET /x/<sid>` and a <b/x>_c_ [d] of *speed*."),
         ("\n## Exercise", BODY),
         ("in the second corner.\n", SOLVED),
     )
@@ -193,7 +193,7 @@ def test_the_markdown_of_a_lesson_has_readable_front_matter_and_the_body_with_pa
     text = read(site, "lessons/read-a-lap/index.md")
     front = yaml.safe_load(text.split("---\n")[1])
     assert front["title"] == 'Read "a": lap'
-    assert front["objectives"][0] == "Read `GET /x/<sid>` and a <b>_c_ [d] of *speed*."
+    assert front["objectives"][0] == "Read `GET /x/<sid>` and a <b/x>_c_ [d] of *speed*."
     assert "prerequisites" not in front
     assert "[b](../../lessons/brake-trace/#idea-three-points)" in text
     assert "[c](#idea-low-points-are-corners), [d](https://e.org/)" in text
@@ -206,7 +206,7 @@ def test_the_markdown_of_a_lesson_has_readable_front_matter_and_the_body_with_pa
 
 def test_marks_in_plain_fields_do_not_become_markup(site: Path) -> None:
     head = cells(site)[0]["source"]
-    assert "- Read `GET /x/<sid>` and a \\<b\\>\\_c\\_ \\[d\\] of *speed*." in head
+    assert "- Read `GET /x/<sid>` and a \\<b/x\\>\\_c\\_ \\[d\\] of *speed*." in head
 
 
 # -- passages ----------------------------------------------------------------------------------

@@ -163,11 +163,11 @@ def test_a_front_matter_in_the_body_stays_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "<script>alert(1)</script>",
-        '"><img src=x onerror=alert(1)>',
-        "Quotes \"double\" and 'single' & <b>",
+        "<script/x>alert(1)",
+        '"><img/src=x onerror=alert(1)>',
+        "Quotes \"double\" and 'single' & `<b>`",
         "{{ 7 * 7 }} {% raw %}",
-        "</title></script><script>",
+        "</title/x></script/x><script/x>",
         "]]> --> */ `code` *emphasis*",
         "A \u200fmark of right to left\u200e",
         "Private \ue000 use and \U000f0000 plane",
@@ -177,6 +177,7 @@ def test_a_front_matter_in_the_body_stays_there(tmp_path: Path) -> None:
     ids=range(10),
 )
 def test_a_title_is_text_everywhere(name: str, tmp_path: Path) -> None:
+    """Tags of valid HTML are refused; a browser takes these for tags as well."""
     root = write_course(tmp_path)
     title = f"title: {json.dumps(name, ensure_ascii=False)}"
     edited(root, BRAKE_TRACE, ("title: Read a brake trace", title))
@@ -187,8 +188,8 @@ def test_a_title_is_text_everywhere(name: str, tmp_path: Path) -> None:
         html = path.read_text("utf-8")
         assert_harmless(html)
         assert "{{" not in name or "49" not in re.findall(r"<title>(.*?)</title>", html)[0]
-        assert "<script>alert" not in html
-        assert "<img src=x" not in html
+        assert "<script/x>" not in html
+        assert "<img/src=x" not in html
     assert plain.count("script") <= 2
     resource = json.loads((root / "site/api/v1/lessons/brake-trace.json").read_text("utf-8"))
     assert resource["title"] == name

@@ -302,6 +302,45 @@ def test_a_mark_that_means_itself_is_no_problem(text: str, tmp_path: Path) -> No
     assert checked(with_body(tmp_path, text)).diagnostics == []
 
 
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        ("How long is $\\sqrt{2}$?", "$\\sqrt{2}$"),
+        ("See [the lesson](lesson:read-a-lap).", "[the lesson](lesson:read-a-lap)"),
+        ("Is it <b>now</b>?", "<b>"),
+        ("<https://example.org/a>", "<https://example.org/a>"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("file", "key"),
+    [(QUIZ, "    prompt:"), (BRAKE_TRACE, "  answer:"), (PHASE, "title:"), (COURSE, "summary:")],
+)
+def test_a_field_takes_no_link_formula_or_html(
+    text: str, got: str, file: str, key: str, tmp_path: Path
+) -> None:
+    root = write_course(tmp_path)
+    lines = (root / file).read_text("utf-8").splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(key))
+    lines[at] = f"{key} {text}"
+    put(root / file, "\n".join([*lines, ""]))
+    first = checked(root).diagnostics[0]
+    assert (first.code, first.line, first.got) == ("MD019", at + 1, got)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I < 5 and v > 3, for $5 and $10, or $5 or$7: a[i] (see there).",
+        "A `<b>` and `$x$` and `[a](b)`, *once* and **twice**.",
+    ],
+)
+def test_a_field_takes_code_emphasis_and_single_signs(text: str, tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(root, COURSE, ("Three lessons that hold", f"{text} Three lessons that hold"))
+    edited(root, COURSE, ("summary: ", "summary: '"), ("can hold.", "can hold.'"))
+    assert checked(root).diagnostics == []
+
+
 # -- code -----------------------------------------------------------------------------------
 
 
