@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from course.diagnostics import Problem, Span, nearest
 from course.read.graph import Graph, LessonNode, Path, steps
-from course.read.ids import LOCK_FILE
-from course.read.sources import Item, ProjectSource
+from course.read.ids import LOCK_FILE, is_id
+from course.read.lesson import Lesson
+from course.read.sources import Item, ProjectSource, plain
 
 if TYPE_CHECKING:
     from course.read import models
 
 RETIRED_FILE = "content/retired.yaml"
 CONCEPTS_FILE = "content/concepts.yaml"
+# What each kind of source names others in, and the kind of what it names there.
+_REFERENCES: Final[Mapping[str, Mapping[str, str]]] = {
+    "phase": {
+        "part": "part",
+        "prerequisites": "phase",
+        "projects": "project",
+        "equipment": "equipment",
+    },
+    "lesson": {"prerequisites": "lesson", "concepts": "concept", "equipment": "equipment"},
+    "pathway": {
+        "requires": "pathway",
+        "steps.phase": "phase",
+        "steps.lessons": "lesson",
+        "capstone.project": "project",
+    },
+    "role": {
+        "pathways": "pathway",
+        "milestones.lessons": "lesson",
+        "milestones.phases": "phase",
+        "startingChecks.phase": "phase",
+    },
+    "domain": {"pathways": "pathway", "roles": "role"},
+    "project": {
+        "pathway": "pathway",
+        "requiredLessons": "lesson",
+        "equipment": "equipment",
+        "stages.lessons": "lesson",
+    },
+}
 _NEVER_BACK = "choose a new id: a retired one never comes back"
 _ENDED = f"restore it, or add it to {RETIRED_FILE}: replacedBy names its successor, or is null"
 _ENDED_LESSON = f"name it in the aliases of its successor, or add it to {RETIRED_FILE}"
@@ -34,8 +64,12 @@ def problems(graph: Graph) -> Iterator[Problem]:
 
 
 def reference_problems(graph: Graph) -> Iterator[Problem]:
-    """Broken references of phases, lessons, bodies and concepts."""
-    yield from _phase_problems(graph)
+    """Broken references of every source and body, and broken rules of lessons and concepts."""
+    for kind, source in graph.sources.named():
+        given = source.front if isinstance(source, Lesson) else _given(graph, source)
+        for keys, of in _REFERENCES[kind].items():
+            for name, path in _named(given, keys.split("."), ()):
+                yield from _unresolved(graph, of, name, source.file, path)
     yield from _lesson_problems(graph)
     prerequisites = {
         node.id: () if node.id in node.view.prerequisites else node.view.prerequisites
@@ -43,64 +77,58 @@ def reference_problems(graph: Graph) -> Iterator[Problem]:
     }
     files = {node.id: node.record.file for node in graph.lessons.values()}
     yield from cycles(prerequisites, files, "prerequisites")
+    phases = [phase for phase in graph.phases.values() if phase.view]
+    prerequisites = {phase.id: phase.data.prerequisites for phase in phases}
+    yield from cycles(prerequisites, {phase.id: phase.file for phase in phases}, "prerequisites")
     yield from _body_links(graph)
     yield from _concepts(graph)
 
 
-def unresolved(
-    graph: Graph, kind: str, names: Iterable[str], file: str, path: Path, *, single: bool = False
-) -> Iterator[Problem]:
-    """REF001 for each of *names* that is not a known *kind*."""
+def _given(graph: Graph, item: Item[Any]) -> Any:
+    """The data of *item*; with mistakes in it, whatever can be read."""
+    return graph.sources.trees.get(item.file) if item.view is None else plain(item.view)
+
+
+def _named(data: Any, keys: list[str], path: Path) -> Iterator[tuple[str, Path]]:
+    """Each id below *keys* of *data*, which may be of any form, and its path."""
+    if isinstance(data, list):
+        for number, entry in enumerate(data):
+            yield from _named(entry, keys, (*path, number))
+    elif isinstance(data, dict) and keys and keys[0] in data:
+        yield from _named(data[keys[0]], keys[1:], (*path, keys[0]))
+    elif not keys and is_id(data):
+        yield data, path
+
+
+def _unresolved(graph: Graph, kind: str, name: str, file: str, path: Path) -> Iterator[Problem]:
+    """REF001 when *name* is not a known *kind*."""
     known = graph.known[kind]
-    for number, name in enumerate(names):
-        if name in known or kind in graph.unread & {"part", "concept", "equipment"}:
-            continue
-        if kind == "equipment":
-            cure = nearest(name, sorted(known)) or "add it to the equipment of course.yaml"
-            message = f'the course knows no equipment "{name}"'
-            yield Problem("REF001", file, message, (*path, number), got=name, hint=cure)
-            continue
-        ended = {entry.id: entry.replaced_by for entry in graph.sources.retired}
-        moved = graph.aliases.get(name) if kind == "lesson" else ended.get(name)
-        hint = f"write {moved}: the {kind} was renamed" if moved else nearest(name, sorted(known))
-        yield Problem(
-            "REF001",
-            file,
-            f'there is no {kind} "{name}"',
-            path if single else (*path, number),
-            expected=f"the id of a {kind}",
-            got=name,
-            hint=hint or f"create the {kind}, or remove the reference",
-        )
-
-
-def _phase_problems(graph: Graph) -> Iterator[Problem]:
-    prerequisites: dict[str, tuple[str, ...]] = {}
-    for phase in graph.phases.values():
-        view, file = phase.view, phase.file
-        if view is None:
-            continue
-        prerequisites[view.id] = view.prerequisites
-        yield from unresolved(graph, "part", [view.part], file, ("part",), single=True)
-        yield from unresolved(graph, "phase", view.prerequisites, file, ("prerequisites",))
-        yield from unresolved(graph, "project", view.projects, file, ("projects",))
-        yield from unresolved(graph, "equipment", view.equipment, file, ("equipment",))
-    files = {name: phase.file for name, phase in graph.phases.items()}
-    yield from cycles(prerequisites, files, "prerequisites")
+    if name in known or kind in graph.unread & {"part", "concept", "equipment"}:
+        return
+    if kind == "equipment":
+        cure = nearest(name, sorted(known)) or "add it to the equipment of course.yaml"
+        message = f'the course knows no equipment "{name}"'
+        yield Problem("REF001", file, message, path, got=name, hint=cure)
+        return
+    ended = {entry.id: entry.replaced_by for entry in graph.sources.retired}
+    moved = graph.aliases.get(name) if kind == "lesson" else ended.get(name)
+    hint = f"write {moved}: the {kind} was renamed" if moved else nearest(name, sorted(known))
+    yield Problem(
+        "REF001",
+        file,
+        f'there is no {kind} "{name}"',
+        path,
+        expected=f"the id of a {kind}",
+        got=name,
+        hint=hint or f"create the {kind}, or remove the reference",
+    )
 
 
 def _lesson_problems(graph: Graph) -> Iterator[Problem]:
     titles: dict[tuple[str, str], str] = {}
     for node in graph.lessons.values():
         view, file = node.view, node.record.file
-        if view.prerequisites:
-            names = view.prerequisites
-            yield from unresolved(graph, "lesson", names, file, ("prerequisites",))
-            yield from _planned_prerequisites(graph, node)
-        if view.concepts:
-            yield from unresolved(graph, "concept", view.concepts, file, ("concepts",))
-        if view.equipment:
-            yield from unresolved(graph, "equipment", view.equipment, file, ("equipment",))
+        yield from _planned_prerequisites(graph, node)
         key = (node.phase.id, view.title.casefold())
         if key in titles:
             yield Problem(
@@ -129,10 +157,8 @@ def _planned_prerequisites(graph: Graph, node: LessonNode) -> Iterator[Problem]:
 
 
 def _body_links(graph: Graph) -> Iterator[Problem]:
-    bodies = [
-        (node.record.file, node.record.links, node.record.anchors)
-        for node in graph.lessons.values()
-    ]
+    lessons = list(graph.sources.lessons())
+    bodies = [(record.file, record.links, record.anchors) for record in lessons]
     for project in graph.projects.values():
         file = project.file.replace("project.yaml", "README.md")
         bodies.append((file, project.body.links, project.body.anchors))
@@ -270,20 +296,12 @@ def route_problems(graph: Graph) -> Iterator[Problem]:
             yield from _role(graph, role.view, role.file)
     for domain in graph.domains.values():
         if domain.view is not None:
-            yield from _domain(graph, domain.view, domain.file)
+            yield from _default("DOM003", domain.view, domain.file)
     yield from _homeless(graph)
 
 
 def _pathway(graph: Graph, item: Item[models.Pathway], view: models.Pathway) -> Iterator[Problem]:
     file = item.file
-    yield from unresolved(graph, "pathway", view.requires, file, ("requires",))
-    for number, step in enumerate(view.steps):
-        path: Path = ("steps", number)
-        if step.phase is not None:
-            names = [step.phase]
-            yield from unresolved(graph, "phase", names, file, (*path, "phase"), single=True)
-        if step.lessons:
-            yield from unresolved(graph, "lesson", step.lessons, file, (*path, "lessons"))
     yield from _order(graph, item, view)
     lessons = graph.pathway_lessons[view.id]
     whole = "lesson" not in graph.unread
@@ -333,7 +351,6 @@ def _capstone(
     graph: Graph, view: models.Pathway, capstone: models.Capstone, file: str
 ) -> Iterator[Problem]:
     path: Path = ("capstone", "project")
-    yield from unresolved(graph, "project", [capstone.project], file, path, single=True)
     project = graph.projects.get(capstone.project)
     if project is None or project.view is None or graph.unread & {"lesson", "pathway"}:
         return
@@ -349,7 +366,6 @@ def _capstone(
 
 
 def _role(graph: Graph, view: models.Role, file: str) -> Iterator[Problem]:
-    yield from unresolved(graph, "pathway", view.pathways, file, ("pathways",))
     listed = view.default_pathway in view.pathways
     yield from _default("ROL001", view, file)
     whole = not graph.unread & {"lesson", "phase", "pathway"}
@@ -360,7 +376,6 @@ def _role(graph: Graph, view: models.Role, file: str) -> Iterator[Problem]:
             ("phases", "phase", milestone.phases or (), phases),
         ):
             path: Path = ("milestones", number, key)
-            yield from unresolved(graph, kind, names, file, path)
             for index, name in enumerate(names):
                 if whole and name in graph.known[kind] and name not in allowed:
                     yield Problem(
@@ -370,9 +385,6 @@ def _role(graph: Graph, view: models.Role, file: str) -> Iterator[Problem]:
                         (*path, index),
                     )
     named = [check.phase for check in view.starting_checks]
-    for number, name in enumerate(named):
-        path = ("startingChecks", number, "phase")
-        yield from unresolved(graph, "phase", [name], file, path, single=True)
     if whole and listed and set(named) <= graph.known["phase"]:
         yield from _starting_checks(graph, view, named, file)
 
@@ -399,12 +411,6 @@ def _starting_checks(
             expected=", ".join(first),
             got=", ".join(named),
         )
-
-
-def _domain(graph: Graph, view: models.Domain, file: str) -> Iterator[Problem]:
-    yield from unresolved(graph, "pathway", view.pathways, file, ("pathways",))
-    yield from unresolved(graph, "role", view.roles, file, ("roles",))
-    yield from _default("DOM003", view, file)
 
 
 def _default(code: str, view: models.Role | models.Domain, file: str) -> Iterator[Problem]:
@@ -445,10 +451,6 @@ def project_problems(graph: Graph) -> Iterator[Problem]:
         view, file = project.view, project.file
         if view is None:
             continue
-        required = view.required_lessons
-        yield from unresolved(graph, "pathway", [view.pathway], file, ("pathway",), single=True)
-        yield from unresolved(graph, "lesson", required, file, ("requiredLessons",))
-        yield from unresolved(graph, "equipment", view.equipment, file, ("equipment",))
         yield from _stages(graph, view, file)
         yield from _rubric(view, file)
         if view.status == "authored":
@@ -467,7 +469,6 @@ def _stages(graph: Graph, view: models.Project, file: str) -> Iterator[Problem]:
     seen: set[str] = set()
     for number, stage in enumerate(view.stages):
         path: Path = ("stages", number)
-        yield from unresolved(graph, "lesson", stage.lessons, file, (*path, "lessons"))
         for index, name in enumerate(stage.lessons):
             if name in graph.known["lesson"] and name not in view.required_lessons:
                 yield Problem(

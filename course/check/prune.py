@@ -23,7 +23,7 @@ def prune(sources: Sources) -> Graph:
     for phase in sources.phases:
         phase.lessons = _distinct(record for record in phase.lessons if record.usable)
         if phase.view is None:
-            data = standin.complete("phase", {}, [], phase.id)
+            data = standin.complete("phase", {}, phase.id)
             phase.view = models.Phase.model_validate(data)
     sources.phases = _distinct(sources.phases)
     sources.unread.clear()

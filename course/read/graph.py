@@ -105,13 +105,12 @@ def build(sources: Sources) -> Graph:
     graph.roles = _by_id(sources.roles)
     graph.domains = _by_id(sources.domains)
     graph.projects = _by_id(sources.projects)
-    course = sources.course
     graph.known = {kind: {item.id for item in items} for kind, items in sources.items().items()}
     graph.known |= {
         "lesson": {record.id for record in sources.lessons()},
         "concept": {concept.id for concept in sources.concepts},
-        "part": {part.id for part in course.parts} if course else set(),
-        "equipment": {"none", *(thing.id for thing in course.equipment)} if course else set(),
+        "part": {part["id"] for part in sources.facts.get("parts", ())},
+        "equipment": {"none", *(thing["id"] for thing in sources.facts.get("equipment", ()))},
     }
     graph.unread = frozenset(_unread(sources))
     _relate(graph)
@@ -148,8 +147,6 @@ def _restore_ids(sources: Sources) -> None:
 
 def _unread(sources: Sources) -> Iterator[str]:
     yield from sources.unread
-    if sources.course is None:
-        yield from ("part", "equipment")
     if not all(record.usable for record in sources.lessons()):
         yield "lesson"
     for kind, items in sources.items().items():

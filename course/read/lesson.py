@@ -188,15 +188,15 @@ class _Reader:
             split = "", text, 1
         self.front_text, body, line = split
         yield from self.front(text)
-        match self.lesson.front.get("status"):
-            case "planned":
-                yield from self.planned(text, body)
-            case "authored":
+        if self.lesson.front.get("status") == "planned":
+            yield from self.planned(text, body)
+        elif self.lesson.authored or body.strip():
+            if self.lesson.authored:
                 yield from self.missing()
-                if len(self.parts.files["lesson.md"]) <= self.setup.lesson_limit:
-                    yield from self.body(body, line)
-                yield from self.quiz()
-                self.material = Material(self.content, self.questions, self.pieces)
+            if len(self.parts.files["lesson.md"]) <= self.setup.lesson_limit:
+                yield from self.body(body, line)
+            yield from self.quiz()
+            self.material = Material(self.content, self.questions, self.pieces)
 
     def front(self, text: str) -> Iterator[Problem]:
         """Read and check the front matter; when it is unusable, the lesson keeps none."""
@@ -212,7 +212,7 @@ class _Reader:
         broken = {problem.path[0] for problem in problems if problem.path}
         yield from (cut for cut in cuts if cut.path and cut.path[0] not in broken)
         if self.setup.draft:
-            data = standin.complete("lesson", data, problems, self.parts.name)
+            data = standin.complete("lesson", data, self.parts.name)
             problems = []
         if isinstance(data, dict):
             self.lesson.front = data
@@ -402,21 +402,22 @@ class _Reader:
             objectives = self.lesson.front.get("objectives")
             count = len(objectives) if isinstance(objectives, list) else MOST_OBJECTIVES
             broken = quiz.fit_objective_errors(schema.check("quiz", tree, file), count)
-            problems += broken or quiz.problems(tree["questions"], count, file)
+            problems += broken
+            problems += quiz.problems(_sound(tree, broken), count, file)
             if self.setup.draft:
-                self.questions = quiz.publish_questions(_sound(tree, problems))
+                questions = dict(_sound(tree, problems)).values()
+                self.questions = quiz.publish_questions(questions)
             elif not broken:
                 self.questions = quiz.publish_questions(tree["questions"])
         yield from problems
 
 
-def _sound(tree: Any, problems: list[Problem]) -> list[dict[str, Any]]:
-    """The questions of the quiz data *tree* that none of *problems* is about."""
-    paths = [problem.path or () for problem in problems]
-    if not isinstance(tree, dict) or any(path[:1] != ("questions",) for path in paths):
-        return []
-    wrong = {path[1] if len(path) > 1 else 0 for path in paths}
-    return [entry for number, entry in enumerate(tree["questions"]) if number not in wrong]
+def _sound(tree: Any, problems: list[Problem]) -> list[tuple[int, dict[str, Any]]]:
+    """The questions of the quiz data *tree* that none of *problems* is about, by number."""
+    questions = tree.get("questions") if isinstance(tree, dict) else None
+    wrong = {path[1] for path in (problem.path or () for problem in problems) if len(path) > 1}
+    given = enumerate(questions if isinstance(questions, list) else ())
+    return [(number, question) for number, question in given if number not in wrong]
 
 
 def _unfinished(text: str, file: str) -> Iterator[Problem]:

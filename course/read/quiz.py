@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Final
@@ -16,11 +16,16 @@ POSITION_SHARE: Final = 0.4
 ENOUGH: Final = 4
 
 
-def problems(questions: list[dict[str, Any]], objectives: int, file: str) -> Iterator[Problem]:
-    """Every broken rule of schema-valid *questions* of a lesson with *objectives* objectives."""
+def problems(
+    questions: Sequence[tuple[int, dict[str, Any]]], objectives: int, file: str
+) -> Iterator[Problem]:
+    """Every broken rule of schema-valid *questions* of a lesson with *objectives* objectives.
+
+    Each comes with its number in the file.
+    """
     ids: set[str] = set()
     prompts: set[str] = set()
-    for number, question in enumerate(questions):
+    for number, question in questions:
         path = ("questions", number)
         if question["id"] in ids:
             yield Problem(
@@ -37,7 +42,7 @@ def problems(questions: list[dict[str, Any]], objectives: int, file: str) -> Ite
             yield from _numeric(question, path, file)
         else:
             yield from _choice(question, path, file)
-    yield from _guessable(questions, file)
+    yield from _guessable([question for _, question in questions], file)
 
 
 def fit_objective_errors(broken: list[Problem], objectives: int) -> list[Problem]:
@@ -159,7 +164,7 @@ def _longest_is_correct(options: list[dict[str, Any]], marks: list[bool]) -> boo
     return lengths.count(most) == 1 and marks[lengths.index(most)]
 
 
-def publish_questions(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def publish_questions(questions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The questions as the lesson resource carries them: shuffled, with letters and answers."""
     return [_publish(question) for question in questions]
 

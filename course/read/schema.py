@@ -146,6 +146,13 @@ def check(name: str, data: object, file: str) -> list[Problem]:
     return problems
 
 
+def sound(name: str, data: object) -> dict[str, Any]:
+    """The keys of *data* that the schema *name* finds nothing wrong with."""
+    broken = {problem.path[0] for problem in check(name, data, "") if problem.path}
+    pairs = data.items() if isinstance(data, dict) else ()
+    return {key: value for key, value in pairs if key not in broken}
+
+
 def _odd_values(
     data: Any, path: tuple[str | int, ...], root: dict[str, Any], file: str
 ) -> Iterator[Problem]:

@@ -106,11 +106,14 @@ class Sources:
     """Every source as a record, and what is wrong with them.
 
     ``media`` holds the pictures of the course by path (``media/x.svg``), ``templates`` its own
-    templates and style by name (``home.html``). ``unread`` holds the kinds of which a list file
-    cannot be read.
+    templates and style by name (``home.html``). ``facts`` are the keys of ``course.yaml`` that are
+    right, ``trees`` the data of every YAML file that can be read, right or wrong. ``unread`` holds
+    the kinds of which a list cannot be read.
     """
 
     course: models.Course | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    trees: dict[str, Any] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     media: dict[str, bytes] = field(default_factory=dict)
@@ -207,8 +210,7 @@ class _Loader:
         self.file_urls = file_urls
         self.out = Sources(root=root)
         self.problems: list[Problem] = []
-        self.has_words = True
-        self.course: Mapping[str, Any] = {}
+        self.course: Any = None
         self.valid: list[tuple[Item[Any], str, Any]] = []
         self.lesson_limit = LESSON_KIB * KIB
 
@@ -223,14 +225,10 @@ class _Loader:
         out.files = [entry.file for entry in tree.walk()]
         self.take(tree.files, _ROOT_FILES, "the content folder")
         self.take(tree.folders, _ROOT_FOLDERS, "the content folder")
-        if entry := tree.get("course.yaml"):
-            self.course = self.data(entry, "course") or {}
-        else:
-            message = "the course has no course.yaml"
-            self.problems.append(Problem("CFG001", f"{CONTENT}/course.yaml", message))
-        self.problems += _untranslated(self.course)
+        self.facts(tree.get("course.yaml"))
+        self.problems += _untranslated(out.facts)
         self.templates(tree.folder("templates"))
-        self.labels = words = self.words(tree, self.course.get("lang", "en"))
+        self.labels = words = self.words(tree, out.facts.get("lang", "en"))
         self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
         setup = Setup(words, self.interfaces(tree), self.lesson_limit, self.file_urls, self.draft)
         parts, owners = self.phases(tree)
@@ -245,6 +243,19 @@ class _Loader:
             ]
         out.report(self.problems)
         return out
+
+    def facts(self, entry: Entry | None) -> None:
+        """What ``course.yaml`` says; with mistakes in it, what of that is right."""
+        out, file = self.out, f"{CONTENT}/course.yaml"
+        if entry is None:
+            self.problems.append(Problem("CFG001", file, "the course has no course.yaml"))
+        else:
+            self.course = self.data(entry, "course")
+        out.facts = self.course or schema.sound("course", out.trees.get(file))
+        for key, kind in (("parts", "part"), ("equipment", "equipment")):
+            if not self.course and key not in out.facts:
+                out.unread.add(kind)
+        self.has_words = "lang" in out.facts
 
     def others(self, tree: Folder) -> None:
         """Everything that no lesson depends on."""
@@ -275,7 +286,7 @@ class _Loader:
 
     def budget(self, key: str, default_kib: int) -> int:
         """A limit of ``course.yaml`` in bytes."""
-        return int(self.course.get("limits", {}).get(key, default_kib)) * KIB
+        return int(self.out.facts.get("limits", {}).get(key, default_kib)) * KIB
 
     # -- single files -----------------------------------------------------------------------
 
@@ -311,6 +322,7 @@ class _Loader:
         if text is None:
             return None
         data, problems = yamlsource.parse(text, entry.file)
+        self.out.trees[entry.file] = data
         broken = [] if data is None else schema.check(name, data, entry.file)
         self.problems += problems + broken
         project = name == "project" and isinstance(data, dict)
@@ -318,8 +330,7 @@ class _Loader:
             self.problems += find_unfinished(text, entry.file, entry.name, may_wait=project)
         if not problems and not broken:
             return data
-        wrong = [*problems, *broken]
-        return standin.complete(name, data, wrong, folder_id(entry.file)) if self.draft else None
+        return standin.complete(name, data, folder_id(entry.file)) if self.draft else None
 
     def list_data(self, entry: Entry | None, name: str, kind: str) -> list[Any]:
         """The data of a list file that may be absent; one with faults is noted as unread."""
@@ -376,9 +387,10 @@ class _Loader:
             else:
                 self.out.media[f"media/{entry.name}"] = data
         self.take(folder.folders, ["files only"], "the folder media")
-        if self.course:
-            file = f"{CONTENT}/course.yaml"
-            self.problems += look.problems(self.course, self.out.media, frozenset(refused), file)
+        file, facts = f"{CONTENT}/course.yaml", self.out.facts
+        for problem in look.problems(facts, self.out.media, frozenset(refused), file):
+            if self.course or problem.code != "MD010":  # a key that is wrong may use the picture
+                self.problems.append(problem)
 
     def templates(self, folder: Folder) -> None:
         """The templates that the course has instead of the tool's, and its style."""
@@ -473,7 +485,7 @@ class _Loader:
             self.problems += missing(folder, "lesson.md", "a lesson")
             return None
         files: dict[str, bytes] = {}
-        known, languages = ("lesson.md", "quiz.yaml"), self.course.get("languages", ())
+        known, languages = ("lesson.md", "quiz.yaml"), self.out.facts.get("languages", ())
         for entry in self.take(
             folder.files,
             [*known, "code/", "data/", "media/"],
@@ -608,8 +620,8 @@ def _english_words(
 
 def _untranslated(course: Mapping[str, Any]) -> Iterator[Problem]:
     """CFG012 when the course offers languages besides its own."""
-    others = [tag for tag in course.get("languages", ()) if tag != course["lang"]]
-    if others:
+    others = [tag for tag in course.get("languages", ()) if tag != course.get("lang")]
+    if others and "lang" in course:
         message = f"no pages are built in {', '.join(others)}: only {course['lang']} is shown"
         hint = "translations may lie beside the lessons; nothing is read from them yet"
         yield Problem("CFG012", f"{CONTENT}/course.yaml", message, ("languages",), hint=hint)

@@ -6,32 +6,27 @@ says TODO, is in the place of each other one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any, Final
 
-from course.diagnostics import Problem
 from course.read import schema, yamlsource
 
 SKELETONS: Final = Path(__file__).resolve().parents[1] / "skeletons"
 _NOBODY: Final = "nobody"  # an id that no source has: what refers to it is left out
 
 
-def complete(kind: str, data: Any, problems: Iterable[Problem], name: str) -> dict[str, Any] | None:
+def complete(kind: str, data: Any, name: str) -> dict[str, Any] | None:
     """Valid data of *kind* with as much of *data* as is right; None for kinds without skeleton.
 
     *name* is the id that the folder or file of the source bears.
     """
-    given: Mapping[str, Any] = data if isinstance(data, dict) else {}
-    planned = given.get("status") == "planned" and kind in ("lesson", "project")
+    kept = schema.sound(kind, data)
+    planned = kept.get("status") == "planned" and kind in ("lesson", "project")
     base = _skeleton(f"{kind}-planned" if planned else kind, name)
     if base is None:
         return None
-    broken = {problem.path[0] for problem in problems if problem.path}
-    known = schema.schema(kind)["properties"]
-    kept = {key: value for key, value in given.items() if key in known and key not in broken}
     for candidate in (base | kept, base):
         if schema.validator(kind).is_valid(candidate):
             return candidate

@@ -15,6 +15,7 @@ from tests.course.coursekit import (
     BRAKE_TRACE,
     END,
     LAP_KIT,
+    MORE_QUESTIONS,
     QUIZ,
     READ_A_LAP,
     SVG,
@@ -339,6 +340,55 @@ def test_a_field_takes_code_emphasis_and_single_signs(text: str, tmp_path: Path)
     edited(root, COURSE, ("Three lessons that hold", f"{text} Three lessons that hold"))
     edited(root, COURSE, ("summary: ", "summary: '"), ("can hold.", "can hold.'"))
     assert checked(root).diagnostics == []
+
+
+# -- several slips at once ----------------------------------------------------------------------
+
+
+def test_a_broken_front_matter_hides_nothing_of_its_lesson(tmp_path: Path) -> None:
+    root = with_body(tmp_path, "[the one](lesson:nowhere-one)\n\n[the other](#nowhere)")
+    edited(
+        root,
+        BRAKE_TRACE,
+        ("minutes: 35", "minutes: 35 min"),
+        ("[read-a-lap]", "[read-a-lab]"),
+        ("[trail_brake]", "[trail_break]\nequipment: [kart]"),
+    )
+    assert [one[0] for one in found(root)] == [
+        *("SCH001", "REF001", "REF001", "REF001", "LNK001", "LNK002")
+    ]
+
+
+@pytest.mark.parametrize("status", ["Authored", "[authored]"])
+def test_a_body_is_read_whatever_its_status_says(status: str, tmp_path: Path) -> None:
+    root = with_body(tmp_path, "[the one](lesson:nowhere)")
+    edited(root, BRAKE_TRACE, ("status: authored", f"status: {status}"))
+    assert len(found(root)) == 2
+    assert found(root)[1][0] == "LNK001"
+
+
+def test_a_broken_course_file_hides_no_wrong_name(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(root, COURSE, ("version: 1.1.0", "version: 1"))
+    edited(root, BRAKE_TRACE, ("aliases:", "equipment: [kart]\naliases:"))
+    edited(root, PHASE, ("part: drive", "part: dive"))
+    assert {one[0] for one in found(root)} == {"SCH001", "REF001"}
+    assert len(found(root)) == 3
+
+
+def test_a_broken_source_hides_no_name_that_it_gets_wrong(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(root, "content/pathways/10-data-driver.yaml", ("title:", "titel:"))
+    edited(root, "content/pathways/10-data-driver.yaml", ("phase: laps", "phase: lapps"))
+    assert [one[0] for one in found(root)] == ["SCH003", "REF001"]
+
+
+def test_a_broken_question_hides_no_other(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(root, QUIZ, ("        correct: true\n", ""))
+    text = (root / QUIZ).read_text("utf-8")
+    put(root / QUIZ, f"{text}{MORE_QUESTIONS}    tolerance: -1\n")
+    assert [one[0] for one in found(root)] == ["QUZ004", "SCH007"]
 
 
 # -- code -----------------------------------------------------------------------------------
