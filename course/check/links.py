@@ -126,9 +126,19 @@ def _unresolved(graph: Graph, kind: str, name: str, file: str, path: Path) -> It
 
 def _lesson_problems(graph: Graph) -> Iterator[Problem]:
     titles: dict[tuple[str, str], str] = {}
+    day = graph.sources.facts.get("updated")
     for node in graph.lessons.values():
         view, file = node.view, node.record.file
         yield from _planned_prerequisites(graph, node)
+        if day and view.updated and view.updated > day:
+            yield Problem(
+                "LES027",
+                file,
+                "the lesson was changed after the day of the course",
+                ("updated",),
+                expected=f"{day} or earlier",
+                got=view.updated,
+            )
         key = (node.phase.id, view.title.casefold())
         if key in titles:
             yield Problem(

@@ -438,9 +438,9 @@ class _Loader:
         """
         stem = folder.name.removesuffix(".yaml")
         number = split_number(stem)
+        places = [(int(n[0]), entry) for entry in beside if (n := split_number(entry.name))]
+        free = max((place for place, _ in places), default=0) // 10 * 10 + 10
         if number is None:
-            numbers = [place[0] for entry in beside if (place := split_number(entry.name))]
-            free = max(map(int, numbers), default=0) // 10 * 10 + 10
             self.problems.append(
                 Problem(
                     "SRC013",
@@ -451,7 +451,13 @@ class _Loader:
                     hint=f"rename it to {free}-{folder.name.lstrip('0123456789-')}",
                 )
             )
-        return number[1] if number else stem
+            return stem
+        first = next(entry for place, entry in places if place == int(number[0]))
+        if first is not folder:
+            message = f"{first.name} has the same number, so that the letters decide on the order"
+            hint = f"rename one of the two, such as to {free}-{number[1]}"
+            self.problems.append(Problem("SRC015", folder.file, message, hint=hint))
+        return number[1]
 
     def stray_lesson(self, folder: Folder, name: str) -> None:
         """A lesson among the phases: it is known, so that nothing else is said about it."""

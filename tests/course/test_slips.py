@@ -391,6 +391,22 @@ def test_a_broken_question_hides_no_other(tmp_path: Path) -> None:
     assert [one[0] for one in found(root)] == ["QUZ004", "SCH007"]
 
 
+# -- dates and the order ------------------------------------------------------------------------
+
+
+def test_of_two_lessons_with_one_number_the_second_is_named(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    folder = (root / TYRE_WINDOW).parent
+    folder.rename(folder.with_name("010-tyre-window"))
+    one = only(checked(root).diagnostics)
+    assert (one.code, one.severity, one.file) == (
+        "SRC015",
+        "warning",
+        "content/phases/20-braking/10-brake-trace",
+    )
+    assert one.hint == "rename one of the two, such as to 20-brake-trace"
+
+
 # -- code -----------------------------------------------------------------------------------
 
 
