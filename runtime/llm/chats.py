@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from runtime.llm.engine.pool import Job, Pool
-from runtime.llm.errors import EngineDied, ModelNotFound, SysmodelUnavailable
+from runtime.llm.errors import EngineDied, ModelNotFound, NotForChat, SysmodelUnavailable
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.models.upstreams.fleet import Upstreams
@@ -457,6 +457,8 @@ class Chats:
             return OutsideJob(call, f"{SYSTEM_MODEL}\x1f{provider.name}", place, provider.generate)
         entry = await asyncio.to_thread(self.catalog.find, call.model)
         if entry is None and not call.is_forwarded and await self.upstreams.lists(call.model):
+            if self.upstreams.embeds(call.model):
+                raise NotForChat(call.model)
             self.upstreams.order(call.model, "")  # a failure now has a status of its own
             place = ("upstream", self._forwarded)
             answer = partial(generate, self.upstreams)

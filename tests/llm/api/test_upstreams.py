@@ -326,7 +326,6 @@ async def test_an_upstream_that_answers_nonsense_is_a_bad_gateway(case: str, sta
     script, words = HOSTILE[case]
     async with before(start, behaves(script)) as (front, _):
         whole = await front.ask("m")
-        front.service.upstreams.all[0].fault = None
         *_, failure, sentinel = await front.stream("m")
 
     assert (whole.status, whole.error["type"], whole.error["code"]) == (502, "upstream_failed", 502)
@@ -335,6 +334,35 @@ async def test_an_upstream_that_answers_nonsense_is_a_bad_gateway(case: str, sta
     assert "/srv" not in whole.error["message"]
     assert json.loads(failure)["error"]["code"] == 502
     assert sentinel == DONE
+
+
+async def test_a_model_that_an_upstream_cannot_run_takes_no_other_model_away(start: Start) -> None:
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        failed = {"error": {"message": "the file is damaged", "code": "LOCAL_INIT_FAILED"}}
+        broken = answer(failed, "503 Service Unavailable")
+        await says(broken if asked.json["model"] == "broken" else GOOD)(asked, writer)
+
+    listed = answer({"data": [{"id": "m"}, {"id": "broken"}]})
+    scripts = [by_path(models=listed, completions=script)] * 2
+    async with before(start, *scripts) as (front, _):
+        for _ in range(3):
+            bad = await front.ask("broken")
+            assert (bad.status, bad.error["type"]) == (502, "upstream_failed")
+            assert "the file is damaged" in bad.error["message"]
+            assert (await front.ask("m")).said == "Brake late"
+        health = (await front.get("/health")).json["upstreams"]
+
+    assert [record["state"] for record in health] == ["up", "up"]
+
+
+async def test_an_embedding_model_of_an_upstream_is_not_asked_to_chat(fleet: Fleet) -> None:
+    front, *behind = fleet
+    asked = [upstream.service.admission.totals.admitted for upstream in behind]
+    reply = await front.ask("embed")
+
+    assert (reply.status, reply.error["code"]) == (503, "LOCAL_INIT_FAILED")
+    assert "embedding model" in reply.error["message"]
+    assert [upstream.service.admission.totals.admitted for upstream in behind] == asked
 
 
 async def test_a_list_without_end_is_a_fault_of_the_upstream(start: Start) -> None:

@@ -100,8 +100,9 @@ class Upstream:
 class Upstreams:
     """Every upstream of the settings, each looked at in its own rhythm between start and close.
 
-    An upstream that fails a request is down until its list can be read again; the more often it
-    has failed in a row, the later it is looked at.
+    An upstream that cannot be reached, breaks off or falls silent is down until its list can be
+    read again; the more often it has failed in a row, the later it is looked at. One that answers
+    with an error stays in use: that may be the fault of one model, or of one request.
     """
 
     def __init__(
@@ -157,6 +158,11 @@ class Upstreams:
             found |= upstream.models or {}
         return found
 
+    def embeds(self, model: str) -> bool:
+        """Whether every list that has the model calls it an embedding model."""
+        kinds = {(upstream.models or {})[model].kind for upstream in self.serving(model)}
+        return kinds == {"embedding"}
+
     def order(self, model: str, key: str) -> list[Upstream]:
         """The upstreams to try, those that are up and serve the model: rendezvous hashing.
 
@@ -173,13 +179,15 @@ class Upstreams:
         upstream.broken = 0
 
     def failed(self, upstream: Upstream, trouble: DaemonTrouble) -> None:
-        """A request has failed there: take it out of use, unless it is only busy."""
+        """A request has failed there: take it out of use, unless it has answered."""
         upstream.errors += 1
-        if trouble.status == 404:  # the model is gone, not the upstream
-            self._look_in(upstream, 0.0)
-        elif upstream.up and trouble.retry_after_s is None:  # requests side by side fail together
+        if not upstream.up:  # requests side by side fail together
+            return
+        if trouble.away:
             upstream.broken += 1
             self._take_down(upstream, trouble.text)
+        elif trouble.retry_after_s is None:  # its list says what it still serves
+            self._look_in(upstream, 0.0)
 
     def _unavailable(self, model: str) -> UpstreamsUnavailable:
         doubtful = self.serving(model) or [each for each in self.all if each.models is None]

@@ -78,13 +78,23 @@ def test_many_requests_that_fail_together_count_once() -> None:
 
 @pytest.mark.parametrize(
     "trouble",
-    [DaemonTrouble("is busy", 429, retry_after_s=3.0), DaemonTrouble("has no such model", 404)],
+    [
+        DaemonTrouble("is busy", 429, retry_after_s=3.0),
+        DaemonTrouble("has no such model", 404),
+        DaemonTrouble("answered with HTTP status 503", 503),
+        DaemonTrouble("failed while answering"),
+    ],
 )
-def test_a_busy_upstream_and_one_that_lost_a_model_stay_in_use(trouble: DaemonTrouble) -> None:
+def test_an_upstream_that_answers_stays_in_use_and_is_looked_at_unless_it_is_busy(
+    trouble: DaemonTrouble,
+) -> None:
     upstreams = fleet()
+    upstreams.all[0].due = 99.0
     upstreams.failed(upstreams.all[0], trouble)
 
     assert upstreams.all[0].up
+    assert upstreams.all[0].errors == 1
+    assert (upstreams.all[0].due == 99.0) == (trouble.retry_after_s is not None)
 
 
 async def test_a_model_is_looked_for_where_an_upstream_was_never_reached() -> None:
