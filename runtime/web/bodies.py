@@ -14,6 +14,7 @@ from runtime.web.errors import (
     TooLarge,
     UnsupportedEncoding,
 )
+from runtime.web.lifecycle import LIFECYCLE
 
 T = TypeVar("T")
 LINE_CAP: Final = 1 << 20
@@ -104,7 +105,7 @@ class BodyBudget:
 
 
 class Portion:
-    """What one body takes of the budget."""
+    """What one body takes of the budget; while it is awaited, an `OpenStream`."""
 
     __slots__ = (
         "_budget",
@@ -113,6 +114,7 @@ class Portion:
         "body",
         "cap",
         "counted",
+        "ends_on_drain",
         "gave_way",
         "moved_at",
         "peer",
@@ -124,6 +126,8 @@ class Portion:
         self.body = bytearray()
         """What has come. It is kept here alone: an exception may keep the reader's frame alive."""
         self.counted = 0
+        self.ends_on_drain = False
+        """Whether the body has no end of its own."""
         self.gave_way = False
         self.moved_at = asyncio.get_running_loop().time()
         self._budget = budget
@@ -143,7 +147,11 @@ class Portion:
         """Free the room now; whoever awaits the body is told at once."""
         self.gave_way = True
         self.release()
-        if self._timer is not None:
+        self.close()
+
+    def close(self) -> None:
+        """End the wait for the body."""
+        if self._timer is not None and not self._timer.expired():
             self._timer.reschedule(asyncio.get_running_loop().time())
 
     def release(self) -> None:
@@ -154,7 +162,7 @@ class Portion:
         self.counted = 0
 
     async def within(self, limit_s: float, reading: Awaitable[T]) -> T:
-        """The result of *reading*. Raises TimeoutError after *limit_s*, or on giving way."""
+        """The result of *reading*. Raises TimeoutError after *limit_s*, or where it is closed."""
         self.moved_at = asyncio.get_running_loop().time()
         self._budget.arriving(self)
         async with asyncio.timeout(limit_s) as self._timer:
@@ -209,11 +217,14 @@ async def read_lines(request: web.Request, cap: int) -> AsyncIterator[list[bytes
 
     Each line must be complete within the deadline that a whole body has elsewhere. What follows
     the last line end is a line too, unless the client has left before the end of the body. Only
-    the line that is not complete yet counts in the budget. Raises like `read_body`.
+    the line that is not complete yet counts in the budget. Raises like `read_body`, and
+    `ShuttingDown` as soon as the server drains: such a body may have no end.
     """
     if not await begin_body(request, cap):
         return
     rest, size, ended = b"", 0, False
+    portion = _portion(request, cap)
+    portion.ends_on_drain = True
 
     async def next_lines() -> list[bytes]:
         nonlocal rest, size, ended
@@ -227,10 +238,12 @@ async def read_lines(request: web.Request, cap: int) -> AsyncIterator[list[bytes
             *lines, rest = (rest + part).split(b"\n")
             if len(rest) > LINE_CAP and not lines:
                 raise too_large(f"a line is over {LINE_CAP} bytes")
-            _portion(request, cap).hold(len(rest), size)
+            portion.hold(len(rest), size)
         return [*lines, rest] if ended and rest else lines
 
     while not ended:
+        if not request.content.is_eof():
+            request.app[LIFECYCLE].admit()
         if lines := await in_time(request, cap, "a line", next_lines()):
             yield lines
         if len(rest) > LINE_CAP:
@@ -267,14 +280,20 @@ async def begin_body(request: web.Request, cap: int) -> bool:
 async def in_time(request: web.Request, cap: int, awaited: str, reading: Awaitable[T]) -> T:
     """The result of *reading*, for which no longer is waited than the deadline.
 
-    Raises `RequestTimeout` and, for broken framing, `BadRequest`.
+    Raises `RequestTimeout`, `ShuttingDown` and, for broken framing, `BadRequest`.
     """
     limit_s = request.app.get(BODY_DEADLINE_S, DEADLINE_S)
     try:
         if request.content.is_eof():  # as with almost every small body: nothing to wait for
             return await reading
-        return await _portion(request, cap).within(limit_s, reading)
+        portion, life = _portion(request, cap), request.app[LIFECYCLE]
+        life.streams.add(portion)
+        try:
+            return await portion.within(limit_s, reading)
+        finally:
+            life.streams.discard(portion)
     except TimeoutError:
+        request.app[LIFECYCLE].admit()  # a server that ends says so
         why = f"did not arrive within {limit_s:g} s"
         if _portion(request, cap).gave_way:
             why = "stood still while others needed its room"

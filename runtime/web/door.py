@@ -400,7 +400,8 @@ class GuardedConnection(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         """Free its place."""
         self._guard.forget(self)
-        with suppress(Exception):  # somebody waits for more: then nothing is there
+        # Where somebody waits for more, nothing is there; a cancelled reader left its cancellation.
+        with suppress(Exception, asyncio.CancelledError):
             self._payload.read_nowait()  # nobody will, and an exception may keep it alive
         super().connection_lost(exc)
 

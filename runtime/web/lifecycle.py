@@ -9,12 +9,12 @@ from runtime.web.errors import ShuttingDown
 
 
 class OpenStream(Protocol):
-    """A stream that can be ended from outside."""
+    """A stream, in or out, that can be ended from outside."""
 
     ends_on_drain: bool
 
     def close(self) -> None:
-        """End the stream; what its sender does next raises."""
+        """End the stream; what is done with it next raises."""
 
 
 class Lifecycle:
@@ -65,7 +65,8 @@ class Lifecycle:
         return True
 
     def close_streams(self) -> None:
-        """End every stream that is still open."""
+        """End every stream that is still open, and take no new requests."""
+        self.draining = True
         for stream in list(self.streams):
             stream.close()
 

@@ -130,6 +130,20 @@ async def test_what_still_runs_after_the_grace_can_say_a_last_word(root: Path) -
         assert await server.ended() == 0
 
 
+async def test_half_a_body_is_told_that_the_server_ends(root: Path) -> None:
+    async with process(root, "brief") as server, aiohttp.ClientSession(server.url) as client:
+        host, port = server.url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"POST /v1/items HTTP/1.1\r\nHost: localhost\r\n")
+        writer.write(b'Content-Length: 99\r\n\r\n{"name": "a"')
+        await arrived(client, 1)
+        assert await server.stopped() == 0
+        assert (await reader.read()).startswith(b"HTTP/1.1 503 ")
+        writer.close()
+        assert server.child.stderr is not None
+        assert b"Traceback" not in await server.child.stderr.read()
+
+
 async def test_a_hook_that_fails_does_not_keep_the_server_alive(root: Path) -> None:
     async with process(root, "failing") as server:
         assert await server.stopped() == 0

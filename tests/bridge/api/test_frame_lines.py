@@ -9,6 +9,7 @@ from aiohttp import ClientError
 
 from runtime.bridge.storage.errors import StoreFull
 from runtime.web.bodies import BODY_DEADLINE_S, BUDGET, FREE_BYTES, LINE_CAP, Portion
+from runtime.web.lifecycle import LIFECYCLE
 from tests.bridge.bridgekit import Answer, Bridge, Json
 from tests.bridge.conftest import Start
 
@@ -210,6 +211,24 @@ async def test_a_full_disk_ends_the_stream_and_says_what_is_stored(
         monkeypatch.undo()
         assert (answer.status, answer.json["code"]) == (503, "disk_full")
         assert (answer.headers["Retry-After"], answer.json["n_appended"]) == ("10", 2)
+        assert await stored(bridge, sid) == [0, 1]
+
+
+async def test_a_server_that_ends_says_what_of_the_stream_is_stored(
+    start: Start, backend: str, sid: str
+) -> None:
+    async with start(db_backend=backend) as bridge:
+
+        async def body() -> AsyncIterator[bytes]:
+            yield line(0) + line(1) + b'{"timestamp": 2'
+            await until_stored(bridge, sid, 2)
+            bridge.app[LIFECYCLE].drain()
+            await asyncio.Event().wait()
+
+        answer = await asyncio.wait_for(send(bridge, sid, body()), 20)
+        assert (answer.status, answer.json["code"]) == (503, "shutting_down")
+        assert (answer.json["line"], answer.json["n_appended"]) == (3, 2)
+        assert answer.headers["Retry-After"] == "5"
         assert await stored(bridge, sid) == [0, 1]
 
 
