@@ -47,6 +47,9 @@ WATCHED: Final = (
     FILE,
 )
 """What a spectator may see, by path pattern."""
+OPEN: Final = ("/health", "/metrics", "/docs", "/openapi.json")
+"""Of no session: on the main listener no token closes these, for a client may send the key of
+another server everywhere."""
 LIMITS: Final = Limits(connections=128, per_peer=48)
 """Apart from those of the main listener; behind a proxy all spectators have one address."""
 CAREFUL: Final = {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
@@ -241,7 +244,8 @@ def check_token(request: web.Request, route: Route | None) -> web.StreamResponse
     """
     forwarded = any(name in request.headers for name in FORWARDED)
     needed = forwarded and request.app[SERVICE].settings.require_token_remote
-    if needed or "token" in request.query or _has_bearer(request):
+    presented = "token" in request.query or _has_bearer(request)
+    if needed or (presented and (route is None or route.path not in OPEN)):
         return _admit(request, route)
     return None
 

@@ -235,7 +235,7 @@ class ModelFriction(Wire):
     rows: list[FrictionRow]
 
 
-@core.get("/health", gated=False)
+@core.get("/health")
 async def health(request: web.Request) -> Health:
     """Say that the bridge is up; asks no disk and waits for nobody."""
     service = request.app[SERVICE]
@@ -272,7 +272,7 @@ async def health(request: web.Request) -> Health:
     )
 
 
-@core.get("/metrics", gated=False, text="text/plain")
+@core.get("/metrics", text="text/plain")
 async def metrics(request: web.Request) -> web.Response:
     """What the bridge counts, as text for Prometheus."""
     text = render(families(request.app[SERVICE]))

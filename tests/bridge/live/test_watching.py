@@ -82,13 +82,23 @@ async def test_without_a_good_token_the_page_says_so(live: Live) -> None:
 async def test_a_token_that_is_presented_is_judged_on_the_main_listener(live: Live) -> None:
     token = await live.token("s")
     refused = (403, "token_scope")
-    for path in ("/health", "/sessions", "/nothing"):
+    for path in ("/ui/live", "/sessions", "/nothing"):
         assert await status(live, f"{path}?token=x") == (401, "bad_token")
         assert await status(live, path, Authorization="Bearer x") == (401, "bad_token")
         assert (await status(live, path))[0] in (200, 404)
         assert await status(live, f"{path}?token={token}") == refused
         assert await status(live, path, Authorization=f"Bearer {token}") == refused
     assert await status(live, f"/session/s?token={token}") == (404, "unknown_session")
+
+
+@pytest.mark.parametrize("path", spectators.OPEN)
+async def test_what_is_of_no_session_is_open_to_who_sends_a_key_everywhere(
+    live: Live, path: str
+) -> None:
+    for token in ("x", await live.token("s")):
+        for query, headers in ((f"?token={token}", {}), ("", {"Authorization": f"Bearer {token}"})):
+            assert await status(live, path + query, **headers) == (200, "")
+            assert (await status(live.guest, path + query, **headers))[0] in (401, 403)
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
