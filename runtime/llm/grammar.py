@@ -21,15 +21,23 @@ MAX_PROPERTIES: Final = 1000
 MAX_STEPS: Final = 20_000
 """Least common multiple of every multipleOf: the compiler makes as many states, 0.25 s."""
 MAX_REPEATS: Final = 2000
+MOST: Final = 10**16 - 1
+"""The largest number where a schema sets no bound: one of 16 digits."""
+DECIMALS: Final = 10
+"""Of a number where a schema sets no step; the compiler takes no finer one."""
 _BOUNDS: Final = {
     "exclusiveMinimum": ("maximum", "exclusiveMaximum"),
     "exclusiveMaximum": ("minimum", "exclusiveMinimum"),
 }
+_LOWER: Final = {"minimum", "exclusiveMinimum"}
+_UPPER: Final = {"maximum", "exclusiveMaximum"}
 _OPENINGS: Final = {
     *("additionalProperties", "patternProperties", "unevaluatedProperties"),
     *("allOf", "anyOf", "oneOf", "$ref", "if"),
 }
 """Keywords beside which the properties of an object are not all that it may have."""
+_DATA: Final = {"const", "enum", "default", "examples"}
+"""Keywords whose values are no schemas."""
 _STYLE: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 """One way to write a value: free white space is a place where small models never end."""
 
@@ -44,7 +52,7 @@ def schema_grammar(schema: Mapping[str, object]) -> str:
     A ``$ref`` may point at ``#/$defs/…``. The compiler names keywords that it cannot enforce.
     """
     check_schema(schema)
-    text = json.dumps({**schema, "x-guidance": _STYLE}, ensure_ascii=False)
+    text = json.dumps({**limit_digits(schema), "x-guidance": _STYLE}, ensure_ascii=False)
     if len(text) > MAX_SCHEMA_CHARS:
         raise BadGrammar(f"the schema has more than {MAX_SCHEMA_CHARS} characters")
     return f"start: json\njson: %json {text}\n"
@@ -59,6 +67,34 @@ def close_object(schema: Mapping[str, object]) -> dict[str, object]:
     if "properties" in closed and closed.keys().isdisjoint(_OPENINGS):
         closed["additionalProperties"] = False
     return closed
+
+
+def limit_digits(schema: Mapping[str, object]) -> dict[str, object]:
+    """The schema, with bounds and a step for each number that has none.
+
+    Small models that may write another digit do not stop.
+    """
+    limited = {name: value if name in _DATA else _limited(value) for name, value in schema.items()}
+    given = schema.get("type")
+    kinds = given if isinstance(given, list) else [given]
+    ends = [end for name in _LOWER | _UPPER if isinstance(end := schema.get(name), int | float)]
+    if "integer" not in kinds and "number" not in kinds:
+        return limited
+    if "const" in schema or "enum" in schema or any(abs(end) > MOST for end in ends):
+        return limited
+    if schema.keys().isdisjoint(_LOWER):
+        limited["minimum"] = -MOST
+    if schema.keys().isdisjoint(_UPPER):
+        limited["maximum"] = MOST
+    if "number" in kinds and all(round(end, DECIMALS) == end for end in ends):
+        limited.setdefault("multipleOf", 10.0**-DECIMALS)
+    return limited
+
+
+def _limited(value: object) -> object:
+    if isinstance(value, list):
+        return [_limited(item) for item in value]
+    return limit_digits(value) if isinstance(value, Mapping) else value
 
 
 def object_grammar() -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from runtime.llm.grammar import BadGrammar, check_schema, close_object
+from runtime.llm.grammar import BadGrammar, check_schema, close_object, limit_digits
 from runtime.llm.replies import ENDS, TRIGGERS
 from runtime.llm.values import ChatCall, ReplyFormat, Sampling, Tool, Turn
 from runtime.web.errors import BadRequest
@@ -133,7 +133,7 @@ def _schema_of(call: ChatCall, form: ReplyFormat) -> dict[str, object]:
         check_schema(schema)
     except BadGrammar as error:
         raise BadRequest(f"the tools cannot be offered: {error}", param="tools") from error
-    return {"x-guidance": _SPACING, **schema}
+    return {"x-guidance": _SPACING, **limit_digits(schema)}
 
 
 def _object(properties: Mapping[str, object]) -> dict[str, object]:

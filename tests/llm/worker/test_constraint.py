@@ -196,6 +196,34 @@ def test_a_schema_with_definitions_titles_and_defaults_is_held(babbler: Worker) 
         jsonschema.validate(orjson.loads(reply.text), schema)
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer"},
+        {"type": "number"},
+        {"type": "integer", "exclusiveMinimum": 1e9},
+        {"type": "number", "minimum": -0.5, "maximum": 2.5},
+        {"type": ["number", "null"], "multipleOf": 0.25},
+    ],
+)
+def test_the_digits_of_a_number_have_an_end(babbler: Worker, schema: dict[str, object]) -> None:
+    listed = {"type": "array", "items": schema, "minItems": 2, "maxItems": 2}
+    for seed in range(30):
+        reply = say(babbler, schema_grammar(listed), seed)
+        assert reply.ended.finish == "stop"
+        assert not re.search(r"[0-9]{17}|\.[0-9]{11}", reply.text)
+        jsonschema.validate(orjson.loads(reply.text), listed)
+
+
+def test_what_a_schema_says_of_a_number_is_kept(babbler: Worker) -> None:
+    long = {"type": "integer", "minimum": 1_700_000_000_000_000_000, "maximum": 1 << 62}
+    fine = {"type": "number", "minimum": 1e-12, "maximum": 5e-12}
+    listed = {"enum": [10**17, 3]}
+    for schema in (long, fine, {**listed, "type": "integer"}, {"const": {"type": "integer"}}):
+        reply = say(babbler, schema_grammar(schema))
+        jsonschema.validate(json.loads(reply.text), schema)
+
+
 def test_any_object_is_an_object(babbler: Worker) -> None:
     ended = 0
     for seed in range(12):
