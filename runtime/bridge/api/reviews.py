@@ -233,9 +233,6 @@ async def narrate_story(
     model = service.model
     assert model is not None
     async with model.call(role, mode, _ask(text, words), session_id=session_id) as call:
-        if not await model.is_capable() and model.up:
-            call.fell_back("off", "the model is too small")
-            return plain
         try:
             reply = await call.text()
         except ModelFailed as failed:

@@ -25,7 +25,15 @@ log = logging.getLogger(__name__)
 Role: TypeAlias = Literal["brief", "cue", "debrief", "ask", "score"]
 Mode: TypeAlias = Literal["pre_brief", "during_drive", "post_session"]
 Reason: TypeAlias = Literal[
-    "off", "busy", "model_unreachable", "timeout", "bad_reply", "empty", "too_long", "ungrounded"
+    "off",
+    "too_small",
+    "busy",
+    "model_unreachable",
+    "timeout",
+    "bad_reply",
+    "empty",
+    "too_long",
+    "ungrounded",
 ]
 
 CONNECT_S: Final = 2.0
@@ -284,6 +292,9 @@ class ModelClient:
             raise ModelFailed("off")
         if not self._model and not await self.probe():
             raise ModelFailed("model_unreachable")
+        params = next((one.params for one in self._listed if one.id == self._model), None)
+        if params is not None and params < CAPABLE:
+            raise ModelFailed("too_small")
         asked: dict[str, object] = {
             "model": self._model,
             "messages": list(call.messages),
@@ -300,13 +311,6 @@ class ModelClient:
             line = _prompt_line(call.row, self._model, call.messages, body)
             await asyncio.to_thread(_append, self._prompt_log, line)
         return read_reply(body)
-
-    async def is_capable(self) -> bool:
-        """Whether the model can follow instructions, as far as its server says how large it is."""
-        if not self.endpoint.url or (not self._listed and not await self.probe()):
-            return False
-        params = next((one.params for one in self._listed if one.id == self._model), None)
-        return params is None or params >= CAPABLE
 
     async def embeddings(self, texts: Sequence[str], timeout_s: float = EMBED_S) -> Numbers | None:
         """A vector a text, in rows; None where the server has no such model or is too slow.

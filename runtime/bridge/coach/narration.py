@@ -69,10 +69,6 @@ async def narrate(
     timeout_s: float,
 ) -> Narration:
     """What a model makes of *facts*, whose first one leads; as they are where it has no part."""
-    if not model.endpoint.url:
-        return Narration.plain(len(facts), "off")
-    if not await model.is_capable():
-        return Narration.plain(len(facts), "too_small" if model.up else "model_unreachable")
     sentences = [words.sentence(fact) for fact in facts]
     chat = [*_recall(turns), *_ask(question, sentences, words.language)]
     try:

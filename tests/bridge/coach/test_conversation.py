@@ -390,6 +390,11 @@ async def test_a_small_model_is_not_asked_but_its_server_s_vectors_are_used(star
         examples = len(model.embedded)
         answer = await ask(bridge, "How was turn 4?")
         assert (answer["reason"], answer["unused"]) == ("too_small", ["model"])
+        await bridge.ok("GET", "/coach/brief?driver=Mia")
+        friction = await bridge.ok("GET", "/diagnostics/llm_friction")
+        assert friction["reasons"] == [{"reason": "too_small", "count": 2}]
+        assert [row["role"] for row in friction["rows"]] == ["brief", "ask"]
+        assert (friction["error_rate"], friction["fallback_rate"]) == (0, 1)
         await ask(bridge, "How was turn 4?")
         assert len(model.embedded) <= examples + 1
         assert model.seen == []
