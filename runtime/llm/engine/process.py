@@ -254,7 +254,7 @@ class Worker:
             self.drop(number)
             raise
         if event.unfit:
-            raise BadRequest(event.reason, param="messages")
+            raise BadRequest(event.reason, param="messages" if prompt is None else "prompt")
         if event.bad_grammar:
             raise BadRequest(event.reason)
         raise EngineFailed(event.reason)

@@ -93,6 +93,7 @@ async def test_what_cannot_be_done_is_a_400_that_names_the_field(compat: Server)
         ({"prompt": [1, 2]}, "prompt"),
         ({"prompt": [[1, 2]]}, "prompt"),
         ({"prompt": []}, "prompt"),
+        ({"prompt": ""}, "prompt"),
         ({"prompt": None}, "prompt"),
         ({"prompt": ["a"] * 65}, "prompt"),
         ({"prompt": ["a"] * 5, "n": 16}, "n"),
