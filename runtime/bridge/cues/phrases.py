@@ -129,8 +129,6 @@ def focus_words(focus: Focus, level: Level) -> str:
         name=_name(focus.corner, level),
         step=5 * max(1, math.floor(min(focus.earlier_m, LARGEST_STEP_M) / 5)),
         coast=f"{focus.amount:.1f}",
-        speed=max(1, round(focus.amount * KMH)),
-        late=5 * max(1, round(focus.amount / 5)),
     )
 
 
