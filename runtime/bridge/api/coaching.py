@@ -287,7 +287,9 @@ class BriefAnswer(Values):
     weather_phase: str
     surface_state: str
     weather_note: str
-    weakest_recent_corner: str | None
+    weakest_recent_corner: str | None = Field(
+        description="as in the profile, of the corners of the active circuit"
+    )
     biggest_recent_improvement: ImprovedCorner | None
     danger_zones_today: tuple[str, ...]
     narrative_md: str
@@ -440,7 +442,7 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
         asked=shorten(strip_moods(query.focus or "").split(",")),
         best_s=best,
         weakest=known.weakest,
-        improved=(known.improved, 100.0 * (known.improvement or 0.0)) if known.improved else None,
+        improved=known.noticed,
     )
     story, names = await prepare(service, driver, plan, hour)
     items = words.join(story.items(words))
@@ -474,7 +476,7 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
         date=day.isoformat(),
         weather_phase=phase.id,
         weather_note=phase.coaching_note,
-        weakest_recent_corner=story.next_focus or known.weakest,
+        weakest_recent_corner=known.weakest,
         biggest_recent_improvement=gain,
         danger_zones_today=tuple(words.sentence(zone) for zone in zones if zone.kind == "danger"),
         narrative_md=told.text,

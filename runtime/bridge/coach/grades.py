@@ -15,6 +15,8 @@ RECENT: Final = 5
 COMPARED: Final = 3
 EVEN: Final = 0.005
 """Scores that differ by less are alike: none of them is the weakest."""
+NOTICED: Final = 0.02
+"""A smaller gain is what means of three grades differ by anyhow."""
 
 
 class Score(NamedTuple):
@@ -39,6 +41,13 @@ class Grades(NamedTuple):
     archetype: Archetype = "unknown"
     corners: Mapping[str, tuple[Score, ...]] = {}
     """Every grade by corner, oldest first."""
+
+    @property
+    def noticed(self) -> tuple[str, float] | None:
+        """The corner that came on, and by how many of 100 points; None: by nothing to speak of."""
+        if self.improved is None or self.improvement is None or self.improvement < NOTICED:
+            return None
+        return self.improved, 100.0 * self.improvement
 
 
 def grades(events: Sequence[EventRow]) -> Grades:

@@ -83,7 +83,7 @@ async def test_a_whole_day_without_a_model(start: Start, backend: str) -> None:
         profile = await bridge.ok("GET", "/driver/mia/profile")
         brief = await bridge.ok("GET", "/coach/brief?driver=MIA&hour_local=13")
         assert profile["n_recent_grade_events"] == 22
-        assert brief["weakest_recent_corner"] == latest["next_focus"]
+        assert brief["weakest_recent_corner"] == profile["weakest_recent_corner"] is not None
         assert latest["next_focus"] in brief["narrative_md"]
         assert profile["limit_archetype"] != "unknown"
         assert len(profile["corner_history"]["Turn 4"]) == 2

@@ -148,6 +148,13 @@ def test_the_weakest_corner_is_that_of_the_last_five_grades() -> None:
     assert found.recent == 10
 
 
+@pytest.mark.parametrize(("gain", "told"), [(0.001, False), (0.05, True)])
+def test_a_gain_too_small_to_notice_is_not_praised(gain: float, told: bool) -> None:
+    found = grades(graded(*[("A", 0.8)] * 3, *[("A", 0.8 + gain)] * 3))
+    assert found.improved == "A"
+    assert (found.noticed is not None) is told
+
+
 @pytest.mark.parametrize(
     ("scores", "weakest"),
     [
