@@ -8,7 +8,7 @@ from aiohttp import web
 from pydantic import AfterValidator, Field, StrictInt
 
 from runtime.bridge.analysis.driver import ENOUGH, DriverSession, Step, progress, steps
-from runtime.bridge.api.sessions import recorded_ms, reported
+from runtime.bridge.api.sessions import merge_laps, reported
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
     WRITE_ERRORS,
@@ -323,23 +323,20 @@ async def board(request: web.Request, *, query: BoardQuery) -> Board:
 
 async def _candidates(service: Service) -> AsyncIterator[Candidate]:
     """Complete laps of sessions with telemetry, and reported ones."""
-    rows = {row.session_id: row for row in service.db.sessions()}
-
-    async def candidate(session_id: str, number: int, time_s: float, recorded_at: int) -> Candidate:
-        owner = rows.get(session_id, SessionRow(session_id))
-        track, place = (await service.book.circuit(owner)).name, await service.book.place(owner)
-        names = owner.driver or "", owner.car or "", track
-        return Candidate(*names, session_id, number, time_s, recorded_at, place)
-
-    for row in rows.values():
-        summary = await service.book.seen(row)
-        for lap in summary.laps if summary else ():
-            moment = recorded_ms(row, lap.t_end)
-            yield await candidate(row.session_id, lap.number, lap.time_s, moment)
-    for posted in await reported(service):
-        yield await candidate(
-            posted.session_id, posted.lap_number, posted.lap_time_s, posted.recorded_at
-        )
+    posted = await reported(service)
+    for row in service.db.sessions():
+        track, place = (await service.book.circuit(row)).name, await service.book.place(row)
+        for lap in merge_laps(row, await service.book.seen(row), posted[row.session_id]):
+            yield Candidate(
+                row.driver or "",
+                row.car or "",
+                track,
+                row.session_id,
+                lap.lap_number,
+                lap.lap_time_s,
+                lap.recorded_at,
+                place,
+            )
 
 
 async def _driven(service: Service, rows: Sequence[SessionRow]) -> list[DriverSession]:

@@ -1,6 +1,8 @@
 """Sessions: begin, list, show, correct, end, delete."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Annotated, Final, Literal, cast
 
 from aiohttp import web
@@ -38,6 +40,7 @@ from runtime.bridge.storage.values import (
     SessionMeta,
     SessionRow,
     unix_ms,
+    unix_s,
 )
 from runtime.bridge.track.identity import Ground
 from runtime.web.errors import BadField
@@ -265,8 +268,11 @@ async def list_sessions(request: web.Request, *, query: SessionsQuery) -> Sessio
         words, circuit = query.q.casefold().split(), service.book.circuit
         rows = [row for row in rows if _has(row, (await circuit(row)).name, words)]
     rows = rows[: query.limit]
-    posted = await reported(service) if any(not row.n_frames for row in rows) else []
-    records = [await _record(service, row, posted) for row in rows]
+    posted, seen = await reported(service), service.book.seen
+    records = [
+        await _record(service, row, merge_laps(row, await seen(row), posted[row.session_id]))
+        for row in rows
+    ]
     return SessionList(sessions=records, count=len(records))
 
 
@@ -347,15 +353,13 @@ async def _detail(service: Service, session_id: str) -> SessionDetail:
     posted = await service.db.laps(row.session_id)
     notes = await service.db.notes(row.session_id, NOTES)
     summary = await service.book.summary(row)
-    record = await _record(service, row, posted)
-    laps = [SessionLap.of(lap) for lap in sorted(posted, key=lambda lap: lap.lap_number)]
-    if summary is not None and not laps:
-        laps = [_derived(row, lap) for lap in summary.laps]
+    laps = merge_laps(row, summary, posted)
+    record = await _record(service, row, laps)
     return SessionDetail.of(
         record,
         row,
         session=record,
-        laps=laps,
+        laps=[SessionLap.of(lap) for lap in laps],
         derived=() if summary is None else summary.derived,
         notes=[NoteRecord.of(note) for note in notes],
         duration_s=measure_duration_s(row, summary),
@@ -364,29 +368,37 @@ async def _detail(service: Service, session_id: str) -> SessionDetail:
     )
 
 
-async def reported(service: Service) -> list[LapRow]:
-    """The reported laps of all sessions; none where they are damaged, so that lists go on."""
-    try:
-        return await service.db.laps()
-    except StoreDamaged:
-        return []
+async def reported(service: Service) -> defaultdict[str, list[LapRow]]:
+    """The reported laps of each session; none where they are damaged, so that lists go on."""
+    laps: dict[str, list[LapRow]] = defaultdict(list)
+    with suppress(StoreDamaged):
+        for lap in await service.db.laps():
+            laps[lap.session_id].append(lap)
+    return laps
 
 
 def recorded_ms(row: SessionRow, t: float) -> int:
     """The time of day, Unix milliseconds, of a moment of a session's clock.
 
-    That clock counts from the start of the session. It may run ahead of the day's, as the
-    synthetic car's does: nothing was recorded later than now.
+    That clock may run ahead of the day's, as the synthetic car's does, or stand for frames that
+    came all at once: nothing was recorded later than now, nor than the session's end.
     """
-    return min(row.started_at + round((t - (row.t_start or 0.0)) * 1000), unix_ms())
+    now_ms = unix_ms()
+    return min(round(unix_s(row, t, now_ms / 1000) * 1000), row.ended_at or now_ms)
 
 
-async def _record(service: Service, row: SessionRow, posted: Sequence[LapRow]) -> SessionRecord:
-    summary, where = await service.book.seen(row), await service.book.circuit(row)
-    if summary is not None:
-        times = [lap.time_s for lap in summary.laps]
-    else:
-        times = [lap.lap_time_s for lap in posted if lap.session_id == row.session_id]
+def merge_laps(row: SessionRow, summary: Summary | None, posted: Iterable[LapRow]) -> list[LapRow]:
+    """The laps of a session by number: those found in its telemetry, and those reported.
+
+    Of two with one number the reported one counts.
+    """
+    laps = {lap.number: _derived(row, lap) for lap in summary.laps} if summary is not None else {}
+    laps |= {lap.lap_number: lap for lap in posted}
+    return [laps[number] for number in sorted(laps)]
+
+
+async def _record(service: Service, row: SessionRow, laps: Sequence[LapRow]) -> SessionRecord:
+    where, times = await service.book.circuit(row), [lap.lap_time_s for lap in laps]
     return SessionRecord.of(
         row,
         track=where.name,
@@ -397,9 +409,10 @@ async def _record(service: Service, row: SessionRow, posted: Sequence[LapRow]) -
     )
 
 
-def _derived(row: SessionRow, lap: LapSummary) -> SessionLap:
+def _derived(row: SessionRow, lap: LapSummary) -> LapRow:
     """A lap found in the telemetry."""
-    return SessionLap.of(
+    return LapRow(
+        session_id=row.session_id,
         lap_number=lap.number,
         lap_time_s=round(lap.time_s, 3),
         best_sector=rounded(lap.best_sector, 3),
@@ -429,11 +442,11 @@ async def _look(service: Service, row: SessionRow, *, tell: bool) -> None:
     summary = await service.book.summary(row)
     if not tell:
         return
-    laps = len(summary.laps) if summary is not None else 0
-    best = summary.best_s if summary is not None else None
-    said = f"{laps} laps" if laps != 1 else "1 lap"
-    if best is not None:
-        said += f", the best in {time_text(best)}"
+    laps = merge_laps(row, summary, await service.db.laps(row.session_id))
+    count = len(laps)
+    said = f"{count} laps" if count != 1 else "1 lap"
+    if laps:
+        said += f", the best in {time_text(min(lap.lap_time_s for lap in laps))}"
     await service.inbox.post(
-        "session-saved", row.driver or "", "Session saved", said, row.session_id, lap_count=laps
+        "session-saved", row.driver or "", "Session saved", said, row.session_id, lap_count=count
     )

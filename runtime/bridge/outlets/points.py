@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import orjson
 
 from runtime.bridge.live.hub import WIRE_NAMES
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.values import SessionRow, unix_s
 
 Table: TypeAlias = Literal["telemetry", "cues", "laps", "sectors"]
 Value: TypeAlias = float | bool | str
@@ -24,11 +24,6 @@ TABLES: Final[Mapping[str, Table]] = {
 """Where an event goes, by its name; others say what happens to a stream and go nowhere."""
 TAGS: Final = ("session", "driver", "car", "track")
 SESSIONS: Final = 256
-EARLIEST_S: Final = 1e9
-"""A session's clock that shows this second of the year 2001 or a later one tells the time of day.
-"""
-AHEAD_S: Final = 86_400.0
-"""A synthetic car may be so far ahead of the day."""
 LATEST_S: Final = 9.2e9
 """Nanoseconds of a later moment are no 64 bit integer."""
 
@@ -88,6 +83,8 @@ class PointReader:
         row = self._rows(session_id)
         if table == "telemetry":
             moment = unix_s(row, body["timestamp"], self._wall())
+            if not 0 <= moment < LATEST_S:
+                raise NoMoment
             self._note(session_id, moment)
         else:
             moment = self._latest.get(session_id, self._wall())
@@ -105,18 +102,6 @@ class PointReader:
         self._latest[session_id] = moment
         while len(self._latest) > SESSIONS:
             del self._latest[next(iter(self._latest))]
-
-
-def unix_s(row: SessionRow | None, t: float, now_s: float) -> float:
-    """Unix seconds of a moment of a session's clock.
-
-    That clock tells the time of day, or counts from the start of the session. Raises `NoMoment`.
-    """
-    if not EARLIEST_S <= t <= now_s + AHEAD_S:
-        t = now_s if row is None else row.started_at / 1000 + t - (row.t_start or 0.0)
-    if not 0 <= t < LATEST_S:
-        raise NoMoment
-    return t
 
 
 def _choose(table: Table, body: Body) -> Fields:

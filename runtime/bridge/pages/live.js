@@ -149,7 +149,7 @@ async function enter({ session_id: id, replay_id: replay = "", timestamp: now })
   if (replayed) return; // its laps are still to come
   showBefore(path, now).catch(() => {}); // a bridge without a database knows nothing of it
   const { lap_count: count } = await call(path).catch(() => ({ lap_count: 0 }));
-  const { laps } = count ? await call(`${path}/lap_time_table`) : { laps: [] };
+  const { laps } = count ? await call(`${path}/lap_time_table`).catch(() => ({ laps: [] })) : { laps: [] };
   if (id !== session) return;
   timing.stored(laps);
   showLaps();

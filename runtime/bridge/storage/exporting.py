@@ -132,9 +132,8 @@ class Exports:
         rows: Sequence[SignalRow | CapabilityRow] = list(signals.values())
         if table == "capabilities":
             spans = session.spans
-            rows = self._state.capabilities(
-                spans_of(connection, session.key) if spans is None else spans
-            )
+            spans = spans_of(connection, session.key) if spans is None else spans
+            rows = self._state.capabilities(session, spans)
         cells: dict[str, Sequence[object]] = {
             name: [getattr(row, _FIELDS.get(name, name)) for row in rows]
             for name in list(SCHEMAS[table])[1:]

@@ -141,7 +141,6 @@ class _Import:
         tx.flush()
         there = self.refuse(tx)
         staged = self.session
-        spans = staged.spans or {}
         started, ended = driven_ms(self.recording, staged.t_start, staged.t_end, self.now_ms)
         fresh = replace(Session.new(staged.key, self.session_id, started), ended_at=ended)
         if there is not None:
@@ -152,14 +151,11 @@ class _Import:
             )
             fresh = replace(there, key=staged.key)
         bound = replace(
-            fresh.with_meta(clean_row(self.meta)).with_spans(spans),
-            n_frames=staged.n_frames,
-            distance_m=staged.distance_m,
-            odometer=staged.odometer,
+            fresh.with_meta(clean_row(self.meta)).with_counted(staged),
             version=fresh.version + 1,
             dirty=False,
         )
-        write_spans(tx.connection, staged.key, spans)
+        write_spans(tx.connection, staged.key, staged.spans or {})
         tx.connection.tidy(staged.key)
         tx.run("DELETE FROM staged WHERE session_key = ?", (staged.key,))
         tx.checkpoint = True

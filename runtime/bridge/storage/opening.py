@@ -340,9 +340,6 @@ def _written(engine: Engine, state: State, write: Write) -> bool:
 def _recounted(connection: Connection, session: Session, state: State) -> Session:
     counted = telemetry.count_telemetry(connection, session.key, state.wide)
     return replace(
-        session.with_spans(counted.spans or {}),
-        n_frames=counted.n_frames,
-        distance_m=counted.distance_m,
-        odometer=counted.odometer,
+        session.with_counted(counted),
         version=state.boots << 32,  # above every version that was ever given out
     )

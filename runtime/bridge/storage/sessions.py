@@ -11,7 +11,7 @@ from runtime.bridge.session.names import free_name
 from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.errors import BadFrames, SessionInUse
-from runtime.bridge.storage.transaction import S, Session, Spans, Transaction, write_spans
+from runtime.bridge.storage.transaction import S, Session, Transaction, write_spans
 from runtime.bridge.storage.values import (
     BUSES,
     DISCOVERED,
@@ -152,8 +152,8 @@ def settle(tx: Transaction, session_id: str) -> None:
         tx.settle(session)
 
 
-def recount(tx: Transaction, session_id: str, version: int, spans: Spans) -> int | None:
-    """Take over spans that were counted from the stored telemetry at *version*.
+def recount(tx: Transaction, session_id: str, version: int, counted: Session) -> int | None:
+    """Take over what was counted from the stored telemetry at *version*.
 
     How many signals there are; None: the session has changed since.
     """
@@ -161,9 +161,9 @@ def recount(tx: Transaction, session_id: str, version: int, spans: Spans) -> int
     session = tx.existing(session_id)
     if session.version != version:
         return None
-    write_spans(tx.connection, session.key, spans)
-    tx.put(session.with_spans(spans))
-    return len(spans)
+    write_spans(tx.connection, session.key, counted.spans or {})
+    tx.put(session.with_counted(counted))
+    return counted.n_signals
 
 
 def note_opening(tx: Transaction, boots: int, seed: Sequence[SignalRow]) -> None:

@@ -365,7 +365,7 @@ class Store:
         spans = session.spans
         if spans is None:
             spans = await self.read(lambda reader: spans_of(reader, session.key))
-        return self._state.capabilities(spans)
+        return self._state.capabilities(session, spans)
 
     async def signal_names(self, session_id: str) -> list[str]:
         """Signals that have a sample, wide columns included, sorted. Raises `UnknownSession`."""
@@ -377,12 +377,12 @@ class Store:
             session = self._known(session_id)
             wide = self._state.wide
             count = functools.partial(telemetry.count_telemetry, key=session.key, wide=wide)
-            spans = (await self.read(count)).spans or {}
+            counted = await self.read(count)
             write = functools.partial(
-                sessions.recount, session_id=session_id, version=session.version, spans=spans
+                sessions.recount, session_id=session_id, version=session.version, counted=counted
             )
-            if (counted := await self.write(write)) is not None:
-                return counted
+            if (n_signals := await self.write(write)) is not None:
+                return n_signals
         return self._known(session_id).n_signals  # written to all the time: counted as it came
 
     async def samples_total(self) -> dict[str, int]:

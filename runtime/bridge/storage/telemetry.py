@@ -44,7 +44,7 @@ def append_frames(
     numbers = frame_matrix(frames)
     samples = clean_signals(extras) if extras else {}
     new, left_out = tx.discover(samples, now_ms, spare=True)
-    tx.ensure(session_id, meta, now_ms)
+    tx.ensure(session_id, meta, now_ms, numbers[0])
     appended = tx.append(session_id, numbers)
     for name in left_out:
         del samples[name]
@@ -75,7 +75,8 @@ def append_signals(
     tx.flush()
     placed = _fill(tx, session_id, wide, meta, now_ms)
     if samples:
-        tx.ensure(session_id, meta, now_ms)
+        t = np.concatenate([values.t for values in samples.values()])
+        tx.ensure(session_id, meta, now_ms, t)
         tx.add_samples(session_id, samples)
     filled = sum(map(len, placed.values()))
     lost = sum(len(given[name].t) for name in given if name in left_out)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Numbers, Samples
-from runtime.bridge.session.series import Odometer, fill_distance
+from runtime.bridge.session.series import DAY_S, SLACK_S, Odometer, fill_distance, is_plausible
 from runtime.bridge.storage.backend import Connection, FrameRun, Row, Run
 from runtime.bridge.storage.errors import RegistryFull, UnknownSession
 from runtime.bridge.storage.values import (
@@ -25,6 +25,7 @@ from runtime.bridge.storage.values import (
     SessionRow,
     SignalRow,
     clean_row,
+    tells_day,
 )
 
 MOST_DISCOVERED: Final = 5000
@@ -38,6 +39,10 @@ _SAME: Final = (
     *("n_frames", "n_signals", "t_start", "t_end", "version"),
 )
 """Columns of the table that are fields of `Session`."""
+_COUNTED: Final = (
+    *("spans", "n_frames", "n_signals", "t_start", "t_end", "distance_m", "odometer"),
+)
+"""What of a session is counted from its telemetry."""
 SESSION_COLUMNS: Final = (
     *("session_key", *_SAME, "meta", "last_t", "last_speed_ms", "last_distance_m", "dirty"),
 )
@@ -117,18 +122,22 @@ class Session(SessionRow):
             return self
         return replace(self, **known, meta=both)
 
-    def with_spans(self, spans: Spans) -> Self:
-        """The same with these spans in place of its own."""
-        return replace(self, spans={}, n_signals=0, t_start=None, t_end=None).with_samples(spans)
+    def with_counted(self, counted: "Session") -> Self:
+        """The same with the telemetry of *counted* in place of its own."""
+        return replace(self, **{name: getattr(counted, name) for name in _COUNTED})
 
     def with_samples(self, more: Spans) -> Self:
         """The same with further samples; its own spans must be loaded."""
-        return replace(self, **self._changes(more))
+        joined = self._joined(more)
+        if self.n_frames or not more:
+            return replace(self, spans=joined, n_signals=len(joined))
+        first = min(span.t_start for span in joined.values())
+        last = max(span.t_end for span in joined.values())
+        return replace(self, spans=joined, n_signals=len(joined), t_start=first, t_end=last)
 
-    def _changes(self, more: Spans) -> dict[str, Any]:
-        """What further samples change."""
+    def _joined(self, more: Spans) -> Spans:
+        """Its own spans with those of further samples."""
         spans = dict(self.spans or {})
-        first, last = self.t_start, self.t_end
         pair: tuple[Span | None, Span | None] = (None, None)
         joined = Span(0, 0.0, 0.0)
         for signal, span in more.items():
@@ -137,9 +146,24 @@ class Session(SessionRow):
                 pair = before, span
                 joined = before.joined(span) if before else span
             spans[signal] = joined
-            first = span.t_start if first is None or span.t_start < first else first
-            last = span.t_end if last is None or span.t_end > last else last
-        return {"spans": spans, "n_signals": len(spans), "t_start": first, "t_end": last}
+        return spans
+
+    def lasting(self, t: Numbers) -> tuple[float, float]:
+        """The first and the last moment with further frames, but for those far off in time.
+
+        See `is_plausible`: up to a minute that lies more than a day before the rest is such a
+        fault, whether it came before the rest or together with it.
+        """
+        if np.ptp(t) > DAY_S / 2:
+            t = t[is_plausible(t)]
+        first, last = float(t.min()), float(t.max())
+        if not self.n_frames or self.t_start is None or self.t_end is None:
+            return first, last
+        if first > self.t_end + DAY_S and self.t_end - self.t_start <= SLACK_S:
+            return first, last
+        if last < self.t_start - DAY_S:
+            return self.t_start, self.t_end
+        return min(first, self.t_start), max(last, self.t_end)
 
     def with_frames(self, numbers: Numbers, wide: Mapping[str, int], writes: int = 0) -> Self:
         """The session after further frames; fills the null distances of *numbers* in place.
@@ -159,9 +183,13 @@ class Session(SessionRow):
                 span = whole if some is None else Span(n, float(some.min()), float(some.max()))
                 more[wide[WIDE_SIGNALS[at]]] = span
         reached = odometer.distance_m
+        spans, (t_start, t_end) = self._joined(more), self.lasting(t)
         return replace(
             self,
-            **self._changes(more),
+            spans=spans,
+            n_signals=len(spans),
+            t_start=t_start,
+            t_end=t_end,
             n_frames=self.n_frames + len(t),
             distance_m=None if reached != reached else reached,
             odometer=odometer,
@@ -203,10 +231,10 @@ class State:
         rows = sorted(self.signals.copy().values(), key=lambda row: row.signal_id)
         return {row.signal_id: row for row in rows}
 
-    def capabilities(self, spans: Spans) -> list[CapabilityRow]:
+    def capabilities(self, session: SessionRow, spans: Spans) -> list[CapabilityRow]:
         """What the spans of a session say of its signals, by name."""
         named = self.catalogue()
-        rows = (_capability(named[signal], span) for signal, span in spans.items())
+        rows = (_capability(named[signal], span, session) for signal, span in spans.items())
         return sorted(rows, key=lambda row: row.name)
 
     def newest(self, *, active_only: bool, driver: str | None) -> list[SessionRow]:
@@ -230,16 +258,22 @@ class State:
         return None if last is None else last.session_id
 
 
-def _capability(signal: SignalRow, span: Span) -> CapabilityRow:
-    duration = span.t_end - span.t_start
-    mean_hz = span.n / duration if duration > 0 else 0.0
+def _capability(signal: SignalRow, span: Span, session: SessionRow) -> CapabilityRow:
+    """How much there is of a signal, within the session's own times if some were far off."""
+    n, begin, end = span
+    if session.t_start is not None and begin < session.t_start - DAY_S <= end:
+        begin = session.t_start
+    if session.t_end is not None and end > session.t_end + DAY_S >= begin:
+        end = session.t_end
+    duration = end - begin
+    mean_hz = n / duration if duration > 0 else 0.0
     least = signal.min_useful_hz
     return CapabilityRow(
         name=signal.name,
-        n_samples=span.n,
+        n_samples=n,
         mean_hz=mean_hz,
-        t_start=span.t_start,
-        t_end=span.t_end,
+        t_start=begin,
+        t_end=end,
         units=signal.units,
         group=signal.group,
         min_useful_hz=least,
@@ -362,13 +396,21 @@ class Transaction:
         self.changes += 1
         self._sessions[session_id] = None
 
-    def ensure(self, session_id: str, meta: SessionMeta, now_ms: int) -> Session:
-        """The session, made where it is unknown, its nulls filled, its spans loaded."""
+    def ensure(
+        self, session_id: str, meta: SessionMeta, now_ms: int, t: Numbers | None = None
+    ) -> Session:
+        """The session, made where it is unknown, its nulls filled, its spans loaded.
+
+        A new one starts with the first of its times *t*, where these tell the time of day.
+        """
         if meta != NOTHING:  # as with almost no frame of a drive
             meta = clean_row(meta)
         session = self.session(session_id)
         if session is None:
             new = Session.new(self.next_number("session_key"), session_id, now_ms)
+            first = None if t is None else new.lasting(t)[0]
+            if first is not None and tells_day(first, now_ms / 1000):
+                new = replace(new, started_at=min(round(first * 1000), now_ms))
             return self.put(new.with_meta(meta))
         filled = session.with_meta(meta)
         if filled.track != session.track:  # its laps depend on it

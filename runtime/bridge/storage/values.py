@@ -41,6 +41,11 @@ DISCOVERED: Final = "discovered"
 SIMULATOR: Final = "simulator"
 BUSES: Final = ("can", SIMULATOR)
 """The sources of sessions that a bus began or filled."""
+EARLIEST_S: Final = 1e9
+"""A session's clock that shows this second of the year 2001 or a later one tells the time of day.
+"""
+AHEAD_S: Final = 86_400.0
+"""A synthetic car may be so far ahead of the day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +282,21 @@ def recording_from_meta(meta: Json) -> Recorded:
 def unix_ms() -> int:
     """The time of day, Unix milliseconds."""
     return int(time.time() * 1000)
+
+
+def tells_day(t: float, now_s: float) -> bool:
+    """Whether a session's clock that shows *t* tells the time of day, in Unix seconds."""
+    return EARLIEST_S <= t <= now_s + AHEAD_S
+
+
+def unix_s(row: SessionRow | None, t: float, now_s: float) -> float:
+    """Unix seconds of a moment of a session's clock; now where the session is unknown.
+
+    That clock tells the time of day, or counts from the start of the session.
+    """
+    if tells_day(t, now_s):
+        return t
+    return now_s if row is None else row.started_at / 1000 + t - (row.t_start or 0.0)
 
 
 def clean_text(value: str) -> str:

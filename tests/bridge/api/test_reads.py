@@ -91,6 +91,23 @@ async def test_capabilities_tell_rates_and_what_coaches_lack(sampled: Bridge) ->
     assert tpms["reason"] == tpms["reasons"][0] == "missing signal: tpms_fl_kpa"
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_a_zero_before_the_clock_is_set_spoils_no_rate(
+    each_bridge: Bridge, sid: str, at_once: bool
+) -> None:
+    times = [0.0, *(1_795_900_000 + at / 20 for at in range(200))]
+    frames = [{"timestamp": t, "speed_ms": 20.0, "oil_temp_c": 90} for t in times]
+    for some in (frames,) if at_once else (frames[:1], frames[1:150], frames[150:]):
+        await each_bridge.ok("POST", f"/session/{sid}/frames", {"frames": some})
+    for _ in range(2):
+        found = await each_bridge.ok("GET", f"/session/{sid}/capabilities")
+        assert found["duration_s"] == pytest.approx(9.95)
+        for signal in found["signals"]:
+            assert signal["mean_hz"] == pytest.approx(20, rel=0.02)
+            assert signal["t_start"] == times[1]
+        await each_bridge.ok("POST", f"/session/{sid}/capabilities/recompute")
+
+
 @pytest.mark.asyncio(loop_scope="function")
 async def test_the_leaderboard_ranks_best_laps_of_all_sessions(bridge: Bridge) -> None:
     assert await bridge.ok("GET", "/leaderboard") == {"entries": [], "count": 0}

@@ -2,7 +2,8 @@
 
 import io
 from collections import deque
-from itertools import product
+from datetime import datetime
+from itertools import pairwise, product
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -11,8 +12,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from runtime.bridge.cues.model import LEVELS
+from runtime.bridge.session.recording import Frames
 from runtime.bridge.track.library import Library
-from tests.bridge.bridgekit import ROOT, Bridge, Json
+from tests.bridge.analysis.lapkit import OVAL
+from tests.bridge.bridgekit import ROOT, Bridge, Json, frame_objects
 from tests.bridge.conftest import Start
 from tests.bridge.formats.vbo.vbokit import write_vbo
 from tests.bridge.live.replaykit import frames_at
@@ -236,6 +239,67 @@ async def test_reported_laps_are_kept_replaced_listed_and_bounded(bridge: Bridge
     ]
     for body in wrong:
         assert await bridge.refused("POST", "/lap", body) == (400, "bad_field"), body
+
+
+async def test_reported_laps_stand_beside_those_of_the_telemetry(
+    each_bridge: Bridge, sid: str
+) -> None:
+    async def laps() -> dict[int, float]:
+        detail = await each_bridge.ok("GET", f"/session/{sid}")
+        (row,) = (
+            one
+            for one in (await each_bridge.ok("GET", "/sessions?limit=500"))["sessions"]
+            if one["session_id"] == sid
+        )
+        board = (await each_bridge.ok("GET", "/leaderboard"))["entries"]
+        times = {lap["lap_number"]: lap["lap_time_s"] for lap in detail["laps"]}
+        for one in (detail, detail["session"], row):
+            assert (one["lap_count"], one["best_lap_s"]) == (len(times), min(times.values()))
+        assert [one["lap_time_s"] for one in board if one["session_id"] == sid] == [
+            min(times.values())
+        ]
+        return times
+
+    await each_bridge.ok("POST", "/session/start", {"session_id": sid, "driver": sid})
+    for number, time_s in ((1, 70.0), (2, 68.0)):
+        body = {"session_id": sid, "lap_number": number, "lap_time_s": time_s}
+        await each_bridge.ok("POST", "/lap", body)
+    assert await laps() == {1: 70.0, 2: 68.0}
+    driven = drive(OVAL, 4)
+    for begin, end in ((0, 1), (1, None)):
+        some = Frames({name: column[begin:end] for name, column in driven.frames.columns.items()})
+        await each_bridge.service.db.append_frames(sid, some)
+        found = await laps()
+        assert (found[1], found[2]) == (70.0, 68.0)
+    assert list(found) == [1, 2, 3, 4]
+    assert found[3] == pytest.approx(driven.lap_times_s[2], abs=0.05)
+
+
+async def test_frames_that_carry_utc_date_their_session_and_its_laps(
+    each_bridge: Bridge, sid: str
+) -> None:
+    begun = 1_790_000_000
+    columns = dict(drive(OVAL, 3).frames.columns)
+    columns["timestamp"] = columns["timestamp"] + begun
+    frames = frame_objects(Frames(columns))
+    for some in (frames[:1000], frames[1000:]):
+        await each_bridge.ok("POST", f"/session/{sid}/frames", {"frames": some})
+    detail = await each_bridge.ok("GET", f"/session/{sid}")
+    assert detail["session"]["started_at"] == "2026-09-21T14:13:20.000Z"
+    moments = [datetime.fromisoformat(lap["recorded_at"]) for lap in detail["laps"]]
+    times = [lap["lap_time_s"] for lap in detail["laps"]]
+    assert [(b - a).total_seconds() for a, b in pairwise(moments)] == pytest.approx(times[1:])
+    assert 0 < moments[0].timestamp() - begun < columns["timestamp"][-1] - begun
+
+
+async def test_laps_that_came_all_at_once_are_dated_the_same_each_time(
+    each_bridge: Bridge, sid: str
+) -> None:
+    await each_bridge.service.db.append_frames(sid, drive(OVAL, 3).frames)
+    await each_bridge.ok("POST", f"/session/{sid}/end")
+    detail = await each_bridge.ok("GET", f"/session/{sid}")
+    moments = {lap["recorded_at"] for lap in detail["laps"]}
+    assert moments == {detail["session"]["ended_at"]}
 
 
 async def test_what_has_no_data_has_nothing_to_count(each_bridge: Bridge, sid: str) -> None:

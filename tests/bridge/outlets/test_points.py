@@ -4,9 +4,9 @@ import pytest
 
 from runtime.bridge.live.hub import Event, Hub
 from runtime.bridge.live.timing import Timing
-from runtime.bridge.outlets.points import SESSIONS, NoMoment, Point, PointReader, unix_s
+from runtime.bridge.outlets.points import SESSIONS, NoMoment, Point, PointReader
 from runtime.bridge.session.recording import LiveFrame
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.values import SessionRow, unix_s
 from tests.bridge.live.streamkit import cue, frame
 from tests.bridge.outlets.outletkit import LAP, SECTOR
 
@@ -152,6 +152,6 @@ def test_a_clock_shows_the_time_of_day_or_counts_from_the_start(
 
 
 @pytest.mark.parametrize("t", [1e12, -1e12, 1e300, -1e300])
-def test_no_calendar_has_such_a_time(t: float) -> None:
+def test_no_calendar_has_such_a_time(ear: Ear, t: float) -> None:
     with pytest.raises(NoMoment):
-        unix_s(ROW, t, NOW_S)
+        ear.hub.publish_frame(frame(t=t))
