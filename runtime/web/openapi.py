@@ -34,6 +34,8 @@ Mode = Literal["validation", "serialization"]
 Key = tuple[type[BaseModel], Mode]
 _REF: Final = "#/components/schemas/{model}"
 _PHRASES: Final = {200: "OK", 201: "Created", 202: "Accepted", 204: "No content"}
+_NEEDING: Final = ("required", "anyOf", "oneOf")
+"""What the schema of a body has that needs one."""
 _RETRY: Final = {"schema": {"type": "string"}, "description": "Seconds to wait"}
 _CHALLENGE: Final = {"schema": {"type": "string"}, "description": "Always `Bearer`"}
 
@@ -147,6 +149,13 @@ class _WithDocstrings(GenerateJsonSchema):
         names = {name: field.serialization_alias or name for name, field in fields.items()}
         return _described(made, schema["cls"], names)
 
+    def default_schema(self, schema: Any) -> Json:
+        """Of a field with a default; null is left out where the field cannot be null."""
+        made = super().default_schema(schema)
+        if made.get("default", "") is None and made.get("type", "null") != "null":
+            del made["default"]
+        return made
+
     def dataclass_schema(self, schema: Any) -> Json:
         """Of a value of the domain."""
         return _described(super().dataclass_schema(schema), schema["cls"], {})
@@ -198,10 +207,10 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Jso
     if parameters := list(_parameters(route, refs, schemas)):
         operation["parameters"] = parameters
     if model := route.inputs.get("body"):
-        required = any(field.is_required() for field in model.model_fields.values())
+        ref = refs[model, "validation"]
         operation["requestBody"] = {
-            "required": required,
-            "content": {"application/json": {"schema": refs[model, "validation"]}},
+            "required": not _component(ref, schemas).keys().isdisjoint(_NEEDING),
+            "content": {"application/json": {"schema": ref}},
         }
         if lines := route.options.get("lines"):
             text = inspect.cleandoc(lines.__doc__ or "")
@@ -228,11 +237,16 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Jso
     return operation
 
 
+def _component(ref: Json, schemas: Json) -> Json:
+    found: Json = schemas[ref["$ref"].rpartition("/")[2]]
+    return found
+
+
 def _parameters(route: Route, refs: dict[Key, Json], schemas: Json) -> Iterator[Json]:
     for where in ("path", "query"):
         if (model := route.inputs.get(where)) is None:
             continue
-        schema = schemas[refs[model, "validation"]["$ref"].rpartition("/")[2]]
+        schema = _component(refs[model, "validation"], schemas)
         for name, entry in schema.get("properties", {}).items():
             shape = {key: entry[key] for key in entry if key not in ("description", "title")}
             parameter: Json = {"name": name, "in": where, "schema": shape}

@@ -21,6 +21,16 @@ class Wire(BaseModel):
     )
 
 
+def needs(*names: str, alone: bool = False) -> dict[str, Any]:
+    """What the JSON Schema of a model says where one of *names* must be given, and not as null.
+
+    *alone*: only one of them.
+    """
+    there = {"not": {"type": "null"}}
+    cases = [{"required": [name], "properties": {name: there}} for name in names]
+    return {"oneOf" if alone else "anyOf": cases}
+
+
 def absent(description: str = "") -> Any:
     """An optional field that is left out of the answer while it is None."""
     return Field(None, description=description or None, exclude_if=_is_none)

@@ -36,6 +36,12 @@ def test_routes_that_lessons_may_name_exist(root: Path) -> None:
     assert not named - served
 
 
+def test_a_request_that_was_cancelled_is_described() -> None:
+    paths = json.loads(generate.files()[generate.OPENAPI])["paths"]
+    for path in ("/v1/chat/completions", "/v1/completions", "/v1/responses"):
+        assert "409" in paths[path]["post"]["responses"]
+
+
 def test_every_setting_is_explained() -> None:
     rows = generate.files()[generate.SETTINGS].splitlines()[14:]
     assert rows

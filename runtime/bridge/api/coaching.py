@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import AfterValidator, Field, StrictBool, StrictStr
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr
 
 from runtime.bridge.analysis.corners import (
     ConsistencyRecord,
@@ -114,7 +114,7 @@ from runtime.bridge.storage.errors import NoRows, StoreDamaged, UnknownSession
 from runtime.bridge.storage.values import SessionRow, unix_ms
 from runtime.web.errors import ApiError, BadField, BadQuery
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire, absent
+from runtime.web.wire import Wire, absent, needs
 
 USUAL_GOAL: Final = "personal best lap"
 SCATTER: Final = 300
@@ -169,6 +169,8 @@ class BriefQuery(Wire):
 
 class DebriefRequest(Wire):
     """Which session is spoken about."""
+
+    model_config = ConfigDict(json_schema_extra=needs("session_id", "vbo_path"))
 
     session_id: SessionId | None = Field(None, description="a session, or the id for vbo_path")
     vbo_path: StrictStr | None = Field(
@@ -411,6 +413,8 @@ class InsightsAnswer(Wire):
 
 class ScoreRequest(Wire):
     """Which session is graded."""
+
+    model_config = ConfigDict(json_schema_extra=needs("session_id"))
 
     session_id: SessionId | None = None
     focus: Short | None = Field(None, description="what to look at")

@@ -11,7 +11,7 @@ from typing import Annotated, BinaryIO, Final, Literal
 import orjson
 from aiohttp import web
 from multidict import MultiDict
-from pydantic import BeforeValidator, Field, StrictStr, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, StrictStr, WithJsonSchema
 
 from runtime.bridge.api.sessions import measure_distance_m, measure_duration_s
 from runtime.bridge.api.shapes import (
@@ -63,7 +63,7 @@ from runtime.bridge.storage.values import SessionMeta
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes, parse_query
 from runtime.web.uploads import receive_file
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, needs
 
 KNOWN: Final = " ".join(sorted(SUFFIXES))
 MIB: Final = 1 << 20
@@ -116,6 +116,8 @@ class ImportChoices(Wire):
 
 class ImportRequest(ImportChoices):
     """A recorded file on this machine."""
+
+    model_config = ConfigDict(json_schema_extra=needs("vbo_path", "path", alone=True))
 
     vbo_path: StrictStr | None = Field(None, description="absolute path of a VBO file")
     path: StrictStr | None = Field(

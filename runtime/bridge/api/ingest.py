@@ -22,6 +22,7 @@ from runtime.bridge.api.shapes import (
 from runtime.bridge.errors import BadLine, NotSaved, with_context
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ingest import (
+    ALIASES,
     REASONS_KEPT,
     BadBatch,
     BatchTooLarge,
@@ -35,13 +36,13 @@ from runtime.bridge.session.ingest import (
     read_frames,
     read_samples,
 )
-from runtime.bridge.session.recording import WIDE_SIGNALS, VideoFrame
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, VideoFrame
 from runtime.bridge.storage.errors import BadFrames, RegistryFull
 from runtime.bridge.storage.values import NOTHING, Appended, SessionMeta
 from runtime.web.bodies import read_lines
 from runtime.web.errors import ApiError, NotFound, TooLarge
 from runtime.web.routes import Routes
-from runtime.web.wire import Plain, Wire, absent
+from runtime.web.wire import Plain, Wire, absent, needs
 
 BODY_CAP: Final = 64 << 20
 MOST_VIDEO_FRAMES: Final = 100_000
@@ -52,12 +53,17 @@ _LARGE: Final = 256
 routes = Routes("session")
 
 # Checked column by column, many times faster than object by object.
+_FRAME: Final[dict[str, Any]] = {
+    "properties": {name: {"type": ["number", "null"]} for name in WIDE},
+    **needs(TIMESTAMP, *(name for name, _ in ALIASES[TIMESTAMP])),
+}
+"""The columns of a frame, of which it needs a time."""
 FrameObjects = Annotated[
     Any,
     WithJsonSchema(
         {
             "type": "array",
-            "items": {"type": "object", "additionalProperties": True},
+            "items": {"type": "object", "additionalProperties": True, **_FRAME},
             "description": "frames: timestamp in seconds, then numbers or null by column name",
         }
     ),
@@ -86,6 +92,8 @@ SampleObjects = Annotated[
 
 class FramesRequest(Plain):
     """Frames to append, and what is known of their session."""
+
+    model_config = ConfigDict(json_schema_extra=needs("frames", "columns", alone=True))
 
     frames: FrameObjects = None
     columns: FrameColumns = None
@@ -141,7 +149,7 @@ class FramesAnswer(Values):
 class FrameRequest(Plain):
     """One frame: timestamp in seconds, then numbers or null by column name."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", json_schema_extra=_FRAME)
 
 
 class FrameAnswer(Values):
@@ -180,6 +188,8 @@ class VideoAnswer(Wire):
 
 class SignalsRequest(Plain):
     """Samples to append."""
+
+    model_config = ConfigDict(json_schema_extra=needs("signals"))
 
     signals: SampleObjects = None
 

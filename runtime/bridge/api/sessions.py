@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Annotated, Final, Literal, cast
 
 from aiohttp import web
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from runtime.bridge.analysis.summary import LapSummary, Summary
 from runtime.bridge.api.shapes import (
@@ -178,6 +178,12 @@ class SessionDetail(Values):
 
 class ChangeRequest(Wire):
     """What a session shall say; a field that is absent stays, null or an empty text clears."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": [name]} for name in ("driver", "car", "track", "note")]
+        }
+    )
 
     driver: Short | None = None
     car: Short | None = None
@@ -370,7 +376,7 @@ async def _detail(service: Service, session_id: str) -> SessionDetail:
 
 async def reported(service: Service) -> defaultdict[str, list[LapRow]]:
     """The reported laps of each session; none where they are damaged, so that lists go on."""
-    laps: dict[str, list[LapRow]] = defaultdict(list)
+    laps = defaultdict[str, list[LapRow]](list)
     with suppress(StoreDamaged):
         for lap in await service.db.laps():
             laps[lap.session_id].append(lap)

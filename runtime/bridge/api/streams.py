@@ -16,6 +16,7 @@ from runtime.bridge.api.spectators import TokenScope
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import (
     ACTIVE,
+    ALWAYS,
     EVERYTHING,
     KEEPALIVE,
     LIVE_SESSION,
@@ -35,7 +36,7 @@ from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream
-from runtime.web.wire import Wire, absent
+from runtime.web.wire import Wire, absent, needs
 
 SEND_BUFFER: Final = 8 << 10
 """Bytes that the system keeps for a reader, so that what a slow one gets is not minutes old."""
@@ -135,9 +136,12 @@ class CueEvent(Values):
 
 
 class TelemetryEvent(Wire):
-    """A frame; further signals follow under their own names."""
+    """A frame; further signals follow under their own names.
 
-    model_config = ConfigDict(extra="allow")
+    Where `signals` names fields, only those are there, with timestamp and session_id.
+    """
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"required": list(ALWAYS)})
 
     timestamp: float = Field(description="seconds of the session's clock")
     distance: float | None
@@ -210,8 +214,78 @@ class NotificationEvent(Wire):
     dropped: int | None = absent("notifications before this one that were dropped")
 
 
+class HelloEvent(Wire):
+    """The first event of a stream, `hello`."""
+
+    stream: Literal["stream", "cues", "telemetry", "notifications"]
+    heartbeat_s: float = Field(description="seconds between signs of life")
+    session_id: str | None = absent()
+    known: bool | None = absent("whether there is such a session")
+    silent: str | None = Field(
+        None, description="why the live coach says nothing about corners; null: it does, or would"
+    )
+    topics: tuple[Kind, ...] | None = absent("what is followed")
+    driver: str | None = absent("whose notifications")
+
+
+class SilenceEvent(Wire):
+    """Whether the coach can tell one corner from another: a `state`."""
+
+    session_id: str
+    silent: str | None = Field(description="why it says nothing about corners; null: it does")
+
+
+class BusEvent(Wire):
+    """Whether frames come from the bus: a `state`."""
+
+    connected: bool
+    state: str
+    last_error: str | None
+
+
+class ReplayHeldEvent(Wire):
+    """A replay was held, let go on, or set to another place: a `state`."""
+
+    replay_id: str
+    paused: bool
+    t_s: float = Field(description="where in a pass the last frame lies, at speed 1")
+
+
+class ReplayPassedEvent(Wire):
+    """A replay begins anew, `loop`, or is over, `end`."""
+
+    replay_id: str
+    frames_emitted: int = Field(description="over all passes")
+    failed: bool | None = absent("it broke off")
+
+
+class CueStreamEvent(RootModel[CueEvent | HelloEvent | SilenceEvent]):
+    """What an event of `/cues/stream` holds, by its name."""
+
+
+class TelemetryStreamEvent(
+    RootModel[TelemetryEvent | HelloEvent | BusEvent | ReplayHeldEvent | ReplayPassedEvent]
+):
+    """What an event of `/telemetry/stream` holds, by its name."""
+
+
+class NotificationStreamEvent(RootModel[NotificationEvent | HelloEvent]):
+    """What an event of `/notifications` holds, by its name."""
+
+
 class StreamEvent(
-    RootModel[LapEvent | SectorEvent | CueEvent | NotificationEvent | TelemetryEvent]
+    RootModel[
+        LapEvent
+        | SectorEvent
+        | CueEvent
+        | NotificationEvent
+        | TelemetryEvent
+        | HelloEvent
+        | SilenceEvent
+        | BusEvent
+        | ReplayHeldEvent
+        | ReplayPassedEvent
+    ]
 ):
     """What an event of `/stream` holds, by its name."""
 
@@ -234,6 +308,8 @@ class ReplayPause(Wire):
 
 class ReplaySeek(Wire):
     """Where to go on: one of both."""
+
+    model_config = ConfigDict(json_schema_extra=needs("t_s", "frame_idx", alone=True))
 
     t_s: Annotated[float, Field(ge=0)] | None = Field(
         None, description="seconds of a pass at speed 1, up to duration_s of the status"
@@ -312,7 +388,7 @@ async def stream(request: web.Request, *, query: StreamQuery) -> web.StreamRespo
     )
 
 
-@routes.get("/cues/stream", stream=CueEvent, errors=(TooManyListeners,))
+@routes.get("/cues/stream", stream=CueStreamEvent, errors=(TooManyListeners,))
 async def cues(request: web.Request, *, query: CuesQuery) -> web.StreamResponse:
     """Follow the cues of a session; a client that comes back gets what it missed.
 
@@ -328,7 +404,7 @@ async def cues(request: web.Request, *, query: CuesQuery) -> web.StreamResponse:
     return await _follow(request, subscription, about, name="cues", beat_s=BEAT_S)
 
 
-@routes.get("/telemetry/stream", stream=TelemetryEvent, errors=(TooManyListeners,))
+@routes.get("/telemetry/stream", stream=TelemetryStreamEvent, errors=(TooManyListeners,))
 async def telemetry(request: web.Request, *, query: TelemetryQuery) -> web.StreamResponse:
     """Follow the frames of a session while they come in or are replayed."""
     subscription = _hub(request).subscribe(
@@ -338,7 +414,7 @@ async def telemetry(request: web.Request, *, query: TelemetryQuery) -> web.Strea
     return await _follow(request, subscription, about, name="telemetry", beat_s=BEAT_S)
 
 
-@routes.get("/notifications", stream=NotificationEvent, errors=(TooManyListeners,))
+@routes.get("/notifications", stream=NotificationStreamEvent, errors=(TooManyListeners,))
 async def notifications(request: web.Request, *, query: NotificationsQuery) -> web.StreamResponse:
     """Follow the notifications of a driver; those that nobody has got yet come first."""
     inbox = request.app[SERVICE].inbox

@@ -71,6 +71,7 @@ class RateLimited(TooMany):
 
 
 ERRORS: Final[tuple[type[ApiError], ...]] = (
+    Cancelled,
     PromptTooLong,
     ModelNotFound,
     RateLimited,
