@@ -420,7 +420,7 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
         basis=basis,
         letter=letter(total) if total is not None else None,
         total=total,
-        summary=_summary(drive.best.duration_s, lap_s, graded),
+        summary=_summary(drive, lap, lap_s, graded),
         corners=tuple(grades),
     )
 
@@ -478,17 +478,24 @@ def costliest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
     return sorted(costly, key=lambda grade: -(grade.delta_time_s or 0.0))
 
 
-def _summary(best_s: float, reference_s: float | None, graded: Sequence[CornerGrade]) -> str:
-    """One sentence about the session."""
+def _summary(
+    drive: Drive, lap: int | None, reference_s: float | None, graded: Sequence[CornerGrade]
+) -> str:
+    """One sentence about the session, or about *lap*."""
     if not graded:
         return "There is no reference and no second pass to compare with, so nothing is graded."
     if reference_s is not None:
-        gap = best_s - reference_s
-        subject = f"The best lap of {time_text(best_s)}"
+        time_s = next(
+            (e.duration_s for e in drive.counted if e.number == lap), drive.best.duration_s
+        )
+        gap = time_s - reference_s
+        subject = f"The best lap of {time_text(time_s)}"
         against = "the reference"
     else:
         gap = sum(max(grade.delta_time_s or 0.0, 0.0) for grade in graded)
         subject, against = "The usual pass of every corner together", "the best passes"
+    if lap is not None:
+        subject = f"Lap {lap}"
     if gap < WITHIN_S:
         near = f"is {-gap:.3f} s ahead of" if gap < 0 else f"is within {gap:.3f} s of"
         return f"{subject} {near} {against}."

@@ -262,7 +262,8 @@ def test_corners_are_ordered_by_the_seconds_that_they_cost_whatever_they_weigh()
 
 
 def test_a_wide_spread_lowers_the_grade() -> None:
-    card = scorecard(driven(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track()))
+    drive = driven(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track())
+    card = scorecard(drive)
 
     first = card.corners[0]
     assert first.own is not None
@@ -275,6 +276,8 @@ def test_a_wide_spread_lowers_the_grade() -> None:
         sum(one.weight * one.score.total for one in card.corners if one.score)
     )
     assert "behind the best passes; most is to be found in Turn 1" in card.summary
+    assert card.summary.startswith("The usual pass of every corner together is ")
+    assert scorecard(drive, lap=4).summary.startswith("Lap 4 is ")
 
 
 def test_a_single_pass_without_a_reference_has_no_grade() -> None:
