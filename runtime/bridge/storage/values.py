@@ -94,7 +94,7 @@ class SessionRow:
     n_signals: int = 0
     """Signals that have a sample, wide columns included."""
     t_start: float | None = None
-    """Seconds of the session's clock: the earliest frame or sample."""
+    """Seconds of the session's clock: the earliest frame that is not far off, else sample."""
     t_end: float | None = None
     distance_m: float | None = None
     """Of the last frame that has one."""

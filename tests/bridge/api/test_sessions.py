@@ -264,7 +264,8 @@ async def test_reported_laps_stand_beside_those_of_the_telemetry(
     for number, time_s in ((1, 70.0), (2, 68.0)):
         body = {"session_id": sid, "lap_number": number, "lap_time_s": time_s}
         await each_bridge.ok("POST", "/lap", body)
-    assert await laps() == {1: 70.0, 2: 68.0}
+    found = await laps()
+    assert found == {1: 70.0, 2: 68.0}
     driven = drive(OVAL, 4)
     for begin, end in ((0, 1), (1, None)):
         some = Frames({name: column[begin:end] for name, column in driven.frames.columns.items()})
