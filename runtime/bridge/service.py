@@ -154,6 +154,10 @@ class Service:
         started = self.store.active_session() if self.store is not None else None
         if started:
             return started
+        return self.filled_session()
+
+    def filled_session(self) -> str:
+        """The session that a bus fills at the moment; empty: none."""
         connected = self.bus is not None and self.bus.connected
         return (self.bus_session() or "") if connected else ""
 

@@ -192,6 +192,12 @@ async def test_a_bus_is_heard_and_shown_and_stands_aside_for_a_replay(start: Sta
         body = {"frames": [{"timestamp": at / 10, "speed": 20.0} for at in range(100)]}
         await bridge.ok("POST", "/session/recorded/frames", body)
         replay = {"source_session_id": "recorded", "speed": 1.0, "loop": True}
+        careful = await bridge.request(
+            "POST", "/session/replay/start", json={**replay, "interrupt": False}
+        )
+        assert (careful.status, careful.json["code"]) == (409, "session_in_use")
+        assert careful.json["session_id"] == first["session_id"]
+        assert (await bridge.ok("GET", "/diagnostics/can"))["state"] == "running"
         await bridge.ok("POST", "/session/replay/start", replay)
         state = await bridge.ok("GET", "/diagnostics/can")
         assert state["state"] == "stopped_for_replay"

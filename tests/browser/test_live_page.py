@@ -203,6 +203,34 @@ def test_a_session_that_does_not_drive_is_offered_as_a_replay(page: Window, brid
     assert page.driver.current_url.endswith("?session=other")
 
 
+def test_a_replay_asks_before_it_interrupts_a_recording_and_is_what_drives_then(
+    window: Window, bridge: str
+) -> None:
+    def running() -> bool:
+        return bool(got(bridge, "/session/replay/status")["running"])
+
+    columns = {name: values.tolist() for name, values in laps(2).columns.items()}
+    post(bridge, "/session/kept/frames", {"columns": columns, "track": "larkfell"})
+    window.open(f"{bridge}/ui/live?session=kept")
+    window.until(lambda: window.js(LAPS) == 2)
+    best = got(bridge, "/session/kept/lap_time_table")["laps"]
+    assert text(window, "best") in {lap["time"] for lap in best}
+    try:
+        window.one("#blank button").click()
+        window.until(lambda: window.one("dialog .quiet")).click()
+        assert not running()
+        window.one("#blank button").click()
+        window.until(lambda: window.one("#confirm-ok")).click()
+        window.until(running)
+        window.open(f"{bridge}/ui/live")
+        window.until(lambda: window.one("#feed").text == "Replay")
+        window.until(lambda: "The session has 2 laps" in text(window, "laps"))
+        assert not window.one("#bus").is_displayed()
+    finally:
+        post(bridge, "/session/replay/stop", {})
+    window.until(lambda: window.one("#feed").text == "Live")
+
+
 def test_a_replay_is_paused_and_sought_from_the_page(window: Window, stored: str) -> None:
     post(stored, "/session/replay/start", {"source_session_id": "today"})
     try:

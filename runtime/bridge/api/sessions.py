@@ -331,8 +331,7 @@ def _check_unused(service: Service, session_id: str) -> None:
     replay = service.replays.current if service.replays is not None else None
     if replay is not None and replay.source.session_id == session_id:
         raise SessionInUse("the session is being replayed: stop that first", session_id=session_id)
-    connected = service.bus is not None and service.bus.connected
-    if connected and service.bus_session() == session_id:
+    if service.filled_session() == session_id:
         raise SessionInUse("a bus fills the session: disconnect it first", session_id=session_id)
 
 

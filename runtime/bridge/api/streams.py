@@ -32,7 +32,7 @@ from runtime.bridge.live.spectators import GRANT, MOST_VIEWS
 from runtime.bridge.live.timing import LapDone, LapSector, SectorDone
 from runtime.bridge.service import SERVICE
 from runtime.bridge.session.units import Seconds
-from runtime.bridge.storage.errors import NoRows, UnknownSession
+from runtime.bridge.storage.errors import NoRows, SessionInUse, UnknownSession
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream
@@ -51,7 +51,10 @@ CUT_S: Final = 0.5
 TOPICS: Final[tuple[Kind, ...]] = ("cues", "telemetry", "timing", "notifications")
 _FIELDS: Final = re.compile(r"[A-Za-z0-9_]{1,64}(,[A-Za-z0-9_]{1,64}){0,99}")
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
-REPLAY_ERRORS: Final = (*READ_ERRORS, ReplayRunning, UnknownSession, NoRows, ReplayUnavailable)
+REPLAY_ERRORS: Final = (
+    *(*READ_ERRORS, ReplayRunning, UnknownSession, NoRows),
+    *(SessionInUse, ReplayUnavailable),
+)
 routes = Routes("live")
 replay_routes = Routes("replay")
 
@@ -298,6 +301,11 @@ class ReplayRequest(Wire):
         1.0, description="1: as it was recorded"
     )
     loop: StrictBool = Field(False, description="begin again after the last frame")
+    interrupt: StrictBool = Field(
+        True,
+        description="false: 409 `session_in_use` while a bus fills a session, of which nothing "
+        "would be recorded until the replay ends",
+    )
 
 
 class ReplayPause(Wire):
@@ -457,8 +465,16 @@ def _is_known(request: web.Request, session_id: str) -> bool:
 @replay_routes.post("/session/replay/start", errors=REPLAY_ERRORS)
 async def start_replay(request: web.Request, *, body: ReplayRequest) -> ReplayStarted:
     """Begin to replay a session on the telemetry stream; a live CAN bus is put aside for it."""
-    await request.app[SERVICE].circuits.look(body.source_session_id)  # or the coach begins later
-    begun = await _replays(request).start(body.source_session_id, body.speed, loop=body.loop)
+    service = request.app[SERVICE]
+
+    def check() -> None:
+        if not body.interrupt and (filled := service.filled_session()):
+            words = "a bus fills a session: of its car nothing is recorded while a replay runs"
+            raise SessionInUse(words, session_id=filled)
+
+    await service.circuits.look(body.source_session_id)  # or the coach begins later
+    replays, source = _replays(request), body.source_session_id
+    begun = await replays.start(source, body.speed, loop=body.loop, check=check)
     return ReplayStarted.of(begun)
 
 

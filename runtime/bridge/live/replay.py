@@ -362,12 +362,17 @@ class Replays:
         self._closing = False
 
     async def start(
-        self, source_session_id: str, speed: float = 1.0, *, loop: bool = False
+        self,
+        source_session_id: str,
+        speed: float = 1.0,
+        *,
+        loop: bool = False,
+        check: Callable[[], None] = lambda: None,
     ) -> Replay:
-        """Begin to replay a session.
+        """Begin to replay a session, unless *check*, asked before the bus is stopped, raises.
 
-        Raises, looked at in this order, `NoDatabase`, `ReplayRunning`, `UnknownSession`, `NoRows`;
-        `ReplayUnavailable` where the live bus cannot be stopped.
+        Raises, looked at in this order, `NoDatabase`, `ReplayRunning`, `UnknownSession`, `NoRows`,
+        what *check* raises; `ReplayUnavailable` where the live bus cannot be stopped.
         """
         store = self._store()
         async with self._turn:
@@ -389,6 +394,7 @@ class Replays:
                 self._clock,
                 self._sleep,
             )
+            check()
             await self._make_way()
             self.current = replay
             self._task = asyncio.create_task(self._run(replay))

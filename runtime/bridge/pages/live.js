@@ -1,8 +1,8 @@
 // The pit wall: one stream, drawn once a screen refresh.
 
 import { call } from "./api.js";
-import { byId, el, problem, replace, write } from "./dom.js";
-import { clock, date, lapTime, number, signed, time } from "./format.js";
+import { byId, confirmed, el, problem, replace, write } from "./dom.js";
+import { amount, clock, date, lapTime, number, signed, time } from "./format.js";
 import { GripCircle } from "./gcircle.js";
 import { bridgeHead } from "./head.js";
 import { lessonLink } from "./lessons.js";
@@ -52,8 +52,10 @@ const traces = new Traces(byId("traces"), CHANNELS, (absent) => {
 });
 const lessons = new Map(); // of a concept, by its name
 let chosen = asked.get("session") || ACTIVE;
+let followed = ""; // session that is replayed, where whatever drives is shown
 let session = "";
 let replayed = "";
+let recorded = { lap_count: 0 }; // what is stored of the session that is replayed
 let newest = null;
 let heardAt = 0;
 let due = false;
@@ -91,7 +93,7 @@ const stream = follow({ query: query(), onLink: link, on: {
 } });
 
 function query() {
-  return { session_id: chosen, topics: "telemetry,timing,cues", recent: true, hz: HZ, signals: SIGNALS.join() };
+  return { session_id: followed || chosen, topics: "telemetry,timing,cues", recent: true, hz: HZ, signals: SIGNALS.join() };
 }
 
 /** A cue, with the lesson that it is about. */
@@ -146,14 +148,24 @@ async function enter({ session_id: id, replay_id: replay = "", timestamp: now })
   byId("cues").replaceChildren();
   byId("share").disabled = false;
   const path = `/session/${encodeURIComponent(id)}`;
-  if (replayed) return; // its laps are still to come
+  if (replayed) { // its laps are still to come
+    recorded = await call(path).catch(() => ({ lap_count: 0 }));
+    showLaps();
+    return;
+  }
   showBefore(path, now).catch(() => {}); // a bridge without a database knows nothing of it
+  if (await showStored(id)) offerOwn();
+}
+
+/** The laps that are stored of a session; whether the page is still about it. */
+async function showStored(id) {
+  const path = `/session/${encodeURIComponent(id)}`, about = session + chosen;
   const { lap_count: count } = await call(path).catch(() => ({ lap_count: 0 }));
   const { laps } = count ? await call(`${path}/lap_time_table`).catch(() => ({ laps: [] })) : { laps: [] };
-  if (id !== session) return;
+  if (about !== session + chosen) return false;
   timing.stored(laps);
   showLaps();
-  offerOwn();
+  return true;
 }
 
 /** The curves up to the first frame that came. */
@@ -193,7 +205,10 @@ function showLaps(mean) {
   const average = mean ?? (lastFive.length ? lastFive.reduce((a, b) => a + b) / lastFive.length : null);
   byId("mean").textContent = average ? `Mean of the last ${Math.min(5, lastFive.length) || 5}: ${lapTime(average)}` : "";
   if (!laps.length) {
-    replace(byId("laps"), el("p", { className: "fine", textContent: "No lap yet: the first one counts from the line." }));
+    const { lap_count: count, best_lap_s: bestLap } = recorded;
+    const words = replayed && count ? `No lap of the replay yet. The session has ${amount(count, "lap")}, the best in ${lapTime(bestLap)}.`
+      : "No lap yet: the first one counts from the line.";
+    replace(byId("laps"), el("p", { className: "fine", textContent: words }));
     return;
   }
   const best = Math.min(...timed.map((lap) => lap.lap_time_s));
@@ -297,8 +312,13 @@ async function look() {
   const load = Number.isFinite(can.bus_load_pct) ? ` · ${number(can.bus_load_pct)} % load` : "";
   const unknown = can.frames_unknown ? ` · ${can.frames_unknown} unknown` : "";
   byId("bus").textContent = can.connected ? `CAN ${number(can.fps)} frames/s${load}${unknown}` : "CAN off";
+  byId("bus").hidden = replay.running; // it stands aside
   byId("replay").hidden = !replay.running;
-  if (replay.running) await showReplay();
+  const { source_session_id: source = "" } = replay.running ? await showReplay() : {};
+  const next = chosen === ACTIVE ? source : "";
+  if (next === followed) return;
+  followed = next;
+  stream.restart(query());
 }
 
 // Replay
@@ -307,10 +327,12 @@ async function showReplay() {
   const now = await call("/session/replay/status");
   byId("pause").textContent = now.paused ? "Go on" : "Pause";
   byId("pause").setAttribute("aria-pressed", String(Boolean(now.paused)));
-  if (seeking || !Number.isFinite(now.duration_s)) return;
-  byId("seek").max = now.duration_s;
-  byId("seek").value = now.t_s ?? 0;
-  byId("replayed").textContent = `${clock(now.t_s, 0)} / ${clock(now.duration_s, 0)}`;
+  if (!seeking && Number.isFinite(now.duration_s)) {
+    byId("seek").max = now.duration_s;
+    byId("seek").value = now.t_s ?? 0;
+    byId("replayed").textContent = `${clock(now.t_s, 0)} / ${clock(now.duration_s, 0)}`;
+  }
+  return now;
 }
 
 const order = (path, body = {}) => call(`/session/replay/${path}`, { method: "POST", body }).then(look, () => {});
@@ -336,14 +358,14 @@ async function offer() {
 
 byId("session").addEventListener("change", ({ target }) => {
   chosen = target.value;
-  session = "";
+  session = followed = "";
   newest = null;
   forgetReferences();
   byId("share").disabled = chosen === ACTIVE;
   history.replaceState(null, "", chosen === ACTIVE ? "/ui/live" : `/ui/live?session=${encodeURIComponent(chosen)}`);
   restart();
   stream.restart(query());
-  if (chosen !== ACTIVE) blank("Nothing comes in for this session now.", replayButton());
+  wait();
 });
 
 function blank(words, ...actions) {
@@ -351,21 +373,34 @@ function blank(words, ...actions) {
   byId("blank").hidden = false;
 }
 
-const replayButton = () => el("button", { type: "button", className: "button", textContent: "Replay it", onclick: async () => {
+/** Say what is waited for, and show what is stored of a session that was chosen. */
+function wait() {
+  if (chosen === ACTIVE) {
+    blank("Waiting for a car, a replay or the simulator: as soon as one drives, it is here.");
+    return;
+  }
+  const button = el("button", { type: "button", className: "button", textContent: "Replay it", onclick: () => startReplay(false) });
+  blank("Nothing comes in for this session now.", button);
+  showStored(chosen);
+}
+
+/** Replay the session; before a recording is interrupted for it, that is asked. */
+async function startReplay(interrupt) {
   try {
-    await call("/session/replay/start", { method: "POST", body: { source_session_id: chosen } });
+    await call("/session/replay/start", { method: "POST", body: { source_session_id: chosen, interrupt } });
     await look();
   } catch (error) {
-    replace(byId("blank"), problem(error));
+    if (error.answer?.code !== "session_in_use") replace(byId("blank"), problem(error));
+    else if (await confirmed("Stop recording the car?",
+      "A car is on the bus. Until the replay ends, nothing of it is recorded.", "Replay all the same", "Keep recording")) startReplay(true);
   }
-} });
+}
 
 bridgeHead("live", document.querySelector(".source"));
 byId("share").addEventListener("click", () => share(session || chosen));
 byId("share").disabled = chosen === ACTIVE; // until something drives
 restart();
-if (chosen !== ACTIVE) blank("Nothing comes in for this session now.", replayButton());
-else blank("Waiting for a car, a replay or the simulator: as soon as one drives, it is here.");
+wait();
 offer().catch(() => {});
 call("/coach/concepts").then(({ concepts }) => {
   for (const { id, lesson } of concepts) if (lesson?.url) lessons.set(id, lesson);

@@ -5,9 +5,9 @@ const TOKEN = new URLSearchParams(location.search).get("token");
 
 /** What the server, or the way to it, said was wrong. */
 export class Failure extends Error {
-  constructor(message, status = 0, steps = []) {
+  constructor(message, status = 0, steps = [], answer = {}) {
     super(message);
-    Object.assign(this, { status, steps });
+    Object.assign(this, { status, steps, answer });
   }
 }
 
@@ -45,5 +45,5 @@ export function failureOf(answer, status) {
   const words = typeof error === "string" ? error : error.message;
   const message = typeof words === "string" && words ? words : `The server answered ${status}.`;
   const steps = error.next_steps ?? answer.next_steps ?? [];
-  return new Failure(message.charAt(0).toUpperCase() + message.slice(1), status, steps);
+  return new Failure(message.charAt(0).toUpperCase() + message.slice(1), status, steps, answer);
 }

@@ -35,14 +35,14 @@ export function problem(error, ...actions) {
 }
 
 /** Ask before something is lost; true to go on. */
-export function confirmed(title, text, verb) {
+export function confirmed(title, text, verb, keep = "Keep") {
   const dialog = el("dialog", { "aria-labelledby": "confirm-title" },
     el("form", { method: "dialog" },
       el("h2", { id: "confirm-title", textContent: title }),
       el("p", { textContent: text }),
       el("div", { className: "row" },
         el("button", { className: "button stop", id: "confirm-ok", value: "ok", textContent: verb }),
-        el("button", { className: "button quiet", value: "cancel", autofocus: true, textContent: "Keep" }))));
+        el("button", { className: "button quiet", value: "cancel", autofocus: true, textContent: keep }))));
   document.body.append(dialog);
   dialog.showModal();
   return new Promise((resolve) => {
