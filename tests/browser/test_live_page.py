@@ -26,11 +26,13 @@ FAST = """
 const { src } = document.querySelector("[src$='live.js']");
 return import(src.replace("live.js", "timing.js")).then(({ Timing }) => {
   const timing = new Timing(), name = () => document.getElementById("lap-name").textContent;
-  timing.lap({ lap_number: 1, lap_time_s: 100, is_best: true });
+  timing.sector({ lap_number: 1, sector: 1, time_s: 30.12 });
+  const sectors = [{ sector: 1, time_s: 30.13 }];
+  timing.lap({ lap_number: 1, lap_time_s: 100, is_best: true, sectors });
   timing.frame({ lap: 2, lap_time_s: 19 });
   const before = name();
   timing.frame({ lap: 2, lap_time_s: 21 });
-  return [before, name()];
+  return [before, name(), document.querySelector("#sectors b").textContent];
 });
 """
 """A lap of 100 s ends, and a fifth of the next one is driven at once."""
@@ -300,7 +302,7 @@ def test_a_lap_that_is_replayed_fast_gives_its_place_back_to_the_clock(
     window.open(f"{stored}/ui/live?session=today")
     shown = window.js(FAST)
 
-    assert shown == ["Lap 1 finished", "Lap 2"]
+    assert shown == ["Lap 1 finished", "Lap 2", "30.13"], "a lap brings its exact sectors"
 
 
 def test_the_pit_wall_has_no_barrier_is_quiet_and_fits_the_screen(

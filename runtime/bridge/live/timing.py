@@ -22,9 +22,9 @@ from runtime.bridge.session.gates import (
 )
 from runtime.bridge.session.geometry import METRES_PER_DEGREE
 from runtime.bridge.session.laps import GAP_SHARE, Laps, is_lap
-from runtime.bridge.session.progress import sector_times, within
+from runtime.bridge.session.progress import OVER_S, line_progress, sector_times, unwrap, within
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers
-from runtime.bridge.session.series import FROZEN_S, series
+from runtime.bridge.session.series import FROZEN_S, Series, measure_distance, series
 from runtime.bridge.track.model import Track
 
 TRACE_M: Final = 5.0
@@ -33,6 +33,8 @@ HOLE: Final = 0.1
 """A lap of which a longer share was driven unseen is no reference."""
 MEAN_LAPS: Final = 5
 SESSIONS: Final = 256
+AROUND_S: Final = OVER_S + 1.0
+"""So much of the drive to each side tells a place as a recorded session has it."""
 ASK_S: Final = 1.0
 """What is known of the session besides its frames is asked for so often."""
 Rating: TypeAlias = Literal["best", "own", "slower"]
@@ -210,6 +212,8 @@ class _Running:
     """Time of it without any frame."""
     marks: list[float | None] = field(default_factory=list)
     """When the inner ends of sectors were passed."""
+    fitted: int = 0
+    """So many of them are timed as a recorded session does."""
     places: list[float] = field(default_factory=list)
     moments: list[float] = field(default_factory=list)
 
@@ -239,7 +243,8 @@ class LapTimer:
     """The lap clock of one car on one circuit.
 
     It turns over at the frame after start/finish. A second later, when the crossing can be fitted
-    as it is in a recorded session, the lap is told: with the time that the session will have.
+    as it is in a recorded session, the lap is told: with the times that the session will have. A
+    sector is told at once, which the noise of a position may move by some hundredths.
     """
 
     def __init__(self, track: Track) -> None:
@@ -281,13 +286,14 @@ class LapTimer:
         moved = self._measure(frame, place, since)
         self.t = where.t
         self._recent.append((where.t, frame))
-        while where.t - self._recent[0][0] > 3 * FIT_S:
+        while where.t - self._recent[0][0] > 2 * AROUND_S + FIT_S:
             self._recent.popleft()
         done: list[Done] = []
         self._cross(frame, place, since)
         if self._running is not None:
             self._running.travelled += moved
             done += self._advance(self._running, place, since)
+            self._fit_marks(self._running, where.t - AROUND_S)
         if self._closing is not None and self._is_settled(self._closing, where.t):
             done += self._settle(self._closing)
         self._place = place
@@ -433,11 +439,43 @@ class LapTimer:
         return self._complete(before, moment)
 
     def _fit(self, moment: float) -> float | None:
-        columns = {name: np.array([one.wide[name] for _, one in self._recent]) for name in WIDE}
-        columns[TIMESTAMP] = np.array([t for t, _ in self._recent])
-        crossings = find_crossings(series(Frames(columns)), self.track.start)
+        crossings = find_crossings(self._series(), self.track.start)
         near = crossings[np.abs(crossings - moment) <= FIT_S]
         return float(near[np.abs(near - moment).argmin()]) if len(near) else None
+
+    def _series(self) -> Series:
+        """The last frames, as those of a recorded session."""
+        columns = {name: np.array([one.wide[name] for _, one in self._recent]) for name in WIDE}
+        columns[TIMESTAMP] = np.array([t for t, _ in self._recent])
+        return series(Frames(columns))
+
+    def _fit_marks(self, running: _Running, until: float) -> None:
+        """Time the ends of sectors that were passed by then as a recorded session does."""
+        while running.fitted < len(running.marks):
+            moment, end_m = running.marks[running.fitted], self._ends[running.fitted]
+            if moment is not None and moment > until:
+                return
+            if moment is not None and self.track.line is not None:
+                running.marks[running.fitted] = self._fit_place(end_m, moment) or moment
+            running.fitted += 1
+
+    def _fit_place(self, end_m: float, moment: float) -> float | None:
+        """When the car came to a place, about *moment*; None where too little is known of it."""
+        recent, line = self._series(), self.track.line
+        if line is None or not recent.fixed.any():
+            return None
+        progress = line_progress(recent, line, (), measure_distance(recent))
+        if progress is None:
+            return None
+        p, length = unwrap(progress.p, line.length_m), line.length_m
+        p = p - np.round((np.interp(moment, recent.t, p) - end_m) / length) * length
+        near = np.abs(recent.t - moment) <= FIT_S
+        after = int(np.searchsorted(np.maximum.accumulate(p[near]), end_m))
+        if not 0 < after < near.sum():
+            return None
+        return float(
+            np.interp(end_m, p[near][after - 1 : after + 1], recent.t[near][after - 1 : after + 1])
+        )
 
     def _is_lap(self, running: _Running, end: float) -> bool:
         seconds, length = end - running.began, self.track.length_m
@@ -445,6 +483,7 @@ class LapTimer:
         return is_lap(seconds, metres, length) and running.gap_s <= GAP_SHARE * seconds
 
     def _complete(self, lap: _Running, end: float) -> list[Done]:
+        self._fit_marks(lap, end)
         last = self._end_sector(lap, end)
         bounds = [lap.began, *lap.marks, *([None] * (len(self._ends) - 1 - len(lap.marks))), end]
         sectors = tuple(

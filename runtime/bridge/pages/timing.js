@@ -62,6 +62,11 @@ export class Timing {
     byId("lap-time").textContent = lapTime(event.lap_time_s);
     byId("lap-note").textContent = event.is_best ? "Best lap" : Number.isFinite(event.delta_s) ? `${signed(event.delta_s)} to ${this.#against}` : "";
     byId("lap-note").className = `under ${event.is_best ? "best" : tone(event.delta_s)}`;
+    for (const { sector, time_s } of event.sectors ?? []) { // more exact than they were told at once
+      const shown = this.#sectors.get(sector);
+      if (shown?.lap_number === event.lap_number) this.#sectors.set(sector, { ...shown, time_s });
+    }
+    this.#showSectors();
     this.#times();
   }
 

@@ -42,7 +42,8 @@ def lap_progress(laps: Laps, line: Line | None = None) -> Progress | None:
     The line is used where positions are good and their median distance to it is 30 m at most.
     """
     if line is not None and len(line) > 2 and laps.series.gps_usable:
-        found = _on_line(laps, line)
+        starts = [s.t_start for s in laps.segments if s.kind == "lap"]
+        found = line_progress(laps.series, line, starts, laps.travelled)
         if found is not None:
             return found
     length = laps.length_m
@@ -110,14 +111,20 @@ def _by_distance(laps: Laps, length: float) -> Numbers:
     return np.where(p < length, p, 0.0)
 
 
-def _on_line(laps: Laps, line: Line) -> Progress | None:
-    series, path = laps.series, line.ring
+def line_progress(
+    series: Series, line: Line, starts: Sequence[float], travelled: Numbers
+) -> Progress | None:
+    """Where frames with positions are on a line; None where they are not on it.
+
+    *starts* are moments at which the whole line is looked at; frames without a fix are placed by
+    the metres *travelled*.
+    """
+    path = line.ring
     frames = np.flatnonzero(series.fixed)
     x, y = line.plane.xy(series["lat"][frames], series["lon"][frames])
     if not _close(path, x, y):
         return None
     t = series.t[frames]
-    starts = [s.t_start for s in laps.segments if s.kind == "lap"]
     anchors, fresh = _anchors(t, starts)
     at = _follow(path, x[anchors], y[anchors], fresh)
     near = np.interp(t, t[anchors], unwrap(at.astype(np.float64), len(path)))
@@ -129,7 +136,7 @@ def _on_line(laps: Laps, line: Line) -> Progress | None:
         even = smooth_progress(unwrap(found[0], line.length_m), rolled[frames], t, series.nominal_s)
         p[frames] = even % line.length_m
     if len(frames) < len(series):
-        p = _filled(p, frames, laps.travelled, line.length_m)
+        p = _filled(p, frames, travelled, line.length_m)
     return Progress(p, line.length_m, "line", offset)
 
 
@@ -139,7 +146,7 @@ def _close(path: Ring, x: Numbers, y: Numbers) -> bool:
     return bool(np.median(distance) <= ON_LINE_M)
 
 
-def _anchors(t: Numbers, starts: list[float]) -> tuple[Indices, Indices]:
+def _anchors(t: Numbers, starts: Sequence[float]) -> tuple[Indices, Indices]:
     """Fixes about a second apart, and which of them must look at the whole line.
 
     These are the first, those after a pause, and those at the start of a lap.
