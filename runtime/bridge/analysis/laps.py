@@ -1,7 +1,7 @@
 """Lap times: the table of laps, their spread, their sectors, and the ideal lap."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive, NoCorners, once_per_drive
@@ -11,7 +11,7 @@ from runtime.bridge.session.laps import TIE_S, Method
 from runtime.bridge.session.progress import Span, sector_times
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.stats import box_plot, deviation
-from runtime.bridge.session.units import KMH, Kmh, Metres, Seconds, round_splits
+from runtime.bridge.session.units import KMH, Kmh, Metres, Seconds, round_splits, rounded
 from runtime.bridge.track.model import inside
 
 MINI_SECTORS: Final = 25
@@ -154,7 +154,8 @@ class ComposedLap:
     """A lap put together from the best of its parts, as each was really driven."""
 
     lap_s: Seconds | None
-    """s: sum of the parts, never above the best lap; null: a part has no time"""
+    """s: sum of the parts, which are in milliseconds as it is, never above the best lap; null: a
+    part has no time"""
     gain_s: Seconds | None
     """s: best lap less that"""
     parts: tuple[PartTime, ...]
@@ -198,7 +199,8 @@ def _composed(drive: Drive, spans: Sequence[Span], table: Times) -> ComposedLap:
     # The best lap itself may lack a part in which recording paused.
     best = drive.best.duration_s
     total = min(sum(known), best)
-    return ComposedLap(total, best - total, found)
+    shown = zip(found, round_splits(known, total), strict=True)
+    return ComposedLap(total, best - total, tuple(replace(part, time_s=t) for part, t in shown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,7 @@ class LapRecord:
     time: str
     """the same as m:ss.mmm"""
     delta_to_best_s: Seconds
-    """s behind the best lap; 0 of the best itself"""
+    """s behind the best lap, as both times are shown; 0 of the best itself"""
     is_best: bool
     """of one lap only: the fastest, the earliest of equals"""
     sectors: tuple[SectorSplit, ...]
@@ -279,12 +281,13 @@ def lap_time_table(drive: Drive) -> LapTable:
             )
         )
         top_speed = highest(drive.series["speed_ms"][lap.frames])
+        behind = rounded(lap.duration_s, 3) - rounded(best.duration_s, 3)
         laps.append(
             LapRecord(
                 lap_number=lap.number or 0,
                 lap_time_s=lap.duration_s,
                 time=time_text(lap.duration_s),
-                delta_to_best_s=max(lap.duration_s - best.duration_s, 0.0),
+                delta_to_best_s=max(behind, 0.0),
                 is_best=lap is best,
                 sectors=splits,
                 valid=lap.valid,

@@ -25,6 +25,7 @@ from runtime.bridge.session.laps import GAP_SHARE, Laps, is_lap
 from runtime.bridge.session.progress import OVER_S, line_progress, sector_times, unwrap, within
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers
 from runtime.bridge.session.series import FROZEN_S, Series, measure_distance, series
+from runtime.bridge.session.units import round_splits
 from runtime.bridge.track.model import Track
 
 TRACE_M: Final = 5.0
@@ -499,22 +500,25 @@ class LapTimer:
         reference = self._reference
         self._laps.append(TimedLap(lap.began, end, sectors, trace))
         self._choose_reference()
+        lap_s, shown = round(seconds, 3), round_splits(sectors, seconds)
         latest = [one.lap_s for one in self._laps[-MEAN_LAPS:]]
         done = LapDone(
             lap_number=len(self._laps),
-            lap_time_s=round(seconds, 3),
-            delta_s=None if reference is None else round(seconds - reference.lap_s, 3),
+            lap_time_s=lap_s,
+            delta_s=None if reference is None else round(lap_s - round(reference.lap_s, 3), 3),
             is_best=seconds < best,
             best_lap_s=round(min(best, seconds), 3),
-            sectors=tuple(self._lap_sector(number, time) for number, time in enumerate(sectors)),
+            sectors=tuple(
+                LapSector(number, time, self._is_best(number - 1, sectors))
+                for number, time in enumerate(shown, 1)
+            ),
             mean5_s=round(sum(latest) / MEAN_LAPS, 3) if len(latest) == MEAN_LAPS else None,
         )
         return [*last, done]
 
-    def _lap_sector(self, number: int, time: float | None) -> LapSector:
-        known = [lap.sectors[number] for lap in self._laps if number < len(lap.sectors)]
-        is_best = time is not None and time <= min(one for one in known if one is not None)
-        return LapSector(number + 1, None if time is None else round(time, 3), is_best)
+    def _is_best(self, at: int, sectors: Sequence[float | None]) -> bool:
+        time, known = sectors[at], [lap.sectors[at] for lap in self._laps if at < len(lap.sectors)]
+        return time is not None and time <= min(one for one in known if one is not None)
 
     def _choose_reference(self) -> None:
         """The best lap of the session, else the record of its driver."""

@@ -113,6 +113,19 @@ def test_parts_add_up_and_no_ideal_lap_is_slower_than_the_best(
     assert found.sectors.lap_s == pytest.approx(sum(min(part) for part in zip(*laps, strict=True)))
 
 
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_shown_times_add_up_to_the_millisecond(seed: int) -> None:
+    drive, _ = oval(5, seed=seed)
+    table, ideal = lap_time_table(drive), ideal_lap(drive)
+    for lap in table.laps:
+        apart = round(lap.lap_time_s, 3) - round(table.best_lap_s, 3)
+        assert lap.delta_to_best_s == pytest.approx(apart, abs=1e-9)
+    for composed in (ideal.sectors, ideal.mini_sectors, ideal.corners_and_straights):
+        assert composed.lap_s is not None
+        shown = sum(round(part.time_s or 0.0, 3) for part in composed.parts)
+        assert shown == pytest.approx(round(composed.lap_s, 3), abs=1e-6)
+
+
 def test_corners_and_straights_cover_the_lap_once() -> None:
     drive, truth = oval()
     found = parts(drive)
