@@ -352,6 +352,9 @@ def test_an_address_with_laps_that_there_are_not_shows_the_usual_ones(
     opened(window, bridge, "session=ana&laps=ana:best,ana:77")
     assert "lap" in window.one("#trouble .problem").text
     assert len(shown(window)) == 2
+    opened(window, bridge, "session=ana&laps=2,1")
+    assert not window.all("#trouble .problem")
+    assert shown(window) == ["Lap 2", "Lap 1"]
     opened(window, bridge, "session=ana&laps=ana:best,ben:best")
     assert len(window.all("#laps :checked[data-ref]")) == len(shown(window)) == 2
 

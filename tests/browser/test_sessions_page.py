@@ -164,6 +164,10 @@ def test_a_driver_sees_the_trend_what_to_work_on_and_the_board(window: Window, b
     Select(window.one("#driver")).select_by_value("Dan")
     window.until(lambda: said(window, "h1") == "Dan")
     window.until(lambda: len(window.all("#steps tbody tr")) == 1)
+    window.open(f"{bridge}/ui/driver?driver=Nobody")
+    window.until(lambda: "“Nobody”" in said(window, "#trouble"))
+    window.open(f"{bridge}/ui/driver?driver=cleo")
+    window.until(lambda: said(window, "h1") == "Cleo")
 
 
 def test_the_reference_has_every_route_and_the_fields_of_its_answers(

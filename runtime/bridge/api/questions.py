@@ -23,6 +23,7 @@ from runtime.bridge.coach.fact import Basis, Value
 from runtime.bridge.coach.memory import key_of
 from runtime.bridge.coach.need import Language, Units
 from runtime.bridge.coach.roles import ROLES
+from runtime.bridge.live.hub import ACTIVE
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.units import Decimals
 from runtime.bridge.storage import coaching
@@ -56,7 +57,11 @@ class AskRequest(Wire):
 
     question: StrictStr = Field(description="1 to 4000 characters")
     driver_id: Short = Field("", description="whose history and conversation it belongs to")
-    session_id: Short = Field("", description="the session it is about; empty: none")
+    session_id: Short = Field(
+        "",
+        description="the session it is about; SIM: the active one; empty: that too, unless another "
+        "driver drives it",
+    )
     intent: Short | None = Field(
         None, description="who shall answer, past the router; one that is unknown is ignored"
     )
@@ -229,14 +234,14 @@ class TraceList(Wire):
 async def ask(request: web.Request, *, body: AskRequest) -> AskAnswer:
     """Ask the coach; without a language model the answer is made of the facts alone."""
     coach = _coach(request.app[SERVICE])
-    return _answer(await coach.ask(_question(body)))
+    return _answer(await coach.ask(_question(request.app[SERVICE], body)))
 
 
 @routes.post("/coach/ask/stream", stream=AskEvent, errors=ERRORS)
 async def ask_stream(request: web.Request, *, body: AskRequest) -> web.StreamResponse:
     """Ask the coach, and get the answer sentence by sentence."""
     coach = _coach(request.app[SERVICE])
-    question = _question(body)
+    question = _question(request.app[SERVICE], body)
     coach.admit()
     stream = EventStream(request, heartbeat_s=BEAT_S, ends_on_drain=True)
     async with stream:
@@ -305,7 +310,7 @@ def _coach(service: Service) -> "Conversations":
     return service.questions
 
 
-def _question(body: AskRequest) -> Question:
+def _question(service: Service, body: AskRequest) -> Question:
     text = body.question.strip()
     if not text:
         raise BadField("question: must not be blank", param="question")
@@ -315,10 +320,23 @@ def _question(body: AskRequest) -> Question:
         text,
         body.driver_id,
         body.session_id,
+        _meant(service, body),
         (body.intent or "").strip().lower(),
         body.language,
         body.units,
     )
+
+
+def _meant(service: Service, body: AskRequest) -> str:
+    """The session that a question is about; empty: none."""
+    if body.session_id not in ("", ACTIVE):
+        return body.session_id
+    row = service.row(service.active_session())
+    if row is None:
+        return ""
+    driver, asker = ((name or "").strip().casefold() for name in (row.driver, body.driver_id))
+    is_other = bool(driver and asker) and driver != asker
+    return "" if is_other and not body.session_id else row.session_id
 
 
 def _answer(answer: Answer) -> AskAnswer:

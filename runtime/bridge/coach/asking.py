@@ -37,6 +37,9 @@ class Question:
     text: str
     driver_id: str = ""
     session_id: str = ""
+    """Whose conversation it belongs to."""
+    about: str = ""
+    """The session that is meant; empty: none."""
     intent: str = ""
     """Who shall answer; empty: whoever it is for."""
     language: Language | None = None

@@ -228,7 +228,7 @@ class _Answering:
     async def events(self) -> AsyncGenerator[Event, None]:
         """See `Conversations.stream`."""
         owner, question = self._owner, self._question
-        known = await owner.gathering.look(question.session_id, question.driver_id)
+        known = await owner.gathering.look(question.about, question.driver_id)
         asked = await self._understand(known)
         intent = intent_of(asked.needs)
         self._trace.agent = OF_INTENT[intent].name
@@ -328,7 +328,7 @@ class _Answering:
     async def _tell(self, known: Known, asked: Asked, need: Need) -> tuple[Fact, ...]:
         owner = self._owner
         if need.kind == "query":
-            self._rows, facts = await owner.queries.answer(self._question.text, known.row)
+            self._rows, facts = await owner.queries.answer(self._question.text, known)
             return facts
         try:
             async with asyncio.timeout(self._left_s()):

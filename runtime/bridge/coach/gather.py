@@ -81,6 +81,7 @@ class Gathering:
             driver=driver,
             outing=Outing(_session(row), drive) if row is not None and drive is not None else None,
             without_laps=row is not None and drive is None,
+            unknown=session_id if row is None else "",
             track=track,
             earlier=await self._summaries(one for one in earlier if _same(one.driver, driver)),
             references=self.references.current(),

@@ -42,6 +42,8 @@ class Scene:
     """The session that is asked about; None: none was named, or it has no complete lap."""
     without_laps: bool = False
     """Whether a session was named that has no complete lap."""
+    unknown: str = ""
+    """The session that was named, where there is none of that id."""
     track: Track | None = None
     """The circuit on file; None: the session's circuit is not on file."""
     rivals: Mapping[str, Outing] = field(default_factory=dict)

@@ -31,8 +31,8 @@ from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.asking import Row
 from runtime.bridge.coach.fact import Fact
-from runtime.bridge.coach.facts.view import NO_CORNERS, NO_SESSION
-from runtime.bridge.coach.gather import Gathering
+from runtime.bridge.coach.facts.view import NO_CORNERS, need_outing
+from runtime.bridge.coach.gather import Gathering, Known
 from runtime.bridge.derived.analyses import Scope
 from runtime.bridge.errors import NoCompleteLap
 from runtime.bridge.session.recording import Numbers
@@ -477,14 +477,15 @@ class Queries:
         self._scratch.close()
 
     async def answer(
-        self, question: str, row: SessionRow | None
+        self, question: str, known: Known
     ) -> tuple[tuple[Row, ...] | None, tuple[Fact, ...]]:
         """The rows that a statement finds, None for one that is not run, and what says so."""
+        row = known.row
         try:
             safe, names = checked(statement_in(question) or question)
             of_session = [name for name in names if name != "sessions"]
             if of_session and row is None:
-                return None, (NO_SESSION,)
+                return None, need_outing(known.scene)
             views = await self._views(row, of_session) if row is not None and of_session else {}
             if "sessions" in names:
                 views["sessions"] = await self._sessions()

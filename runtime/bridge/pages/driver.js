@@ -23,6 +23,9 @@ let plot = null, steps = [], sessions = [], circuits = new Map();
 /** What tells the track of a session: its circuit, else what the driver called it. */
 const trackOf = ({ track, track_id: id }) => id ?? track;
 
+/** A name regardless of case, as the bridge takes it. */
+const folded = (name) => name.trim().toLowerCase();
+
 /** Drivers by name, with their tracks; the one who drove last comes first. */
 async function offer() {
   const [stored, { tracks }] = await Promise.all([call(`/sessions?limit=${MOST}`), call("/tracks")]);
@@ -31,19 +34,23 @@ async function offer() {
   const drivers = new Map();
   for (const session of sessions) {
     const { driver } = session, track = trackOf(session);
-    if (driver && track) drivers.set(driver, (drivers.get(driver) ?? new Set()).add(track));
+    if (!driver || !track) continue;
+    const name = [...drivers.keys()].find((known) => folded(known) === folded(driver)) ?? driver;
+    drivers.set(name, (drivers.get(name) ?? new Set()).add(track));
   }
   if (!drivers.size) {
     byId("choose").hidden = true;
     replace(byId("trouble"), el("p", { className: "lede", textContent: "No session names a driver and a track yet. “Edit” in the list of sessions sets them." }));
     return;
   }
-  fill(byId("driver"), [...drivers.keys()], asked.get("driver"));
+  const wanted = asked.get("driver") ?? "", known = [...drivers.keys()].find((name) => folded(name) === folded(wanted));
+  fill(byId("driver"), [...drivers.keys()], known);
   const chosen = () => fill(byId("track"), [...drivers.get(byId("driver").value)], asked.get("track"));
   byId("driver").addEventListener("change", () => { chosen(); show(); });
   byId("track").addEventListener("change", show);
   chosen();
   await show();
+  if (wanted && !known) replace(byId("trouble"), problem({ message: `No session names the driver “${wanted}” and a track.` }));
 }
 
 function fill(select, names, wanted) {
@@ -75,7 +82,7 @@ async function show() {
 }
 
 /** The sessions as they are stored, oldest first: there is no series of fewer than five. */
-const driven = (driver, track) => sessions.filter((row) => row.driver === driver && trackOf(row) === track).reverse();
+const driven = (driver, track) => sessions.filter((row) => folded(row.driver) === folded(driver) && trackOf(row) === track).reverse();
 
 function showSteps() {
   const first = steps.at(0)?.best_lap_s, last = steps.at(-1)?.best_lap_s;
@@ -131,7 +138,7 @@ function showFocus(insights) {
 
 function showBoard(entries, driver) {
   replace(byId("board"), entries.length ? table(["Place", "Driver", "Car", "Time"], entries.map((entry) =>
-    el("tr", { className: entry.driver === driver ? "mine" : "" },
+    el("tr", { className: folded(entry.driver ?? "") === folded(driver) ? "mine" : "" },
       el("th", { scope: "row", textContent: entry.rank }), cell(entry.driver || "–", ""), cell(entry.car || "–", ""), cell(lapTime(entry.lap_time_s)))), ["Driver", "Car"])
     : el("p", { className: "fine", textContent: "No lap on this track yet." }));
 }

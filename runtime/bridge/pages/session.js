@@ -88,12 +88,14 @@ async function showRun(trouble) {
   if (track) nameCircuit(track);
 }
 
-/** Show the laps that the address asks for, separated by commas; without any the *usual* ones. */
+/** Show the laps that the address asks for, separated by commas; without any the *usual* ones. A
+ *  lap without a session is one of this session. */
 async function showFirst(asked, usual) {
   if (asked) {
-    page.refs = asked.split(",").slice(0, laps.MOST_LAPS);
+    const own = page.session.session_id;
+    page.refs = asked.split(",").slice(0, laps.MOST_LAPS).map((lap) => (lap.includes(":") ? lap : `${own}:${lap}`));
     const others = new Set(page.refs.map(sessionOf));
-    others.delete(page.session.session_id);
+    others.delete(own);
     try {
       await Promise.all([...others].map(addGroup));
       await show();

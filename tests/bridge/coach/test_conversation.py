@@ -229,10 +229,31 @@ async def test_a_session_without_a_lap_or_of_nobody_says_so(shared: Bridge) -> N
     await shared.ok("POST", "/session/start", {"session_id": "short", "driver": "Mia"})
     short = Frames({name: values[:200] for name, values in DRIVEN.columns.items()})
     await shared.service.db.append_frames("short", short)
-    for session_id in ("short", "nobody", ""):
+    for session_id in ("short", "", "SIM"):
         answer = await ask(shared, "What was my best lap?", session_id=session_id)
-        assert answer["facts"][0]["kind"] in ("no-session", "no-complete-lap")
+        assert answer["facts"][0]["kind"] == "no-complete-lap"
+    for question in ("What was my best lap?", "SELECT lap FROM laps"):
+        answer = await ask(shared, question, session_id="nobody")
+        assert "no session “nobody”" in answer["answer"]
     assert "3.61" in (await ask(shared, "How long is the circuit?"))["answer"]
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_without_a_session_the_active_one_is_meant_but_for_another_driver(
+    alone: Bridge,
+) -> None:
+    async def answer(session_id: str, driver: str) -> str:
+        text = "What was my best lap?"
+        found = await ask(alone, text, session_id=session_id, driver_id=driver)
+        assert found["qa_key"] == f"{driver}:{session_id}"
+        return str(found["answer"])
+
+    expected = await answer("s", "Mia")
+    for session_id, driver in (("", "mia "), ("", ""), ("SIM", "Ben")):
+        assert await answer(session_id, driver) == expected
+    assert "No session is open" in await answer("", "Ben")
+    await alone.ok("POST", "/session/s/end")
+    assert "No session is open" in await answer("SIM", "Mia")
 
 
 @pytest.mark.asyncio(loop_scope="function")

@@ -57,6 +57,8 @@ def need_outing(scene: Scene) -> tuple[Fact, ...]:
     """Why nothing can be said of a session; empty where there is one with laps."""
     if scene.outing is not None:
         return ()
+    if scene.unknown:
+        return (Fact("unknown-session", {"said": scene.unknown}),)
     return (NO_COMPLETE_LAP if scene.without_laps else NO_SESSION,)
 
 

@@ -1,5 +1,6 @@
 not-recorded = { $quantity }: nicht aufgezeichnet, daher nicht bekannt.
 no-session = Keine Session ausgewählt, es gibt noch nichts zu messen.
+unknown-session = Eine Session „{ $said }“ gibt es nicht.
 no-complete-lap = Keine vollständige Runde in dieser Session, also keine Rundenzeiten und keine Kurven zum Vergleichen.
 no-circuit = Zu dieser Strecke gibt es keine Datei: Kurvennamen, Gefahrenstellen und Plan sind nicht bekannt.
 no-corners = Wo die Kurven dieser Strecke liegen, ist nicht bekannt.

@@ -1,5 +1,6 @@
 not-recorded = { $quantity }: not recorded, so it cannot be known.
 no-session = No session is open, so there is nothing to measure yet.
+unknown-session = There is no session “{ $said }”.
 no-complete-lap = No complete lap in this session, so there are no lap times and no corners to compare.
 no-circuit = There is no file of this circuit, so its corner names, dangers and plan are not known.
 no-corners = Where the corners of this circuit are is not known.

@@ -1,5 +1,6 @@
 not-recorded = { $quantity }: no registrado, así que no se sabe.
 no-session = No hay ninguna sesión abierta, todavía no hay nada que medir.
+unknown-session = No hay ninguna sesión «{ $said }».
 no-complete-lap = Ninguna vuelta completa en esta sesión, así que no hay tiempos por vuelta ni curvas que comparar.
 no-circuit = No hay archivo de este circuito: no se conocen los nombres de las curvas, los peligros ni el plan.
 no-corners = No se sabe dónde están las curvas de este circuito.

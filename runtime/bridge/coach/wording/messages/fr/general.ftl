@@ -1,5 +1,6 @@
 not-recorded = { $quantity } : non enregistré, donc inconnu.
 no-session = Aucune séance ouverte, il n'y a encore rien à mesurer.
+unknown-session = Il n'y a pas de séance « { $said } ».
 no-complete-lap = Aucun tour complet dans cette séance, donc ni temps au tour ni virage à comparer.
 no-circuit = Aucun fichier pour ce circuit : noms des virages, dangers et plan ne sont pas connus.
 no-corners = L'emplacement des virages de ce circuit n'est pas connu.
