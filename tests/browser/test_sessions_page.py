@@ -66,14 +66,16 @@ def test_a_file_is_added_and_its_session_opened(
     window.one("#files").send_keys(str(tmp_path / "run.vbo"))
     window.until(lambda: window.all(".log a"))
     window.until(lambda: "2 laps" in said(window, ".log li"))
+    window.one("#files").send_keys(str(tmp_path / "run.vbo"))
+    window.until(lambda: window.all(".log .problem a"))
     (tmp_path / "notes.txt").write_text("no recording")
     window.one("#files").send_keys(str(tmp_path / "notes.txt"))
-    window.until(lambda: window.all(".log .problem"))
-    assert "notes.txt" in window.one(".log .problem").text
+    window.until(lambda: "notes.txt" in said(window, ".log .problem"))
+    assert not window.all(".log .problem button")
     added = names(bridge) - {"hostile"}
     assert len(added) == 1
     window.until(lambda: len(window.all(".day li")) == 2)
-    window.one(".log a").click()
+    window.one(".log .problem a").click()
     # the page writes the laps that it shows after the session
     assert f"/ui/session?session={added.pop()}" in window.driver.current_url
 
@@ -110,6 +112,8 @@ def test_a_session_is_deleted_after_a_question_only(window: Window, bridge: str)
     opened(window, bridge)
     window.one(f"{row('hostile')} .acts button:last-child").click()
     window.until(lambda: window.all("#confirm-ok"))
+    driver = got(bridge, "/session/hostile")["session"]["driver"]
+    assert f", {driver}, " in window.one("dialog p").text
     window.keys(Keys.ESCAPE)
     assert "hostile" in names(bridge)
     window.one(f"{row('hostile')} .acts button:last-child").click()

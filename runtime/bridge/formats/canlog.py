@@ -95,9 +95,9 @@ ReadFrames: TypeAlias = Callable[[BinaryIO, Tally], Iterator[Batch]]
 def read_log(
     stream: BinaryIO, options: Options, *, form: str, read_frames: ReadFrames
 ) -> Recording:
-    """Read a whole log of the format *form*. Raises `UnreadableRecording`."""
+    """Read a whole log of the format *form*. Raises `UnreadableRecording`, `BusNotFound`."""
     if options.bus is None:
-        raise UnreadableRecording("a CAN log needs a DBC file to be read with")
+        raise BusNotFound("a CAN log needs a DBC file to be read with", "dbc")
     tally = Tally(options.bus.channel)
     log = _Log(load_bus(options.bus), options)
     for batch in read_frames(stream, tally):
@@ -158,13 +158,15 @@ class _Log:
             self._heard.append(_coarse(t[heard]))
 
     def recording(self, tally: Tally, form: str) -> Recording:
-        """All of the log; raises `UnreadableRecording` where nothing could be decoded."""
+        """All of the log; raises `UnreadableRecording` without frames, `BusNotFound` where none
+        could be decoded."""
         if not self._frames:
             raise UnreadableRecording(_nothing(tally))
         if not self._heard:
-            raise UnreadableRecording(
+            raise BusNotFound(
                 f"none of the {len(self._decoder.unknown)} ids of the log is known to "
-                f"{', '.join(self._bus.dbc_files)}; give the DBC file of its bus with the log"
+                f"{', '.join(self._bus.dbc_files)}; give the DBC file of its bus with the log",
+                "dbc",
             )
         joined = self._joined()
         unmatched = self._bus.car is not None and not self._rules.matched

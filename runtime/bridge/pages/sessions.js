@@ -107,7 +107,7 @@ function change(session) {
 }
 
 async function remove(session, title) {
-  const when = `${title}, ${date(session.started_at)} ${time(session.started_at)}`;
+  const when = [title, session.driver, `${date(session.started_at)} ${time(session.started_at)}`].filter(Boolean).join(", ");
   if (!(await confirmed("Delete this session?", `${when}: its laps, signals, video and notes go with it. This cannot be undone.`, "Delete"))) return;
   try {
     await call(pathOf(session), { method: "DELETE" });
@@ -146,18 +146,21 @@ async function add(files) {
       for (const one of CAN_LOG.test(file.name) ? dbc : []) raw.append("dbc", one);
       const filename = encodeURIComponent(file.name); // one that cannot be read is refused at once
       const answer = await call(`/session/upload?filename=${filename}`, { method: "POST", raw });
-      const link = el("a", { href: `/ui/session?session=${encodeURIComponent(answer.session_id)}`, textContent: file.name });
+      const link = linkTo(answer.session_id, file.name);
       const told = [amount(answer.n_laps, "lap"), answer.best_lap_s ? `best ${lapTime(answer.best_lap_s)}` : null, ...answer.warnings.map(({ detail }) => detail)];
       replace(line, link, `: ${told.filter(Boolean).join(" · ")}`);
       await list();
     } catch (error) {
+      const { code, session_id: there } = error.answer ?? {};
       const again = el("button", { type: "button", className: "button quiet", textContent: "Choose its DBC file",
         onclick: () => choose(DBC_ENDS, (chosen) => { line.remove(); add([file, ...chosen]); }) });
-      replace(line, problem({ ...error, message: `${file.name}: ${error.message}`, steps: error.steps },
-        ...CAN_LOG.test(file.name) ? [again] : []));
+      const acts = [code === "session_exists" ? linkTo(there, "Open the session") : null, code === "bus_not_found" ? again : null];
+      replace(line, problem({ message: `${file.name}: ${error.message}`, steps: error.steps }, ...acts.filter(Boolean)));
     }
   }
 }
+
+const linkTo = (session, textContent) => el("a", { href: `/ui/session?session=${encodeURIComponent(session)}`, textContent });
 
 /** Let files that end in *ends* be chosen. */
 function choose(ends, onChosen) {

@@ -320,13 +320,16 @@ def clean_number(name: str, value: float) -> float | None:
 
 
 def clean_row(record: R) -> R:
-    """A record with its texts and numbers in canonical form; an empty optional text is null."""
+    """A record with its texts and numbers in canonical form.
+
+    An optional text has no blanks around it; an empty one is null.
+    """
     changed: dict[str, object] = {}
     for part in fields(record):
         value = getattr(record, part.name)
         if isinstance(value, str):
             plain = clean_text(value)
-            changed[part.name] = None if not plain and part.default is None else plain
+            changed[part.name] = plain.strip() or None if part.default is None else plain
         elif isinstance(value, float):
             changed[part.name] = clean_number(part.name, value)
         elif isinstance(value, tuple):

@@ -92,6 +92,15 @@ async def test_sessions_are_found_by_the_words_that_they_hold(bridge: Bridge) ->
         assert {row["session_id"] for row in listed} == found, words
 
 
+async def test_names_have_no_blanks_around_them(each_bridge: Bridge, sid: str) -> None:
+    body = {"session_id": sid, "driver": " Ana ", "car": "  "}
+    await each_bridge.ok("POST", "/session/start", body)
+    row = (await each_bridge.ok("GET", f"/session/{sid}"))["session"]
+    assert (row["driver"], row["car"]) == ("Ana", "")
+    changed = await each_bridge.request("PATCH", f"/session/{sid}", json={"driver": "Ben\t"})
+    assert changed.json["session"]["driver"] == "Ben"
+
+
 async def test_a_session_that_is_started_again_goes_on(each_bridge: Bridge, sid: str) -> None:
     await each_bridge.ok("POST", "/session/start", {"session_id": sid, "driver": "Mia"})
     await each_bridge.ok("POST", f"/session/{sid}/end")

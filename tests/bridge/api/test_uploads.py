@@ -125,7 +125,7 @@ async def test_a_log_may_come_with_the_dbc_file_of_its_bus(bridge: Bridge, tmp_p
     large.add_field("dbc", b"x", filename="two.dbc")
     too_large = await send(bridge, "/session/upload", large)
 
-    assert (alone.status, alone.json["code"]) == (422, "unparsable_file")
+    assert (alone.status, alone.json["code"]) == (422, "bus_not_found")
     assert "the DBC file of its bus" in alone.json["error"]
     assert sent.status == 200, sent.body
     assert sent.json["facts"]["dbc"] == dbc.name

@@ -182,7 +182,7 @@ async def test_a_corrected_session_says_something_else_and_remembers_it_so(store
         return await store.read(lambda reader: driver_events(reader, driver))
 
     row = await store.change_session("s", {"driver": " Bob", "note": "wet"})
-    assert (row.driver, row.track, row.note, row.n_frames) == (" Bob", "Oval", "wet", 30)
+    assert (row.driver, row.track, row.note, row.n_frames) == ("Bob", "Oval", "wet", 30)
     assert row.version == before
     assert [event.text for event in await events("bob")] == ["A"]
     assert (await events("ada"), len(await events("eve"))) == ([], 1)

@@ -78,8 +78,9 @@ def test_texts_are_kept_in_one_form(given_text: str, kept: str) -> None:
     assert clean_text(given_text) == kept
 
 
-def test_an_empty_text_is_none_at_all() -> None:
-    assert clean_row(SessionMeta(driver="", car="\0", track=" ")) == SessionMeta(track=" ")
+def test_an_optional_text_has_no_blanks_around_it_and_an_empty_one_is_none_at_all() -> None:
+    meta = SessionMeta(driver="", car="\0", track=" ", note=" wet\n")
+    assert clean_row(meta) == SessionMeta(note="wet")
 
 
 def test_names_that_are_one_in_canonical_form_are_one_signal() -> None:
