@@ -36,6 +36,8 @@ FLAGS: Final = (
 )
 WAIT_S: Final = 120.0
 """For anything, on a machine that is busy with other things: axe alone may take a minute there."""
+SETTLED_S: Final = 3.0
+"""For a page to follow the width of its window."""
 T = TypeVar("T")
 
 
@@ -194,7 +196,10 @@ class Window:
         """
         self.size(width, 844)
         page = "document.documentElement"
-        over: int = self.js(f"return {page}.scrollWidth - {page}.clientWidth")
+        code = f"return {page}.scrollWidth - {page}.clientWidth"
+        with suppress(TimeoutError):  # charts follow a moment later
+            self.until(lambda: not self.js(code), SETTLED_S)
+        over: int = self.js(code)
         return over
 
     def console(self) -> list[str]:
