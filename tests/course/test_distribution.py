@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from openapi_spec_validator import validate
 
+from course.build import CACHE, Options, build
 from course.cli import main
 from tests.course.coursekit import built, checked, codes, edited, put
 
@@ -64,6 +67,19 @@ def test_what_init_makes_builds_and_asks_for_a_lock_and_a_summary(tmp_path: Path
     course = folder / "content" / "course.yaml"
     put(course, re.sub("(?m)^summary: .*$", "summary: Bread for beginners.", course.read_text()))
     assert main(["check", "--strict", "--root", str(folder)]) == 0
+
+
+def test_git_passes_over_everything_that_the_tool_writes(tmp_path: Path) -> None:
+    folder = tmp_path / "bread"
+    assert main(["init", str(folder)]) == 0
+    subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    options = Options(folder, folder / "site", cache=folder / CACHE)
+    for place in ("site", ".site.draft"):
+        assert build(replace(options, out=folder / place, draft=place != "site")).digest
+    command = ["git", "-C", str(folder), "status", "--porcelain"]
+    status = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert status == "?? .gitignore\n?? content/\n"
+    assert (folder / "..site.draft.lock").exists()
 
 
 def test_init_refuses_a_folder_that_holds_something(
