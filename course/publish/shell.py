@@ -341,7 +341,8 @@ class Shell:
         facts = ""
         if totals := entry.get("totals"):
             amount = f"{self.lessons(totals['authored'])}, {self.duration(totals['minutes'])}"
-            more = f" + {totals['planned']} {self._badge(_PLANNED)}" if totals["planned"] else ""
+            planned = f"+ {totals['planned']}{self._badge(_PLANNED)}"
+            more = f" <small>{planned}</small>" if totals["planned"] else ""
             facts = f'<p class="amount">{attribute(amount)}{more}</p>'
         link, summary = self._link(entry, root), html(entry["summary"])
         card = f'<li class="card">{link}<p>{summary}</p>{facts}</li>'

@@ -93,6 +93,18 @@ def test_a_very_long_word_in_a_title_makes_no_page_wider(
     assert window.overflow(320) == 0
 
 
+@pytest.mark.parametrize("width", [320, 1440])
+def test_the_amount_of_work_stays_inside_its_card(window: Window, small: Host, width: int) -> None:
+    window.size(width, 900)
+    window.open(small.url)
+    wider = window.js(
+        "const amount = document.querySelector('.card .amount:has(.planned)');"
+        "amount.firstChild.data = '15 lessons, 15 h 25 min ';"
+        "return amount.scrollWidth - amount.clientWidth"
+    )
+    assert wider == 0
+
+
 @pytest.mark.parametrize("width", [320, 375, 390])
 def test_the_header_of_a_phone_takes_two_rows(window: Window, host: Host, width: int) -> None:
     window.size(width, 640)
