@@ -9,6 +9,7 @@ import hashlib
 import re
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 from xml.parsers import expat
@@ -43,6 +44,11 @@ _ELEMENTS: Final = frozenset(
 _LOADS: Final = re.compile(
     r"url\(\s*[\"']?\s*(?![\"'#\s])|@import|image-set|\bsrc\(|\\|expression\(|javascript:", re.I
 )
+# What to do about a fault of the XML, by the words of the parser.
+_XML_CURES: Final = {
+    "not well-formed (invalid token)": "write & in a text as &amp;, < as &lt;",
+    "mismatched tag": "close every element: <g> with </g>",
+}
 _SIZE: Final = re.compile(r"\s*\S+[\s,]+\S+[\s,]+([0-9.]{1,12})[\s,]+([0-9.]{1,12})\s*\Z")
 
 
@@ -72,6 +78,18 @@ def dimensions(suffix: str, data: bytes) -> tuple[int, int] | None:
 def is_video(suffix: str, data: bytes) -> bool:
     """Whether the bytes begin as a video of that kind does."""
     return data.startswith(_EBML) if suffix == "webm" else data[4:8] == b"ftyp"
+
+
+def is_cut(suffix: str, data: bytes) -> bool:
+    """Whether the end of an image that begins well is missing."""
+    if suffix == "png":
+        at = len(_PNG)
+        while data[at + 4 : at + 8] not in (b"IEND", b""):
+            at += 12 + int.from_bytes(data[at : at + 4], "big")
+        return at + 12 > len(data)
+    if suffix == "webp":
+        return 8 + int.from_bytes(data[4:8], "little") > len(data)
+    return suffix in ("jpg", "jpeg") and b"\xff\xd9" not in data
 
 
 def _png(data: bytes) -> tuple[int, int] | None:
@@ -129,10 +147,8 @@ _SIZES: Final[dict[str, Callable[[bytes], tuple[int, int] | None]]] = {
 def problems(name: str, data: bytes, file: str) -> Iterator[Problem]:
     """Why the image must not be published."""
     suffix = name.rpartition(".")[2].lower()
-    harm = _svg(data).harm if suffix == "svg" else None
-    if harm is not None:
-        message = "the SVG holds a script or a reference to something outside"
-        yield Problem("SRC012", file, message, span=harm[1], got=short(harm[0]))
+    if suffix == "svg" and (fault := _svg(data).fault):
+        yield replace(fault, file=file)
     elif suffix in VIDEOS:
         if not is_video(suffix, data):
             message, wanted = "the video cannot be read", f"a {suffix} file"
@@ -140,6 +156,8 @@ def problems(name: str, data: bytes, file: str) -> Iterator[Problem]:
     elif dimensions(suffix, data) is None:
         wanted = 'an <svg> root with a viewBox="0 0 W H"' if suffix == "svg" else f"a {suffix} file"
         yield Problem("SRC011", file, "the image cannot be read", expected=wanted)
+    elif is_cut(suffix, data):
+        yield Problem("SRC011", file, "the end of the image is missing", hint="copy it again")
 
 
 @lru_cache(maxsize=1)  # its faults, then its size
@@ -148,11 +166,11 @@ def _svg(data: bytes) -> _SvgReader:
 
 
 class _SvgReader:
-    """Finds the size of an SVG in user units, and its first harmful part."""
+    """Finds the size of an SVG in user units, and the first reason not to publish it."""
 
     def __init__(self) -> None:
         self.size: tuple[int, int] | None = None
-        self.harm: tuple[str, Span] | None = None
+        self.fault: Problem | None = None
         self.depth = 0
         self.style = 0
         self.parser = parser = expat.ParserCreate(namespace_separator=" ")
@@ -167,21 +185,34 @@ class _SvgReader:
         """Read all of *data*; a broken text has no size."""
         try:
             self.parser.Parse(data, True)
-        except (expat.ExpatError, ValueError, LookupError):
+        except expat.ExpatError as error:
+            self.size, what = None, expat.ErrorString(error.code)
+            self.report(f"the SVG is broken: {what}", None, _XML_CURES.get(what, ""), "SRC011")
+        except (ValueError, LookupError):
             self.size = None
         return self
 
-    def report(self, what: str) -> None:
-        """Keep the first harmful part."""
-        if self.harm is None:
-            line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
-            self.harm = what, Span(line, column, line, column + 1)
+    def harm(self, what: str) -> None:
+        """Report a part that runs or loads something, or could."""
+        message = "the SVG holds a script or a reference to something outside"
+        self.report(message, short(what))
+
+    def report(self, message: str, got: str | None, hint: str = "", code: str = "SRC012") -> None:
+        """Keep the first fault."""
+        line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
+        span = Span(line, column, line, column + 1)
+        self.fault = self.fault or Problem(code, "", message, span=span, got=got, hint=hint or None)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """An element of the SVG namespace that draws, with attributes that only describe."""
         space, _, local = name.rpartition(" ")
-        if space != _SVG or local not in _ELEMENTS:
-            self.report(f"<{local}>")
+        if name == "svg" and self.depth == 0:
+            hint = f'write <svg xmlns="{_SVG}" and the rest as it is'
+            self.report(
+                "the <svg> has no xmlns, without which no browser draws it", None, hint, "SRC011"
+            )
+        elif space != _SVG or local not in _ELEMENTS:
+            self.harm(f"<{local}>")
         if self.depth == 0 and local == "svg" and space == _SVG:
             self.size = _size(attributes.get("viewBox", ""))
         self.depth += 1
@@ -189,12 +220,12 @@ class _SvgReader:
         for key, value in attributes.items():
             plain = key.rpartition(" ")[2].lower()
             if plain.startswith("on") or plain in ("src", "base", "attributename"):
-                self.report(f"{plain}=")
+                self.harm(f"{plain}=")
             elif key in _LINK or plain == "href":
                 if not value.strip().startswith("#"):
-                    self.report(f"{plain}={value}")
+                    self.harm(f"{plain}={value}")
             elif match := _LOADS.search(value):
-                self.report(f"{plain}: {match[0]}")
+                self.harm(f"{plain}: {match[0]}")
 
     def end(self, name: str) -> None:
         """The end of an element."""
@@ -204,16 +235,17 @@ class _SvgReader:
     def text(self, text: str) -> None:
         """Text between tags; inside ``style`` it is CSS."""
         if self.style and (match := _LOADS.search(text)):
-            self.report(match[0])
+            self.harm(match[0])
 
     def doctype(self, *parts: object) -> None:
         """A document type can declare entities, which can grow without limit."""
-        self.report("<!DOCTYPE>")
+        hint = "delete the DOCTYPE line"
+        self.report("the SVG has a document type, which can load files", "<!DOCTYPE>", hint)
         raise ValueError("no document type is read")
 
     def instruction(self, target: str, text: str) -> None:
         """A processing instruction can load a style sheet."""
-        self.report(f"<?{target}?>")
+        self.harm(f"<?{target}?>")
 
 
 def _size(box: str) -> tuple[int, int] | None:

@@ -24,12 +24,17 @@ PAGE = "site/lessons/brake-trace/index.html"
 COURSE = "content/course.yaml"
 # The smallest files that say their size: a JPEG with a table before its frame, an AVIF, a video.
 JPEG = (
-    b"\xff\xd8\xff\xc4\x00\x04\x00\x00\xff\xc2\x00\x0b\x08" + struct.pack(">HH", 360, 640) + b"\0"
+    b"\xff\xd8\xff\xc4\x00\x04\x00\x00\xff\xc2\x00\x0b\x08"
+    + struct.pack(">HH", 360, 640)
+    + b"\0\xff\xd9"
 )
 AVIF = b"\0\0\0\x1cftypavif" + b"\0" * 16 + b"\0\0\0\x14ispe\0\0\0\0" + struct.pack(">II", 640, 360)
 MP4 = b"\0\0\0\x18ftypisom" + b"\0" * 16
 WEBM = b"\x1aE\xdf\xa3" + b"\0" * 16
-PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 1200, 630) + b"\0" * 5
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 1200, 630) + b"\0" * 9
+PNG += b"\0\0\0\0IENDcrc4"
+WEBP = b"RIFF\x18\0\0\0WEBPVP8X\x0a\0\0\0" + b"\0" * 12
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">'
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,42 @@ def test_a_file_of_another_kind_is_refused(name: str, tmp_path: Path) -> None:
     assert (found.code, found.file) == ("SRC011", f"{FOLDER}/{name}")
 
 
-@pytest.mark.parametrize("cut", range(0, len(JPEG) - 4, 3))
+@pytest.mark.parametrize(("name", "data"), [("a.jpg", JPEG), ("a.png", PNG), ("a.webp", WEBP)])
+def test_an_image_whose_end_is_missing_is_refused(name: str, data: bytes, tmp_path: Path) -> None:
+    root = with_body(tmp_path, f"\n![A kerb in the rain](media/{name})\n")
+    put(root / FOLDER / name, data)
+    assert checked(root).diagnostics == []
+    put(root / FOLDER / name, data[:-1])
+    (found,) = checked(root).diagnostics
+    assert (found.code, found.message) == ("SRC011", "the end of the image is missing")
+
+
+@pytest.mark.parametrize(
+    ("svg", "place", "code", "said"),
+    [
+        (
+            SVG.replace(' xmlns="http://www.w3.org/2000/svg"', "") + "</svg>",
+            (1, 1),
+            "SRC011",
+            "no xmlns",
+        ),
+        ("<?xml version='1.0'?>\n<!DOCTYPE svg>\n" + SVG + "</svg>", (2, 14), "SRC012", "DOCTYPE"),
+        (SVG + "\n<g>\n</svg>", (3, 3), "SRC011", "mismatched tag"),
+        (SVG + "\n<text>a & b</text></svg>", (2, 10), "SRC011", "&amp;"),
+        (SVG + "\n<a>b</a></svg>", (2, 1), "SRC012", "<a>"),
+    ],
+)
+def test_the_fault_of_an_svg_is_named_at_its_place(
+    svg: str, place: tuple[int, int], code: str, said: str, tmp_path: Path
+) -> None:
+    root = with_body(tmp_path, "\n![A kerb in the rain](media/a.svg)\n")
+    put(root / FOLDER / "a.svg", svg)
+    (found,) = checked(root).diagnostics
+    assert (found.code, found.line, found.column) == (code, *place)
+    assert said in f"{found.message} {found.got} {found.hint}"
+
+
+@pytest.mark.parametrize("cut", range(0, len(JPEG) - 6, 3))
 def test_half_a_photograph_has_no_size(cut: int) -> None:
     assert dimensions("jpg", JPEG[:cut]) is None
     assert dimensions("avif", AVIF[:cut]) is None
