@@ -11,6 +11,7 @@ from course.diagnostics import Problem, Span, nearest
 from course.read.graph import Graph, LessonNode, Path, steps
 from course.read.ids import LOCK_FILE, is_id
 from course.read.lesson import Lesson
+from course.read.links import KINDS
 from course.read.sources import Item, ProjectSource, plain
 
 if TYPE_CHECKING:
@@ -184,8 +185,9 @@ def _lost_target(graph: Graph, link: Mapping[str, Any], file: str) -> Iterator[P
     known = graph.known.get(kind, set())
     if name not in known:
         moved = graph.aliases.get(name) if kind == "lesson" else None
-        hint = f"write {kind}:{moved}" if moved else nearest(name, sorted(known))
-        hint = hint or f"link to a {kind} that exists"
+        other = next((other for other in KINDS if name in graph.known[other]), None)
+        hint = f"write {kind}:{moved}" if moved else other and f"write {other}:{name}"
+        hint = hint or nearest(name, sorted(known)) or f"link to a {kind} that exists"
         message, span = f'there is no {kind} "{name}"', Span(*link["at"])
         yield Problem("LNK001", file, message, span=span, got=name, hint=hint)
     elif folder := link.get("folder"):

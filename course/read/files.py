@@ -331,11 +331,16 @@ def is_language(tag: str) -> bool:
     return bool(_LANGUAGE.match(tag))
 
 
-def is_translation(name: str, offered: Collection[str]) -> bool:
-    """Whether *name* is ``lesson.<tag>.md`` or ``quiz.<tag>.yaml`` of a language in *offered*."""
+def is_translation(name: str, offered: Collection[str] | None) -> bool:
+    """Whether *name* is ``lesson.<tag>.md`` or ``quiz.<tag>.yaml`` of a language in *offered*.
+
+    Any language will do where *offered* is None.
+    """
     kind, _, rest = name.partition(".")
     tag, _, suffix = rest.rpartition(".")
-    return (kind, suffix) in (("lesson", "md"), ("quiz", "yaml")) and tag in offered
+    return (kind, suffix) in (("lesson", "md"), ("quiz", "yaml")) and (
+        is_language(tag) if offered is None else tag in offered
+    )
 
 
 def is_regular(path: Path) -> bool:

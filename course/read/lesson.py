@@ -25,6 +25,7 @@ KIB: Final = 1024
 PROSE_MINIMUM: Final = 400
 MOST_OBJECTIVES: Final = 6
 _OPENING: Final = "---\n"
+_BLANKS: Final = re.compile(r"^---[ \t]+$", re.MULTILINE)
 _REQUIRED: Final = (
     ("minutes", "LES011", "the time that it takes"),
     ("level", "LES012", "its level"),
@@ -431,6 +432,9 @@ def _cut_in(key: str | int, cuts: Iterable[Problem]) -> Problem | None:
 
 def _no_front(text: str, file: str) -> Problem:
     """What to say about a lesson whose front matter is absent or never closed."""
+    if text.startswith("---") and (match := _BLANKS.search(text)):
+        message, span = "blanks follow the three hyphens", span_at(text, *match.span())
+        return Problem("YML008", file, message, span=span, hint="delete the blanks")
     if text.startswith(_OPENING):
         return Problem(
             "YML008",

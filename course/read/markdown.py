@@ -529,7 +529,8 @@ class _Reader:
         report, place = self.out.report, (at, at + len(match[0].encode()))
         match match.lastgroup:
             case "address" if not self.links:
-                hint = f"write [what is there]({short(match[0])})"
+                address = match[0].rstrip(".,;:!?'\"")
+                hint = f"write [what is there]({short(address)})"
                 report("MD015", "this address does not become a link", (at, at + 1), hint=hint)
             case "heading" if self.out.is_first(at):
                 report("MD016", "this heading lacks the blank after its number signs", place)
@@ -636,7 +637,10 @@ def resolve(out: Outline, raw: str, at: Range, *, image: bool) -> str:
     """The URL that the page uses; a target that needs the course is noted for the linker."""
     source = out.source
     target = links.read(raw, source.folder, source.media, image=image)
-    if target.code == "LNK001" and image:
+    if target.code and image and not source.teaching:
+        message, hint = "the page of a project shows no pictures", "show it in a lesson"
+        out.report(target.code, message, at, got=short(raw), hint=hint)
+    elif target.code == "LNK001" and image:
         hint = target.hint or ""
         hint = hint if hint.startswith("did you") else "put the file into media/, beside lesson.md"
         out.report("LNK001", "there is no such picture", at, got=short(raw), hint=hint)

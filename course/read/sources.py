@@ -491,7 +491,8 @@ class _Loader:
             self.problems += missing(folder, "lesson.md", "a lesson")
             return None
         files: dict[str, bytes] = {}
-        known, languages = ("lesson.md", "quiz.yaml"), self.out.facts.get("languages", ())
+        known = ("lesson.md", "quiz.yaml")
+        languages = self.out.facts.get("languages", ()) if self.out.facts else None
         for entry in self.take(
             folder.files,
             [*known, "code/", "data/", "media/"],

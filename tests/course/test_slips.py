@@ -98,6 +98,26 @@ SLIPS = [
     ),
     Slip(BRAKE_TRACE, END, f"{END}\n![A plot](media/plot.svg)\n", "LNK001", 34, "into media/"),
     Slip(
+        f"{LAP_KIT}/README.md",
+        "Reads a lap and",
+        "![A plot](media/plot.svg) Reads a lap and",
+        "LNK001",
+        3,
+        "shows no pictures",
+    ),
+    Slip(
+        f"{LAP_KIT}/README.md",
+        "Reads a lap and",
+        "![A plot](https://example.org/plot.svg) Reads a lap and",
+        "LNK003",
+        3,
+        "shows no pictures",
+    ),
+    Slip(BRAKE_TRACE, END, f"{END}\nSee https://example.org/a.\n", "MD015", 34, "org/a)"),
+    Slip(BRAKE_TRACE, END, f"{END}\n[Laps](lesson:laps)\n", "LNK001", 34, "write phase:laps"),
+    Slip(BRAKE_TRACE, "---\n\nThe", "--- \n\nThe", "YML008", 18, "delete the blanks"),
+    Slip(BRAKE_TRACE, "---\nid:", "---  \nid:", "YML008", 1, "delete the blanks"),
+    Slip(
         BRAKE_TRACE,
         END,
         f"{END}\nAfter [the first lesson](../../10-laps/20-read-a-lap/lesson.md).\n",
@@ -138,6 +158,13 @@ def test_a_folder_without_a_number_gets_the_next_one(tmp_path: Path) -> None:
     folder.rename(folder.with_name("brake-trace"))
     one = only(checked(root).diagnostics)
     assert (one.code, one.hint) == ("SRC013", "rename it to 30-brake-trace")
+
+
+def test_a_translation_has_its_place_whatever_else_course_yaml_says(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    put(root / BRAKE_TRACE.replace("lesson.md", "lesson.fr.md"), "Bonjour.\n")
+    edited(root, COURSE, ("lang: en", "lang: en\nlanguages: [fr]\nmore: ["))
+    assert only(checked(root).diagnostics).code == "YML001"
 
 
 @pytest.mark.parametrize("text", ["abc\ndef", "a \u00e9 \u20ac", "C:\\\\new"])
