@@ -172,7 +172,8 @@ class _Writer:
             return f'<video controls preload="metadata" src="{escape(url)}"'
         size = self.out.source.sizes.get(url)
         room = f' width="{size[0]}" height="{size[1]}"' if size else ""
-        return f'<img src="{escape(url)}"{room} loading="lazy"'
+        look = ' class="themed"' if url in self.out.source.themed else ""
+        return f'<img src="{escape(url)}"{look}{room} loading="lazy"'
 
     def table(self, *, opens: bool) -> str:
         """A table that scrolls by keyboard when it is wider than the page."""

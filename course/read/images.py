@@ -75,6 +75,11 @@ def dimensions(suffix: str, data: bytes) -> tuple[int, int] | None:
     return size if size and min(size) > 0 else None
 
 
+def follows_theme(data: bytes) -> bool:
+    """Whether the image is an SVG with colours for dark pages."""
+    return b"prefers-color-scheme" in data
+
+
 def is_video(suffix: str, data: bytes) -> bool:
     """Whether the bytes begin as a video of that kind does."""
     return data.startswith(_EBML) if suffix == "webm" else data[4:8] == b"ftyp"

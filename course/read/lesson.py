@@ -322,6 +322,9 @@ class _Reader:
                 for name, entry in pictures.items()
                 if "width" in entry
             },
+            themed=frozenset(
+                urls[name] for name in urls if images.follows_theme(self.parts.files[name])
+            ),
             file_urls=self.setup.file_urls,
         )
         read = blocks.render(source, draft=self.setup.draft)

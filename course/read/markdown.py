@@ -59,8 +59,9 @@ class Source:
 
     ``words`` are the interface words for lessons, and under ``kinds`` the names of the blocks.
     ``code`` maps paths (``code/x.py``) to text, ``data`` those of ``data/x.csv``, ``media`` paths
-    below ``folder`` to URLs from the page, ``sizes`` such a URL to width and height. A text that
-    is not ``teaching`` (a README) has free headings and a title of its own.
+    below ``folder`` to URLs from the page, ``sizes`` such a URL to width and height; ``themed``
+    are those of pictures that follow the theme of the page. A text that is not ``teaching`` (a
+    README) has free headings and a title of its own.
     """
 
     text: str
@@ -72,6 +73,7 @@ class Source:
     data: Mapping[str, str] = field(default_factory=dict)
     media: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    themed: frozenset[str] = frozenset()
     teaching: bool = True
     file_urls: bool = False
 

@@ -51,6 +51,16 @@ def test_a_photograph_has_its_room_on_the_page(name: str, data: bytes, tmp_path:
     ).read_text("utf-8")
 
 
+def test_only_a_drawing_with_colours_for_dark_pages_goes_without_a_plate(tmp_path: Path) -> None:
+    root = with_body(tmp_path, "\n![A kerb](media/a.svg) ![A wet kerb](media/b.svg)\n")
+    dark = "<style>@media (prefers-color-scheme: dark) { svg { color: white } }</style>"
+    put(root / FOLDER / "a.svg", f"{SVG}</svg>")
+    put(root / FOLDER / "b.svg", f"{SVG}{dark}</svg>")
+    assert built(root).diagnostics == []
+    html = (root / PAGE).read_text("utf-8")
+    assert ["themed" in tag.partition(">")[0] for tag in html.split("<img ")[1:]] == [False, True]
+
+
 @pytest.mark.parametrize(("name", "data"), [("a.mp4", MP4), ("a.webm", WEBM)])
 def test_a_video_is_played_in_the_page(name: str, data: bytes, tmp_path: Path) -> None:
     root = with_body(tmp_path, f"\n![One lap from the cockpit](media/{name})\n\nText.\n")
