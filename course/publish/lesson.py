@@ -88,6 +88,7 @@ _WORDS: Final = (
     "choose_first",
     "correct",
     "not_yet",
+    "number_first",
     "question",
     "right",
     "show_answer",
@@ -95,7 +96,7 @@ _WORDS: Final = (
     "wrong",
     "your_number",
 )
-_NUMBER: Final = '<input type="number" step="any" inputmode="decimal" autocomplete="off">'
+_NUMBER: Final = '<input inputmode="decimal" autocomplete="off">'
 _ADDRESS: Final = re.compile(r'\b(href|src)="([^"]*)"')
 _ID: Final = re.compile(r'\b(id|for|aria-labelledby|aria-describedby)="([^"]*)"')
 # Headings, and whatever has attributes but the colour of code, which is half of all tags.
@@ -351,7 +352,7 @@ class LessonPages:
         self._words = shell.words
         self._safe = w = {key: shell.word(key) for key in _WORDS}
         self._script_words = "|".join(
-            [w["check_answer"], w["correct"], w["not_yet"], w["choose_first"]]
+            [w["check_answer"], w["correct"], w["not_yet"], w["choose_first"], w["number_first"]]
         )
         self._answer = f'<details class="answer"><summary>{w["show_answer"]}</summary>'
 

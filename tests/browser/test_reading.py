@@ -125,6 +125,46 @@ def test_a_number_is_right_within_its_tolerance(window: Window, host: Host) -> N
             assert said.get_attribute("class") == verdict, number
 
 
+@pytest.mark.parametrize(
+    ("lang", "value", "typed", "verdict"),
+    [
+        ("en", 0.3, "0.3", "yes"),
+        ("en", 0.3, "0,3", "yes"),
+        ("de", 0.3, "0,3", "yes"),
+        ("de", 0.3, "0.3", "yes"),
+        ("de", 0.3, "3", "no"),
+        ("en", 1105, "1,105", "yes"),
+        ("en", 1105, "1 105", "yes"),
+        ("en", 1105, "1.105", "no"),
+        ("de", 1105, "1.105", "yes"),
+        ("de", 1105, "1,105", "no"),
+        ("de", 1105.5, "1.105,5", "yes"),
+        ("en", 1234567, "1,234,567", "yes"),
+        ("en", -0.5, "\u2212.5", "yes"),
+        ("en", 1500, "1.5e3", "yes"),
+        ("en", 1105, "1105 bees", ""),
+        ("en", 1105, "1,10,5", ""),
+        ("en", 0, "-", ""),
+        ("en", 0, " ", ""),
+    ],
+)
+def test_a_number_is_read_as_readers_write_it(
+    window: Window, small: Host, lang: str, value: float, typed: str, verdict: str
+) -> None:
+    window.open(f"{small.url}lessons/read-a-lap/")
+    window.js(
+        "document.documentElement.lang = arguments[0];"
+        "const data = document.querySelector('.question[data-value]').dataset;"
+        "[data.value, data.tolerance] = [arguments[1], 0]",
+        lang,
+        value,
+    )
+    window.one(".question[data-value] input").send_keys(typed, Keys.ENTER)
+    said = window.one(".question[data-value] .check p")
+    assert said.get_attribute("class") == verdict
+    assert ("Write a number first" in said.text) is (verdict == "")
+
+
 # Without script
 
 

@@ -45,12 +45,30 @@
     tools.append(button);
   }
 
+  // What text means as a number where point ends the whole part and group may divide it; NaN for
+  // text that is no such number.
+  function number(text, point, group) {
+    var form = "^[-+]?(\\d*|[1-9]\\d{0,2}(\\" + group + "\\d{3})+)(\\" + point + "\\d*)?(e[-+]?\\d+)?$";
+    if (!text || !new RegExp(form, "i").test(text)) return NaN;
+    return Number(text.split(group).join("").replace(point, "."));
+  }
+
+  // The numbers that a reader may mean, of whom some write 0.5 and some 0,5: what is a decimal
+  // mark in the language of the course is nothing else, and 1,105 in English is 1105 or 1.105.
+  function readings(typed) {
+    var text = typed.replace(/[\s'\u2019]/g, "").replace("\u2212", "-");
+    var marks = (1.5).toLocaleString(root.lang).indexOf(",") < 0 ? [".", ","] : [",", "."];
+    var own = number(text, marks[0], marks[1]), other = number(text, marks[1], marks[0]);
+    return [own, isNaN(own) || text.indexOf(marks[0]) < 0 ? other : NaN].filter(isFinite);
+  }
+
   function verdict(question) {
     var data = question.dataset;
     if ("value" in data) {
-      var field = question.querySelector("input");
-      if (field.value.trim() === "") return null;
-      return Math.abs(Number(field.value) - Number(data.value)) <= Number(data.tolerance) + 1e-9;
+      var found = readings(question.querySelector("input").value);
+      return found.length ? found.some(function (value) {
+        return Math.abs(value - Number(data.value)) <= Number(data.tolerance) + 1e-9;
+      }) : null;
     }
     var chosen = Array.from(question.querySelectorAll("input:checked"), function (input) {
       return input.value;
@@ -84,7 +102,8 @@
     result.setAttribute("role", "status");
     button.addEventListener("click", function () {
       var right = verdict(question);
-      result.textContent = right === null ? words[3] : words[right ? 1 : 2];
+      var first = words["value" in question.dataset ? 4 : 3];
+      result.textContent = right === null ? first : words[right ? 1 : 2];
       result.className = right === null ? "" : right ? "yes" : "no";
       if (right === null) return;
       showReasons(question);
