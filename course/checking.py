@@ -40,9 +40,12 @@ def run_check(options: Options, arguments: Namespace) -> int:
     if arguments.deep and not report.errors:
         report.diagnostics = order([*report.diagnostics, *deep_problems(options)])
     if arguments.programs and not report.errors:
-        from course.execution import program_problems
+        from course.execution import run_programs
 
-        report.diagnostics = order([*report.diagnostics, *program_problems(options)])
+        ran = run_programs(options)
+        report.diagnostics = order([*report.diagnostics, *ran.diagnostics])
+        said = f"ran {ran.programs} programs and {ran.tests} tests of projects"
+        print(f"note: {said}", file=sys.stderr)
     if arguments.only:
         for name in arguments.only:
             if not any(_concerns(file, [name]) for file in report.sources):

@@ -131,7 +131,9 @@ def _add_check(commands: Commands, emit: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--external-links", action="store_true", help="check the https links, over the network"
     )
-    parser.add_argument("--run", action="store_true", dest="programs", help="run the programs")
+    parser.add_argument(
+        "--run", action="store_true", dest="programs", help="run the programs and tests"
+    )
     parser.add_argument("--accept-ids", action="store_true", help="add new ids to ids.lock")
     parser.add_argument(
         "--reproducible", action="store_true", help="build three or four ways and compare"

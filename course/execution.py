@@ -1,4 +1,4 @@
-"""`build.py check --run`: whether the programs of the lessons print what the pages say."""
+"""`build.py check --run`: whether the programs of lessons and projects do what the pages say."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from course.build import Options, link_course
-from course.diagnostics import Diagnostic, Problem, Span, diagnostic, order, short
+from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order, short
 from course.read.code import PYTHON
-from course.read.sources import Sources
+from course.read.sources import ProjectSource, Sources
 from course.sandbox import CPU_S
 
 WAIT_S: Final = 60.0
@@ -43,24 +43,66 @@ class Outcome(NamedTuple):
     why: str = ""
 
 
-def program_problems(options: Options, wait_s: float = WAIT_S) -> list[Diagnostic]:
-    """RUN001 to RUN003 for each lesson whose programs do not do what it says.
+class Run(NamedTuple):
+    """What `check --run` found, and how much it ran."""
 
-    They run as the notebook does: all blocks of a lesson in one process, in order, with warnings
-    as errors, in an empty folder, within the limits of `course.sandbox`.
+    diagnostics: list[Diagnostic]
+    programs: int
+    tests: int
+
+
+def run_programs(options: Options, wait_s: float = WAIT_S) -> Run:
+    """RUN001 to RUN003 for lessons, RUN005 for projects that do not do what they say.
+
+    Programs run as the notebook does: all blocks of a lesson in one process, in order, with
+    warnings as errors, in an empty folder, within the limits of `course.sandbox`.
     """
     sources, _ = link_course(options)
     lessons = {
         record.file: found for record in sources.lessons() if (found := programs(sources, record))
     }
+    projects = [project for project in sources.projects if _is_tested(project)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
+        tested = pool.map(lambda project: test(project, wait_s), projects)
         outcomes = pool.map(lambda found: execute(found, wait_s), lessons.values())
-        rows = [
-            diagnostic(problem, problem.span or Span(1, 1, 1, 1))
+        problems = [
+            problem
             for (file, found), outcome in zip(lessons.items(), outcomes, strict=True)
             for problem in compare(file, found, outcome)
         ]
-    return order(rows)
+        tests = 0
+        for ran, failed in tested:
+            tests += ran
+            problems += failed
+    rows = [diagnostic(problem, problem.span or TOP) for problem in problems]
+    return Run(order(rows), sum(map(len, lessons.values())), tests)
+
+
+def _is_tested(project: ProjectSource) -> bool:
+    authored = project.view is not None and project.view.status == "authored"
+    folders = {name.partition("/")[0] for name in project.files}
+    return authored and {"tests", "solution"} <= folders
+
+
+def test(project: ProjectSource, wait_s: float) -> tuple[int, list[Problem]]:
+    """How many tests of *project* ran beside its solution, and which failed."""
+    home = project.file.rpartition("/")[0]
+    with tempfile.TemporaryDirectory(prefix="project-") as folder:
+        for name, data in project.files.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        answer, why = _child(Path(folder, "solution"), "[]", wait_s, "tests")
+    if why:
+        return 0, [Problem("RUN005", project.file, f"the tests cannot be run: {why}")]
+    (summary, *failed) = answer
+    problems: list[Problem] = []
+    for case in failed:
+        name, line = case["lines"][-1] if case["lines"] else ("", 1)
+        file = f"{home}/tests/{name}" if name else project.file
+        message = f"{case['test'].rpartition('.')[2]} fails: {short(case['error'])}"
+        problems.append(Problem("RUN005", file, message, span=_line(int(line))))
+    return summary["ran"], problems
 
 
 def programs(sources: Sources, record: Any) -> list[Program]:
@@ -94,29 +136,37 @@ def programs(sources: Sources, record: Any) -> list[Program]:
 def execute(found: Sequence[Program], wait_s: float) -> Outcome:
     """Run the programs of one lesson in a child."""
     told = json.dumps([[program.file, program.source] for program in found])
-    command = [sys.executable, "-I", "-W", "error", "-X", "utf8", str(_CHILD)]
     with tempfile.TemporaryDirectory(prefix="lesson-") as folder:
-        try:
-            done = subprocess.run(
-                command,
-                input=told,
-                capture_output=True,
-                check=False,
-                cwd=folder,
-                encoding="utf-8",
-                env={"PATH": os.defpath, "TZ": "UTC"},
-                timeout=wait_s,
-            )
-        except subprocess.TimeoutExpired:
-            return Outcome([], [], f"nothing came back within {wait_s:g} s")
+        results, why = _child(Path(folder), told, wait_s)
         left = sorted(path.name for path in Path(folder).iterdir())
+    return Outcome(results, left, why)
+
+
+def _child(
+    folder: Path, told: str, wait_s: float, *arguments: str
+) -> tuple[list[dict[str, Any]], str]:
+    """What the child answers to *told* when it runs in *folder*, or why it does not."""
+    command = [sys.executable, "-I", "-W", "error", "-X", "utf8", str(_CHILD), *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            input=told,
+            capture_output=True,
+            check=False,
+            cwd=folder,
+            encoding="utf-8",
+            env={"PATH": os.defpath, "TZ": "UTC"},
+            timeout=wait_s,
+        )
+    except subprocess.TimeoutExpired:
+        return [], f"nothing came back within {wait_s:g} s"
     if not done.stdout:
         last = (done.stderr.strip().splitlines() or [_ending(done.returncode)])[-1]
-        return Outcome([], left, f"the process ended: {short(last)}")
+        return [], f"the process ended: {short(last)}"
     try:
-        return Outcome(json.loads(done.stdout), left)
+        return json.loads(done.stdout), ""
     except ValueError:
-        return Outcome([], left, "a program wrote where only the tool writes its answer")
+        return [], "a program wrote where only the tool writes its answer"
 
 
 def _ending(code: int) -> str:

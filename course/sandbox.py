@@ -1,4 +1,7 @@
-"""The child that runs the programs of one lesson, started by `course.execution`.
+"""The child that runs the programs of one lesson, or the tests of a project.
+
+It is started by `course.execution`, for tests with the argument ``tests``, and then runs those
+of ``../tests`` beside the files of its folder; they may start other processes.
 
 Reads ``[[name, source], …]`` from its input, runs them one after the other in one namespace, as
 a notebook does, and writes ``[{"printed": …}, …]``; the last one has an ``error`` when it failed.
@@ -13,6 +16,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import traceback
 from typing import Any
@@ -31,6 +35,7 @@ _CHANGES = (
     *("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.chmod"),
     *("os.chown", "os.truncate", "os.utime", "sqlite3.connect"),
 )
+_FRAME = re.compile(r'File ".*/tests/(.+)", line ([0-9]+)')
 _TWO_PLACES = ("os.rename", "os.link", "os.symlink")
 
 
@@ -120,14 +125,31 @@ def run(programs: list[list[str]]) -> list[dict[str, Any]]:
     return results
 
 
+def test() -> list[dict[str, Any]]:
+    """How many tests ran, then for each that failed its name, its last words and its lines."""
+    import unittest
+
+    sys.path.insert(0, os.path.realpath("."))  # where the files are that the tests import
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.discover("../tests").run(result)
+    failed = [
+        {"test": case.id(), "error": text.strip().splitlines()[-1], "lines": _FRAME.findall(text)}
+        for case, text in [*result.errors, *result.failures]
+    ]
+    return [{"ran": result.testsRun}, *failed]
+
+
 def main() -> None:
     """Run what the input holds; the answer goes where no program can print."""
     programs = json.load(sys.stdin)
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     limit()
-    watch(os.path.realpath("."))
-    json.dump(run(programs), answer)
+    if sys.argv[1:] == ["tests"]:
+        json.dump(test(), answer)
+    else:
+        watch(os.path.realpath("."))
+        json.dump(run(programs), answer)
     answer.flush()
     os._exit(0)  # no thread, handler or finaliser of a program runs on
 

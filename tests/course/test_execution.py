@@ -10,15 +10,15 @@ import pytest
 from course.build import Options
 from course.cli import main
 from course.diagnostics import Diagnostic
-from course.execution import program_problems
-from tests.course.coursekit import BRAKE_TRACE, with_body, write_course
+from course.execution import run_programs
+from tests.course.coursekit import BRAKE_TRACE, LAP_KIT, put, with_body, write_course
 
 CODE = "content/phases/10-laps/10-read-a-lap/code/slowest.py"
 
 
 def problems(root: Path, wait_s: float = 60.0) -> list[Diagnostic]:
     """What running the programs of the course below *root* finds."""
-    return program_problems(Options(root, root / "site"), wait_s)
+    return run_programs(Options(root, root / "site"), wait_s).diagnostics
 
 
 def program(*lines: str, expected: str | None = None) -> str:
@@ -27,11 +27,14 @@ def program(*lines: str, expected: str | None = None) -> str:
     return "\n```python\n" + "\n".join(lines) + "\n```\n" + output
 
 
-def test_a_course_that_does_what_it_says_has_no_problems(tmp_path: Path) -> None:
+def test_a_course_that_does_what_it_says_has_no_problems(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     body = program("lap_s = 61.2") + program("print(lap_s)", expected="61.2")
     root = with_body(tmp_path, body)
     assert problems(root) == []
     assert main(["check", "--run", "--root", str(root), "--no-cache"]) == 0
+    assert "ran 3 programs and 0 tests of projects" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -102,3 +105,44 @@ def test_a_fault_in_an_included_file_stands_there(tmp_path: Path) -> None:
     (found,) = problems(root)
     assert (found.code, found.file, found.line) == ("RUN001", CODE, len(lines) + 1)
     assert "ZeroDivisionError" in found.message
+
+
+# -- projects -----------------------------------------------------------------------------------
+
+TEST_FILE = f"{LAP_KIT}/tests/test_1_best.py"
+TEST = """import unittest
+
+from laps import best
+from sample import LAPS_S
+
+
+class BestTest(unittest.TestCase):
+    def test_the_best_lap_is_the_shortest(self) -> None:
+        self.assertEqual(best(LAPS_S), 40.7)
+"""
+
+
+@pytest.mark.parametrize(
+    ("solution", "status", "line", "said"),
+    [
+        ("best = min\n", 0, 0, ""),
+        ("best = max\n", 1, 9, "test_the_best_lap_is_the_shortest fails: AssertionError: 41.2"),
+        ("worst = max\n", 1, 3, "test_1_best fails: ImportError: cannot import name 'best'"),
+        ("import os\nos._exit(0)\n", 1, 1, "the tests cannot be run: the process ended"),
+    ],
+)
+def test_the_solution_of_a_project_passes_its_tests(
+    solution: str,
+    status: int,
+    line: int,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root = write_course(tmp_path, {TEST_FILE: TEST, f"{LAP_KIT}/solution/laps.py": solution})
+    put(root / LAP_KIT / "tests/sample.py", "LAPS_S = [41.2, 40.7]\n")
+    found = problems(root)
+    assert [(row.code, row.line) for row in found] == [("RUN005", line)] * status
+    assert [row.message[: len(said)] for row in found] == [said] * status
+    assert main(["check", "--run", "--root", str(root), "--no-cache"]) == status
+    assert f"and {int(line != 1)} tests of projects" in capsys.readouterr().err

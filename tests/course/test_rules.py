@@ -32,7 +32,7 @@ CODE = re.compile(r"[\"']((?:A11|[A-Z]{3}|MD)[0-9]{3})[\"']")
 # Rules that sources cannot break: the host, the templates or the network must.
 ELSEWHERE = {"CFG003", "CFG004", "CFG005", "CFG009", "CFG010", "CFG011", "LES003", "LNK007"}
 ELSEWHERE |= {"OUT001", "OUT002", "OUT003", "OUT004", "OUT007"}
-ELSEWHERE |= {"RUN001", "RUN002", "RUN003", "RUN004"}
+ELSEWHERE |= {"RUN001", "RUN002", "RUN003", "RUN004", "RUN005"}
 PACKAGE = Path(rules.__file__).parents[1]
 
 
