@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from course.publish import look
 from course.publish.lesson import is_printable
 from course.publish.search import fold
 from course.publish.shell import DEEP, FLAT, TEMPLATES, TOP, Frame, Ref, Resource, Shell, plain
@@ -305,26 +306,27 @@ def _initial(entry: tuple[str, Any]) -> str:
 
 def not_found_page(shell: Shell) -> str:
     """``404.html``: needs no other file; without a base URL its script finds the home page."""
-    style, script = _inline_parts()
+    style, script = _inline_parts(shell)
     return shell.render(
         "not_found.html",
         base_url=shell.site.base_url or "",
-        style=Markup(style),  # noqa: S704  (a file of this package)
+        style=Markup(style),  # noqa: S704  (a file of this package, and colours)
         script=Markup(script),  # noqa: S704  (a file of this package)
     )
 
 
-def not_found_hashes() -> tuple[str, str]:
+def not_found_hashes(shell: Shell) -> tuple[str, str]:
     """Sources for a content policy that allow the style and the script of ``404.html``."""
     style, script = (
         base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
-        for part in _inline_parts()
+        for part in _inline_parts(shell)
     )
     return f"'sha256-{style}'", f"'sha256-{script}'"
 
 
-def _inline_parts() -> tuple[str, str]:
+def _inline_parts(shell: Shell) -> tuple[str, str]:
     return (
-        (TEMPLATES / "not_found.css").read_text(encoding="utf-8"),
+        (TEMPLATES / "not_found.css").read_text(encoding="utf-8")
+        + look.style(shell.site.course).decode(),
         (TEMPLATES / "not_found.js").read_text(encoding="utf-8"),
     )

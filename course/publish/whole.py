@@ -77,7 +77,7 @@ class Whole:
         put("404.html", not_found_page(shell).encode())
         put("404.json", json_bytes(NOT_FOUND))
         python = bool(shell.site.course.get("runInPage"))
-        put("_headers", headers(not_found_hashes(), python=python).encode())
+        put("_headers", headers(not_found_hashes(shell), python=python).encode())
         put(".nojekyll", b"")
 
     def finish(self, units: Mapping[str, Unit]) -> None:
