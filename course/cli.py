@@ -160,9 +160,10 @@ def _add_helpers(commands: Commands, place: argparse.ArgumentParser) -> None:
     init.add_argument("--lang", default="en", help="its language, such as de (default: en)")
     init.set_defaults(run=_init)
     new = commands.add_parser("new", parents=[place], help="write a skeleton")
-    kinds = ("lesson", "phase", "pathway", "role", "domain", "project")
+    kinds = ("lesson", "phase", "pathway", "role", "domain", "project", "ui")
     new.add_argument("kind", choices=kinds)
-    new.add_argument("names", nargs="+", metavar="NAME", help="lesson: PHASE ID; else: ID")
+    names = "lesson: PHASE ID; ui: nothing; else: ID"
+    new.add_argument("names", nargs="*", metavar="NAME", help=names)
     new.add_argument(
         "--planned", action="store_true", help="planned: only its brief, no material yet"
     )

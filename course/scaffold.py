@@ -7,6 +7,7 @@ whole course need none, because its one lesson is about lessons.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -22,10 +23,11 @@ from course.program import command, program
 from course.read import ids, schema, yamlsource
 from course.read.files import split_number
 from course.read.graph import Graph
-from course.read.sources import CONTENT, english
+from course.read.sources import CONTENT, WORDS, english, is_english
 
 STEP: Final = 10
 LAST: Final = 99
+_WORD: Final = re.compile(r"^(?=[a-z])", re.MULTILINE)
 _SKELETONS: Final = Path(__file__).with_name("skeletons")
 
 
@@ -38,17 +40,19 @@ class ScaffoldError(Exception):
 
 
 def new(root: Path, kind: str, names: Sequence[str], *, planned: bool = False) -> int:
-    """The command: create what *names* says (``PHASE ID`` for a lesson, else ``ID``).
+    """The command: create what *names* says: ``PHASE ID`` for a lesson, none for ui, else ``ID``.
 
     Prints the files written. Returns 0, or 2 when nothing could be created.
     """
-    wanted = ("PHASE", "ID") if kind == "lesson" else ("ID",)
+    wanted = {"lesson": ("PHASE", "ID"), "ui": ()}.get(kind, ("ID",))
     try:
         if len(names) != len(wanted):
-            call = f"{program()} new {kind} {' '.join(wanted)}"
-            raise ScaffoldError(f"a {kind} is named by {' and '.join(wanted)}", f"write: {call}")
+            call = " ".join([program(), "new", kind, *wanted])
+            raise ScaffoldError(
+                f"{kind} takes {' and '.join(wanted) or 'no name'}", f"write: {call}"
+            )
         phase = names[0] if kind == "lesson" else None
-        written = create(root, kind, names[-1], phase=phase, planned=planned)
+        written = create(root, kind, "".join(names[-1:]), phase=phase, planned=planned)
     except ScaffoldError as error:
         sys.stderr.write(f"error: {error}\n  hint: {error.hint}\n")
         return 2
@@ -76,6 +80,8 @@ def init(folder: Path, title: str | None, lang: str) -> int:
             ).substitute(words)
             for path in names
         }
+        if not is_english(lang):
+            texts[f"{CONTENT}/ui/{lang}.yaml"] = _to_translate()
         front, problems = yamlsource.parse(texts["content/course.yaml"], "course.yaml")
         problems += schema.check("course", front, "course.yaml") if not problems else []
         if problems:
@@ -102,10 +108,11 @@ def create(
 ) -> list[str]:
     """Create the skeleton of a thing of *kind* called *name*.
 
-    *kind* is ``lesson``, ``phase``, ``pathway``, ``role``, ``domain`` or ``project``. *phase* is
-    the id (or the folder name) of the phase of a lesson; only a lesson and a project can be
-    *planned*. Returns the files written, as POSIX paths from *root*. Raises
-    :class:`ScaffoldError`; then nothing was written.
+    *kind* is ``lesson``, ``phase``, ``pathway``, ``role``, ``domain``, ``project``, or ``ui`` for
+    the words of the pages in the language of the course, which need no name. *phase* is the id
+    (or the folder name) of the phase of a lesson; only a lesson and a project can be *planned*.
+    Returns the files written, as POSIX paths from *root*. Raises :class:`ScaffoldError`; then
+    nothing was written.
     """
     sources, graph = link_course(Options(root, root))
     if sources.course is None:
@@ -113,6 +120,8 @@ def create(
             "there is no course here that can be read",
             "run the command where the folder content/ lies, and check course.yaml",
         )
+    if kind == "ui":
+        return _write(root, f"{CONTENT}/ui", {f"{sources.course.lang}.yaml": _to_translate()})
     _check_id(name, graph)
     words = {"id": name, "title": name.replace("-", " ").capitalize()}
     words["first"] = f"{name[:50].rstrip('-')}-first"
@@ -142,6 +151,13 @@ def create(
         for file, skeleton in files.items()
     }
     return _write(root, folder, texts)
+
+
+def _to_translate() -> str:
+    """The words of the tool: the names of the blocks, and as comments all that stays English."""
+    kinds, rest = WORDS.read_text("utf-8").partition("kinds:")[2].split("\n\n", 1)
+    head = "# Words of the pages. Translate a line and remove the # before it: the rest is English."
+    return f"{head}\nkinds:{kinds}\n\n{_WORD.sub('# ', rest)}"
 
 
 def _first_phase(graph: Graph) -> str:
@@ -224,7 +240,8 @@ def _write(root: Path, folder: str, files: Mapping[str, str]) -> list[str]:
     """Write *files* into *folder*; what exists already is never touched."""
     for name in files:
         if (root / folder / name).exists():
-            raise ScaffoldError(f"{folder}/{name} exists already", "choose another id")
+            hint = "choose another id, or move the file away"
+            raise ScaffoldError(f"{folder}/{name} exists already", hint)
     for name, text in files.items():
         path = root / folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

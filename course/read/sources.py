@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from course.diagnostics import Diagnostic, Problem, Span, nearest
+from course.program import command
 from course.read import blocks, ids, look, markdown, schema, standin, yamlsource
 from course.read.code import python_fault
 from course.read.files import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 M = TypeVar("M")
 EntryT = TypeVar("EntryT", Entry, Folder)
 CONTENT: Final = "content"
+WORDS: Final = Path(__file__).with_name("words.yaml")
 DATA_LIMIT: Final = 256 * KIB
 PROJECT_FILE_LIMIT: Final = 512 * KIB
 _ROOT_FILES: Final = (
@@ -191,9 +193,13 @@ def plain(value: models.Model | Sequence[models.Model]) -> Any:
 @cache
 def english() -> Mapping[str, Any]:
     """The interface words of the tool, and under ``kinds`` the names of the blocks."""
-    text = Path(__file__).with_name("words.yaml").read_text("utf-8")
-    data: dict[str, Any] = yamlsource.parse(text, "words.yaml")[0]
+    data: dict[str, Any] = yamlsource.parse(WORDS.read_text("utf-8"), WORDS.name)[0]
     return data
+
+
+def is_english(lang: str) -> bool:
+    """Whether the words of the tool are those of a course in *lang*."""
+    return lang.partition("-")[0] == "en"
 
 
 def load(root: Path, read: Reader, *, file_urls: bool = False, draft: bool = False) -> Sources:
@@ -360,7 +366,7 @@ class _Loader:
                 self.problems += _odd_words(data, default, entry.file, self.out.templates)
             if entry.name == f"{lang}.yaml":
                 own, self.has_words = data or {}, data is not None
-        if self.has_words and lang.partition("-")[0] != "en":
+        if self.has_words and not is_english(lang):
             self.problems += _english_words(own, default, f"{CONTENT}/ui/{lang}.yaml")
         self.out.kinds = {**default["kinds"], **own.get("kinds", {})}
         words = {key: word for key, word in {**default, **own}.items() if key != "kinds"}
@@ -622,6 +628,7 @@ def _english_words(
     if missing:
         message = f"{'some' if own else 'all'} interface words stay English"
         hint = f"write those that readers see into {file}, first: {', '.join(missing[:5])}"
+        hint = hint if own else f"run: {command()} new ui, and translate what it writes"
         yield Problem("CFG008", file, message, hint=hint)
 
 

@@ -117,8 +117,8 @@ def test_a_course_has_its_own_picture_mark_colours_and_equipment(bread: Path) ->
     missing = (bread / "site/404.html").read_text("utf-8").partition("</style>")[0]
     for rules in (style.read_text("utf-8"), missing):
         assert rules.rpartition("--accent: ")[2].startswith("light-dark(#8a3b12, #f0a070)")
-    rules = missing.partition("<style>")[2].encode()
-    allowed = base64.b64encode(hashlib.sha256(rules).digest()).decode()
+    inline = missing.partition("<style>")[2].encode()
+    allowed = base64.b64encode(hashlib.sha256(inline).digest()).decode()
     assert f"'sha256-{allowed}'" in (bread / "site/_headers").read_text("utf-8")
     (icon,) = (bread / "site/assets").glob("icon.*.svg")
     assert icon.read_text("utf-8") == CRUMB

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from course.fmt import run
-from course.scaffold import ScaffoldError, create, new
-from tests.course.coursekit import built, checked, codes, put, write_course
+from course.read.sources import english
+from course.scaffold import ScaffoldError, create, init, new
+from tests.course.coursekit import built, checked, codes, edited, put, write_course
 
 PHASE = "content/phases/20-braking"
 
@@ -195,6 +198,18 @@ def test_without_a_course_nothing_is_created(tmp_path: Path) -> None:
     with pytest.raises(ScaffoldError, match="no course here"):
         create(tmp_path, "phase", "first-one")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_words_to_translate_are_all_there(course: Path, tmp_path: Path) -> None:
+    edited(course, "content/course.yaml", ("lang: en", "lang: de"))
+    assert new(course, "ui", []) == 0
+    written = (course / "content/ui/de.yaml").read_text("utf-8")
+    assert yaml.safe_load(written) == {"kinds": english()["kinds"]}
+    assert yaml.safe_load(re.sub("(?m)^# ([a-z_]+: )", r"\1", written)) == english()
+    assert new(course, "ui", []) == 2
+    begun = tmp_path / "kurs"
+    assert init(begun, "Brot", "de") == 0
+    assert (begun / "content/ui/de.yaml").read_text("utf-8") == written
 
 
 def test_the_command_prints_the_files_or_says_what_to_type(
