@@ -160,7 +160,7 @@ LanguageTag = Annotated[
     str,
     Field(
         title="Language tag",
-        description="A BCP 47 tag: language, optional script, optional region.",
+        description="A BCP 47 tag such as en or pt-BR: language, optional script and region.",
         pattern=r"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$",
     ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
@@ -71,6 +72,8 @@ _ONLY_BODIES: Final = {
     "HTML": "use *emphasis*; to show a tag, put it in backticks",
 }
 _NO_DAY: Final = "is not a day of the calendar"
+_SUCH_AS: Final = re.compile(r"such as ([^\s,:]*[^\s,:.])")
+_FLOW: Final = re.compile(r"[A-Za-z][^\"'{}\[\],#]*")  # text that needs no quotes inside braces
 _NO_FORM: Final = "does not have the right form"
 # Texts that look like numbers when a part of them is missing: how their pattern begins.
 _NUMBERS: Final = {
@@ -216,6 +219,7 @@ def _drop_consequences(problems: list[Problem]) -> list[Problem]:
         (*_parent(problem), problem.hint) for problem in problems if problem.code == "SCH003"
     }
     no_day = {problem.path for problem in problems if problem.message.endswith(_NO_DAY)}
+    no_type = {problem.path for problem in problems if problem.code == "SCH001"}
     return [
         problem
         for problem in problems
@@ -223,7 +227,7 @@ def _drop_consequences(problems: list[Problem]) -> list[Problem]:
             problem.code == "SCH002"
             and (*_parent(problem), did_you_mean(str(_last(problem)))) in misspelt
         )
-        and not (problem.path in no_day and problem.message.endswith(_NO_FORM))
+        and not (problem.path in no_day | no_type and problem.message.endswith(_NO_FORM))
     ]
 
 
@@ -352,6 +356,12 @@ def _form_hint(part: dict[str, Any], got: Any) -> str:
         keys = [key for way in choice for key in way.get("required", ())]
         some = any(key in got for key in keys)
         return f"{'keep only one of' if some else 'add'} {' or '.join(keys)}"
+    pattern, described = str(part.get("pattern", "")), str(part.get("description", ""))
+    for start, whole in (("^media/", f"media/{got}"), ("^#", f"#{got}")):
+        if pattern.startswith(start) and re.match(pattern, whole):
+            return f"write {json.dumps(whole)}"
+    if example := _SUCH_AS.search(described):
+        return f"write it as in {example[1]}"
     return "write it in the form that is described"
 
 
@@ -363,6 +373,8 @@ def _type_hint(
         return "write true or false"
     if wanted == "array" and isinstance(got, str):
         return f"write {name}: [{short(got)}]"
+    if wanted == "object" and isinstance(got, str) and got:
+        return _mapping_hint(part, got)
     if wanted == "object" and isinstance(got, list) and not path and len(required) == 1:
         return f"begin the file with {required[0]}: and indent the list below it"
     if wanted == "string" and isinstance(got, int | float):
@@ -375,6 +387,16 @@ def _type_hint(
     if wanted in ("integer", "number") and isinstance(got, str):
         return "write a plain number, without quotes, unit or leading zero"
     return None
+
+
+def _mapping_hint(part: dict[str, Any], got: str) -> str | None:
+    """The mapping that an author meant who wrote one text in its place."""
+    ways = [part, *part.get("oneOf", ()), *part.get("anyOf", ())]
+    keys: list[str] = next((way["required"] for way in ways if way.get("required")), [])
+    own = "url" if got.startswith("https:") and "url" in keys else next(iter(keys), "")
+    text = short(got) if _FLOW.fullmatch(got) else json.dumps(short(got), ensure_ascii=False)
+    pairs = [f"{key}: {text if key == own else '…'}" for key in keys]
+    return f"write {{{', '.join(pairs)}}}" if pairs else None
 
 
 def _id_hint(got: str, joiner: str) -> str:

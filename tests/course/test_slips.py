@@ -33,6 +33,7 @@ RETIRED = "content/retired.yaml"
 ENTRY = "\n- {{id: {}, replacedBy: {}, since: 1.2.0, reason: It has a better name now.}}\n"
 PHASE = "content/phases/10-laps/phase.yaml"
 COURSE = "content/course.yaml"
+PATHWAY = "content/pathways/10-data-driver.yaml"
 
 
 class Slip(NamedTuple):
@@ -85,6 +86,33 @@ SLIPS = [
     Slip(COURSE, "version: 1.1.0", "version: 1.1", "SCH001", 6, "three numbers, such as 1.2.0"),
     Slip(TYRE_WINDOW, "id: tyre-window", "id: brake-trace", "IDS008", 2, "expected tyre-window"),
     Slip(BRAKE_TRACE, "[read-a-lap]", "read-a-lap", "SCH001", 10, "prerequisites: [read-a-lap]"),
+    Slip(COURSE, "lang: en", "lang: english", "SCH005", 5, "write it as in en"),
+    Slip(COURSE, "lang: en", "lang: en\nlogo: a.svg", "SCH005", 6, 'write "media/a.svg"'),
+    Slip(
+        COURSE,
+        "lang: en",
+        'lang: en\ncolours: {accent: {light: 8a3b12, dark: "#f0a070"}}',
+        "SCH005",
+        6,
+        'write "#8a3b12"',
+    ),
+    Slip(PATHWAY, "- phase: laps", "- laps", "SCH001", 9, "write {phase: laps}"),
+    Slip(
+        BRAKE_TRACE,
+        "minutes:",
+        "references: [https://example.org/a]\nminutes:",
+        "SCH001",
+        None,
+        "write {title: …, url: https://example.org/a}",
+    ),
+    Slip(
+        QUIZ,
+        "- text: A straight.\n        why: On a straight the speed",
+        "- >-\n        A straight, where the speed",
+        "SCH001",
+        None,
+        'write {text: "A straight, where the speed rises',
+    ),
     Slip(BRAKE_TRACE, "check:\n  prompt", "check:\n   prompt", "YML001", 16, "column of line 15"),
     Slip(BRAKE_TRACE, "objectives:\n  -", "objectives:\n  *", "YML001", 9, "with -, not *"),
     Slip(BRAKE_TRACE, "---\n\nThe pedal", "\nThe pedal", "YML008", 1, "write a line --- between"),
