@@ -75,8 +75,8 @@ def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
 
     ``terms`` has one string of space-separated words for each level: first the words that stand
     in :func:`_asides` and nowhere else, then one of :data:`LEVELS` after the other. ``length`` is
-    the number of words weighted by field. Code blocks and link targets are left out, and so are
-    single letters and digits.
+    the number of words weighted by field, without numbers, so that a table makes no lesson longer.
+    Code blocks and link targets are left out, and so are single letters and digits.
     """
     counts: dict[str, int] = {}
     if "content" in lesson:
@@ -88,7 +88,7 @@ def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
         "title": plain(lesson["title"]),
         "summary": plain(lesson["summary"]),
         "planned": lesson["status"] == "planned",
-        "length": sum(counts.values()),
+        "length": sum(count for word, count in counts.items() if not word.isdigit()),
         "terms": [_asides(lesson, counts), *_by_level(counts)],
     }
 
