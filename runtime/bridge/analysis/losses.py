@@ -28,10 +28,8 @@ EXIT_M: Final = 50.0
 """So far behind the other's apex zone the own smallest speed is looked for."""
 SLOWEST: Final = 1.03
 """Up to so many times its smallest speed the quicker lap is at its apex."""
-SMALL_S: Final = 0.02
-"""A part of a loss that is smaller has no cause."""
 SMALL_SHARE: Final = 0.05
-"""Nor has one that is a smaller share of the loss."""
+"""A part of a loss that is a smaller share of it has no cause."""
 EARLY_M: Final = 3.0
 LATE_M: Final = 4.0
 LATE_THROTTLE_M: Final = 3.0
@@ -326,11 +324,11 @@ def _loss(own: Pass, other: Pass, sides: _Sides, window: tuple[float, float]) ->
     low, high = _apex_zone(sides.own, own.corner, shares, its.speed)
     parts = (float(apart[low]), float(apart[high] - apart[low]), float(apart[-1] - apart[high]))
     loss = Loss(own.corner, float(apart[-1]), own, other, (), *parts)
-    if loss.seconds < SMALL_S:
+    if loss.seconds < WORTH_S:
         return loss
     costs = dict(_entry_costs(loss, sides, (mine, its), apart[: low + 1], shares))
     costs.update(_later_costs(loss, (mine, its), (low, high)))
-    least = max(SMALL_S / 2, SMALL_SHARE * loss.seconds)
+    least = max(WORTH_S / 2, SMALL_SHARE * loss.seconds)
     ranked = sorted(costs, key=lambda cause: -costs[cause][0])
     causes = tuple((key, costs[key][1]) for key in ranked if costs[key][0] >= least)
     return loss._replace(causes=causes)

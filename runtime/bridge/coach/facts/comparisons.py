@@ -63,8 +63,6 @@ from runtime.bridge.session.stats import deviation
 from runtime.bridge.session.units import KMH
 
 FEW_LAPS: Final = 3
-SMALL_S: Final = 0.02
-"""A corner that costs less costs nothing."""
 MOST_PLACES: Final = 4
 _NONE: Final[Mapping[str, float]] = {
     "coasting": 0.3,
@@ -598,8 +596,8 @@ def _compare(
     quantity, slots = found.quantity, view.slots
     apart = own.value.number - other.value.number
     level = abs(apart) < APART[found.unit]
-    lost = "unknown" if loss_s is None else "yes" if loss_s >= SMALL_S else "no"
-    if loss_s is not None and loss_s <= -SMALL_S:
+    lost = "unknown" if loss_s is None else "yes" if loss_s >= WORTH_S else "no"
+    if loss_s is not None and loss_s <= -WORTH_S:
         lost = "gained"
     order = slots.order if slots.order in ORDERED or not slots.claims else "high"
     so = not level and (apart > 0) == (is_high(quantity, order) != slots.than_me)
@@ -987,14 +985,14 @@ def _check_loss(view: View, where: str) -> Facts:
     if loss is None:
         return tell_values(view)
     so = (
-        loss.seconds < -SMALL_S
+        loss.seconds < -WORTH_S
         if beside.other
-        else loss.seconds <= beside.lost[-1].seconds + SMALL_S
+        else loss.seconds <= beside.lost[-1].seconds + WORTH_S
     )
     if order in RISES:  # more time
-        so = loss.seconds > SMALL_S if beside.other else beside.lost[0] is loss
+        so = loss.seconds > WORTH_S if beside.other else beside.lost[0] is loss
     elif order not in ORDERED:
-        so = loss.seconds > SMALL_S
+        so = loss.seconds > WORTH_S
     worst = () if beside.lost[0] is loss else reviews.loss_rank(beside.about(corners=()))[:1]
     return (judge(reviews.corner_fact(beside, loss), view.slots, so=so), *worst)
 

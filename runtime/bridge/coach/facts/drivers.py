@@ -10,6 +10,7 @@ from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
 from runtime.bridge.analysis.drive import NoCorners
 from runtime.bridge.analysis.driver import PLATEAU_S, DriverSession, Step, progress, steps
 from runtime.bridge.analysis.losses import (
+    WORTH_S,
     Halves,
     Loss,
     halves_of,
@@ -23,7 +24,6 @@ from runtime.bridge.coach.facts import comparisons
 from runtime.bridge.coach.facts.reviews import compare
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
-    SHOWN_S,
     Facts,
     Tell,
     View,
@@ -148,17 +148,11 @@ def _tell_gap(of: View) -> Facts:
 
 
 def _gap_of(of: View, kind: str, take: Callable[[list[float]], float]) -> Fact:
-    """The mean or the median of both drivers' laps, and whether it is so far apart as was said."""
+    """The mean or the median of both drivers' laps."""
     sides = of.counted, _rival(of).drive.counted
     own, other = (take([lap.duration_s for lap in laps]) for laps in sides)
-    side, slots = _side(own - other), of.slots
-    values: dict[str, Cell] = {"side": side, "gap": span(abs(own - other))}
-    fact = _fact(of, kind, {**values, "time": lap_time(own), "other_time": lap_time(other)})
-    amount = next((each.number for each in slots.amounts if each.unit == "s"), None)
-    if kind != "rival-mean" or not slots.claims or amount is None or slots.gains is None:
-        return fact
-    asked = "behind" if slots.gains == slots.than_me else "ahead"
-    return judge(fact, slots, so=side == asked and abs(abs(own - other) - amount) <= CLOSE_S)
+    values: dict[str, Cell] = {"side": _side(own - other), "gap": span(abs(own - other))}
+    return _fact(of, kind, {**values, "time": lap_time(own), "other_time": lap_time(other)})
 
 
 def _count_said(of: View) -> Facts:
@@ -182,8 +176,8 @@ def _tell_where(of: View) -> Facts:
     losses, on = of.lost_here, ""
     if as_rule:
         losses, on = tuple(each for each in _usual(of) if of.covers(each.corner)), "usual"
-    lost = [_loss(of, each, on) for each in losses if each.seconds >= SHOWN_S]
-    won = [_loss(of, each, on) for each in losses[::-1] if each.seconds <= -SHOWN_S]
+    lost = [_loss(of, each, on) for each in losses if each.seconds >= WORTH_S]
+    won = [_loss(of, each, on) for each in losses[::-1] if each.seconds <= -WORTH_S]
     if asks_for_gains(slots):
         lost, won = won, lost
     asks = slots.gains is not None and not slots.laps and not as_rule
@@ -231,7 +225,7 @@ def _usually(of: View, told: Sequence[Fact]) -> list[Fact]:
     wins = asks_for_gains(of.slots)
     most = _usual(of)[::-1][:1] if wins else _usual(of)[:1]
     known = [fact.place.corner for fact in told if fact.place]
-    clear = [each for each in most if each.seconds * (-1) ** wins >= SHOWN_S]
+    clear = [each for each in most if each.seconds * (-1) ** wins >= WORTH_S]
     return [_loss(of, each, "usual") for each in clear if each.corner not in known]
 
 
@@ -267,7 +261,7 @@ def tell_sectors(of: View) -> Facts:
     """The sectors beside another driver's, and the corners where the gap of those named lies."""
     wins = asks_for_gains(of.slots)
     losses = (of.lost_here[::-1] if wins else of.lost_here) if of.slots.sectors else ()
-    lost = [_loss(of, each) for each in losses if each.seconds * (-1) ** wins >= SHOWN_S]
+    lost = [_loss(of, each) for each in losses if each.seconds * (-1) ** wins >= WORTH_S]
     ways = _differences(of, losses[0].corner) if lost else ()
     return (*_sectors(of), *lost[:1], *ways[:2], *lost[1:])
 
@@ -280,7 +274,7 @@ def _split(of: View) -> list[Fact]:
     parts = {way: sum(getattr(each, way) for each in of.lost_here) for way in ways}
     values: dict[str, Cell] = {way[:-2]: gap(seconds) for way, seconds in parts.items()}
     most = max(parts, key=lambda way: parts[way])
-    values["most"] = most[:-2] if parts[most] >= SHOWN_S else "none"
+    values["most"] = most[:-2] if parts[most] >= WORTH_S else "none"
     return [_fact(of, "rival-split", values)]
 
 
@@ -289,7 +283,7 @@ def _tell_how(of: View) -> Facts:
     if of.slots.sectors:
         return tell_sectors(of)
     wins = asks_for_gains(of.slots)
-    if not losses or (not of.slots.corners and (wins or losses[0].seconds < SHOWN_S)):
+    if not losses or (not of.slots.corners and (wins or losses[0].seconds < WORTH_S)):
         return _tell_where(of)
     loss = losses[0]
     first = [_gap(of)] if _behind_s(of) < LEVEL_S else []
@@ -311,7 +305,7 @@ def _tell_car(of: View) -> Facts:
         "unknown" if not own or not other else "yes" if own.casefold() == other.casefold() else "no"
     )
     car = _fact(of, "rival-car", {"same": same, "own_car": own, "other_car": other})
-    lost = [_loss(of, each) for each in of.lost_here if each.seconds >= SHOWN_S][:1]
+    lost = [_loss(of, each) for each in of.lost_here if each.seconds >= WORTH_S][:1]
     return (car, _gap(of), *lost, _fact(of, "rival-day", {}))
 
 
@@ -407,7 +401,7 @@ def _better(view: View) -> list[Halves]:
     """The corners that got better within the session, the most first."""
     here = [e for e in _halves(view) if view.slots.which == "sector" or view.covers(e.corner)]
     gains = sorted(here, key=lambda each: each.late_s - each.early_s)
-    return [each for each in gains if each.early_s - each.late_s >= SHOWN_S]
+    return [each for each in gains if each.early_s - each.late_s >= WORTH_S]
 
 
 def _halves_fact(view: View, kind: str, corner: Halves) -> Fact:
@@ -420,9 +414,9 @@ def _halves_fact(view: View, kind: str, corner: Halves) -> Fact:
 
 def _stuck_here(view: View) -> Facts:
     """The corner that costs as much in the second half as in the first."""
-    stuck = [each for each in _halves(view) if each.early_s - each.late_s < SHOWN_S]
+    stuck = [each for each in _halves(view) if each.early_s - each.late_s < WORTH_S]
     worst = max(stuck, key=lambda each: each.late_s, default=None)
-    if worst is None or worst.late_s < SHOWN_S:
+    if worst is None or worst.late_s < WORTH_S:
         return ()
     return (_halves_fact(view, "stuck-corner", worst),)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analysis.laps import ideal_lap, sector_table
-from runtime.bridge.analysis.losses import losses_to_file
+from runtime.bridge.analysis.losses import WORTH_S, losses_to_file
 from runtime.bridge.analysis.passes import USUAL_LAPS
 from runtime.bridge.analysis.quantities import sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Value
@@ -16,7 +16,6 @@ from runtime.bridge.coach.facts.reviews import usual_to_best
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
     NO_CIRCUIT,
-    SHOWN_S,
     Facts,
     Tell,
     View,
@@ -85,8 +84,8 @@ def _tell_explain(view: View) -> Facts:
         for each in view.losses(own, view.best_passes)
         if in_sector(view.drive, each.corner, sector)
     ]
-    if not losses and seconds >= SHOWN_S:
-        values: dict[str, Cell] = {"sector": sector, "least": span(SHOWN_S)}
+    if not losses and seconds >= WORTH_S:
+        values: dict[str, Cell] = {"sector": sector, "least": span(WORTH_S)}
         return (lead, view.fact("sector-no-corner", values))
     corners = [view.loss("sector-corner", each, view.drive.best) for each in losses[:2]]
     return (lead, *corners)
@@ -145,7 +144,7 @@ def _tell_theory(view: View) -> Facts:
     if targets:
         tell_gap("theory-speeds", "theory", sum(each.lost_s for each in targets))
         corner, lost, own, file = targets[0]
-        if lost >= SHOWN_S:
+        if lost >= WORTH_S:
             values: dict[str, Cell] = {"corner": Corner(corner), "lost": span(lost)}
             values |= {"own": Value(own, "km/h"), "file": Value(file, "km/h")}
             facts.append(view.fact("theory-corner", values, [best], corner, basis="theory"))

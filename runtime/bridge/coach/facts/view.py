@@ -7,7 +7,13 @@ from statistics import median
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive, NoCorners
-from runtime.bridge.analysis.losses import Loss, losses_between, passes_of_lap, usual_passes
+from runtime.bridge.analysis.losses import (
+    WORTH_S,
+    Loss,
+    losses_between,
+    passes_of_lap,
+    usual_passes,
+)
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.quantities import find_straight, known_corners, sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
@@ -119,8 +125,6 @@ LISTED: Final = 30
 """Laps that are listed at most."""
 LEVEL_S: Final = 0.005
 """Times closer than this are shown as one."""
-SHOWN_S: Final = 0.02
-"""A corner that costs less is not worth a word."""
 
 
 class Remedy(NamedTuple):
@@ -232,7 +236,7 @@ class View(NamedTuple):
     def losses(self, own: Mapping[str, Pass], other: Mapping[str, Pass]) -> list[Loss]:
         """What is worth a word, the most first, in the places that are named."""
         found = losses_between(own, other, self.drive) if own and other else ()
-        return [loss for loss in found if loss.seconds >= SHOWN_S and self.covers(loss.corner)]
+        return [loss for loss in found if loss.seconds >= WORTH_S and self.covers(loss.corner)]
 
     @property
     def lost_here(self) -> tuple[Loss, ...]:
