@@ -304,8 +304,25 @@ def test_sectors_and_the_ideal_lap_are_those_on_paper() -> None:
     assert best_one.place.sector == order[-1]
     ideal = ask("ideal_lap")["ideal-lap"]
     assert number(ideal, "time") == NEAR(sum(best.values()), abs=0.05)
+    shared = sum(min(t.sector_time(s, lap) for t in (ANA, BEN) for lap in t.laps) for s in best)
+    assert number(ask("ideal_lap", drivers=("Ben",))["ideal-shared"], "time") == NEAR(
+        shared, abs=0.05
+    )
+    assert "ideal-shared" not in ask("ideal_lap", drivers=("Ben",), alone=True)
     lead = tell(scene(), Need("sector_explain", Slots(sectors=(2,))))[0]
     assert lead.gain_s == NEAR(loss[2], abs=0.03)
+
+
+def test_who_drove_first_is_told_first() -> None:
+    for earlier in ("Ana", "Ben"):
+        sides = []
+        for name, truth in (("Ana", ANA), ("Ben", BEN)):
+            t = truth.column(TIMESTAMP) + (0 if name == earlier else 3600)
+            sides.append(record(Frames({**truth.frames.columns, TIMESTAMP: t})))
+        there = scene_of(sides[0], sides[1])
+        told = tell(there, Need("session_time", Slots(drivers=("Ben",))))
+        assert [fact.kind for fact in told] == ["session-time", "session-time"]
+        assert told[0].driver == earlier
 
 
 def test_the_gap_to_a_rival_and_the_corner_where_it_lies_are_true() -> None:

@@ -118,6 +118,15 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("where do I lose most", "what did I do differently there on lap 5"), "lap_explain"),
         (("wie war Kurve 4", "und was hab ich da in Runde 5 anders gemacht"), "lap_explain"),
         (("Sektorzeiten von Runde 3?", "welcher davon war der schlechteste?"), "sector_rank"),
+        (
+            ("twenty minutes left, what do I work on", "and after that goes well, what comes next"),
+            "tips",
+        ),
+        (("how consistent was I", "Ben's, same measure"), "rival_spread"),
+        (("brake point turn 1", "how big is the spread there"), "corner_spread"),
+        (("how was turn 5 lap by lap",), "measure"),
+        (("was my last lap my best",), "measure"),
+        (("how does Ben's ideal lap compare with mine",), "ideal_lap"),
         (("hola", "¿Hice todas las vueltas por debajo de 1:54?"), "lap_count"),
         (("hallo", "Bin ich eigentlich jede Runde unter 1:53 geblieben?"), "lap_count"),
     ],
@@ -292,6 +301,11 @@ def test_another_topic_keeps_nothing_of_the_last_one() -> None:
         ("qué es la vuelta ideal y cuál es la mía", ["explain", "ideal_lap"]),
         ("c'est quoi le tour idéal et c'est quoi le mien", ["explain", "ideal_lap"]),
         ("what is trail braking and do I do it", ["explain", "trail_brake"]),
+        ("what's trail braking and how good is mine", ["explain", "trail_brake"]),
+        (
+            "spread of my brake point in turn 4, and can the logger even resolve that",
+            ["corner_spread", "resolution"],
+        ),
     ],
 )
 def test_a_question_of_two_parts_has_two_needs(question: str, both: list[NeedKind]) -> None:

@@ -55,6 +55,7 @@ from runtime.bridge.coach.facts.view import (
     judge,
     lap_time,
     numbers_of,
+    pick_lap,
 )
 from runtime.bridge.coach.need import UNITS, Lap, Order, Quantity, Slots, Spot, Their
 from runtime.bridge.coach.scene import Scene, Tellers
@@ -919,7 +920,8 @@ def _check(view: View) -> Facts:
     if rivals and spread(rivals[0][1], quantity, where, found.spot):
         return (_against(view, found, *rivals[0]),)
     ranks = [_LAPS[lap] for lap in slots.laps if lap in _LAPS]
-    named = [lap for lap in slots.laps if isinstance(lap, int)]
+    others = [pick_lap(view.counted, lap) for lap in slots.laps if lap not in _LAPS]
+    named = [lap.number or 0 for lap in others if lap is not None]
     if quantity == "time" and where is None and ranks and named:
         return _check_rank(view.about(order=ranks[0]), found, named)
     if len(laps) == 2 and ordered:

@@ -424,6 +424,7 @@ def _stuck_here(view: View) -> Facts:
 def _tell_improved(view: View) -> Facts:
     earlier, now, every = _series(view)
     facts = [_against(view, "progress-last", earlier[-1], now, len(every))] if earlier else []
+    facts += [no_earlier(view.scene)] if view.slots.other_day and not earlier else []
     better = _better(view)
     facts += [_halves_fact(view, "improved-corner", each) for each in better[:2]]
     if view.slots.whether and better and not earlier:

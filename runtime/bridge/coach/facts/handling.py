@@ -121,7 +121,8 @@ def tell_coasting(view: View) -> Facts:
     """Coasting as it is asked about, and where most of it is where no place is named."""
     asked = view.about(quantity="coasting")
     whole = not (asked.slots.corners or asked.slots.straights or asked.slots.sectors)
-    asks = view.slots.where or view.slots.which or view.slots.claims or view.slots.side
+    which = view.slots.which not in (None, "corner")
+    asks = view.slots.where or which or view.slots.claims or view.slots.side
     plain = whole and not (view.listed or asks or view.rivals)
     most = tell(asked.about(where=True, order="most"))[:1] if plain else ()
     return (*tell(asked), *most)

@@ -404,7 +404,12 @@ def _explain(view: View, lap: Segment, most: int) -> Iterator[Fact]:
 
 
 def _tell_when(view: View) -> Facts:
-    """When the session was, and how long it took."""
+    """When the session was, and how long it took; of both drivers in the order they drove where it
+    asks about both."""
+    if view.name != "own" and not view.slots.alone and view.scene.outing is not None:
+        own = view._replace(outing=view.scene.outing, name="own")
+        pair = sorted((own, view), key=lambda each: float(each.drive.series.t[0]))
+        return tuple(fact for each in pair for fact in _tell_when(each.about(alone=True)))
     t = view.drive.series.t
     begin, count = float(t[0]), len(view.counted)
     dated = begin > FIRST_DATE

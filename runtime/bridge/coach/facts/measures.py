@@ -200,6 +200,7 @@ def _of_pedal(slots: Slots) -> Quantity:
         return "throttle"
     if slots.pedal == "brake":
         hard = slots.order in (*RISES, *FALLS)
+        hard = hard or slots.spot in ("apex", "exit")
         placed = placed or slots.order in ("spread", "alike")
         return "brake_point" if placed and not hard else "brake_pressure"
     if slots.spot in CORNER_SPOTS or slots.negated:

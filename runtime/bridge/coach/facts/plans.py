@@ -114,6 +114,7 @@ def tips(view: View, loss: Loss) -> Facts:
     """The one thing that is worth most, or as many as are asked for."""
     if view.slots.count > 1:
         return tuple(advise(view, each) for each in workable(view)[: view.slots.count])
+    loss = next(iter(workable(view)[view.slots.place - 1 :]), loss)
     return (advise(view, loss), *cause_fact(view, loss))
 
 
@@ -126,12 +127,18 @@ def target(view: View, loss: Loss) -> Facts:
 
 @on_loss
 def drill(view: View, loss: Loss) -> Facts:
-    """One exercise for the largest loss, and how to see that it worked."""
+    """One exercise for the largest loss, and how to see that it worked; or as many exercises as are
+    asked for."""
+    if view.slots.count > 1:
+        return tuple(_exercise(view, each) for each in workable(view)[: view.slots.count])
+    return (_exercise(view, loss), *target(view))
+
+
+def _exercise(view: View, loss: Loss) -> Fact:
     advice, count = advise(view, loss), DRILL_LAPS
     if points := _brake_points(advice):
         count = max(ROW, ceil((points[0].number - points[1].number) / STEP_M) + 1)
-    exercise = replace(advice, kind="drill", values={**advice.values, "count": count})
-    return (exercise, *target(view))
+    return replace(advice, kind="drill", values={**advice.values, "count": count})
 
 
 def _brake_points(advice: Fact) -> tuple[Value, Value] | None:
@@ -159,6 +166,8 @@ def run_plan(view: View) -> Facts:
         return (view.told(kind, **values, both=0), again(view))
     second = ranked[1] if len(ranked) > 1 and count >= LONG_LAPS else ranked[0]
     both = 1 if second is ranked[0] else 2
+    if view.slots.corners:
+        second, both = ranked[0], 1
     lead = view.told(kind, ranked[0], **values, next=Corner(second.corner), both=both)
     return (lead, advise(view, ranked[0]))
 

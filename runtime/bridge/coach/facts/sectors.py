@@ -27,8 +27,8 @@ from runtime.bridge.coach.facts.view import (
     span,
     teller,
 )
-from runtime.bridge.coach.need import NeedKind, Order
-from runtime.bridge.coach.scene import Tellers
+from runtime.bridge.coach.need import NeedKind, Order, Slots
+from runtime.bridge.coach.scene import Scene, Tellers
 
 STEP_S: Final = 0.1
 """The least that a next goal asks for."""
@@ -181,7 +181,6 @@ def _or_against(tell: Tell) -> Tell:
 
 
 _TELLS: Final[Mapping[NeedKind, Tell]] = {
-    "ideal_lap": _tell_ideal,
     "ideal_honest": _tell_honest,
     "theory": _tell_theory,
     "sector_times": _or_against(_tell_times),
@@ -189,4 +188,29 @@ _TELLS: Final[Mapping[NeedKind, Tell]] = {
     "sector_explain": _or_against(_tell_explain),
     "lap_goal": _tell_goal,
 }
-TELLERS: Final[Tellers] = {kind: teller(tell) for kind, tell in _TELLS.items()}
+
+
+def _tell_ideals(scene: Scene, slots: Slots) -> Facts:
+    """The ideal lap; where it asks about the other driver's, too, also that of both together."""
+    other = next((each for each in slots.drivers if each in scene.rivals), "")
+    both = not slots.alone and bool(other)
+    told = teller(_tell_ideal)(scene, replace(slots, mine=both))
+    if scene.outing is None or not both:
+        return told
+    drives = [each.drive for each in (scene.outing, scene.rivals[other])]
+    rows = [[part.time_s for part in ideal_lap(each).sectors.parts] for each in drives]
+    pairs = [[time for time in pair if time is not None] for pair in zip(*rows, strict=False)]
+    if len(rows[0]) != len(rows[1]) or not all(pairs):
+        return told
+    total = sum(map(min, pairs))
+    gain = min(each.best.duration_s for each in drives) - total
+    view = View(scene, slots, scene.outing, "own")
+    values: dict[str, Cell] = {"time": lap_time(total), "gain": span(gain)}
+    values["same"] = "yes" if gain < LEVEL_S else "no"
+    shared = view.fact("ideal-shared", values, basis="ideal", other=other)
+    return (shared, *told)
+
+
+TELLERS: Final[Tellers] = {kind: teller(tell) for kind, tell in _TELLS.items()} | {
+    "ideal_lap": _tell_ideals
+}

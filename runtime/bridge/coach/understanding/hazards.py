@@ -126,6 +126,8 @@ RULED: Final = -1.2
 """The same where a phrase tells of one: only what is certainly ordinary is none."""
 SIGNED: Final = -0.8
 """The same where its words do."""
+POSSIBLE: Final = -0.5
+"""The same where nothing else of the text was understood."""
 UNLESS: Final = "unless"
 CLAUSE: Final = 3
 """Words of a clause from which on examples alone tell what it speaks of."""
@@ -146,6 +148,12 @@ def find_hazard(text: str, names: Names) -> str | None:
         return near
     signed = {key for each in languages for one in sentences for key in load_signs(each).find(one)}
     return min(signed, key=KEYS.index) if signed and margin > SIGNED else None
+
+
+def may_be_danger(text: str, masked: str, language: Language, names: Names) -> bool:
+    """Whether a text that was not understood has strange words and is not certainly ordinary."""
+    strange = load_signs(language).is_strange(masked)
+    return strange and _weigh(text[:LONGEST], language, names, 1)[1] > POSSIBLE
 
 
 def _weigh(text: str, language: Language, names: Names, least: int) -> tuple[str, float]:

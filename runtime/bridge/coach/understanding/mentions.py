@@ -240,6 +240,10 @@ class Reader:
         behind = any(self._match(i, self.words.lists["left_out"]) > i for i in (end, end + 1))
         return behind or not without.isdisjoint(parts)  # leave lap 6 out
 
+    def subtracts(self, i: int) -> bool:
+        """Whether a piece says minus."""
+        return self._word(i) in self.words.lists["minus"]
+
     # pieces
 
     def _word(self, i: int) -> str:
@@ -513,6 +517,16 @@ class Reader:
             is_said, said = True, [piece.word for piece in self.pieces[:i]]
         return is_said and not lists["lap"].isdisjoint(said) and lists["corner"].isdisjoint(said)
 
+    def _is_weighed(self, i: int) -> bool:
+        """Whether a number without a noun is set against another one, as only laps are: was 9
+        better than 8."""
+        lists, behind = self.words.lists, self._count(i)
+        if behind is None or self._word(i - 1) in lists["bare"] | lists["bare_words"] | {"."}:
+            return False
+        ends = range(behind[1], min(behind[1] + 4, len(self.pieces)))
+        at = next((at for at in ends if self._word(at) in lists["against"]), -1)
+        return at >= 0 and (other := self._count(at + 1)) is not None and other[0] != behind[0]
+
     def _homophone(self, i: int) -> Numbered | None:
         """`turn for`, where no other word makes sense of it; `C4`."""
         word, after = self._word(i + 1), self._word(i + 2)
@@ -532,6 +546,7 @@ class Reader:
             self._match(at, lists["without"]) > at for at in range(max(i - 3, 0), i)
         )
         of_laps = before in lists["articles"] and self._of_laps(i)
+        of_laps |= topic is None and self._is_weighed(i)
         wanted = "corner" if topic is None else topic.left_out if out else topic.number
         wanted = "corner" if before in lists["bare"] - lists["articles"] else wanted
         if noun != ("lap" if of_laps else wanted):
@@ -560,6 +575,12 @@ class Reader:
             if driver and (end := self._named(i, driver, exact=True)) > i:
                 return [Mention("driver", i, end, driver)]
         piece, lists = self.pieces[i], self.words.lists
+        if len(self.names.drivers) == 1 and self._word(i - 1) in lists["against"]:
+            at = i  # against the other driver
+            while self._word(at) in lists["person_words"]:
+                at += 1
+            if (end := self._match(at, lists["person"])) > at > i:
+                return [Mention("driver", i, end, self.names.drivers[0])]
         known = piece.word in lists["not_names"] | self.words.nouns or piece.word in (
             self.words.ordinals
         )

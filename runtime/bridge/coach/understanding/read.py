@@ -23,7 +23,11 @@ from runtime.bridge.coach.need import (
 )
 from runtime.bridge.coach.roles import FORCED, intent_of
 from runtime.bridge.coach.understanding.classify import Classifier, load_classifier
-from runtime.bridge.coach.understanding.hazards import GOES_ON, find_hazard, load_signs
+from runtime.bridge.coach.understanding.hazards import (
+    GOES_ON,
+    find_hazard,
+    may_be_danger,
+)
 from runtime.bridge.coach.understanding.language import find_language, likely_languages
 from runtime.bridge.coach.understanding.mentions import Noun, Topic, split_pieces, words_of
 from runtime.bridge.coach.understanding.phrases import read_yaml
@@ -116,6 +120,8 @@ _SPREADS: Final[frozenset[NeedKind]] = frozenset(
 """Kinds that can tell how much something varies."""
 _KEPT: Final = frozenset((*_PLACES, "laps", "without", "drivers", "quantity", "spot"))
 """Slots of which a kind has to make something, or the question is none of that kind."""
+_ADVICE: Final[frozenset[NeedKind]] = frozenset({"tips", "drill", "target", "run_plan"})
+"""Kinds about the one thing that is worth most, after which comes the next."""
 _RANKS: Final[frozenset[NeedKind]] = frozenset(
     {"measure", "corner_spread", "loss_rank", "sector_rank", "coasting", "grip", "rival_where"}
 )
@@ -162,11 +168,12 @@ def read_question(
             asked,
             needs=(Need(forced, read_slots(reader.plain(text), reader.language, names)),),
         )
-    least = SURE if not needs[0].slots.strange else SURE / 2  # the answer puts it right
-    if needs[0].score * FULL >= least:
+    if needs[0].score * FULL >= SURE:
         return replace(asked, needs=needs)
     masked = mask_names(text, reader.language, names)
-    if hazard is None and load_signs(reader.language).is_strange(masked):
+    if hazard is None and needs[0].slots.strange:
+        return replace(asked, needs=needs)
+    if hazard is None and may_be_danger(text, masked, reader.language, names):
         asked = replace(asked, hazard="unsure")
     elif hazard is None and (kind := _grammar(needs[0].slots)) is not None:
         return replace(asked, needs=(Need(move(kind, needs[0].slots), needs[0].slots),))
@@ -313,11 +320,15 @@ class _Reader:
             slots = replace(slots, laps=laps, which="sector")
             return Need("sector_rank", _overlay(slots, last.slots, "sector_rank"))
         after = self._lap_beside(words, last) or self._rank_after(words, slots, last)
-        if short and after is not None:
+        if (short or leads) and after is not None:
             return after
         moves, kind = read_moves(), last.kind
         rest = self._rest(words, kind if leads else None)
-        if short and named == {"drivers"} and not (rest or last.slots.drivers or kind != "measure"):
+        if (
+            short
+            and named - {"alone"} == {"drivers"}
+            and not (rest or last.slots.drivers or kind != "measure")
+        ):
             return Need(kind, replace(last.slots, drivers=slots.drivers, alone=True))
         if slots.without:
             rest -= {word for each in self.words.lists["without"] for word in each.split()}
@@ -387,6 +398,8 @@ class _Reader:
             return None
         if last.kind in _RANKS:
             return Need(last.kind, replace(last.slots, place=nth))
+        if last.kind in _ADVICE:
+            return Need("tips", replace(last.slots, place=nth))
         if last.kind in ("best_lap", "lap_time"):
             end: Literal["best", "slowest"] = "slowest" if "slowest" in last.slots.laps else "best"
             return Need("lap_time", Slots(laps=(Ranked(end, nth),), place=nth))
@@ -463,6 +476,8 @@ def _grammar(slots: Slots) -> NeedKind | None:
         return "lap_compare"
     if "time limit" in _signs(slots) and not (slots.supposes or slots.wishes):
         return "lap_count"
+    if slots.which == "sector" and (slots.order or slots.drivers):
+        return "rival_where" if slots.drivers else "sector_rank"
     how = {*_named(slots), *(["side"] if slots.side else [])} - {"quantity", "concept"}
     known = slots.quantity in UNITS and slots.quantity != "time"
     everywhere = slots.every_corner and slots.drivers
@@ -545,6 +560,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "driver alone": slots.alone,
         "ideal lap": slots.concept == "ideal_lap",
         "claim": slots.claims,
+        "lap by lap": slots.order == "each" and place,
         "which corner": slots.which == "corner",
         "which sector": slots.which == "sector",
         "which lap": slots.which == "lap",
@@ -559,8 +575,8 @@ def _signs(slots: Slots) -> Iterator[str]:
         "mean": slots.order == "mean" and slots.quantity in (None, "time") and not place,
         "rank said": slots.claims
         and len(slots.laps) == 2
-        and isinstance(slots.laps[0], int)
-        and slots.laps[1] in ("best", "slowest"),
+        and slots.order not in ("more", "fewer")
+        and sum(lap in ("best", "slowest") for lap in slots.laps) == 1,
         "limit": slots.side is not None
         and any(each.unit in LIMITED or (sector and each.unit == "s") for each in slots.amounts),
         "time limit": slots.side is not None and any(a.unit == "lap_time" for a in slots.amounts),

@@ -134,7 +134,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         words = [end if place == 1 else Ranked(end, place)]
     asks["open"] |= either
     asks["whether"] &= not asks["open"]
-    asserts = flags.get("asserts", False) or _ranks(laps, words, plain, language)
+    asserts = flags.get("asserts", False) or _ranks((*laps, *words), plain, language)
     if asks["whether"] and which == "corner" and " cornerx " in plain:  # is it the worst one
         asserts |= order in ("worst", "most", "least")
     people = cast(tuple[str, ...], _values(mentions, "driver"))
@@ -177,7 +177,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         order=order,  # type: ignore[arg-type]
         amounts=amounts,
         concept=_find_first("concepts", plain, language),
-        claims=flags["claims"] or asserts,
+        claims=(flags["claims"] or asserts) and (either or not asks["open"]),
         negated=tables["flags"]["negated"].search(denied) is not None,
         which=which,
         than_me=(asks["than_me"] or (leads and not flags["who"])) and bool(drivers),
@@ -323,6 +323,7 @@ def _part_left_out(
     for each in mentions:
         if each.kind == kind and not isinstance(each.value, Strange):
             leaves = reader.leaves_out(each.first, each.end, max(end, 0), kind=kind)
+            leaves &= not (len(kept) == 1 and each.first - end == 1 and reader.subtracts(end))
             leaving = leaves or (leaving and each.first - end <= 2)
             end = each.end
             (out if leaving else kept).append(each.value)
@@ -512,12 +513,13 @@ def _places(
     return range(1, 1 + next((count for count in counts if count > 1), 1)), amounts
 
 
-def _ranks(laps: Collection[Lap], words: Collection[Lap], text: str, language: Language) -> bool:
-    """Whether it asks if a numbered lap is the best or the worst one: nothing joins the two."""
+def _ranks(laps: Collection[Lap], text: str, language: Language) -> bool:
+    """Whether it asks if a lap is the best or the worst one: nothing joins the two."""
     lists, tables = words_of(language).lists, words_of(language).tables
     joined = not lists["list"].isdisjoint(text.split())
     asks = tables["asks"]["open"].search(text) is not None
-    return len(laps) == 1 and len(words) == 1 and not (joined or asks or "each" in words)
+    two = len(laps) == 2 and "each" not in laps
+    return two and sum(map(_is_end, laps)) == 1 and not (joined or asks)
 
 
 def remove_words(text: str, listed: Collection[str]) -> str:

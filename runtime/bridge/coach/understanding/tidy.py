@@ -69,7 +69,12 @@ def _replacements(language: Language) -> tuple[tuple[re.Pattern[str], str], ...]
     """Patterns, and what stands in their place."""
     table = read_yaml(FOLDER / f"{language}.yaml").get("plain", {})
     return tuple(
-        (re.compile(rf"(?<![\w'])(?:{phrases})(?![\w'])[, ]*", re.IGNORECASE), f"{plain} ".lstrip())
+        (
+            re.compile(
+                rf"(?<![\w'])(?:{phrases})(?![\w']){' *' if plain else '[, ]*'}", re.IGNORECASE
+            ),
+            f"{plain} ".lstrip(),
+        )
         for plain, phrases in table.items()
     )
 

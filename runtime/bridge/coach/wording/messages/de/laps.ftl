@@ -152,6 +152,10 @@ ideal-lap = Idealrunde aus den besten Sektoren{ lap-who }: { $time }, { $same ->
    *[no] { $gain } schneller als die beste Runde ({ $best_time }, Runde { $best })
 }.
 ideal-sectors = Beste Sektoren: { $s1 } (Runde { $lap1 }), { $s2 } (Runde { $lap2 }), { $s3 } (Runde { $lap3 }); Rückstand der besten Runde: { $gap1 }, { $gap2 }, { $gap3 }.
+ideal-shared = Die besten Sektoren beider zusammen: { $time }, { $same ->
+    [yes] nicht schneller als die bessere Runde der zwei
+   *[no] { $gain } schneller als die bessere Runde der zwei
+}.
 ideal-honest = { $count ->
     [one] Nach Sektoren ist die Idealrunde, { $time }, Runde { $named } selbst, also schon gefahren
    *[other] Die Idealrunde, { $time }, ist aus den Runden { $named } zusammengesetzt: Jeder Teil ist gefahren, das Ganze nie

@@ -149,6 +149,10 @@ ideal-lap = Ideal lap from the best sectors{ lap-who }: { $time }, { $same ->
    *[no] { $gain } quicker than the best lap ({ $best_time }, lap { $best })
 }.
 ideal-sectors = Best sectors: { $s1 } (lap { $lap1 }), { $s2 } (lap { $lap2 }), { $s3 } (lap { $lap3 }); the best lap is off by { $gap1 }, { $gap2 }, { $gap3 }.
+ideal-shared = The best sectors of both drivers together: { $time }, { $same ->
+    [yes] no quicker than the better lap of the two
+   *[no] { $gain } quicker than the better lap of the two
+}.
 ideal-honest = { $count ->
     [one] By sectors the ideal lap, { $time }, is lap { $named } itself, so it was driven
    *[other] The ideal lap, { $time }, is put together from laps { $named }: each part was driven, the whole never

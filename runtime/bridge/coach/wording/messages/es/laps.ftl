@@ -149,6 +149,10 @@ ideal-lap = Vuelta ideal con los mejores sectores{ lap-who }: { $time }, { $same
    *[no] { $gain } más rápida que la mejor vuelta ({ $best_time }, vuelta { $best })
 }.
 ideal-sectors = Mejores sectores: { $s1 } (vuelta { $lap1 }), { $s2 } (vuelta { $lap2 }), { $s3 } (vuelta { $lap3 }); retraso de la mejor vuelta: { $gap1 }, { $gap2 }, { $gap3 }.
+ideal-shared = Los mejores sectores de los dos pilotos juntos: { $time }, { $same ->
+    [yes] no más rápido que la mejor vuelta de los dos
+   *[no] { $gain } más rápido que la mejor vuelta de los dos
+}.
 ideal-honest = { $count ->
     [one] Por sectores la vuelta ideal, { $time }, es la propia vuelta { $named }, así que ya se ha dado
    *[other] La vuelta ideal, { $time }, está compuesta con las vueltas { $named }: cada parte se ha hecho, el conjunto nunca

@@ -149,6 +149,10 @@ ideal-lap = Tour idéal avec les meilleurs secteurs{ lap-who } : { $time }, { $s
    *[no] { $gain } plus rapide que le meilleur tour ({ $best_time }, tour { $best })
 }.
 ideal-sectors = Meilleurs secteurs : { $s1 } (tour { $lap1 }), { $s2 } (tour { $lap2 }), { $s3 } (tour { $lap3 }) ; retard du meilleur tour : { $gap1 }, { $gap2 }, { $gap3 }.
+ideal-shared = Les meilleurs secteurs des deux pilotes réunis : { $time }, { $same ->
+    [yes] pas plus vite que le meilleur tour des deux
+   *[no] { $gain } plus vite que le meilleur tour des deux
+}.
 ideal-honest = { $count ->
     [one] Par secteurs, le tour idéal, { $time }, est le tour { $named } lui-même : il a été roulé
    *[other] Le tour idéal, { $time }, est assemblé à partir des tours { $named } : chaque partie a été roulée, l'ensemble jamais
