@@ -348,6 +348,17 @@ def test_what_is_wrong_about_a_rival_is_put_right() -> None:
     assert number(facts["rival-spread"], "spread") == NEAR(pstdev(TIMES), abs=0.01)
 
 
+@pytest.mark.parametrize("kind", ["tips", "drill", "loss_rank", "strength", "summary"])
+def test_what_another_driver_has_to_do_is_told_of_that_session(kind: NeedKind) -> None:
+    there = scene()
+    ben = there.rivals["Ben"]
+    swapped = replace(there, driver="Ben", outing=ben, rivals={})
+    lead, *told = tell(there, Need(kind, Slots(drivers=("Ben",), alone=True)))
+    assert lead.values["who"] == "Ben"
+    assert told == list(tell(swapped, Need(kind)))[:3]
+    assert all(fact.driver in ("", "Ben") for fact in told)
+
+
 def test_a_sector_beside_a_rival_says_who_is_quicker() -> None:
     gap = ANA.sector_time(2, ANA.best) - BEN.sector_time(2, BEN.best)
     for kind in ("sector_explain", "rival_how", "rival_where"):

@@ -8,7 +8,14 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.grading import dangers
-from runtime.bridge.analysis.losses import EARLY_M, WORTH_S, Loss, losses_between, passes_of_lap
+from runtime.bridge.analysis.losses import (
+    EARLY_M,
+    WORTH_S,
+    Loss,
+    losses_between,
+    passes_of_lap,
+    usual_passes,
+)
 from runtime.bridge.analysis.passes import Pass, difference, passes_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.knowledge import GLOSSARY, name_term
@@ -120,9 +127,11 @@ def tips(view: View, loss: Loss) -> Facts:
 
 @on_loss
 def target(view: View, loss: Loss) -> Facts:
-    """How to see that it worked: the figure to be reached, laps in a row."""
-    advice = advise(view, loss)
-    return (replace(advice, kind="target", values={**advice.values, "count": ROW}),)
+    """How to see that it worked: the figure to be reached, laps in a row; or as many as are asked
+    for."""
+    losses = workable(view)[: view.slots.count] if view.slots.count > 1 else [loss]
+    advice = [advise(view, each) for each in losses]
+    return tuple(replace(a, kind="target", values={**a.values, "count": ROW}) for a in advice)
 
 
 @on_loss
@@ -202,7 +211,12 @@ def what_if(view: View) -> Facts:
     amount = next((each for each in view.slots.amounts if each.unit in ("km/h", "m")), None)
     if amount is None and view.slots.quantity != "speed":
         plain = replace(view.slots, laps=(), all_laps=False)
-        return mended(compare_widest(view.scene, plain))
+        wide = compare_widest(view.scene, plain)
+        if wide.other in plain.drivers:  # as a rule, as the usual lap is what would get better
+            rival = view.scene.rivals[wide.other].drive
+            usual = losses_between(view.usual_passes, usual_passes(rival), view.drive, rival)
+            wide = wide._replace(lost=usual, lap=0)
+        return mended(wide)
     amount = amount or Value(MORE_KMH, "km/h")
     own = passes[corner]
     values = {

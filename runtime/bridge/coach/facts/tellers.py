@@ -15,8 +15,14 @@ from runtime.bridge.coach.facts import (
     reviews,
     sectors,
 )
-from runtime.bridge.coach.facts.view import NO_COMPLETE_LAP, NO_CORNERS, Facts, correct_strange
-from runtime.bridge.coach.need import Need, Slots
+from runtime.bridge.coach.facts.view import (
+    NO_COMPLETE_LAP,
+    NO_CORNERS,
+    Facts,
+    correct_strange,
+    not_recorded,
+)
+from runtime.bridge.coach.need import Need, NeedKind, Slots
 from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.coach.stories import Plan, tell_brief
 
@@ -42,6 +48,12 @@ TELLERS: Final[Tellers] = {
 """By kind of need; `query` alone has none: see `sql`."""
 
 
+OF_ANYBODY: Final[frozenset[NeedKind]] = frozenset(
+    {"tips", "target", "drill", "loss_rank", "strength", "summary", "coasting", "trail_brake"}
+)
+"""Kinds that are told of another driver's session as of one's own where it asks about that one."""
+
+
 def tell(scene: Scene, need: Need) -> Facts:
     """The facts that a need asks for; first what it names that there is not, and leaves out."""
     wrong = correct_strange(scene, need.slots)
@@ -50,13 +62,25 @@ def tell(scene: Scene, need: Need) -> Facts:
     if aside := need.slots.besides:
         wrong = (*wrong, Fact("left-out", {"corners": tuple(map(Corner, aside))}))
     try:
-        told = TELLERS[need.kind](scene, need.slots)
+        told = _tell(scene, need)
+        if need.slots.quantity == "traffic" and need.kind != "unrecorded":
+            told = (not_recorded("traffic"), *told)
         day = TELLERS["session_time"](scene, Slots()) if _asks_of_day(need, told) else ()
         return (*wrong, *day[:1], *told[:1], *_tell_over(need.slots.over, told), *told[1:])
     except NoCorners:
         return (*wrong, NO_CORNERS)
     except NoSuchLap:
         return (*wrong, NO_COMPLETE_LAP)
+
+
+def _tell(scene: Scene, need: Need) -> Facts:
+    """The facts of a need; of another driver's session where it asks about that one alone."""
+    name = next((name for name in need.slots.drivers if name in scene.rivals), "")
+    if not (name and need.slots.alone and need.kind in OF_ANYBODY):
+        return TELLERS[need.kind](scene, need.slots)
+    theirs = replace(scene, driver=name, outing=scene.rivals[name], rivals={}, earlier=())
+    own = replace(need.slots, drivers=(), alone=False)
+    return (Fact("of-driver", {"who": name}), *TELLERS[need.kind](theirs, own)[:3])
 
 
 def _asks_of_day(need: Need, told: Facts) -> bool:

@@ -239,6 +239,9 @@ class _Reader:
                 return first, second
         best = max(needs, key=lambda need: need.score, default=whole)
         best = replace(best, slots=replace(best.slots, without=whole.slots.without))
+        if not best.slots.drivers and self._follows("people", fold(text).split()):
+            drivers, alone = whole.slots.drivers, whole.slots.alone
+            best = replace(best, slots=replace(best.slots, drivers=drivers, alone=alone))
         return (whole if whole.score * FULL >= SURE and whole.kind not in _TALK else best,)
 
     def rank(self, text: str, slots: Slots, vector: Numbers | None) -> list[tuple[NeedKind, float]]:
@@ -259,9 +262,10 @@ class _Reader:
         *ends*: even if it is not said to."""
         words = fold(text).split()
         leads, topic = self._follows("leads", words), self.topic
-        if topic is None or len(words) > SHORT * (1 + leads):
+        back = self._follows("points_back", words)
+        if topic is None or len(words) > SHORT * (1 + (leads or back)):
             return self.names
-        ends = ends or leads or self._follows("points_back", words)
+        ends = ends or leads or back
         return replace(self.names, topic=topic if ends else topic._replace(end=None))
 
     def suggest(self, text: str, vector: Numbers | None) -> tuple[Need, ...]:
@@ -443,6 +447,8 @@ class _Reader:
                 kind = after.moves.get(kind, kind)
         if slots.over and last.kind in read_moves().uses["over"]:
             kind = last.kind
+        if back and slots.which == "lap" and any(_placed(last.slots)):
+            kind = "measure"
         cue = "where" if slots.where else "why" if slots.why else ""
         if cue and not sure:
             kind = read_moves().cues[cue].get(last.kind, kind)
@@ -454,7 +460,10 @@ class _Reader:
         whole = sure or (slots.quantity is not None and slots.order is not None)
         if whole and not (leads or back) and slots.open:
             return kind, slots
-        return kind, _overlay(slots, self._pointed_at(last) if back else last.slots, kind)
+        over = _overlay(slots, self._pointed_at(last) if back else last.slots, kind)
+        if kind in _ADVICE and last.kind not in _ADVICE and not (leads or back):  # for oneself
+            over = replace(over, drivers=slots.drivers, alone=slots.alone)
+        return kind, over
 
     def _pointed_at(self, last: Need) -> Slots:
         """The slots of the last question, with the place that its answer told of where it named
@@ -516,6 +525,8 @@ def read_moves() -> MoveFile:
 
 def move(kind: NeedKind, slots: Slots) -> NeedKind:
     """The kind as the slots correct it."""
+    if slots.quantity == "traffic" and slots.laps:  # of which something is known
+        return "corner_explain" if slots.corners else "lap_explain"
     if slots.quantity in UNRECORDED and kind not in _TALK | _KNOWLEDGE:
         return "unrecorded"
     signs, moves = set(_signs(slots)), read_moves()
@@ -558,6 +569,7 @@ def _signs(slots: Slots) -> Iterator[str]:
         "driver": driver,
         "no driver": not driver,
         "driver alone": slots.alone,
+        "trail braking": slots.concept == "trail_brake",
         "ideal lap": slots.concept == "ideal_lap",
         "claim": slots.claims,
         "lap by lap": slots.order == "each" and place,

@@ -25,3 +25,4 @@ no-straight-known = „{ $said }“ gibt es auf dieser Strecke nicht.
 no-driver = Von „{ $said }“ gibt es auf dieser Strecke keine Session; andere Fahrer hier: { $names }.
 no-driver-known = Von „{ $said }“ gibt es auf dieser Strecke keine Session.
 rules = Was erlaubt ist und wo, sagen das Reglement der Veranstaltung und die Streckenposten; die Aufzeichnung zeigt es nicht.
+of-driver = Für { $who }:

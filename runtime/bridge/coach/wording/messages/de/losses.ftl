@@ -2,7 +2,10 @@
 
 loss-basis = { $basis ->
     [usual] in Runde { $lap } gegenüber der üblichen
-    [driver] in Runde { $lap } gegenüber der besten Runde von { $other }
+    [driver] { $lap ->
+        [0] in der üblichen Runde gegenüber der üblichen von { $other }
+       *[other] in Runde { $lap } gegenüber der besten Runde von { $other }
+    }
     [best_pass] in Runde { $lap } gegenüber den besten Durchfahrten
    *[best_lap] { $lap ->
         [0] in der üblichen Runde gegenüber der besten

@@ -25,3 +25,4 @@ no-straight-known = There is no “{ $said }” on this circuit.
 no-driver = There is no session of “{ $said }” on this circuit; other drivers here: { $names }.
 no-driver-known = There is no session of “{ $said }” on this circuit.
 rules = What is allowed, and where, is for the regulations of the event and its marshals to say; the recording does not show it.
+of-driver = For { $who }:

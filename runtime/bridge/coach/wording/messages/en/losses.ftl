@@ -3,7 +3,10 @@
 # On which lap, and against what: $basis, $lap (0: the usual lap), $other.
 loss-basis = { $basis ->
     [usual] on lap { $lap } against the usual lap
-    [driver] on lap { $lap } against { $other }'s best lap
+    [driver] { $lap ->
+        [0] on the usual lap against { $other }'s usual lap
+       *[other] on lap { $lap } against { $other }'s best lap
+    }
     [best_pass] on lap { $lap } against the best passes
    *[best_lap] { $lap ->
         [0] on the usual lap against the best lap

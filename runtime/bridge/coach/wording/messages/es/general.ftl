@@ -25,3 +25,4 @@ no-straight-known = No hay «{ $said }» en este circuito.
 no-driver = No hay ninguna sesión de «{ $said }» en este circuito; otros pilotos aquí: { $names }.
 no-driver-known = No hay ninguna sesión de «{ $said }» en este circuito.
 rules = Qué está permitido, y dónde, lo dicen el reglamento de la prueba y los comisarios; la grabación no lo muestra.
+of-driver = Para { $who }:

@@ -2,7 +2,10 @@
 
 loss-basis = { $basis ->
     [usual] en la vuelta { $lap } respecto a la habitual
-    [driver] en la vuelta { $lap } respecto a la mejor de { $other }
+    [driver] { $lap ->
+        [0] en la vuelta habitual respecto a la habitual de { $other }
+       *[other] en la vuelta { $lap } respecto a la mejor de { $other }
+    }
     [best_pass] en la vuelta { $lap } respecto a los mejores pasos
    *[best_lap] { $lap ->
         [0] en la vuelta habitual respecto a la mejor

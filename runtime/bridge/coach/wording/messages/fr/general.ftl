@@ -25,3 +25,4 @@ no-straight-known = Pas de « { $said } » sur ce circuit.
 no-driver = Aucune séance de « { $said } » sur ce circuit ; autres pilotes ici : { $names }.
 no-driver-known = Aucune séance de « { $said } » sur ce circuit.
 rules = Ce qui est permis, et où : au règlement de l'épreuve et aux commissaires de le dire ; l'enregistrement ne le montre pas.
+of-driver = Pour { $who } :

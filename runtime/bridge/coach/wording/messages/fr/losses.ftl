@@ -2,7 +2,10 @@
 
 loss-basis = { $basis ->
     [usual] au tour { $lap } par rapport au tour habituel
-    [driver] au tour { $lap } face à { $other } (meilleur tour)
+    [driver] { $lap ->
+        [0] au tour habituel face à { $other } (tour habituel)
+       *[other] au tour { $lap } face à { $other } (meilleur tour)
+    }
     [best_pass] au tour { $lap } par rapport aux meilleurs passages
    *[best_lap] { $lap ->
         [0] au tour habituel par rapport au meilleur tour
