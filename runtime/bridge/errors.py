@@ -1,6 +1,6 @@
 """The envelope of the bridge's errors, and the errors that belong to no part of their own."""
 
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -28,7 +28,6 @@ from runtime.web.wire import Wire, absent
 
 BIND_CODES: Final = BindCodes(taken=3, impossible=2)
 JsonObject = dict[str, object]
-E = TypeVar("E", bound=ApiError)
 
 _CODES: Final[dict[type, str]] = {
     BadJson: "bad_json",
@@ -92,46 +91,24 @@ class UnknownDriver(NotFound):
     """No session has that driver."""
 
     code = "unknown_driver"
-
-    def __init__(self, driver_id: str) -> None:
-        super().__init__("no session has that driver")
-        self.driver_id = driver_id
+    text = "no session has that driver"
 
 
-class SessionError(ApiError):
-    """An error about one session."""
-
-    def __init__(self, session_id: str, text: str = "") -> None:
-        super().__init__(text)
-        self.session_id = session_id
-
-
-class UnknownLap(SessionError, NotFound):
+class UnknownLap(NotFound):
     """The session has no complete lap of that number."""
 
     code = "unknown_lap"
     text = "the session has no complete lap of that number"
 
 
-class NoCompleteLap(SessionError, BadRequest):
+class NoCompleteLap(BadRequest):
     """The session has telemetry, but not one complete lap."""
 
     code = "no_complete_lap"
-
-    def __init__(self, session_id: str, *, partial: bool | None = None) -> None:
-        """*partial*: the session was to count as one lap, and has no time that it could take.
-
-        None: it cannot be taken as one lap here.
-        """
-        why = "the session has no complete lap"
-        if partial is not None:
-            why = f"{why}; partial=true takes it as one"
-        if partial:
-            why = "the session's frames cover no time, so it does not count as one lap either"
-        super().__init__(session_id, why)
+    text = "the session has no complete lap"
 
 
-class NoGeometry(SessionError):
+class NoGeometry(ApiError):
     """Nobody knows where the corners are."""
 
     status, code = 422, "no_geometry"
@@ -141,13 +118,14 @@ class NoGeometry(SessionError):
     )
 
 
-class NoCircuit(SessionError):
+class NoCircuit(ApiError):
     """No lap of the session can be made into a circuit; the text says why."""
 
     status, code = 422, "no_circuit"
+    text = "no lap of the session can be made into a circuit"
 
 
-class NothingRecorded(SessionError, BadRequest):
+class NothingRecorded(BadRequest):
     """The session has no telemetry to speak about."""
 
     code = "no_frames"
@@ -158,32 +136,22 @@ class TooManyRows(TooLarge):
     """The answer would be longer than an answer may be."""
 
     code = "too_many_rows"
+    text = "the answer would have too many rows"
     hint = "narrow t_from and t_to, name a lap, lower rate_hz or raise step_m"
-
-    def __init__(self, max_points: int) -> None:
-        super().__init__(f"the answer would have more than {max_points} rows")
-        self.max_points = max_points
 
 
 class NoTrack(NotFound):
     """No track file of that id, or none is active."""
 
     code = "no_track"
-
-    def __init__(self, track_id: str | None = None) -> None:
-        named = "there is no such track" if track_id else "no track is active; start with --track"
-        super().__init__(named)
-        self.track_id = track_id
+    text = "no track is active; start with --track"
 
 
 class NoReferenceLine(ApiError):
     """The track file has no reference line."""
 
     status, code = 422, "no_reference_line"
-
-    def __init__(self, track_id: str) -> None:
-        super().__init__("the track file has no reference_line")
-        self.track_id = track_id
+    text = "the track file has no reference_line"
 
 
 def render(error: ApiError) -> JsonObject:
@@ -193,12 +161,6 @@ def render(error: ApiError) -> JsonObject:
         if (value := getattr(error, name, None)) is not None:
             body[name] = value
     return body
-
-
-def with_context(error: E, **context: object) -> E:
-    """*error* with further fields of the envelope in its answer."""
-    vars(error).update(context)
-    return error
 
 
 def code_of(error: ApiError) -> str:

@@ -8,7 +8,8 @@ class ApiError(Exception):
     """An answer that is an error: the class fixes status and code, the instance says what happened.
 
     The text of the exception is what the client reads: it names no path, no class and no input.
-    *headers* are sent with the answer; *param* names the field at fault where there is one.
+    *headers* are sent with the answer; *param* names the field at fault where there is one; *about*
+    are further fields of the answer, where a server has them.
     """
 
     status: ClassVar[int] = 500
@@ -24,7 +25,9 @@ class ApiError(Exception):
         *,
         param: str | None = None,
         headers: Mapping[str, str] | None = None,
+        **about: object,
     ) -> None:
+        vars(self).update(about)
         self.message = message or self.text
         super().__init__(self.message)
         self.param = param

@@ -342,7 +342,8 @@ def _example(error: type[ApiError], render: Render) -> Json | None:
     needed = {
         name
         for name, parameter in parameters.items()
-        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     }
     message = parameters.get("message")
     has_own = error.text or message is None or message.default not in ("", message.empty)

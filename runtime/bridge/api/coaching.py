@@ -558,7 +558,7 @@ async def focus(request: web.Request, *, path: SessionPath, query: FocusQuery) -
     service = request.app[SERVICE]
     row = service.session(path.sid)
     if not row.n_frames:
-        raise NothingRecorded(row.session_id)
+        raise NothingRecorded(session_id=row.session_id)
     words = words_of(query.language, query.units)
     subject = Subject(service, row, Scope())
     review = await look_back(subject, (row.driver or "").strip(), words)
@@ -747,7 +747,7 @@ async def _session(request: web.Request, service: Service, body: DebriefRequest)
     if row is None:
         raise UnknownSession(body.session_id or "")
     if not row.n_frames:
-        raise NothingRecorded(row.session_id)
+        raise NothingRecorded(session_id=row.session_id)
     return row
 
 

@@ -229,7 +229,7 @@ async def evolution(
     service = request.app[SERVICE]
     own = service.db.sessions(driver=path.id)
     if not own:
-        raise UnknownDriver(path.id)
+        raise UnknownDriver(driver_id=path.id)
     active = service.active_track.name if service.active_track else ""
     track = query.track if query.track is not None else active
     wanted, place = service.library.key(track), service.book.place

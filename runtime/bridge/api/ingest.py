@@ -19,7 +19,7 @@ from runtime.bridge.api.shapes import (
     Short,
     Values,
 )
-from runtime.bridge.errors import BadLine, NotSaved, with_context
+from runtime.bridge.errors import BadLine, NotSaved
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ingest import (
     ALIASES,
@@ -232,7 +232,8 @@ async def add_frame_lines(request: web.Request, *, path: RecordingPath) -> Frame
     except ApiError as error:
         if intake.n_appended:
             error.message += f"; {intake.n_appended} frames before it are stored"
-        raise with_context(error, line=line, n_appended=intake.n_appended) from error
+        vars(error).update(line=line, n_appended=intake.n_appended)
+        raise
     return intake.answer()
 
 

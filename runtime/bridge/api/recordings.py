@@ -328,7 +328,7 @@ async def circuit(request: web.Request, *, path: SessionPath, query: CircuitQuer
     try:
         built = await build_track(service.db, row, laps, query.name or where.name)
     except TrackError as error:
-        raise NoCircuit(row.session_id, str(error)) from None
+        raise NoCircuit(str(error), session_id=row.session_id) from None
     return CircuitAnswer(
         session_id=row.session_id,
         track_id=built.track.id,
@@ -402,7 +402,8 @@ async def signals(
             wanted = _clipped(wanted, await service.book.summary(row), query.lap, row)
         resampled = await _resampled(service, row, wanted, query.lap)
     except resampling.TooLong as error:
-        raise TooManyRows(resampling.MAX_ROWS) from error
+        words = f"the answer would have more than {resampling.MAX_ROWS} rows"
+        raise TooManyRows(words, max_points=resampling.MAX_ROWS) from error
     except resampling.BadResample as error:
         raise BadQuery(str(error), param=error.param) from error
     return json_bytes(await asyncio.to_thread(_body, row.session_id, wanted, resampled))
@@ -430,7 +431,7 @@ def _clipped(
     """The query within one lap."""
     lap = next((lap for lap in summary.laps if lap.number == number), None) if summary else None
     if lap is None:
-        raise UnknownLap(row.session_id)
+        raise UnknownLap(session_id=row.session_id)
     t_from = lap.t_start if wanted.t_from is None else max(wanted.t_from, lap.t_start)
     t_to = lap.t_end if wanted.t_to is None else min(wanted.t_to, lap.t_end)
     return replace(wanted, t_from=t_from, t_to=max(t_from, t_to))

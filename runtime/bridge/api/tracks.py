@@ -253,7 +253,7 @@ async def track_elevation(
     """Sample the heights along a circuit's centreline."""
     track = _track(request, path)
     if track.line is None:
-        raise NoReferenceLine(track.id)
+        raise NoReferenceLine(track_id=track.id)
     step = query.step_m
     if not 0 < step <= LARGEST_STEP_M:
         raise BadQuery("step_m: must be above 0 and at most 1000", param="step_m")
@@ -310,7 +310,7 @@ def _track(request: web.Request, path: TrackPath) -> Track:
     """The circuit of a path. Raises `NoTrack`."""
     known = request.app[SERVICE].library.tracks.get(path.id) if is_safe_id(path.id) else None
     if known is None:
-        raise NoTrack(path.id[:128])
+        raise NoTrack("there is no such track", track_id=path.id[:128])
     return known
 
 

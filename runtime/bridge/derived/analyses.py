@@ -157,8 +157,13 @@ async def _aside(row: SessionRow, scope: Scope, work: Callable[[], T]) -> T:
     try:
         return await asyncio.to_thread(work)
     except pure.NoLaps as problem:
-        raise errors.NoCompleteLap(row.session_id, partial=scope.partial) from problem
+        why = errors.NoCompleteLap.text
+        if scope.partial:
+            why = "the session's frames cover no time, so it does not count as one lap either"
+        elif scope.partial is not None:
+            why += "; partial=true takes it as one"
+        raise errors.NoCompleteLap(why, session_id=row.session_id) from problem
     except pure.NoSuchLap as problem:
-        raise errors.UnknownLap(row.session_id) from problem
+        raise errors.UnknownLap(session_id=row.session_id) from problem
     except pure.NoCorners as problem:
-        raise errors.NoGeometry(row.session_id) from problem
+        raise errors.NoGeometry(session_id=row.session_id) from problem

@@ -28,10 +28,7 @@ class ReplayRunning(ApiError):
     """One session is replayed at a time."""
 
     status, code = 409, "replay_running"
-
-    def __init__(self, source_session_id: str) -> None:
-        super().__init__("a replay is running; stop it first")
-        self.source_session_id = source_session_id
+    text = "a replay is running; stop it first"
 
 
 class ReplayUnavailable(ApiError):
@@ -377,7 +374,7 @@ class Replays:
         store = self._store()
         async with self._turn:
             if self.current is not None:
-                raise ReplayRunning(self.current.source.session_id)
+                raise ReplayRunning(source_session_id=self.current.source.session_id)
             await self._ended()
             row = store.session(source_session_id)
             if row is None:

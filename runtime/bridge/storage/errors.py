@@ -6,14 +6,10 @@ from runtime.web.errors import ApiError, BadQuery, BadRequest, NotFound, TooLarg
 
 
 class StoreError(ApiError):
-    """An error about one session, or about the store as a whole; further fields for the answer."""
+    """An error about one session, or about the store as a whole."""
 
-    def __init__(
-        self, message: str = "", *, session_id: str | None = None, table: str | None = None
-    ) -> None:
-        super().__init__(message)
-        self.session_id = session_id
-        self.table = table
+    session_id: str | None = None
+    table: str | None = None
 
 
 class UnknownSession(StoreError, NotFound):

@@ -9,7 +9,6 @@ import pytest
 import pytest_asyncio
 
 from runtime.bridge.live import replay as replaying
-from runtime.bridge.live.replay import ReplayRunning
 from runtime.bridge.session.recording import WIDE
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.live.replaykit import Stage, frames_at
@@ -244,7 +243,7 @@ async def test_one_replay_at_a_time(bridge: Bridge, stage: Stage) -> None:
     refused = await bridge.post(START, {"source_session_id": "nothing"})
 
     assert (refused.status, refused.json["code"]) == (409, "replay_running")
-    assert ReplayRunning("ride").source_session_id == "ride"
+    assert refused.json["source_session_id"] == "ride"
     assert (await bridge.ok("GET", STATUS))["running"] is True
     await bridge.ok("POST", STOP)
     stage.until = math.inf
