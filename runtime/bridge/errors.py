@@ -1,28 +1,12 @@
 """The envelope of the bridge's errors, and the errors that belong to no part of their own."""
 
+import re
 from typing import Final, Literal
 
 from pydantic import Field
 
-from runtime.web.errors import (
-    ApiError,
-    BadField,
-    BadHost,
-    BadJson,
-    BadQuery,
-    BadRequest,
-    CrossSite,
-    Forbidden,
-    Internal,
-    MethodNotAllowed,
-    NotFound,
-    RequestTimeout,
-    ShuttingDown,
-    TooLarge,
-    TooMany,
-    Unauthorized,
-    UnsupportedEncoding,
-)
+from runtime.web import errors as shared
+from runtime.web.errors import ApiError, BadRequest, NotFound, TooLarge
 from runtime.web.serve import BindCodes
 from runtime.web.wire import Wire, absent
 
@@ -30,24 +14,11 @@ BIND_CODES: Final = BindCodes(taken=3, impossible=2)
 JsonObject = dict[str, object]
 
 _CODES: Final[dict[type, str]] = {
-    BadJson: "bad_json",
-    BadField: "bad_field",
-    BadQuery: "bad_query",
-    BadHost: "bad_host",
-    CrossSite: "cross_site",
-    Forbidden: "forbidden",
-    Unauthorized: "unauthorized",
-    MethodNotAllowed: "method_not_allowed",
-    RequestTimeout: "timeout",
-    TooLarge: "body_too_large",
-    UnsupportedEncoding: "unsupported_encoding",
-    TooMany: "too_many_requests",
-    ShuttingDown: "shutting_down",
-    NotFound: "not_found",
-    BadRequest: "bad_request",
-    Internal: "internal",
+    shared.RequestTimeout: "timeout",
+    shared.TooLarge: "body_too_large",
+    shared.TooMany: "too_many_requests",
 }
-"""What the bridge calls the shared errors."""
+"""What the bridge calls those shared errors that it does not call by the name of their class."""
 
 
 class ErrorAnswer(Wire):
@@ -164,10 +135,13 @@ def render(error: ApiError) -> JsonObject:
 
 
 def code_of(error: ApiError) -> str:
-    """The machine word of an error, snake_case: that of the nearest class which has one."""
+    """The machine word of an error, snake_case: that of the nearest class which has one.
+
+    Of an error that both servers have it is the name of the class: ``bad_field`` of `BadField`.
+    """
     for kind in type(error).__mro__:
-        if kind in _CODES:
-            return _CODES[kind]
+        if kind.__module__ == shared.__name__ and kind is not ApiError:
+            return _CODES.get(kind) or re.sub(r"\B(?=[A-Z])", "_", kind.__name__).lower()
         if "code" in vars(kind):
             break
     return error.code

@@ -144,7 +144,8 @@ def _answer(
             _LOG.error("unexpected failure in %s", request.path, exc_info=problem)
             words = "something went wrong on our side; the log of the server says what"
             failure = route.options.get("failure") if route else None
-            error = failure(words) if failure else Internal(words, logs.request_id.get())
+            number = logs.request_id.get()
+            error = failure(words) if failure else Internal(words, request_id=number)
     begun: web.StreamResponse | None = request.get(STREAM)
     if begun is not None:
         # The status line is out: a cut connection is the only way left to say that it failed.

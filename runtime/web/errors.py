@@ -117,7 +117,3 @@ class ShuttingDown(ApiError):
 
 class Internal(ApiError):
     """Something broke on our side; the log has the details under the same request id."""
-
-    def __init__(self, message: str, request_id: str | None = None) -> None:
-        super().__init__(message)
-        self.request_id = request_id
