@@ -451,7 +451,7 @@ class Subject:
 
     async def drive(self) -> Drive:
         """The session on its circuit, for what depends on more than its frames."""
-        await self.compute(_is_whole)  # the guard
+        await self.compute(_about, ())  # the guard
         return await self.service.analytics.drive(self.row, self.scope)
 
     async def cornering(
@@ -481,20 +481,14 @@ class Subject:
 
     async def answer(self, model: type[M], *sources: object, **values: object) -> M:
         """The answer: what *values* names and, for the rest, what *sources* have."""
-        about = await self.head()
-        about["missing"] = await self.compute(_missing, model.needs) or None
-        if issubclass(model, Cornering):
-            about["geometry"] = await self.compute(_geometry)
-        return model.of(*sources, **about | values)
+        about = await self.compute(_about, model.needs)
+        return model.of(*sources, **{"session_id": self.row.session_id, **about, **values})
 
     async def head(self) -> dict[str, object]:
-        """What every answer begins with."""
-        whole = self.scope.partial and await self.compute(_is_whole)
-        return {
-            "session_id": self.row.session_id,
-            **({"partial": True} if whole else {}),
-            "derived": await self.compute(_derived),
-        }
+        """What an answer begins with that is written without its model."""
+        about = await self.compute(_about, ())
+        told = {name: about[name] for name in ("partial", "derived") if about[name] is not None}
+        return {"session_id": self.row.session_id, **told}
 
 
 def subject_of(request: web.Request, path: SessionPath, query: WholeQuery) -> Subject:
@@ -504,20 +498,14 @@ def subject_of(request: web.Request, path: SessionPath, query: WholeQuery) -> Su
     return Subject(service, service.session(path.sid), scope)
 
 
-def _derived(drive: Drive) -> tuple[str, ...]:
-    return tuple(sorted(drive.series.derived))
-
-
-def _is_whole(drive: Drive) -> bool:
-    return drive.partial
-
-
-def _geometry(drive: Drive) -> Literal["detected"] | None:
-    return "detected" if drive.geometry == "detected" else None
-
-
-def _missing(drive: Drive, needs: tuple[str, ...]) -> tuple[str, ...]:
-    return find_missing(drive.series, needs)
+def _about(drive: Drive, needs: tuple[str, ...]) -> dict[str, object]:
+    """What answers say of the session: one that needs these quantities."""
+    return {
+        "partial": drive.partial or None,
+        "derived": tuple(sorted(drive.series.derived)),
+        "missing": find_missing(drive.series, needs) or None,
+        "geometry": "detected" if drive.geometry == "detected" else None,
+    }
 
 
 def _length_m(drive: Drive) -> float:
