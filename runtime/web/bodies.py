@@ -57,8 +57,9 @@ class BodyBudget:
     def __init__(self, size: int = BUDGET_BYTES) -> None:
         self.size = size
         self.held = 0
+        self.arriving: set[Portion] = set()
+        """Bodies that are on their way and may have to give way."""
         self._peers: Counter[str] = Counter()
-        self._arriving: dict[Portion, None] = {}  # in order of arrival
 
     def add(self, portion: "Portion", more: int) -> None:
         """Count bytes of a body, negative ones too. Raises `NoRoom`."""
@@ -78,20 +79,12 @@ class BodyBudget:
         if not self._peers[portion.peer]:
             del self._peers[portion.peer]
 
-    def arriving(self, portion: "Portion") -> None:
-        """A body is on its way and may have to give way."""
-        self._arriving[portion] = None
-
-    def arrived(self, portion: "Portion") -> None:
-        """A body is complete, or nobody reads it any more."""
-        self._arriving.pop(portion, None)
-
     def _make_room(self, wanting: "Portion", peer: str | None, needed: int) -> None:
         """Let the bodies go that have not moved for longest, of *peer* where it is named."""
         now = asyncio.get_running_loop().time()
         still = [
             portion
-            for portion in self._arriving
+            for portion in self.arriving
             if portion is not wanting
             and portion.counted
             and peer in (None, portion.peer)
@@ -110,7 +103,6 @@ class Portion:
     __slots__ = (
         "_budget",
         "_marked",
-        "_timer",
         "body",
         "cap",
         "counted",
@@ -118,6 +110,7 @@ class Portion:
         "gave_way",
         "moved_at",
         "peer",
+        "timer",
     )
 
     def __init__(self, budget: BodyBudget, peer: str, cap: int) -> None:
@@ -131,8 +124,9 @@ class Portion:
         self.gave_way = False
         self.moved_at = asyncio.get_running_loop().time()
         self._budget = budget
+        self.timer: asyncio.Timeout | None = None
+        """Ends the wait for the body, while somebody waits."""
         self._marked = 0
-        self._timer: asyncio.Timeout | None = None
 
     def hold(self, size: int, received: int) -> None:
         """So many bytes are in memory, of so many that have come. Raises `NoRoom`."""
@@ -151,26 +145,15 @@ class Portion:
 
     def close(self) -> None:
         """End the wait for the body."""
-        if self._timer is not None and not self._timer.expired():
-            self._timer.reschedule(asyncio.get_running_loop().time())
+        if self.timer is not None and not self.timer.expired():
+            self.timer.reschedule(asyncio.get_running_loop().time())
 
     def release(self) -> None:
         """Nothing of the body is in memory any more."""
         self.body = bytearray()
-        self._budget.arrived(self)
+        self._budget.arriving.discard(self)
         self._budget.add(self, -self.counted)
         self.counted = 0
-
-    async def within(self, limit_s: float, reading: Awaitable[T]) -> T:
-        """The result of *reading*. Raises TimeoutError after *limit_s*, or where it is closed."""
-        self.moved_at = asyncio.get_running_loop().time()
-        self._budget.arriving(self)
-        async with asyncio.timeout(limit_s) as self._timer:
-            try:
-                return await reading
-            finally:
-                self._budget.arrived(self)
-                self._timer = None
 
 
 BUDGET: Final = web.AppKey("body_budget", BodyBudget)
@@ -286,11 +269,16 @@ async def in_time(request: web.Request, cap: int, awaited: str, reading: Awaitab
     try:
         if request.content.is_eof():  # as with almost every small body: nothing to wait for
             return await reading
-        portion, life = _portion(request, cap), request.app[LIFECYCLE]
+        portion, life, budget = _portion(request, cap), request.app[LIFECYCLE], request.app[BUDGET]
+        portion.moved_at = asyncio.get_running_loop().time()
         life.streams.add(portion)
+        budget.arriving.add(portion)
         try:
-            return await portion.within(limit_s, reading)
+            async with asyncio.timeout(limit_s) as portion.timer:
+                return await reading
         finally:
+            portion.timer = None
+            budget.arriving.discard(portion)
             life.streams.discard(portion)
     except TimeoutError:
         request.app[LIFECYCLE].admit()  # a server that ends says so
