@@ -36,7 +36,6 @@ _TYPES: Final = {
 }
 """Not left to the system's own table, where Windows may have ``text/plain`` for scripts."""
 _HTML: Final = "text/html"
-_ELSE: Final = ("application/json", "text/plain")
 
 
 class FilePath(Wire):
@@ -106,24 +105,8 @@ class Pages:
 
 
 def asks_for_html(request: web.Request) -> bool:
-    """Whether *request* comes from a browser that opens a page: its ``Accept`` names HTML.
-
-    A wildcard is no such wish, and whoever names JSON or plain text with more weight gets that.
-    """
-    weights = dict(map(_weigh, ",".join(request.headers.getall("Accept", ())).split(",")))
-    html = weights.get(_HTML, 0.0)
-    return html > 0.0 and html >= max(weights.get(kind, 0.0) for kind in _ELSE)
-
-
-def _weigh(part: str) -> tuple[str, float]:
-    kind, *parameters = (word.strip().lower() for word in part.split(";"))
-    for parameter in parameters:
-        if parameter.startswith("q="):
-            try:
-                return kind, float(parameter[2:])
-            except ValueError:
-                return kind, 0.0
-    return kind, 1.0
+    """Whether *request* comes from a browser that opens a page; a wildcard is no such wish."""
+    return _HTML in request.headers.get("Accept", "").lower()
 
 
 def _type_of(name: str) -> str:

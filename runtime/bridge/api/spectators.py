@@ -22,7 +22,7 @@ from runtime.web.access import HostPolicy, find_own_address, is_loopback
 from runtime.web.door import Door, Limits, install
 from runtime.web.errors import Forbidden, Unauthorized
 from runtime.web.lifecycle import LIFECYCLE, Lifecycle
-from runtime.web.pages import FILE
+from runtime.web.pages import FILE, asks_for_html
 from runtime.web.routes import Reply, Route, Routes, mount
 from runtime.web.serve import Running, bind, serving
 from runtime.web.wire import Wire
@@ -258,7 +258,7 @@ def _granted(request: web.Request) -> Grant | None:
 
 def _refused(request: web.Request, path: str | None) -> web.StreamResponse:
     """A page that says so, to who asked for one; to programs `BadToken` is raised."""
-    if path != PAGE or "text/html" not in request.headers.get("Accept", ""):
+    if path != PAGE or not asks_for_html(request):
         raise BadToken
     return _page(request, "refused", BadToken.status)
 
