@@ -2,8 +2,8 @@
 
 import logging
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
 from typing import Final, NamedTuple
 
 from runtime.bridge.can.assembler import Flush
@@ -19,26 +19,11 @@ from runtime.web.buckets import Buckets
 BACKFILL: Final = 1000
 """A request with more frames counts as an upload: only its last frame is published."""
 COACHED_HZ: Final = 500.0
-"""Frames of one session a second that the coach hears in requests; more are an upload."""
+"""Frames of one session a second that the coach hears in requests: a session that brings more than
+a second's worth too many is an upload, until it has brought less than that for a second."""
 MOST_WATCHED: Final = 256
 """Sessions whose pace is known."""
 log = logging.getLogger(__name__)
-
-
-class UploadGuard:
-    """Recognises uploads: sessions that bring more frames than a car does.
-
-    A session is an upload from the moment it has brought more than a second's worth too many,
-    until it has brought less than that for a second. Frames that nobody coached count too.
-    """
-
-    def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_s, self._clock = per_s, clock
-        self._rest = Buckets(per_s, 2 * per_s, MOST_WATCHED)
-
-    def is_upload(self, session_id: str, count: int) -> bool:
-        """Whether *session_id* is uploaded, now that it has brought *count* more frames."""
-        return self._rest.take(session_id, self._clock(), count) < self._per_s
 
 
 class Destination(NamedTuple):
@@ -78,7 +63,7 @@ class Live:
         self._destination = destination
         self._spoken = spoken
         self._anew = anew
-        self._uploads = UploadGuard(COACHED_HZ)
+        self._room = Buckets(COACHED_HZ, 2 * COACHED_HZ, MOST_WATCHED)
         self.bus_session = ""
         """The session that the last frame of a bus went to; empty: none came."""
         self._counter_m = self._offset_m = self._reached_m = 0.0
@@ -118,7 +103,7 @@ class Live:
         """
         count = len(frames)
         begin = 0 if count <= BACKFILL else count - 1
-        driven = not self._uploads.is_upload(session_id, count - begin)
+        driven = self._room.take(session_id, monotonic(), count - begin) >= COACHED_HZ
         if not driven and not self.hub.hears_telemetry:
             return
         columns = {name: frames.columns[name][begin:].tolist() for name in WIDE}

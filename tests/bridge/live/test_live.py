@@ -11,14 +11,7 @@ from runtime.bridge.can.rows import GPS_DISTANCE
 from runtime.bridge.cues.engine import CueEngine, Where
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub
-from runtime.bridge.live.live import (
-    BACKFILL,
-    COACHED_HZ,
-    MOST_WATCHED,
-    Destination,
-    Live,
-    UploadGuard,
-)
+from runtime.bridge.live.live import BACKFILL, COACHED_HZ, Destination, Live
 from runtime.bridge.live.timing import NO_TIMING, Timing
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Origin, Samples
 
@@ -119,37 +112,27 @@ def test_of_a_recording_that_is_sent_only_the_last_frame_is_told() -> None:
     assert [frame.frame_idx for frame in drive.hub.frames] == [BACKFILL]
 
 
-def test_a_flood_of_frames_does_not_reach_the_coach() -> None:
-    drive = Drive()
-    for _ in range(30):
-        drive.live.publish_stored("s", frames(100), {}, 0, np.zeros(100))
-    assert len(drive.hub.frames) == 3000
-    assert COACHED_HZ <= drive.engine.fed < 3000
-
-
-def test_a_flood_lasts_until_a_second_has_brought_less() -> None:
+def test_a_flood_does_not_reach_the_coach_until_a_second_has_brought_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = [0.0]
-    uploads = UploadGuard(10.0, lambda: now[0])
-    assert not uploads.is_upload("s", 10)
-    assert uploads.is_upload("s", 1)
-    assert not uploads.is_upload("other", 10)
-    for _ in range(50):
-        now[0] += 0.05
-        assert uploads.is_upload("s", 1)
-    now[0] += 0.5
-    assert uploads.is_upload("s", 1)
-    now[0] += 1.0
-    assert not uploads.is_upload("s", 1)
-    for _ in range(50):
-        now[0] += 0.1
-        assert not uploads.is_upload("s", 1)
+    monkeypatch.setattr("runtime.bridge.live.live.monotonic", lambda: now[0])
+    drive, second = Drive(), int(COACHED_HZ)
 
+    def fed(seconds: float, count: int, session_id: str = "s") -> int:
+        now[0] += seconds
+        before = drive.engine.fed
+        drive.live.publish_stored(session_id, frames(count), {}, 0, np.zeros(count))
+        return drive.engine.fed - before
 
-def test_only_so_many_sessions_are_watched() -> None:
-    uploads = UploadGuard(10.0, lambda: 0.0)
-    for number in range(2 * MOST_WATCHED):
-        assert uploads.is_upload(f"s{number}", 11)
-    assert not uploads.is_upload("s0", 1)
+    assert fed(0.0, second) == second
+    assert fed(0.0, 1) == 0
+    assert fed(0.0, second, "other") == second
+    assert not any(fed(0.05, 50) for _ in range(50))
+    assert fed(0.5, 1) == 0
+    assert fed(1.0, 1) == 1
+    assert all(fed(0.1, 50) for _ in range(50))
+    assert len(drive.hub.frames) == 2 * second + 1 + 2500 + 2 + 2500
 
 
 def test_what_the_coach_says_to_a_replay_is_no_note() -> None:
