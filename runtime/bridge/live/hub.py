@@ -132,26 +132,6 @@ def _event(data: bytes, name: str, number: int) -> Event:
     return Event(number, whole, whole)
 
 
-def frame_event(frame: LiveFrame, timing: Timing, number: int, signals: Signals = None) -> Event:
-    """A live frame as ``event: telemetry``."""
-    return _event(frame_json(frame, timing, signals), "telemetry", number)
-
-
-def timing_event(session_id: str, done: Done, number: int) -> Event:
-    """A lap or a sector that has just ended."""
-    body = {"session_id": session_id, **done._asdict()}
-    name = "sector"
-    if isinstance(done, LapDone):
-        name = "lap"
-        body["sectors"] = [sector._asdict() for sector in done.sectors]
-    return _event(orjson.dumps(body), name, number)
-
-
-def control_event(name: str, payload: Mapping[str, object], number: int) -> Event:
-    """Something that happens to a telemetry stream, such as its end."""
-    return _event(orjson.dumps(payload), name, number)
-
-
 def cue_event(cue: Cue, number: int, now_s: float) -> Event:
     """A cue, told at *now_s* (Unix seconds)."""
     head = {"id": number, "timestamp": round(now_s * 1000), "ts": round(now_s, 3)}
@@ -337,37 +317,35 @@ class Hub:
 
     def publish_frame(self, frame: LiveFrame, timing: Timing = NO_TIMING) -> None:
         """Give a frame, and where it stands in its lap, to the listeners of its session."""
-        names = self._named("telemetry", frame.session_id, live=frame.source != "ingest")
-        number = self._next()
-        if not names:
-            return
+        topics = self._heard_by(frame.session_id, live=frame.source != "ingest")
+        number, now, heard = self._next(), self._clock(), False
         made: dict[Signals, Event] = {}
-        now = self._clock()
-        for listener in self._listeners("telemetry", names):
+        for listener in self._listeners("telemetry", topics):
+            heard = True
             if listener.is_due(number, now, frame):
                 signals = listener.signals
                 if signals not in made:
-                    made[signals] = frame_event(frame, timing, number, signals)
+                    data = frame_json(frame, timing, signals)
+                    made[signals] = _event(data, "telemetry", number)
                 listener.offer("telemetry", made[signals])
-        self.published += 1
+        self.published += heard
 
     def publish_done(self, frame: LiveFrame, done: Done) -> None:
         """Tell the lap or sector that a frame has ended, now and to those who come back."""
-        event = timing_event(frame.session_id, done, self._next())
-        self._keep("timing", self._heard_by(frame.session_id, frame.source != "ingest"), event)
+        name, body = "sector", {"session_id": frame.session_id, **done._asdict()}
+        if isinstance(done, LapDone):
+            name, body["sectors"] = "lap", [sector._asdict() for sector in done.sectors]
+        topics = self._heard_by(frame.session_id, live=frame.source != "ingest")
+        self._keep("timing", topics, _event(orjson.dumps(body), name, self._next()))
 
     def publish_control(
         self, session_id: str, event: Control, payload: Mapping[str, object]
     ) -> None:
         """Tell the listeners of a session's telemetry, or lap times, what happens to it."""
-        made: Event | None = None
-        number = self._next()
-        kinds: tuple[Kind, ...] = ("telemetry", "timing")
-        for kind in kinds:
-            names = self._named(kind, session_id, live=True)
-            if names:
-                made = made or control_event(event, payload, number)
-                self._give(kind, names, made)
+        made = _event(orjson.dumps(payload), event, self._next())
+        topics = self._heard_by(session_id, live=True)
+        self._give("telemetry", topics, made)
+        self._give("timing", topics, made)
 
     def publish_cue(self, cue: Cue) -> None:
         """Give a cue to the listeners of its session, now and when they come back."""
@@ -383,7 +361,7 @@ class Hub:
     def publish_silence(self, session_id: str, why: str | None) -> None:
         """Tell the listeners of a session's cues why the coach is silent; None: it coaches."""
         payload = {"session_id": session_id, "silent": why}
-        event = control_event("state", payload, self._next())
+        event = _event(orjson.dumps(payload), "state", self._next())
         self._give("cues", self._heard_by(session_id), event)
 
     def publish_notification(self, topics: Sequence[str], event: Event) -> None:
@@ -453,13 +431,6 @@ class Hub:
         self.closed = True
         for listener in list(self._all):
             listener.close()
-
-    def _named(self, kind: Kind, session_id: str, *, live: bool) -> list[str]:
-        """The topics of a session that somebody listens to."""
-        table = self._topics[kind]
-        if not table:
-            return []
-        return [name for name in dict.fromkeys(self._heard_by(session_id, live)) if name in table]
 
     def _heard_by(self, session_id: str, live: bool = False) -> tuple[str, ...]:
         """All topics of a session, whether somebody listens or not."""
