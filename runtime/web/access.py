@@ -7,7 +7,6 @@ import re
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Final, Self
 
 from multidict import CIMultiDict, MultiMapping
@@ -133,11 +132,6 @@ class HostPolicy:
         return False
 
 
-@lru_cache(maxsize=256)
-def _answers_to(policy: HostPolicy, host: str) -> bool:
-    return policy.answers_to(host)
-
-
 def find_own_address() -> str | None:
     """The address under which others in the network reach this machine; None without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -172,7 +166,7 @@ def refusal(
     named = [] if old_local and not hosts else [host]
     if absolute := _ABSOLUTE.match(target):
         named.append(absolute[1])
-    if not all(_answers_to(policy, name) for name in named):
+    if not all(map(policy.answers_to, named)):
         return BadHost(
             "this server does not answer to that host name; the setting allowed_hosts adds names"
         )

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import lru_cache
 from typing import Final, TextIO
 
 from runtime.web.buckets import Buckets
@@ -42,8 +41,9 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its line break."""
+        second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         entry: dict[str, object] = {
-            "time": f"{_second(int(record.created))}.{int(record.msecs):03d}Z",
+            "time": f"{second}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
         }
@@ -155,12 +155,6 @@ def logging_to(stream: TextIO | None = None, level: str = "info") -> Iterator[No
         root.setLevel(before)
         server.removeFilter(throttle)
         handler.close()
-
-
-@lru_cache(maxsize=1)
-def _second(created: int) -> str:
-    """The same for all lines of a second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(created))
 
 
 def _message(record: logging.LogRecord) -> str:

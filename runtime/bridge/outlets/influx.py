@@ -1,6 +1,5 @@
 """Writes points to InfluxDB, of version 1 or 2, or to what takes its line protocol over HTTP."""
 
-import functools
 import json
 import math
 import os
@@ -30,8 +29,6 @@ OPENING: Final = ("u", "p", "user", "username", "password", "token")
 """Parts of a query that open a server; none of them belongs in an address."""
 RESERVED: Final = frozenset(("time", *TAGS))
 """What no field may be called: the column of time, and what a tag is called."""
-NAMES: Final = 4096
-"""Names that are remembered as they are written; they come again with each frame."""
 _WORD: Final = str.maketrans({",": r"\,", "=": r"\=", " ": r"\ ", "\\": "/"})
 """A backslash cannot be written: servers differ in what the one behind another means."""
 _TEXT: Final = str.maketrans({'"': r"\"", "\\": r"\\"})
@@ -148,14 +145,12 @@ def to_line(point: Point) -> bytes:
     return f"{point.table}{tags} {fields} {point.ns}\n".encode() if fields else b""
 
 
-@functools.lru_cache(maxsize=NAMES)
 def _key(name: str) -> str:
     """Names that begin with an underscore are the server's own."""
     word = _word(name).lstrip("_")
     return f"{word}_" if word in RESERVED or not word else word
 
 
-@functools.lru_cache(maxsize=NAMES)
 def _word(text: str) -> str:
     return _plain(text).strip().translate(_WORD)
 
