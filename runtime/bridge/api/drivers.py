@@ -315,9 +315,9 @@ async def put_lap(request: web.Request, *, body: LapRequest) -> LapSaved:
 async def board(request: web.Request, *, query: BoardQuery) -> Board:
     """Rank the best laps of all sessions."""
     service = request.app[SERVICE]
-    laps = [lap async for lap in _candidates(service)]
-    places = leaderboard(laps, query.track, query.limit, service.library.key)
-    entries = [BoardEntry.of(place, place.lap) for place in places]
+    wanted = service.library.key(query.track)
+    laps = [lap async for lap in _candidates(service) if not wanted or lap.place == wanted]
+    entries = [BoardEntry.of(one, one.lap) for one in leaderboard(laps, query.limit)]
     return Board(entries=entries, count=len(entries))
 
 

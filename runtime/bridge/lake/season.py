@@ -76,9 +76,7 @@ def see_season(digests: Iterable[SessionDigest]) -> Season:
         losses += _losses(driver, place, own)
     return Season(
         best_laps=tuple(
-            entry
-            for _, there in sorted(laps.items())
-            for entry in leaderboard(there, limit=len(there))
+            entry for _, there in sorted(laps.items()) for entry in leaderboard(there, len(there))
         ),
         trends=tuple(trends),
         losses=tuple(sorted(losses, key=lambda loss: -loss.lost_s * loss.sessions)),

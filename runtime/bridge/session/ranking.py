@@ -2,12 +2,10 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
-
-from runtime.bridge.session.names import slug
 
 MAX_ENTRIES: Final = 500
 NOBODY: Final = "---"
@@ -27,8 +25,8 @@ class Candidate:
     lap_time_s: float
     recorded_at: int
     """Unix milliseconds."""
-    place: str = ""
-    """The same for all laps of one circuit; empty: the name of the track tells."""
+    place: str
+    """The same for all laps of one circuit."""
 
 
 @dataclass(frozen=True)
@@ -43,35 +41,26 @@ class Entry:
     lap: Candidate
 
 
-def leaderboard(
-    laps: Iterable[Candidate],
-    track: str = "",
-    limit: int = 50,
-    key_of: Callable[[str], str] = slug,
-) -> list[Entry]:
-    """The best lap of each (driver, car, track), the fastest first.
+def leaderboard(laps: Iterable[Candidate], limit: int = 50) -> list[Entry]:
+    """The best lap of each (driver, car, circuit), the fastest first.
 
-    Tracks of the same *key_of* are one; *track* keeps the laps of that one. Times are compared as
-    they are shown, in milliseconds; of equal ones the earlier lap stands first. At most *limit*
-    entries, and never more than `MAX_ENTRIES`.
+    Times are compared as they are shown, in milliseconds; of equal ones the earlier lap stands
+    first. At most *limit* entries, and never more than `MAX_ENTRIES`.
     """
-    wanted = key_of(track)
-    best: dict[tuple[str, str, str], tuple[int, int, str, int, Candidate]] = {}
-    for lap in laps:
-        if not math.isfinite(lap.lap_time_s) or milliseconds(lap.lap_time_s) <= 0:
-            continue
-        if wanted and key_of(lap.track) != wanted:
-            continue
-        key = (_folded(lap.driver), _folded(lap.car), lap.place or key_of(lap.track))
-        place = (milliseconds(lap.lap_time_s), lap.recorded_at, lap.session_id, lap.lap_number, lap)
-        if key not in best or place[:4] < best[key][:4]:
-            best[key] = place
+    ranked = sorted(
+        (milliseconds(lap.lap_time_s), lap.recorded_at, lap.session_id, lap.lap_number, at, lap)
+        for at, lap in enumerate(laps)
+        if math.isfinite(lap.lap_time_s)
+    )
+    best = dict[tuple[str, str, str], Candidate]()
+    for time_ms, *_, lap in ranked:
+        if time_ms > 0:
+            best.setdefault((_folded(lap.driver), _folded(lap.car), lap.place), lap)
     entries: list[Entry] = []
-    ordered = sorted(best.items(), key=lambda item: (*item[1][:4], item[0]))
-    for index, (_, (time_ms, *_, lap)) in enumerate(ordered[: max(0, min(limit, MAX_ENTRIES))]):
+    for rank, lap in enumerate(list(best.values())[: max(0, min(limit, MAX_ENTRIES))], start=1):
         shown = time_text(lap.lap_time_s)
-        tied = index > 0 and milliseconds(entries[-1].lap.lap_time_s) == time_ms
-        rank = entries[-1].rank if tied else index + 1
+        if entries and entries[-1].time == shown:
+            rank = entries[-1].rank
         entries.append(Entry(rank, initials(lap.driver), shown, lap))
     return entries
 

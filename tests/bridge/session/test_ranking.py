@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 from runtime.bridge.session.ranking import Candidate, initials, leaderboard, time_text
 
 
-def lap(
-    driver: str, seconds: float, *, car: str = "Pip", track: str = "Oval", at: int = 0
-) -> Candidate:
-    return Candidate(driver, car, track, f"s{at}", 1, seconds, at)
+def lap(driver: str, seconds: float, *, at: int = 0) -> Candidate:
+    return Candidate(driver, "Pip", "Oval", f"s{at}", 1, seconds, at, "oval")
 
 
 def test_equal_times_share_a_rank_and_the_next_is_skipped() -> None:
@@ -22,14 +20,6 @@ def test_equal_times_share_a_rank_and_the_next_is_skipped() -> None:
 def test_of_equal_laps_of_one_driver_the_earlier_counts() -> None:
     board = leaderboard([lap("A", 60.0, at=5), lap("A", 60.0, at=3), lap("A", 60.0, at=4)])
     assert [e.lap.recorded_at for e in board] == [3]
-
-
-def test_a_track_is_found_however_it_is_written() -> None:
-    laps = [lap("A", 60, track="Grand Oval"), lap("B", 50, track="Other")]
-    for track in ("grand-oval", "GRAND OVAL", " Grand  Oval "):
-        assert [e.lap.driver for e in leaderboard(laps, track)] == ["A"]
-    assert [e.lap.driver for e in leaderboard(laps)] == ["B", "A"]
-    assert leaderboard(laps, "none") == leaderboard([]) == []
 
 
 def test_the_board_has_at_most_500_places() -> None:
