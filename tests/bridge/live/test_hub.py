@@ -139,14 +139,6 @@ async def test_what_was_missed_is_not_cut_to_the_length_of_the_queue(hub: Hub) -
     assert not any("dropped" in event.data for event in got)
 
 
-async def test_without_a_number_only_what_comes_is_heard(hub: Hub) -> None:
-    hub.publish_cue(cue("before"))
-    listener = hub.subscribe({"cues": ["s"]}, plain=["cues"])
-    hub.publish_cue(cue("after"))
-    (event,) = await waiting(listener)
-    assert (event.name, event.data["text"]) == ("message", "after")
-
-
 async def test_a_listener_that_gave_up_waiting_can_go_on(hub: Hub) -> None:
     listener = hub.subscribe({"telemetry": ["s"]})
     assert await waiting(listener) == []  # a wait that was cancelled

@@ -9,13 +9,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
-from runtime.bridge.api import spectators, streams
-from runtime.bridge.errors import ErrorAnswer, render
+from runtime.bridge.api import streams
 from runtime.bridge.live.hub import MOST_LISTENERS
 from runtime.bridge.live.timing import LapDone, LapSector, SectorDone, Timing
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.openapi import describe
-from tests.bridge.bridgekit import Json
 from tests.bridge.live.conftest import Begin
 from tests.bridge.live.streamkit import Listener, Live, cue, frame, listening, parsed
 from tests.waiting import until
@@ -43,18 +40,6 @@ async def test_a_stream_greets_and_says_when_to_come_back(live: Live) -> None:
         assert "x-accel-buffering: no" in top
         assert b"retry: 2000\n" in greeting
         assert b"event: hello\n" in greeting
-
-
-def test_the_reference_describes_the_streams() -> None:
-    groups = (streams.routes, spectators.routes)
-    made = describe("t", "1", groups, error_model=ErrorAnswer, render=render)
-    paths: Json = made["paths"]
-    for path, fields in (("/cues/stream", "burst_id"), ("/telemetry/stream", "brake_pressure")):
-        answers = paths[path]["get"]["responses"]
-        assert "text/event-stream" in answers["200"]["content"]
-        assert {"200", "400", "503"} <= set(answers)
-        assert fields in str(made["components"])
-    assert set(paths) >= {"/notifications", "/spectator/token", "/spectator/token/{token}"}
 
 
 async def test_head_tells_the_type_and_opens_nothing(live: Live) -> None:
