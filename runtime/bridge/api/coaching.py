@@ -53,6 +53,7 @@ from runtime.bridge.api.imports import ImportRequest, import_session
 from runtime.bridge.api.reviews import (
     Narrative,
     Review,
+    Source,
     Teaching,
     best_before,
     events_here,
@@ -122,7 +123,6 @@ SCATTER: Final = 300
 OF_A_SESSION: Final = 1000
 LOOKED_AT: Final = 200
 """Sessions that are tried until enough of them have laps."""
-Told = Literal["local_model", "template"]
 routes = Routes("coaching")
 
 
@@ -240,7 +240,7 @@ class DebriefAnswer(Values):
         description="Markdown; praise, at most two problems, one focus, a lesson"
     )
     narrative_md: str = Field(description="the same as narrative")
-    narrative_source: Told = Field(validation_alias="source")
+    narrative_source: Source = Field(validation_alias="source")
     emotion: Emotion
     focus: tuple[str, ...] = Field(max_length=3)
     next_focus: str | None = Field(description="corner with the most to win; null: ungraded")
@@ -299,7 +299,7 @@ class BriefAnswer(Values):
     focus: tuple[str, ...] = Field(max_length=3)
     lesson: LessonRecord | None = Field(description="what to read before")
     emotion: Emotion
-    source: Told
+    source: Source
     fell_back: bool
     ungrounded_dropped: int = Field(validation_alias="dropped")
     latency_ms: float = Field(description="of all the work on this answer")

@@ -281,16 +281,11 @@ async def agents(request: web.Request) -> AgentList:
 async def traces(request: web.Request, *, query: TracesQuery) -> TraceList:
     """List the steps that led to answers."""
     service = request.app[SERVICE]
-    why = why_off(service.settings.agent_backend)
-    since = _micros(query.since_ts)
-    if why is None and service.store is None:
-        why = service.without_database().message
-    if why is not None or service.store is None:
-        return _nothing(why or "", query.since_ts)
-    limit = _limit(query.limit)
-    wanted = query.session_id or None
+    if (why := why_off(service.settings.agent_backend)) is not None:
+        return _nothing(why, query.since_ts)
+    wanted, since, limit = query.session_id or None, _micros(query.since_ts), _limit(query.limit)
     try:
-        steps = await service.store.read(lambda inner: coaching.traces(inner, wanted, since, limit))
+        steps = await service.db.read(lambda inner: coaching.traces(inner, wanted, since, limit))
     except (NoDatabase, StoreBusy, StoreFailed) as problem:
         return _nothing(problem.message, query.since_ts)
     return TraceList(

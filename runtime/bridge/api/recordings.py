@@ -1,7 +1,6 @@
 """What a session holds: its laps, all of it as parquet, its circuit, and its signals."""
 
 import asyncio
-import math
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Final, Literal
@@ -474,8 +473,7 @@ def _body(session_id: str, query: resampling.Query, resampled: Resampled) -> byt
     columns: dict[str, list[Any]] = {"t": t.tolist()}
     if resampled.distance_m is not None:
         columns["distance_m"] = np.round(resampled.distance_m, 3).tolist()
-    for name, values in resampled.columns.items():
-        columns[name] = [None if math.isnan(value) else value for value in values.tolist()]
+    columns |= {name: values.tolist() for name, values in resampled.columns.items()}
     names = list(columns)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return orjson.dumps(

@@ -97,10 +97,6 @@ def _flag(value: object) -> object:
     return _FLAGS[value.lower()]
 
 
-def _text(value: object) -> object:
-    return "" if value is None else value
-
-
 def capped(most: int, least: int = 1) -> BeforeValidator:
     """An integer of a query, pulled down to *most*; below *least* or no number is refused."""
 
@@ -121,7 +117,7 @@ def capped(most: int, least: int = 1) -> BeforeValidator:
 
 Moment = Annotated[str, BeforeValidator(iso)]
 """Unix milliseconds, written as a time of day in UTC."""
-Text = Annotated[str, BeforeValidator(_text)]
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 """A text that is empty where the value is null."""
 SessionId = Annotated[StrictStr, AfterValidator(session_id)]
 RecordingId = Annotated[StrictStr, AfterValidator(recording_id)]

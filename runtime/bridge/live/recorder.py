@@ -102,9 +102,8 @@ class Recorder:
         samples = join_samples([waiting.flush.samples for waiting in batch])
         try:
             if rows:
-                await self._store.append_frames(
-                    session_id, rows_to_frames(rows), samples, self._meta
-                )
+                frames = Frames({name: np.array([row[name] for row in rows]) for name in WIDE})
+                await self._store.append_frames(session_id, frames, samples, self._meta)
             elif samples:
                 await self._store.append_signals(session_id, samples, self._meta, spare=True)
         except (StoreBusy, StoreFull, StoreFailed) as problem:
@@ -117,11 +116,6 @@ class Recorder:
             log.exception("live rows are given up")
             self.dropped += len(batch)
         return True
-
-
-def rows_to_frames(rows: Sequence[Mapping[str, float]]) -> Frames:
-    """Rows as columns."""
-    return Frames({name: np.array([row[name] for row in rows]) for name in WIDE})
 
 
 def join_samples(parts: Sequence[Mapping[str, Samples]]) -> dict[str, Samples]:
