@@ -26,14 +26,14 @@ from runtime.bridge.derived.analyses import Scope
 from runtime.bridge.derived.lapbook import build_track
 from runtime.bridge.errors import NoCircuit, TooManyRows, UnknownLap
 from runtime.bridge.lake.layout import folder_of, stamp_of
+from runtime.bridge.lake.tables import packed
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session import resample as resampling
 from runtime.bridge.session.capabilities import DisabledCoach, coaching
 from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
 from runtime.bridge.session.units import Hertz, Metres, Seconds
-from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
-from runtime.bridge.storage.exporting import available
+from runtime.bridge.storage.errors import BadTable, NoRows, UnknownSession
 from runtime.bridge.storage.values import CapabilityRow, SessionRow, SignalRow
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError
@@ -240,7 +240,7 @@ async def laps(request: web.Request, *, path: SessionPath, query: LapsQuery) -> 
     "/session/{sid}/export.parquet",
     text=PARQUET,
     headers=HEADERS,
-    errors=(BadTable, NoRows, ExportUnavailable, *READ_ERRORS),
+    errors=(BadTable, NoRows, *READ_ERRORS),
 )
 async def export(
     request: web.Request, *, path: SessionPath, query: ExportQuery
@@ -297,7 +297,7 @@ async def lake_index(request: web.Request) -> LakeIndex:
 @routes.get(
     "/session/{sid}/lake.zip",
     text=ZIP,
-    errors=(UnknownSession, NoRows, ExportUnavailable, *READ_ERRORS),
+    errors=(UnknownSession, NoRows, *READ_ERRORS),
 )
 async def lake_files(request: web.Request, *, path: SessionPath) -> web.Response:
     """Give telemetry with laps, signals, laps and a summary as parquet files in one archive."""
@@ -305,9 +305,6 @@ async def lake_files(request: web.Request, *, path: SessionPath) -> web.Response
     row = service.session(path.sid)
     if not row.n_frames:
         raise NoRows("the session has no telemetry", session_id=row.session_id)
-    await asyncio.to_thread(available)
-    from runtime.bridge.lake.tables import packed  # loads pyarrow
-
     stamp = stamp_of(row, service.library.digest)
     archive = await packed(service.db, service.book, row, stamp)
     name = f'attachment; filename="{path.sid}.zip"'

@@ -92,13 +92,6 @@ class StoreFull(Unavailable):
     text = "the disk is full; nothing was changed, and what is stored can be read"
 
 
-class ExportUnavailable(Unavailable):
-    """This installation cannot write parquet."""
-
-    code = "export_unavailable"
-    text = "parquet needs the package pyarrow, which is not installed here"
-
-
 class StoreFailed(StoreError):
     """The database cannot be read or written; the log says why."""
 

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers
 from runtime.bridge.storage.backend import Connection
-from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, StoreBusy
+from runtime.bridge.storage.errors import BadTable, NoRows, StoreBusy
 from runtime.bridge.storage.reading import Readers
 from runtime.bridge.storage.transaction import Session, State, spans_of
 from runtime.bridge.storage.values import CapabilityRow, Export, SignalRow
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped]
     from _typeshed import ReadableBuffer
 
 GROUP_ROWS: Final = 50_000
@@ -90,7 +91,6 @@ class Exports:
         """See `Store.export`."""
         if table not in TABLES:
             raise BadTable(f"no table of that name; there are {', '.join(TABLES)}")
-        await self._readers.run(available)  # the first time it is loaded
         session = self._state.sessions.get(session_id)
         if session is None:
             raise NoRows("there is no such session", session_id=session_id, table=table)
@@ -191,14 +191,6 @@ class _Sink(io.RawIOBase):
         return joined
 
 
-def available() -> None:
-    """Raises `ExportUnavailable` where pyarrow is not installed."""
-    try:
-        import pyarrow.parquet  # type: ignore[import-untyped] # noqa: F401 - optional on small devices
-    except ImportError as error:
-        raise ExportUnavailable from error
-
-
 def written(
     table: str, parts: Iterable[Part], close: Callable[[], None]
 ) -> Generator[bytes, None, None]:
@@ -206,9 +198,6 @@ def written(
 
     *close* is called at the end, and when the iterator is closed before.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     kinds = SCHEMAS[table]
     schema = pa.schema(
         [pa.field(name, pa.type_for_alias(kind), null) for name, (kind, null) in kinds.items()]
@@ -226,11 +215,9 @@ def written(
         close()
 
 
-def _groups(parts: Iterable[Part], schema: "pyarrow.Schema") -> "Iterator[pyarrow.Table]":
+def _groups(parts: Iterable[Part], schema: pa.Schema) -> Iterator[pa.Table]:
     """Tables of exactly `GROUP_ROWS` rows, and a last one with the rest."""
-    import pyarrow as pa
-
-    waiting: list[pyarrow.Table] = []
+    waiting: list[pa.Table] = []
     rows = 0
     for part in parts:
         table = _table(part, schema)
@@ -244,9 +231,7 @@ def _groups(parts: Iterable[Part], schema: "pyarrow.Schema") -> "Iterator[pyarro
         yield pa.concat_tables(waiting).combine_chunks()
 
 
-def _table(part: Part, schema: "pyarrow.Schema") -> "pyarrow.Table":
-    import pyarrow as pa
-
+def _table(part: Part, schema: pa.Schema) -> pa.Table:
     count = next(len(cells) for cells in part.values() if not isinstance(cells, str))
     columns = []
     for field in schema:

@@ -312,8 +312,7 @@ class Store:
     async def export(self, session_id: str, table: str) -> Export:
         """A table as parquet, see `exporting.SCHEMAS`; the first batch is made when asked for.
 
-        Raises `BadTable`, `NoRows`, `ExportUnavailable`, and `StoreBusy` while too many others are
-        being read.
+        Raises `BadTable`, `NoRows`, and `StoreBusy` while too many others are being read.
         """
         return await self._exports.export(session_id, table)
 

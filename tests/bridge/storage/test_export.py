@@ -2,7 +2,6 @@
 
 import importlib
 import io
-import sys
 
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
@@ -11,7 +10,7 @@ import pytest
 
 from runtime.bridge.session.recording import WIDE
 from runtime.bridge.storage import exporting
-from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, StoreBusy
+from runtime.bridge.storage.errors import BadTable, NoRows, StoreBusy
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
 from tests.bridge.storage.storekit import (
@@ -133,16 +132,6 @@ async def test_exports_that_are_not_read_to_the_end_give_their_place_back(
     for export in exports:
         await export.batches.aclose()  # type: ignore[attr-defined]
     assert (await store.export("s", "telemetry")).rows == 600
-
-
-async def test_without_pyarrow_the_answer_says_why(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await store.append_frames("s", frames(1))
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ExportUnavailable, match="pyarrow") as caught:
-        await store.export("s", "telemetry")
-    assert caught.value.status == 503
 
 
 async def test_without_duckdb_the_light_back_end_serves(
