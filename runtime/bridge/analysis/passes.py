@@ -7,14 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, once_per_drive
-from runtime.bridge.analysis.windows import (
-    first_in,
-    known_in,
-    largest_in,
-    last_in,
-    some_in,
-    total_in,
-)
+from runtime.bridge.analysis.stats import highest, lowest
 from runtime.bridge.session.definitions import (
     CLOSED_PCT,
     is_brake_told,
@@ -123,9 +116,11 @@ def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
     found: dict[str, list[Pass]] = {corner.name: [] for corner in corners}
     way = unwrap(drive.progress.p, drive.length_m)
     lengths = approaches(drive)
-    windows = _windows_of(drive, way, np.array([lengths[corner.name] for corner in corners]))
-    for passage in _measured(drive.series, way, list(found), windows):
-        found[passage.corner].append(passage)
+    meter = _Meter(drive.series, way)
+    for at in _windows_of(drive, way, np.array([lengths[corner.name] for corner in corners])):
+        passage = meter.measure(corners[at.corner].name, at)
+        if passage.t_entry < passage.t_exit:
+            found[passage.corner].append(passage)
     return {name: tuple(passes) for name, passes in found.items()}
 
 
@@ -143,12 +138,12 @@ def approaches(drive: Drive) -> dict[str, float]:
 @once_per_drive
 def _approaches(drive: Drive) -> dict[str, float]:
     way, corners, length = unwrap(drive.progress.p, drive.length_m), drive.corners, drive.length_m
-    windows = _windows_of(drive, way, np.zeros(len(corners)))
-    point, _ = _braking(drive.series, way, windows)
+    meter, earliest = _Meter(drive.series, way), [0.0] * len(corners)
+    for at in _windows_of(drive, way, np.zeros(len(corners))):
+        earliest[at.corner] = max(earliest[at.corner], meter.braking(at)[0] or 0.0)
     found = {}
-    for at, corner in enumerate(corners):
+    for corner, point in zip(corners, earliest, strict=True):
         entry = corner.entry.distance_m
-        own = point[(windows.corner == at) & (point > 0)]
         rooms = (
             0.0
             if inside(entry, other.entry.distance_m, other.exit.distance_m, length)
@@ -156,26 +151,26 @@ def _approaches(drive: Drive) -> dict[str, float]:
             for other in corners
             if other is not corner
         )
-        found[corner.name] = min(float(own.max(initial=0.0)), APPROACH_M, *rooms)
+        found[corner.name] = min(point, APPROACH_M, *rooms)
     return found
 
 
-class _Windows(NamedTuple):
-    """Where the passes lie, one entry each; frames are indices of the series."""
+class _Window(NamedTuple):
+    """Where a pass lies; frames are indices of the series."""
 
-    corner: Indices
-    lap: Indices
-    since: Indices
+    corner: int
+    lap: int
+    since: int
     """The first frame behind the last apex."""
-    approach: Indices
-    start: Indices
-    first: Indices
-    last: Indices
-    apex: Indices
-    start_m: Numbers
+    approach: int
+    start: int
+    first: int
+    last: int
+    apex: int
+    start_m: float
     """Metres of the unwrapped way, as are *entry_m* and *exit_m*."""
-    entry_m: Numbers
-    exit_m: Numbers
+    entry_m: float
+    exit_m: float
 
 
 def _places(drive: Drive, lengths: Numbers) -> Numbers:
@@ -196,15 +191,11 @@ def _places(drive: Drive, lengths: Numbers) -> Numbers:
     return np.array(rows, dtype=np.float64).reshape(-1, 6)
 
 
-def _windows_of(drive: Drive, way: Numbers, lengths: Numbers) -> _Windows:
+def _windows_of(drive: Drive, way: Numbers, lengths: Numbers) -> Iterator[_Window]:
     """All passes that were recorded whole, by lap."""
     places, pauses = _places(drive, lengths), np.flatnonzero(drive.series.gap)
-    laps = _laps(drive, way) if len(places) else ()
-    parts = [_windows(pauses, way, lap, places + base) for lap, base in laps]
-    if not parts:
-        none, nowhere = np.empty(0, dtype=np.intp), np.empty(0)
-        return _Windows(*(none,) * 8, *(nowhere,) * 3)
-    return _Windows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    for lap, base in _laps(drive, way) if len(places) else ():
+        yield from _windows(pauses, way, lap, places + base)
 
 
 def _laps(drive: Drive, way: Numbers) -> Iterator[tuple[Segment, float]]:
@@ -222,7 +213,7 @@ def _laps(drive: Drive, way: Numbers) -> Iterator[tuple[Segment, float]]:
             yield lap, turn * length
 
 
-def _windows(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -> _Windows:
+def _windows(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -> Iterator[_Window]:
     """The corners that a lap passed whole; *places* as `_places` gives them, for this lap.
 
     Recording paused after each of the frames *pauses*.
@@ -248,109 +239,98 @@ def _windows(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -> _W
     behind, approach = (
         np.maximum(lo + np.searchsorted(reached, place), resumed) for place in (since, begin)
     )
-    number = np.full(len(entry), lap.number or 0)
-    columns = (np.arange(len(entry)), number, behind, approach, begun, first, last)
     apexes = np.clip(near, first, np.maximum(last - 1, first))
-    kept = inner & whole
-    return _Windows(*(each[kept] for each in (*columns, apexes, start, entry, leave)))
+    frames = np.column_stack([behind, approach, begun, first, last, apexes])
+    metres = np.column_stack([start, entry, leave])
+    for at in np.flatnonzero(inner & whole).tolist():
+        yield _Window(at, lap.number or 0, *frames[at].tolist(), *metres[at].tolist())
 
 
-def _measured(series: Series, way: Numbers, names: list[str], at: _Windows) -> Iterator[Pass]:
-    """The numbers of every pass; each channel is gone through once."""
-    speed, brake, throttle = series["speed_ms"], series["brake_bar"], series["throttle_pct"]
-    t_start, _ = _crossing(series, way, at.start, at.start_m)
-    t_entry, entry = _crossing(series, way, at.first, at.entry_m)
-    t_exit, leave = _crossing(series, way, at.last, at.exit_m)
-    point, release = _braking(series, way, at)
-    columns = (
-        np.array(names, dtype=object)[at.corner].tolist(),
-        *(each.tolist() for each in (at.lap, at.approach, at.start, at.first, at.last, at.apex)),
-        t_start.tolist(),
-        t_entry.tolist(),
-        t_exit.tolist(),
-        _listed(entry),
-        _listed(-largest_in(-speed, at.first, at.last) * KMH),
-        _listed(leave),
-        _listed(speed[at.apex] * KMH),
-        _listed(largest_in(brake, at.approach, at.last)),
-        _listed(point),
-        _listed(release),
-        _listed(brake[at.apex]),
-        _listed(throttle[at.last - 1]),
-        _listed(largest_in(np.abs(series["g_lat"]), at.first, at.last)),
-        _listed(largest_in(series.combo_g, at.first, at.last)),
-        _listed(_coasting(series, at)),
-        [None if count is None else int(count) for count in _listed(_corrections(series, at))],
-        _listed(_nothing(series, at)),
-    )
-    for values in zip(*columns, strict=True):
-        one = Pass(*values)
-        if one.t_entry < one.t_exit:
-            yield one
+class _Meter:
+    """Measures the passes of a session; *way* is unwrapped."""
+
+    def __init__(self, series: Series, way: Numbers) -> None:
+        self._series, self._way = series, way
+        self._begins, self._ends = list_brakings(series)
+        self._brake_told, self._on_brake = is_brake_told(series), is_on_brake(series)
+        self._coasting_told, self._coasting = is_coasting_told(series), is_coasting(series)
+
+    def measure(self, corner: str, at: _Window) -> Pass:
+        """The numbers of a pass."""
+        series, inside, reach = self._series, slice(at.first, at.last), slice(at.approach, at.last)
+        speed, brake = series["speed_ms"], series["brake_bar"]
+        t_start, _ = self._crossing(at.start, at.start_m)
+        t_entry, entry = self._crossing(at.first, at.entry_m)
+        t_exit, leave = self._crossing(at.last, at.exit_m)
+        point, release = self.braking(at)
+        return Pass(
+            *(corner, at.lap, at.approach, at.start, at.first, at.last, at.apex),
+            *(t_start, t_entry, t_exit),
+            entry_speed_kmh=entry,
+            apex_speed_kmh=lowest(speed[inside] * KMH),
+            exit_speed_kmh=leave,
+            apex_place_speed_kmh=_known(speed[at.apex] * KMH),
+            peak_brake_bar=highest(brake[reach]),
+            brake_point_m=point,
+            brake_release_m=release,
+            trail_brake_bar_at_apex=_known(brake[at.apex]),
+            throttle_at_exit_pct=_known(series["throttle_pct"][at.last - 1]),
+            max_g_lat=highest(np.abs(series["g_lat"][inside])),
+            max_combo_g=highest(series.combo_g[inside]),
+            coast_seconds=self._coasted(slice(at.start, at.last)),
+            steering_corrections=_corrections(series["steering_deg"][inside]),
+            nothing_time_s=self._nothing(reach),
+        )
+
+    def braking(self, at: _Window) -> tuple[float | None, float | None]:
+        """Where the braking that reaches the corner began, metres before the entry, and where the
+        last one up to the exit ended, metres behind it."""
+        before, final = np.searchsorted(self._begins, [at.first, at.last]).tolist()
+        # The last one that began before the entry, if it was not over before the approach.
+        if before and self._ends[before - 1] > at.approach:
+            begun = max(int(self._begins[before - 1]), at.since)
+        elif before < final:
+            begun = int(self._begins[before])
+        else:
+            return None, None
+        point, ended = at.entry_m - float(self._way[begun]), int(self._ends[final - 1])
+        return point, float(self._way[ended]) - at.entry_m if ended < at.last else None
+
+    def _crossing(self, i: int, place: float) -> tuple[float, float | None]:
+        """Time and speed (km/h) at a place between frame *i* and the one before."""
+        before, after = self._way[i - 1], self._way[i]
+        share = (place - before) / (after - before) if after > before else 1.0
+        share = min(max(float(share), 0.0), 1.0)
+        t, speed = self._series.t, self._series["speed_ms"]
+        between = speed[i - 1] + share * (speed[i] - speed[i - 1])
+        known = np.fmax(speed[i - 1], speed[i]) if np.isnan(between) else between
+        return float(t[i - 1] + share * (t[i] - t[i - 1])), _known(known * KMH)
+
+    def _coasted(self, frames: slice) -> float | None:
+        """Seconds of coasting; None where no frame tells."""
+        seconds = float(self._series.weight[frames][self._coasting[frames]].sum())
+        return seconds if self._coasting_told[frames].any() else None
+
+    def _nothing(self, frames: slice) -> float | None:
+        """Seconds between the pedals; None where a pedal was not recorded at all."""
+        throttle, t = self._series["throttle_pct"][frames], self._series.t[frames]
+        if np.isnan(throttle).all() or not self._brake_told[frames].any():
+            return None
+        braked = np.flatnonzero(self._on_brake[frames])
+        pushed = np.flatnonzero(throttle >= CLOSED_PCT)
+        pushed = pushed[pushed >= braked[-1]] if len(braked) else pushed[:0]
+        return float(t[pushed[0]] - t[braked[-1]]) if len(pushed) else 0.0
 
 
-def _listed(values: Numbers) -> list[float | None]:
-    return [None if value != value else value for value in values.tolist()]
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
-def _crossing(series: Series, way: Numbers, i: Indices, place: Numbers) -> tuple[Numbers, Numbers]:
-    """Times and speeds (km/h) at places between frames *i* and those before."""
-    width = way[i] - way[i - 1]
-    share = np.divide(place - way[i - 1], width, out=np.ones(len(i)), where=width > 0)
-    share = np.clip(share, 0.0, 1.0)
-    t, speed = series.t, series["speed_ms"]
-    between = speed[i - 1] + share * (speed[i] - speed[i - 1])
-    known = np.where(np.isnan(between), np.fmax(speed[i - 1], speed[i]), between)
-    return t[i - 1] + share * (t[i] - t[i - 1]), known * KMH
-
-
-def _braking(series: Series, way: Numbers, at: _Windows) -> tuple[Numbers, Numbers]:
-    """Where the braking that reaches the corner began, metres before the entry, and where the last
-    one up to the exit ended, metres behind it."""
-    begins, ends = list_brakings(series)
-    # The last one that began before the entry, if it was not over before the approach.
-    before = np.searchsorted(begins, at.first) - 1
-    reaching = (before >= 0) & (np.append(ends, 0)[before] > at.approach)
-    begun = np.where(
-        reaching,
-        np.maximum(np.append(begins, 0)[before], at.since),
-        first_in(begins, at.first, at.last),
-    )
-    point = np.where(begun >= 0, at.entry_m - way[begun], np.nan)
-    braked = (begun >= 0) & (begun < at.last)
-    final = np.searchsorted(begins, at.last) - 1
-    ended = np.append(ends, -1)[final]
-    free = braked & (ended >= 0) & (ended < at.last)
-    release = np.where(free, way[np.minimum(ended, len(way) - 1)] - at.entry_m, np.nan)
-    return point, release
-
-
-def _coasting(series: Series, at: _Windows) -> Numbers:
-    """Seconds of coasting; NaN where no frame tells."""
-    seconds = total_in(np.where(is_coasting(series), series.weight, 0.0), at.start, at.last)
-    return np.where(some_in(is_coasting_told(series), at.start, at.last), seconds, np.nan)
-
-
-def _corrections(series: Series, at: _Windows) -> Numbers:
-    steering = series["steering_deg"]
-    steered = np.flatnonzero(np.abs(steering) >= STEERED_DEG)
-    changes = np.zeros(len(steered) + 1)
-    changes[2:] = np.cumsum(np.diff(np.sign(steering[steered])) != 0)
-    begin, end = np.searchsorted(steered, at.first), np.searchsorted(steered, at.last)
-    count = np.where(end > begin, changes[end] - changes[np.minimum(begin + 1, end)], 0.0)
-    return np.where(known_in(steering, at.first, at.last), count, np.nan)
-
-
-def _nothing(series: Series, at: _Windows) -> Numbers:
-    """Seconds between the pedals; NaN where a pedal was not recorded at all."""
-    throttle, t = series["throttle_pct"], series.t
-    braked = last_in(np.flatnonzero(is_on_brake(series)), at.approach, at.last)
-    pushed = first_in(np.flatnonzero(throttle >= CLOSED_PCT), np.maximum(braked, 0), at.last)
-    seconds = np.where((braked >= 0) & (pushed >= 0), t[pushed] - t[braked], 0.0)
-    known = known_in(throttle, at.approach, at.last) & some_in(
-        is_brake_told(series), at.approach, at.last
-    )
-    return np.where(known, seconds, np.nan)
+def _corrections(steering: Numbers) -> int | None:
+    if np.isnan(steering).all():
+        return None
+    steered = steering[np.abs(steering) >= STEERED_DEG]
+    return int(np.count_nonzero(np.diff(np.sign(steered))))
 
 
 def by_time(passes: Iterable[Pass]) -> list[Pass]:
