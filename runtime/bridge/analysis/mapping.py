@@ -1,7 +1,8 @@
 """The circuit and the driven lines, ready to be drawn."""
 
 from bisect import bisect_left
-from typing import Final, Literal, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -27,6 +28,7 @@ GRADE_COLOURS: Final = {
 NO_GRADE: Final = "#9e9e9e"
 Basis: TypeAlias = Literal["track", "lap", "driven"]
 """What an outline comes from: the track file, the session's laps, or all its positions so far."""
+S = TypeVar("S", Spot, Marker)
 
 
 class LapLine(NamedTuple):
@@ -39,30 +41,16 @@ class LapLine(NamedTuple):
     """NaN where no speed was recorded."""
 
 
-class MapCorner(NamedTuple):
-    """A corner and the place of its apex; None where the place of the track is unknown."""
-
-    corner: Corner
-    lat: float | None
-    lon: float | None
-
-
-class MapPin(NamedTuple):
-    """A marker of the track file and its place."""
-
-    marker: Marker
-    lat: float | None
-    lon: float | None
-
-
 class TrackMap(NamedTuple):
     """Everything of a drive that can be drawn, in degrees WGS-84."""
 
     track: str | None
     """Name of the circuit; None: nobody knows."""
     length_m: float
-    corners: tuple[MapCorner, ...]
-    pins: tuple[MapPin, ...]
+    corners: tuple[Corner, ...]
+    """Each with the place of its apex; None where the place of the track is unknown."""
+    pins: tuple[Marker, ...]
+    """The markers of the track file with their places, likewise."""
     danger_zones: tuple[DangerZone, ...]
     laps: tuple[LapLine, ...]
     """The complete laps with a fix, in time order."""
@@ -85,70 +73,54 @@ def track_map(drive: Drive) -> TrackMap:
         corners = drive.corners
     except NoCorners:
         corners = ()
-    line, basis = _centre(drive)
-    drawn = _draw(track, line, corners, drive.length_m)
+    basis: Basis | None = None
+    line = None
+    if track is not None and track.line is not None:
+        line, basis = track.line, "track"
+    elif drive.driven is not None:
+        line, basis = drive.driven.line, "lap"
+    drawn = _draw(track, line, corners, drive.length_m)._replace(laps=laps, basis=basis)
     if basis is None and drive.partial and laps:
         way = laps[-1]
-        drawn = drawn._replace(centre_lat=way.lat, centre_lon=way.lon)
-        basis = "driven"
+        drawn = drawn._replace(centre_lat=way.lat, centre_lon=way.lon, basis="driven")
     lats = np.concatenate([drawn.centre_lat, *(lap.lat for lap in laps)])
     lons = np.concatenate([drawn.centre_lon, *(lap.lon for lap in laps)])
-    return drawn._replace(
-        track=drive.place or None, laps=laps, basis=basis, bounds=_bounds(lats, lons)
-    )
+    return drawn._replace(track=drive.place or None, bounds=_bounds(lats, lons))
 
 
 def outline(track: Track) -> TrackMap:
     """The map of a circuit on which nothing was driven yet."""
-    drawn = _draw(track, track.line, tuple(track.in_lap_order()), track.length_m)
-    basis: Basis | None = "track" if track.line is not None else None
-    return drawn._replace(basis=basis, bounds=_bounds(drawn.centre_lat, drawn.centre_lon))
+    return _draw(track, track.line, tuple(track.in_lap_order()), track.length_m)
 
 
 def _draw(
     track: Track | None, line: Line | None, corners: tuple[Corner, ...], length_m: float
 ) -> TrackMap:
     """What a track file, and a line to place it on, give of a map."""
-    places = _Places(line, length_m)
+
+    def placed(spot: S) -> S:
+        """With the place that the track file gives, else on the line."""
+        if spot.lat is not None and spot.lon is not None:
+            return spot
+        if line is None:
+            return replace(spot, lat=None, lon=None)
+        # The line of the driver may be a little longer or shorter than the lap.
+        lat, lon = line.place(spot.distance_m / length_m * line.length_m)
+        return replace(spot, lat=lat, lon=lon)
+
     lat, lon = (line.lat, line.lon) if line is not None else (np.zeros(0), np.zeros(0))
     return TrackMap(
         track=track.name if track else None,
         length_m=length_m,
-        corners=tuple(MapCorner(c, *places.of(c.apex)) for c in corners),
-        pins=tuple(MapPin(m, *places.of(m)) for m in (track.markers if track else ())),
+        corners=tuple(replace(corner, apex=placed(corner.apex)) for corner in corners),
+        pins=tuple(map(placed, track.markers if track else ())),
         danger_zones=track.danger_zones if track else (),
         laps=(),
-        basis=None,
+        basis="track" if line is not None else None,
         centre_lat=lat,
         centre_lon=lon,
-        bounds=None,
+        bounds=_bounds(lat, lon),
     )
-
-
-class _Places(NamedTuple):
-    """Where distances of the centre line lie."""
-
-    line: Line | None
-    length_m: float
-    """Of a lap: the line of the driver may be a little longer or shorter."""
-
-    def at(self, distance_m: float) -> tuple[float | None, float | None]:
-        """Latitude and longitude."""
-        if self.line is None:
-            return None, None
-        return self.line.place(distance_m / self.length_m * self.line.length_m)
-
-    def of(self, place: Spot | Marker) -> tuple[float | None, float | None]:
-        """As the track file gives it, else on the line."""
-        known = place.lat is not None and place.lon is not None
-        return (place.lat, place.lon) if known else self.at(place.distance_m)
-
-
-def _centre(drive: Drive) -> tuple[Line | None, Basis | None]:
-    """The line of the track file, else the driven one."""
-    if drive.track is not None and drive.track.line is not None:
-        return drive.track.line, "track"
-    return (drive.driven.line, "lap") if drive.driven is not None else (None, None)
 
 
 def _driven(drive: Drive, lap: Segment) -> LapLine:

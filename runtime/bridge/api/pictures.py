@@ -15,7 +15,6 @@ from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.mapping import (
     NO_GRADE,
     Basis,
-    MapCorner,
     TrackMap,
     corner_colours,
     outline,
@@ -44,6 +43,7 @@ from runtime.bridge.api.shapes import Flag, SessionPath, Values, capped, round_v
 from runtime.bridge.api.tracks import ZoneRecord
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH, Degrees, Metres
+from runtime.bridge.track.model import Corner
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes, json_bytes
 from runtime.web.wire import Wire
@@ -225,7 +225,7 @@ def _map(drawn: TrackMap, colours: dict[str, str]) -> dict[str, object]:
         "track_length_m": round(drawn.length_m, 2),
         "per_corner_color": colours,
         "corners": [_corner(corner, colours) for corner in drawn.corners],
-        "marker_pins": [Pin.of(pin, pin.marker).model_dump() for pin in drawn.pins],
+        "marker_pins": [Pin.of(pin).model_dump() for pin in drawn.pins],
         "danger_zones": [asdict(zone) for zone in drawn.danger_zones],
         "lap_polylines": {str(line.lap): _points(line.lat, line.lon) for line in drawn.laps},
         "lap_speeds": {str(line.lap): np.round(line.speed_ms * KMH, 1) for line in drawn.laps},
@@ -235,10 +235,9 @@ def _map(drawn: TrackMap, colours: dict[str, str]) -> dict[str, object]:
     }
 
 
-def _corner(one: MapCorner, colours: dict[str, str]) -> dict[str, object]:
-    corner = one.corner
+def _corner(corner: Corner, colours: dict[str, str]) -> dict[str, object]:
     return CornerPin.of(
-        one,
+        corner.apex,
         name=corner.name,
         entry_m=corner.entry.distance_m,
         apex_m=corner.apex.distance_m,

@@ -289,13 +289,13 @@ async def track(request: web.Request, *, path: TrackPath) -> TrackAnswer:
     spans = circuit_sectors(found, found.length_m)
     corners = [
         CornerRecord.of(
-            one,
-            one.corner,
-            entry_m=one.corner.entry.distance_m,
-            apex_m=one.corner.apex.distance_m,
-            exit_m=one.corner.exit.distance_m,
+            corner,
+            corner.apex,
+            entry_m=corner.entry.distance_m,
+            apex_m=corner.apex.distance_m,
+            exit_m=corner.exit.distance_m,
         )
-        for one in drawn.corners
+        for corner in drawn.corners
     ]
     return TrackAnswer.of(
         found,

@@ -47,9 +47,9 @@ def test_corners_pins_and_zones_come_from_the_track_file() -> None:
     track = TRACKS["larkfell"]
     found = track_map(on_track(track, driven(track, 1, hz=5.0).frames))
 
-    assert [one.corner.name for one in found.corners] == [c.name for c in track.in_lap_order()]
-    assert all(one.lat is not None and one.lon is not None for one in found.corners)
-    assert [one.marker.id for one in found.pins] == [marker.id for marker in track.markers]
+    assert [one.name for one in found.corners] == [c.name for c in track.in_lap_order()]
+    assert all(None not in (one.apex.lat, one.apex.lon) for one in found.corners)
+    assert [one.id for one in found.pins] == [marker.id for marker in track.markers]
     assert all(one.lat is not None for one in found.pins)
     assert found.danger_zones == track.danger_zones
     np.testing.assert_array_equal(found.centre_lat, track.line.lat if track.line else [])
@@ -64,8 +64,8 @@ def test_without_a_track_file_the_median_of_the_laps_is_the_centre_line() -> Non
     assert (found.pins, found.danger_zones) == ((), ())
     assert metres_beside(found.centre_lat, found.centre_lon).max() < 3.0
     assert len(found.centre_lat) == pytest.approx(OVAL.length_m / 4, abs=3)
-    assert [one.corner.name for one in found.corners] == ["C1", "C2"]
-    apexes = [(one.lat, one.lon) for one in found.corners]
+    assert [one.name for one in found.corners] == ["C1", "C2"]
+    apexes = [(one.apex.lat, one.apex.lon) for one in found.corners]
     truth = [OVAL.line.place(c.apex.distance_m) for c in OVAL.in_lap_order()] if OVAL.line else []
     for (lat, lon), (true_lat, true_lon) in zip(apexes, truth, strict=True):
         assert lat == pytest.approx(true_lat, abs=20 / 111_320)
