@@ -29,7 +29,9 @@ from runtime.llm.engine.protocol import (
     LoadEncoder,
     Ok,
     Open,
+    Prepare,
     Prepared,
+    Run,
     Warm,
 )
 from runtime.llm.engine.sessions import OTHERS, Sessions, conversation_name
@@ -41,6 +43,7 @@ from runtime.llm.errors import (
     NotForChat,
     PromptTooLong,
 )
+from runtime.llm.messages import message_of, offer_of
 from runtime.llm.models import gguf
 from runtime.llm.models.catalog import Entry, Fingerprint, read_header
 from runtime.llm.replies import reply_format
@@ -210,17 +213,16 @@ class Job:
             self._pool.settle(call, self.engine, name, ended)
             on_end()
 
-        return self.engine.worker.run(
-            prepared,
+        command = Run(
+            prepared.job,
+            name,
             self._sampling,
-            max_output=max_output,
-            conversation=name,
+            max_output or 0,
+            list(call.stop),
             is_session=bool(call.session_id),
             client=call.client,
-            stop=call.stop,
-            form=self.format,
-            on_end=end,
         )
+        return self.engine.worker.run(command, self.format, end)
 
     def release(self) -> None:
         """Give the engine back; later calls do nothing."""
@@ -348,14 +350,17 @@ class Pool:
             fitted = call, ReplyFormat()
             if call.prompt is None:
                 fitted = await asyncio.to_thread(fit_tools, call, engine.format)
-            prepared = await engine.worker.prepare(
+            tools = () if fitted[1].calls == "choice" else call.tools
+            command = Prepare(
                 engine.context,
-                fitted[0].turns,
-                () if fitted[1].calls == "choice" else call.tools,
+                [message_of(turn) for turn in fitted[0].turns],
+                [offer_of(tool) for tool in tools],
                 call.template_options,
                 call.prompt,
-                fitted[0].sampling,
+                fitted[0].sampling.grammar,
+                fitted[0].sampling.grammar_trigger,
             )
+            prepared = await engine.worker.prepare(command)
         except BaseException:
             self.release(engine)
             raise

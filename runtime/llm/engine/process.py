@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -29,8 +29,7 @@ from runtime.llm.engine.protocol import (
     lengths,
 )
 from runtime.llm.errors import EngineDied, EngineFailed
-from runtime.llm.messages import message_of, offer_of
-from runtime.llm.values import Outcome, Piece, ReplyFormat, Sampling, Tool, Turn
+from runtime.llm.values import Outcome, Piece, ReplyFormat
 from runtime.web.errors import BadRequest
 
 log = logging.getLogger(__name__)
@@ -79,7 +78,7 @@ class WorkerReply:
         number: int,
         job: int,
         form: ReplyFormat,
-        on_end: Callable[[Ended], None] | None = None,
+        on_end: Callable[[Ended], None],
     ) -> None:
         self.number = number
         self.format: Final = form
@@ -99,8 +98,7 @@ class WorkerReply:
             return
         self.ended = event
         self._settled.set()
-        if self._on_end is not None:
-            self._on_end(event)
+        self._on_end(event)
 
     def __aiter__(self) -> AsyncIterator[Piece]:
         return self
@@ -220,30 +218,12 @@ class Worker:
             raise WorkerFailed(event.reason)
         return self._checked(event, kind)
 
-    async def prepare(
-        self,
-        context: str,
-        turns: Sequence[Turn],
-        tools: Sequence[Tool] = (),
-        options: Mapping[str, object] | None = None,
-        prompt: str | None = None,
-        sampling: Sampling | None = None,
-    ) -> Prepared:
-        """Render and tokenize a prompt, and compile the grammar of the *sampling*.
+    async def prepare(self, command: Prepare) -> Prepared:
+        """Render and tokenize a prompt, and compile its grammar.
 
         Raises `BadRequest` where the chat template refuses it, or the grammar is none.
         """
         number = next(self._ids)
-        messages = [message_of(turn) for turn in turns]
-        command = Prepare(
-            context,
-            messages,
-            [offer_of(tool) for tool in tools],
-            options or {},
-            prompt,
-            grammar=sampling.grammar if sampling else "",
-            trigger=sampling.grammar_trigger if sampling else "",
-        )
         try:
             event = await self._answer(number, command, ANSWER_S)
             if not isinstance(event, Failed):
@@ -254,7 +234,8 @@ class Worker:
             self.drop(number)
             raise
         if event.unfit:
-            raise BadRequest(event.reason, param="messages" if prompt is None else "prompt")
+            param = "messages" if command.prompt is None else "prompt"
+            raise BadRequest(event.reason, param=param)
         if event.bad_grammar:
             raise BadRequest(event.reason)
         raise EngineFailed(event.reason)
@@ -263,42 +244,19 @@ class Worker:
         """Forget a prepared prompt that will not be answered, or stop its reply within a token."""
         self._send(next(self._ids), Drop(job))
 
-    def run(
-        self,
-        prepared: Prepared,
-        sampling: Sampling,
-        *,
-        max_output: int | None = None,
-        conversation: str | None = None,
-        is_session: bool = False,
-        client: str = "",
-        stop: Sequence[str] = (),
-        form: ReplyFormat = ReplyFormat(),  # noqa: B008 - immutable
-        on_end: Callable[[Ended], None] | None = None,
-    ) -> WorkerReply:
+    def run(self, command: Run, form: ReplyFormat, on_end: Callable[[Ended], None]) -> WorkerReply:
         """Start the reply to a prepared prompt, while fewer than `parallel` are generated.
 
         *on_end* is called once, when the process is free for another reply.
         """
         if len(self._replies) >= self.parallel:
             raise RuntimeError("this worker process is already generating")
-        reply = WorkerReply(self, next(self._ids), prepared.job, form, on_end)
+        reply = WorkerReply(self, next(self._ids), command.job, form, on_end)
         if not self.alive:
             reply.push(Ended("failed", reason=GONE))
             return reply
         self._replies[reply.number] = reply
-        self._send(
-            reply.number,
-            Run(
-                job=prepared.job,
-                conversation=conversation,
-                sampling=sampling,
-                max_output=max_output or 0,
-                stop=list(stop),
-                is_session=is_session,
-                client=client,
-            ),
-        )
+        self._send(reply.number, command)
         return reply
 
     def forget(self, conversations: Sequence[str]) -> None:
