@@ -77,6 +77,28 @@ CREATE INDEX chunks_of_collection ON chunks (collection);
 """
 # Metadata is in the row of the document's first chunk only: once a document, behind a vector.
 
+_MOVE: Final = """
+DELETE FROM documents WHERE tenant = :old
+    AND name IN (SELECT name FROM documents WHERE tenant = :new);
+INSERT OR IGNORE INTO collections (tenant, model)
+    SELECT :new, model FROM collections WHERE tenant = :old;
+UPDATE documents SET tenant = :new, collection = target.id
+    FROM collections AS source JOIN collections AS target USING (model)
+    WHERE documents.collection = source.id AND source.tenant = :old AND target.tenant = :new;
+UPDATE chunks SET collection = documents.collection
+    FROM documents WHERE documents.id = chunks.document AND documents.tenant = :new
+    AND documents.collection <> chunks.collection;
+DELETE FROM collections WHERE tenant = :old;
+DELETE FROM tenants WHERE id = :old;
+UPDATE collections SET generation = generation + 1,
+    documents = (SELECT count(*) FROM documents WHERE collection = collections.id),
+    chunks = (SELECT count(*) FROM chunks WHERE collection = collections.id);
+DELETE FROM collections WHERE chunks = 0;
+UPDATE totals SET tenants = (SELECT count(*) FROM tenants),
+    documents = (SELECT count(*) FROM documents), chunks = (SELECT count(*) FROM chunks)
+"""
+"""Gives the documents of one tenant to another one, which keeps those that it has."""
+
 MIGRATIONS: Final = (_FIRST,)
 """Script n leads from ``user_version`` n to n + 1."""
 
@@ -238,53 +260,7 @@ def _adopt_nameless_tenant(connection: sqlite3.Connection) -> None:
     row = connection.execute("SELECT id FROM tenants WHERE name = ''").fetchone()
     if row is None:
         return
-    (old,) = row
-    target = connection.execute("SELECT id FROM tenants WHERE name = ?", (ANONYMOUS,)).fetchone()
-    if target is None:
-        connection.execute("UPDATE tenants SET name = ? WHERE id = ?", (ANONYMOUS, old))
-        return
-    (new,) = target
-    connection.execute(
-        "DELETE FROM documents WHERE tenant = :old"
-        " AND name IN (SELECT name FROM documents WHERE tenant = :new)",
-        {"old": old, "new": new},
-    )
-    for collection, model in connection.execute(
-        "SELECT id, model FROM collections WHERE tenant = ?", (old,)
-    ).fetchall():
-        _move_collection(connection, collection, model, new)
-    connection.execute("DELETE FROM tenants WHERE id = ?", (old,))
-    _recount(connection)
-
-
-def _move_collection(
-    connection: sqlite3.Connection, collection: int, model: str, tenant: int
-) -> None:
-    """Move a collection's documents to another tenant's collection of the same model."""
-    connection.execute(
-        "INSERT OR IGNORE INTO collections (tenant, model) VALUES (?, ?)", (tenant, model)
-    )
-    values = {"old": collection, "tenant": tenant, "model": model}
-    target = "(SELECT id FROM collections WHERE tenant = :tenant AND model = :model)"
-    connection.execute(
-        f"UPDATE chunks SET collection = {target} WHERE collection = :old",  # noqa: S608  # fixed
-        values,
-    )
-    connection.execute(
-        f"UPDATE documents SET tenant = :tenant, collection = {target} WHERE collection = :old",  # noqa: S608  # fixed text
-        values,
-    )
-    connection.execute("DELETE FROM collections WHERE id = ?", (collection,))
-
-
-def _recount(connection: sqlite3.Connection) -> None:
-    connection.execute(
-        "UPDATE collections SET generation = generation + 1,"
-        " documents = (SELECT count(*) FROM documents WHERE collection = collections.id),"
-        " chunks = (SELECT count(*) FROM chunks WHERE collection = collections.id)"
-    )
-    connection.execute("DELETE FROM collections WHERE chunks = 0")
-    connection.execute(
-        "UPDATE totals SET tenants = (SELECT count(*) FROM tenants),"
-        " documents = (SELECT count(*) FROM documents), chunks = (SELECT count(*) FROM chunks)"
-    )
+    connection.execute("INSERT OR IGNORE INTO tenants (name) VALUES (?)", (ANONYMOUS,))
+    new = connection.execute("SELECT id FROM tenants WHERE name = ?", (ANONYMOUS,)).fetchone()
+    for statement in _MOVE.split(";"):
+        connection.execute(statement, {"old": row[0], "new": new[0]})

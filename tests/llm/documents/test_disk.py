@@ -555,7 +555,7 @@ async def test_what_an_empty_tenant_had_belongs_to_the_anonymous_one(
     assert again.database.totals == Totals(2, 6, 11)
 
 
-async def test_an_empty_tenant_alone_is_renamed(opened: Open) -> None:
+async def test_an_empty_tenant_alone_becomes_the_anonymous_one(opened: Open) -> None:
     store = await opened()
     await store.for_tenant("legacy").replace(document("a"))
     await rename(store, "legacy", "")
