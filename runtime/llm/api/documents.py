@@ -207,7 +207,7 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
     with service.awake.hold():
         client = addressed_client(request.headers, request.remote)
         passages = await service.embedder.passages(entry, body.text, heading, client=client)
-        written = await service.documents.for_tenant(tenant).replace(
+        replaced = await service.documents.for_tenant(tenant).replace(
             NewDocument(
                 id=name,
                 model=entry.id,
@@ -220,10 +220,10 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
         )
     return DocumentAnswer(
         document_id=name,
-        chunk_count=written.chunks,
+        chunk_count=len(passages.texts),
         model=entry.id,
         tenant_id=tenant,
-        replaced=written.replaced,
+        replaced=replaced,
         usage=DocumentUsage(prompt_tokens=passages.vectors.tokens),
     )
 

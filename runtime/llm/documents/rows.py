@@ -67,14 +67,6 @@ class Chunk(NamedTuple):
     metadata: str | None
 
 
-class Limits(NamedTuple):
-    """How much may be stored over all tenants."""
-
-    chunks: int
-    tenants: int
-    """Tenants with chunks."""
-
-
 class Change(NamedTuple):
     """What a committed transaction did to one collection."""
 
@@ -285,7 +277,8 @@ class Replace(NamedTuple):
 
     tenant: str
     new: NewDocument
-    limits: Limits
+    max_chunks: int
+    max_tenants: int
     now: int
     """Unix seconds."""
 
@@ -508,14 +501,14 @@ class _Batch:
         self._totals = Totals(tenants, now.documents + documents, now.chunks + chunks)
 
     def _replace(self, edit: Replace) -> int | StoreLimit:
-        new, limits, now = edit.new, edit.limits, self._totals
+        new, now = edit.new, self._totals
         old, tenant = self._old.get(edit.place), self._tenants.get(edit.tenant)
         count = len(new.texts)
         more = count - (old.chunks if old else 0)
-        if more > 0 and now.chunks + more > limits.chunks:
-            return StoreLimit(f"the document store holds at most {limits.chunks} chunks")
-        if now.tenants + (tenant is None or not tenant.chunks) > limits.tenants:
-            return StoreLimit(f"the document store holds at most {limits.tenants} tenants")
+        if more > 0 and now.chunks + more > edit.max_chunks:
+            return StoreLimit(f"the document store holds at most {edit.max_chunks} chunks")
+        if now.tenants + (tenant is None or not tenant.chunks) > edit.max_tenants:
+            return StoreLimit(f"the document store holds at most {edit.max_tenants} tenants")
         removed = self._remove(edit.place)
         tenant, collection = self._find(edit.tenant, new.model)
         self._count(collection, 1, count)

@@ -13,7 +13,7 @@ import orjson
 from runtime.llm.documents import rows
 from runtime.llm.documents.database import Database
 from runtime.llm.documents.files import IndexFiles
-from runtime.llm.documents.rows import Commit, Delete, DeleteTenant, Limits, Replace
+from runtime.llm.documents.rows import Commit, Delete, DeleteTenant, Replace
 from runtime.llm.documents.values import (
     VECTOR_BYTES,
     DocumentInfo,
@@ -22,7 +22,6 @@ from runtime.llm.documents.values import (
     Page,
     TenantInfo,
     Where,
-    Written,
 )
 
 if TYPE_CHECKING:
@@ -173,8 +172,8 @@ class TenantDocuments:
         self._database = store.database
         self._tenant = tenant
 
-    async def replace(self, document: NewDocument) -> Written:
-        """Store a document in place of the one with its id; on disk when this returns.
+    async def replace(self, document: NewDocument) -> bool:
+        """Store a document; whether it replaced one of its id. On disk when this returns.
 
         Readers see the old one or the new one. Raises `StoreLimit`, and ValueError for a document
         without chunks, vectors that are not one a chunk, or metadata that is not JSON. The vectors
@@ -187,10 +186,11 @@ class TenantDocuments:
         if document.metadata is not None:
             orjson.loads(document.metadata)
         settings = self._store.settings
-        limits = Limits(settings.max_chunks, settings.max_tenants)
-        edit = Replace(self._tenant, document, limits, int(self._store.clock()))
-        removed = await self._database.write(edit, adds=_room_for(document))
-        return Written(len(document.texts), removed > 0)
+        edit = Replace(
+            *(self._tenant, document, settings.max_chunks, settings.max_tenants),
+            int(self._store.clock()),
+        )
+        return await self._database.write(edit, adds=_room_for(document)) > 0
 
     async def documents(self, *, limit: int | None = None, after: str | None = None) -> Page:
         """The documents that follow *after* in binary order of their ids; without a limit all."""

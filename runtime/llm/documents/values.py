@@ -94,14 +94,6 @@ class TenantInfo(NamedTuple):
     chunks: int
 
 
-class Written(NamedTuple):
-    """What storing a document did."""
-
-    chunks: int
-    replaced: bool
-    """Whether it replaced a document of the same id."""
-
-
 class StoreFull(ApiError):
     """The disk has no room for the write; nothing was changed and reads go on."""
 

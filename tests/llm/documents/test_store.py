@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.llm.documents.rows import Commit, Limits, Replace
+from runtime.llm.documents.rows import Commit, Replace
 from runtime.llm.documents.store import DocumentStore
-from runtime.llm.documents.values import StoreFailed, StoreLimit, TenantInfo, Written
+from runtime.llm.documents.values import StoreFailed, StoreLimit, TenantInfo
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
     MODEL,
@@ -216,9 +216,9 @@ async def test_writes_at_once_share_commits_and_each_stands_for_itself(
     )
     listed = [info.id for info in (await mine.documents()).documents]
 
-    assert [type(result) for result in results[:99]] == [Written] * 99
+    assert results[:99] == [True, *[False] * 98]
     assert isinstance(results[99], StoreLimit)
-    assert results[100:] == [Written(1, replaced=True), 1, 0]
+    assert results[100:] == [True, 1, 0]
     assert listed == [f"{n:03d}" for n in range(99) if n != 51]
     assert await store.tenants() == [TenantInfo("a", 98, 98)]
     assert commits < 20
@@ -257,10 +257,10 @@ async def test_writes_whose_commit_fails_are_told_apart(store: DocumentStore) ->
 
     results = await asyncio.gather(
         mine.replace(document("good", seed=1)),
-        store.database.write(Replace("a", broken, Limits(100, 100), now=0), adds=8),
+        store.database.write(Replace("a", broken, 100, 100, now=0), adds=8),
         mine.replace(document("fine", seed=2)),
         return_exceptions=True,
     )
 
-    assert [type(result) for result in results] == [Written, StoreFailed, Written]
+    assert [type(result) for result in results] == [bool, StoreFailed, bool]
     assert [info.id for info in (await mine.documents()).documents] == ["fine", "first", "good"]
