@@ -1,17 +1,14 @@
-"""A stored hour at 100 Hz over HTTP: written, analysed, asked again, exported.
+"""A stored hour at 100 Hz over HTTP: analysed, asked again.
 
 The server has answered the same questions about a shorter drive before: cold is the hour alone.
 
 The car drives a circle of 3.6 km with a brake zone and a pull in each lap. pandas describes the
-same channels and their laps from its own data frame; sqlite3 reads the same numbers as plain rows.
+same channels and their laps from its own data frame.
 """
 
-import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -78,10 +75,10 @@ def fill(server: Server, columns: Columns, session: str = "hour") -> None:
         server.post(f"/session/{session}/frames", {"columns": piece})
 
 
-def ask_ms(server: Server, route: str, rounds: int = 1, session: str = "hour") -> float:
-    """Milliseconds of an answer, the fastest of the rounds."""
+def ask_ms(server: Server, route: str, session: str = "hour") -> float:
+    """Milliseconds of an answer."""
     ask = partial(server.get, f"/session/{session}/{route}")
-    return 1e3 * fastest(ask, rounds, time.perf_counter)
+    return 1e3 * fastest(ask, 1, time.perf_counter)
 
 
 def describe(columns: Columns) -> None:
@@ -91,37 +88,18 @@ def describe(columns: Columns) -> None:
     table.groupby(table["timestamp"] * 38 // LAP_M).quantile([0.05, 0.5, 0.95])
 
 
-def plain_rows_ms(columns: Columns) -> float:
-    """Milliseconds to read the same as rows with the standard library alone."""
-    with tempfile.TemporaryDirectory() as folder:
-        connection = sqlite3.connect(Path(folder) / "rows.db")
-        connection.execute(f"CREATE TABLE frame ({', '.join(f'{name} REAL' for name in columns)})")
-        marks = ",".join("?" * len(columns))
-        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-        connection.executemany(f"INSERT INTO frame VALUES ({marks})", rows)  # noqa: S608
-        connection.commit()
-        query = partial(connection.execute, "SELECT * FROM frame")
-        seconds = fastest(lambda: query().fetchall(), 3, time.perf_counter)
-        connection.close()
-    return seconds * 1e3
-
-
 def figures() -> Iterator[Figure]:
     """The rows of both back-ends."""
     columns = drive(FRAMES)
     pandas_ms = fastest(lambda: describe(columns), 3) * 1e3
-    plain_ms = plain_rows_ms(columns)
     for name, backend in BACKENDS.items():
         with bridge(backend) as server:
             fill(server, drive(PIECE), "before")
             for route in ROUTES:
                 ask_ms(server, route, session="before")
-            rate = FRAMES / fastest(lambda: fill(server, columns), 1, time.perf_counter)
+            fill(server, columns)
             cold = {route: ask_ms(server, route) for route in ROUTES}
             warm = [ask_ms(server, route) for route in ROUTES]
-            parquet = ask_ms(server, "export.parquet", rounds=3)
-        yield Figure(f"{name}: in columns of {PIECE:,}", "frames/s", rate)
         yield Figure(f"{name}: all {len(ROUTES)} routes, cold", "ms", sum(cold.values()))
         yield Figure(f"{name}: of these statistics", "ms", cold["stats"], "pandas", pandas_ms)
         yield Figure(f"{name}: all routes again", "ms", sum(warm))
-        yield Figure(f"{name}: parquet", "ms", parquet, "rows of sqlite3", plain_ms)
