@@ -3,7 +3,10 @@
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
+
+import gguf
 
 FORMS: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B"} | {
     10: "Q",
@@ -86,53 +89,32 @@ def build(file: File) -> bytes:
     return head + bytes(-len(head) % 32) + file.data
 
 
-class _Cursor:
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def one(self, form: str) -> int | float:
-        (value,) = struct.unpack_from("<" + form, self.data, self.at)
-        self.at += struct.calcsize("<" + form)
-        found: int | float = value
-        return found
-
-    def whole(self, form: str) -> int:
-        return int(self.one(form))
-
-    def text(self) -> bytes:
-        size = self.whole("Q")
-        self.at += size
-        return self.data[self.at - size : self.at]
-
-    def value(self, kind: int) -> Value:
-        if kind == STRING:
-            return self.text()
-        if kind == ARRAY:
-            inner, count = self.whole("I"), self.whole("Q")
-            items = [self.value(inner) for _ in range(count)]
-            return inner, [item for item in items if not isinstance(item, tuple)]
-        return self.one(FORMS[kind])
-
-
-def parse(data: bytes) -> File:
+def parse(path: Path) -> File:
     """The parts of a sound file."""
-    cursor = _Cursor(data)
-    cursor.at = 8
-    tensor_count, key_count = cursor.whole("Q"), cursor.whole("Q")
-    values: dict[bytes, tuple[int, Value]] = {}
-    for _ in range(key_count):
-        key = cursor.text()
-        kind = cursor.whole("I")
-        values[key] = (kind, cursor.value(kind))
-    tensors = [_tensor(cursor) for _ in range(tensor_count)]
-    start = -(-cursor.at // 32) * 32
-    return File(values, tensors, data[start:])
+    reader = gguf.GGUFReader(path)
+    values = {
+        key.encode(): (int(found.types[0]), _value(found))
+        for key, found in reader.fields.items()
+        if not key.startswith("GGUF.")
+    }
+    tensors = [
+        Tensor(
+            tensor.name.encode(),
+            tuple(map(int, tensor.shape)),
+            int(tensor.tensor_type),
+            tensor.data_offset - reader.data_offset,
+        )
+        for tensor in reader.tensors
+    ]
+    return File(values, tensors, path.read_bytes()[reader.data_offset :])
 
 
-def _tensor(cursor: _Cursor) -> Tensor:
-    name = cursor.text()
-    shape = tuple(cursor.whole("Q") for _ in range(cursor.whole("I")))
-    return Tensor(name, shape, cursor.whole("I"), cursor.whole("Q"))
+def _value(found: gguf.ReaderField) -> Value:
+    items = [
+        bytes(part) if found.types[-1] == STRING else part[0].item()
+        for part in (found.parts[index] for index in found.data)
+    ]
+    return (int(found.types[-1]), items) if found.types[0] == ARRAY else items[0]
 
 
 WHOLE: Final = (0, 1, 2, 3, 5, 7, 31, 33, 255, 256, 4095, 65535, 2**31 - 1, 2**31, 2**32 - 1)

@@ -24,7 +24,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def file(path: Path) -> kit.File:
-    return kit.parse(path.read_bytes())
+    return kit.parse(path)
 
 
 def test_a_sound_file_tells_what_it_is(path: Path) -> None:
