@@ -4,7 +4,7 @@ import math
 import struct
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 SYSTEM_MODEL = "sysmodel-builtin"
 """The id of the built-in system model."""
@@ -76,6 +76,9 @@ class Sampling:
     """What the reply must match, as `runtime.llm.grammar` writes it; empty: anything."""
     grammar_trigger: str = ""
     """Text of the reply behind which the grammar holds; empty: from its first token on."""
+
+
+GREEDY: Final = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
 
 
 @dataclass(frozen=True)

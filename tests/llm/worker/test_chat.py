@@ -28,8 +28,8 @@ from runtime.llm.engine.protocol import (
     Warm,
     encode,
 )
-from runtime.llm.engine.worker.chatmodel import GREEDY
 from runtime.llm.engine.worker.threads import BROKEN
+from runtime.llm.values import GREEDY
 from tests.llm import tinymodel
 from tests.llm.worker.harness import Reply, Worker, engine, spoken, worker
 

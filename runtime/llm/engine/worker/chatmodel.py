@@ -46,7 +46,7 @@ from runtime.llm.engine.worker.resources import (
 from runtime.llm.grammar import BadGrammar
 from runtime.llm.models import gguf
 from runtime.llm.replies import THINK, reply_format
-from runtime.llm.values import Sampling
+from runtime.llm.values import GREEDY
 
 if TYPE_CHECKING:  # loaded with the first grammar
     from runtime.llm.engine.worker.constraint import Constraint, Grammars
@@ -58,7 +58,6 @@ MARKERS: Final = ("<|im_end|>", "<end_of_turn>", "<|eot_id|>", "<|end|>", "<|end
 _JOBS: Final = 1024  # prepared prompts
 _WARM_CELLS: Final = 64
 _TRIAL_STEPS: Final = 64
-GREEDY: Final = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
 
 
 class ChatModel:

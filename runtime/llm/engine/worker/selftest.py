@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import Final
 
 from runtime.llm.engine.worker import native
-from runtime.llm.values import Sampling
+from runtime.llm.values import GREEDY
 
 MODEL: Final = Path(__file__).with_name("selftest.gguf")
 """A model of 230 KB that answers the prompt with the expected words, by a wide margin."""
 PROMPT: Final = "<red>"
 EXPECTED: Final = "one two three four five six seven eight "
-_GREEDY: Final = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
 _FAILED: Final = f"the engine's library ({native.LIBRARY}) fails its self-test; reinstall it"
 
 
@@ -18,7 +17,7 @@ def check_library() -> None:
     """Load the tiny model and compute eight tokens. Raises `EngineError`."""
     model = native.Model(str(MODEL), 0)
     context = native.Context(model, 64, native.Threads(1, 1))
-    sampler = native.Sampler(_GREEDY, model)
+    sampler = native.Sampler(GREEDY, model)
     try:
         tokens = model.tokenize(PROMPT)
         text, at = b"", 0

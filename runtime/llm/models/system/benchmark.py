@@ -16,7 +16,7 @@ from runtime.llm.errors import (
     error_object,
 )
 from runtime.llm.models.system.state import CachedProbe, ProbeError, Provider, label, refusal
-from runtime.llm.values import ChatCall, Sampling, Turn
+from runtime.llm.values import GREEDY, ChatCall, Turn
 from runtime.web.errors import ApiError, BadRequest, TooLarge, TooMany
 from runtime.web.wire import Wire
 
@@ -31,7 +31,6 @@ MAX_WARMUP = 5
 MAX_OUTPUT = 512
 RUN_S = 120.0
 _BUSY_RETRY_S = 5
-_GREEDY = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
 
 
 class BenchmarkRefused(ApiError):
@@ -142,7 +141,7 @@ class Benchmark:
             raise BenchmarkFailed(text) from None
 
     async def _answer(self, prompt: str) -> BenchmarkResult:
-        call = ChatCall((Turn("user", prompt),), _GREEDY, MAX_OUTPUT)
+        call = ChatCall((Turn("user", prompt),), GREEDY, MAX_OUTPUT)
         began, first, text = monotonic(), None, ""
         reply = self._provider.generate(call)
         async with asyncio.timeout(RUN_S), aclosing(reply):

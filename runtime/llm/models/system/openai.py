@@ -35,7 +35,7 @@ from runtime.llm.models.system.state import (
     every_cell,
     flatten,
 )
-from runtime.llm.values import ChatCall, Generation, Piece, Sampling
+from runtime.llm.values import GREEDY, ChatCall, Generation, Piece
 from runtime.web.errors import ApiError
 
 _WAITING: Final = frozenset(("downloading",))
@@ -47,7 +47,6 @@ _OPTIONS: Final = (
     "logit_bias",
 )
 """Fields of the sampling that are sent only where they ask for something."""
-_PLAIN: Final = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
 _BROKEN: Final = frozenset(("failed", "error"))
 BACKGROUND_CODE: Final = 30
 _SAYS_BACKGROUND: Final = re.compile(
@@ -172,7 +171,7 @@ class OpenAiDaemon(Provider):
         body |= {
             name: value
             for name in _OPTIONS
-            if (value := getattr(call.sampling, name)) != getattr(_PLAIN, name)
+            if (value := getattr(call.sampling, name)) != getattr(GREEDY, name)
         }
         if call.stop:
             body["stop"] = list(call.stop)
