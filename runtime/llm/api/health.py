@@ -12,7 +12,7 @@ from runtime.llm.engine.pool import Engine
 from runtime.llm.engine.protocol import ChatLoaded
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.exposition import families
-from runtime.llm.models.system.state import WARM_UP, ProbeError, Status, label, wait_for_token
+from runtime.llm.models.system.state import WARM_UP, Status, wait_for_token
 from runtime.llm.models.upstreams.fleet import Upstream
 from runtime.llm.models.upstreams.forwarding import generate
 from runtime.llm.service import SERVICE, Service
@@ -240,22 +240,20 @@ def _upstream(upstream: Upstream) -> UpstreamRecord:
 
 
 async def _sysmodel(service: Service) -> SysmodelHealth:
-    name = service.provider.name
     state = await service.probing.state()
-    if isinstance(state, ProbeError):
-        return SysmodelHealth(
-            status_code=None, status="unavailable", provider=name, error=str(state)
-        )
     return SysmodelHealth(
-        status_code=state.code, status=label(state.code), provider=name, progress=state.progress
+        status_code=state.code if state.error is None else None,
+        status=state.label,
+        provider=service.provider.name,
+        error=state.error,
+        progress=state.progress,
     )
 
 
 async def _warm_system(service: Service, *, deep: bool) -> Outcome:
     state = await service.probing.state()
-    code = Status.UNAVAILABLE if isinstance(state, ProbeError) else state.code
-    if code != Status.AVAILABLE:
-        return {"status": "sysmodel_not_ready", "sysmodel_status": label(code)}
+    if state.code != Status.AVAILABLE:
+        return {"status": "sysmodel_not_ready", "sysmodel_status": state.label}
     if deep:
         await wait_for_token(service.provider.generate(WARM_UP))
     return WARM

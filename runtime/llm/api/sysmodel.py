@@ -8,7 +8,7 @@ from pydantic import Field
 from runtime.llm.api.wire import Clamped
 from runtime.llm.errors import BenchmarkFailed, BenchmarkMissing, SysmodelUnavailable
 from runtime.llm.models.system.benchmark import BenchmarkRecord, BenchmarkRefused
-from runtime.llm.models.system.state import Availability, ProbeError, Status, label
+from runtime.llm.models.system.state import SLOW, Status
 from runtime.llm.service import SERVICE, Service, body_cap
 from runtime.web.errors import ApiError, TooLarge, TooMany
 from runtime.web.routes import Reply, Routes
@@ -85,15 +85,13 @@ async def sysmodel_status(request: web.Request, *, query: StatusQuery) -> Sysmod
     service = request.app[SERVICE]
     state = await service.probing.state()
     cells = await _cells(service) if query.probe == "all" else None
-    known = Availability(-1) if isinstance(state, ProbeError) else state
     return SysmodelStatus(
-        status_code=known.code,
-        status=label(known.code) if known is state else "unavailable",
-        available=known.code == Status.AVAILABLE,
+        status_code=state.code,
+        status=state.label,
+        available=state.code == Status.AVAILABLE,
         provider=service.provider.name,
-        error=None if known is state else str(state),
         configs=cells,
-        **vars(known),
+        **vars(state),
         **service.host._asdict(),
     )
 
@@ -107,9 +105,7 @@ async def sysmodel_download(request: web.Request) -> Reply[DownloadAnswer]:
     service.probing.forget()
     if state.code == Status.AVAILABLE:
         raise AlreadyHere
-    answer = DownloadAnswer(
-        status_code=state.code, status=label(state.code), progress=state.progress
-    )
+    answer = DownloadAnswer(status_code=state.code, status=state.label, progress=state.progress)
     return Reply(answer, status=202)
 
 
@@ -136,12 +132,6 @@ async def last_benchmark(request: web.Request) -> BenchmarkRecord:
 async def _cells(service: Service) -> dict[str, Cell] | CellsError:
     try:
         found = await service.probing.configs()
-    except ProbeError as error:
-        return CellsError(error=str(error))
-    return {name: _cell(state) for name, state in found.items()}
-
-
-def _cell(state: Availability | ProbeError) -> Cell:
-    if isinstance(state, ProbeError):
-        return Cell(code=-1, label="unavailable")
-    return Cell(code=state.code, label=label(state.code))
+    except TimeoutError:
+        return CellsError(error=SLOW)
+    return {name: Cell(code=state.code, label=state.label) for name, state in found.items()}

@@ -15,7 +15,7 @@ from runtime.llm.errors import (
     RichError,
     error_object,
 )
-from runtime.llm.models.system.state import CachedProbe, ProbeError, Provider, label, refusal
+from runtime.llm.models.system.state import CachedProbe, Provider, refusal
 from runtime.llm.values import GREEDY, ChatCall, Turn
 from runtime.web.errors import ApiError, BadRequest, TooLarge, TooMany
 from runtime.web.wire import Wire
@@ -128,8 +128,7 @@ class Benchmark:
         state = await self._probe.state()
         refused = refusal(state)
         if refused is not None:
-            named = "error" if isinstance(state, ProbeError) else label(state.code)
-            raise BenchmarkRefused(refused, named)
+            raise BenchmarkRefused(refused, state.label if state.error is None else "error")
 
     async def _measure(self, prompt: str, number: int) -> BenchmarkResult:
         try:

@@ -34,12 +34,12 @@ from runtime.llm.models.system.foreground import Gate
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import (
     Availability,
-    ProbeError,
     Provider,
     RelayedReply,
     Status,
     flatten,
     refusal,
+    unknown,
 )
 from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Piece, Turn
 
@@ -97,17 +97,16 @@ class ManagedFile(Provider):
         self._turn = asyncio.Lock()
 
     async def probe(self) -> Availability:
-        """The state of the file. Raises `ProbeError` when the disk fails."""
+        """The state of the file."""
         if self._download is not None and self._transfer is not None:
             return self._under_way(self._transfer)
         return (await self._look())[0]
 
     async def download(self) -> Availability:
         """Start the download, or join the one under way."""
-        try:
-            now = await self.probe()
-        except ProbeError as failure:
-            raise SysmodelUnavailable(str(failure)) from failure
+        now = await self.probe()
+        if now.error is not None:
+            raise SysmodelUnavailable(now.error)
         url, size = self._declared.url, self._declared.size
         if self._download is not None or now.code in (Status.AVAILABLE, Status.DOWNLOADING):
             return await self.probe()
@@ -139,7 +138,7 @@ class ManagedFile(Provider):
             if finding.verdict.endswith("_mismatch"):
                 return await self._rejected(finding.verdict), None
         except OSError:
-            raise ProbeError("the system model's file cannot be read") from None
+            return unknown("the system model's file cannot be read"), None
         if finding.verdict == "good":
             return Availability(Status.AVAILABLE), finding.fingerprint
         total = finding.fingerprint.size if finding.fingerprint else None

@@ -18,7 +18,7 @@ from runtime.llm.models.daemon import (
 )
 from runtime.llm.models.system.openai import OpenAiDaemon
 from runtime.llm.models.system.settings import SysmodelSettings
-from runtime.llm.models.system.state import Availability, ProbeError, Status
+from runtime.llm.models.system.state import Availability, Status
 
 log = logging.getLogger(__name__)
 
@@ -53,10 +53,9 @@ class Ollama(OpenAiDaemon):
             return self._pull.state
         if model is None or not self._may_pull:
             raise SysmodelUnavailable("downloads through the daemon are not permitted by setting")
-        try:
-            now = await self.probe()
-        except ProbeError as failure:
-            raise SysmodelUnavailable(str(failure)) from failure
+        now = await self.probe()
+        if now.error is not None:
+            raise SysmodelUnavailable(now.error)
         if now.code != Status.DOWNLOADABLE:
             return now
         self._pull = Pull(self._pulling, model)

@@ -27,13 +27,12 @@ from runtime.llm.models.system.state import (
     MAIN,
     Availability,
     Cell,
-    ProbeError,
     Provider,
     RelayedReply,
-    State,
     Status,
     every_cell,
     flatten,
+    unknown,
 )
 from runtime.llm.values import GREEDY, ChatCall, Generation, Piece
 from runtime.web.errors import ApiError
@@ -68,19 +67,20 @@ class OpenAiDaemon(Provider):
 
     async def probe(self) -> Availability:
         """The state of the configured model, or of the only one on the daemon's list."""
-        return self._state_of(await self._list(), self._settings.model)
+        try:
+            return self._state_of(await self._models(), self._settings.model)
+        except DaemonTrouble as trouble:
+            return unknown(sentence(trouble))
 
-    async def probe_configs(self) -> dict[str, State]:
+    async def probe_configs(self) -> dict[str, Availability]:
         """One look at the list answers all four cells."""
         variants = self._settings.variants
         try:
-            models = await self._list()
-            named: dict[Cell, State] = {
-                cell: self._state_of(models, model) for cell, model in variants.items()
-            }
-            return every_cell({MAIN: self._state_of(models, self._settings.model), **named})
-        except ProbeError as failure:
-            return every_cell(dict.fromkeys((MAIN, *variants), failure))
+            models = await self._models()
+        except DaemonTrouble as trouble:
+            return every_cell(dict.fromkeys((MAIN, *variants), unknown(sentence(trouble))))
+        wanted: dict[Cell, str | None] = {MAIN: self._settings.model, **variants}
+        return every_cell({cell: self._state_of(models, model) for cell, model in wanted.items()})
 
     async def download(self) -> Availability:
         """Raises `SysmodelUnavailable`: this protocol cannot ask for a download."""
@@ -103,12 +103,6 @@ class OpenAiDaemon(Provider):
             raise DaemonTrouble("did not answer with a list of models")
         names = ((member(entry, "id"), entry) for entry in data)
         return {name: _status_of(entry) for name, entry in names if isinstance(name, str)}
-
-    async def _list(self) -> dict[str, object]:
-        try:
-            return await self._models()
-        except DaemonTrouble as trouble:
-            raise ProbeError(sentence(trouble)) from trouble
 
     def _state_of(self, models: Mapping[str, object], model: str | None) -> Availability:
         """What the list says about *model*, or about the only model where None is chosen."""

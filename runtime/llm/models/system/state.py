@@ -24,7 +24,7 @@ WAIT_S: Final = 0.5
 LIMIT_S: Final = 10.0
 CONFIGS_S: Final = 5.0
 _WAIT_FOR_DOWNLOAD_S: Final = 30
-_SLOW: Final = "the system model's provider did not answer in time"
+SLOW: Final = "the system model's provider did not answer in time"
 _WHY: Final = {
     "not_configured": "no system model is configured on this machine",
     "disabled": "the system model is switched off in the settings",
@@ -50,18 +50,6 @@ class Status(IntEnum):
     AVAILABLE = 3
 
 
-def label(code: int) -> str:
-    """The word for a status code; ``unknown(n)`` for one outside the four."""
-    try:
-        return Status(code).name.lower()
-    except ValueError:
-        return f"unknown({code})"
-
-
-class ProbeError(Exception):
-    """The provider's state cannot be known now; the text says why, without paths."""
-
-
 @dataclass(frozen=True)
 class Availability:
     """What a probe found."""
@@ -76,9 +64,24 @@ class Availability:
     bytes_total: int | None = None
     retry_after_s: int | None = None
     """Seconds to completion where the provider can tell."""
+    error: str | None = None
+    """Why the state cannot be known now, without paths."""
+
+    @property
+    def label(self) -> str:
+        """The word for the state; ``unknown(n)`` for a code outside the four."""
+        if self.error is not None:
+            return "unavailable"
+        try:
+            return Status(self.code).name.lower()
+        except ValueError:
+            return f"unknown({self.code})"
 
 
-State = Availability | ProbeError
+def unknown(error: str) -> Availability:
+    """The state where it cannot be known."""
+    return Availability(-1, error=error)
+
 
 Cell = Literal["stable/fast", "stable/full", "preview/fast", "preview/full"]
 """One of the four in the detailed status: release stage and preference."""
@@ -87,7 +90,7 @@ MAIN: Final[Cell] = "stable/fast"
 """The cell of a provider's only model."""
 
 
-def every_cell(known: Mapping[Cell, State]) -> dict[str, State]:
+def every_cell(known: Mapping[Cell, Availability]) -> dict[str, Availability]:
     """*known* filled up to four cells."""
     rest = Availability(Status.UNAVAILABLE, "not_configured")
     return {cell: known.get(cell, rest) for cell in CELLS}
@@ -111,15 +114,12 @@ class Provider:
         self._reason = reason
 
     async def probe(self) -> Availability:
-        """The state now: cheap, bounded in time by the caller. Raises `ProbeError`."""
+        """The state now: cheap, bounded in time by the caller."""
         return Availability(Status.UNAVAILABLE, self._reason)
 
-    async def probe_configs(self) -> dict[str, State]:
+    async def probe_configs(self) -> dict[str, Availability]:
         """The four cells ``stable|preview / fast|full``; here there is one model, so one cell."""
-        try:
-            return every_cell({MAIN: await self.probe()})
-        except ProbeError as failure:
-            return every_cell({MAIN: failure})
+        return every_cell({MAIN: await self.probe()})
 
     async def download(self) -> Availability:
         """Start or join a download and return its state at once.
@@ -145,30 +145,23 @@ class CachedProbe:
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
         self._task: asyncio.Task[None] | None = None
-        self._last: State | None = None
+        self.last: Availability | None = None
+        """What the last probe found; None before the first."""
         self._stale_at = 0.0
 
-    @property
-    def last(self) -> Availability | None:
-        """What the last probe found, without a new one; None where that is not known."""
-        return self._last if isinstance(self._last, Availability) else None
-
-    async def state(self) -> State:
-        """The state; a `ProbeError` when it cannot be known."""
-        if self._last is not None and monotonic() < self._stale_at:
-            return self._last
+    async def state(self) -> Availability:
+        """The state now."""
+        if self.last is not None and monotonic() < self._stale_at:
+            return self.last
         if self._task is None:
             self._task = asyncio.create_task(self._probe(), name="sysmodel-probe")
         await asyncio.wait({self._task}, timeout=WAIT_S)
-        return self._last or ProbeError(_SLOW)
+        return self.last or unknown(SLOW)
 
-    async def configs(self) -> dict[str, State]:
-        """The four cells, read anew. Raises `ProbeError` when they cannot be had."""
-        try:
-            async with asyncio.timeout(CONFIGS_S):
-                return await self._provider.probe_configs()
-        except TimeoutError:
-            raise ProbeError(_SLOW) from None
+    async def configs(self) -> dict[str, Availability]:
+        """The four cells, read anew. Raises `TimeoutError`."""
+        async with asyncio.timeout(CONFIGS_S):
+            return await self._provider.probe_configs()
 
     def forget(self) -> None:
         """Make the next reader probe anew, as after a download was started."""
@@ -196,21 +189,19 @@ class CachedProbe:
     async def _probe(self) -> None:
         try:
             async with asyncio.timeout(LIMIT_S):
-                self._last = await self._provider.probe()
+                self.last = await self._provider.probe()
         except TimeoutError:
-            self._last = ProbeError(_SLOW)
-        except ProbeError as failure:
-            self._last = ProbeError(str(failure))
+            self.last = unknown(SLOW)
         finally:
             self._stale_at = monotonic() + FRESH_S
             self._task = None
 
 
-def refusal(state: State, local_models: Sequence[str] = ()) -> RichError | None:
+def refusal(state: Availability, local_models: Sequence[str] = ()) -> RichError | None:
     """The error for a chat in this *state*; None when the system model is available."""
     named = tuple(local_models)
-    if isinstance(state, ProbeError):
-        text = f"the state of the system model cannot be read: {state}"
+    if state.error is not None:
+        text = f"the state of the system model cannot be read: {state.error}"
         return SysmodelUnavailable(text, local_models=named)
     match state.code:
         case Status.AVAILABLE:
@@ -230,8 +221,8 @@ def refusal(state: State, local_models: Sequence[str] = ()) -> RichError | None:
         case Status.UNAVAILABLE:
             text = _WHY.get(state.reason or "", "there is no system model on this machine")
             return SysmodelUnavailable(text, local_models=named)
-        case unknown:
-            return SysmodelUnknown(unknown)
+        case code:
+            return SysmodelUnknown(code)
 
 
 # --- replies

@@ -8,10 +8,8 @@ from runtime.llm.errors import SysmodelUnavailable
 from runtime.llm.models.catalog import Entry
 from runtime.llm.models.system.state import (
     Availability,
-    ProbeError,
     Provider,
     RelayedReply,
-    State,
     Status,
 )
 from runtime.llm.values import ChatCall, Generation, Outcome, Piece
@@ -24,7 +22,9 @@ class Played(Provider):
 
     name = "played"
 
-    def __init__(self, *states: State, pieces: Sequence[str] = ("one two", " three")) -> None:
+    def __init__(
+        self, *states: Availability, pieces: Sequence[str] = ("one two", " three")
+    ) -> None:
         self.states = list(states) or [READY]
         self.pieces = pieces
         self.counted: int | None = None
@@ -42,8 +42,6 @@ class Played(Provider):
         self.probes += 1
         state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
         await self.may_probe.wait()
-        if isinstance(state, ProbeError):
-            raise state
         return state
 
     async def download(self) -> Availability:

@@ -12,9 +12,9 @@ from runtime.llm.models.system import state
 from runtime.llm.models.system.state import (
     Availability,
     CachedProbe,
-    ProbeError,
     flatten,
     refusal,
+    unknown,
 )
 from runtime.llm.values import Role, Turn
 from tests.llm.models.system.played import READY, Played
@@ -68,7 +68,7 @@ async def test_a_slow_first_probe_is_a_failure_and_then_an_answer(
     provider.may_probe.clear()
     probe = CachedProbe(provider)
     monkeypatch.setattr(state, "WAIT_S", 0.01)
-    assert "in time" in str(await probe.state())
+    assert "in time" in ((await probe.state()).error or "")
     provider.may_probe.set()
     assert probe._task is not None
     await asyncio.wait({probe._task})
@@ -101,29 +101,29 @@ async def test_a_provider_that_hangs_for_good_is_no_longer_called_available(
     provider.may_probe.clear()
     clock.now += 3
 
-    assert "in time" in str(await probe.state())
+    assert "in time" in ((await probe.state()).error or "")
 
 
-async def test_a_probe_that_throws_is_not_covered_up_by_an_older_answer(clock: Clock) -> None:
-    provider = Played(READY, ProbeError("down"))
+async def test_a_probe_that_fails_is_not_covered_up_by_an_older_answer(clock: Clock) -> None:
+    provider = Played(READY, unknown("down"))
     probe = CachedProbe(provider)
     await probe.state()
     clock.now += 3
 
     for _ in range(2):
-        assert str(await probe.state()) == "down"
+        assert (await probe.state()).error == "down"
     assert provider.probes == 2
 
 
-async def test_cells_that_do_not_come_are_a_probe_error(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cells_that_do_not_come_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "CONFIGS_S", 0.01)
     provider = Played()
     provider.may_probe.clear()
-    with pytest.raises(ProbeError):
+    with pytest.raises(TimeoutError):
         await CachedProbe(provider).configs()
 
 
-async def preflight(found: Availability | ProbeError) -> RichError:
+async def preflight(found: Availability) -> RichError:
     with pytest.raises(RichError):
         await CachedProbe(Played(found)).preflight()
     refused = refusal(found, ["tiny", "coach"])
@@ -132,7 +132,7 @@ async def preflight(found: Availability | ProbeError) -> RichError:
 
 
 async def test_the_error_says_why_and_names_the_way_out() -> None:
-    assert "down" in (await preflight(ProbeError("down"))).message
+    assert "down" in (await preflight(unknown("down"))).message
     offline = await preflight(Availability(0, "offline"))
     assert "may not download" in offline.message
     assert "tiny, coach" in offline.next_steps[0]
