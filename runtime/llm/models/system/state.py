@@ -197,12 +197,10 @@ class CachedProbe:
             self._task = None
 
 
-def refusal(state: Availability, local_models: Sequence[str] = ()) -> RichError | None:
+def refusal(state: Availability) -> RichError | None:
     """The error for a chat in this *state*; None when the system model is available."""
-    named = tuple(local_models)
     if state.error is not None:
-        text = f"the state of the system model cannot be read: {state.error}"
-        return SysmodelUnavailable(text, local_models=named)
+        return SysmodelUnavailable(f"the state of the system model cannot be read: {state.error}")
     match state.code:
         case Status.AVAILABLE:
             return None
@@ -220,7 +218,7 @@ def refusal(state: Availability, local_models: Sequence[str] = ()) -> RichError 
             return SysmodelDownloading(text, retry_after=wait_s)
         case Status.UNAVAILABLE:
             text = _WHY.get(state.reason or "", "there is no system model on this machine")
-            return SysmodelUnavailable(text, local_models=named)
+            return SysmodelUnavailable(text)
         case code:
             return SysmodelUnknown(code)
 
