@@ -131,8 +131,6 @@ class Near(NamedTuple):
     """What a graph search returns: groups of chunks that share a vector, the best ones first."""
 
     groups: list[tuple[int, ...]]
-    rough: list[float]
-    """The score of each group, at most `BLUR` / 2 away from the one in full precision."""
     cut: bool
     """Whether others were found, which cannot be among the best."""
     complete: bool
@@ -237,9 +235,7 @@ class HnswIndex:
             count += len(groups[-1])
             if count >= k:
                 floor = max(floor, score - BLUR)
-        rough.sort(reverse=True)
-        cut = len(groups) < len(keys)
-        return Near(groups, rough[: len(groups)], cut, len(keys) >= self.nodes)
+        return Near(groups, len(groups) < len(keys), len(keys) >= self.nodes)
 
     def save(self, path: Path) -> None:
         """Write the graph; raises RuntimeError or OSError where that is not possible."""
