@@ -191,7 +191,7 @@ async def test_a_gguf_encoder_gives_the_vectors_of_the_same_onnx_encoder(
 ) -> None:
     folder = tmp_path / "both"
     await asyncio.to_thread(write_tiny, folder, "as-onnx", width=48)
-    await asyncio.to_thread(ggufbert.write, folder / "as-gguf.gguf", width=48)
+    await asyncio.to_thread(ggufbert.write, folder / "as-gguf.gguf")
     async with start(models=folder, embedding_cache_size=2) as server:
         listed = (await server.get("/v1/models")).json["data"]
         kinds = {one["id"]: one["meta"]["kind"] for one in listed}

@@ -28,11 +28,11 @@ def randoms(count: int, seed: int) -> Matrix:
     return unit(np.random.default_rng(seed).standard_normal((count, WIDTH)))
 
 
-def clustered(count: int, seed: int, topics: int = 100, spread: float = 0.6) -> Matrix:
+def clustered(count: int, seed: int, topics: int = 100) -> Matrix:
     """Unit vectors around a few topics, as those of real texts are."""
     centres = np.random.default_rng(7).standard_normal((topics, WIDTH))
     source = np.random.default_rng(seed)
-    around = spread * source.standard_normal((count, WIDTH))
+    around = 0.6 * source.standard_normal((count, WIDTH))
     return unit(centres[source.integers(0, topics, count)] + around)
 
 

@@ -38,9 +38,9 @@ from tests.waiting import until
 pytestmark = pytest.mark.usefixtures("nothing_blocks_the_loop")
 
 
-def vectors(*rows: tuple[float, ...], truncated: int = 0) -> Vectors:
+def vectors(*rows: tuple[float, ...]) -> Vectors:
     data = b"".join(struct.pack(f"<{len(row)}f", *row) for row in rows)
-    return Vectors(len(rows[0]), data, sum(range(3, 3 + len(rows))), truncated)
+    return Vectors(len(rows[0]), data, sum(range(3, 3 + len(rows))))
 
 
 def test_a_shortened_vector_is_of_unit_length_again() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 
-from tests.llm.engine.onnxkit import WORDS, Weights, config_for, random_weights, vocabulary
+from tests.llm.engine.onnxkit import Weights, config_for, random_weights, vocabulary
 from tools.bert_onnx import BertConfig
 
 NAMES = {
@@ -46,23 +46,18 @@ def spelled(token: str) -> str:
 def write(
     path: Path,
     *,
-    width: int = 48,
-    layers: int = 1,
-    seed: int = 0,
-    words: Sequence[str] = WORDS,
     positions: int = 512,
     pooling: int | None = gguf.PoolingType.MEAN,
 ) -> Path:
-    """The encoder that `onnxkit.write_tiny` writes for the same arguments."""
-    config = config_for(width, layers, len(vocabulary(words)), positions)
-    return write_weights(path, random_weights(config, seed), config, words, pooling=pooling)
+    """The encoder that `onnxkit.write_tiny` writes in a width of 48."""
+    config = config_for(48, 1, len(vocabulary()), positions)
+    return write_weights(path, random_weights(config), config, pooling=pooling)
 
 
 def write_weights(
     path: Path,
     weights: Weights,
     config: BertConfig,
-    words: Sequence[str] = WORDS,
     *,
     pooling: int | None = gguf.PoolingType.MEAN,
 ) -> Path:
@@ -79,7 +74,7 @@ def write_weights(
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     if pooling is not None:
         writer.add_uint32("bert.pooling_type", pooling)
-    _add_vocabulary(writer, vocabulary(words))
+    _add_vocabulary(writer, vocabulary())
     for name, values in weights.items():
         writer.add_tensor(tensor_name(name), np.ascontiguousarray(values, dtype=np.float32))
     writer.write_header_to_file()

@@ -56,13 +56,11 @@ async def managed(
     *,
     source: Path | None = None,
     shop: Workshop | None = None,
-    sha256: str = SHA,
-    size: int | None = len(MODEL),
     **options: object,
 ) -> AsyncIterator[ManagedFile]:
-    path = folder / "sysmodel" / f"{sha256}.gguf"
+    path = folder / "sysmodel" / f"{SHA}.gguf"
     url = source.as_uri() if source is not None else None
-    declared = Declared(path, sha256, size, 512, url)
+    declared = Declared(path, SHA, len(MODEL), 512, url)
     record = path.with_suffix(".json")
     inner = {key: options.pop(key) for key in ("gate", "pace") if key in options}
     chosen = SysmodelSettings.model_construct(**options)  # type: ignore[arg-type]
