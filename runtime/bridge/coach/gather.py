@@ -1,5 +1,6 @@
 """Gathers what a question may be answered from: stored sessions, circuits, laps, lessons."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -166,21 +167,24 @@ def _names(scene: Scene, rivals: tuple[str, ...]) -> Names:
     drive = scene.outing.drive if scene.outing is not None else None
     corners: tuple[Corner, ...] = tuple(scene.track.in_lap_order()) if scene.track else ()
     sectors = tuple(one.name for one in scene.track.sectors) if scene.track else ()
-    straights = tuple(one.name for one in scene.track.straights) if scene.track else ()
+    straights = scene.track.straights if scene.track else ()
+    length_m = scene.track.length_m if scene.track else math.inf
     if drive is not None:
+        length_m = drive.length_m
         try:
-            corners = drive.corners
-            straights = tuple(one.name for one in drive.straights)
+            corners, straights = drive.corners, drive.straights
         except pure.NoCorners:
             corners = ()
         sectors = tuple(one.name for one in drive.sectors)
+    lengths = {one.name: (one.end_m - one.start_m) % length_m for one in straights}
     return Names(
         tuple(CornerNames(one.name, one.number, one.nicknames, one.severity) for one in corners),
         tuple(lap.number or 0 for lap in drive.counted) if drive is not None else (),
         sectors,
-        straights,
+        tuple(lengths),
         scene.driver,
         rivals,
+        longest=max(lengths, key=lambda name: lengths[name], default=""),
     )
 
 

@@ -26,6 +26,7 @@ NAMES: Final = Names(
     tuple(straight.name for straight in LARKFELL.straights),
     "Ana",
     ("Ben",),
+    longest="Harbour Straight",
 )
 UNNAMED: Final = Names(tuple(CornerNames(f"C{n}", n) for n in range(1, 6)), (1, 2, 3))
 

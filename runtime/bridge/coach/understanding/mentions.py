@@ -106,6 +106,8 @@ class Names:
     """Other drivers with a session on this circuit."""
     topic: Topic | None = None
     """None: the question goes on from none."""
+    longest: str = ""
+    """Name of the longest straight."""
 
 
 class Piece(NamedTuple):
@@ -302,6 +304,8 @@ class Reader:
         """The unit at a piece, and what is behind it; none of "turn 4's"."""
         if i < len(self.pieces) and self.text[self.pieces[i].start - 1] in "'\u2019":
             return None
+        if self._word(i) == "s" and self._touches(i) and self._word(i + 1).isdigit():
+            return None  # S2 is a sector
         at = [j for j in range(i, min(i + 6, len(self.pieces))) if self._word(j) not in "/°."]
         for size in (4, 3, 2, 1):
             unit = self.words.units.get(" ".join(self._word(j) for j in at[:size]))
@@ -389,7 +393,7 @@ class Reader:
             or (self._touches(i) and self._word(i + 1) in self.words.lists["suffixes"])
         ):
             return []
-        more = number[1] + (self._word(number[1]) in self.words.lists["more"])
+        more = number[1] + (self._word(number[1]) in self.words.lists["more"] | _DASH)
         if (unit := self._unit(more)) is not None:
             factor, name = FACTORS[unit[0]]
             return [Mention("amount", i, unit[1], Value(round(number[0] * factor, 6), name))]
@@ -443,6 +447,8 @@ class Reader:
 
     def _straight(self, i: int) -> list[Mention]:
         """A straight by its name, or by a part of it beside the word straight."""
+        if (end := self._match(i, self.words.lists["main_straight"])) > i and self.names.longest:
+            return [Mention("straight", i, end, self.names.longest)]
         for name in sorted(self.names.straights, key=len, reverse=True):
             if (end := self._named(i, name)) > i:
                 return [Mention("straight", i, end, name)]

@@ -242,7 +242,8 @@ class _Reader:
         if not best.slots.drivers and self._follows("people", fold(text).split()):
             drivers, alone = whole.slots.drivers, whole.slots.alone
             best = replace(best, slots=replace(best.slots, drivers=drivers, alone=alone))
-        return (whole if whole.score * FULL >= SURE and whole.kind not in _TALK else best,)
+        sure = whole.score * FULL >= SURE and whole.kind not in _TALK
+        return (whole if sure or best.score * FULL < SURE else best,)
 
     def rank(self, text: str, slots: Slots, vector: Numbers | None) -> list[tuple[NeedKind, float]]:
         """Kinds with their scores, best first."""
@@ -418,7 +419,8 @@ class _Reader:
         moves = read_moves()
         alone = moves.small_words.issuperset(words)
         alone |= slots.where and len(words) <= SHORT / 2 and not self._rest(words, None)
-        back = self._follows("points_back", words) and len(words) <= SHORT + 1
+        longest = SHORT * (1 + self._follows("leads", words)) + 1
+        back = self._follows("points_back", words) and len(words) <= longest
         says = slots.where or any(_placed(slots)) or back or alone
         if not says or (score >= SURE and not alone and (slots.quantity or not back)):
             return None
@@ -442,6 +444,11 @@ class _Reader:
         back = back and len(words) <= 3 * SHORT
         if kind in _TALK or not (leads or back or len(words) <= SHORT):
             return kind, slots
+        placed = any(_placed(last.slots))
+        if kind == "loss_rank" and placed and not (slots.where or slots.which):
+            back = True  # what that costs
+        if kind in ("lap_spread", "rival_spread") and placed and (leads or back):
+            kind = "corner_spread"
         for after in read_moves().after:
             if last.kind in after.last and (leads or back or not sure):
                 kind = after.moves.get(kind, kind)
@@ -481,6 +488,10 @@ def _grammar(slots: Slots) -> NeedKind | None:
     and how to look at it, or a lap."""
     if slots.between:
         return "choice"
+    if slots.quantity in UNRECORDED:
+        return "unrecorded"
+    if slots.other_day and not slots.drivers:
+        return "progress"
     if "alike laps" in _signs(slots):
         return "lap_compare"
     if "time limit" in _signs(slots) and not (slots.supposes or slots.wishes):
@@ -492,6 +503,8 @@ def _grammar(slots: Slots) -> NeedKind | None:
     everywhere = slots.every_corner and slots.drivers
     if (known and how) or (slots.where and slots.order in ORDERS) or everywhere:
         return "measure"
+    if slots.sectors:
+        return "rival_where" if slots.drivers else "sector_explain"
     if slots.corners:
         return "corner_explain" if slots.laps else "corner_review"
     return "lap_time" if slots.laps else None

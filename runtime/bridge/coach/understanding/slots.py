@@ -149,7 +149,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     before, met, _ = plain.partition(" driverx ")  # it leads where it stands behind no "than"
     behind = f" {' '.join(before.split()[1:][-1:])} "
     leads = (single and flags["rival_leads"]) or (
-        bool(met) and not tables["asks"]["joined"].search(behind)
+        bool(met) and theirs.others[0] and not tables["asks"]["joined"].search(behind)
     )
     where_ahead = bool(drivers) and flags["where"] and order == "most"  # where am I quickest
     mine = not words_of(language).lists["mine"].isdisjoint(plain.split())
