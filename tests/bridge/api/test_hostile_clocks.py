@@ -197,6 +197,8 @@ async def test_no_clock_and_no_distance_takes_an_analytic_down(start: Start, nam
     wrong = []
     async with start(db_backend="lightweight") as bridge:
         await bridge.ok("POST", "/coach/ask", {"question": "hello"})  # learns its examples once
+        await bridge.service.db.append_frames("sound", spoiled(), meta=SessionMeta(driver="Mia"))
+        await bridge.request("GET", "/session/sound/lake.zip")  # loads its libraries once
         for at, session in enumerate(sessions):
             sid = f"s{at}"
             await bridge.service.db.append_frames(
