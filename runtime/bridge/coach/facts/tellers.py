@@ -64,7 +64,7 @@ def tell(scene: Scene, need: Need) -> Facts:
     try:
         told = _tell(scene, need)
         if need.slots.quantity == "traffic" and need.kind != "unrecorded":
-            told = (not_recorded("traffic"), *told)
+            told = (not_recorded("traffic"), *(replace(fact, verdict=None) for fact in told))
         day = TELLERS["session_time"](scene, Slots()) if _asks_of_day(need, told) else ()
         return (*wrong, *day[:1], *told[:1], *_tell_over(need.slots.over, told), *told[1:])
     except NoCorners:

@@ -106,6 +106,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     varies = order == "spread" or asks["same"] or bool(tables["orders"]["spread"].search(plain))
     if asks["same"] or tables["orders"]["alike"].search(plain):  # always so, closest to my best
         order = "alike"
+        flags["where"] &= asks["open"] or which is not None  # brake where Ben does
     if (
         asks["how_fast"]
         and (laps or words)
