@@ -314,7 +314,7 @@ class _Answering:
         if told_of:
             return tuple(facts), texts
         choices = words.join([words.text("quoted", {"text": text}) for text in texts], style="or")
-        lead = facts or [Fact("not-understood")]
+        lead = [*facts, Fact("ask-otherwise")] if facts else [Fact("not-understood")]
         return (*lead, Fact("did-you-mean", {"choices": choices})), texts
 
     def _still(self, asked: Asked) -> str | None:

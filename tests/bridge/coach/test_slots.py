@@ -1,14 +1,16 @@
 """What a question names: places, laps, drivers, amounts, and what it speaks of; four languages."""
 
 import json
+import re
 from dataclasses import fields
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import pytest
 
 from runtime.bridge.coach.need import Language, Slots, Units
 from runtime.bridge.coach.understanding.language import find_language
+from runtime.bridge.coach.understanding.mentions import FOLDER
 from runtime.bridge.coach.understanding.slots import (
     CornerNames,
     Names,
@@ -78,6 +80,14 @@ def test_units_are_asked_for_without_a_number(
 @pytest.mark.parametrize(("text", "last", "language"), LANGUAGES)
 def test_the_language_is_found(text: str, last: Language | None, language: Language) -> None:
     assert find_language(text, last) == language
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_no_word_stands_for_two_lists_of_slang(language: Language) -> None:
+    whole = (FOLDER / f"{language}.yaml").read_text("utf-8")
+    text = whole.partition("\nplain:\n")[2].partition("\nphrases:\n")[0]
+    keys = re.findall(r'^  "?([^"]*?)"?: ', text, re.MULTILINE)
+    assert len(keys) == len(set(keys)) > 10
 
 
 def test_corners_without_names_are_read_by_number() -> None:

@@ -125,6 +125,9 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("how consistent was I", "Ben's, same measure"), "rival_spread"),
         (("brake point turn 1", "how big is the spread there"), "corner_spread"),
         (("how was turn 5 lap by lap",), "measure"),
+        (("standard deviation of the brake points in each corner",), "corner_spread"),
+        (("kettle's on and the lads are here: gimme two things to sort out",), "tips"),
+        (("throttle too late in turn 8?", "and was that slow there on lap 7"), "corner_explain"),
         (("what's trail braking", "so do I do any of that at turn 11 in the end"), "trail_brake"),
         (("brake point turn 1", "is Ben's spread there tighter than mine"), "measure"),
         (("am I later on the throttle in turn 8", "cost in seconds per lap?"), "corner_explain"),
@@ -138,6 +141,12 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
 )
 def test_a_follow_up_goes_on_from_the_last_question(turns: tuple[str, ...], kind: NeedKind) -> None:
     assert kinds(*turns) == [kind]
+
+
+def test_strange_words_about_a_lap_in_a_corner_are_answered_after_a_word_of_caution() -> None:
+    asked = ask("what the bloody hell happened at turn 9 on lap 6, nearly needed new trousers")
+    assert asked.hazard == "unsure"
+    assert [need.kind for need in asked.needs] == ["corner_explain"]
 
 
 @pytest.mark.parametrize(
@@ -261,6 +270,9 @@ def test_a_follow_up_points_into_what_was_named_before() -> None:
     def slots(*turns: str) -> Slots:
         return ask(*turns).needs[0].slots
 
+    polite = "could I please have entry, slowest and exit speed in turn 5 on my best lap"
+    assert slots(polite).laps == ("best",)
+    assert not slots(polite).whether
     assert slots("my two slowest laps", "what happened on the second of those").laps == (
         Ranked("slowest", 2),
     )

@@ -49,7 +49,17 @@ TELLERS: Final[Tellers] = {
 
 
 OF_ANYBODY: Final[frozenset[NeedKind]] = frozenset(
-    {"tips", "target", "drill", "loss_rank", "strength", "summary", "coasting", "trail_brake"}
+    {
+        "tips",
+        "target",
+        "drill",
+        "loss_rank",
+        "strength",
+        "summary",
+        "coasting",
+        "trail_brake",
+        "incidents",
+    }
 )
 """Kinds that are told of another driver's session as of one's own where it asks about that one."""
 

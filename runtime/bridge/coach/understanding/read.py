@@ -175,7 +175,7 @@ def read_question(
         return replace(asked, needs=needs)
     if hazard is None and may_be_danger(text, masked, reader.language, names):
         asked = replace(asked, hazard="unsure")
-    elif hazard is None and (kind := _grammar(needs[0].slots)) is not None:
+    if hazard is None and (kind := _grammar(needs[0].slots)) is not None:
         return replace(asked, needs=(Need(move(kind, needs[0].slots), needs[0].slots),))
     return replace(asked, suggestions=reader.suggest(text, vector))
 
@@ -447,6 +447,9 @@ class _Reader:
         placed = any(_placed(last.slots))
         if kind == "loss_rank" and placed and not (slots.where or slots.which):
             back = True  # what that costs
+        lap = kind == "lap_explain" or (kind == "lap_time" and not sure)
+        if back and placed and slots.laps and lap:
+            kind = "corner_explain"
         if kind in ("lap_spread", "rival_spread") and placed and (leads or back):
             kind = "corner_spread"
         for after in read_moves().after:
@@ -503,11 +506,19 @@ def _grammar(slots: Slots) -> NeedKind | None:
     everywhere = slots.every_corner and slots.drivers
     if (known and how) or (slots.where and slots.order in ORDERS) or everywhere:
         return "measure"
+    if slots.drivers and slots.concept == "sector":
+        return "rival_where"
     if slots.sectors:
         return "rival_where" if slots.drivers else "sector_explain"
+    if slots.straights:
+        return "measure"
     if slots.corners:
         return "corner_explain" if slots.laps else "corner_review"
-    return "lap_time" if slots.laps else None
+    if slots.laps:
+        return "lap_time"
+    if slots.count > 1:
+        return "tips"
+    return "rival_gap" if slots.drivers and not slots.alone else None
 
 
 def find_term(text: str, language: Language) -> str | None:

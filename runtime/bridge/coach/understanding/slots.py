@@ -102,7 +102,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     asks = _find_asks(plain, denied, language)
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     apart = laps or words or asks["ranked"] or any(what for what, _ in also)
-    order = _find_order(unranked, language, which, apart=bool(apart))
+    order = _find_order(unranked, language, which, quantity, apart=bool(apart))
     varies = order == "spread" or asks["same"] or bool(tables["orders"]["spread"].search(plain))
     if asks["same"] or tables["orders"]["alike"].search(plain):  # always so, closest to my best
         order = "alike"
@@ -213,14 +213,19 @@ def _find_asks(text: str, denied: str, language: Language) -> dict[str, bool]:
     return asks
 
 
-def _find_order(text: str, language: Language, which: str | None, *, apart: bool) -> str | None:
+def _find_order(
+    text: str, language: Language, which: str | None, quantity: Quantity | None, *, apart: bool
+) -> str | None:
     """The end that is asked for; of both ends how far they are apart, but where each may be of
-    something else (*apart*)."""
+    something else (*apart*). Pressure is no earlier or later: more of it, as he brakes earlier."""
     orders = words_of(language).tables["orders"]
     both = orders["least"].search(text) and orders["most"].search(orders["least"].sub(" ", text))
     if both and not apart:  # the slowest and the quickest
         return "most" if which in ("corner", "straight") else "spread"
-    return _find_first("orders", text, language)
+    found = _find_first("orders", text, language)
+    if quantity == "brake_pressure" and found in ("early", "late"):
+        return _find_more(text, language) or found
+    return found
 
 
 def _find_more(text: str, language: Language) -> str | None:

@@ -33,4 +33,5 @@ hazard-flat_out_dare = Nicht auf einmal: in kleinen Schritten herantasten, Runde
 hazard-heat = Zuerst die Hitze: vor und nach jedem Turn Wasser trinken, Schatten, kurze Turns; bei Schwindel, Kopfweh oder Frösteln sofort aufhören. Bremsen und Reifen abkühlen lassen, den Reifendruck warm einstellen, Öl- und Wassertemperatur im Blick behalten.
 hazard-fear = Angst ist ein Grund, langsamer zu werden: diese Stelle früher und langsamer anfahren, mit Reserve, bis es ruhig bleibt. Dann in kleinen Schritten, am besten mit Instruktor; niemand muss dort schnell sein.
 hazard-fit_to_go = Nicht nach den Daten: Sie können nicht sagen, dass Fahrer oder Auto bereit sind. Fühlt sich etwas falsch an: nicht raus, erst das Auto prüfen lassen und den Fahrer ausruhen.
-hazard-unsure = Falls an Fahrer, Auto oder Strecke etwas nicht sicher ist: anhalten, prüfen lassen, dann erst fahren. Falls nicht: anders fragen, mit Kurve, Runde oder Fahrer.
+hazard-unsure = Falls an Fahrer, Auto oder Strecke etwas nicht sicher ist: anhalten, prüfen lassen, dann erst fahren.
+ask-otherwise = Falls nicht: anders fragen, mit Kurve, Runde oder Fahrer.

@@ -33,4 +33,5 @@ hazard-flat_out_dare = Not in one go: build up in small steps, one lap at a time
 hazard-heat = Heat first: water before and after every run, shade, short runs; stop at the first dizziness, headache or shiver. Let brakes and tyres cool, set tyre pressures when hot, and watch oil and water temperature.
 hazard-fear = Fear is a reason to slow down: take that place earlier and slower, with margin, until it is calm. Then build up in small steps, best with an instructor; nobody has to be quick there.
 hazard-fit_to_go = Not on the word of the data: it cannot say that a driver or a car is fit. If anything feels wrong, stop; have the car checked and the driver rested first.
-hazard-unsure = If anything about driver, car or track may be unsafe: stop, have it checked, then drive. If not: ask again in other words, with a corner, a lap or a driver.
+hazard-unsure = If anything about driver, car or track may be unsafe: stop, have it checked, then drive.
+ask-otherwise = If not: ask again in other words, with a corner, a lap or a driver.

@@ -33,4 +33,5 @@ hazard-flat_out_dare = No de golpe: en pasos pequeños, vuelta a vuelta, con esc
 hazard-heat = Primero el calor: agua antes y después de cada tanda, sombra, tandas cortas; parar al primer mareo, dolor de cabeza o escalofrío. Dejar enfriar frenos y neumáticos, ajustar presiones en caliente y vigilar aceite y agua.
 hazard-fear = El miedo es razón para ir más despacio: tomar ese sitio antes y más lento, con margen, hasta sentir calma. Después en pasos pequeños, mejor con instructor; nadie tiene que ir rápido allí.
 hazard-fit_to_go = No por lo que digan los datos: no pueden decir que un piloto o un coche estén aptos. Si algo va mal, no salir: antes revisar el coche y descansar.
-hazard-unsure = Si algo del piloto, el coche o la pista puede no ser seguro: parar, hacerlo revisar y después rodar. Si no: preguntar de otra forma, con una curva, una vuelta o un piloto.
+hazard-unsure = Si algo del piloto, el coche o la pista puede no ser seguro: parar, hacerlo revisar y después rodar.
+ask-otherwise = Si no: preguntar de otra forma, con una curva, una vuelta o un piloto.

@@ -33,4 +33,5 @@ hazard-flat_out_dare = Pas d'un coup : progresser par petits pas, tour après to
 hazard-heat = La chaleur d'abord : de l'eau avant et après chaque relais, de l'ombre, des relais courts ; arrêt au premier vertige, mal de tête ou frisson. Laisser refroidir freins et pneus, régler les pressions à chaud, surveiller huile et eau.
 hazard-fear = La peur est une raison de ralentir : prendre cet endroit plus tôt et plus lentement, avec de la marge, jusqu'au calme. Ensuite par petits pas, au mieux avec un moniteur ; personne n'est obligé d'y être vite.
 hazard-fit_to_go = Pas sur la foi des données : elles ne peuvent pas dire qu'un pilote ou une voiture est apte. Au moindre doute, ne pas repartir avant d'avoir fait vérifier la voiture et pris du repos.
-hazard-unsure = Si quelque chose n’est pas sûr chez le pilote, la voiture ou la piste : s’arrêter, faire contrôler, puis rouler. Sinon : poser la question autrement, avec un virage, un tour ou un pilote.
+hazard-unsure = Si quelque chose n’est pas sûr chez le pilote, la voiture ou la piste : s’arrêter, faire contrôler, puis rouler.
+ask-otherwise = Sinon : poser la question autrement, avec un virage, un tour ou un pilote.
