@@ -157,7 +157,7 @@ class Words:
         }
         joins, asks = (own[name].replace(", ", "|") for name in ("joins", "asks"))
         asks = asks.replace("*", r"\w*")
-        self.splits = re.compile(rf"[.?!;:]\s+|,?\s+(?:{joins})\s+(?=(?:{asks})\b)", re.IGNORECASE)
+        self.splits = re.compile(rf"[.?!;]\s+|,?\s+(?:{joins})\s+(?=(?:{asks})\b)", re.IGNORECASE)
         """What stands between two questions."""
         written = f"{(FOLDER / f'{language}.yaml').read_text('utf-8')} {' '.join(shared['units'])}"
         self.vocabulary = frozenset(re.findall(r"[a-z]+", written)).union(*self.lists.values())

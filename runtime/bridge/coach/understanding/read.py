@@ -219,6 +219,8 @@ class _Reader:
         needs = [self._read(part, None, part=True) for part in parts[:1] if len(parts) > 1]
         needs += [further._read(part, None) for part in parts[1:]]  # points to the first part
         first = needs[0] if len(parts) == 2 else whole
+        _, colon, tail = text.rpartition(": ")
+        needs += [further._read(tail, None)] if colon else []
         needs = [need for need in needs if need.kind not in _TALK]
         if len(parts) == 2 and first in needs and first.score * FULL >= SURE_TWICE:
             after = _Reader(self.language, self.names, Asked(text, needs=(first,)), self.classifier)
