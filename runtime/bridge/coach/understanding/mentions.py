@@ -239,7 +239,7 @@ class Reader:
         ):
             return True
         parts = (f"{self._word(i)} {self._word(end)}" for i in range(max(first - 3, 0), first))
-        behind = any(self._match(i, self.words.lists["left_out"]) > i for i in (end, end + 1))
+        behind = any(self._match(i, self.words.lists["left_out"]) > i for i in range(end, end + 3))
         return behind or not without.isdisjoint(parts)  # leave lap 6 out
 
     def subtracts(self, i: int) -> bool:
@@ -590,7 +590,10 @@ class Reader:
         known = piece.word in lists["not_names"] | self.words.nouns or piece.word in (
             self.words.ordinals
         )
-        if known or not piece.written.istitle() or self._word(i - 1) not in lists["against"]:
+        beside = self._word(i - 1) in lists["against"] and (
+            self._word(i - 1) not in lists["as"] or self._word(i - 2).endswith(("er", "hr"))
+        )
+        if known or not piece.written.istitle() or not beside:
             return []
         end = i + 1
         while end < len(self.pieces) and self.pieces[end].written.istitle():

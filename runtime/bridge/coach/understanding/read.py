@@ -354,7 +354,8 @@ class _Reader:
             if kind == "explain" or (cue == "how" and named):
                 return None
         elif not rest and named and (leads or back or bare):
-            kind = last.kind
+            mean = slots.order == "mean" and last.kind.startswith("lap_")
+            kind = "lap_average" if mean else last.kind
         elif any(find_units(" ".join(words), of) for of in ("", "_speeds")) and (
             len(words) < SHORT or not (named or slots.open or slots.whether)
         ):
@@ -508,8 +509,9 @@ def _grammar(slots: Slots) -> NeedKind | None:
     everywhere = slots.every_corner and slots.drivers
     if (known and how) or (slots.where and slots.order in ORDERS) or everywhere:
         return "measure"
-    if slots.drivers and slots.concept == "sector":
-        return "rival_where"
+    if slots.concept == "sector" and not slots.sectors:
+        of_lap: NeedKind = "sector_times" if slots.laps else "sector_rank"
+        return "rival_where" if slots.drivers else of_lap
     if slots.sectors:
         return "rival_where" if slots.drivers else "sector_explain"
     if slots.straights:
@@ -685,7 +687,8 @@ def _overlay(slots: Slots, last: Slots, kind: NeedKind) -> Slots:
         if name not in gone and (kind in uses[name] or name in beside)
     }
     if "drivers" in taken:
-        taken |= {"alone": last.alone, "than_me": last.than_me}
+        taken |= {"alone": last.alone}
+        taken |= {"than_me": last.than_me} if slots.gains is None else {}
     of_which = {"laps"} if last.which == "lap" else _PLACES
     if slots.which is None and kind in _RANKS and gone.isdisjoint(of_which):
         taken |= {"which": last.which, "varies": slots.varies or last.varies}

@@ -81,6 +81,7 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     place, of_those = _find_place(plain, language)
     amounts = tuple(m.value for m in mentions if isinstance(m.value, Value))
     words, words_without, unranked, amounts = _lap_words(plain, language, amounts, place, theirs)
+    words = [lap for lap in words if lap != "odd" or not (laps or without)]  # 6, the odd one
     topic, said = names.topic or Topic(), set(plain.split())
     which = _find_which(plain, language, None if laps or corners else topic.end)
     placed = topic.measured or not said.isdisjoint(("cornerx", "sectorx"))
@@ -115,7 +116,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         quantity = "time"  # how fast a lap was
     if spot == "apex" and order in ("most", "least") and flags["claims"]:
         order = _find_more(unranked, language) or order  # 5 km/h more at the slowest point
-    held = asks["held_against"] and words == ["best"] and not laps and flags["where"]
+    held = asks["held_against"] and words == ["best"] and not laps
+    held &= flags["where"] or which == "sector"
     if held and (asks["loses"] or not asks["gains"]):  # where is it lost against my best lap
         words, quantity, order = [], quantity or "time", "most" if asks["loses"] else order
     over = next((int(a.number) for a in amounts if not a.unit), 0) * asks["over_laps"]
