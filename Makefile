@@ -133,7 +133,6 @@ check: $(READY)  ## lint, format, types, import borders, and the course itself
 	@$(PY) -m runtime.llm.generate --check
 	@$(PY) -m runtime.bridge.generate --check
 	@$(PY) -m course.read.export --check
-	@$(PY) -m tools.wheels --check
 	@$(PY) build.py check --strict
 	@$(PY) build.py fmt --check
 

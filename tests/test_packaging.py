@@ -110,6 +110,40 @@ def test_a_server_asks_for_what_it_imports_and_for_nothing_else(part: str) -> No
     assert extras[part] - used - STARTED == set()
 
 
+def locked(extras: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """The entries of uv.lock of all packages that an installation with these extras may bring."""
+    entries = tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))["package"]
+    waiting, done = [{"name": "paddock", "extra": extras}], set()
+    while waiting:
+        wanted = waiting.pop()
+        name = wanted["name"]
+        if name in done:
+            continue
+        done.add(name)
+        for entry in (one for one in entries if one["name"] == name):
+            waiting += entry.get("dependencies", [])
+            for extra in wanted.get("extra", ()):
+                waiting += entry["optional-dependencies"].get(extra, [])
+            yield entry
+
+
+def test_every_package_but_one_comes_as_a_wheel_for_each_system_and_version_of_python() -> None:
+    wheels: dict[str, str] = {}
+    for entry in locked(("all", "prebuilt")):
+        names = (wheel["url"].rpartition("/")[2] for wheel in entry.get("wheels", ()))
+        wheels[entry["name"]] = "\n".join([wheels.get(entry["name"], ""), *names])
+    assert len(wheels) > 50
+    systems = (r"manylinux\S*x86_64", r"manylinux\S*aarch64", r"macosx\S*(arm64|universal2)", "win")
+    tags = r"-(cp3{0}-cp3{0}|cp3({1})-abi3|py3-none|py2\.py3-none)-(any|\S*{2})"
+    assert {
+        name
+        for name, files in wheels.items()
+        for minor in range(11, 15)
+        for system in systems
+        if not re.search(tags.format(minor, "|".join(map(str, range(minor + 1))), system), files)
+    } == {"paddock", "llama-cpp-python"}
+
+
 def test_the_version_stands_in_one_place_and_is_told_everywhere() -> None:
     assert "version" in project()["dynamic"]
     for part in ("bridge", "llm"):
