@@ -155,7 +155,7 @@ def render(
         id=record.id,
         content_hash=resource.get("contentHash", ""),
         files={},
-        terms=search.lesson_terms(resource),
+        terms=search.lesson_terms(resource, material.prose),
         chunks="".join(orjson.dumps(passage).decode() + "\n" for passage in passages),
         body=text.body(templates.index) if text else "",
         printed=templates.printed(resource) if related["printed"] else "",
@@ -298,7 +298,7 @@ def lesson_resource(
     resource = lesson_facts(record, related)
     if not record.authored:
         return {**resource, "notice": PLANNED_NOTICE}, None, {}
-    content, questions, pieces = material
+    content, questions, pieces, _ = material
     quiz = {"formative": True, "label": QUIZ_LABEL, "questions": questions}
     resource |= {"content": content, "quiz": quiz}
     companions: dict[str, bytes] = {}

@@ -38,12 +38,6 @@ _CJK: Final = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaf
 _SINGLE_FORMS: Final = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"}
 )
-_TARGET: Final = re.compile(r"\]\([^)]*\)")
-# A fenced block, also one in a list or quotation; what stands in backticks in a line is none.
-_FENCED: Final = re.compile(
-    r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)?(```+|~~~+)[^`\n]*\n(?:.*?^[ >]*\1[`~]*[ ]*$|.*)",
-    re.MULTILINE | re.DOTALL,
-)
 
 
 def fold(text: str) -> str:
@@ -70,18 +64,15 @@ def tokens(text: str) -> list[str]:
     return words
 
 
-def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
-    """What the index needs of one lesson resource, as data that JSON can hold.
+def lesson_terms(lesson: Mapping[str, Any], prose: str = "") -> dict[str, Any]:
+    """What the index needs of one lesson resource and its *prose*, as data that JSON can hold.
 
     ``terms`` has one string of space-separated words for each level: first the words that stand
     in :func:`_asides` and nowhere else, then one of :data:`LEVELS` after the other. ``length`` is
     the number of words weighted by field, without numbers, so that a table makes no lesson longer.
-    Code blocks and link targets are left out, and so are single letters and digits.
+    Single letters and digits are left out.
     """
-    counts: dict[str, int] = {}
-    if "content" in lesson:
-        prose = _FENCED.sub("", lesson["content"]["markdown"])
-        counts = dict(Counter(tokens(_TARGET.sub("] ", prose))))
+    counts = dict(Counter(tokens(prose)))
     _add(counts, _fields(lesson))
     return {
         "id": lesson["id"],

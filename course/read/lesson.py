@@ -65,12 +65,13 @@ class Parts(NamedTuple):
 class Material(NamedTuple):
     """What an authored lesson teaches with, in the shapes of the lesson resource.
 
-    ``pieces`` make up its Markdown.
+    ``pieces`` make up its Markdown; ``prose`` is what of it is read, code blocks left out.
     """
 
     content: dict[str, Any]
     questions: list[dict[str, Any]]
     pieces: list[markdown.Piece]
+    prose: str
 
 
 @dataclass(slots=True)
@@ -161,7 +162,8 @@ class _Reader:
         self.content |= {key: [] for key in ("blocks", "toc", "code", "media")}
         self.questions: list[dict[str, Any]] = []
         self.pieces: list[markdown.Piece] = []
-        self.material = Material({}, [], [])
+        self.prose = ""
+        self.material = Material({}, [], [], "")
         self.front_text = self.quiz_text = ""
 
     def read(self) -> Lesson:
@@ -197,7 +199,7 @@ class _Reader:
             if len(self.parts.files["lesson.md"]) <= self.setup.lesson_limit:
                 yield from self.body(body, line)
             yield from self.quiz()
-            self.material = Material(self.content, self.questions, self.pieces)
+            self.material = Material(self.content, self.questions, self.pieces, self.prose)
 
     def front(self, text: str) -> Iterator[Problem]:
         """Read and check the front matter; when it is unusable, the lesson keeps none."""
@@ -332,19 +334,19 @@ class _Reader:
         self.lesson.links, self.lesson.anchors = read.links, read.anchors
         if any(problem.code == "MD012" for problem in read.problems) and not self.setup.draft:
             return  # the rest of the text is inside the fence: nothing can be said about it
-        if read.prose < PROSE_MINIMUM:
+        if (size := sum(map(len, read.prose))) < PROSE_MINIMUM:
             yield Problem(
                 "LES010",
                 self.file,
                 "the body of an authored lesson is too short",
                 span=Span(line, 1, line, 1),
                 expected=f"at least {PROSE_MINIMUM} characters of prose",
-                got=f"{read.prose} characters",
+                got=f"{size} characters",
             )
         misnamed = any(problem.code in ("LES022", "MD016") for problem in read.problems)
         if not misnamed:  # the block that is missing may be the one of the wrong name
             yield from self.block_order(read.kinds, body, line)
-        self.pieces = read.pieces
+        self.pieces, self.prose = read.pieces, "\n".join(read.prose)
         self.content["markdown"] = "".join([piece.text for piece in read.pieces])
         self.content |= {key: getattr(read, key) for key in ("blocks", "toc", "code")}
         yield from self.used(read, code, data, pictures)

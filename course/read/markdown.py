@@ -101,8 +101,8 @@ class Piece(NamedTuple):
 class Body:
     """What became of a Markdown text; the lists hold JSON-able values only.
 
-    ``kinds`` names the kind of each block and its line, ``data`` the files that traces use. A link
-    has its place as ``at``.
+    ``prose`` holds what is read, without code blocks; ``kinds`` the kind of each block and its
+    line, ``data`` the files that traces use. A link has its place as ``at``.
     """
 
     pieces: list[Piece] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Body:
     images: list[dict[str, str]] = field(default_factory=list)
     data: list[str] = field(default_factory=list)
     kinds: list[tuple[str, int]] = field(default_factory=list)
-    prose: int = 0
+    prose: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -271,12 +271,12 @@ class _Reader:
         Two thirds of all events are texts and the ends of elements that are not collected, so
         these come first.
         """
-        body, captures = self.out.body, self.captures
+        prose, captures = self.out.body.prose, self.captures
         for event, where in self.stream:
             if type(event) is str:
                 self.text(" ")
             elif (text := event.get("Text")) is not None:
-                body.prose += len(text)
+                prose.append(text)
                 if captures:
                     self.text(text)
                 if self.numeric or "[^" in text or "$" in text:
@@ -310,7 +310,7 @@ class _Reader:
     def other(self, event: Mapping[str, str], where: Mapping[str, int]) -> None:
         """A code span and a formula count as text; HTML is refused; the rest says nothing."""
         if (code := event.get("Code")) is not None:
-            self.out.body.prose += len(code)
+            self.out.body.prose.append(code)
             self.text(code)
         elif (tex := event.get("InlineMath")) is not None:
             self.formula(tex, (where["start"], where["end"]), display=False)
@@ -322,7 +322,7 @@ class _Reader:
     def formula(self, tex: str, at: Range, *, display: bool) -> None:
         """A formula between dollar signs; two amounts of money are none."""
         out, (start, end) = self.out, at
-        out.body.prose += len(tex)
+        out.body.prose.append(tex)
         self.text(tex)
         if not display and out.bytes[end : end + 1].isdigit():
             message, hint = "a dollar sign before a number ends a formula", "write \\$ for a dollar"
@@ -727,6 +727,8 @@ def _add_trace(out: Outline, block: CodeBlock, rest: str, start: int) -> None:
     for problem in problems:
         out.keep(problem)
     out.body.data += source.data if plot is None else [plot.file]
+    if plot is not None:
+        out.body.prose += [plot.caption, *(number.label for number in plot.numbers)]
     block.plot = plot
     out.codes.append(block)
 

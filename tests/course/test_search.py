@@ -22,6 +22,9 @@ from course.publish.search import (
     tokens,
 )
 from course.publish.shell import ASSETS
+from course.read import markdown
+from course.read.markdown import Source
+from course.read.sources import english
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
@@ -55,11 +58,12 @@ def entry(identity: str, body: str = "", **changes: Any) -> dict[str, Any]:
     """Index data of a lesson with the given body, which asks nothing."""
     asked = [{"prompt": prompt} for prompt in changes.pop("quiz", ())]
     material = {
-        "content": {"markdown": body, "toc": []},
+        "content": {"toc": []},
         "check": {"prompt": changes.pop("check", "")},
         "quiz": {"questions": asked},
     }
-    return lesson_terms(lesson(identity, status="authored", **material, **changes))
+    read = markdown.read(Source(body, "lesson.md", 1, "content", english())).body.prose
+    return lesson_terms(lesson(identity, status="authored", **material, **changes), "\n".join(read))
 
 
 def lessons_of(files: dict[str, bytes], word: str) -> list[tuple[str, int]]:
