@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyromark
 
@@ -14,10 +13,9 @@ from course.read.markdown import OPTIONS, Code
 
 SHORTEST: Final = 200
 LONGEST: Final = 800
-# A piece may follow any passage that is still too short to stand alone.
-_PIECE: Final = LONGEST - SHORTEST - len("\n\n")
 _FORMULA: Final = 160  # characters up to which a plain text block is read as a formula
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
+# Where a passage may end, the best place first: after a paragraph, line, sentence, word, anywhere.
+_BORDERS: Final = tuple(map(re.compile, (r"\n\n", r"\n", r"(?<=[.!?])\s+(?=[^a-z\s])", r"\s+", "")))
 # A mark of a footnote that stands in another part of the text.
 _FOOTNOTE: Final = re.compile(r"\[\^[^\]\s]+\]")
 # What stands on lines of its own; and of that, what may end without a full stop.
@@ -27,20 +25,10 @@ _SENTENCES: Final = ("Heading", *_ROWS)
 _FORMULAS: Final = (("InlineMath", "$"), ("DisplayMath", "$$"))
 
 
-@dataclass(slots=True)
-class _Passage:
+class _Passage(NamedTuple):
     anchor: str
     heading: str
-    pieces: list[str] = field(default_factory=list)
-    size: int = 0
-
-    def add(self, piece: str) -> None:
-        self.size += len(piece) + (2 if self.pieces else 0)
-        self.pieces.append(piece)
-
-    @property
-    def text(self) -> str:
-        return "\n\n".join(self.pieces)
+    text: str
 
 
 def chunks(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[dict[str, str]]:
@@ -51,7 +39,7 @@ def chunks(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[dict[
     names a concept of the lesson has the concept's id in its title; a concept that no passage
     names is put into the first title.
     """
-    passages = _balance(list(_passages(lesson, sections)))
+    passages = _passages(lesson, sections)
     names = _concepts(lesson["concepts"], passages)
     seen: dict[str, int] = {}
     rows = []
@@ -71,109 +59,54 @@ def chunks(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[dict[
     return rows
 
 
-def _passages(lesson: Mapping[str, Any], sections: Sequence[Section]) -> Iterator[_Passage]:
-    """Passages in order; only the last may be too short."""
-    waiting: _Passage | None = None
+def _passages(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[_Passage]:
+    """Passages in order; one that is too short goes with the next, the last with the one before."""
+    passages: list[_Passage] = []
     for number, section in enumerate(sections):
-        opening = _split(plain_words(lesson["summary"])) if number == 0 else iter(())
-        *whole, last = _balance(_pack(section, opening, waiting))
-        yield from whole
-        waiting = None if last.size >= SHORTEST else last
-        if waiting is None:
-            yield last
-    if waiting is not None and waiting.pieces:
-        yield waiting
+        short = bool(passages) and len(passages[-1].text) < SHORTEST
+        units = [] if number else [plain_words(lesson["summary"])]
+        units += _units(section, spoken=short)
+        own = _Passage(section.id, plain_words(section.heading), "\n\n".join(filter(None, units)))
+        passages += _join(passages.pop() if short else own._replace(text=""), own)
+    if len(passages) > 1 and len(passages[-1].text) < SHORTEST:
+        last = passages.pop()
+        passages += _join(passages.pop(), last)
+    return [passage for passage in passages if passage.text]
 
 
-def _pack(section: Section, opening: Iterator[str], waiting: _Passage | None) -> list[_Passage]:
-    """The text of one section, after what waits from the one before, in as few as fit."""
-    heading = plain_words(section.heading)
-    passage = waiting or _Passage(section.id, heading)
-    packed = [passage]
-    for piece in [*opening, *_pieces(section, spoken=waiting is not None)]:
-        if passage.size >= SHORTEST and passage.size + 2 + len(piece) > LONGEST:
-            passage = _Passage(section.id, heading)
-            packed.append(passage)
-        passage.add(piece)
-    return packed
+def _join(before: _Passage, own: _Passage) -> list[_Passage]:
+    """The text of both in as many passages as it takes; the first one stays where *before* is."""
+    first, *rest = _cut("\n\n".join(filter(None, (before.text, own.text))))
+    return [before._replace(text=first), *(own._replace(text=text) for text in rest)]
 
 
-def _pieces(section: Section, *, spoken: bool) -> list[str]:
-    """The section's text in pieces that fit; with its heading when *spoken*."""
-    pieces: list[str] = []
+def _cut(text: str) -> Iterator[str]:
+    """*text* in pieces that fit, cut near the middle: at a paragraph, else line, sentence, word."""
+    if len(text) <= LONGEST:
+        yield text
+        return
+    for border in _BORDERS:
+        cuts = [cut for cut in border.finditer(text) if cut.start() >= SHORTEST]
+        cuts = [cut for cut in cuts if cut.end() <= len(text) - SHORTEST]
+        if cuts:
+            cut = min(cuts, key=lambda cut: abs(cut.start() - len(text) // 2))
+            yield from _cut(text[: cut.start()])
+            yield from _cut(text[cut.end() :])
+            return
+
+
+def _units(section: Section, *, spoken: bool) -> Iterator[str]:
+    """The paragraphs of a section; with its heading when *spoken*."""
     silent = bool(section.heading) and not spoken
     for part in section.parts:
-        if isinstance(part, Code):
-            if part.language == "text" and not part.output and len(part.source) <= _FORMULA:
-                pieces.append(" ".join(part.source.split()))
-        else:
-            for unit in plain_blocks(part.partition("\n")[2] if silent else part):
-                if len(unit) <= _PIECE:
-                    pieces.append(unit)
-                else:
-                    pieces.extend(_split(unit))
+        if not isinstance(part, Code):
+            yield from plain_blocks(part.partition("\n")[2] if silent else part)
+        elif part.language == "text" and not part.output and len(part.source) <= _FORMULA:
+            yield " ".join(part.source.split())
         silent = False
-    return pieces
 
 
-def _split(text: str) -> Iterator[str]:
-    """*text*, cut at lines, else sentences, else words, so that each piece fits."""
-    if len(text) <= _PIECE:
-        if text:
-            yield text
-        return
-    for cut, glue in ((text.split("\n"), "\n"), (_SENTENCE.split(text), " "), (text.split(), " ")):
-        if len(cut) > 1:
-            for group in _group(cut, glue):
-                yield from _split(group)
-            return
-    yield from (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
-
-
-def _group(parts: list[str], glue: str) -> Iterator[str]:
-    group: list[str] = []
-    size = 0
-    for part in parts:
-        if group and size + len(glue) + len(part) > _PIECE:
-            yield glue.join(group)
-            group, size = [], 0
-        size += len(part) + (len(glue) if group else 0)
-        group.append(part)
-    yield glue.join(group)
-
-
-def _balance(passages: list[_Passage]) -> list[_Passage]:
-    """The same, a last passage that is too short joined to or balanced with the one before."""
-    if len(passages) < 2 or passages[-1].size >= SHORTEST:
-        return passages
-    *rest, before, last = passages
-    joined = _Passage(before.anchor, before.heading)
-    for piece in before.pieces + last.pieces:
-        joined.add(piece)
-    if joined.size <= LONGEST:
-        return [*rest, joined]
-    return [*rest, *_halves(joined, last)]
-
-
-def _halves(joined: _Passage, last: _Passage) -> tuple[_Passage, _Passage]:
-    """Two passages cut at the paragraph, else sentence, else word nearest to the middle."""
-    text = joined.text
-    for border in (r"\n\n", _SENTENCE.pattern, r"\s+"):
-        cuts = [m for m in re.finditer(border, text) if SHORTEST <= m.start() <= LONGEST]
-        cuts = [m for m in cuts if SHORTEST <= len(text) - m.end() <= LONGEST]
-        if cuts:
-            cut = min(cuts, key=lambda match: abs(match.start() - len(text) // 2))
-            head, tail = text[: cut.start()], text[cut.end() :]
-            break
-    else:
-        head, tail = text[: len(text) // 2], text[len(text) // 2 :]
-    first, second = _Passage(joined.anchor, joined.heading), _Passage(last.anchor, last.heading)
-    first.add(head)
-    second.add(tail)
-    return first, second
-
-
-def _concepts(concepts: Sequence[str], passages: list[_Passage]) -> list[list[str]]:
+def _concepts(concepts: Sequence[str], passages: Sequence[_Passage]) -> list[list[str]]:
     """For each passage, the concept ids that its title has to name."""
     named: list[list[str]] = [[] for _ in passages]
     if not concepts or not passages:
