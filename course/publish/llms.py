@@ -59,32 +59,25 @@ def llms_full(
 ) -> Iterator[tuple[str, str]]:
     """All authored lessons in course order, as path and text: one file, or one a phase above 1 MB.
 
-    *body* gives the Markdown of an authored lesson from its id and the way to the site root;
-    one phase is held at a time once the text is split. Then `llms-full.txt` lists the parts.
+    *body* gives the Markdown of an authored lesson from its id and the way to the site root. When
+    the text is split, `llms-full.txt` lists the parts.
     Links begin with *root* (the base address); without it they are relative to each file.
     """
     course = catalog["course"]
     head = f"# {escape_text(course['title'])}\n\n> {escape_text(course['summary'])}\n\n"
-    size = len(head.encode())
-    whole: list[str] = []
-    waiting: list[Mapping[str, Any]] = []
-    listed: list[str] = []
-    for phase in catalog["phases"]:
-        if not any(entry["status"] == "authored" for entry in phase["lessons"]):
-            continue
-        title = escape_text(phase["title"])
-        listed.append(f"- [{title}]({root}{_part(phase)})\n")
-        waiting.append(phase)
-        if size <= SPLIT_ABOVE:
-            whole.append(_phase(phase, body, root, index, words))
-            size += len(whole[-1].encode()) + (1 if len(whole) > 1 else 0)
-        if size > SPLIT_ABOVE:
-            whole.clear()
-            for part in waiting:
-                lessons = _phase(part, body, root or "../", index, words)
-                yield _part(part), f"# {escape_text(part['title'])}\n\n{lessons}"
-            waiting.clear()
-    yield FULL, head + ("".join(listed) if size > SPLIT_ABOVE else "\n".join(whole))
+    phases = [
+        phase
+        for phase in catalog["phases"]
+        if any(entry["status"] == "authored" for entry in phase["lessons"])
+    ]
+    whole = head + "\n".join(_phase(phase, body, root, index, words) for phase in phases)
+    if len(whole.encode()) > SPLIT_ABOVE:
+        whole = head
+        for phase in phases:
+            title = escape_text(phase["title"])
+            whole += f"- [{title}]({root}{_part(phase)})\n"
+            yield _part(phase), f"# {title}\n\n{_phase(phase, body, root or '../', index, words)}"
+    yield FULL, whole
 
 
 def _part(phase: Mapping[str, Any]) -> str:
