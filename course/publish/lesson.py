@@ -33,7 +33,6 @@ from course.publish.shell import (
     Shell,
     SiteInfo,
     attribute,
-    attribute_cached,
     html,
     paragraphs,
     plain,
@@ -500,7 +499,7 @@ class LessonPages:
         verdicts: list[str] = []
         for option in question["options"]:
             text = html(option["text"])
-            letter = attribute_cached(option["id"])
+            letter = attribute(option["id"])
             labels.append(f'{opening}{letter}" autocomplete="off"> <span>{text}</span></label>\n')
             why = f' <span class="why">{html(option["why"])}</span>' if "why" in option else ""
             if option["id"] in answers:
@@ -510,7 +509,7 @@ class LessonPages:
             verdicts.append(f"<li{verdict} {text}{why}</li>\n")
         return (
             f'<fieldset class="question" data-question="{attribute(question["id"])}" '
-            f'data-answer="{attribute_cached(" ".join(answers))}">\n'
+            f'data-answer="{attribute(" ".join(answers))}">\n'
             f"{legend}\n{hint}{''.join(labels)}{self._answer}\n"
             f'<ul class="verdicts">\n{"".join(verdicts)}</ul>\n'
         )
