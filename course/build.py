@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -236,10 +235,7 @@ class _Build:
     def read(self, readings: Readings) -> Iterator[Lesson]:
         """The lesson of each folder, in order; only those that changed are read, from now on."""
         crew = self.crew = Crew(readings, self.options.jobs)
-        identify = partial(self.cache.identify, readings)
-        if self.cache.empty:
-            return crew.map(Readings.read, {folder: folder for folder in readings.parts}, identify)
-        identify()
+        self.cache.identify(readings)
         fresh = self.cache.fresh_lessons()
         changed = {folder: folder for folder in readings.parts if folder not in fresh}
         return _in_order(readings.parts, fresh, crew.map(Readings.read, changed))
@@ -254,7 +250,8 @@ class _Build:
         lessons = [(node.record, related) for node, related in relate_lessons(linked)]
         entries = {record.id: catalog_entry(lesson_facts(record, of)) for record, of in lessons}
         rest = Whole(linked, entries, shell, files, outputs.put)
-        units, problems = self.render(sources, lessons, shell, rest.begin)
+        rest.begin()
+        units, problems = self.render(sources, lessons, shell)
         rest.finish(units)
         for node in linked.lessons.values():
             for url, source in node.record.media_files.items():
@@ -279,12 +276,8 @@ class _Build:
         sources: Sources,
         lessons: list[tuple[Lesson, dict[str, Any]]],
         shell: Shell,
-        meanwhile: Callable[[], object],
     ) -> tuple[dict[str, Unit], list[Problem]]:
-        """The unit of every lesson; only those that changed are rendered.
-
-        *meanwhile* is called while other processes render already.
-        """
+        """The unit of every lesson; only those that changed are rendered."""
         if self.crew is None:
             raise ValueError("no lesson was read")
         units = self.cache.fresh_units(lessons, shell.site, self.outputs)
@@ -292,7 +285,7 @@ class _Build:
         problems: list[Problem] = []
         limit = (sources.course.limits.page_kib if sources.course else 0) * KIB
         rendering = _Rendering(LessonPages(shell), limit, self.outputs)
-        rendered = self.crew.map(rendering, tasks, meanwhile)
+        rendered = self.crew.map(rendering, tasks)
         for (record, _), (unit, broken) in zip(tasks.values(), rendered, strict=True):
             units[unit.id] = unit
             self.outputs.files |= unit.files

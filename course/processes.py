@@ -49,21 +49,14 @@ class Crew(Generic[M]):
             process.join()
         self._others.clear()
 
-    def map(
-        self,
-        function: Callable[[M, T], R],
-        items: Mapping[str, T],
-        meanwhile: Callable[[], object] = lambda: None,
-    ) -> Iterator[R]:
+    def map(self, function: Callable[[M, T], R], items: Mapping[str, T]) -> Iterator[R]:
         """*function* of the memory and each item, in order.
 
-        Other processes begin now, this one when it is asked and has called *meanwhile*. They are
-        forked at the first step that is worth it and inherit it; a later step is sent to them,
-        and so are all results.
+        Other processes begin now, this one when it is asked. They are forked at the first step
+        that is worth it and inherit it; a later step is sent to them, and so are all results.
         """
         count = len(self._others) + 1 if self._others else processes(self._jobs, len(items))
         if count == 1:
-            meanwhile()
             return (function(self.memory, item) for item in items.values())
         shares: list[dict[str, T]] = [{} for _ in range(count)]
         for number, (name, item) in enumerate(items.items()):
@@ -73,7 +66,7 @@ class Crew(Generic[M]):
                 connection.send((function, share))
         else:
             self._others = [self._fork(function, share) for share in shares[1:]]
-        return self._in_order(function, shares[0], items, meanwhile)
+        return self._in_order(function, shares[0], items)
 
     def _fork(
         self, function: Callable[[M, T], R], share: Mapping[str, T]
@@ -90,10 +83,8 @@ class Crew(Generic[M]):
         function: Callable[[M, T], R],
         share: Mapping[str, T],
         items: Mapping[str, T],
-        meanwhile: Callable[[], object],
     ) -> Iterator[R]:
         """The results of this process and the others, when all are there."""
-        meanwhile()
         results = {name: function(self.memory, item) for name, item in share.items()}
         for _, connection in self._others:
             try:
