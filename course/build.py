@@ -238,7 +238,8 @@ class _Build:
         self.cache.identify(readings)
         fresh = self.cache.fresh_lessons()
         changed = {folder: folder for folder in readings.parts if folder not in fresh}
-        return _in_order(readings.parts, fresh, crew.map(Readings.read, changed))
+        read = crew.map(Readings.read, changed)
+        return (fresh[folder] if folder in fresh else next(read) for folder in readings.parts)
 
     def publish(self, linked: Graph) -> list[Problem]:
         """Render everything and check the links of the pages; returns the problems."""
@@ -249,10 +250,9 @@ class _Build:
         shell = Shell(_site_info(sources, self.options, files.paths))
         lessons = [(node.record, related) for node, related in relate_lessons(linked)]
         entries = {record.id: catalog_entry(lesson_facts(record, of)) for record, of in lessons}
-        rest = Whole(linked, entries, shell, files, outputs.put)
-        rest.begin()
         units, problems = self.render(sources, lessons, shell)
-        rest.finish(units)
+        rest = Whole(linked, entries, shell, files, outputs.put)
+        rest.write(units)
         for node in linked.lessons.values():
             for url, source in node.record.media_files.items():
                 name = source.rpartition("/")[2]  # a cache is not trusted with a path
@@ -311,14 +311,6 @@ class _Rendering:
         unit, files, problems = render(record, material, related, self.pages, self.page_limit)
         unit.files = {path: self.outputs.put(path, data) for path, data in files.items()}
         return unit, problems
-
-
-def _in_order(
-    folders: Iterable[str], fresh: dict[str, Lesson], started: Iterable[Lesson]
-) -> Iterator[Lesson]:
-    """The lesson of each of *folders*: a *fresh* one, or one of those that are *started*."""
-    lessons = fresh | {lesson.folder: lesson for lesson in started}
-    yield from (lessons[folder] for folder in folders)
 
 
 def _site_info(sources: Sources, options: Options, paths: Any) -> SiteInfo:
