@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -101,27 +102,43 @@ def site_headers(site: Path) -> dict[str, str]:
 
 
 class Page(HTMLParser):
-    """The links, ids and inline parts of one page."""
+    """The tags of one page, each with its attributes, as a browser reads them."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.links: list[str] = []
-        self.ids: set[str] = set()
-        self.inline: list[str] = []
+        self.tags: list[tuple[str, dict[str, str]]] = []
         self.feed(text)
         self.close()
+        self.links = [tag[name] for _, tag in self.tags for name in ("href", "src") if name in tag]
+        self.links += [
+            tag["content"].partition("url=")[2]
+            for tag in self.all("meta")
+            if tag.get("http-equiv", "").lower() == "refresh"
+        ]
+        self.ids = {tag["id"] for _, tag in self.tags if "id" in tag}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what the tag points to, its id, and whether it carries script or style."""
-        values = {name: value or "" for name, value in attrs}
-        self.links += [values[name] for name in ("href", "src") if name in values]
-        if tag == "meta" and values.get("http-equiv", "").lower() == "refresh":
-            self.links.append(values["content"].partition("url=")[2])
-        self.ids.update(values[name] for name in ("id",) if name in values)
-        if tag == "style" or (tag == "script" and "src" not in values):
-            self.inline.append(tag)
-        self.inline += [name for name in values if name == "style" or name.startswith("on")]
-        self.inline += [v for v in values.values() if v.lower().startswith("javascript:")]
+        """Note the tag; of an attribute that stands twice the first counts."""
+        self.tags.append((tag, {name: value or "" for name, value in reversed(attrs)}))
+
+    def all(self, *names: str) -> list[dict[str, str]]:
+        """The attributes of each tag of these names."""
+        return [attributes for name, attributes in self.tags if name in names]
+
+    def inline(self) -> list[str]:
+        """What a strict content policy refuses: script and style in the page, and handlers."""
+        found = ["style" for _ in self.all("style")]
+        found += ["script" for script in self.all("script") if "src" not in script]
+        for _, attributes in self.tags:
+            found += [name for name in attributes if name == "style" or name.startswith("on")]
+        return found
+
+    def harmful(self) -> list[str]:
+        """Addresses that run code or leave the site unseen, and handlers."""
+        plain = [re.sub(r"[\x00-\x20]", "", link).casefold() for link in self.links]
+        schemes = ("javascript:", "data:", "vbscript:", "//", "\\")
+        found = [link for link in plain if link != "data:," and link.startswith(schemes)]
+        return found + [name for _, tag in self.tags for name in tag if name.startswith("on")]
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -40,22 +39,6 @@ PLANNED: Final = "lessons/tyre-window/index.html"
 OLD: Final = "lessons/brake-curve/index.html"
 
 
-class Outline(HTMLParser):
-    """The tags of one page with their attributes."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, {name: value or "" for name, value in attrs}))
-
-    def all(self, *tags: str) -> list[dict[str, str]]:
-        return [attrs for tag, attrs in self.tags if tag in tags]
-
-
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small course with questions of every kind, built."""
@@ -83,7 +66,7 @@ def test_every_page_is_well_formed(root: Path) -> None:
 
 def test_a_page_has_language_title_main_and_one_h1(pages: dict[str, str]) -> None:
     for name, html in pages.items():
-        page = Outline(html)
+        page = Page(html)
         assert page.all("html") == [{"lang": "en", "dir": "ltr"}], name
         assert re.search(r"<title>[^<]+</title>", html), name
         assert len(page.all("main")) == len(page.all("h1")) == 1, name
@@ -91,21 +74,21 @@ def test_a_page_has_language_title_main_and_one_h1(pages: dict[str, str]) -> Non
 
 def test_headings_never_skip_a_level(pages: dict[str, str]) -> None:
     for name, html in pages.items():
-        levels = [int(tag[1]) for tag, _ in Outline(html).tags if re.fullmatch("h[1-6]", tag)]
+        levels = [int(tag[1]) for tag, _ in Page(html).tags if re.fullmatch("h[1-6]", tag)]
         steps = [after - before for before, after in pairwise(levels)]
         assert levels[0] == 1, name
         assert max(steps, default=0) <= 1, name
 
 
 def test_a_strict_content_policy_finds_nothing_inline(pages: dict[str, str]) -> None:
-    assert {name for name, html in pages.items() if Page(html).inline} == {"404.html"}
+    assert {name for name, html in pages.items() if Page(html).inline()} == {"404.html"}
 
 
 def test_a_page_opens_with_a_skip_link_and_has_named_navigation(pages: dict[str, str]) -> None:
     for name, html in pages.items():
         if name == "404.html" or name.startswith("print/") or 'http-equiv="refresh"' in html:
             continue
-        page = Outline(html)
+        page = Page(html)
         assert page.all("a")[0] == {"class": "skip", "href": "#page-main"}, name
         assert len(page.all("header")) >= 1, name
         assert len(page.all("footer")) == 1, name
@@ -154,7 +137,7 @@ def test_no_field_of_a_source_can_put_a_tag_on_a_page(tmp_path: Path) -> None:
     assert built(root).diagnostics == []
     for name, html in pages_of(root / "site").items():
         assert "<script/" not in html, name
-        assert not {tag for tag, _ in Outline(html).tags} & {"b", "i"}, name
+        assert not {tag for tag, _ in Page(html).tags} & {"b", "i"}, name
         assert name.startswith(("404", "lessons/lap-times")) or "&lt;script/x&gt;" in html, name
 
 
@@ -246,7 +229,7 @@ def test_the_missing_page_needs_no_other_file_and_the_policy_allows_its_own_part
     root: Path, pages: dict[str, str]
 ) -> None:
     html = pages["404.html"]
-    page = Outline(html)
+    page = Page(html)
     assert not [attrs for attrs in page.all("script", "img") if "src" in attrs]
     assert [attrs["href"] for attrs in page.all("link")] == ["data:,"]
     assert "beginning of this site" in html
