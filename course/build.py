@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -232,14 +232,14 @@ class _Build:
                     sources.templates.pop(problem.file.rpartition("/")[2], None)
         return sources, linked
 
-    def read(self, readings: Readings) -> Iterator[Lesson]:
-        """The lesson of each folder, in order; only those that changed are read, from now on."""
+    def read(self, readings: Readings) -> list[Lesson]:
+        """The lesson of each folder, in order; only those that changed are read."""
         crew = self.crew = Crew(readings, self.options.jobs)
         self.cache.identify(readings)
         fresh = self.cache.fresh_lessons()
         changed = {folder: folder for folder in readings.parts if folder not in fresh}
-        read = crew.map(Readings.read, changed)
-        return (fresh[folder] if folder in fresh else next(read) for folder in readings.parts)
+        lessons = fresh | dict(zip(changed, crew.map(Readings.read, changed), strict=True))
+        return [lessons[folder] for folder in readings.parts]
 
     def publish(self, linked: Graph) -> list[Problem]:
         """Render everything and check the links of the pages; returns the problems."""
