@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import orjson
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from course.check import pages
 from course.diagnostics import Problem, short
@@ -32,9 +32,7 @@ from course.publish.shell import (
     Resource,
     Shell,
     SiteInfo,
-    attribute,
-    html,
-    paragraphs,
+    inline,
     plain,
     prose,
     size,
@@ -372,13 +370,13 @@ class LessonPages:
         frame = shell.frame(lesson["url"], title, lesson["summary"], "phases", trail)
         values: dict[str, str] = {
             "authored": "1" if authored else "",
-            "id": attribute(lesson["id"]),
-            "number": attribute(f"{phase['number']}.{lesson['position']}"),
-            "title": html(lesson["title"]),
-            "summary": html(lesson["summary"]),
+            "id": escape(lesson["id"]),
+            "number": escape(f"{phase['number']}.{lesson['position']}"),
+            "title": inline(lesson["title"]),
+            "summary": inline(lesson["summary"]),
             "minutes": str(lesson.get("minutes", "")),
             "level": shell.word(f"level_{lesson['level']}") if "level" in lesson else "",
-            "equipment": attribute(shell.equipment(lesson["equipment"])),
+            "equipment": escape(shell.equipment(lesson["equipment"])),
             "prerequisites": shell.names(related["prerequisites"], DEEP),
             "concepts": shell.concepts(related["concepts"], DEEP),
             "toc": "",
@@ -395,7 +393,7 @@ class LessonPages:
                 _with_url(related["after"]),
                 [{**ref, "url": f"lessons/{ref['id']}/"} for ref in related["along"]],
             ),
-            "edit": attribute(shell.site.edit_base + source_path) if shell.site.edit_base else "",
+            "edit": escape(shell.site.edit_base + source_path) if shell.site.edit_base else "",
         }
         if authored:
             values |= self._material(lesson)
@@ -413,13 +411,13 @@ class LessonPages:
         return {
             "toc": self._toc(lesson["content"]),
             "review": self._shell.word(f"review_{review}") if review != "none" else "",
-            "prompt": html(lesson["check"]["prompt"]),
-            "answer": paragraphs(lesson["check"]["answer"]),
+            "prompt": inline(lesson["check"]["prompt"]),
+            "answer": prose(lesson["check"]["answer"]),
             "before": self._questions("page-before", "before_reading", first),
             "body": self.body(lesson),
             "after": self._questions("page-quiz", "practice", rest),
             "downloads": self._downloads(lesson["artifacts"]),
-            "updated": attribute(lesson.get("updated", "")),
+            "updated": escape(lesson.get("updated", "")),
             "hash": lesson["contentHash"].partition(":")[2][:8],
         }
 
@@ -436,9 +434,9 @@ class LessonPages:
             if entry["level"] <= 3:
                 anchor, title = entry["id"], entry["title"]
                 kind = kinds.get(anchor, title)
-                lead = f"<span>{attribute(kind)}:</span> " if kind != title else ""
+                lead = f"<span>{escape(kind)}:</span> " if kind != title else ""
                 deeper = ' class="deeper"' if entry["level"] > 2 else ""
-                link = f'<a href="#{attribute(anchor)}">{lead}{html(title)}</a>'
+                link = f'<a href="#{escape(anchor)}">{lead}{inline(title)}</a>'
                 items.append(f"<li{deeper}>{link}</li>")
         return "\n".join(items)
 
@@ -459,8 +457,8 @@ class LessonPages:
         ]
         return (
             f'<section class="end quiz" id="{anchor}" data-words="{self._script_words}">\n'
-            f"<h2>{attribute(self._words[heading])}</h2>\n"
-            f'<p class="formative">{attribute(self._words["quiz_label"])}</p>\n'
+            f"<h2>{escape(self._words[heading])}</h2>\n"
+            f'<p class="formative">{escape(self._words["quiz_label"])}</p>\n'
             f"{''.join(fieldsets)}</section>"
         )
 
@@ -468,18 +466,18 @@ class LessonPages:
         during = f", {self._safe['stage_during']}" if question["stage"] == "during" else ""
         legend = (
             f'<legend><span class="count">{self._safe["question"]} {number}{during}</span> '
-            f"{html(question['prompt'])}</legend>"
+            f"{inline(question['prompt'])}</legend>"
         )
         render = self._numeric if question["kind"] == "numeric" else self._choice
-        reasons = paragraphs(question["explanation"])
+        reasons = prose(question["explanation"])
         return f"{render(question, legend)}{reasons}\n</details>\n</fieldset>\n"
 
     def _numeric(self, question: Mapping[str, Any], legend: str) -> str:
         value, tolerance = question["value"], question.get("tolerance", 0)
-        unit = html(question["unit"]) if "unit" in question else ""
+        unit = inline(question["unit"]) if "unit" in question else ""
         margin = f" (± {tolerance})" if tolerance else ""
         return (
-            f'<fieldset class="question" data-question="{attribute(question["id"])}" '
+            f'<fieldset class="question" data-question="{escape(question["id"])}" '
             f'data-value="{value}" data-tolerance="{tolerance}">\n'
             f"{legend}\n"
             f'<label class="number-field">{self._safe["your_number"]} {_NUMBER} {unit}</label>\n'
@@ -493,30 +491,30 @@ class LessonPages:
         hint = "" if single else f'<p class="hint">{words["choose_all"]}</p>\n'
         opening = (
             f'<label class="option"><input type="{"radio" if single else "checkbox"}" '
-            f'name="{attribute(question["id"])}" value="'
+            f'name="{escape(question["id"])}" value="'
         )
         labels: list[str] = []
         verdicts: list[str] = []
         for option in question["options"]:
-            text = html(option["text"])
-            letter = attribute(option["id"])
+            text = inline(option["text"])
+            letter = escape(option["id"])
             labels.append(f'{opening}{letter}" autocomplete="off"> <span>{text}</span></label>\n')
-            why = f' <span class="why">{html(option["why"])}</span>' if "why" in option else ""
+            why = f' <span class="why">{inline(option["why"])}</span>' if "why" in option else ""
             if option["id"] in answers:
                 verdict = f' class="right"><strong>{words["right"]}:</strong>'
             else:
                 verdict = f"><strong>{words['wrong']}:</strong>"
             verdicts.append(f"<li{verdict} {text}{why}</li>\n")
         return (
-            f'<fieldset class="question" data-question="{attribute(question["id"])}" '
-            f'data-answer="{attribute(" ".join(answers))}">\n'
+            f'<fieldset class="question" data-question="{escape(question["id"])}" '
+            f'data-answer="{escape(" ".join(answers))}">\n'
             f"{legend}\n{hint}{''.join(labels)}{self._answer}\n"
             f'<ul class="verdicts">\n{"".join(verdicts)}</ul>\n'
         )
 
     def _downloads(self, artifacts: Iterable[Resource]) -> str:
         items = [
-            f'<li><a href="{DEEP}{attribute(file["url"])}" download>'
+            f'<li><a href="{DEEP}{escape(file["url"])}" download>'
             f"{self._shell.word('artifact_' + file['kind'])}</a> ({size(file['bytes'])})</li>"
             for file in artifacts
         ]
@@ -547,7 +545,7 @@ def _with_url(ref: Ref | None) -> Ref | None:
 
 def _points(texts: Iterable[str]) -> str:
     """List items, one for each text; empty for none."""
-    return "\n".join([f"<li>{html(text)}</li>" for text in texts])
+    return "\n".join([f"<li>{inline(text)}</li>" for text in texts])
 
 
 def move_body(html: str, owner: str, folder: str, root: str) -> str:
