@@ -79,20 +79,6 @@ ENTRY_FIELDS: Final = (
 )
 _LISTS: Final = ("prerequisites", "equipment", "concepts", "tags", "aliases")
 _UNPUBLISHED: Final = ("interfaces", "tracking")
-_WORDS: Final = (
-    "check_answer",
-    "choose_all",
-    "choose_first",
-    "correct",
-    "not_yet",
-    "number_first",
-    "question",
-    "right",
-    "show_answer",
-    "stage_during",
-    "wrong",
-    "your_number",
-)
 _NUMBER: Final = '<input inputmode="decimal" autocomplete="off">'
 _ADDRESS: Final = re.compile(r'\b(href|src)="([^"]*)"')
 _ID: Final = re.compile(r'\b(id|for|aria-labelledby|aria-describedby)="([^"]*)"')
@@ -335,10 +321,6 @@ def catalog_entry(resource: Mapping[str, Any]) -> dict[str, Any]:
 # -- the page
 
 
-def _pages_of(site: SiteInfo) -> LessonPages:
-    return LessonPages(Shell(site))
-
-
 class LessonPages:
     """Renders lessons from their resources."""
 
@@ -347,14 +329,11 @@ class LessonPages:
         self.index = shell.index
         self._shell = shell
         self._words = shell.words
-        self._safe = w = {key: shell.word(key) for key in _WORDS}
+        self._safe = w = {key: escape(word) for key, word in shell.words.items()}
         self._script_words = "|".join(
             [w["check_answer"], w["correct"], w["not_yet"], w["choose_first"], w["number_first"]]
         )
         self._answer = f'<details class="answer"><summary>{w["show_answer"]}</summary>'
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _pages_of, (self.site,)
 
     def page(self, lesson: Resource, related: Mapping[str, Any], source_path: str) -> str:
         """``lessons/<id>/index.html``; *source_path* counts from the repository root.

@@ -182,6 +182,10 @@ class Shell:
         )
         self._chrome: Callable[..., tuple[Markup, Markup]] = cache(self._render_chrome)
 
+    def __reduce__(self) -> tuple[type[Shell], tuple[SiteInfo]]:
+        """How it travels to another process of a build: the templates are compiled there."""
+        return Shell, (self.site,)
+
     def render(self, template: str, **values: Any) -> Markup:
         """The template of that name as HTML that is safe to put into another page."""
         try:
