@@ -6,7 +6,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,24 +31,24 @@ _TYPES: Final = {
     "null": "nothing",
 }
 _CODES: Final = {
-    "Type": "SCH001",
-    "Required": "SCH002",
-    "AdditionalProperties": "SCH003",
-    "Enum": "SCH004",
-    "Pattern": "SCH005",
-    "MinLength": "SCH006",
-    "MaxLength": "SCH006",
-    "Minimum": "SCH007",
-    "Maximum": "SCH007",
-    "ExclusiveMinimum": "SCH007",
-    "ExclusiveMaximum": "SCH007",
-    "UniqueItems": "SCH008",
-    "MinItems": "SCH009",
-    "MaxItems": "SCH009",
-    "MinProperties": "SCH009",
-    "MaxProperties": "SCH009",
-    "Constant": "SCH010",
-    "Format": "SCH005",
+    "type": "SCH001",
+    "required": "SCH002",
+    "additionalProperties": "SCH003",
+    "enum": "SCH004",
+    "pattern": "SCH005",
+    "minLength": "SCH006",
+    "maxLength": "SCH006",
+    "minimum": "SCH007",
+    "maximum": "SCH007",
+    "exclusiveMinimum": "SCH007",
+    "exclusiveMaximum": "SCH007",
+    "uniqueItems": "SCH008",
+    "minItems": "SCH009",
+    "maxItems": "SCH009",
+    "minProperties": "SCH009",
+    "maxProperties": "SCH009",
+    "const": "SCH010",
+    "format": "SCH005",
 }
 
 _MARKUP: Final = ("<", "](", "$")  # one is in each text that holds what only bodies show
@@ -209,14 +210,16 @@ def _node(root: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
             if isinstance(step, int)
             else node.get("properties", {}).get(step, {})
         )
-        node = _resolve(node, root) if "$ref" in node else node
+        node = _resolved(node, root)
     return node
 
 
 def _drop_consequences(problems: list[Problem]) -> list[Problem]:
     """*problems* without what only follows from another problem at the same place."""
     misspelt = {
-        (*_parent(problem), problem.hint) for problem in problems if problem.code == "SCH003"
+        (problem.path[:-1], problem.hint)
+        for problem in problems
+        if problem.path and problem.code == "SCH003"
     }
     no_day = {problem.path for problem in problems if problem.message.endswith(_NO_DAY)}
     no_type = {problem.path for problem in problems if problem.code == "SCH001"}
@@ -224,30 +227,22 @@ def _drop_consequences(problems: list[Problem]) -> list[Problem]:
         problem
         for problem in problems
         if not (
-            problem.code == "SCH002"
-            and (*_parent(problem), did_you_mean(str(_last(problem)))) in misspelt
+            problem.path
+            and problem.code == "SCH002"
+            and (problem.path[:-1], did_you_mean(str(problem.path[-1]))) in misspelt
         )
         and not (problem.path in no_day | no_type and problem.message.endswith(_NO_FORM))
     ]
 
 
-def _parent(problem: Problem) -> tuple[str | int, ...]:
-    return (problem.path or ())[:-1]
-
-
-def _last(problem: Problem) -> str | int:
-    return (problem.path or ("",))[-1]
-
-
 def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
-    kind = type(error.kind).__name__
-    path = tuple(error.instance_path)
+    keyword, path = error.kind.name, tuple(error.instance_path)
     if branch := _nearest_branch(error):
         for inner in branch:
             yield from _problems(inner, root, file)
         return
-    part = _subschema(root, list(error.schema_path)[:-1])
-    if kind == "AdditionalProperties":
+    part = _resolved(reduce(getitem, error.schema_path[:-1], root), root)
+    if keyword == "additionalProperties":
         known = list(part.get("properties", {}))
         for key in error.kind.unexpected:
             yield Problem(
@@ -256,22 +251,23 @@ def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
                 f'"{short(key)}" is not a key of {_where(path, root)}',
                 (*path, key),
                 on_key=True,
-                expected=_some(known),
+                expected=", ".join(known),
                 got=short(key),
                 hint=_comma_hint(error.instance, key) or nearest(key, known),
             )
-    elif kind == "Required":
+    elif keyword == "required":
         key = error.kind.property
+        wanted = _resolved(part.get("properties", {}).get(key, {}), root)
         yield Problem(
             "SCH002",
             file,
             f'{_where(path, root)} lacks "{key}"',
             (*path, key),
-            expected=_meaning(part, key, root),
+            expected=wanted.get("description"),
             hint=f"add {key}:",
         )
     else:
-        yield _value_problem(kind, error, part, path, file)
+        yield _value_problem(error, part, path, file)
 
 
 def _comma_hint(mapping: Any, key: str) -> str | None:
@@ -285,20 +281,20 @@ def _nearest_branch(error: Any) -> list[Any]:
     """What is wrong in the alternative that comes closest; empty when only a choice is missing."""
     context = getattr(error.kind, "context", None)
     branch = min(context, key=len) if context else []
-    chosen = any(type(inner.kind).__name__ != "Required" for inner in branch)
+    chosen = any(inner.kind.name != "required" for inner in branch)
     return list(branch) if chosen else []
 
 
 def _value_problem(
-    kind: str, error: Any, part: dict[str, Any], path: tuple[str | int, ...], file: str
+    error: Any, part: dict[str, Any], path: tuple[str | int, ...], file: str
 ) -> Problem:
-    got = error.instance
-    if kind == "UniqueItems":
+    keyword, got = error.kind.name, error.instance
+    if keyword == "uniqueItems":
         number = next(n for n, item in enumerate(got) if item in got[:n])
         path, got = (*path, number), got[number]
-    code = _CODES.get(kind, "SCH012")
-    message, expected, hint = _words(kind, part, got, path)
-    if kind == "Pattern":
+    code = _CODES.get(keyword, "SCH012")
+    message, expected, hint = _words(keyword, part, got, path)
+    if keyword == "pattern":
         title = str(part.get("title", ""))
         if title.lower() in ("id", "any id", "concept id"):
             code, message = "IDS001", f'"{short(got)}" is not a valid id'
@@ -310,37 +306,34 @@ def _value_problem(
 
 
 def _words(
-    kind: str, part: dict[str, Any], got: Any, path: tuple[str | int, ...]
+    keyword: str, part: dict[str, Any], got: Any, path: tuple[str | int, ...]
 ) -> tuple[str, str | None, str | None]:
     """Message, expectation and hint for one failed keyword."""
     name = next((str(step) for step in reversed(path) if isinstance(step, str)), "the value")
-    if kind == "Type":
-        wanted = part.get("type", "")
-        kinds = [
-            _TYPES[kind_name] for kind_name in (wanted if isinstance(wanted, list) else [wanted])
-        ]
+    if keyword == "type":
+        wanted = part["type"]
+        kinds = [_TYPES[kind] for kind in (wanted if isinstance(wanted, list) else [wanted])]
         return (
             f"{name} has the wrong type",
             " or ".join(kinds),
             _type_hint(part, got, name, path) or f"write {kinds[0]}",
         )
-    if kind == "Enum":
+    if keyword == "enum":
         options = [str(option) for option in part["enum"]]
         hint = nearest(str(got), options) or f"write {options[0]}, for example"
         return f"{name} has no such value", ", ".join(options), hint
-    if kind == "Constant":
+    if keyword == "const":
         return f"{name} must be {part['const']}", str(part["const"]), f"write {part['const']}"
-    if kind == "UniqueItems":
+    if keyword == "uniqueItems":
         return f"{name} holds an entry twice", "each entry once", "remove one of the two"
-    for keyword, (fault, words, cure) in _LIMITS.items():
-        if keyword.lower() == kind.lower():
-            limit = part[keyword]
-            sized = hasattr(got, "__len__")
-            size = f" (it has {len(got)})" if sized else ""
-            missing = abs(len(got) - limit) if sized else limit
-            return f"{name} {fault}", words.format(limit) + size, cure.format(missing)
+    if keyword in _LIMITS:
+        (fault, words, cure), limit = _LIMITS[keyword], part[keyword]
+        sized = hasattr(got, "__len__")
+        size = f" (it has {len(got)})" if sized else ""
+        missing = abs(len(got) - limit) if sized else limit
+        return f"{name} {fault}", words.format(limit) + size, cure.format(missing)
     described = part.get("description")
-    if kind == "Format":
+    if keyword == "format":
         return f"{name} {_NO_DAY}", described, "write a day that exists, as YYYY-MM-DD"
     if isinstance(got, dict):
         name = _where(path, {})
@@ -410,29 +403,12 @@ def _id_hint(got: str, joiner: str) -> str:
     return f"write {meant}" if len(meant) > 2 else f"lower-case words joined by {joiner}"
 
 
-def _subschema(root: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
-    """The schema at *path*, following local references."""
-    node: Any = root
-    for part in path:
-        node = _resolve(node, root) if part == "$ref" else node[part]
-    if isinstance(node, dict) and "$ref" in node:
-        return {**_resolve(node, root), **node}
-    return node if isinstance(node, dict) else {}
-
-
-def _resolve(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    target: Any = root
-    for step in str(node["$ref"]).removeprefix("#/").split("/"):
-        target = target[step]
-    return dict(target)
-
-
-def _meaning(part: dict[str, Any], key: str, root: dict[str, Any]) -> str | None:
-    field = part.get("properties", {}).get(key, {})
-    if "description" in field:
-        return str(field["description"])
-    described = _resolve(field, root).get("description") if "$ref" in field else None
-    return str(described) if described else None
+def _resolved(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    """*node* of a schema with what it refers to."""
+    if "$ref" not in node:
+        return node
+    target: dict[str, Any] = reduce(getitem, node["$ref"].removeprefix("#/").split("/"), root)
+    return {**target, **node}
 
 
 def _where(path: tuple[str | int, ...], root: dict[str, Any]) -> str:
@@ -443,10 +419,6 @@ def _where(path: tuple[str | int, ...], root: dict[str, Any]) -> str:
         owner = next((str(step) for step in reversed(path) if isinstance(step, str)), "the list")
         return f"entry {last + 1} of {owner}"
     return f'"{last}"'
-
-
-def _some(words: list[str]) -> str:
-    return ", ".join(words)
 
 
 def _got(value: object) -> str:
