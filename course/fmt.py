@@ -31,7 +31,6 @@ _AWKWARD: Final = re.compile(
     r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 _COMMENT: Final = re.compile(r"#[^\n]*")
-_LESSON: Final = re.compile(r"phases/[^/]+/[^/]+/lesson(?:\.[A-Za-z0-9-]+)?\.md\Z")
 _SCHEMAS: Final = tuple(
     (re.compile(pattern), name)
     for pattern, name in (
@@ -41,6 +40,7 @@ _SCHEMAS: Final = tuple(
         (r"synonyms\.yaml\Z", "synonyms"),
         (r"ui/[^/]+\.yaml\Z", "ui"),
         (r"phases/[^/]+/phase\.yaml\Z", "phase"),
+        (r"phases/[^/]+/[^/]+/lesson(?:\.[A-Za-z0-9-]+)?\.md\Z", "lesson"),
         (r"phases/[^/]+/[^/]+/quiz(?:\.[A-Za-z0-9-]+)?\.yaml\Z", "quiz"),
         (r"pathways/[^/]+\.yaml\Z", "pathway"),
         (r"roles/[^/]+\.yaml\Z", "role"),
@@ -48,7 +48,7 @@ _SCHEMAS: Final = tuple(
         (r"projects/[^/]+/project\.yaml\Z", "project"),
     )
 )
-SOURCES: Final = ("lesson", *(name for _, name in _SCHEMAS))
+SOURCES: Final = tuple(name for _, name in _SCHEMAS)
 
 
 @dataclass(slots=True)
@@ -410,9 +410,4 @@ def _sources(root: Path) -> Iterator[tuple[Entry, str]]:
     """Every YAML source with the name of its schema."""
     for entry in scan(root / CONTENT, CONTENT, []).walk():
         place = entry.file.removeprefix(f"{CONTENT}/")
-        if _LESSON.match(place):
-            yield entry, "lesson"
-        else:
-            for pattern, name in _SCHEMAS:
-                if pattern.match(place):
-                    yield entry, name
+        yield from ((entry, name) for pattern, name in _SCHEMAS if pattern.match(place))

@@ -68,7 +68,6 @@ def drive(
     seed: int = 0,
     noise: Noise = QUIET,
     car: Car | None = None,
-    t0: float = 0.0,
 ) -> Drive:
     """A way out of the box, *laps* complete laps, and the way back in.
 
@@ -89,12 +88,11 @@ def drive(
     grip = _used_grip(cells, around, skill, chance)
     way = cells.astype(np.float64) * (track.length_m / around)
     motion = run(car, way, curvature, grip, 0.0, 0.0)
-    crossings = motion.t[np.arange(1, laps + 2) * around - box] + t0
+    crossings = motion.t[np.arange(1, laps + 2) * around - box]
     columns = _columns(car, motion, curvature, hz)
     columns["lat"], columns["lon"] = _positions(track.line, columns, motion.s[0], noise, chance)
     _disturb(columns, noise, chance)
     columns["combo_g"] = np.hypot(columns["g_lat"], columns["g_long"])
-    columns[TIMESTAMP] = columns[TIMESTAMP] + t0
     frames = Frames({name: columns[name] for name in WIDE})
     return Drive(frames, tuple(np.diff(crossings).tolist()), tuple(crossings.tolist()))
 

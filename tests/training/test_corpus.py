@@ -127,9 +127,8 @@ def test_the_chat_template_of_the_file_writes_what_the_model_was_trained_on() ->
         CHAT_TEMPLATE
     )
     told = [{"role": message.role, "content": message.content} for message in messages]
-    assert template.render(messages=told, add_generation_prompt=True) == dialogue.chatml(
-        messages, generate=True
-    )
+    opened = dialogue.chatml(messages) + "<|im_start|>assistant\n"
+    assert template.render(messages=told, add_generation_prompt=True) == opened
 
 
 def test_only_the_words_of_the_assistant_and_their_end_are_taught() -> None:

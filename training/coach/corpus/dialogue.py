@@ -161,10 +161,9 @@ def conversation(rng: random.Random) -> list[Message]:
     return messages
 
 
-def chatml(messages: Sequence[Message], *, generate: bool = False) -> str:
-    """The conversation in ChatML; *generate* opens the reply that the model is to write."""
-    text = "".join(f"<|im_start|>{m.role}\n{m.content}<|im_end|>\n" for m in messages)
-    return text + ("<|im_start|>assistant\n" if generate else "")
+def chatml(messages: Sequence[Message]) -> str:
+    """The conversation in ChatML."""
+    return "".join(f"<|im_start|>{m.role}\n{m.content}<|im_end|>\n" for m in messages)
 
 
 def conversations(seed: int) -> Iterator[list[Message]]:
