@@ -21,9 +21,7 @@ _ANY_TARGET: Final = re.compile(r"(\]\([ \t]*<?|^\[[^\]\n]+\]:[ \t]+<?)([^)\s>]+
 _FOLDER: Final = "content/phases/00-phase/00-lesson"
 _UP: Final = "../../"
 ROOT: Final = "\x1e"  # stands for the way to the site root; no source file holds this character
-_AWAY: Final = ("https:", "mailto:", "#")
 _TO_ESCAPE: Final = re.compile(r"(`[^`]+`)|([\\<>\[\]_#|~])")
-_SPECIAL: Final = re.compile(r"[\\<>\[\]_#|~]")
 
 
 class Section(NamedTuple):
@@ -61,9 +59,19 @@ def readdress(
 
     Code is untouched. *index* goes after the folder of a page.
     """
-    move = _Rewriter(content, index)
+    media: dict[str, str] = {}
+    for entry in content["media"]:
+        stem, _, suffix = entry["url"].rpartition("/")[2].rpartition(".")
+        media[f"media/{stem.rpartition('.')[0]}.{suffix}"] = _UP + entry["url"]
+
+    def move(match: re.Match[str]) -> str:
+        url = links.url(links.read(match[2], _FOLDER, media), file_urls=bool(index))
+        return match[1] + (ROOT + url.removeprefix(_UP) if url.startswith(_UP) else match[2])
+
+    defines = "\n[" in f"\n{content['markdown']}"  # references ([name]: address)
+    pattern = _ANY_TARGET if defines else _TARGET
     for piece in pieces:
-        yield piece if piece.code else piece._replace(text=move(piece.text))
+        yield piece if piece.code else piece._replace(text=pattern.sub(move, piece.text))
 
 
 def joined(pieces: Iterable[Piece]) -> str:
@@ -71,40 +79,8 @@ def joined(pieces: Iterable[Piece]) -> str:
     return "".join([piece.text for piece in pieces])
 
 
-class _Rewriter:
-    """Rewrites the links of one lesson's Markdown."""
-
-    def __init__(self, content: Mapping[str, Any], index: str) -> None:
-        self.file_urls = bool(index)
-        self.defines = "\n[" in f"\n{content['markdown']}"  # references ([name]: address)
-        self.media: dict[str, str] = {}
-        for entry in content["media"]:
-            stem, _, suffix = entry["url"].rpartition("/")[2].rpartition(".")
-            self.media[f"media/{stem.rpartition('.')[0]}.{suffix}"] = _UP + entry["url"]
-
-    def __call__(self, text: str) -> str:
-        """*text* with new addresses."""
-        if "](" not in text and not self.defines:
-            return text
-        pattern = _ANY_TARGET if self.defines else _TARGET
-        return pattern.sub(lambda match: f"{match[1]}{self.address(match[2])}", text)
-
-    def address(self, raw: str) -> str:
-        """Where *raw*, written in a lesson folder, leads from the new place."""
-        if raw.startswith(_AWAY):
-            return raw
-        if raw in self.media:
-            return ROOT + self.media[raw].removeprefix(_UP)
-        address = links.url(links.read(raw, _FOLDER, self.media), file_urls=self.file_urls)
-        if not address.startswith(_UP):
-            return raw
-        return ROOT + address.removeprefix(_UP)
-
-
 def escape_text(line: str) -> str:
     """A `text` field as Markdown: code and emphasis stay, other marks are escaped."""
-    if not _SPECIAL.search(line):
-        return line
     return _TO_ESCAPE.sub(lambda match: match[1] or "\\" + match[2], line)
 
 
