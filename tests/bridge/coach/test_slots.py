@@ -96,7 +96,9 @@ def test_corners_without_names_are_read_by_number() -> None:
     assert read_slots("how was the hairpin", "en", UNNAMED).corners == ()
 
 
-@pytest.mark.parametrize("text", ["", "   ", "?", "4", "turn", "lap 0", "1:99:99", "T" * 4000])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "?", "4", "turn", "lap 0", "1:99:99", "T" * 4000, "driverx lapx"]
+)
 def test_no_text_breaks_the_reader(text: str) -> None:
     slots = read_slots(text, "en", Names())
     assert {field.name for field in fields(slots)} == {field.name for field in fields(Slots)}

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from runtime.bridge.coach.fact import Unit, Value
 from runtime.bridge.coach.need import Language, Strange
@@ -62,6 +62,8 @@ _DASH: Final = frozenset("-\u2013\u2014")
 
 Kind: TypeAlias = Literal["corner", "lap", "sector", "straight", "driver", "amount", "time"]
 Noun: TypeAlias = Literal["corner", "lap", "sector"]
+MASKS: Final = frozenset(f"{kind}x" for kind in get_args(Kind))
+"""What stands in masked text for a name; whoever writes it himself names nothing."""
 
 
 class CornerNames(NamedTuple):
@@ -177,10 +179,11 @@ def words_of(language: Language) -> Words:
 
 def split_pieces(text: str) -> list[Piece]:
     """The words, numbers and marks of a text."""
-    return [
+    pieces = [
         Piece(strip_accents(CONTRACTED.sub("", match[0])), match.start(), match.end(), match[0])
         for match in islice(_PIECE.finditer(text), LONGEST)
     ]
+    return [each._replace(word=each.word[:-1]) if each.word in MASKS else each for each in pieces]
 
 
 class Reader:

@@ -460,7 +460,7 @@ class _Reader:
                 kind = after.moves.get(kind, kind)
         if slots.over and last.kind in read_moves().uses["over"]:
             kind = last.kind
-        if back and slots.which == "lap" and any(_placed(last.slots)):
+        if back and placed and slots.which == "lap":
             kind = "measure"
         cue = "where" if slots.where else "why" if slots.why else ""
         if cue and not sure:
