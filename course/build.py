@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -232,14 +233,16 @@ class _Build:
                     sources.templates.pop(problem.file.rpartition("/")[2], None)
         return sources, linked
 
-    def read(self, readings: Readings) -> list[Lesson]:
-        """The lesson of each folder, in order; only those that changed are read."""
+    def read(self, readings: Readings) -> Iterator[Lesson]:
+        """The lesson of each folder, in order; only those that changed are read, from now on."""
         crew = self.crew = Crew(readings, self.options.jobs)
-        self.cache.identify(readings)
+        identify = partial(self.cache.identify, readings)
+        if self.cache.empty:
+            return crew.map(Readings.read, {folder: folder for folder in readings.parts}, identify)
+        identify()
         fresh = self.cache.fresh_lessons()
         changed = {folder: folder for folder in readings.parts if folder not in fresh}
-        lessons = fresh | dict(zip(changed, crew.map(Readings.read, changed), strict=True))
-        return [lessons[folder] for folder in readings.parts]
+        return _in_order(readings.parts, fresh, crew.map(Readings.read, changed))
 
     def publish(self, linked: Graph) -> list[Problem]:
         """Render everything and check the links of the pages; returns the problems."""
@@ -250,9 +253,9 @@ class _Build:
         shell = Shell(_site_info(sources, self.options, files.paths))
         lessons = [(node.record, related) for node, related in relate_lessons(linked)]
         entries = {record.id: catalog_entry(lesson_facts(record, of)) for record, of in lessons}
-        units, problems = self.render(sources, lessons, shell)
         rest = Whole(linked, entries, shell, files, outputs.put)
-        rest.write(units)
+        units, problems = self.render(sources, lessons, shell, rest.begin)
+        rest.finish(units)
         for node in linked.lessons.values():
             for url, source in node.record.media_files.items():
                 name = source.rpartition("/")[2]  # a cache is not trusted with a path
@@ -276,8 +279,12 @@ class _Build:
         sources: Sources,
         lessons: list[tuple[Lesson, dict[str, Any]]],
         shell: Shell,
+        meanwhile: Callable[[], object],
     ) -> tuple[dict[str, Unit], list[Problem]]:
-        """The unit of every lesson; only those that changed are rendered."""
+        """The unit of every lesson; only those that changed are rendered.
+
+        *meanwhile* is called while other processes render already.
+        """
         if self.crew is None:
             raise ValueError("no lesson was read")
         units = self.cache.fresh_units(lessons, shell.site, self.outputs)
@@ -285,7 +292,7 @@ class _Build:
         problems: list[Problem] = []
         limit = (sources.course.limits.page_kib if sources.course else 0) * KIB
         rendering = _Rendering(LessonPages(shell), limit, self.outputs)
-        rendered = self.crew.map(rendering, tasks)
+        rendered = self.crew.map(rendering, tasks, meanwhile)
         for (record, _), (unit, broken) in zip(tasks.values(), rendered, strict=True):
             units[unit.id] = unit
             self.outputs.files |= unit.files
@@ -311,6 +318,14 @@ class _Rendering:
         unit, files, problems = render(record, material, related, self.pages, self.page_limit)
         unit.files = {path: self.outputs.put(path, data) for path, data in files.items()}
         return unit, problems
+
+
+def _in_order(
+    folders: Iterable[str], fresh: dict[str, Lesson], started: Iterable[Lesson]
+) -> Iterator[Lesson]:
+    """The lesson of each of *folders*: a *fresh* one, or one of those that are *started*."""
+    lessons = fresh | {lesson.folder: lesson for lesson in started}
+    yield from (lessons[folder] for folder in folders)
 
 
 def _site_info(sources: Sources, options: Options, paths: Any) -> SiteInfo:

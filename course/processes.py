@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from typing import Any, Final, Generic, TypeVar
@@ -49,13 +49,22 @@ class Crew(Generic[M]):
             process.join()
         self._others.clear()
 
-    def map(self, function: Callable[[M, T], R], items: Mapping[str, T]) -> list[R]:
+    def map(
+        self,
+        function: Callable[[M, T], R],
+        items: Mapping[str, T],
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> Iterator[R]:
         """*function* of the memory and each item, in order.
 
-        Other processes are forked at the first step that is worth it and inherit it; a later step
-        is sent to them, and so are all results.
+        Other processes begin now, this one when it is asked and has called *meanwhile*. They are
+        forked at the first step that is worth it and inherit it; a later step is sent to them,
+        and so are all results.
         """
         count = len(self._others) + 1 if self._others else processes(self._jobs, len(items))
+        if count == 1:
+            meanwhile()
+            return (function(self.memory, item) for item in items.values())
         shares: list[dict[str, T]] = [{} for _ in range(count)]
         for number, (name, item) in enumerate(items.items()):
             shares[self._homes.setdefault(name, number % count)][name] = item
@@ -64,16 +73,7 @@ class Crew(Generic[M]):
                 connection.send((function, share))
         else:
             self._others = [self._fork(function, share) for share in shares[1:]]
-        results = {name: function(self.memory, item) for name, item in shares[0].items()}
-        for _, connection in self._others:
-            try:
-                answer = connection.recv()
-            except (EOFError, OSError):  # the second for an answer that was cut short
-                raise ChildProcessError("a process of this build was killed") from None
-            if isinstance(answer, BaseException):
-                raise answer
-            results |= answer
-        return [results[name] for name in items]
+        return self._in_order(function, shares[0], items, meanwhile)
 
     def _fork(
         self, function: Callable[[M, T], R], share: Mapping[str, T]
@@ -84,6 +84,26 @@ class Crew(Generic[M]):
         process.start()
         there.close()
         return process, here
+
+    def _in_order(
+        self,
+        function: Callable[[M, T], R],
+        share: Mapping[str, T],
+        items: Mapping[str, T],
+        meanwhile: Callable[[], object],
+    ) -> Iterator[R]:
+        """The results of this process and the others, when all are there."""
+        meanwhile()
+        results = {name: function(self.memory, item) for name, item in share.items()}
+        for _, connection in self._others:
+            try:
+                answer = connection.recv()
+            except (EOFError, OSError):  # the second for an answer that was cut short
+                raise ChildProcessError("a process of this build was killed") from None
+            if isinstance(answer, BaseException):
+                raise answer
+            results |= answer
+        yield from (results[name] for name in items)
 
     def _serve(
         self, connection: Connection, function: Callable[[M, T], R], share: Mapping[str, T]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from html.parser import HTMLParser
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ def read_facts(path: str, html: str) -> dict[str, Any]:
     refs: dict[str, None] = {}
     faults: list[list[str]] = []
     folder = posixpath.dirname(path)
+    climb = _climb(folder)
     for name, value in _ATTRIBUTE.findall(html):
         if name == _ID:
             ids.append(value)
@@ -39,6 +41,8 @@ def read_facts(path: str, html: str) -> dict[str, Any]:
             inside += value.split()
         elif value.startswith("#"):
             inside.append(value[1:])
+        elif (ref := _climb_target(climb, value)) is not None:
+            refs[ref] = None
         elif value.startswith("/") or ("://" in value and not value.startswith(_FREE)):
             faults.append(["OUT004", value])
         elif not value.startswith(_FREE):
@@ -53,13 +57,29 @@ def read_facts(path: str, html: str) -> dict[str, Any]:
 def targets(path: str, addresses: list[str]) -> set[str]:
     """The ``refs`` of :func:`read_facts` from addresses that a parser found."""
     folder = posixpath.dirname(path)
+    climb = _climb(folder)
     return {
-        _normal(folder, value)
+        _climb_target(climb, value) or _normal(folder, value)
         for value in addresses
         if not value.startswith((*_FREE, "/", "#")) and "://" not in value
     }
 
 
+def _climb(folder: str) -> str:
+    """How an address in *folder* begins that leads to the site root; never empty."""
+    return "../" * (folder.count("/") + 1) if folder else "./"
+
+
+@lru_cache(maxsize=100_000)
+def _climb_target(climb: str, value: str) -> str | None:
+    """What an address names that climbs to the root, in any such folder; None for others."""
+    below = value[len(climb) :]
+    if not value.startswith(climb) or "://" in value or below.startswith("../"):
+        return None
+    return _normal("", below or "./")
+
+
+@lru_cache(maxsize=100_000)
 def _normal(folder: str, value: str) -> str:
     """*value* of a page in *folder* as a path of a file from the site root, with its anchor."""
     target, mark, anchor = value.partition("#")

@@ -92,6 +92,11 @@ class Cache:
         self._unit_keys: dict[str, str] = {}
         self._changed = False
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing can be fresh."""
+        return not self._entries
+
     def identify(self, readings: Readings) -> None:
         """Take in what each lesson consists of: everything else is asked afterwards."""
         shared = _digest_of(_tool_key(), readings.setup)

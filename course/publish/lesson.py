@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import orjson
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from course.check import pages
 from course.diagnostics import Problem, short
@@ -32,7 +32,10 @@ from course.publish.shell import (
     Resource,
     Shell,
     SiteInfo,
-    inline,
+    attribute,
+    attribute_cached,
+    html,
+    paragraphs,
     plain,
     prose,
     size,
@@ -79,6 +82,20 @@ ENTRY_FIELDS: Final = (
 )
 _LISTS: Final = ("prerequisites", "equipment", "concepts", "tags", "aliases")
 _UNPUBLISHED: Final = ("interfaces", "tracking")
+_WORDS: Final = (
+    "check_answer",
+    "choose_all",
+    "choose_first",
+    "correct",
+    "not_yet",
+    "number_first",
+    "question",
+    "right",
+    "show_answer",
+    "stage_during",
+    "wrong",
+    "your_number",
+)
 _NUMBER: Final = '<input inputmode="decimal" autocomplete="off">'
 _ADDRESS: Final = re.compile(r'\b(href|src)="([^"]*)"')
 _ID: Final = re.compile(r'\b(id|for|aria-labelledby|aria-describedby)="([^"]*)"')
@@ -321,6 +338,10 @@ def catalog_entry(resource: Mapping[str, Any]) -> dict[str, Any]:
 # -- the page
 
 
+def _pages_of(site: SiteInfo) -> LessonPages:
+    return LessonPages(Shell(site))
+
+
 class LessonPages:
     """Renders lessons from their resources."""
 
@@ -329,11 +350,14 @@ class LessonPages:
         self.index = shell.index
         self._shell = shell
         self._words = shell.words
-        self._safe = w = {key: escape(word) for key, word in shell.words.items()}
+        self._safe = w = {key: shell.word(key) for key in _WORDS}
         self._script_words = "|".join(
             [w["check_answer"], w["correct"], w["not_yet"], w["choose_first"], w["number_first"]]
         )
         self._answer = f'<details class="answer"><summary>{w["show_answer"]}</summary>'
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _pages_of, (self.site,)
 
     def page(self, lesson: Resource, related: Mapping[str, Any], source_path: str) -> str:
         """``lessons/<id>/index.html``; *source_path* counts from the repository root.
@@ -349,13 +373,13 @@ class LessonPages:
         frame = shell.frame(lesson["url"], title, lesson["summary"], "phases", trail)
         values: dict[str, str] = {
             "authored": "1" if authored else "",
-            "id": escape(lesson["id"]),
-            "number": escape(f"{phase['number']}.{lesson['position']}"),
-            "title": inline(lesson["title"]),
-            "summary": inline(lesson["summary"]),
+            "id": attribute(lesson["id"]),
+            "number": attribute(f"{phase['number']}.{lesson['position']}"),
+            "title": html(lesson["title"]),
+            "summary": html(lesson["summary"]),
             "minutes": str(lesson.get("minutes", "")),
             "level": shell.word(f"level_{lesson['level']}") if "level" in lesson else "",
-            "equipment": escape(shell.equipment(lesson["equipment"])),
+            "equipment": attribute(shell.equipment(lesson["equipment"])),
             "prerequisites": shell.names(related["prerequisites"], DEEP),
             "concepts": shell.concepts(related["concepts"], DEEP),
             "toc": "",
@@ -372,7 +396,7 @@ class LessonPages:
                 _with_url(related["after"]),
                 [{**ref, "url": f"lessons/{ref['id']}/"} for ref in related["along"]],
             ),
-            "edit": escape(shell.site.edit_base + source_path) if shell.site.edit_base else "",
+            "edit": attribute(shell.site.edit_base + source_path) if shell.site.edit_base else "",
         }
         if authored:
             values |= self._material(lesson)
@@ -390,13 +414,13 @@ class LessonPages:
         return {
             "toc": self._toc(lesson["content"]),
             "review": self._shell.word(f"review_{review}") if review != "none" else "",
-            "prompt": inline(lesson["check"]["prompt"]),
-            "answer": prose(lesson["check"]["answer"]),
+            "prompt": html(lesson["check"]["prompt"]),
+            "answer": paragraphs(lesson["check"]["answer"]),
             "before": self._questions("page-before", "before_reading", first),
             "body": self.body(lesson),
             "after": self._questions("page-quiz", "practice", rest),
             "downloads": self._downloads(lesson["artifacts"]),
-            "updated": escape(lesson.get("updated", "")),
+            "updated": attribute(lesson.get("updated", "")),
             "hash": lesson["contentHash"].partition(":")[2][:8],
         }
 
@@ -413,9 +437,9 @@ class LessonPages:
             if entry["level"] <= 3:
                 anchor, title = entry["id"], entry["title"]
                 kind = kinds.get(anchor, title)
-                lead = f"<span>{escape(kind)}:</span> " if kind != title else ""
+                lead = f"<span>{attribute(kind)}:</span> " if kind != title else ""
                 deeper = ' class="deeper"' if entry["level"] > 2 else ""
-                link = f'<a href="#{escape(anchor)}">{lead}{inline(title)}</a>'
+                link = f'<a href="#{attribute(anchor)}">{lead}{html(title)}</a>'
                 items.append(f"<li{deeper}>{link}</li>")
         return "\n".join(items)
 
@@ -436,8 +460,8 @@ class LessonPages:
         ]
         return (
             f'<section class="end quiz" id="{anchor}" data-words="{self._script_words}">\n'
-            f"<h2>{escape(self._words[heading])}</h2>\n"
-            f'<p class="formative">{escape(self._words["quiz_label"])}</p>\n'
+            f"<h2>{attribute(self._words[heading])}</h2>\n"
+            f'<p class="formative">{attribute(self._words["quiz_label"])}</p>\n'
             f"{''.join(fieldsets)}</section>"
         )
 
@@ -445,18 +469,18 @@ class LessonPages:
         during = f", {self._safe['stage_during']}" if question["stage"] == "during" else ""
         legend = (
             f'<legend><span class="count">{self._safe["question"]} {number}{during}</span> '
-            f"{inline(question['prompt'])}</legend>"
+            f"{html(question['prompt'])}</legend>"
         )
         render = self._numeric if question["kind"] == "numeric" else self._choice
-        reasons = prose(question["explanation"])
+        reasons = paragraphs(question["explanation"])
         return f"{render(question, legend)}{reasons}\n</details>\n</fieldset>\n"
 
     def _numeric(self, question: Mapping[str, Any], legend: str) -> str:
         value, tolerance = question["value"], question.get("tolerance", 0)
-        unit = inline(question["unit"]) if "unit" in question else ""
+        unit = html(question["unit"]) if "unit" in question else ""
         margin = f" (± {tolerance})" if tolerance else ""
         return (
-            f'<fieldset class="question" data-question="{escape(question["id"])}" '
+            f'<fieldset class="question" data-question="{attribute(question["id"])}" '
             f'data-value="{value}" data-tolerance="{tolerance}">\n'
             f"{legend}\n"
             f'<label class="number-field">{self._safe["your_number"]} {_NUMBER} {unit}</label>\n'
@@ -470,30 +494,30 @@ class LessonPages:
         hint = "" if single else f'<p class="hint">{words["choose_all"]}</p>\n'
         opening = (
             f'<label class="option"><input type="{"radio" if single else "checkbox"}" '
-            f'name="{escape(question["id"])}" value="'
+            f'name="{attribute(question["id"])}" value="'
         )
         labels: list[str] = []
         verdicts: list[str] = []
         for option in question["options"]:
-            text = inline(option["text"])
-            letter = escape(option["id"])
+            text = html(option["text"])
+            letter = attribute_cached(option["id"])
             labels.append(f'{opening}{letter}" autocomplete="off"> <span>{text}</span></label>\n')
-            why = f' <span class="why">{inline(option["why"])}</span>' if "why" in option else ""
+            why = f' <span class="why">{html(option["why"])}</span>' if "why" in option else ""
             if option["id"] in answers:
                 verdict = f' class="right"><strong>{words["right"]}:</strong>'
             else:
                 verdict = f"><strong>{words['wrong']}:</strong>"
             verdicts.append(f"<li{verdict} {text}{why}</li>\n")
         return (
-            f'<fieldset class="question" data-question="{escape(question["id"])}" '
-            f'data-answer="{escape(" ".join(answers))}">\n'
+            f'<fieldset class="question" data-question="{attribute(question["id"])}" '
+            f'data-answer="{attribute_cached(" ".join(answers))}">\n'
             f"{legend}\n{hint}{''.join(labels)}{self._answer}\n"
             f'<ul class="verdicts">\n{"".join(verdicts)}</ul>\n'
         )
 
     def _downloads(self, artifacts: Iterable[Resource]) -> str:
         items = [
-            f'<li><a href="{DEEP}{escape(file["url"])}" download>'
+            f'<li><a href="{DEEP}{attribute(file["url"])}" download>'
             f"{self._shell.word('artifact_' + file['kind'])}</a> ({size(file['bytes'])})</li>"
             for file in artifacts
         ]
@@ -524,7 +548,7 @@ def _with_url(ref: Ref | None) -> Ref | None:
 
 def _points(texts: Iterable[str]) -> str:
     """List items, one for each text; empty for none."""
-    return "\n".join([f"<li>{inline(text)}</li>" for text in texts])
+    return "\n".join([f"<li>{html(text)}</li>" for text in texts])
 
 
 def move_body(html: str, owner: str, folder: str, root: str) -> str:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from course.publish.shell import ASSETS, hashed_path, inline
+from course.publish.shell import ASSETS, attribute, hashed_path, html
 from course.read.look import DEFAULTS
 
 _PROLOG: Final = re.compile(r"^\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*", re.DOTALL)
@@ -60,14 +60,14 @@ def hero(course: Mapping[str, Any], media: Mapping[str, bytes]) -> tuple[Markup,
     if name not in media:
         return Markup(""), {}
     files: dict[str, bytes] = {}
-    alt, caption = escape(course["hero"]["alt"]), course["hero"].get("caption", "")
+    alt, caption = attribute(course["hero"]["alt"]), course["hero"].get("caption", "")
     if name.endswith(".svg") and b"<style" not in media[name]:
         picture = f'<div role="img" aria-label="{alt}">{_inline(media[name])}</div>'
     else:
         path = hashed_path(name.rpartition("/")[2], media[name])
         files[path] = media[name]
         picture = f'<img src="{path}" alt="{alt}">'
-    text = f"\n<figcaption>{inline(caption)}</figcaption>" if caption else ""
+    text = f"\n<figcaption>{html(caption)}</figcaption>" if caption else ""
     figure = f'<figure class="hero">\n{picture}{text}\n</figure>'
     return Markup(figure), files  # noqa: S704  (escaped, and an SVG that images.py has let pass)
 

@@ -34,7 +34,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _SEPARATORS: Final = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 _LATIN_MARK: Final = re.compile("[\u0300-\u036f]+")
-_CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_CJK: Final = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 _SINGLE_FORMS: Final = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"}
 )
@@ -55,11 +55,12 @@ def tokens(text: str) -> list[str]:
     if folded.isascii() or not any(map(str.isalnum, "".join(_NOT_ASCII.findall(folded)))):
         return folded.encode("ascii", "replace").translate(_SEPARATORS).decode().split()
     words: list[str] = []
+    pattern = re.compile(_CJK)  # 2 ms the first time: most courses are spared them
     for word in _WORD.findall(folded):
-        runs = _CJK.findall(word)
+        runs = pattern.findall(word)
         for run in runs:
             words.extend(run[i : i + 2] for i in range(max(1, len(run) - 1)))
-        words.extend(filter(None, _CJK.split(word)))
+        words.extend(part for part in pattern.split(word) if part)
     return words
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from course.check.pages import read_facts
 from course.diagnostics import Problem
@@ -20,6 +20,7 @@ from course.publish.tree import json_bytes
 from course.read import schema
 from course.read.graph import Graph
 
+_RESOURCES: Final = ("catalog", "pathways", "roles", "projects")
 Resource = dict[str, Any]
 Facts = dict[str, Any]  # of a page, from read_facts
 Put = Callable[[str, bytes], object]
@@ -42,12 +43,9 @@ class Whole:
         self.facts: dict[str, Facts] = {}
         self.problems: list[Problem] = []
 
-    def write(self, units: Mapping[str, Unit]) -> None:
-        """All of it, from the *units* of all lessons."""
+    def begin(self) -> None:
+        """Everything for which no lesson has to be rendered."""
         graph, shell, put = self.graph, self.shell, self.put
-        for name, unit in units.items():
-            if unit.content_hash:
-                self.entries[name]["contentHash"] = unit.content_hash
         bundles = {
             name: bundle(project.files)
             for name, project in graph.projects.items()
@@ -55,16 +53,12 @@ class Whole:
         }
         for name, data in bundles.items():
             put(f"downloads/{name}.zip", data)
-        named = {
+        self.named = {
             "catalog": resources.catalog(graph, self.entries),
             "pathways": resources.pathways(graph),
             "roles": resources.roles(graph),
             "projects": resources.projects(graph, bundles),
         }
-        for name, resource in named.items():
-            path = f"{API}/{name}.json"
-            self.problems += resource_problems(f"{name}.v1", resource, f"site/{path}")
-            put(path, json_bytes(resource))
         for name in schema.names():
             put(resources.schema_url(name), json_bytes(schema.published(name)))
         put(resources.SCHEMA_INDEX, json_bytes(resources.schema_index()))
@@ -74,39 +68,51 @@ class Whole:
         pictures |= look.social(shell.site.course, graph.sources.media)
         for path, data in pictures.items():
             put(path, data)
-        pages = CoursePages(shell, *named.values(), hero=figure)
+        self.pages = CoursePages(shell, *(self.named[name] for name in _RESOURCES), hero=figure)
         readmes = {
             name: "".join(block["html"] for block in project.body.blocks)
             for name, project in graph.projects.items()
         }
-        self._put_pages(pages.pages(readmes))
-        self._put_pages(pages.printed({name: unit.printed for name, unit in units.items()}))
+        self._put_pages(self.pages.pages(readmes))
         put("404.html", not_found_page(shell).encode())
         put("404.json", json_bytes(NOT_FOUND))
         python = bool(shell.site.course.get("runInPage"))
         put("_headers", headers(not_found_hashes(shell), python=python).encode())
         put(".nojekyll", b"")
-        self._put_texts(units, named)
-        if base_url := shell.site.base_url:
+
+    def finish(self, units: Mapping[str, Unit]) -> None:
+        """The rest, from the *units* of all lessons."""
+        for name, unit in units.items():
+            if unit.content_hash:
+                self.entries[name]["contentHash"] = unit.content_hash
+        for name, resource in self.named.items():
+            path = f"{API}/{name}.json"
+            self.problems += resource_problems(f"{name}.v1", resource, f"site/{path}")
+            self.put(path, json_bytes(resource))
+        self._put_pages(self.pages.printed({name: unit.printed for name, unit in units.items()}))
+        self._put_texts(units)
+        if base_url := self.shell.site.base_url:
             entries = (f"{entry['url']}index.html" for entry in self.entries.values())
             addresses = [
-                path.removesuffix("index.html") + shell.index
+                path.removesuffix("index.html") + self.shell.index
                 for path in [*self.facts, *entries]
                 if path.endswith("index.html")
             ]
-            put("sitemap.xml", sitemap(base_url, addresses).encode())
-            put("robots.txt", robots(base_url).encode())
-            put("feed.xml", atom(named["catalog"], base_url, index=shell.index).encode())
+            self.put("sitemap.xml", sitemap(base_url, addresses).encode())
+            self.put("robots.txt", robots(base_url).encode())
+            feed = atom(self.named["catalog"], base_url, index=self.shell.index)
+            self.put("feed.xml", feed.encode())
 
     def _put_pages(self, pages: Iterable[Page]) -> None:
         for path, html in pages:
             self.put(path, html.encode())
             self.facts[path] = read_facts(path, html)
 
-    def _put_texts(self, units: Mapping[str, Unit], named: Mapping[str, Resource]) -> None:
+    def _put_texts(self, units: Mapping[str, Unit]) -> None:
         """What is read by programs as a whole: texts, passages, the search index, OpenAPI."""
         site, index, put = self.shell.site, self.shell.index, self.put
-        catalog, pathways, roles, projects = named.values()
+        catalog, pathways, roles, projects = (self.named[name] for name in _RESOURCES)
+        lessons = [entry["id"] for phase in catalog["phases"] for entry in phase["lessons"]]
         put("llms.txt", llms_txt(catalog, pathways, projects, site.words, index).encode())
 
         def body(name: str, root: str) -> str:
@@ -114,19 +120,19 @@ class Whole:
 
         for path, text in llms_full(catalog, body, site.words, site.base_url or "", index):
             put(path, text.encode())
-        put("corpus/chunks.jsonl", "".join(unit.chunks for unit in units.values()).encode())
+        put("corpus/chunks.jsonl", "".join(units[name].chunks for name in lessons).encode())
         routes = pathways["pathways"], roles["roles"], roles["domains"], projects["projects"]
         others = [
             search.page_terms(kind, entry)
             for kind, entries in zip(search.KINDS, routes, strict=True)
             for entry in entries
         ]
-        terms = [unit.terms for unit in units.values()]
+        terms = [units[name].terms for name in lessons]
         for path, data in search.build_index(
             terms, others=others, synonyms=self.graph.sources.synonyms
         ).items():
             put(path, data)
-        examples = dict(named)
+        examples = dict(self.named)
         pairs = (pair for pair in relate_lessons(self.graph) if pair[0].authored)
         for first, related in islice(pairs, 1):
             material = self.graph.sources.material(first.record)

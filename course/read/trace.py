@@ -368,24 +368,30 @@ class _Reader:
 
     def scopes(self) -> Iterator[Scope]:
         """What names mean at the start, then with each slider at either end."""
-        yield self.scope(self.starts)
+        start = self.scope(self.starts)
+        yield start
         for slider in self.sliders:
             for end in ("from", "to"):
-                yield self.scope(self.starts | {slider["name"]: float(slider[end])})
+                yield self.scope(self.starts | {slider["name"]: float(slider[end])}, start)
 
-    def scope(self, settings: Mapping[str, float]) -> Scope:
-        """What names mean under the *settings*."""
+    def scope(self, settings: Mapping[str, float], start: Scope | None = None) -> Scope:
+        """What names mean under the *settings*; as at the *start* where no slider matters."""
         values: dict[str, formula.Value] = {"x": self.plot.x, **self.columns, **settings}
         scope = Scope(values, self.plot.x)
         for name, tree, _ in self.values:
-            values[name] = formula.evaluate(tree, scope)
+            if start is not None and not _differs(tree, scope, start):
+                values[name] = start.values[name]
+            else:
+                values[name] = formula.evaluate(tree, scope)
         return scope
 
     def every(self, tree: Tree | None, scopes: list[Scope]) -> Column:
         """All that *tree* can be under *scopes*."""
         if tree is None:
             return []
-        columns = [formula.column_of(formula.evaluate(tree, scope), scope) for scope in scopes]
+        start, *others = scopes
+        apart = [start, *(scope for scope in others if _differs(tree, scope, start))]
+        columns = [formula.column_of(formula.evaluate(tree, scope), scope) for scope in apart]
         return [value for column in columns for value in column if not math.isnan(value)]
 
     def extent(self, panel: Mapping[str, Any], heights: Column, path: Path) -> tuple[float, float]:
@@ -414,6 +420,11 @@ class _Reader:
         for panel in plot.panels:
             trees += [tree for line in panel.lines for tree in (line.tree, line.x_tree)]
         return {name for tree in trees if tree is not None for name in formula.names_of(tree)}
+
+
+def _differs(tree: Tree, one: Scope, other: Scope) -> bool:
+    """Whether anything that *tree* names means something else in *one* than in *other*."""
+    return any(one.values[name] is not other.values[name] for name in formula.names_of(tree))
 
 
 def _extent(values: Column) -> tuple[float, float]:
