@@ -106,12 +106,13 @@ def corner_advice(view: View) -> Facts:
 
 
 def on_loss(tell: Callable[[View, Loss], Facts]) -> Tell:
-    """What there is to say of the largest loss about which something can be done; where there is
-    none, why, and to repeat the best lap."""
+    """What there is to say of the largest loss about which something can be done, or of the one at
+    the place that is asked for; where there is none, why, and to repeat the best lap."""
 
     def answer(view: View) -> Facts:
         ranked = workable(view)
-        return tell(view, ranked[0]) if ranked else (*nothing(view), again(view))
+        wanted = ranked[view.slots.place - 1 :] or ranked
+        return tell(view, wanted[0]) if wanted else (*nothing(view), again(view))
 
     return answer
 
@@ -121,7 +122,6 @@ def tips(view: View, loss: Loss) -> Facts:
     """The one thing that is worth most, or as many as are asked for."""
     if view.slots.count > 1:
         return tuple(advise(view, each) for each in workable(view)[: view.slots.count])
-    loss = next(iter(workable(view)[view.slots.place - 1 :]), loss)
     return (advise(view, loss), *cause_fact(view, loss))
 
 

@@ -245,10 +245,6 @@ class Reader:
         behind = any(self._match(i, self.words.lists["left_out"]) > i for i in range(end, end + 3))
         return behind or not without.isdisjoint(parts)  # leave lap 6 out
 
-    def subtracts(self, i: int) -> bool:
-        """Whether a piece says minus."""
-        return self._word(i) in self.words.lists["minus"]
-
     # pieces
 
     def _word(self, i: int) -> str:

@@ -491,7 +491,7 @@ class _Reader:
 
 def _grammar(slots: Slots) -> NeedKind | None:
     """The kind of a question that no example is like, where what it names says enough: a quantity
-    and how to look at it, or a lap."""
+    and how to look at it, a place, a lap, another day or driver, several things to do."""
     if slots.between:
         return "choice"
     if slots.quantity in UNRECORDED:

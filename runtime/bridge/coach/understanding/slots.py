@@ -331,7 +331,8 @@ def _part_left_out(
     for each in mentions:
         if each.kind == kind and not isinstance(each.value, Strange):
             leaves = reader.leaves_out(each.first, each.end, max(end, 0), kind=kind)
-            leaves &= not (len(kept) == 1 and each.first - end == 1 and reader.subtracts(end))
+            if len(kept) == 1 and each.first - end == 1:  # lap 3 minus lap 4
+                leaves &= reader.pieces[end].word not in reader.words.lists["minus"]
             leaving = leaves or (leaving and each.first - end <= 2)
             end = each.end
             (out if leaving else kept).append(each.value)
