@@ -26,9 +26,9 @@ from bench.common import TOOLS, Figure, Server, answer_with, percentiles, servin
 from runtime.llm.app import ENDING, assemble, make_app
 from runtime.llm.documents.vectors import EXPANSION_SEARCH
 from runtime.llm.engine.embedding import Embedder, Passages
+from runtime.llm.inference import Vectors
 from runtime.llm.models.catalog import Entry
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import Vectors
 from runtime.web.serve import run
 
 CHUNKS: Final = 30_000

@@ -31,8 +31,8 @@ from runtime.llm.api.effects import EFFECTS, HEADER
 from runtime.llm.api.wire import ErrorAnswer
 from runtime.llm.awake import KeepAwake, command_for
 from runtime.llm.chats import Admission, Chats, Ticket
+from runtime.llm.documents.document import StoreUnusable
 from runtime.llm.documents.store import DocumentStore, StoreSettings
-from runtime.llm.documents.values import StoreUnusable
 from runtime.llm.engine.embedding import Embedder
 from runtime.llm.engine.pool import Pool, shutting_down
 from runtime.llm.errors import BenchmarkFailed, JsonObject, render

@@ -13,12 +13,12 @@ from typing import Final, Literal, NamedTuple
 
 from runtime.llm.engine.pool import Job, Pool
 from runtime.llm.errors import EngineDied, ModelNotFound, NotForChat, SysmodelUnavailable
+from runtime.llm.inference import SYSTEM_MODEL, ChatCall, Generation, Piece
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.models.upstreams.fleet import Upstreams
 from runtime.llm.models.upstreams.forwarding import generate
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Piece
 from runtime.web.errors import ApiError, BadRequest, RequestTimeout, TooMany
 
 HISTORY: Final = 50

@@ -5,7 +5,7 @@ from typing import Final, Literal, NotRequired, TypedDict
 
 import orjson
 
-from runtime.llm.values import Tool, Turn
+from runtime.llm.inference import Tool, Turn
 
 
 class MessageFunction(TypedDict):

@@ -7,7 +7,7 @@ import string
 from collections.abc import Callable, Generator, Sequence
 from typing import Final, NoReturn, TypeVar
 
-from runtime.llm.values import (
+from runtime.llm.inference import (
     Calls,
     Content,
     Event,

@@ -11,9 +11,9 @@ from aiohttp import web
 
 from runtime import VERSION
 from runtime.llm.app import ENDING, assemble, make_app
+from runtime.llm.inference import SYSTEM_MODEL
 from runtime.llm.service import Service
 from runtime.llm.settings import PROGRAM, LlmSettings
-from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.door import Limits
 from runtime.web.instance import AlreadyRunning, claim, write_address
 from runtime.web.logs import logging_to

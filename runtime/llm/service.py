@@ -13,12 +13,12 @@ from runtime.llm.documents.store import DocumentStore
 from runtime.llm.engine.embedding import Embedder
 from runtime.llm.engine.pool import Pool
 from runtime.llm.hostinfo import HostInfo
+from runtime.llm.inference import Outcome
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.system.benchmark import Benchmark
 from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.models.upstreams.fleet import Upstreams
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import Outcome
 from runtime.web.buckets import RateLimiter
 from runtime.web.discovery import Announcer
 from runtime.web.errors import NotFound

@@ -8,10 +8,10 @@ import psutil
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from runtime.llm.inference import MAX_PARALLEL, SYSTEM_MODEL
 from runtime.llm.models.download import check_source
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.upstreams.fleet import address_of
-from runtime.llm.values import MAX_PARALLEL, SYSTEM_MODEL
 from runtime.places import name_program, user_data_dir
 from runtime.web.access import HostNames, Origins, check_key
 from runtime.web.bodies import BUDGET_BYTES

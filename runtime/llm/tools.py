@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Final
 
 from runtime.llm.grammar import BadGrammar, check_schema, close_object, limit_digits
+from runtime.llm.inference import ChatCall, ReplyFormat, Sampling, Tool, Turn
 from runtime.llm.replies import ENDS, TRIGGERS
-from runtime.llm.values import ChatCall, ReplyFormat, Sampling, Tool, Turn
 from runtime.web.errors import BadRequest
 
 _THOUGHT: Final = r"/([^<]|<[^\/])*<\/think>\s*/"

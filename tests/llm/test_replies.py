@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.llm.replies import ReplyParser, reply_format
-from runtime.llm.values import (
+from runtime.llm.inference import (
     Content,
     Event,
     Reasoning,
@@ -17,6 +16,7 @@ from runtime.llm.values import (
     ToolArguments,
     ToolStart,
 )
+from runtime.llm.replies import ReplyParser, reply_format
 
 PLAIN = ReplyFormat()
 THINKING = ReplyFormat(thinks=True)

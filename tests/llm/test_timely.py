@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from runtime.llm.chats import TimedOut, timely
-from runtime.llm.values import Outcome, Piece, ReplyFormat
+from runtime.llm.inference import Outcome, Piece, ReplyFormat
 
 LIMIT_S = 0.5
 

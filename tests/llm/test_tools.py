@@ -6,9 +6,7 @@ from dataclasses import replace
 import pytest
 from llguidance import LLMatcher, LLTokenizer
 
-from runtime.llm.replies import TRIGGERS, ReplyParser
-from runtime.llm.tools import constrain, fit_tools
-from runtime.llm.values import (
+from runtime.llm.inference import (
     Calls,
     ChatCall,
     Content,
@@ -20,6 +18,8 @@ from runtime.llm.values import (
     ToolStart,
     Turn,
 )
+from runtime.llm.replies import TRIGGERS, ReplyParser
+from runtime.llm.tools import constrain, fit_tools
 from runtime.web.errors import BadRequest
 
 BRAKE = Tool(

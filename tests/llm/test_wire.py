@@ -13,7 +13,7 @@ from runtime.llm.api.wire import (
     usage_of,
 )
 from runtime.llm.errors import EngineFailed, LocalInitFailed, SysmodelBackgroundBlocked
-from runtime.llm.values import Outcome, Turn
+from runtime.llm.inference import Outcome, Turn
 from runtime.web.errors import ApiError, BadRequest
 from runtime.web.routes import parse_body
 from runtime.web.sse import frame

@@ -29,12 +29,7 @@ from runtime.llm.errors import (
     SysmodelUnknown,
 )
 from runtime.llm.identity import addressed_client, client_id, header_safe
-from runtime.llm.models.upstreams.fleet import UpstreamsUnavailable
-from runtime.llm.models.upstreams.forwarding import VIA, UpstreamFailed
-from runtime.llm.replies import ReplyParser
-from runtime.llm.service import SERVICE, Service
-from runtime.llm.settings import LlmSettings
-from runtime.llm.values import (
+from runtime.llm.inference import (
     ChatCall,
     Content,
     Event,
@@ -48,6 +43,11 @@ from runtime.llm.values import (
     ToolCall,
     ToolStart,
 )
+from runtime.llm.models.upstreams.fleet import UpstreamsUnavailable
+from runtime.llm.models.upstreams.forwarding import VIA, UpstreamFailed
+from runtime.llm.replies import ReplyParser
+from runtime.llm.service import SERVICE, Service
+from runtime.llm.settings import LlmSettings
 from runtime.web import logs
 from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
 from runtime.web.sse import EventStream, ReaderGone

@@ -42,8 +42,7 @@ from runtime.llm.api.wire import (
 )
 from runtime.llm.chats import Ticket, fingerprint
 from runtime.llm.identity import tenant_id
-from runtime.llm.service import SERVICE, Service, body_cap
-from runtime.llm.values import (
+from runtime.llm.inference import (
     SYSTEM_MODEL,
     ChatCall,
     Content,
@@ -54,6 +53,7 @@ from runtime.llm.values import (
     ToolArguments,
     ToolStart,
 )
+from runtime.llm.service import SERVICE, Service, body_cap
 from runtime.web.routes import Routes
 from runtime.web.sse import frame
 
@@ -238,7 +238,7 @@ def calls_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) ->
         tools_required=must_call,
         parallel_tools=body.parallel_tool_calls is not False,
         template_options=options,
-        asked=body.asked(),
+        explicit=body.dump_explicit_fields(),
     )
     return choices_of(call, body.n or 1)
 

@@ -30,8 +30,8 @@ from runtime.llm.api.wire import (
     usage_of,
 )
 from runtime.llm.chats import Ticket, fingerprint
+from runtime.llm.inference import ChatCall, Piece, TokenLogprob, Turn
 from runtime.llm.service import SERVICE, body_cap, needs_compat
-from runtime.llm.values import ChatCall, Piece, TokenLogprob, Turn
 from runtime.web.errors import BadField, NotFound
 from runtime.web.routes import Routes
 from runtime.web.sse import frame
@@ -156,7 +156,7 @@ async def complete(
                 sampling=usual,
                 max_completion_tokens=body.max_tokens or USUAL_TOKENS,
                 stop=body.stops(),
-                asked=body.asked(),
+                explicit=body.dump_explicit_fields(),
             ),
             choices,
         )

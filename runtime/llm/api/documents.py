@@ -23,8 +23,7 @@ from runtime.llm.api.tenants import (
     resolve,
 )
 from runtime.llm.api.wire import Clamped
-from runtime.llm.documents.store import TenantDocuments
-from runtime.llm.documents.values import (
+from runtime.llm.documents.document import (
     WIDTH,
     NewDocument,
     StoreFailed,
@@ -35,6 +34,7 @@ from runtime.llm.documents.values import (
     heading_of,
     metadata_text,
 )
+from runtime.llm.documents.store import TenantDocuments
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
 from runtime.llm.identity import addressed_client, plain_text
 from runtime.llm.models.catalog import Entry

@@ -10,11 +10,11 @@ from runtime.llm.api.models import embedding_model
 from runtime.llm.api.tenants import touch
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
 from runtime.llm.identity import addressed_client
+from runtime.llm.inference import Vectors
 from runtime.llm.models.catalog import Entry
 from runtime.llm.models.upstreams.fleet import UpstreamsUnavailable
 from runtime.llm.models.upstreams.forwarding import VIA, UpstreamFailed, embed
 from runtime.llm.service import SERVICE, body_cap
-from runtime.llm.values import Vectors
 from runtime.web.errors import BadField, TooLarge
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent
@@ -117,7 +117,7 @@ async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) ->
         wanted = _dimensions(body.dimensions, width, entry)
         vectors = await service.embedder.embed(entry, texts, client=client)
     if wanted is not None and wanted < vectors.width:
-        vectors = vectors.shortened(wanted)
+        vectors = vectors.shorten(wanted)
     return _answer(body, vectors)
 
 

@@ -12,11 +12,11 @@ from runtime.llm.engine.pool import Engine
 from runtime.llm.engine.protocol import ChatLoaded
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.exposition import families
+from runtime.llm.inference import SYSTEM_MODEL, Backend
 from runtime.llm.models.system.state import WARM_UP, Status, wait_for_token
 from runtime.llm.models.upstreams.fleet import Upstream
 from runtime.llm.models.upstreams.forwarding import generate
 from runtime.llm.service import SERVICE, Service
-from runtime.llm.values import SYSTEM_MODEL, Backend
 from runtime.web.errors import ApiError
 from runtime.web.metrics import CONTENT_TYPE, render
 from runtime.web.routes import Reply, Routes

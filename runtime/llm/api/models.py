@@ -10,6 +10,7 @@ from pydantic import Field
 
 from runtime.llm.engine.pool import model_budget
 from runtime.llm.errors import ModelNotFound
+from runtime.llm.inference import SYSTEM_MODEL
 from runtime.llm.models.catalog import Entry
 from runtime.llm.models.gguf import TemplateSource
 from runtime.llm.models.system.providers import BUNDLED
@@ -17,7 +18,6 @@ from runtime.llm.models.upstreams.fleet import Served
 from runtime.llm.models.upstreams.forwarding import VIA
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import PROGRAM
-from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent

@@ -43,8 +43,7 @@ from runtime.llm.api.wire import (
     pick_tools,
 )
 from runtime.llm.chats import Ticket
-from runtime.llm.service import SERVICE, body_cap
-from runtime.llm.values import (
+from runtime.llm.inference import (
     ChatCall,
     Event,
     Outcome,
@@ -57,7 +56,8 @@ from runtime.llm.values import (
     ToolStart,
     Turn,
 )
-from runtime.llm.values import Content as Said
+from runtime.llm.inference import Content as Said
+from runtime.llm.service import SERVICE, body_cap
 from runtime.web.errors import NotFound
 from runtime.web.routes import Routes
 from runtime.web.sse import frame
@@ -212,14 +212,14 @@ class ResponseRequest(SamplingFields):
         """Likely tokens to tell of at each place; None: no probabilities."""
         return (self.top_logprobs or 0) if LOGPROBS in (self.include or ()) else None
 
-    def asked(self) -> dict[str, object]:
+    def dump_explicit_fields(self) -> dict[str, object]:
         """As in `SamplingFields`, with the form of the text as a chat asks for it."""
         form = self.text.format if self.text else None
         if form is None:
-            return super().asked()
+            return super().dump_explicit_fields()
         fields = form.model_dump(exclude_none=True, by_alias=True)
         kind = {"type": fields.pop("type")}
-        return super().asked() | {
+        return super().dump_explicit_fields() | {
             "response_format": kind | ({"json_schema": fields} if fields else {})
         }
 
@@ -388,7 +388,7 @@ async def respond(
         tools=tools,
         tools_required=must_call,
         parallel_tools=body.parallel_tool_calls is not False,
-        asked=body.asked(),
+        explicit=body.dump_explicit_fields(),
     )
     ticket = await admit(request, call.model)
     form = ResponseForm(ticket, body, call)

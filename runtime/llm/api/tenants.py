@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from aiohttp import web
 from pydantic import Field
 
-from runtime.llm.documents.values import StoreFailed
+from runtime.llm.documents.document import StoreFailed
 from runtime.llm.errors import ApiFailure
 from runtime.llm.identity import header_safe, named_tenant, plain_text, tenant_id
 from runtime.llm.service import SERVICE, Service

@@ -25,9 +25,7 @@ from pydantic_core import PydanticCustomError
 from runtime.llm.api.effects import Effects, Under, Watched
 from runtime.llm.api.formats import Grammar, ResponseFormat, grammar_of, own_grammar
 from runtime.llm.errors import error_object
-from runtime.llm.messages import MAX_DEPTH, is_deeper
-from runtime.llm.settings import LlmSettings
-from runtime.llm.values import (
+from runtime.llm.inference import (
     Finish,
     Outcome,
     Role,
@@ -37,6 +35,8 @@ from runtime.llm.values import (
     ToolCall,
     Turn,
 )
+from runtime.llm.messages import MAX_DEPTH, is_deeper
+from runtime.llm.settings import LlmSettings
 from runtime.web.errors import ApiError, BadField, BadRequest, TooLarge
 from runtime.web.sse import frame
 from runtime.web.wire import Wire
@@ -339,7 +339,7 @@ class SamplingFields(Watched):
         # To the engine, a seed of all bits means any seed.
         return replace(usual, seed=seed, is_usual=self.temperature is None, **given)
 
-    def asked(self) -> dict[str, object]:
+    def dump_explicit_fields(self) -> dict[str, object]:
         """What the request says of the choice of tokens and the form, but for `stops` and `n`."""
         return self.model_dump(include=set(ASKED), exclude_none=True, by_alias=True)
 

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from runtime.llm.api.documents import DocumentAnswer, DocumentDeleted, DocumentPage
 from runtime.llm.api.models import ModelList
 from runtime.llm.app import assemble, make_app
-from runtime.llm.documents.values import LESSON, digest_of, heading_of, metadata_text
+from runtime.llm.documents.document import LESSON, digest_of, heading_of, metadata_text
 from runtime.llm.settings import PROGRAM, LlmSettings
 from runtime.web.instance import AlreadyRunning, address_of, claim
 from runtime.web.serve import CannotStart, started

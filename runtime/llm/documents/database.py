@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar
 
 from runtime.llm.documents import rows, schema
+from runtime.llm.documents.document import StoreFailed, StoreFull
 from runtime.llm.documents.rows import Commit, Edit
-from runtime.llm.documents.values import StoreFailed, StoreFull
 from runtime.web.errors import ApiError, TooMany
 
 log = logging.getLogger(__name__)

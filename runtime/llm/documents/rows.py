@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final, NamedTuple
 
-from runtime.llm.documents.schema import BUSY_MS, transaction
-from runtime.llm.documents.values import (
+from runtime.llm.documents.document import (
     VECTOR_BYTES,
     DocumentInfo,
     NewDocument,
@@ -18,6 +17,7 @@ from runtime.llm.documents.values import (
     TenantInfo,
     Where,
 )
+from runtime.llm.documents.schema import BUSY_MS, transaction
 
 _ROWS: Final = 64
 """Rows that one statement inserts."""

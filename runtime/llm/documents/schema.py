@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from runtime.llm.documents.values import StoreUnusable
+from runtime.llm.documents.document import StoreUnusable
 from runtime.llm.identity import ANONYMOUS
 
 log = logging.getLogger(__name__)

@@ -16,10 +16,10 @@ import numpy as np
 
 from runtime.llm.documents import rows
 from runtime.llm.documents.database import Database, Threads
+from runtime.llm.documents.document import Hit, Where
 from runtime.llm.documents.files import IndexFiles
 from runtime.llm.documents.rows import Change
 from runtime.llm.documents.schema import snapshot
-from runtime.llm.documents.values import Hit, Where
 from runtime.llm.documents.vectors import (
     KIND,
     Best,

@@ -12,9 +12,7 @@ import orjson
 
 from runtime.llm.documents import rows
 from runtime.llm.documents.database import Database
-from runtime.llm.documents.files import IndexFiles
-from runtime.llm.documents.rows import Commit, Delete, DeleteTenant, Replace
-from runtime.llm.documents.values import (
+from runtime.llm.documents.document import (
     VECTOR_BYTES,
     DocumentInfo,
     Hit,
@@ -23,6 +21,8 @@ from runtime.llm.documents.values import (
     TenantInfo,
     Where,
 )
+from runtime.llm.documents.files import IndexFiles
+from runtime.llm.documents.rows import Commit, Delete, DeleteTenant, Replace
 
 if TYPE_CHECKING:
     from runtime.llm.documents.search import Search

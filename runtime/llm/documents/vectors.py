@@ -11,7 +11,7 @@ import numpy.typing as npt
 import usearch
 from usearch.index import Index
 
-from runtime.llm.documents.values import VECTOR_BYTES, WIDTH
+from runtime.llm.documents.document import VECTOR_BYTES, WIDTH
 
 Matrix = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]

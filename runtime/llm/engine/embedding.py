@@ -13,8 +13,8 @@ from runtime.llm.engine.pool import Engine, Pool, shutting_down
 from runtime.llm.engine.process import GONE, WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import Chunks, Embed, Embedded, Event, Fit, Split
 from runtime.llm.errors import BadText, EmbedBusy, EmbedFailed
+from runtime.llm.inference import FLOAT, Vectors
 from runtime.llm.models.catalog import Entry
-from runtime.llm.values import FLOAT, Vectors
 from runtime.web.errors import ApiError
 
 Purpose = Literal["query", "document"]

@@ -43,13 +43,13 @@ from runtime.llm.errors import (
     NotForChat,
     PromptTooLong,
 )
+from runtime.llm.inference import Backend, ChatCall, Generation, ReplyFormat
 from runtime.llm.messages import message_of, offer_of
 from runtime.llm.models import gguf
 from runtime.llm.models.catalog import Entry, Fingerprint, read_header
 from runtime.llm.replies import reply_format
 from runtime.llm.settings import LlmSettings
 from runtime.llm.tools import constrain, fit_tools
-from runtime.llm.values import Backend, ChatCall, Generation, ReplyFormat
 from runtime.web.errors import ApiError, ShuttingDown
 
 log = logging.getLogger(__name__)

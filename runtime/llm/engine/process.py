@@ -29,7 +29,7 @@ from runtime.llm.engine.protocol import (
     lengths,
 )
 from runtime.llm.errors import EngineDied, EngineFailed
-from runtime.llm.values import Outcome, Piece, ReplyFormat
+from runtime.llm.inference import Outcome, Piece, ReplyFormat
 from runtime.web.errors import BadRequest
 
 log = logging.getLogger(__name__)

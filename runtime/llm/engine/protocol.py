@@ -26,8 +26,8 @@ from typing import Final, Literal
 
 import orjson
 
+from runtime.llm.inference import Outcome, Sampling, TokenLogprob
 from runtime.llm.messages import ChatMessage, ToolOffer
-from runtime.llm.values import Outcome, Sampling, TokenLogprob
 
 PREFIX: Final = struct.Struct("<III")
 MAX_HEAD: Final = 64 << 20

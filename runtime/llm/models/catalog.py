@@ -11,6 +11,7 @@ from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from runtime.llm.inference import SYSTEM_MODEL, Backend
 from runtime.llm.models import gguf, onnxfile
 from runtime.llm.models.catalogfile import (
     CatalogFile,
@@ -21,7 +22,6 @@ from runtime.llm.models.catalogfile import (
     chip_fits,
     file_name,
 )
-from runtime.llm.values import SYSTEM_MODEL, Backend
 
 log = logging.getLogger(__name__)
 

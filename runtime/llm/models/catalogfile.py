@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from runtime.llm.values import SYSTEM_MODEL, Backend
+from runtime.llm.inference import SYSTEM_MODEL, Backend
 
 NAME: Final = "catalog.toml"
 MAX_BYTES: Final = 1 << 20

@@ -23,7 +23,7 @@ from runtime.llm.commands.ingest import (
     make_plan,
     parse_chunks,
 )
-from runtime.llm.documents.values import digest_of, heading_of
+from runtime.llm.documents.document import digest_of, heading_of
 from runtime.web.instance import address_of
 from tests.llm.engine.onnxkit import write_tiny
 from tests.llm.serverkit import Json

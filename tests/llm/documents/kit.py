@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from runtime.llm.documents.document import WIDTH, Hit, NewDocument, Scalar, Where
 from runtime.llm.documents.store import DocumentStore
-from runtime.llm.documents.values import WIDTH, Hit, NewDocument, Scalar, Where
 
 Matrix = npt.NDArray[np.float32]
 MODEL = "mini"

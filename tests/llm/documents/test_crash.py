@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from runtime.llm.documents.document import Hit
 from runtime.llm.documents.store import DocumentStore, StoreSettings
-from runtime.llm.documents.values import Hit
 from tests.effort import repeats
 from tests.faults.powerloss import POSSIBLE, Disk
 from tests.forker import ENDED, ROOT, command

@@ -13,9 +13,7 @@ import pytest
 
 from runtime.llm.documents import schema
 from runtime.llm.documents.database import SPARE_FILE, SPARE_SHARE, Spare
-from runtime.llm.documents.rows import Totals
-from runtime.llm.documents.store import DocumentStore
-from runtime.llm.documents.values import (
+from runtime.llm.documents.document import (
     VECTOR_BYTES,
     StoreFailed,
     StoreFull,
@@ -23,6 +21,8 @@ from runtime.llm.documents.values import (
     TenantInfo,
     Where,
 )
+from runtime.llm.documents.rows import Totals
+from runtime.llm.documents.store import DocumentStore
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
     MODEL,

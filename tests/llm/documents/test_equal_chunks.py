@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from runtime.llm.documents import search
+from runtime.llm.documents.document import WIDTH, NewDocument
 from runtime.llm.documents.store import DocumentStore
-from runtime.llm.documents.values import WIDTH, NewDocument
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
     MODEL,

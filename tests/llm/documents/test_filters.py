@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
+from runtime.llm.documents.document import Scalar, Where
 from runtime.llm.documents.store import DocumentStore
-from runtime.llm.documents.values import Scalar, Where
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
     MODEL,

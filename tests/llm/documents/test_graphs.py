@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from runtime.llm.documents.document import Hit
 from runtime.llm.documents.search import LiveIndex, Search
 from runtime.llm.documents.store import DocumentStore
-from runtime.llm.documents.values import Hit
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
     MODEL,

@@ -17,8 +17,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from runtime.llm.documents.document import NewDocument, TenantInfo, Where
 from runtime.llm.documents.store import DocumentStore, StoreSettings
-from runtime.llm.documents.values import NewDocument, TenantInfo, Where
 from tests.effort import repeats
 from tests.llm.documents.kit import Model, admits, assert_same, document, query, randoms
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from runtime.llm.documents.document import StoreFailed, StoreLimit, TenantInfo
 from runtime.llm.documents.rows import Commit, Replace
 from runtime.llm.documents.store import DocumentStore
-from runtime.llm.documents.values import StoreFailed, StoreLimit, TenantInfo
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
     MODEL,

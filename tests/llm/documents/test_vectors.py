@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.documents.values import WIDTH
+from runtime.llm.documents.document import WIDTH
 from runtime.llm.documents.vectors import Best, ExactIndex, HnswIndex, scores
 from tests.llm.documents.kit import Matrix, clustered, randoms, unit
 

@@ -10,10 +10,10 @@ from runtime.llm.engine.embedding import Embedder
 from runtime.llm.engine.pool import Engine, Pool
 from runtime.llm.engine.process import ANSWER_S, Answer, Worker, WorkerGone
 from runtime.llm.engine.protocol import Command, Embed, Event, Fit, LoadEncoder, Split
+from runtime.llm.inference import Vectors
 from runtime.llm.models.catalog import Entry, Fingerprint
 from runtime.llm.models.catalogfile import Declaration
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import Vectors
 from runtime.web.errors import ApiError
 from tests.llm.engine import scripted
 

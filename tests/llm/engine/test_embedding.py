@@ -27,8 +27,8 @@ from runtime.llm.engine.protocol import (
     Split,
 )
 from runtime.llm.errors import EmbedBusy, EmbedFailed
+from runtime.llm.inference import Vectors
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import Vectors
 from runtime.web.errors import ShuttingDown
 from tests.llm.engine import scripted
 from tests.llm.engine.pretended import Pretender, Rig, entry, failure, settle
@@ -44,7 +44,7 @@ def vectors(*rows: tuple[float, ...]) -> Vectors:
 
 
 def test_a_shortened_vector_is_of_unit_length_again() -> None:
-    short = vectors((0.6, 0.0, 0.8), (0.0, 3.0, 4.0)).shortened(2)
+    short = vectors((0.6, 0.0, 0.8), (0.0, 3.0, 4.0)).shorten(2)
     assert (short.width, short.tokens) == (2, 7)
     assert short.floats(0) == [1.0, 0.0]
     assert short.floats(1) == [0.0, 1.0]

@@ -11,7 +11,7 @@ import pytest
 from runtime.llm.engine import process
 from runtime.llm.engine.process import Worker
 from runtime.llm.engine.protocol import ChatLoaded, LoadChat, Ok, Open
-from runtime.llm.values import Generation, Sampling
+from runtime.llm.inference import Generation, Sampling
 from tests.llm.serverkit import processes_below
 
 GREEDY = Sampling(temperature=0.0, top_k=40, top_p=0.95, seed=1)

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runtime.llm.inference import ChatCall, Generation, Sampling, Turn
 from runtime.llm.models.daemon import Daemon, Patience
 from runtime.llm.models.daemon import parse_address as parse
 from runtime.llm.models.system.openai import OpenAiDaemon
 from runtime.llm.models.system.settings import SysmodelSettings
-from runtime.llm.values import ChatCall, Generation, Sampling, Turn
 
 GREEDY = Sampling(temperature=0.0, top_k=40, top_p=0.9, seed=7)
 PATIENT = Patience(connect_s=30, whole_s=30, first_s=30, stall_s=30, busy_s=30)

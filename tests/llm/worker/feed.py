@@ -9,7 +9,7 @@ import signal
 import sys
 
 from runtime.llm.engine.worker import native
-from runtime.llm.values import Sampling
+from runtime.llm.inference import Sampling
 
 FINE, REFUSED = 0, 1
 _SECONDS = 20

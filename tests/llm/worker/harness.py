@@ -38,8 +38,8 @@ from runtime.llm.engine.protocol import (
     encode,
     lengths,
 )
+from runtime.llm.inference import Sampling
 from runtime.llm.messages import ChatMessage
-from runtime.llm.values import Sampling
 
 ROOT = Path(__file__).resolve().parents[3]
 Messages = Sequence[tuple[str, str]]

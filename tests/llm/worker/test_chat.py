@@ -29,7 +29,7 @@ from runtime.llm.engine.protocol import (
     encode,
 )
 from runtime.llm.engine.worker.threads import BROKEN
-from runtime.llm.values import GREEDY
+from runtime.llm.inference import GREEDY
 from tests.llm import tinymodel
 from tests.llm.worker.harness import Reply, Worker, engine, spoken, worker
 

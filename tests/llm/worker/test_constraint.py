@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from runtime.llm.engine.protocol import Drop, Failed, Prepared, Run
 from runtime.llm.grammar import BadGrammar, gbnf_grammar, object_grammar, schema_grammar
-from runtime.llm.values import Sampling
+from runtime.llm.inference import Sampling
 from tests.llm import tinymodel
 from tests.llm.worker.harness import Reply, Worker, engine
 

@@ -16,8 +16,8 @@ from runtime.llm.engine.worker.conversations import (
     plan,
 )
 from runtime.llm.engine.worker.engine import StopScanner
+from runtime.llm.inference import ReplyFormat
 from runtime.llm.messages import ChatMessage, MessageCall, MessageFunction
-from runtime.llm.values import ReplyFormat
 from tests.llm.worker.harness import spoken
 
 FIRST = [("system", "Coach."), ("user", "Turn 9?")]

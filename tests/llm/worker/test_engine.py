@@ -11,7 +11,7 @@ from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Prompt
 from runtime.llm.engine.worker.engine import Engine
 from runtime.llm.engine.worker.prompt import CHATML_TURNS, Quoter, Script, tokens_of
-from runtime.llm.values import GREEDY, TokenLogprob
+from runtime.llm.inference import GREEDY, TokenLogprob
 from tests.llm import tinymodel
 from tests.llm.worker.harness import Messages, spoken
 

@@ -12,8 +12,8 @@ from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Part
 from runtime.llm.engine.worker.prompt import CHATML, Quoter, Script, change_texts, tokens_of
 from runtime.llm.engine.worker.template import Template
+from runtime.llm.inference import Tool, ToolCall, Turn
 from runtime.llm.messages import message_of, offer_of
-from runtime.llm.values import Tool, ToolCall, Turn
 from tests.llm import tinymodel
 from tests.llm.worker.harness import engine, spoken
 

@@ -18,8 +18,8 @@ from runtime.llm.engine.worker.prompt import (
     is_chatml,
 )
 from runtime.llm.engine.worker.template import Template
+from runtime.llm.inference import Tool, ToolCall, Turn
 from runtime.llm.messages import message_of, offer_of
-from runtime.llm.values import Tool, ToolCall, Turn
 from tests.llm import tinymodel
 from tests.llm.worker.harness import spoken
 

@@ -15,10 +15,10 @@ from runtime.llm.commands.pull.fetch import (
     sha256_of,
     waiting_room,
 )
+from runtime.llm.inference import SYSTEM_MODEL
 from runtime.llm.models import gguf, onnxfile
 from runtime.llm.models.catalog import VOCABS
 from runtime.llm.models.catalogfile import FileName, file_name
-from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.instance import move_into_place
 
 MAX_VOCAB: Final = 5 << 20

@@ -8,7 +8,7 @@ from typing import Final
 from runtime.llm.commands.pull.fetch import PullFailed, say
 from runtime.llm.engine.process import Worker, WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import Embed, Embedded, EncoderLoaded, LoadEncoder
-from runtime.llm.values import Vectors
+from runtime.llm.inference import Vectors
 
 LOAD_S: Final = 120.0
 

@@ -44,9 +44,9 @@ from runtime.llm.engine.worker.resources import (
     usable_cores,
 )
 from runtime.llm.grammar import BadGrammar
+from runtime.llm.inference import GREEDY
 from runtime.llm.models import gguf
 from runtime.llm.replies import THINK, reply_format
-from runtime.llm.values import GREEDY
 
 if TYPE_CHECKING:  # loaded with the first grammar
     from runtime.llm.engine.worker.constraint import Constraint, Grammars

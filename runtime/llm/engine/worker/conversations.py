@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 
 import orjson
 
+from runtime.llm.inference import Content, ReplyFormat, ToolArguments, ToolStart
 from runtime.llm.messages import ChatMessage, MessageCall
 from runtime.llm.replies import THOUGHT, ReplyParser
-from runtime.llm.values import Content, ReplyFormat, ToolArguments, ToolStart
 
 
 class Part(NamedTuple):

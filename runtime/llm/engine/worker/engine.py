@@ -20,8 +20,8 @@ from runtime.llm.engine.worker.conversations import (
 )
 from runtime.llm.engine.worker.prompt import Quoter, join_parts, tokens_of
 from runtime.llm.grammar import BadGrammar
+from runtime.llm.inference import TokenLogprob
 from runtime.llm.replies import overlap
-from runtime.llm.values import TokenLogprob
 
 if TYPE_CHECKING:  # loaded with the first grammar
     from runtime.llm.engine.worker.constraint import Constraint

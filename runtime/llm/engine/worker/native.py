@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from runtime.llm.engine.worker import library
+from runtime.llm.inference import Sampling, TokenLogprob
 from runtime.llm.replies import MARKS
-from runtime.llm.values import Sampling, TokenLogprob
 
 if TYPE_CHECKING:  # loaded with the first grammar
     from runtime.llm.engine.worker.constraint import Constraint
@@ -426,17 +426,18 @@ class Sampler:
         return token
 
     def _note(self, token: int, logits: bytes) -> None:
-        """Keep how likely the token was, and the likeliest ones at its place."""
-        from runtime.llm.engine.worker.odds import Odds
+        """Keep the log-probability of the token and of the likeliest ones at its place."""
+        from runtime.llm.engine.worker.logprobs import Logprobs
 
-        odds = Odds(logits)
+        logprobs = Logprobs(logits)
 
-        def told(token: int, top: Sequence[TokenLogprob] = ()) -> TokenLogprob:
+        def describe(token: int, top: Sequence[TokenLogprob] = ()) -> TokenLogprob:
             data = self._model.piece(token) or self._model.text(token).encode()
-            return TokenLogprob(data.decode("utf-8", "replace"), list(data), odds.of(token), top)
+            text = data.decode("utf-8", "replace")
+            return TokenLogprob(text, list(data), logprobs.of(token), top)
 
-        top = [told(other) for other in odds.likeliest(self._alternatives or 0)]
-        self.logprobs.append(told(token, top))
+        top = [describe(other) for other in logprobs.rank(self._alternatives or 0)]
+        self.logprobs.append(describe(token, top))
 
     def free(self) -> None:
         """Give the chain back; the object is dead afterwards."""

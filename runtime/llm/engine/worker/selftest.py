@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from runtime.llm.engine.worker import native
-from runtime.llm.values import GREEDY
+from runtime.llm.inference import GREEDY
 
 MODEL: Final = Path(__file__).with_name("selftest.gguf")
 """A model of 230 KB that answers the prompt with the expected words, by a wide margin."""

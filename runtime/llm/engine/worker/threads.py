@@ -42,7 +42,7 @@ from runtime.llm.engine.protocol import (
 )
 from runtime.llm.engine.worker import resources
 from runtime.llm.engine.worker.resources import Refused
-from runtime.llm.values import TokenLogprob
+from runtime.llm.inference import TokenLogprob
 
 if TYPE_CHECKING:  # a process imports only what its model needs
     from runtime.llm.engine.worker.chatmodel import ChatModel

@@ -15,8 +15,8 @@ from runtime.llm.errors import (
     RichError,
     error_object,
 )
+from runtime.llm.inference import GREEDY, ChatCall, Turn
 from runtime.llm.models.system.state import CachedProbe, Provider, refusal
-from runtime.llm.values import GREEDY, ChatCall, Turn
 from runtime.web.errors import ApiError, BadRequest, TooLarge, TooMany
 from runtime.web.wire import Wire
 

@@ -20,6 +20,7 @@ from runtime.llm.errors import (
     SysmodelRuntimeError,
     SysmodelUnavailable,
 )
+from runtime.llm.inference import SYSTEM_MODEL, ChatCall, Generation, Piece, Turn
 from runtime.llm.models.catalog import Entry, Fingerprint
 from runtime.llm.models.catalogfile import Declaration
 from runtime.llm.models.download import (
@@ -41,7 +42,6 @@ from runtime.llm.models.system.state import (
     refusal,
     unknown,
 )
-from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Piece, Turn
 
 log = logging.getLogger(__name__)
 

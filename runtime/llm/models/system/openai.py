@@ -5,6 +5,7 @@ import time
 from asyncio import sleep
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Final
 
 from runtime.llm.errors import (
@@ -12,7 +13,8 @@ from runtime.llm.errors import (
     SysmodelRuntimeError,
     SysmodelUnavailable,
 )
-from runtime.llm.models.chunks import read_reply
+from runtime.llm.inference import ChatCall, Generation, Piece, Turn
+from runtime.llm.models.completions import compose_body, read_reply
 from runtime.llm.models.daemon import (
     Daemon,
     DaemonTrouble,
@@ -34,18 +36,9 @@ from runtime.llm.models.system.state import (
     flatten,
     unknown,
 )
-from runtime.llm.values import GREEDY, ChatCall, Generation, Piece
 from runtime.web.errors import ApiError
 
 _WAITING: Final = frozenset(("downloading",))
-_OPTIONS: Final = (
-    "frequency_penalty",
-    "presence_penalty",
-    "repeat_penalty",
-    "min_p",
-    "logit_bias",
-)
-"""Fields of the sampling that are sent only where they ask for something."""
 _BROKEN: Final = frozenset(("failed", "error"))
 BACKGROUND_CODE: Final = 30
 _SAYS_BACKGROUND: Final = re.compile(
@@ -150,29 +143,14 @@ class OpenAiDaemon(Provider):
                 text = "does not have exactly one model; set sysmodel.model"
                 raise DaemonTrouble(text)
             (model,) = models
-        messages = [{"role": turn.role, "content": turn.content} for turn in call.turns]
-        if self._settings.flatten:
-            messages = [{"role": "user", "content": flatten(call.turns)}]
-        body: dict[str, object] = {
-            "model": model,
-            "messages": messages,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            "temperature": call.sampling.temperature,
-            "top_p": call.sampling.top_p,
-            "seed": call.sampling.seed,
+        turns = [Turn("user", flatten(call.turns))] if self._settings.flatten else call.turns
+        sampling = call.sampling
+        defaults = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "seed": sampling.seed,
         }
-        body |= {
-            name: value
-            for name in _OPTIONS
-            if (value := getattr(call.sampling, name)) != getattr(GREEDY, name)
-        }
-        if call.stop:
-            body["stop"] = list(call.stop)
-        caps = [cap for cap in (call.max_completion_tokens, call.max_tokens) if cap is not None]
-        if caps:
-            body["max_tokens"] = min(caps)
-        return body
+        return compose_body(replace(call, model=model, turns=turns, prompt=None), defaults)
 
 
 def _status_of(entry: object) -> object:

@@ -17,7 +17,7 @@ from runtime.llm.errors import (
     SysmodelUnavailable,
     SysmodelUnknown,
 )
-from runtime.llm.values import ChatCall, Generation, Outcome, Piece, ReplyFormat, Sampling, Turn
+from runtime.llm.inference import ChatCall, Generation, Outcome, Piece, ReplyFormat, Sampling, Turn
 
 FRESH_S: Final = 2.0
 WAIT_S: Final = 0.5
@@ -242,7 +242,7 @@ WARM_UP: Final = ChatCall(
 
 
 class RelayedReply:
-    """A `runtime.llm.values.Generation` over an async generator that reports its own outcome.
+    """A `runtime.llm.inference.Generation` over an async generator that reports its own outcome.
 
     The task that iterates is the one that closes; a task that waits for a piece is cancelled.
     """

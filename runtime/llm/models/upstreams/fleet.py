@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from pydantic import SecretStr
 
+from runtime.llm.inference import SYSTEM_MODEL
 from runtime.llm.models.catalogfile import Kind
 from runtime.llm.models.daemon import (
     Address,
@@ -22,7 +23,6 @@ from runtime.llm.models.daemon import (
     member,
     parse_address,
 )
-from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.errors import ApiError
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import orjson
 
 from runtime.llm.errors import EmbedFailed
-from runtime.llm.messages import ChatMessage, message_of, offer_of
-from runtime.llm.models.chunks import read_reply
+from runtime.llm.inference import ChatCall, Generation, Piece, Vectors
+from runtime.llm.models.completions import compose_body, read_reply
 from runtime.llm.models.daemon import (
     DaemonTrouble,
     count,
@@ -25,7 +25,6 @@ from runtime.llm.models.daemon import (
 )
 from runtime.llm.models.system.state import RelayedReply
 from runtime.llm.models.upstreams.fleet import Upstream, Upstreams, UpstreamsUnavailable
-from runtime.llm.values import ChatCall, Generation, Piece, Turn, Vectors
 from runtime.web.errors import ApiError, BadRequest
 
 VIA: Final = "1.1 paddock"
@@ -65,7 +64,8 @@ def generate(upstreams: Upstreams, call: ChatCall) -> Generation:
 async def _answer(
     upstreams: Upstreams, call: ChatCall, reply: RelayedReply
 ) -> AsyncGenerator[Piece, None]:
-    path, body = request_of(call)
+    path = "/chat/completions" if call.prompt is None else "/completions"
+    body = compose_body(call)
     attempts = _Attempts(upstreams)
     for upstream in upstreams.order(call.model, conversation_of(call)):
         attempts.begin()
@@ -190,50 +190,6 @@ def headers_for(client: str) -> Mapping[str, str]:
         digest = hashlib.sha256(client.encode("utf-8", "surrogatepass")).hexdigest()
         headers["X-Client-Id"] = digest[:16]
     return headers
-
-
-def request_of(call: ChatCall) -> tuple[str, dict[str, object]]:
-    """Path and body of a call. What the request does not say, the upstream decides."""
-    body: dict[str, object] = {
-        "model": call.model,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        **call.asked,
-    }
-    if "seed" in call.asked:  # each choice of a request has its own
-        body["seed"] = call.sampling.seed
-    if "repeat_penalty" in call.asked:  # vLLM's name for it
-        body["repetition_penalty"] = call.sampling.repeat_penalty
-    if call.stop:
-        body["stop"] = list(call.stop)
-    caps = [cap for cap in (call.max_completion_tokens, call.max_tokens) if cap is not None]
-    if caps:
-        body["max_tokens"] = min(caps)
-    likely = call.sampling.logprobs
-    if call.prompt is not None:
-        body["prompt"] = call.prompt
-        if likely is not None:
-            body["logprobs"] = likely
-        return "/completions", body
-    body["messages"] = [_message(turn) for turn in call.turns]
-    if likely is not None:
-        body |= {"logprobs": True, "top_logprobs": likely}
-    if call.template_options:
-        body["chat_template_kwargs"] = dict(call.template_options)
-    if call.tools:
-        body["tools"] = [offer_of(tool) for tool in call.tools]
-        body["tool_choice"] = "required" if call.tools_required else "auto"
-        if not call.parallel_tools:
-            body["parallel_tool_calls"] = False
-    return "/chat/completions", body
-
-
-def _message(turn: Turn) -> ChatMessage:
-    """The turn, with the arguments of its calls as they were written."""
-    message = message_of(turn)
-    for call, sent in zip(turn.tool_calls, message.get("tool_calls", ()), strict=True):
-        sent["function"]["arguments"] = call.arguments
-    return message
 
 
 # --- vectors

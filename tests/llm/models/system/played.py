@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from runtime.llm.errors import SysmodelUnavailable
+from runtime.llm.inference import ChatCall, Generation, Outcome, Piece
 from runtime.llm.models.catalog import Entry
 from runtime.llm.models.system.state import (
     Availability,
@@ -12,7 +13,6 @@ from runtime.llm.models.system.state import (
     RelayedReply,
     Status,
 )
-from runtime.llm.values import ChatCall, Generation, Outcome, Piece
 
 READY = Availability(Status.AVAILABLE)
 

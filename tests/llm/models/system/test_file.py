@@ -19,13 +19,13 @@ from runtime.llm.errors import (
     SysmodelRuntimeError,
     SysmodelUnavailable,
 )
+from runtime.llm.inference import Turn
 from runtime.llm.models.download import Pace
 from runtime.llm.models.system import file as verification
 from runtime.llm.models.system.file import Declared, ManagedFile, Verifier
 from runtime.llm.models.system.foreground import Gate
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, Status
-from runtime.llm.values import Turn
 from tests.llm.models.daemons import chat, collect, texts
 from tests.llm.models.system.played import Workshop
 

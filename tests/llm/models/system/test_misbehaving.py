@@ -142,7 +142,7 @@ async def test_a_daemon_that_fails_in_mid_reply_keeps_what_it_said(
 
 
 async def test_a_reply_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.llm.models.chunks.REPLY_CAP", 10)
+    monkeypatch.setattr("runtime.llm.models.completions.REPLY_CAP", 10)
     async with upstream(says(sse(*[delta("four")] * 3))) as (model, _):
         with pytest.raises(SysmodelRuntimeError, match="stop talking"):
             await collect(model.generate(chat()))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.llm.errors import RichError
+from runtime.llm.inference import Role, Turn
 from runtime.llm.models.system import state
 from runtime.llm.models.system.state import (
     Availability,
@@ -15,7 +16,6 @@ from runtime.llm.models.system.state import (
     flatten,
     unknown,
 )
-from runtime.llm.values import Role, Turn
 from tests.llm.models.system.played import READY, Played
 from tests.waiting import Clock
 

@@ -1,4 +1,4 @@
-"""The values that pass between the parts of the language-model server; plain data."""
+"""What a model is asked for and what it returns: conversations, sampling, replies, vectors."""
 
 import math
 import struct
@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 SYSTEM_MODEL = "sysmodel-builtin"
 """The id of the built-in system model."""
 MAX_PARALLEL = 32
-"""Replies that one engine may generate at a time."""
+"""Replies that an engine may generate side by side."""
 
 Role = Literal["system", "user", "assistant", "tool"]
 Backend = Literal["LOCAL_CPU", "LOCAL_GPU", "LOCAL_NPU"]
@@ -17,7 +17,7 @@ Finish = Literal["stop", "length"]
 
 
 class ToolCall(NamedTuple):
-    """A call of a tool that the model asked for."""
+    """A tool call that the model made."""
 
     id: str
     name: str
@@ -26,30 +26,30 @@ class ToolCall(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """A function that the model may ask to be called."""
+    """A function that the model may call."""
 
     name: str
     description: str
     parameters: str
-    """JSON text of the schema of its arguments."""
+    """JSON Schema of its arguments, as text."""
 
 
 class Turn(NamedTuple):
-    """One message of a conversation, its content already flattened to text."""
+    """One message of a conversation, with its content as plain text."""
 
     role: Role
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     """Of an assistant turn."""
     tool_call_id: str = ""
-    """Of a tool turn: the call that its content answers."""
+    """Of a tool turn: the id of the call that it answers."""
     reasoning: str = ""
-    """What an assistant turn thought before its content."""
+    """The thought of an assistant turn before its content."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the next token is chosen; fixed for one reply."""
+    """How the next token is chosen; the same for a whole reply."""
 
     temperature: float
     """0 means greedy."""
@@ -59,23 +59,23 @@ class Sampling:
     seed: int
     """Unsigned 32 bits."""
     frequency_penalty: float = 0.0
-    """Taken off a token's logit for each time it is in the reply so far."""
+    """Subtracted from a token's logit for each time that it occurs in the reply so far."""
     presence_penalty: float = 0.0
-    """Taken off once a token is in the reply."""
+    """Subtracted once if a token occurs in the reply so far."""
     repeat_penalty: float = 1.0
-    """Divides the logit of a token that is in the reply; 1 means off."""
+    """Divides the logit of a token that occurs in the reply so far; 1 means off."""
     min_p: float = 0.0
-    """Least probability of a token as a share of the likeliest one's; 0 means off."""
+    """Least probability of a token as a share of the likeliest token's; 0 means off."""
     logit_bias: Mapping[str, float] = field(default_factory=dict)
-    """Added to the logits of tokens, by their number as text."""
+    """Added to the logits of tokens; the keys are token ids as text."""
     logprobs: int | None = None
-    """Alternatives to be told with the probability of each token; None: no probabilities."""
+    """How many alternatives to report with each token's probability; None: no probabilities."""
     is_usual: bool = False
-    """Nobody asked for this temperature: where a model declares its own, that one counts."""
+    """The request has no temperature, so a model's declared one takes precedence."""
     grammar: str = ""
-    """What the reply must match, as `runtime.llm.grammar` writes it; empty: anything."""
+    """The grammar that the reply must match, from `runtime.llm.grammar`; empty: any text."""
     grammar_trigger: str = ""
-    """Text of the reply behind which the grammar holds; empty: from its first token on."""
+    """The grammar applies after this text of the reply; empty: from the first token on."""
 
 
 GREEDY: Final = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
@@ -83,44 +83,44 @@ GREEDY: Final = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
 
 @dataclass(frozen=True)
 class ChatCall:
-    """What a chat asks of a model, checked and with every default filled in."""
+    """A checked chat request with every default filled in."""
 
     turns: Sequence[Turn]
     sampling: Sampling
     max_completion_tokens: int | None = None
-    """Cap on generated tokens; None: the model's own."""
+    """Cap on generated tokens; None: the model's own limit."""
     max_tokens: int | None = None
-    """Cap on prompt and reply together, for a model that knows the size of its prompt."""
+    """Cap on prompt and reply together, for models that count prompt tokens beforehand."""
     model: str = SYSTEM_MODEL
     owner: str = ""
     session_id: str | None = None
-    """The conversation to keep, one of *owner*; None: stateless, as the system model always is."""
+    """A conversation of *owner* to keep; None: stateless, as the system model always is."""
     client: str = ""
-    """Who asks: without a session a prompt may reuse what is cached of this client's prompts, and
-    of nobody else's. Empty: it reuses nothing."""
+    """Without a session, a prompt may reuse the cache of this client's earlier prompts only.
+    Empty: it reuses nothing."""
     stop: Sequence[str] = ()
     tools: Sequence[Tool] = ()
-    """What the reply may call; empty: nothing, and no text is read as a call."""
+    """The tools that the reply may call; empty: none, and no text is parsed as a call."""
     tools_required: bool = False
-    """Whether the reply must be a call."""
+    """Whether the reply must be a tool call."""
     parallel_tools: bool = True
     """Whether a reply may have several calls."""
     template_options: Mapping[str, object] = field(default_factory=dict)
-    """Further variables of the chat template; JSON values."""
+    """Extra variables for the chat template; JSON values."""
 
     prompt: str | None = None
-    """A text to continue as it stands, control tokens included, in place of any chat template."""
-    asked: Mapping[str, object] = field(default_factory=dict)
-    """What the request itself says of the choice of tokens and the form of the reply, under the
-    names of the OpenAI interface: for an upstream, which has defaults of its own."""
+    """A raw text to continue, control tokens included, instead of a chat template's prompt."""
+    explicit: Mapping[str, object] = field(default_factory=dict)
+    """The sampling and format fields that the request itself sets, under their OpenAI names: for
+    upstreams, which have defaults of their own."""
     is_whole: bool = False
     """Whether the client sees nothing before the reply has ended."""
     is_forwarded: bool = False
-    """Whether it comes from a server of this kind, which has no further one ask on its behalf."""
+    """Whether another Paddock server forwarded it; such a request is not forwarded again."""
 
     @property
     def uses_tools(self) -> bool:
-        """Whether tools are on offer, or were called before."""
+        """Whether tools are offered or were called earlier."""
         called = any(turn.role == "tool" or turn.tool_calls for turn in self.turns)
         return bool(self.tools) or called
 
@@ -133,20 +133,20 @@ choice between ``{"reply": …}`` and ``{"tool": …, "arguments": …}``.
 
 
 class ReplyFormat(NamedTuple):
-    """How the text of a reply is to be read."""
+    """How to parse the text of a reply."""
 
     calls: Calls = "none"
     thinks: bool = False
-    """Whether it may begin with a thought, ``<think>…</think>``."""
+    """Whether the text may begin with a thought, ``<think>…</think>``."""
     opened: bool = False
-    """Whether it begins within a thought, which the prompt has opened."""
+    """Whether the text begins inside a thought that the prompt opened."""
     names: tuple[str, ...] = ()
-    """The tools that may be called; what looks like a call of another one is content."""
+    """The tools that may be called; a call of any other tool is plain content."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a finished reply cost; counts are tokens, times are milliseconds."""
+    """The cost of a finished reply; counts are tokens, times are milliseconds."""
 
     finish: Finish | Literal["aborted", "failed"]
     """``length``: the total budget or the output cap ended the text."""
@@ -154,18 +154,18 @@ class Outcome:
     """None: the provider does not count."""
     prompt_tokens: int | None = None
     cached_tokens: int = 0
-    """Tokens of the prompt that were still in the KV cache and were not prefilled again."""
+    """Prompt tokens that were still in the KV cache and were not prefilled again."""
     prompt_ms: float = 0.0
     predicted_ms: float = 0.0
     session: Literal["hit", "miss", "rebuilt"] | None = None
-    """How the conversation cache served the request; None for a stateless one."""
+    """How the conversation cache served the request; None for a stateless request."""
     session_reason: str | None = None
-    """Why a cached conversation was rebuilt, one machine word."""
+    """Why a cached conversation was rebuilt: a single code word."""
 
 
 @dataclass(frozen=True)
 class TokenLogprob:
-    """How likely a token was, before anything but the model had a say."""
+    """How likely the model considered a token, before penalties, biases and grammar."""
 
     token: str
     """Its text; a part of a character reads as U+FFFD."""
@@ -174,7 +174,7 @@ class TokenLogprob:
     logprob: float
     """Natural logarithm of its probability."""
     top: Sequence["TokenLogprob"] = ()
-    """The likeliest tokens at its place, as many as were asked for, the likeliest first."""
+    """The requested number of likeliest tokens at this position, the likeliest first."""
 
 
 class Content(NamedTuple):
@@ -190,7 +190,7 @@ class Reasoning(NamedTuple):
 
 
 class ToolStart(NamedTuple):
-    """A tool call begins; the calls of a reply are numbered from 0."""
+    """The start of a tool call; the calls of a reply are numbered from 0."""
 
     number: int
     id: str
@@ -198,7 +198,7 @@ class ToolStart(NamedTuple):
 
 
 class ToolArguments(NamedTuple):
-    """JSON text that the arguments of a call go on with."""
+    """The next JSON text of a call's arguments."""
 
     number: int
     text: str
@@ -212,51 +212,50 @@ class Piece(NamedTuple):
 
     text: str
     tokens: Sequence[TokenLogprob] = ()
-    """The tokens that the text covers, where their probabilities were asked for and are known."""
+    """The tokens of the text, if their probabilities were requested and are known."""
     events: Sequence[Event] = ()
-    """What it adds besides the text, from a source that parts thoughts and calls from it itself."""
+    """Thoughts and calls, from a source that separates them from the text itself."""
 
 
 class Generation(Protocol):
     """A reply under way: iterate for pieces, then read the outcome.
 
-    A piece never splits a character; one without text and events is a sign of work. Leaving the
-    iteration early, by `aclose` or by cancelling the task that iterates, stops the work behind it
-    within one token.
-    Failures are raised from the iteration as an `ApiError` of `runtime.llm.errors`.
+    A piece never splits a character; a piece without text and events is a sign of life. Leaving
+    the iteration early, by `aclose` or by cancelling the iterating task, stops the generation
+    within one token. The iteration raises failures as an `ApiError` of `runtime.llm.errors`.
     """
 
     @property
     def outcome(self) -> Outcome:
-        """The cost of the reply; only after the iteration has ended by itself."""
+        """The cost of the reply; available once the iteration has ended by itself."""
         ...
 
     @property
     def format(self) -> ReplyFormat:
-        """How its text is to be read; from its first piece on."""
+        """How to parse its text; available from the first piece on."""
         ...
 
     def __aiter__(self) -> AsyncIterator[Piece]: ...
 
     async def aclose(self) -> None:
-        """Stop the work if it still runs."""
+        """Stop the generation if it still runs."""
         ...
 
 
 FLOAT = 4
-"""Bytes of a number of a vector."""
+"""Bytes per number of a vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """One unit vector a text, in the order of the texts."""
+    """One unit vector per text, in the order of the texts."""
 
     width: int
-    """Numbers a vector."""
+    """Numbers per vector."""
     data: bytes
     """Little-endian float32, row after row: ``len(self) * width * 4`` bytes."""
     tokens: int
-    """Of all texts together, as the model saw them: special ones counted, padding not."""
+    """Of all texts together, with special tokens and without padding."""
     truncated: int = 0
     """How many of the texts were cut at the model's longest input."""
 
@@ -264,16 +263,16 @@ class Vectors:
         return len(self.data) // (self.width * FLOAT)
 
     def row(self, number: int) -> bytes:
-        """The bytes of one vector."""
+        """The bytes of a vector."""
         size = self.width * FLOAT
         return self.data[number * size : (number + 1) * size]
 
     def floats(self, number: int) -> list[float]:
-        """The numbers of one vector."""
+        """The numbers of a vector."""
         return list(struct.unpack(f"<{self.width}f", self.row(number)))
 
-    def shortened(self, width: int) -> "Vectors":
-        """The first *width* numbers of each vector, of unit length again."""
+    def shorten(self, width: int) -> "Vectors":
+        """Cut each vector to its first *width* numbers and rescale it to unit length."""
         rows = []
         for number in range(len(self)):
             numbers = self.floats(number)[:width]

@@ -1,14 +1,26 @@
-"""Reads the chunks of a streamed reply as OpenAI-compatible servers write them."""
+"""Completion requests for OpenAI-compatible servers, and their streamed replies."""
 
 import math
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import Final
 
+from runtime.llm.inference import (
+    ChatCall,
+    Event,
+    Outcome,
+    Piece,
+    Reasoning,
+    TokenLogprob,
+    ToolArguments,
+    ToolStart,
+    Turn,
+)
+from runtime.llm.messages import ChatMessage, message_of, offer_of
 from runtime.llm.models.daemon import (
     Daemon,
     DaemonTrouble,
@@ -19,15 +31,6 @@ from runtime.llm.models.daemon import (
     member,
 )
 from runtime.llm.replies import new_id
-from runtime.llm.values import (
-    Event,
-    Outcome,
-    Piece,
-    Reasoning,
-    TokenLogprob,
-    ToolArguments,
-    ToolStart,
-)
 
 REPLY_CAP: Final = 1 << 20
 """Characters of one reply, its thoughts and calls included."""
@@ -35,8 +38,58 @@ MAX_CALLS: Final = 128
 _NOTHING: Final = Piece("")
 
 
-class Chunks:
-    """Understands the lines of a streamed completion, of a chat or of a text."""
+def compose_body(
+    call: ChatCall, defaults: Mapping[str, object] = MappingProxyType({})
+) -> dict[str, object]:
+    """The body of a streamed request for *call*: a text completion if it has a prompt, else a chat.
+
+    *defaults* are the sampling fields of a request that leaves them out.
+    """
+    body: dict[str, object] = {
+        "model": call.model,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        **defaults,
+        **call.explicit,
+    }
+    if "seed" in body:  # each choice of a request has its own
+        body["seed"] = call.sampling.seed
+    if "repeat_penalty" in body:  # vLLM's name for it
+        body["repetition_penalty"] = call.sampling.repeat_penalty
+    if call.stop:
+        body["stop"] = list(call.stop)
+    caps = [cap for cap in (call.max_completion_tokens, call.max_tokens) if cap is not None]
+    if caps:
+        body["max_tokens"] = min(caps)
+    alternatives = call.sampling.logprobs
+    if call.prompt is not None:
+        body["prompt"] = call.prompt
+        if alternatives is not None:
+            body["logprobs"] = alternatives
+        return body
+    body["messages"] = [_compose_message(turn) for turn in call.turns]
+    if alternatives is not None:
+        body |= {"logprobs": True, "top_logprobs": alternatives}
+    if call.template_options:
+        body["chat_template_kwargs"] = dict(call.template_options)
+    if call.tools:
+        body["tools"] = [offer_of(tool) for tool in call.tools]
+        body["tool_choice"] = "required" if call.tools_required else "auto"
+        if not call.parallel_tools:
+            body["parallel_tool_calls"] = False
+    return body
+
+
+def _compose_message(turn: Turn) -> ChatMessage:
+    """The message of a turn, with the arguments of its calls as JSON text."""
+    message = message_of(turn)
+    for call, sent in zip(turn.tool_calls, message.get("tool_calls", ()), strict=True):
+        sent["function"]["arguments"] = call.arguments
+    return message
+
+
+class ReplyReader:
+    """Reads the lines of a streamed completion, of a chat or of a text."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -141,20 +194,20 @@ async def read_reply(
     Raises `DaemonTrouble`.
     """
     began, first = time.monotonic(), None
-    chunks = Chunks()
+    reader = ReplyReader()
     async with aclosing(daemon.stream(path, body, headers)) as lines:
         async for line in lines:
-            piece = chunks.feed(line)
+            piece = reader.feed(line)
             if piece.text or piece.events:
                 first = first or time.monotonic()
                 yield piece
-            if chunks.closed:
+            if reader.closed:
                 break
-    chunks.check_end()
+    reader.check_end()
     now = time.monotonic()
     first = first or now
     settle(
-        replace(chunks.cost, prompt_ms=(first - began) * 1000, predicted_ms=(now - first) * 1000)
+        replace(reader.cost, prompt_ms=(first - began) * 1000, predicted_ms=(now - first) * 1000)
     )
 
 
