@@ -40,14 +40,14 @@ from runtime.bridge.coach.gather import Gathering
 from runtime.bridge.coach.lessons import lessons_of
 from runtime.bridge.coach.opening import open_coach, open_grader, open_model
 from runtime.bridge.coach.wording.words import words_of
-from runtime.bridge.derived.analyses import Analyses
-from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.driving import can_settings, run_live
 from runtime.bridge.errors import ErrorAnswer, JsonObject, render
 from runtime.bridge.example import store_example
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.storage.analyses import Analyses
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
+from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.track.library import Library
 from runtime.web.access import HostPolicy

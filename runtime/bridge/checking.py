@@ -12,7 +12,7 @@ from runtime.bridge.can.settings import SLCAN, VIRTUAL
 from runtime.bridge.coach.lessons import CATALOG, lessons_of
 from runtime.bridge.errors import BIND_CODES
 from runtime.bridge.live.hub import LIVE_SESSION
-from runtime.bridge.outlets.opening import check_influx, check_mqtt, check_secret
+from runtime.bridge.live.outlets.opening import check_influx, check_mqtt, check_secret
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.opening import check as check_database

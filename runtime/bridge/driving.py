@@ -22,11 +22,11 @@ from runtime.bridge.can.statistics import BusStatistics, known_messages
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import LIVE_SESSION
 from runtime.bridge.live.live import Destination, Live
+from runtime.bridge.live.outlets.opening import targets_of
+from runtime.bridge.live.outlets.outlet import Outlet
+from runtime.bridge.live.outlets.points import PointReader
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.replay import Replays
-from runtime.bridge.outlets.opening import targets_of
-from runtime.bridge.outlets.outlet import Outlet
-from runtime.bridge.outlets.points import PointReader
 from runtime.bridge.service import Service
 from runtime.bridge.session.names import free_name, slug
 from runtime.bridge.settings import BridgeSettings

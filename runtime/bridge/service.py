@@ -19,20 +19,20 @@ from runtime.bridge.coach.lessons import Lessons
 from runtime.bridge.coach.model import ModelClient
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Cue
-from runtime.bridge.derived.analyses import Analyses
-from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.errors import NoTrack
 from runtime.bridge.live.circuits import LiveCircuits, find_coaching
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.inbox import Inbox
 from runtime.bridge.live.live import Live
+from runtime.bridge.live.outlets.outlet import Outlet
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.replay import Replays
 from runtime.bridge.live.spectators import Spectators
-from runtime.bridge.outlets.outlet import Outlet
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.simulator.simulator import Simulator
+from runtime.bridge.storage.analyses import Analyses
 from runtime.bridge.storage.errors import NoDatabase, UnknownSession
+from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import NoteRow, SessionRow, SignalRow, unix_ms
 from runtime.bridge.track.library import Library

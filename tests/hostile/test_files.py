@@ -31,8 +31,8 @@ from runtime.bridge.formats import foreign
 from runtime.bridge.formats.formats import read_recording
 from runtime.bridge.formats.mf4_reader import FRAME
 from runtime.bridge.formats.options import NO_OPTIONS, BusChoice, Options, UnreadableRecording
-from runtime.bridge.lake.layout import TABLES
-from runtime.bridge.lake.reading import Damaged, read_about, read_laps
+from runtime.bridge.storage.lake.layout import TABLES
+from runtime.bridge.storage.lake.reading import Damaged, read_about, read_laps
 from runtime.bridge.track.file import parse_track
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track, TrackError

@@ -67,7 +67,6 @@ from runtime.bridge.api.shapes import (
     capped,
     fields_of,
 )
-from runtime.bridge.derived.analyses import Scope
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, UnknownLap
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.definitions import find_missing
@@ -80,6 +79,7 @@ from runtime.bridge.session.units import (
     Seconds,
     Share,
 )
+from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import BadQuery

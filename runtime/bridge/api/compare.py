@@ -22,10 +22,10 @@ from runtime.bridge.analysis.compare import (
 )
 from runtime.bridge.api.analysis import ONE_LAP
 from runtime.bridge.api.shapes import Derived, SessionPath, Values, round_values, rounded
-from runtime.bridge.derived.analyses import Scope
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.units import Kmh, Metres, Seconds
+from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes, json_bytes

@@ -36,11 +36,11 @@ from runtime.bridge.api.compare import (
     read_reference,
 )
 from runtime.bridge.api.shapes import Values, capped, iso, round_values
-from runtime.bridge.derived.analyses import Scope
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.recording import WIDE_SIGNALS, Numbers
 from runtime.bridge.session.resample import is_discrete
 from runtime.bridge.session.units import Kmh, Metres, Seconds
+from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes, json_bytes

@@ -22,18 +22,18 @@ from runtime.bridge.api.shapes import (
     fields_of,
 )
 from runtime.bridge.api.status import CanDiagnostics, can_state
-from runtime.bridge.derived.analyses import Scope
-from runtime.bridge.derived.lapbook import build_track
 from runtime.bridge.errors import NoCircuit, TooManyRows, UnknownLap
-from runtime.bridge.lake.layout import folder_of, stamp_of
-from runtime.bridge.lake.tables import packed
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session import resample as resampling
 from runtime.bridge.session.capabilities import DisabledCoach, coaching
 from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
 from runtime.bridge.session.units import Hertz, Metres, Seconds
+from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.errors import BadTable, NoRows, UnknownSession
+from runtime.bridge.storage.lake.layout import folder_of, stamp_of
+from runtime.bridge.storage.lake.tables import packed
+from runtime.bridge.storage.lapbook import build_track
 from runtime.bridge.storage.values import CapabilityRow, SessionRow, SignalRow
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError

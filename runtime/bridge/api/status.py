@@ -13,7 +13,7 @@ from runtime.bridge.api.shapes import READ_ERRORS, Moment, Values, capped, field
 from runtime.bridge.can.devices import UsbDevice, usb_devices
 from runtime.bridge.can.reader import NO_READER, CanSnapshot
 from runtime.bridge.exposition import families
-from runtime.bridge.outlets.outlet import State as OutletState
+from runtime.bridge.live.outlets.outlet import State as OutletState
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.stats import quantile
 from runtime.bridge.session.units import Decimals, Seconds, Share, Tenths

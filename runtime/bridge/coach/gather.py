@@ -16,11 +16,11 @@ from runtime.bridge.coach.lessons import Lessons
 from runtime.bridge.coach.need import Need, NeedKind
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.coach.understanding.slots import CornerNames, Names
-from runtime.bridge.derived.analyses import Analyses, Scope
-from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.errors import NoCompleteLap
 from runtime.bridge.session.recording import Samples
+from runtime.bridge.storage.analyses import Analyses, Scope
 from runtime.bridge.storage.errors import NoRows
+from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.model import Corner, Track, phase_at

@@ -33,10 +33,10 @@ from runtime.bridge.coach.asking import Row
 from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.facts.view import NO_CORNERS, need_outing
 from runtime.bridge.coach.gather import Gathering, Known
-from runtime.bridge.derived.analyses import Scope
 from runtime.bridge.errors import NoCompleteLap
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH
+from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 

@@ -18,12 +18,11 @@ from runtime.bridge.commands.flags import (
     write_line,
 )
 from runtime.bridge.commands.sessions import CannotMake, asking, circuits, open_store
-from runtime.bridge.derived.lapbook import LapBook
-from runtime.bridge.lake.layout import folder_of, stamp_of
-from runtime.bridge.lake.place import Lake
-from runtime.bridge.lake.tables import packed
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
+from runtime.bridge.storage.lake.layout import Lake, folder_of, stamp_of
+from runtime.bridge.storage.lake.tables import packed
+from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
 

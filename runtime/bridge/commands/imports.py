@@ -28,7 +28,6 @@ from runtime.bridge.commands.flags import (
     write_line,
 )
 from runtime.bridge.commands.sessions import CannotMake, asking, circuits, open_store
-from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.errors import code_of
 from runtime.bridge.formats.archive import FILES
 from runtime.bridge.formats.channelmaps import keep_map, kept_mappings, maps_file, read_maps
@@ -39,6 +38,7 @@ from runtime.bridge.formats.options import BusChoice, Options
 from runtime.bridge.session.recording import Mapped, Recording
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.errors import SessionExists, StoreUnusable
+from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Json
 from runtime.bridge.track.model import TrackError

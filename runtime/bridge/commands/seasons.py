@@ -18,18 +18,18 @@ from pydantic import TypeAdapter
 
 from runtime.bridge.commands.flags import WRONG_USE, lake_place, make_parser, read_line, run_work
 from runtime.bridge.commands.sessions import circuits
-from runtime.bridge.lake.digest import (
+from runtime.bridge.session.units import rounded
+from runtime.bridge.storage.lake.layout import TABLES, Lake
+from runtime.bridge.storage.lake.reading import Damaged, read_about
+from runtime.bridge.storage.lake.season import (
     CornerDigest,
     Driving,
+    Season,
     SessionDigest,
     content_of,
     digest_session,
+    see_season,
 )
-from runtime.bridge.lake.layout import TABLES
-from runtime.bridge.lake.place import Lake
-from runtime.bridge.lake.reading import Damaged, read_about
-from runtime.bridge.lake.season import Season, see_season
-from runtime.bridge.session.units import rounded
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track, TrackError

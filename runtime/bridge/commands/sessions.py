@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import NamedTuple
 
 from paddock.client import ANSWER_S, Bridge, BridgeError
-from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.session.laps import Laps
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
+from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow, SignalRow
 from runtime.bridge.track.identity import Identity

@@ -107,7 +107,7 @@ async def _of_session(
     session: str, name: str, url: str | None, settings: BridgeSettings
 ) -> BuiltTrack:
     from runtime.bridge.commands.sessions import CannotMake, open_session
-    from runtime.bridge.derived.lapbook import build_track
+    from runtime.bridge.storage.lapbook import build_track
 
     try:
         async with open_session(settings, session, url) as found:

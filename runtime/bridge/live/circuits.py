@@ -8,9 +8,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from runtime.bridge.derived.lapbook import LapBook
 from runtime.bridge.live.timing import NO_PAST, Past, Trace, read_history
 from runtime.bridge.session.laps import Laps
+from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.build import from_laps

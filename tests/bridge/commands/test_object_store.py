@@ -11,7 +11,7 @@ import boto3
 import pytest
 
 from runtime.bridge.commands import exports, seasons
-from runtime.bridge.lake.place import Lake
+from runtime.bridge.storage.lake.layout import Lake
 from tests.bridge.bridgekit import bridging, settings_for
 from tests.bridge.commands.test_exports import TRACK, contents, export, fill
 from tools.lake import fill_lake

@@ -20,8 +20,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from runtime.bridge.commands import exports, seasons
-from runtime.bridge.lake import digest
-from runtime.bridge.lake.season import see_season
+from runtime.bridge.storage.lake.season import SessionDigest, digest_session, see_season
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, bridging, frame_objects, settings_for
 from tools.drive import drive
@@ -84,7 +83,7 @@ def test_a_season_tells_best_laps_development_and_repeated_losses(seen: Path) ->
 
 
 def test_laps_of_two_circuits_are_never_ranked_against_each_other(seen: Path) -> None:
-    stored = TypeAdapter(list[digest.SessionDigest])
+    stored = TypeAdapter(list[SessionDigest])
     rows = stored.validate_python(result(seen / "digest")["sessions"])
     elsewhere = [replace(row, folder=f"{row.folder}-b", track="Elsewhere") for row in rows]
 
@@ -285,13 +284,13 @@ def cluster() -> Iterator[Any]:
 
 def slow_down(seconds: float) -> int:
     """Makes each session of this worker take longer; the worker's process."""
-    plain = digest.digest_session
+    plain = digest_session
 
     def slow(*arguments: Any) -> Any:
         time.sleep(seconds)
         return plain(*arguments)
 
-    setattr(seasons, digest.digest_session.__name__, slow)
+    setattr(seasons, digest_session.__name__, slow)
     return os.getpid()
 
 

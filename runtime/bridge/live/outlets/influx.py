@@ -11,9 +11,8 @@ from typing import Final
 import aiohttp
 from yarl import URL
 
-from runtime.bridge.outlets.address import place_of, read_address
-from runtime.bridge.outlets.outlet import Away, Refused
-from runtime.bridge.outlets.points import TAGS, Point, Value
+from runtime.bridge.live.outlets.outlet import Away, Refused, place_of, read_address
+from runtime.bridge.live.outlets.points import TAGS, Point, Value
 
 PORTS: Final = {"http": 80, "https": 443}
 CONNECT_S: Final = 3.0

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from runtime.bridge.analysis.drive import known_track, place_laps
 from runtime.bridge.analysis.summary import Summary, summarise
-from runtime.bridge.derived.lapbook import LapBook
-from runtime.bridge.lake.layout import CUT, LAYOUT, STAMP, TABLES
 from runtime.bridge.session.laps import Laps
 from runtime.bridge.session.progress import within
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers, Samples
+from runtime.bridge.storage.lake.layout import CUT, LAYOUT, STAMP, TABLES
+from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow, SignalRow
 from runtime.bridge.track.identity import Identity

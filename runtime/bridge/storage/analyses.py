@@ -8,8 +8,8 @@ from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
 from runtime.bridge import errors
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.derived.lapbook import LapBook, state_of
 from runtime.bridge.storage.errors import NoRows
+from runtime.bridge.storage.lapbook import LapBook, state_of
 from runtime.bridge.storage.values import SessionRow
 
 DRIVES: Final = 3

@@ -3,12 +3,12 @@
 import pytest
 
 from runtime.bridge.live.hub import Event, Hub
+from runtime.bridge.live.outlets.points import SESSIONS, NoMoment, Point, PointReader
 from runtime.bridge.live.timing import Timing
-from runtime.bridge.outlets.points import SESSIONS, NoMoment, Point, PointReader
 from runtime.bridge.session.recording import LiveFrame
 from runtime.bridge.storage.values import SessionRow, unix_s
+from tests.bridge.live.outlets.outletkit import LAP, SECTOR
 from tests.bridge.live.streamkit import cue, frame
-from tests.bridge.outlets.outletkit import LAP, SECTOR
 
 NOW_S = 1_790_000_000.0
 STARTED_S = 1_780_000_000.0

@@ -8,10 +8,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from runtime.bridge.lake.layout import CUT, LAYOUT
 from runtime.bridge.session.laps import Laps, Segment, restore_laps
 from runtime.bridge.session.recording import WIDE, Frames, Gate, Samples
 from runtime.bridge.session.series import SIGNALS, series
+from runtime.bridge.storage.lake.layout import CUT, LAYOUT
 from runtime.bridge.track.model import Track
 
 STALE: Final = "another version of this program wrote it; export it again"

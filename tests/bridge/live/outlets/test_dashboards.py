@@ -7,16 +7,16 @@ from typing import Any, Final
 
 import pytest
 
+from runtime.bridge.live.outlets.points import TAGS, Point
 from runtime.bridge.live.timing import LapSector, Timing
-from runtime.bridge.outlets.points import TAGS, Point
 from runtime.bridge.session.recording import WIDE
 from tests.bridge.conftest import Start
+from tests.bridge.live.outlets.outletkit import LAP, OPENED, SECTOR, free_port, influxdb
+from tests.bridge.live.outlets.test_points import Ear
 from tests.bridge.live.streamkit import cue, frame
-from tests.bridge.outlets.outletkit import LAP, OPENED, SECTOR, free_port, influxdb
-from tests.bridge.outlets.test_points import Ear
 from tests.waiting import until
 
-BOARDS: Final = Path(__file__).resolve().parents[3] / "deploy" / "grafana"
+BOARDS: Final = Path(__file__).resolve().parents[4] / "deploy" / "grafana"
 SESSION: Final = "s"
 FRAME: Final = frame(SESSION)._replace(wide=dict.fromkeys(WIDE, 1.0))
 TIMING: Final = Timing(2, 150.0, 12.5, -0.25, 90.0)

@@ -11,8 +11,7 @@ import aiomqtt
 import pytest
 
 from tests.bridge.conftest import Start
-from tests.bridge.live.streamkit import cue, frame
-from tests.bridge.outlets.outletkit import (
+from tests.bridge.live.outlets.outletkit import (
     LAP,
     OPENED,
     SECTOR,
@@ -21,6 +20,7 @@ from tests.bridge.outlets.outletkit import (
     influxdb,
     running,
 )
+from tests.bridge.live.streamkit import cue, frame
 from tests.waiting import until
 
 NAMES = [

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.derived.lapbook import BEHIND_S, SURE_LAPS, LapBook
 from runtime.bridge.session.recording import WIDE, Frames, Numbers
+from runtime.bridge.storage.lapbook import BEHIND_S, SURE_LAPS, LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend, SessionMeta, SessionRow
 from runtime.bridge.track.library import Library

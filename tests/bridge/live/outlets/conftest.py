@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from blockbuster import blockbuster_ctx
 
-from runtime.bridge.outlets import outlet
-from runtime.bridge.outlets.influx import Influx
+from runtime.bridge.live.outlets import outlet
+from runtime.bridge.live.outlets.influx import Influx
 
 
 @pytest.fixture(autouse=True)
@@ -19,5 +19,5 @@ def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_blocks_the_loop() -> Iterator[None]:
-    with blockbuster_ctx("runtime.bridge.outlets"):
+    with blockbuster_ctx("runtime.bridge.live.outlets"):
         yield

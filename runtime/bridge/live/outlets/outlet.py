@@ -7,13 +7,16 @@ oldest are dropped.
 import asyncio
 import logging
 import math
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar, Final, Literal, Protocol, TypeAlias
 
+from yarl import URL
+
 from runtime.bridge.live.hub import EARLY, EVERYTHING, Event, Hub, Kind, Signals
-from runtime.bridge.outlets.points import SESSIONS, NoMoment, Point, PointReader
+from runtime.bridge.live.outlets.points import SESSIONS, NoMoment, Point, PointReader
 from runtime.bridge.session.recording import LiveFrame
 
 State: TypeAlias = Literal["idle", "up", "away"]
@@ -248,3 +251,24 @@ class Outlet:
             self._told = now
             text = "%s: %s refuses %d points: %s"
             log.warning(text, self.target.name, self.target.place, count, why)
+
+
+def read_address(text: str, ports: Mapping[str, int], example: str) -> URL:
+    """The address with its port, which is of *ports* by scheme where none is given.
+
+    Raises ValueError, whose text shows the *example*.
+    """
+    wrong = ValueError(f"this is not a valid address; write it as in {example}")
+    try:
+        url = URL(text)
+        (url.host or "").encode("idna")  # what asks for its number does so too
+    except ValueError:
+        raise wrong from None
+    if url.scheme not in ports or not url.host or url.explicit_port == 0 or re.search(r"\s", text):
+        raise wrong
+    return url.with_port(url.explicit_port or ports[url.scheme])
+
+
+def place_of(url: URL) -> str:
+    """The address for people: without user, password and query."""
+    return str(url.with_user(None).with_query(None).with_fragment(None))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.outlets.influx import to_line
-from runtime.bridge.outlets.points import Point, Value
+from runtime.bridge.live.outlets.influx import to_line
+from runtime.bridge.live.outlets.points import Point, Value
 
 WORDS = [
     ("Mia", "Mia"),

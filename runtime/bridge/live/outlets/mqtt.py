@@ -8,9 +8,8 @@ import aiomqtt
 from yarl import URL
 
 from runtime.bridge.live.hub import object_json
-from runtime.bridge.outlets.address import place_of
-from runtime.bridge.outlets.outlet import Away
-from runtime.bridge.outlets.points import Point
+from runtime.bridge.live.outlets.outlet import Away, place_of
+from runtime.bridge.live.outlets.points import Point
 
 PATIENCE_S: Final = 5.0
 """For a connection, or for a message to leave."""

@@ -8,13 +8,13 @@ import pytest
 from aiohttp import web
 
 from runtime.bridge.app import assemble
-from runtime.bridge.outlets import mqtt, opening
+from runtime.bridge.live.outlets import mqtt, opening
 from runtime.bridge.settings import BridgeSettings
 from runtime.web.serve import CannotStart
 from tests.bridge.bridgekit import Bridge, Json, settings_for
 from tests.bridge.conftest import Start
+from tests.bridge.live.outlets.outletkit import free_port, pretending
 from tests.bridge.live.streamkit import cue
-from tests.bridge.outlets.outletkit import free_port, pretending
 from tests.waiting import until
 
 TOKEN = "tok-5ecret=="
@@ -109,7 +109,9 @@ async def test_what_a_server_that_takes_nothing_says_is_told_without_the_token(
         await until(lambda: bridge.service.outlets[0].state == "up")
         assert len(server.lines) == len(FRAMES)
     assert TOKEN not in caplog.text + json.dumps(told)
-    assert [record.name for record in caplog.records].count("runtime.bridge.outlets.outlet") == 2
+    assert [record.name for record in caplog.records].count(
+        "runtime.bridge.live.outlets.outlet"
+    ) == 2
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typing import Final
 import pytest
 
 from runtime.bridge.live.hub import Hub
-from runtime.bridge.outlets.outlet import Away, Outlet, Refused
-from runtime.bridge.outlets.points import Point, PointReader
+from runtime.bridge.live.outlets.outlet import Away, Outlet, Refused
+from runtime.bridge.live.outlets.points import Point, PointReader
 from runtime.bridge.storage.values import SessionRow
 from tests.bridge.live.streamkit import cue, frame
 from tests.waiting import until

@@ -6,9 +6,8 @@ from typing import Final
 
 from yarl import URL
 
-from runtime.bridge.outlets.address import read_address
-from runtime.bridge.outlets.influx import Influx, read_influx
-from runtime.bridge.outlets.outlet import Target
+from runtime.bridge.live.outlets.influx import Influx, read_influx
+from runtime.bridge.live.outlets.outlet import Target, read_address
 from runtime.bridge.settings import BridgeSettings
 
 PORTS: Final = {"mqtt": 1883, "mqtts": 8883}
@@ -40,7 +39,7 @@ def targets_of(settings: BridgeSettings) -> Iterator[Target]:
     if url := settings.influx_url.strip():
         yield Influx(read_influx(url), settings.influx_token.get_secret_value().strip())
     if url := settings.mqtt_url.strip():
-        from runtime.bridge.outlets.mqtt import Mqtt  # its library need not be installed
+        from runtime.bridge.live.outlets.mqtt import Mqtt  # its library need not be installed
 
         yield Mqtt(_read_broker(url), settings.mqtt_password.get_secret_value().strip())
 

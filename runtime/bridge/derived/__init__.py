@@ -1,1 +1,0 @@
-"""What is computed from stored sessions and kept: their laps, and analytics of them."""
