@@ -25,7 +25,7 @@ from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import SlcanSource
 from runtime.bridge.can.values import Batch
-from runtime.bridge.formats.canlog import CHUNK
+from runtime.bridge.formats.can_recording import CHUNK
 
 DBC: Final = ROOT / "data" / "dbc" / "paddock-dash.dbc"
 FULL_BUS: Final = 8_000

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 
 from bench.common import Figure, fastest
-from runtime.bridge.formats.formats import read_recording
+from runtime.bridge.formats.detection import read_recording
 
 COLUMNS: Final = "sats time lat long velocity heading height vert-vel".split() + [
     f"Channel_{number}" for number in range(15)

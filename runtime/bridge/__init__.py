@@ -1,3 +1,3 @@
 """The telemetry and coaching bridge."""
 
-import runtime.bridge.can.leancan  # noqa: F401 - before anything loads python-can
+import runtime.bridge.can.import_python_can  # noqa: F401 - before anything loads python-can

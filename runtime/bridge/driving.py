@@ -12,8 +12,8 @@ from typing import Final
 from aiohttp import web
 
 from runtime.bridge.api.spectators import spectating
+from runtime.bridge.can.adapters import open_source
 from runtime.bridge.can.assembler import Assembler, Flush
-from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.reader import CanReader, Open
 from runtime.bridge.can.rules import NO_RULES

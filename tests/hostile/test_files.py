@@ -27,10 +27,10 @@ from course.read import trace, yamlsource
 from runtime.bridge.can.carfile import CarError, parse_car
 from runtime.bridge.can.dbc import DbcError, parse_dbc
 from runtime.bridge.coach.lessons import parse_course
-from runtime.bridge.formats import foreign
-from runtime.bridge.formats.formats import read_recording
-from runtime.bridge.formats.mf4_reader import FRAME
+from runtime.bridge.formats import child_process
+from runtime.bridge.formats.detection import read_recording
 from runtime.bridge.formats.options import NO_OPTIONS, BusChoice, Options, UnreadableRecording
+from runtime.bridge.formats.readers.mf4_child import FRAME
 from runtime.bridge.storage.lake.layout import TABLES
 from runtime.bridge.storage.lake.reading import Damaged, read_about, read_laps
 from runtime.bridge.track.file import parse_track
@@ -151,17 +151,17 @@ def forked() -> Iterator[None]:
 
     import resource  # absent on Windows
 
-    def run(extra: str, given: IO[bytes], found: IO[bytes]) -> None:
-        reader = import_module(f"runtime.bridge.formats.{extra}_reader")
+    def run(extra: str, source: IO[bytes], output: IO[bytes]) -> None:
+        reader = import_module(f"runtime.bridge.formats.readers.{extra}_child")
         load = getattr(reader, f"load_{'mdf' if extra == 'mf4' else extra}")
         load()
         pid = os.fork()
         if not pid:
-            os.dup2(given.fileno(), 0)
-            sys.stdout = open(found.fileno(), "w", closefd=False)  # noqa: SIM115
+            os.dup2(source.fileno(), 0)
+            sys.stdout = open(output.fileno(), "w", closefd=False)  # noqa: SIM115
             sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
             resource.setrlimit(resource.RLIMIT_CPU, (round(ONE_S), round(ONE_S)))
-            code = foreign.main(load, reader.read)
+            code = child_process.run_child(load, reader.read)
             sys.stdout.flush()
             os._exit(code)
         _, status, used = os.wait4(pid, 0)
@@ -172,7 +172,7 @@ def forked() -> Iterator[None]:
             raise UnreadableRecording("the file is damaged")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(foreign, "_run", run)
+        patch.setattr(child_process, "_run", run)
         yield
 
 

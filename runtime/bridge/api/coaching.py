@@ -98,8 +98,8 @@ from runtime.bridge.coach.wording.words import Words, words_of
 from runtime.bridge.cues.concepts import CONCEPTS, Concept
 from runtime.bridge.cues.model import Burst, Emotion
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, NothingRecorded, UnknownLap
-from runtime.bridge.formats.files import NotImportable
 from runtime.bridge.formats.options import UnparsableVbo
+from runtime.bridge.formats.safe_open import NotImportable
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.units import Metres, Quality, Seconds

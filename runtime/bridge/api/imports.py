@@ -25,20 +25,12 @@ from runtime.bridge.api.shapes import (
     fields_of,
 )
 from runtime.bridge.can.dbc import MAX_BYTES as DBC_BYTES
-from runtime.bridge.formats.channelmaps import (
-    KeptMapsUnreadable,
-    keep_map,
-    kept_mappings,
-    maps_file,
-)
-from runtime.bridge.formats.files import NotImportable, open_inside
-from runtime.bridge.formats.formats import (
+from runtime.bridge.formats.detection import (
     MAX_BYTES,
     SUFFIXES,
     VBO_SUFFIXES,
     read_recording,
 )
-from runtime.bridge.formats.naming import car_file_name, name_session
 from runtime.bridge.formats.options import (
     BadChannelMap,
     BusChoice,
@@ -48,6 +40,14 @@ from runtime.bridge.formats.options import (
     UnparsableVbo,
     UnreadableRecording,
 )
+from runtime.bridge.formats.safe_open import NotImportable, open_inside
+from runtime.bridge.formats.saved_mappings import (
+    KeptMapsUnreadable,
+    keep_map,
+    kept_mappings,
+    maps_file,
+)
+from runtime.bridge.formats.session_naming import car_file_name, name_session
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.channels import NONE
 from runtime.bridge.session.recording import Mapped, ReadWarning, Recording

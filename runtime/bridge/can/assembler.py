@@ -8,7 +8,7 @@ import numpy as np
 
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.distance import DistanceFilter
-from runtime.bridge.can.rows import (
+from runtime.bridge.can.frame_columns import (
     GPS_DISTANCE,
     LONGEST_PAUSE_S,
     STALE_S,

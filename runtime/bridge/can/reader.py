@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from runtime.bridge.can.adapters import open_source
 from runtime.bridge.can.assembler import Assembler, Flush
-from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.settings import CanSettings

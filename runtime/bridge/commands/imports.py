@@ -29,12 +29,12 @@ from runtime.bridge.commands.flags import (
 )
 from runtime.bridge.commands.sessions import CannotMake, asking, circuits, open_store
 from runtime.bridge.errors import code_of
-from runtime.bridge.formats.archive import FILES
-from runtime.bridge.formats.channelmaps import keep_map, kept_mappings, maps_file, read_maps
-from runtime.bridge.formats.files import open_inside
-from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
-from runtime.bridge.formats.naming import car_file_name
+from runtime.bridge.formats.detection import MAX_BYTES, SUFFIXES, read_recording
 from runtime.bridge.formats.options import BusChoice, Options
+from runtime.bridge.formats.readers.parquet import ARCHIVE_FILES
+from runtime.bridge.formats.safe_open import open_inside
+from runtime.bridge.formats.saved_mappings import keep_map, kept_mappings, maps_file, read_maps
+from runtime.bridge.formats.session_naming import car_file_name
 from runtime.bridge.session.recording import Mapped, Recording
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.errors import SessionExists, StoreUnusable
@@ -145,7 +145,9 @@ def _files_of(given: Sequence[Path]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        sessions = {file.parent for file in path.rglob(FILES[-1]) if _is_session(file.parent)}
+        sessions = {
+            file.parent for file in path.rglob(ARCHIVE_FILES[-1]) if _is_session(file.parent)
+        }
         inside = [
             (file.stat().st_mtime, file)
             for file in (path, *path.rglob("*"))
@@ -161,14 +163,14 @@ def _is_recording(file: Path) -> bool:
 
 
 def _is_session(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in FILES)
+    return all((folder / name).is_file() for name in ARCHIVE_FILES)
 
 
 def _packed(folder: Path) -> bytes:
     """The files of a session in one archive."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        for name in FILES:
+        for name in ARCHIVE_FILES:
             archive.write(folder / name, name)
     return packed.getvalue()
 

@@ -75,7 +75,7 @@ def _built(source: str, arguments: argparse.Namespace, settings: BridgeSettings)
     suffix = file.suffix.casefold()
     if suffix in _LINES:
         return _titled(_of_line(file, name), file.name)
-    from runtime.bridge.formats.formats import SUFFIXES
+    from runtime.bridge.formats.detection import SUFFIXES
 
     if suffix in SUFFIXES:
         return _titled(_of_recording(file, name, settings), file.name)
@@ -91,7 +91,7 @@ def _of_line(file: Path, name: str) -> BuiltTrack:
 
 
 def _of_recording(file: Path, name: str, settings: BridgeSettings) -> BuiltTrack:
-    from runtime.bridge.formats.formats import read_recording
+    from runtime.bridge.formats.detection import read_recording
     from runtime.bridge.formats.options import BusChoice, Options
 
     dbc, car = tuple(settings.can_dbc), settings.car_file

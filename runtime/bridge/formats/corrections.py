@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.columns import LARGEST_STEERING_DEG
-from runtime.bridge.formats.motion import nominal_period
+from runtime.bridge.formats.column_mapping import LARGEST_STEERING_DEG
+from runtime.bridge.formats.gps_motion import nominal_period
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, ReadWarning
 from runtime.bridge.session.series import series

@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.formats.motion import Marks, angle_between, bearing, marks, path_ratio
+from runtime.bridge.formats.gps_motion import Marks, angle_between, bearing, marks, path_ratio
 from runtime.bridge.session.recording import Numbers, ReadWarning
 from runtime.bridge.session.series import Flags, is_place
 

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Final, NamedTuple
 
 from runtime.bridge.can.assembler import Flush
-from runtime.bridge.can.rows import GPS_DISTANCE
+from runtime.bridge.can.frame_columns import GPS_DISTANCE
 from runtime.bridge.cues.engine import CueEngine, Where
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub

@@ -46,7 +46,7 @@ from runtime.bridge.analysis.pedals import (
 )
 from runtime.bridge.analysis.reference import reference_lap
 from runtime.bridge.analysis.stats import stats, straight_line_speed
-from runtime.bridge.formats.tables import read_csv
+from runtime.bridge.formats.readers.csv_table import read_csv
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames
 from tests.bridge.analysis.cornerkit import driven, ring_track

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.channelmaps import maps_file
+from runtime.bridge.formats.saved_mappings import maps_file
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import ONE_BACKEND, Start
 from tests.bridge.formats.logkit import drive as log_drive

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import can
 import pytest
 
-from runtime.bridge.can.bus import PythonCanSource, open_source
+from runtime.bridge.can.adapters import PythonCanSource, open_source
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.values import EXTENDED, CanFrame, Source, SourceLost

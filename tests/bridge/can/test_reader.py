@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from runtime.bridge.can.adapters import open_source
 from runtime.bridge.can.assembler import Assembler, Flush
-from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.decoder import Decoder

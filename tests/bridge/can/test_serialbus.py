@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runtime.bridge.can.bus import open_source
+from runtime.bridge.can.adapters import open_source
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import (

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from runtime.bridge.formats.foreign import Foreign
+from runtime.bridge.formats.child_process import ChildOutput
 from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.recording import Numbers, Samples
 from tests.bridge.formats.logkit import BEGIN
@@ -115,7 +115,7 @@ class Drive:
             found[name] = Samples(self.t[::every], value[::every].astype(np.float64))
         return found
 
-    def foreign(self, **meta: object) -> Foreign:
+    def child_output(self, **meta: object) -> ChildOutput:
         """What the reader of the format hands over."""
         bounds = [0.0, *self.marks, float(self.t[-1])]
         ends = list(pairwise(bounds))
@@ -124,7 +124,7 @@ class Drive:
         functions = {name: about[1] for name, about in CHANNELS.items()}
         whole = {"created": BEGIN, "functions": functions, "laps": laps, "told": told, **meta}
         units = {name: about[0] for name, about in CHANNELS.items()}
-        return Foreign(whole, {}, self.channels(), units)
+        return ChildOutput(whole, {}, self.channels(), units)
 
 
 def xrk_bytes(seconds: int) -> bytes:

@@ -10,8 +10,8 @@ import numpy as np
 
 from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.values import EXTENDED, Batch
-from runtime.bridge.formats.canlog import ReadFrames
-from runtime.bridge.formats.logs import asc_frames, blf_frames, candump_frames, trc_frames
+from runtime.bridge.formats.can_recording import ReadFrames
+from runtime.bridge.formats.readers.can_logs import read_asc, read_blf, read_candump, read_trc
 
 BEGIN: Final = 1_700_000_000.0
 Frame = tuple[float, int, bytes]
@@ -27,10 +27,10 @@ class Form(NamedTuple):
 
 
 FORMS: Final = {
-    ".log": Form(can.CanutilsLogWriter, candump_frames, ("can0", "can1")),
-    ".asc": Form(can.ASCWriter, asc_frames, ("1", "2")),
-    ".blf": Form(can.BLFWriter, blf_frames, ("1", "2")),
-    ".trc": Form(can.TRCWriter, trc_frames, ("1", "2")),
+    ".log": Form(can.CanutilsLogWriter, read_candump, ("can0", "can1")),
+    ".asc": Form(can.ASCWriter, read_asc, ("1", "2")),
+    ".blf": Form(can.BLFWriter, read_blf, ("1", "2")),
+    ".trc": Form(can.TRCWriter, read_trc, ("1", "2")),
 }
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.formats import foreign
-from runtime.bridge.formats.assemble import record_channels
-from runtime.bridge.formats.formats import read_recording
-from runtime.bridge.formats.lapmarks import HALF_WIDTH_M, Lap, counted_laps, marks_of, start_line
-from runtime.bridge.formats.xrk_reader import laps_of
+from runtime.bridge.formats import child_process
+from runtime.bridge.formats.detection import read_recording
+from runtime.bridge.formats.logger_laps import HALF_WIDTH_M, Lap, counted_laps, marks_of, start_line
+from runtime.bridge.formats.readers.xrk_child import laps_of
+from runtime.bridge.formats.recording_builder import record_channels
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Gate, Numbers, Recording, Samples
 from tests.bridge.bridgekit import Bridge
@@ -25,7 +25,9 @@ def drive() -> Drive:
 
 
 def imported(drive: Drive, monkeypatch: pytest.MonkeyPatch, **meta: object) -> Recording:
-    monkeypatch.setattr(foreign, "read_apart", lambda stream, extra: drive.foreign(**meta))
+    monkeypatch.setattr(
+        child_process, "read_in_child", lambda stream, extra: drive.child_output(**meta)
+    )
     return read_recording(io.BytesIO(b"x"), "a.xrk")
 
 
@@ -154,7 +156,7 @@ def test_laps_of_a_file_are_taken_as_they_are(
 async def test_driver_car_and_place_come_from_the_file(
     bridge: Bridge, drive: Drive, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(foreign, "read_apart", lambda stream, extra: drive.foreign())
+    monkeypatch.setattr(child_process, "read_in_child", lambda stream, extra: drive.child_output())
     path = tmp_path / "a.xrk"
     path.write_bytes(b"x")
     done = await bridge.ok("POST", "/session/import", {"path": str(path)})

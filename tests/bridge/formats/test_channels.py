@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.columns import find_channels
+from runtime.bridge.formats.column_mapping import find_channels
 from runtime.bridge.formats.options import Options
 from runtime.bridge.session.channels import (
     BUS_STATED,

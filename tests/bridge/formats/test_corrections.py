@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.assemble import record_channels
 from runtime.bridge.formats.corrections import correct_frames
+from runtime.bridge.formats.recording_builder import record_channels
 from runtime.bridge.session.recording import WIDE, Frames, Numbers
 from tests.bridge.formats.aimkit import CHANNELS, STILL_S, Drive
 

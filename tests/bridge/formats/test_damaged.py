@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runtime.bridge.formats import rcz
-from runtime.bridge.formats.formats import read_recording
+from runtime.bridge.formats.detection import read_recording
 from runtime.bridge.formats.options import UnreadableRecording
+from runtime.bridge.formats.readers import rcz
 from tests.bridge.truth.drives import FILE_PLAN, Drive, drive
 from tests.bridge.truth.exports import EXPORTS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.formats.files import NotImportable, open_inside
+from runtime.bridge.formats.safe_open import NotImportable, open_inside
 
 LIMIT = 2**20
 

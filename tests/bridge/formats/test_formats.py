@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.formats import read_recording
+from runtime.bridge.formats.detection import read_recording
 from runtime.bridge.formats.options import Options, UnparsableVbo, UnreadableRecording
 from runtime.bridge.session.laps import detect
 from tests.bridge.formats.vbo.vbokit import drive, vbo_bytes

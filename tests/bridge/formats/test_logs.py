@@ -16,14 +16,15 @@ import numpy as np
 import pytest
 
 from runtime.bridge.can.dbc import load_dbc
-from runtime.bridge.formats import foreign, xrk
-from runtime.bridge.formats.formats import read_recording
+from runtime.bridge.formats import child_process
+from runtime.bridge.formats.detection import read_recording
 from runtime.bridge.formats.options import (
     BusChoice,
     FormatNotInstalled,
     Options,
     UnreadableRecording,
 )
+from runtime.bridge.formats.readers import xrk
 from runtime.bridge.session.recording import WIDE, Recording
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import ONE_BACKEND, Start
@@ -199,7 +200,9 @@ def test_a_file_that_unpacks_to_too_much_is_refused_before_anything_is_unpacked(
     suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(xrk, "LARGEST_FILE", 16 << 20)
-    monkeypatch.setattr(foreign, "read_apart", lambda *_: pytest.fail("a reader was started"))
+    monkeypatch.setattr(
+        child_process, "read_in_child", lambda *_: pytest.fail("a reader was started")
+    )
     packed = zlib.compress(bytes(64 << 20))
     tracemalloc.start()
     try:
@@ -215,11 +218,11 @@ def test_a_packed_file_of_an_ordinary_size_reaches_its_reader(
 ) -> None:
     given: list[bytes] = []
 
-    def read_apart(stream: BinaryIO, _extra: str) -> foreign.Foreign:
+    def read_in_child(stream: BinaryIO, _extra: str) -> child_process.ChildOutput:
         given.append(stream.read())
         raise UnreadableRecording("enough")
 
-    monkeypatch.setattr(foreign, "read_apart", read_apart)
+    monkeypatch.setattr(child_process, "read_in_child", read_in_child)
     packed = zlib.compress(bytes(1 << 20))
     contents = [packed, packed[:500], packed[:20] + b"?" * 500, b"<hCNF", b""]
     for content in contents:

@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from runtime.bridge.formats import rows as reading
+from runtime.bridge.formats import number_rows
+from runtime.bridge.formats.number_rows import Table, read_blocks, read_table
 from runtime.bridge.formats.options import UnreadableRecording
-from runtime.bridge.formats.rows import Table, read_blocks, read_table
 
 
 def read(text: str | bytes, columns: int = 3, *, commas: bool = False) -> Table:
@@ -161,7 +161,7 @@ class Endless(io.RawIOBase):
 def test_a_stream_without_an_end_is_refused(
     limit: str, value: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, limit, value)
+    monkeypatch.setattr(number_rows, limit, value)
     endless = Endless()
     with pytest.raises(UnreadableRecording, match=said):
         read_table(endless, 3, commas=False)  # type: ignore[arg-type]

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from runtime.bridge.formats.formats import read_recording
-from runtime.bridge.formats.moments import parse_moment
+from runtime.bridge.formats.dates import parse_moment
+from runtime.bridge.formats.detection import read_recording
 from runtime.bridge.session.recording import Recording
 
 

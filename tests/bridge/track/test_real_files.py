@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.formats import read_recording
+from runtime.bridge.formats.detection import read_recording
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers, Recording
 from runtime.bridge.session.series import measure_distance, series

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.columns import align_texts, unique_names
+from runtime.bridge.formats.column_mapping import align_texts, unique_names
 from runtime.bridge.formats.options import UnreadableRecording
 from runtime.bridge.session.recording import Recording
 from tests.bridge.formats.vbo.vbokit import read

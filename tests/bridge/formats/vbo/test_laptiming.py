@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.vbo.laptiming import Path, driven_path, read_gates
+from runtime.bridge.formats.readers.vbo_gates import Path, driven_path, read_gates
 
 LAT, LON = 45.0, -88.0
 METRES = 6_371_000.0 * np.pi / 180.0

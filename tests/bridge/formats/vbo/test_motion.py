@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from runtime.bridge.formats.motion import EARTH_RADIUS_M, spikes
+from runtime.bridge.formats.gps_motion import EARTH_RADIUS_M, spikes
 
 Numbers = npt.NDArray[np.float64]
 METRES = EARTH_RADIUS_M * np.pi / 180.0

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from runtime.bridge.formats.encodings import CoordinateEncoding, TimeEncoding
 from runtime.bridge.formats.options import Options
-from runtime.bridge.formats.vbo.reader import read_vbo
+from runtime.bridge.formats.readers.vbo import read_vbo
 from runtime.bridge.session.recording import Recording
 
 Numbers = npt.NDArray[np.float64]

@@ -4,11 +4,11 @@ import contextlib
 import zlib
 from typing import BinaryIO, Final
 
-from runtime.bridge.formats import foreign
-from runtime.bridge.formats.assemble import record_channels, texts_of
-from runtime.bridge.formats.lapmarks import Lap
+from runtime.bridge.formats import child_process
+from runtime.bridge.formats.logger_laps import Lap
+from runtime.bridge.formats.number_rows import LARGEST_FILE
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.rows import LARGEST_FILE
+from runtime.bridge.formats.recording_builder import record_channels, texts_of
 from runtime.bridge.session.recording import Recording
 
 _SESSION: Final = {"Driver": "driver", "Vehicle": "car", "Venue": "venue"}
@@ -20,7 +20,7 @@ _PIECE: Final = 1 << 16
 def read_xrk(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     """A recording of an AiM log, in a process of its own. Raises `UnreadableRecording`."""
     _check_unpacked(stream)
-    found = foreign.read_apart(stream, "xrk")
+    found = child_process.read_in_child(stream, "xrk")
     created = found.meta.get("created")
     begun = created if isinstance(created, float) else None
     comments, functions, laps, told = (

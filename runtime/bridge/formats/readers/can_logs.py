@@ -17,7 +17,7 @@ import can
 from can.io.blf import BLFParseError
 
 from runtime.bridge.can.values import EXTENDED, LARGEST_ID, LATEST, LONGEST, Batch, batch_of
-from runtime.bridge.formats.canlog import CHUNK, Tally, line_blocks
+from runtime.bridge.formats.can_recording import CHUNK, Tally, line_blocks
 from runtime.bridge.formats.options import UnreadableRecording
 
 _ERROR: Final = 0x2000_0000
@@ -76,7 +76,7 @@ class _Frame(NamedTuple):
     error: bool = False
 
 
-def candump_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
+def read_candump(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
     """The frames of a candump log; a file without any frame gives none."""
     return _batches(_candump(stream, tally), tally)
 
@@ -113,7 +113,7 @@ def _candump_frame(match: re.Match[str]) -> _Frame:
     return _Frame(t, can_id & LARGEST_ID, extended, data, fields["channel"], error)
 
 
-def asc_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
+def read_asc(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
     """The frames of an ASC log."""
     lines = _Lines(_asc_lines(stream, tally), _END_OF_HEAD)
     messages = _patiently(can.ASCReader(cast(Any, lines)), lines, tally)
@@ -123,7 +123,7 @@ def asc_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
     )
 
 
-def trc_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
+def read_trc(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
     """The frames of a TRC trace."""
     lines = _Lines(_trc_lines(stream, tally))
     reader = can.TRCReader(cast(Any, lines))
@@ -138,7 +138,7 @@ def trc_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
     return _batches(frames(), tally)
 
 
-def blf_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
+def read_blf(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
     """The frames of a BLF log; what follows the first damage is left out, and told as a doubt."""
     begin = stream.tell()
     try:

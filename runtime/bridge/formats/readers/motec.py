@@ -5,11 +5,11 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import record_channels, texts_of
 from runtime.bridge.formats.binary import Pieces, as_numbers, text_of
-from runtime.bridge.formats.moments import parse_moment
+from runtime.bridge.formats.dates import parse_moment
+from runtime.bridge.formats.number_rows import LARGEST_FILE
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.rows import LARGEST_FILE
+from runtime.bridge.formats.recording_builder import record_channels, texts_of
 from runtime.bridge.session.recording import Numbers, ReadWarning, Recording, Samples
 
 _MARK: Final = 0x40

@@ -6,19 +6,19 @@ from typing import BinaryIO
 import numpy as np
 
 from runtime.bridge.can.values import LATEST, Batch
-from runtime.bridge.formats import foreign
-from runtime.bridge.formats.assemble import record_channels
-from runtime.bridge.formats.canlog import CHUNK, Tally, read_log
-from runtime.bridge.formats.foreign import Foreign
+from runtime.bridge.formats import child_process
+from runtime.bridge.formats.can_recording import CHUNK, Tally, read_can_log
+from runtime.bridge.formats.child_process import ChildOutput
 from runtime.bridge.formats.options import Options
+from runtime.bridge.formats.recording_builder import record_channels
 from runtime.bridge.session.recording import Recording
 
 
 def read_mf4(stream: BinaryIO, options: Options) -> Recording:
     """A recording of the bus in an MDF file, else of its channels. Raises `UnreadableRecording`."""
-    found = foreign.read_apart(stream, "mf4")
+    found = child_process.read_in_child(stream, "mf4")
     if not found.meta.get("own"):
-        return read_log(
+        return read_can_log(
             stream, options, form="mf4", read_frames=lambda _, tally: _bus_frames(found, tally)
         )
     created = _number(found.meta.get("created"))
@@ -27,7 +27,7 @@ def read_mf4(stream: BinaryIO, options: Options) -> Recording:
     )
 
 
-def _bus_frames(found: Foreign, tally: Tally) -> Iterator[Batch]:
+def _bus_frames(found: ChildOutput, tally: Tally) -> Iterator[Batch]:
     """The frames of the bus by time; a channel is the number of a bus."""
     tally.created = _number(found.meta.get("created"))
     tally.errors = int(_number(found.meta.get("errors")) or 0)

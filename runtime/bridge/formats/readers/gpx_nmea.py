@@ -8,10 +8,10 @@ from xml.parsers import expat
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import record_channels, texts_of
-from runtime.bridge.formats.moments import parse_day, parse_moment
+from runtime.bridge.formats.dates import parse_day, parse_moment
+from runtime.bridge.formats.number_rows import LARGEST_FILE, MOST_ROWS, read_blocks
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.rows import LARGEST_FILE, MOST_ROWS, read_blocks
+from runtime.bridge.formats.recording_builder import record_channels, texts_of
 from runtime.bridge.session.recording import ReadWarning, Recording, Samples
 
 DAY_S: Final = 86_400.0

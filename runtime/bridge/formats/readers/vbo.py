@@ -6,8 +6,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import record
-from runtime.bridge.formats.columns import (
+from runtime.bridge.formats.column_mapping import (
     TIME,
     VIDEO_FILE,
     Column,
@@ -17,6 +16,7 @@ from runtime.bridge.formats.columns import (
     unique_names,
 )
 from runtime.bridge.formats.corrections import turn_signs
+from runtime.bridge.formats.dates import LONGEST, parse_moment
 from runtime.bridge.formats.encodings import (
     DAY_S,
     CoordinateEncoding,
@@ -24,10 +24,10 @@ from runtime.bridge.formats.encodings import (
     read_clock,
     read_positions,
 )
-from runtime.bridge.formats.moments import LONGEST, parse_moment
+from runtime.bridge.formats.number_rows import LONGEST_LINE, Table, read_table
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.rows import LONGEST_LINE, Table, read_table
-from runtime.bridge.formats.vbo.laptiming import driven_path, read_gates
+from runtime.bridge.formats.readers.vbo_gates import driven_path, read_gates
+from runtime.bridge.formats.recording_builder import record
 from runtime.bridge.session.recording import TIMESTAMP, Numbers, ReadWarning, Recording, VideoFrame
 
 LONGEST_HEAD: Final = 1_048_576

@@ -9,10 +9,10 @@ from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import record_channels, texts_of
-from runtime.bridge.formats.lapmarks import Lap
+from runtime.bridge.formats.logger_laps import Lap
+from runtime.bridge.formats.number_rows import LARGEST_FILE
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.rows import LARGEST_FILE
+from runtime.bridge.formats.recording_builder import record_channels, texts_of
 from runtime.bridge.session.recording import Numbers, Recording, Samples
 
 _MOST_FILES: Final = 4096

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.formats.encodings import CoordinateEncoding, decode
-from runtime.bridge.formats.motion import angle_between, bearing, haversine
+from runtime.bridge.formats.gps_motion import angle_between, bearing, haversine
 from runtime.bridge.session.recording import Gate, Numbers, ReadWarning
 
 NEAR_M: Final = 1000.0

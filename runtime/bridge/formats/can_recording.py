@@ -12,11 +12,10 @@ from runtime.bridge.can.carfile import CarError
 from runtime.bridge.can.cars import SUFFIXES, Wiring, find_car, load_car
 from runtime.bridge.can.dbc import DbcError, load_dbc, merge_messages, parse_dbc
 from runtime.bridge.can.decoder import Decoder
-from runtime.bridge.can.rows import GPS_DISTANCE, StampClock, even_times, spread_equal
+from runtime.bridge.can.frame_columns import GPS_DISTANCE, StampClock, even_times, spread_equal
 from runtime.bridge.can.rules import NO_RULES, Rules
 from runtime.bridge.can.values import Batch
-from runtime.bridge.formats.assemble import frames_at
-from runtime.bridge.formats.columns import (
+from runtime.bridge.formats.column_mapping import (
     doubts_of,
     find_channels,
     logger_of,
@@ -24,6 +23,7 @@ from runtime.bridge.formats.columns import (
 )
 from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.options import BusChoice, BusNotFound, Options, UnreadableRecording
+from runtime.bridge.formats.recording_builder import frames_at
 from runtime.bridge.session.channels import (
     BUS_STATED,
     SIGNALS,
@@ -92,7 +92,7 @@ ReadFrames: TypeAlias = Callable[[BinaryIO, Tally], Iterator[Batch]]
 """Gives the frames of a log in blocks; raises `UnreadableRecording` for what is no such log."""
 
 
-def read_log(
+def read_can_log(
     stream: BinaryIO, options: Options, *, form: str, read_frames: ReadFrames
 ) -> Recording:
     """Read a whole log of the format *form*. Raises `UnreadableRecording`, `BusNotFound`."""

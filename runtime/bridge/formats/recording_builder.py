@@ -6,16 +6,16 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.can.rows import even_times, hold_last, wide_columns
-from runtime.bridge.formats.columns import (
+from runtime.bridge.can.frame_columns import even_times, hold_last, wide_columns
+from runtime.bridge.formats.column_mapping import (
     doubts_of,
     find_channels,
     logger_of,
     tell_matches,
 )
 from runtime.bridge.formats.corrections import correct_frames
-from runtime.bridge.formats.lapmarks import Lap, add_laps
-from runtime.bridge.formats.motion import nominal_period, spikes
+from runtime.bridge.formats.gps_motion import nominal_period, spikes
+from runtime.bridge.formats.logger_laps import Lap, add_laps
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.session.channels import WIDE_TABLE, Channel, describe
 from runtime.bridge.session.names import LONGEST_NAME, clean_name

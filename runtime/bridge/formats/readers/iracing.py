@@ -6,10 +6,10 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import record_channels, texts_of
 from runtime.bridge.formats.binary import Pieces, as_numbers, text_of
+from runtime.bridge.formats.number_rows import LARGEST_FILE, MOST_VALUES
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.rows import LARGEST_FILE, MOST_VALUES
+from runtime.bridge.formats.recording_builder import record_channels, texts_of
 from runtime.bridge.session.recording import Recording, Samples
 
 _HEAD: Final = struct.Struct("<10i8x4i")

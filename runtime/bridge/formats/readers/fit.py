@@ -11,10 +11,10 @@ from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import record_channels
-from runtime.bridge.formats.lapmarks import Lap
+from runtime.bridge.formats.logger_laps import Lap
+from runtime.bridge.formats.number_rows import MOST_ROWS
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.rows import MOST_ROWS
+from runtime.bridge.formats.recording_builder import record_channels
 from runtime.bridge.session.recording import ReadWarning, Recording, Samples
 
 LARGEST: Final = 64 * 1024 * 1024

@@ -17,15 +17,12 @@ from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import finish, record, record_channels, texts_of
-from runtime.bridge.formats.columns import PLACES, Column, Sorted, sort_columns, unique_names
+from runtime.bridge.formats.column_mapping import PLACES, Column, Sorted, sort_columns, unique_names
+from runtime.bridge.formats.dates import LONGEST, parse_moment
 from runtime.bridge.formats.encodings import read_clock, read_positions, unwrap
-from runtime.bridge.formats.lapmarks import Lap
-from runtime.bridge.formats.moments import LONGEST, parse_moment
-from runtime.bridge.formats.motion import marks, path_ratio
-from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
-from runtime.bridge.formats.programs import Program, find_program
-from runtime.bridge.formats.rows import (
+from runtime.bridge.formats.gps_motion import marks, path_ratio
+from runtime.bridge.formats.logger_laps import Lap
+from runtime.bridge.formats.number_rows import (
     LARGEST_FILE,
     LONGEST_LINE,
     NULLS,
@@ -34,6 +31,9 @@ from runtime.bridge.formats.rows import (
     read_number,
     read_table,
 )
+from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
+from runtime.bridge.formats.readers.csv_programs import Program, find_program
+from runtime.bridge.formats.recording_builder import finish, record, record_channels, texts_of
 from runtime.bridge.session.channels import (
     KINDS,
     NONE,

@@ -1,4 +1,4 @@
-"""The program that reads MDF 4 files with asammdf, see `foreign`."""
+"""The program that reads MDF 4 files with asammdf, see `child_process`."""
 
 import contextlib
 import importlib
@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, Final, TypeAlias
 import numpy as np
 
 from runtime.bridge.can.values import CLASSIC, EXTENDED, LARGEST_ID, LATEST, LONGEST
-from runtime.bridge.formats import foreign
-from runtime.bridge.formats.foreign import Refused
+from runtime.bridge.formats import child_process
+from runtime.bridge.formats.child_process import Refused
 from runtime.bridge.session.recording import Numbers
 
 Column: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[Any]]
@@ -40,7 +40,7 @@ def read(load: Callable[[BinaryIO], Any], stream: BinaryIO) -> None:
             channels = _channels(mdf, max(begun, 0.0))
             if not channels:
                 raise Refused("the MDF file holds neither frames of a CAN bus nor a channel")
-    foreign.write(meta, arrays or {}, channels)
+    child_process.write_output(meta, arrays or {}, channels)
 
 
 def _frames(mdf: Any, start: float, meta: dict[str, object]) -> dict[str, Column] | None:
@@ -123,4 +123,4 @@ def _numeric(raw: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(foreign.main(load_mdf, read))
+    sys.exit(child_process.run_child(load_mdf, read))

@@ -1,4 +1,4 @@
-"""The program that reads AiM's files with libxrk, see `foreign`."""
+"""The program that reads AiM's files with libxrk, see `child_process`."""
 
 import contextlib
 import io
@@ -10,8 +10,8 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
-from runtime.bridge.formats import foreign
-from runtime.bridge.formats.foreign import Refused
+from runtime.bridge.formats import child_process
+from runtime.bridge.formats.child_process import Refused
 from runtime.bridge.session.recording import Numbers
 
 _TOLD: Final = ("Driver", "Vehicle", "Venue", "Session", "Long Comment", "Device Name")
@@ -68,7 +68,7 @@ def read(load: Callable[[bytes], Any], stream: BinaryIO) -> None:
         "laps": laps_of(log.laps.to_pylist() if log.laps is not None else ()),
         "told": {name: str(log.metadata[name]) for name in _TOLD if log.metadata.get(name)},
     }
-    foreign.write(meta, {}, channels)
+    child_process.write_output(meta, {}, channels)
 
 
 def laps_of(rows: Sequence[Mapping[str, object]]) -> list[tuple[float, float, bool]]:
@@ -86,4 +86,4 @@ def _text(about: Mapping[bytes, bytes], key: bytes) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(foreign.main(load_xrk, read))
+    sys.exit(child_process.run_child(load_xrk, read))

@@ -10,26 +10,25 @@ from functools import partial
 from pathlib import PurePath
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
-from runtime.bridge.formats.archive import read_archive
-from runtime.bridge.formats.canlog import ReadFrames, read_log
-from runtime.bridge.formats.fit import read_fit
-from runtime.bridge.formats.gps import read_gpx, read_nmea
-from runtime.bridge.formats.iracing import read_ibt
-from runtime.bridge.formats.logs import asc_frames, blf_frames, candump_frames, trc_frames
-from runtime.bridge.formats.mf4 import read_mf4
-from runtime.bridge.formats.motec import read_ld
+from runtime.bridge.formats.can_recording import ReadFrames, read_can_log
+from runtime.bridge.formats.number_rows import LARGEST_FILE
 from runtime.bridge.formats.options import (
     NO_OPTIONS,
     Options,
     UnparsableVbo,
     UnreadableRecording,
 )
-from runtime.bridge.formats.parquet import read_parquet
-from runtime.bridge.formats.rcz import read_rcz
-from runtime.bridge.formats.rows import LARGEST_FILE
-from runtime.bridge.formats.tables import read_csv
-from runtime.bridge.formats.vbo.reader import read_vbo
-from runtime.bridge.formats.xrk import read_xrk
+from runtime.bridge.formats.readers.can_logs import read_asc, read_blf, read_candump, read_trc
+from runtime.bridge.formats.readers.csv_table import read_csv
+from runtime.bridge.formats.readers.fit import read_fit
+from runtime.bridge.formats.readers.gpx_nmea import read_gpx, read_nmea
+from runtime.bridge.formats.readers.iracing import read_ibt
+from runtime.bridge.formats.readers.mf4 import read_mf4
+from runtime.bridge.formats.readers.motec import read_ld
+from runtime.bridge.formats.readers.parquet import read_archive, read_parquet
+from runtime.bridge.formats.readers.rcz import read_rcz
+from runtime.bridge.formats.readers.vbo import read_vbo
+from runtime.bridge.formats.readers.xrk import read_xrk
 from runtime.bridge.session.recording import Recording
 
 Read: TypeAlias = Callable[[BinaryIO, Options], Recording]
@@ -61,7 +60,7 @@ class Format(NamedTuple):
 
 
 def _log(form: str, read_frames: ReadFrames, *, binary: bool = False) -> Format:
-    read = partial(read_log, form=form, read_frames=read_frames)
+    read = partial(read_can_log, form=form, read_frames=read_frames)
     return Format(read, _PACKED if binary else _NO_TEXT)
 
 
@@ -72,10 +71,10 @@ FORMATS: Final[Mapping[str, Format]] = {
     ".csv": _CSV,
     ".tsv": _CSV,
     ".txt": _CSV,
-    ".log": _log("candump", candump_frames),
-    ".asc": _log("asc", asc_frames),
-    ".trc": _log("trc", trc_frames),
-    ".blf": _log("blf", blf_frames, binary=True),
+    ".log": _log("candump", read_candump),
+    ".asc": _log("asc", read_asc),
+    ".trc": _log("trc", read_trc),
+    ".blf": _log("blf", read_blf, binary=True),
     ".mf4": Format(read_mf4, _PACKED),
     ".xrk": Format(read_xrk, _PACKED),
     ".xrz": Format(read_xrk, _PACKED),

@@ -1,1 +1,0 @@
-"""VBO files, the text format of GPS loggers: read into a recording, every guess reported."""
