@@ -1,4 +1,4 @@
-"""Runs the measurements one after the other and prints one table: `python -m bench [NAME…]`."""
+"""Run the benchmarks one after the other and print one table: `python -m bench [NAME…]`."""
 
 import argparse
 import sys
@@ -12,6 +12,7 @@ NAMES: Final = (
     "course",
     "ingest",
     "analytics",
+    "storage",
     "listeners",
     "lake",
     "vbo",
@@ -23,18 +24,18 @@ NAMES: Final = (
 
 
 def main() -> int:
-    """Run what is named, else everything; the exit status counts those that failed."""
+    """Run the named benchmarks, or all; return how many failed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     names = parser.parse_args().names or NAMES
     if unknown := set(names) - set(NAMES):
-        parser.error(f"no such measurement: {', '.join(sorted(unknown))}")
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     began, failed = time.monotonic(), 0
     show_head()
     for name in names:
         try:
             show(name, import_module(f"bench.{name}").figures())
-        except Exception as error:  # noqa: BLE001 - the other measurements go on
+        except Exception as error:  # noqa: BLE001 - the other benchmarks go on
             print(f"{name} failed: {error!r}", file=sys.stderr)
             failed += 1
     print(f"\n{(time.monotonic() - began) / 60:.1f} minutes", flush=True)

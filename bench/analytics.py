@@ -1,9 +1,8 @@
-"""A stored hour at 100 Hz over HTTP: analysed, asked again.
+"""All analytics of a stored hour at 100 Hz over HTTP: cold, and requested again.
 
-The server has answered the same questions about a shorter drive before: cold is the hour alone.
-
-The car drives a circle of 3.6 km with a brake zone and a pull in each lap. pandas describes the
-same channels and their laps from its own data frame.
+The server answered the same requests for a shorter session before, so its code is warm and only
+the hour is cold. The car drives a circle of 3.6 km. pandas computes statistics of the same channels
+and of each lap from a data frame.
 """
 
 import time
@@ -48,7 +47,7 @@ Columns = dict[str, npt.NDArray[np.float64]]
 
 
 def drive(frames: int) -> Columns:
-    """Laps of about 95 seconds whose speed swings three times a lap."""
+    """Laps of about 95 seconds; the speed rises and falls three times a lap."""
     t = np.arange(frames) / 100
     place = np.cumsum(np.full(frames, 38.0 / 100))
     angle = 2 * np.pi * place / LAP_M
@@ -69,20 +68,20 @@ def drive(frames: int) -> Columns:
 
 
 def fill(server: Server, columns: Columns, session: str = "hour") -> None:
-    """Send the drive as a session."""
+    """Send the drive to a session."""
     for first in range(0, len(columns["timestamp"]), PIECE):
         piece = {key: values[first : first + PIECE].tolist() for key, values in columns.items()}
         server.post(f"/session/{session}/frames", {"columns": piece})
 
 
 def ask_ms(server: Server, route: str, session: str = "hour") -> float:
-    """Milliseconds of an answer."""
+    """Milliseconds until the response is read."""
     ask = partial(server.get, f"/session/{session}/{route}")
     return 1e3 * fastest(ask, 1, time.perf_counter)
 
 
 def describe(columns: Columns) -> None:
-    """What pandas needs for quantiles of each channel, and the same of every lap."""
+    """Compute quantiles of each channel, and of each lap, in pandas."""
     table = pd.DataFrame(columns)
     table.describe()
     table.groupby(table["timestamp"] * 38 // LAP_M).quantile([0.05, 0.5, 0.95])

@@ -1,8 +1,8 @@
-"""CAN: reading a full serial bus beside python-can, and decoding logs beside cantools.
+"""CAN: reading a full serial bus, compared with python-can, and decoding logs, with cantools.
 
-A full bus of 1 Mbit/s brings 8,000 frames a second through a pseudo-terminal, 40 frames every 5 ms
-as USB adapters do. The share of a core is that of the reading thread. Logs are a million messages
-of the shipped database, a millisecond apart.
+A full bus of 1 Mbit/s sends 8,000 frames a second through a pseudo-terminal, 40 frames every 5 ms
+as USB adapters do. The share of a core is that of the reading thread. The log holds a million
+messages of the shipped DBC file, a millisecond apart.
 """
 
 import os
@@ -36,7 +36,7 @@ lines = open(sys.argv[1], "rb").read().splitlines(keepends=True)
 bursts = [b"".join(lines[at : at + 40]) for at in range(0, len(lines), 40)]
 os.set_blocking(1, False)
 began = time.monotonic()
-rest = b""  # of a line that was begun; whole lines without room are lost, as in an adapter
+rest = b""  # of a line partly written; lines that do not fit are lost, as in an adapter
 for number in range(int(float(sys.argv[2]) * 200)):
     time.sleep(max(0, began + number / 200 - time.monotonic()))
     burst = rest + bursts[number % len(bursts)]
@@ -52,16 +52,16 @@ os.write(1, rest)
 
 
 @contextmanager
-def ours(path: str) -> Iterator[Callable[[], int]]:
-    """Our serial reader."""
+def open_ours(path: str) -> Iterator[Callable[[], int]]:
+    """Open the bus with our serial reader."""
     source = SlcanSource(CanSettings("slcan", path), EpochClock())
     yield lambda: len(source.read(0.2).frames)
     source.close()
 
 
 @contextmanager
-def python_can(path: str) -> Iterator[Callable[[], int]]:
-    """The reader of python-can."""
+def open_python_can(path: str) -> Iterator[Callable[[], int]]:
+    """Open the bus with python-can."""
     with can.Bus(
         interface="slcan", channel=path, bitrate=500_000, sleep_after_open=0, ignore_config=True
     ) as bus:
@@ -69,21 +69,21 @@ def python_can(path: str) -> Iterator[Callable[[], int]]:
 
 
 class Shares(NamedTuple):
-    """What a reader used of a core, and what it got of the frames."""
+    """The share of a core that a reader used, and of the frames that it received."""
 
     core: float
     read: float
 
 
 class FullBus(NamedTuple):
-    """A pseudo-terminal on which the frames of a full bus are sent."""
+    """A pseudo-terminal that carries the frames of a full bus."""
 
     path: str
     master: int
 
     @contextmanager
     def sending(self, seconds: float) -> Iterator["subprocess.Popen[bytes]"]:
-        """The program that sends them for so long, or until the block ends."""
+        """Run a program that sends frames for *seconds*, or until the block ends."""
         text = b"".join(
             b"t%03X8%016X\r" % (0x420 + number % 0x33, number * 0x9E3779B97F4A7C15 % 2**64)
             for number in range(FULL_BUS)
@@ -101,7 +101,7 @@ class FullBus(NamedTuple):
 
 @contextmanager
 def full_bus() -> Iterator[FullBus]:
-    """An adapter on a bus of 1 Mbit/s, which sends nothing yet."""
+    """Open an adapter on a bus of 1 Mbit/s that is silent at first."""
     master, slave = os.openpty()
     tty.setraw(slave)
     try:
@@ -112,7 +112,7 @@ def full_bus() -> Iterator[FullBus]:
 
 
 def read_bus(opening: Callable[[str], AbstractContextManager[Callable[[], int]]]) -> Shares:
-    """Read a full bus to the last frame that is sent."""
+    """Read a full bus until the sender ends."""
     with full_bus() as bus, opening(bus.path) as read, bus.sending(SECONDS) as sender:
         frames, cpu, began = 0, time.thread_time(), time.monotonic()
         while (new := read()) or sender.poll() is None:
@@ -121,8 +121,8 @@ def read_bus(opening: Callable[[str], AbstractContextManager[Callable[[], int]]]
     return Shares(spent, frames / (SECONDS * FULL_BUS))
 
 
-def log_of(pack: DbcPack, count: int) -> Batch:
-    """The first eight messages in turn."""
+def make_log(pack: DbcPack, count: int) -> Batch:
+    """A log of the first eight messages in turn."""
     ids = np.array(sorted(pack.messages)[:8])
     data = np.random.default_rng(1).integers(0, 256, (count, 8)).astype(np.uint8)
     key = ids[np.arange(count) % 8].astype(np.int64)
@@ -130,7 +130,7 @@ def log_of(pack: DbcPack, count: int) -> Batch:
 
 
 def decode(pack: DbcPack, log: Batch) -> None:
-    """Ours, in the portions of an import."""
+    """Decode a log with ours, in chunks as an import does."""
     decoder = Decoder(pack.messages)
     for at in range(0, len(log), CHUNK):
         part = slice(at, at + CHUNK)
@@ -138,19 +138,19 @@ def decode(pack: DbcPack, log: Batch) -> None:
 
 
 def decode_with_cantools(pack: DbcPack, log: Batch) -> None:
-    """Message by message."""
+    """Decode a log with cantools, message by message."""
     for key, row in zip(log.key.tolist(), log.data, strict=True):
         pack.messages[key].decode(row.tobytes(), decode_choices=False)
 
 
 def figures() -> Iterator[Figure]:
     """The rows of the bus and of logs."""
-    mine, peers = read_bus(ours), read_bus(python_can)
+    mine, theirs = read_bus(open_ours), read_bus(open_python_can)
     what, peer = f"{FULL_BUS:,} frames a second", "python-can"
-    yield Figure(what, "cores", mine.core, peer, peers.core)
-    yield Figure(f"{what}, read", "share", mine.read, peer, peers.read)
+    yield Figure(what, "cores", mine.core, peer, theirs.core)
+    yield Figure(f"{what}, read", "share", mine.read, peer, theirs.read)
     pack = load_dbc(DBC)
-    log, few = log_of(pack, 1_000_000), log_of(pack, 20_000)
-    decoded = len(log) / fastest(lambda: decode(pack, log), 3)
-    slowly = len(few) / fastest(lambda: decode_with_cantools(pack, few), 3)
-    yield Figure("log decoded", "messages/s", decoded, "cantools", slowly)
+    log, short_log = make_log(pack, 1_000_000), make_log(pack, 20_000)
+    our_rate = len(log) / fastest(lambda: decode(pack, log), 3)
+    cantools_rate = len(short_log) / fastest(lambda: decode_with_cantools(pack, short_log), 3)
+    yield Figure("log decoded", "messages/s", our_rate, "cantools", cantools_rate)

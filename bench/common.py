@@ -1,4 +1,4 @@
-"""What the measurements share: figures and their table, timed programs, started servers."""
+"""Shared by the benchmarks: figures and their table, timing, and starting servers."""
 
 import asyncio
 import json
@@ -18,16 +18,18 @@ from typing import Final, NamedTuple
 import psutil
 from aiohttp import web
 
+from runtime.bridge.storage.values import Backend
+
 ROOT: Final = Path(__file__).resolve().parents[1]
-BACKENDS: Final = {"SQLite": "lightweight", "DuckDB": "analytical"}
+BACKENDS: Final[dict[str, Backend]] = {"SQLite": "lightweight", "DuckDB": "analytical"}
 TOOLS: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paddock-bench"
-"""Where programs to compare with are installed."""
+"""The programs to compare with are installed here."""
 COSTS: Final = frozenset({"s", "ms", "cores", "%"})
-"""Units of which less is better; of all others more is."""
+"""Units in which less is better."""
 
 
 class Figure(NamedTuple):
-    """One row of the table: ours, and the peer's of the same run where there is a peer."""
+    """One row of the table: our figure, and that of a peer in the same run if there is one."""
 
     what: str
     unit: str
@@ -47,10 +49,10 @@ class Figure(NamedTuple):
 def show(area: str, figures: Iterator[Figure]) -> None:
     """Print the rows of a Markdown table, each as soon as it is measured."""
     for figure in figures:
-        peer = f"{figure.peer}: {_rounded(figure.theirs)}" if figure.peer else ""
+        peer = f"{figure.peer}: {_format(figure.theirs)}" if figure.peer else ""
         ratio = "" if math.isnan(figure.ratio) else f"{figure.ratio:.2f}"
         what = f"{area}: {figure.what}, {figure.unit}"
-        print(f"| {what} | {_rounded(figure.ours)} | {peer} | {ratio} |", flush=True)
+        print(f"| {what} | {_format(figure.ours)} | {peer} | {ratio} |", flush=True)
 
 
 def show_head() -> None:
@@ -58,8 +60,8 @@ def show_head() -> None:
     print("| | Paddock | compared with | ratio |\n| --- | ---: | --- | ---: |", flush=True)
 
 
-def _rounded(value: float) -> str:
-    """Three digits that count."""
+def _format(value: float) -> str:
+    """Format with three significant digits."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
@@ -68,7 +70,7 @@ def _rounded(value: float) -> str:
 def fastest(
     work: Callable[[], object], rounds: int, clock: Callable[[], float] = time.process_time
 ) -> float:
-    """Seconds of the best round, of processor time unless another clock is given."""
+    """Seconds of the best round; processor time by default."""
     times = []
     for _ in range(rounds):
         began = clock()
@@ -84,7 +86,7 @@ def percentiles(values: Sequence[float]) -> tuple[float, float]:
 
 
 class Cost(NamedTuple):
-    """What one run of a program took; processor time counts its children too."""
+    """What a run of a program took; processor time includes its children."""
 
     wall_s: float
     cpu_s: float
@@ -115,7 +117,7 @@ def run(command: Sequence[str], folder: Path) -> Cost:
 
 
 class Server:
-    """A server in a process of its own that has told its port."""
+    """A server in a process of its own."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", port: int) -> None:
         self.port = port
@@ -124,16 +126,16 @@ class Server:
         self._process = psutil.Process(process.pid)
 
     def cpu_s(self) -> float:
-        """Seconds of processor time that it has used, with its children."""
+        """Processor time used so far, with its children, in seconds."""
         tree = [self._process, *self._process.children(recursive=True)]
         return sum(sum(process.cpu_times()[:2]) for process in tree)
 
     def get(self, path: str) -> bytes:
-        """The body of an answer."""
+        """The body of the response."""
         return self._answer(urllib.request.Request(self.url + path))
 
     def post(self, path: str, body: object) -> bytes:
-        """The body of the answer to a JSON body."""
+        """The body of the response to a JSON request."""
         headers = {"Content-Type": "application/json"}
         data = json.dumps(body).encode()
         return self._answer(urllib.request.Request(self.url + path, data, headers))
@@ -145,14 +147,14 @@ class Server:
         return body
 
 
-def serving(module: str, *flags: str) -> AbstractContextManager[Server]:
-    """A server of ours while it runs."""
-    return started([sys.executable, "-m", module, *flags])
+def start_server(module: str, *flags: str) -> AbstractContextManager[Server]:
+    """Run one of our servers for the duration of the block."""
+    return start_program([sys.executable, "-m", module, *flags])
 
 
 @contextmanager
-def started(command: Sequence[str]) -> Iterator[Server]:
-    """A program that prints its port in its first line; stopped at the end."""
+def start_program(command: Sequence[str]) -> Iterator[Server]:
+    """Run a program that prints its port in its first line; stop it at the end."""
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -167,8 +169,8 @@ def started(command: Sequence[str]) -> Iterator[Server]:
             process.terminate()
 
 
-async def answer_with(app: web.Application) -> None:
-    """Serve a program to compare with, until it is killed; prints its port as ours do."""
+async def serve_app(app: web.Application) -> None:
+    """Serve *app* until killed; print its port as our servers do."""
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -178,14 +180,14 @@ async def answer_with(app: web.Application) -> None:
 
 @contextmanager
 def bridge(backend: str, *flags: str) -> Iterator[Server]:
-    """A bridge on a database of its own."""
-    with tempfile.TemporaryDirectory(dir=_disk()) as folder:
+    """Run a bridge on a database of its own."""
+    with make_folder() as folder:
         where = ("--port", "0", "--db", f"{folder}/db", "--db-backend", backend)
-        with serving("runtime.bridge", *where, *flags) as server:
+        with start_server("runtime.bridge", *where, *flags) as server:
             yield server
 
 
-def _disk() -> Path:
-    """A folder on a disk: the temporary one may be memory, where nothing is durable."""
+def make_folder() -> "tempfile.TemporaryDirectory[str]":
+    """A temporary folder on a disk: the usual place may be memory, where nothing is durable."""
     TOOLS.mkdir(parents=True, exist_ok=True)
-    return TOOLS
+    return tempfile.TemporaryDirectory(dir=TOOLS)

@@ -1,8 +1,8 @@
-"""Times a cold build of synthetic lessons beside other site generators, in the same run.
+"""Building synthetic lessons, compared with other site generators in the same run.
 
-All build the same number of lessons; ours has its own course among them, checks everything and
-writes resources, notebooks and search. The other generators write pages, and Hugo one JSON file a
-lesson where it says so. Hugo is taken from the PATH, Eleventy from where npm has put it:
+All build the same number of lessons. Ours includes its own course, checks everything and writes
+resources, notebooks and search. The others write pages, and Hugo a JSON file for each lesson too.
+Hugo is taken from the PATH, Eleventy from where npm installs it:
 `npm install --prefix ~/.cache/paddock-bench @11ty/eleventy@3.1.7
 @11ty/eleventy-plugin-syntaxhighlight@5.0.2`.
 """
@@ -24,22 +24,22 @@ LESSONS: Final = 1000
 
 
 class Site(NamedTuple):
-    """The input of a generator on disk and the command that builds it."""
+    """The input of a generator and the command that builds it."""
 
     folder: Path
     command: tuple[str, ...]
     output: Path
     lesson: Path
-    """The source that is edited for the build with one lesson changed."""
+    """The source that changes for the build with one lesson changed."""
 
 
 def prepare_ours(folder: Path, lessons: list[Lesson]) -> Site:
-    """Our build: every check, resources, companions and search included.
+    """Our build with every check, resources, companion files and search.
 
-    The lessons of our own course, which stand around the synthetic ones, count too.
+    The lessons of our own course count among the synthetic ones.
     """
-    own = sum(1 for _ in (ROOT / "content" / "phases").glob("*/*/lesson.md"))
-    write_content(make_lessons(max(1, len(lessons) - own)), folder)
+    own_count = sum(1 for _ in (ROOT / "content" / "phases").glob("*/*/lesson.md"))
+    write_content(make_lessons(max(1, len(lessons) - own_count)), folder)
     out = folder / "site"
     command = (sys.executable, str(ROOT / "build.py"), "build")
     lesson = next((folder / "content" / "phases").glob("9000-*/*/lesson.md"))
@@ -47,7 +47,7 @@ def prepare_ours(folder: Path, lessons: list[Lesson]) -> Site:
 
 
 def prepare_hugo(folder: Path, lessons: list[Lesson]) -> Site:
-    """Pages and one JSON file a lesson."""
+    """Hugo: pages and a JSON file for each lesson."""
     config = {
         "baseURL": "/",
         "title": "Lessons",
@@ -65,7 +65,7 @@ def prepare_hugo(folder: Path, lessons: list[Lesson]) -> Site:
 
 
 def prepare_eleventy(folder: Path, lessons: list[Lesson]) -> Site:
-    """Pages with highlighted code."""
+    """Eleventy: pages with highlighted code."""
     plugin = ELEVENTY.parents[1] / "eleventy-plugin-syntaxhighlight"
     write(folder / "eleventy.config.cjs", ELEVENTY_CONFIG.replace("PLUGIN", str(plugin)))
     source = folder / "src"
@@ -78,7 +78,7 @@ def prepare_eleventy(folder: Path, lessons: list[Lesson]) -> Site:
 
 
 def write_sources(folder: Path, lessons: list[Lesson]) -> list[Path]:
-    """The lessons as the others read them: our front matter, the same body, the questions."""
+    """Write the lessons as the others read them: front matter, body and questions."""
     paths = [folder / f"{lesson.id}.md" for lesson in lessons]
     for path, lesson in zip(paths, lessons, strict=True):
         write(path, front_matter(lesson) + lesson.body + practice(lesson))
@@ -86,7 +86,7 @@ def write_sources(folder: Path, lessons: list[Lesson]) -> list[Path]:
 
 
 def page(title: str, body: str) -> str:
-    """A plain page around what a generator fills in."""
+    """A plain page around the content of a generator."""
     head = f'<head><meta charset="utf-8"><title>{title}</title></head>'
     main = f'<nav><a href="/">Lessons</a></nav>\n<main><h1>{title}</h1>\n{body}\n</main>'
     return f'<!doctype html>\n<html lang="en">\n{head}\n<body>{main}</body>\n</html>\n'
@@ -115,8 +115,8 @@ ELEVENTY_LIST: Final = """<ul>{% for lesson in collections.lesson %}
 <li><a href="{{ lesson.url }}">{{ lesson.data.title }}</a></li>{% endfor %}</ul>"""
 
 
-def generators() -> dict[str, Callable[[Path, list[Lesson]], Site]]:
-    """Ours and the installed ones of the others."""
+def list_generators() -> dict[str, Callable[[Path, list[Lesson]], Site]]:
+    """Ours and the others that are installed."""
     prepare: dict[str, Callable[[Path, list[Lesson]], Site]] = {"Paddock": prepare_ours}
     if shutil.which("hugo"):
         prepare["Hugo, HTML + JSON"] = prepare_hugo
@@ -126,10 +126,10 @@ def generators() -> dict[str, Callable[[Path, list[Lesson]], Site]]:
 
 
 def measure(count: int, work: Path) -> dict[str, dict[str, Cost]]:
-    """A cold build, one with nothing changed and one with one lesson changed."""
+    """Time a cold build, one with nothing changed and one with one lesson changed."""
     lessons = make_lessons(count)
     sites = {}
-    for name, prepare in generators().items():
+    for name, prepare in list_generators().items():
         folder = work / name.split(",")[0].lower()
         folder.mkdir()
         sites[name] = prepare(folder, lessons)
@@ -148,7 +148,7 @@ def measure(count: int, work: Path) -> dict[str, dict[str, Cost]]:
 
 
 def figures() -> Iterator[Figure]:
-    """One round of each build, in memory where there is such a folder, so that no disk counts."""
+    """One round of each build, in memory where possible, to leave out the disk."""
     memory = Path("/dev/shm")  # noqa: S108
     place = memory if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="paddock-bench-", dir=place) as work:

@@ -1,8 +1,8 @@
-"""Durable frames over HTTP: single ones beside a handler that stores nothing, and streams of lines.
+"""Durable frames over HTTP: single frames, compared with a handler that stores nothing, and NDJSON.
 
-Clients send their next request when the answer to the last one is there; an answered frame is on
-disk. The last rows are a car: one frame every 10 ms, 20 live listeners, analytics asked all the
-time.
+Each client waits for the answer before it sends its next request; an acknowledged frame is on disk.
+The last rows are a car: one frame every 10 ms, 20 live listeners, and a client that keeps
+requesting analytics.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ from bench.common import (
     ROOT,
     Figure,
     Server,
-    answer_with,
     bridge,
     percentiles,
-    serving,
+    serve_app,
+    start_server,
 )
 
 CLIENTS: Final = 32
@@ -39,22 +39,22 @@ STREAM: Final = 20_000
 """Frames of one NDJSON request."""
 FRAMES: Final = {"frame": 1, "stream": STREAM}
 SECONDS: Final = 4.0
-"""Of each load."""
+"""Duration of each load."""
 LISTENERS: Final = 20
 LIVE_HZ: Final = 100.0
 
 
 class Load(NamedTuple):
-    """What a client program reached."""
+    """What the clients measured."""
 
     per_s: float
-    """Frames that were acknowledged."""
+    """Acknowledged frames."""
     p50_ms: float
     p99_ms: float
 
 
 def frame(at: float) -> dict[str, float]:
-    """A frame of a drive."""
+    """One frame."""
     return {
         "timestamp": at,
         "speed_ms": 41.25,
@@ -70,7 +70,7 @@ def frame(at: float) -> dict[str, float]:
 
 
 def message(session: str, kind: str, at: float) -> bytes:
-    """One request: a single frame or a stream of lines."""
+    """A request with a single frame or with a stream of lines."""
     if kind == "frame":
         path, content, body = "frame", "application/json", orjson.dumps(frame(at))
     else:
@@ -83,26 +83,26 @@ def message(session: str, kind: str, at: float) -> bytes:
 
 
 class Client:
-    """One connection that is kept."""
+    """A client with one persistent connection."""
 
     def __init__(self, port: int, session: str, kind: str) -> None:
         self.wire = socket.create_connection(("127.0.0.1", port))
         self.wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.session, self.kind = session, kind
-        self.at = 0.0  # of the next frame: those of a session follow each other, as a car's do
+        self.at = 0.0  # timestamp of the next frame
         self.sent = 0.0
         self.answer = b""
-        self.taken: list[float] = []
+        self.latencies_s: list[float] = []
 
     def send(self, now: float) -> None:
-        """Send the request; *now* is when it was due."""
+        """Send the next request, which was due at *now*."""
         request = message(self.session, self.kind, self.at)
         self.at += FRAMES[self.kind] / 100
         self.sent = now
         self.wire.sendall(request)
 
     def receive(self) -> bool:
-        """Read; tell whether the answer is complete."""
+        """Read what has arrived; return whether the answer is complete."""
         self.answer += self.wire.recv(65536)
         head, end, body = self.answer.partition(b"\r\n\r\n")
         if not end:
@@ -113,12 +113,12 @@ class Client:
         if not head.startswith(b"HTTP/1.1 200"):
             raise RuntimeError(self.answer.decode(errors="replace"))
         self.answer = b""
-        self.taken.append(time.perf_counter() - self.sent)
+        self.latencies_s.append(time.perf_counter() - self.sent)
         return True
 
 
 def send_all(port: int, kind: str, hz: float) -> Load:
-    """Load a server: as fast as it answers, or with *hz* requests a second."""
+    """Load a server as fast as it answers, or with *hz* requests a second."""
     count = {"frame": CLIENTS, "stream": 2}[kind]
     clients = [Client(port, f"load{number}", kind) for number in range(count)]
     waiting = selectors.DefaultSelector()
@@ -139,19 +139,19 @@ def send_all(port: int, kind: str, hz: float) -> Load:
                 free.append(key.data)
                 open_requests -= 1
     whole = time.perf_counter() - began
-    taken = [second * 1e3 for sender in clients for second in sender.taken]
-    return Load(FRAMES[kind] * len(taken) / whole, *percentiles(taken))
+    latencies_ms = [second * 1e3 for sender in clients for second in sender.latencies_s]
+    return Load(FRAMES[kind] * len(latencies_ms) / whole, *percentiles(latencies_ms))
 
 
 def load(server: Server, kind: str, hz: float = 0.0) -> Load:
-    """The same in a process of its own."""
+    """Run `send_all` in a process of its own."""
     command = [sys.executable, "-m", "bench.ingest", str(server.port), kind, str(hz)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     return Load(*json.loads(done.stdout))
 
 
 async def serve_bare() -> None:
-    """Answer as long a JSON as the bridge does, and store nothing."""
+    """Answer with as much JSON as the bridge does, and store nothing."""
 
     async def answer(request: web.Request) -> web.Response:
         await request.read()
@@ -160,12 +160,12 @@ async def serve_bare() -> None:
 
     app = web.Application()
     app.router.add_post("/session/{sid}/frame", answer)
-    await answer_with(app)
+    await serve_app(app)
 
 
 @contextmanager
-def busy(server: Server) -> Iterator[None]:
-    """Live listeners and a reader of analytics while the block runs."""
+def keep_busy(server: Server) -> Iterator[None]:
+    """Run live listeners and a client of the analytics while the block runs."""
     fill(server, drive(60_000))
     over = threading.Event()
 
@@ -198,15 +198,16 @@ def busy(server: Server) -> Iterator[None]:
 
 def figures() -> Iterator[Figure]:
     """The rows of both back-ends."""
-    with serving("bench.ingest") as server:
+    with start_server("bench.ingest") as server:
         bare = load(server, "frame").per_s
     for name, backend in BACKENDS.items():
         with bridge(backend) as server:
-            single = load(server, "frame").per_s
+            single = load(server, "frame")
             what = f"{name}: single, {CLIENTS} clients"
-            yield Figure(what, "frames/s", single, "bare aiohttp, nothing stored", bare)
+            yield Figure(what, "frames/s", single.per_s, "bare aiohttp, nothing stored", bare)
+            yield Figure(f"{what}, p99", "ms", single.p99_ms)
             yield Figure(f"{name}: NDJSON", "frames/s", load(server, "stream").per_s)
-        with bridge(backend) as server, busy(server):
+        with bridge(backend) as server, keep_busy(server):
             car = load(server, "frame", LIVE_HZ)
         what = f"{name}: {LIVE_HZ:.0f} Hz, {LISTENERS} listeners, analytics"
         yield Figure(f"{what}, p50", "ms", car.p50_ms)
@@ -214,7 +215,7 @@ def figures() -> Iterator[Figure]:
 
 
 def main(port: str = "", kind: str = "", hz: str = "") -> None:
-    """What runs beside the measurement: with arguments a client, else the bare server."""
+    """Run the clients when arguments are given, otherwise the bare server."""
     if port:
         print(json.dumps(send_all(int(port), kind, float(hz))))
     else:

@@ -1,6 +1,6 @@
-"""A lake of sessions: questions to all of it, and its season.
+"""A lake of sessions: queries over all of it, and its season.
 
-DuckDB and pandas, which reads the same files with pyarrow, answer the same question.
+DuckDB answers the same queries as pandas, which reads the files with pyarrow.
 """
 
 import contextlib
@@ -34,20 +34,20 @@ TOP_SPEEDS: Final = """
 
 
 def ask_duckdb(question: str, lake: Path) -> "pd.DataFrame":
-    """The answer of DuckDB as a frame."""
+    """Run a query in DuckDB."""
     with duckdb.connect() as connection:
         return connection.execute(question.format(lake)).df()
 
 
 def find_fastest_laps(lake: Path) -> "pd.DataFrame":
-    """The same in pandas."""
+    """The same as `FASTEST_LAPS` in pandas."""
     laps = pd.read_parquet(sorted(lake.glob("*/*/*/laps.parquet")))
     laps = laps[(laps["kind"] == "lap") & laps["valid"]]
     return laps.groupby(["driver", "track"])["lap_time_s"].min().reset_index()
 
 
 def find_top_speeds(lake: Path) -> "pd.DataFrame":
-    """The same in pandas."""
+    """The same as `TOP_SPEEDS` in pandas."""
     wanted = ["session_id", "speed_ms", "lap"]
     frames = pd.read_parquet(sorted(lake.glob("*/*/*/telemetry.parquet")), columns=wanted)
     speeds = frames[frames["lap"].notna()].groupby("session_id")["speed_ms"].max() * 3.6
@@ -55,7 +55,7 @@ def find_top_speeds(lake: Path) -> "pd.DataFrame":
 
 
 def compare(name: str, question: str, peer: Callable[[Path], "pd.DataFrame"], lake: Path) -> Figure:
-    """A question to DuckDB and to pandas, which must agree."""
+    """Time a query in DuckDB and in pandas; their answers must agree."""
     ours, theirs = ask_duckdb(question, lake), peer(lake)
     if not (ours.iloc[:, -1] == theirs.iloc[:, -1]).all():
         raise RuntimeError(f"{name}: the answers differ")
@@ -65,16 +65,16 @@ def compare(name: str, question: str, peer: Callable[[Path], "pd.DataFrame"], la
 
 
 def season_s(lake: Path) -> float:
-    """Seconds of a season."""
+    """Seconds that the season command takes."""
     began = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()):
         if seasons.main(["--lake", str(lake)]):
-            raise RuntimeError("the season is not whole")
+            raise RuntimeError("the season is incomplete")
     return time.perf_counter() - began
 
 
 def figures() -> Iterator[Figure]:
-    """The rows of a lake of an eighth of a gigabyte."""
+    """The rows of a lake of 50 sessions."""
     track = Library.read(ROOT / "data" / "tracks").tracks["larkfell"]
     with tempfile.TemporaryDirectory() as folder:
         lake = Path(folder)

@@ -1,4 +1,4 @@
-"""Synthetic lessons for the speed comparison: the same bodies for our build and for its peers."""
+"""Synthetic lessons for the comparison of builds: the same bodies for ours and its peers."""
 
 import random
 import shutil
@@ -62,7 +62,7 @@ TAILS: Final = (
 
 
 class Lesson(NamedTuple):
-    """One synthetic lesson: what our sources and every peer's page are written from."""
+    """A synthetic lesson, from which our sources and those of the peers are written."""
 
     id: str
     title: str
@@ -71,7 +71,7 @@ class Lesson(NamedTuple):
 
     @property
     def questions(self) -> list[str]:
-        """What its quiz asks; the answer to question *n* is option *n*."""
+        """The questions of its quiz; the answer to question *n* is option *n*."""
         name = self.title.lower()
         return [f"Number {n}: where does the {name} begin in the faster lap?" for n in range(1, 5)]
 
@@ -94,7 +94,7 @@ def make_lessons(count: int) -> list[Lesson]:
 
 
 def write_content(lessons: list[Lesson], root: Path) -> None:
-    """Write `root/content`: our own course with the lessons behind one of its pathways."""
+    """Write `root/content`: our own course, with the lessons at the end of one of its pathways."""
     content = root / "content"
     shutil.copytree(ROOT / "content", content)
     phases = {}
@@ -117,7 +117,7 @@ def write_content(lessons: list[Lesson], root: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file and the folders above it."""
+    """Write a file and create its parent folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
 
@@ -146,7 +146,7 @@ def front_matter(lesson: Lesson) -> str:
 
 
 def practice(lesson: Lesson) -> str:
-    """The questions of our quiz as Markdown, for generators that know no quiz."""
+    """The questions of the quiz as Markdown, for generators without quizzes."""
     options = "".join(f"- {option}\n" for option in OPTIONS)
     return "\n## Practice questions\n" + "".join(
         f"\n**{n + 1}.** {prompt}\n\n{options}\nAnswer: {OPTIONS[n]}. {EXPLANATION}\n"

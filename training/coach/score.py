@@ -18,7 +18,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from bench.common import ROOT, serving
+from bench.common import ROOT, start_server
 
 CASES: Final = Path(__file__).with_name("evaluation.jsonl")
 HELD_OUT: Final = CASES.with_name("heldout.jsonl")  # never looked at while the corpus grew
@@ -118,7 +118,7 @@ def asking(model: Path) -> Iterator[Chat]:
     """What answers a conversation with a GGUF file, always with the likeliest words."""
     with tempfile.TemporaryDirectory() as folder:
         flags = ("--port", "0", "--threads", "1", "--data-dir", folder)
-        with serving("runtime.llm", *flags, "--models-dir", str(model.parent)) as server:
+        with start_server("runtime.llm", *flags, "--models-dir", str(model.parent)) as server:
 
             def chat(messages: Sequence[Message]) -> str:
                 body = {"model": model.stem, "messages": messages, "temperature": 0}
