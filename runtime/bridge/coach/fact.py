@@ -1,4 +1,4 @@
-"""The currency of the coach: facts, in no language; the wording turns them into sentences."""
+"""Facts without language, which the wording turns into sentences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,16 +39,16 @@ Verdict: TypeAlias = Literal["yes", "no", "right", "wrong", "partly"]
 
 
 class Value(NamedTuple):
-    """A number with its unit, in the unit in which it was measured."""
+    """A number in the unit in which it was measured."""
 
     number: float
     unit: Unit
     signed: bool = False
-    """Whether a plus is shown: a difference."""
+    """Whether a plus sign is shown, for differences."""
 
 
 class Term(NamedTuple):
-    """A word that every language has its own for: the message `kind-key` of the wording."""
+    """A word with a translation in every language: the message `kind-key` of the wording."""
 
     kind: str
     """quantity, cause, action, spot, channel, concept, condition, …"""
@@ -56,25 +56,25 @@ class Term(NamedTuple):
 
 
 class Corner(NamedTuple):
-    """A corner by its name on file, or a sector by its number, which a language may spell its own
-    way (Turn 4, Kurve 4, Sektor 2)."""
+    """A corner by its name on file, or a sector by its number; languages may spell it their own way
+    (Turn 4, Kurve 4, Sektor 2)."""
 
     name: str
 
 
 class Placed(NamedTuple):
-    """A value at a place, one of a list: Turn 4 (47.6 km/h)."""
+    """A value at a place, an item of a list: Turn 4 (47.6 km/h)."""
 
     place: "Corner | str"
     value: Value
 
 
 Cell: TypeAlias = "Value | Term | Corner | Placed | str | int | tuple[Cell, ...]"
-"""A string is a proper name and stays as it is; a tuple is a list in a sentence."""
+"""A string is a proper name and stays unchanged; a tuple becomes a list in the sentence."""
 
 
 class Place(NamedTuple):
-    """Where on the lap, so that a page can move its cursor; metres of lap progress."""
+    """A place on the lap for a page's cursor; metres of lap progress."""
 
     corner: str | None = None
     sector: int | None = None
@@ -85,30 +85,30 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that is known of a session; nothing else may be said by the coach.
+    """A statement about a session; the coach says nothing that is not in a fact.
 
-    What was not recorded gives no fact but one of the kind ``not-recorded``.
+    A missing recording gives one fact of the kind ``not-recorded``.
     """
 
     kind: str
-    """The message that words it; the message may use the *values* and no other number."""
+    """The message that words it; it may show the *values* and no other number."""
     values: Mapping[str, Cell] = field(default_factory=dict)
     place: Place | None = None
     laps: tuple[int, ...] = ()
-    """The laps it rests on or speaks of, few enough to be shown."""
+    """The laps it rests on or mentions, few enough to list."""
     basis: Basis | None = None
-    """What it is compared with."""
+    """What the values are compared with."""
     driver: str = ""
-    """Whom it is about."""
+    """The driver it is about."""
     other: str = ""
-    """Who they are compared with."""
+    """The driver they are compared with."""
     session_id: str = ""
     gain_s: float | None = None
-    """Seconds a lap that acting on it is worth: what costs most is said first."""
+    """Seconds per lap that acting on it gains; the largest comes first."""
     verdict: Verdict | None = None
-    """Whether it is as was asked, or said: it stands before the sentence."""
+    """Whether the question or claim is right; it stands before the sentence."""
     concept: str | None = None
-    """The coaching concept that it calls for, which names a lesson."""
+    """The coaching concept it calls for, which leads to a lesson."""
 
     @property
     def id(self) -> str:

@@ -1,4 +1,4 @@
-"""All that the facts of an answer may come from, gathered before: pure functions read it."""
+"""Everything the facts of an answer may come from, gathered before pure functions read it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from runtime.bridge.track.model import Track
 
 
 class Session(NamedTuple):
-    """A session of somebody."""
+    """A stored session."""
 
     id: str
     driver: str
@@ -34,16 +34,16 @@ class Outing:
 
 @dataclass(frozen=True)
 class Scene:
-    """What is known when a question is asked."""
+    """The data at hand when a question is asked."""
 
     driver: str = ""
-    """Who asks, or who is asked about."""
+    """The driver who asks or is asked about."""
     outing: Outing | None = None
-    """The session that is asked about; None: none was named, or it has no complete lap."""
+    """The session in question; None: none was named, or it has no complete lap."""
     without_laps: bool = False
-    """Whether a session was named that has no complete lap."""
+    """Whether the named session has no complete lap."""
     unknown: str = ""
-    """The session that was named, where there is none of that id."""
+    """The id of a named session that does not exist."""
     track: Track | None = None
     """The circuit on file; None: the session's circuit is not on file."""
     rivals: Mapping[str, Outing] = field(default_factory=dict)
@@ -52,19 +52,19 @@ class Scene:
     """The driver's sessions on this circuit before this one, oldest first."""
     references: References = NONE
     assisted: tuple[Active, ...] = ()
-    """When assistance systems worked."""
+    """The times at which assistance systems worked."""
     conditions: Mapping[str, float | str] = field(default_factory=dict)
-    """Weather notes of the session, as far as there are any."""
+    """The session's weather notes, if any."""
     lessons: Mapping[str, str] = field(default_factory=dict)
     """Titles of the course's lessons by concept."""
     now_hour: int = 12
-    """Of the local day."""
+    """Hour of the local day."""
     answer_times: tuple[float, ...] = ()
-    """Seconds that the last answers took."""
+    """Seconds taken by the last answers."""
     channels: Mapping[str, Samples] = field(default_factory=dict)
-    """Signals beside the frames that a need asks for, as far as they have samples."""
+    """Further signals that a need asks for, if they have samples."""
 
 
 Teller: TypeAlias = Callable[[Scene, Slots], tuple[Fact, ...]]
-"""Gives the facts that a need asks for: the leading one first, at most four."""
+"""Return the facts that a need asks for, the leading one first, at most four."""
 Tellers: TypeAlias = Mapping[NeedKind, Teller]

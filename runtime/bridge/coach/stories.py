@@ -9,7 +9,7 @@ from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.handling import TELLERS as OF_HANDLING
 from runtime.bridge.coach.facts.knowledge import conditions, danger
 from runtime.bridge.coach.facts.laps import TELLERS as OF_LAPS
-from runtime.bridge.coach.facts.plans import again, assumed_circuit, target
+from runtime.bridge.coach.facts.plans import again, name_circuit, target
 from runtime.bridge.coach.facts.reviews import (
     advise,
     cause_fact,
@@ -167,7 +167,7 @@ def tell_brief(scene: Scene, plan: Plan) -> Story:
     zones = danger(scene, Slots())
     return Story(
         (
-            (*assumed_circuit(scene), *conditions(scene, Slots())[1:]),
+            (*name_circuit(scene), *conditions(scene, Slots())[1:]),
             tuple(form) or (Fact("brief-first"),),
             todo,
             (*zones[:ZONES], *(zones[-1:] if len(zones) > ZONES else ())),

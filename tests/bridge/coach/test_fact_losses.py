@@ -251,7 +251,7 @@ def test_the_scorecard_advises_what_the_coach_advises() -> None:
     card = {grade.corner: grade for grade in scorecard(drive).corners}
     view = reviews.compare(scene_of(drive))
 
-    told = {loss.corner: loss for loss in reviews.worth(view)}
+    told = {loss.corner: loss for loss in reviews.list_losses(view)}
     assert {"Turn 1", "Turn 7", "Turn 8"} <= set(told)
     for name, loss in told.items():
         cause = str(reviews.advise(view, loss).values["cause"])

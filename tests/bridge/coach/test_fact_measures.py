@@ -11,7 +11,7 @@ import pytest
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Placed, Term, Value
 from runtime.bridge.coach.facts import reviews, tellers
-from runtime.bridge.coach.facts.measures import beside, measure
+from runtime.bridge.coach.facts.measures import measure, orient
 from runtime.bridge.coach.need import Need, NeedKind, Order, Quantity, Slots, Strange
 from runtime.bridge.coach.scene import Scene
 from runtime.bridge.coach.understanding.mentions import CornerNames, Names
@@ -251,9 +251,9 @@ def test_the_worst_braking_is_where_the_way_to_the_apex_costs_most() -> None:
 
 
 def test_places_on_both_sides_of_the_entry_are_told_apart() -> None:
-    side, values = beside("brake_point", Value(3.0, "m"), Value(-2.0, "m"))
+    side, values = orient("brake_point", Value(3.0, "m"), Value(-2.0, "m"))
     assert (side.key, [value.number for value in values]) == ("before-entry-mixed", [3.0, -2.0])
-    assert beside("brake_point", Value(-3.0, "m"), Value(-2.0, "m"))[0].key == "after-entry"
+    assert orient("brake_point", Value(-3.0, "m"), Value(-2.0, "m"))[0].key == "after-entry"
 
 
 def test_the_slowest_corner_is_that_of_the_lowest_speed_and_time_means_what_is_lost() -> None:

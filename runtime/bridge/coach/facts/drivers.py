@@ -1,4 +1,4 @@
-"""Facts about other drivers and earlier sessions: who is quicker, where, by what, and progress."""
+"""Facts about other drivers and earlier sessions: who is quicker, where and how, and progress."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -44,20 +44,20 @@ from runtime.bridge.coach.scene import Outing, Teller, Tellers
 from runtime.bridge.session.stats import deviation
 
 FEW: Final = 10
-"""With fewer laps on a side the steadier driver is no verdict."""
+"""With fewer laps on a side there is no verdict on who is steadier."""
 MOST_PLACES: Final = 3
-"""Corners that are told of the gap, one of them where the own side is quicker."""
+"""Corners listed for a gap; one of them is where the own driver is quicker."""
 CLOSE_S: Final = 0.05
-"""So far a gap that somebody names may be off."""
+"""Tolerance of a claimed gap."""
 HALVES: Final = 4
-"""Laps from which on two halves of a session are compared."""
+"""The least laps for comparing the two halves of a session."""
 
 
 def duel(tell: Tell) -> Tell:
-    """Facts about the drivers that are named, else about the quickest other one: the best lap, or
-    the one that is named, beside their best one.
+    """Compare a lap, the best unless one is named, with the best lap of each named driver, else of
+    the quickest other driver.
 
-    What is asked of a straight is its top speed.
+    A straight is compared by its top speed.
     """
 
     def answer(view: View) -> Facts:
@@ -69,31 +69,32 @@ def duel(tell: Tell) -> Tell:
         if view.slots.straights or view.slots.spot == "straight":
             slots = replace(view.slots, quantity="speed", spot="straight", drivers=names)
             return comparisons.TELLERS["measure"](view.scene, slots)
-        each = 4 // min(len(names), 2)
+        share = 4 // min(len(names), 2)
         duels = [compare(view.scene, replace(view.slots, drivers=(name,))) for name in names[:2]]
-        return tuple(fact for of in duels for fact in _judged(view.slots, tell(of)[:each]))
+        return tuple(fact for of in duels for fact in _add_verdict(view.slots, tell(of)[:share]))
 
     return answer
 
 
-def _judged(slots: Slots, facts: Facts) -> Facts:
-    """With yes or no first, where it is asked whether somebody is quicker or slower."""
+def _add_verdict(slots: Slots, facts: Facts) -> Facts:
+    """Put yes or no first if the question is whether somebody is quicker or slower."""
     side = facts[0].values.get("side")
     asks = slots.claims or (slots.whether and not (slots.open or slots.where))
     if slots.gains is None or not asks or side is None or facts[0].verdict:
         return facts
-    asked, gap = "behind" if slots.gains == slots.than_me else "ahead", facts[0].values.get("gap")
-    said = next((each.number for each in slots.amounts if each.unit == "s"), None)
-    close = said is None or not isinstance(gap, Value) or abs(gap.number - said) <= CLOSE_S
-    sides = [each.values.get("side") for each in facts[:2] if each.place == facts[0].place]
-    differ = slots.order != "mean" and len({each == asked for each in sides}) > 1
-    if said is None and differ:  # on the best lap, but not usually
+    expected = "behind" if slots.gains == slots.than_me else "ahead"
+    gap = facts[0].values.get("gap")
+    claim_s = next((amount.number for amount in slots.amounts if amount.unit == "s"), None)
+    close = claim_s is None or not isinstance(gap, Value) or abs(gap.number - claim_s) <= CLOSE_S
+    sides = [fact.values.get("side") for fact in facts[:2] if fact.place == facts[0].place]
+    differ = slots.order != "mean" and len({other == expected for other in sides}) > 1
+    if claim_s is None and differ:  # on the best lap, but not usually
         return (replace(facts[0], verdict="partly"), *facts[1:])
-    return (judge(facts[0], slots, so=side == asked and close), *facts[1:])
+    return (judge(facts[0], slots, so=side == expected and close), *facts[1:])
 
 
 def _rival(of: View) -> Outing:
-    """The session of the driver who is compared with."""
+    """Return the other driver's session."""
     return of.scene.rivals[of.other]
 
 
@@ -106,7 +107,7 @@ def _fact(
     place: Place | None = None,
     gain_s: float | None = None,
 ) -> Fact:
-    """A fact about the two, at *where*, a corner, or at *place*."""
+    """Make a fact about the two drivers, at the corner *where* or at *place*."""
     named: dict[str, Cell] = {"other": of.other, **values}
     return of.fact(
         kind, named, [of.lap], where, place=place, basis="driver", gain_s=gain_s, other=of.other
@@ -118,7 +119,7 @@ def _side(behind_s: float) -> str:
 
 
 def _behind_s(of: View) -> float:
-    """By how much the own lap is slower."""
+    """Return by how many seconds the own lap is slower."""
     return of.drive.lap(of.lap).duration_s - of.lap_of(_rival(of).drive).duration_s
 
 
@@ -130,7 +131,7 @@ def _gap(of: View) -> Fact:
 
 
 def _which(of: View) -> dict[str, Cell]:
-    """Which lap of each driver is beside the other's."""
+    """Name the laps compared."""
     its = of.lap_of(_rival(of).drive)
     best = of.lap == of.drive.best.number and its is _rival(of).drive.best
     named: dict[str, Cell] = {"lap": of.lap, "other_lap": its.number or 0}
@@ -140,30 +141,30 @@ def _which(of: View) -> dict[str, Cell]:
 def _tell_gap(of: View) -> Facts:
     if of.slots.corners or of.slots.sectors:
         return _tell_how(of)
-    said = _count_said(of) if of.slots.claims else ()
+    counts = _correct_count(of) if of.slots.claims else ()
     usual = _gap_of(of, "rival-usual", median)
     if of.slots.order == "mean":
-        return (*said, _gap_of(of, "rival-mean", mean), usual, _gap(of))
-    return (*said, _gap(of), usual)
+        return (*counts, _gap_of(of, "rival-mean", mean), usual, _gap(of))
+    return (*counts, _gap(of), usual)
 
 
 def _gap_of(of: View, kind: str, take: Callable[[list[float]], float]) -> Fact:
-    """The mean or the median of both drivers' laps."""
+    """Compare the mean or the median of both drivers' laps."""
     sides = of.counted, _rival(of).drive.counted
     own, other = (take([lap.duration_s for lap in laps]) for laps in sides)
     values: dict[str, Cell] = {"side": _side(own - other), "gap": span(abs(own - other))}
     return _fact(of, kind, {**values, "time": lap_time(own), "other_time": lap_time(other)})
 
 
-def _count_said(of: View) -> Facts:
-    """How many laps the other has, where the question has another number of them."""
+def _correct_count(of: View) -> Facts:
+    """Return the other driver's lap count if the question has another."""
     count, amounts = len(_rival(of).drive.counted), of.slots.amounts
-    said = next((round(each.number) for each in amounts if not each.unit), count)
-    return () if said == count else (_fact(of, "rival-laps", {"count": count, "said": said}),)
+    claimed = next((round(amount.number) for amount in amounts if not amount.unit), count)
+    return () if claimed == count else (_fact(of, "rival-laps", {"count": count, "said": claimed}),)
 
 
 def compare_with(of: View) -> Facts:
-    """A lap beside the other driver's best: the gap, and where it lies."""
+    """Compare a lap with the other driver's best: the gap, and where it lies."""
     return (_gap(of), *(fact for fact in _tell_where(of) if fact.kind != "rival-gap"))
 
 
@@ -175,103 +176,102 @@ def _tell_where(of: View) -> Facts:
     as_rule = slots.order == "mean" and not slots.laps
     losses, on = of.lost_here, ""
     if as_rule:
-        losses, on = tuple(each for each in _usual(of) if of.covers(each.corner)), "usual"
-    lost = [_loss(of, each, on) for each in losses if each.seconds >= WORTH_S]
-    won = [_loss(of, each, on) for each in losses[::-1] if each.seconds <= -WORTH_S]
+        losses, on = tuple(loss for loss in _usual(of) if of.covers(loss.corner)), "usual"
+    lost = [_loss(of, loss, on) for loss in losses if loss.seconds >= WORTH_S]
+    won = [_loss(of, loss, on) for loss in losses[::-1] if loss.seconds <= -WORTH_S]
     if asks_for_gains(slots):
         lost, won = won, lost
     asks = slots.gains is not None and not slots.laps and not as_rule
-    usual = _usually(of, lost[:1]) if asks else []
+    usual = _tell_usual(of, lost[:1]) if asks else []
     if slots.place > 1:
         lost, usual, won = lost[slots.place - 1 :], [], []
     lost = lost[: MOST_PLACES - bool(won) - len(usual)]
-    places = _named(of) if slots.corners else (lost + usual + won)[:MOST_PLACES]
+    places = _tell_named(of) if slots.corners else (lost + usual + won)[:MOST_PLACES]
     if slots.which == "sector":
         return (*_sectors(of), *places)
     first = [_gap(of)] if _behind_s(of) < LEVEL_S else []
     if slots.between or slots.spot in ("entry", "apex", "exit"):
         first += _split(of)
-    if slots.sectors or any(each.kind == "sector" for each in slots.strange):
+    if slots.sectors or any(strange.kind == "sector" for strange in slots.strange):
         return (*first, *tell_sectors(of), *(() if slots.sectors else places))
     return (*first, *places, *(() if len(places) == MOST_PLACES else _sectors(of)))
 
 
 def _loss(of: View, loss: Loss, on: str = "") -> Fact:
-    """A corner beside the other's pass of it, on the laps or as a rule (``usual``)."""
+    """Compare a corner with the other driver's pass, on the laps or as a rule (``usual``)."""
     values = name_loss(loss) | {"seconds": span(abs(loss.seconds)), "side": _side(loss.seconds)}
     which = _which(of)
     values |= which | {"on": on or ("laps" if which["which"] == "best" else "named")}
     return _fact(of, "rival-corner", values, loss.corner, gain_s=loss.seconds)
 
 
-def _named(of: View) -> list[Fact]:
-    """The corners that are named, on both laps and as a rule."""
+def _tell_named(of: View) -> list[Fact]:
+    """Compare the named corners, on both laps and as a rule."""
     if not of.lost_here:
         return []
     corners = of.slots.corners[:2]
-    facts = [_loss(of, each) for each in of.lost_here[:2]]
-    usual = [_loss(of, each, "usual") for each in _usual(of) if each.corner in corners]
+    facts = [_loss(of, loss) for loss in of.lost_here[:2]]
+    usual = [_loss(of, loss, "usual") for loss in _usual(of) if loss.corner in corners]
     return usual + facts if of.slots.order == "mean" else facts + usual
 
 
 def _usual(of: View) -> tuple[Loss, ...]:
-    """What the corners cost as a rule, the most first."""
+    """Return the corners' usual losses, largest first."""
     its = _rival(of).drive
     return losses_between(of.usual_passes, usual_passes(its), of.drive, its)
 
 
-def _usually(of: View, told: Sequence[Fact]) -> list[Fact]:
-    """The corner that is won, or lost, most as a rule, where it is none of those told."""
+def _tell_usual(of: View, facts: Sequence[Fact]) -> list[Fact]:
+    """Return the corner that usually gains or loses most, unless *facts* have it."""
     wins = asks_for_gains(of.slots)
     most = _usual(of)[::-1][:1] if wins else _usual(of)[:1]
-    known = [fact.place.corner for fact in told if fact.place]
-    clear = [each for each in most if each.seconds * (-1) ** wins >= WORTH_S]
-    return [_loss(of, each, "usual") for each in clear if each.corner not in known]
+    covered = [fact.place.corner for fact in facts if fact.place]
+    clear = [loss for loss in most if loss.seconds * (-1) ** wins >= WORTH_S]
+    return [_loss(of, loss, "usual") for loss in clear if loss.corner not in covered]
 
 
 def _sectors(of: View) -> list[Fact]:
-    """The sectors of both laps: one by one those that are named, or the one that is asked for; else
-    all in a sentence."""
+    """Compare sectors: the named or requested ones singly, else all in one sentence."""
     on, its = circuit(of.drive), _rival(of).drive
     sides = driven_side(of.drive, of.lap, on), driven_side(its, of.lap_of(its).number, on)
     parts = enumerate(compare_sides(*sides, on).sectors, 1)
     gaps = {at: part for at, part in parts if part.delta_s is not None}
-    asked = [at for at in of.slots.sectors if at in gaps]
-    which = of.slots.which == "sector" and not asked
+    chosen = [at for at in of.slots.sectors if at in gaps]
+    which = of.slots.which == "sector" and not chosen
     if which and gaps:
         best = asks_for_gains(of.slots) or (of.slots.gains is None and of.slots.order == "most")
         ranked = sorted(gaps, key=lambda at: gaps[at].delta_s or 0.0, reverse=not best)
         if of.slots.order == "alike":
             ranked.sort(key=lambda at: abs(gaps[at].delta_s or 0.0))
-        asked = [ranked[min(of.slots.place, len(ranked)) - 1]]
+        chosen = [ranked[min(of.slots.place, len(ranked)) - 1]]
     facts = []
-    for at in asked:
+    for at in chosen:
         part, behind = gaps[at], gaps[at].delta_s or 0.0
         values: dict[str, Cell] = {"sector": at, "side": _side(behind), "gap": span(abs(behind))}
         values |= {"own": span(part.a_s or 0.0), "theirs": span(part.b_s or 0.0)}
         place = Place(None, at, None, part.span.start_m, part.span.end_m)
         facts.append(_fact(of, "rival-sector", values, place=place, gain_s=behind))
-    if (which or not asked) and len(gaps) == 3:
+    if (which or not chosen) and len(gaps) == 3:
         values = {f"s{at}": gap(part.delta_s or 0.0) for at, part in gaps.items()}
         facts.append(_fact(of, "rival-sectors", values))
     return facts
 
 
 def tell_sectors(of: View) -> Facts:
-    """The sectors beside another driver's, and the corners where the gap of those named lies."""
+    """Compare the sectors, and the corners of the named ones where the gap lies."""
     wins = asks_for_gains(of.slots)
     losses = (of.lost_here[::-1] if wins else of.lost_here) if of.slots.sectors else ()
-    lost = [_loss(of, each) for each in losses if each.seconds * (-1) ** wins >= WORTH_S]
+    lost = [_loss(of, loss) for loss in losses if loss.seconds * (-1) ** wins >= WORTH_S]
     ways = _differences(of, losses[0].corner) if lost else ()
     return (*_sectors(of), *lost[:1], *ways[:2], *lost[1:])
 
 
 def _split(of: View) -> list[Fact]:
-    """How much is lost before, at and behind the apexes."""
+    """Return how much is lost before, at and after the apexes."""
     if not of.lost_here:
         return []
     ways = ("entry_s", "apex_s", "exit_s")
-    parts = {way: sum(getattr(each, way) for each in of.lost_here) for way in ways}
+    parts = {way: sum(getattr(loss, way) for loss in of.lost_here) for way in ways}
     values: dict[str, Cell] = {way[:-2]: gap(seconds) for way, seconds in parts.items()}
     most = max(parts, key=lambda way: parts[way])
     values["most"] = most[:-2] if parts[most] >= WORTH_S else "none"
@@ -290,8 +290,8 @@ def _tell_how(of: View) -> Facts:
     if of.slots.spot in ("entry", "apex", "exit") and not of.slots.corners:
         first += _split(of)
     alike = _fact(of, "rival-alike", {"corner": Corner(loss.corner)}, loss.corner)
-    told = _named(of)[:2] if of.slots.corners else [_loss(of, loss)]
-    return (*first, *told, *(_differences(of, loss.corner) or (alike,)))
+    corners = _tell_named(of)[:2] if of.slots.corners else [_loss(of, loss)]
+    return (*first, *corners, *(_differences(of, loss.corner) or (alike,)))
 
 
 def _differences(of: View, corner: str) -> Facts:
@@ -305,7 +305,7 @@ def _tell_car(of: View) -> Facts:
         "unknown" if not own or not other else "yes" if own.casefold() == other.casefold() else "no"
     )
     car = _fact(of, "rival-car", {"same": same, "own_car": own, "other_car": other})
-    lost = [_loss(of, each) for each in of.lost_here if each.seconds >= WORTH_S][:1]
+    lost = [_loss(of, loss) for loss in of.lost_here if loss.seconds >= WORTH_S][:1]
     return (car, _gap(of), *lost, _fact(of, "rival-day", {}))
 
 
@@ -317,22 +317,22 @@ def _tell_spread(of: View) -> Facts:
     values: dict[str, Cell] = {"side": side, "spread": span(own), "other_spread": span(other)}
     values |= {"count": len(sides[0]), "other_count": len(sides[1])}
     if min(map(len, sides)) < 2:
-        return (*_count_said(of), _fact(of, "rival-one-lap", values))
+        return (*_correct_count(of), _fact(of, "rival-one-lap", values))
     few = [_fact(of, "rival-few", {})] if min(map(len, sides)) < FEW else []
     judged, slots = _fact(of, "rival-spread", values), of.slots
     if slots.whether and not slots.negated and slots.gains is not False:
         judged = judge(judged, slots, so=side == ("other" if slots.than_me else "own"))
-    return (*_count_said(of), judged, *few)
+    return (*_correct_count(of), judged, *few)
 
 
 # Earlier sessions
 
 
 def _series(view: View) -> tuple[list[Step], Step, list[DriverSession]]:
-    """The earlier sessions with a lap, this one, and all of them."""
+    """Return the earlier sessions with a lap, this one, and both together."""
     who = view.outing.session
     now = DriverSession(who.id, who.started_at, summarise(view.drive.laps, view.drive.track))
-    earlier = [each for each in view.scene.earlier if each.summary.best_s is not None]
+    earlier = [session for session in view.scene.earlier if session.summary.best_s is not None]
     ordered = steps([*earlier, now])
     return ordered[:-1], ordered[-1], [*earlier, now]
 
@@ -340,12 +340,12 @@ def _series(view: View) -> tuple[list[Step], Step, list[DriverSession]]:
 def _none_before(view: View) -> Facts:
     best, count = view.drive.best, len(view.counted)
     here: dict[str, Cell] = {"count": count, "best": lap_time(best.duration_s)}
-    better = [_halves_fact(view, "improved-corner", each) for each in _better(view)[:1]]
+    better = [_halves_fact(view, "improved-corner", corner) for corner in _better(view)[:1]]
     return (no_earlier(view.scene), view.fact("progress-here", here, [best]), *better)
 
 
 def _against(view: View, kind: str, then: Step, now: Step, count: int) -> Fact:
-    """This session beside an earlier one: best and usual laps."""
+    """Compare this session with an earlier one by best and usual laps."""
     best, old = now.best_s or 0.0, then.best_s or 0.0
     usual = (now.median_s or 0.0) - (then.median_s or 0.0)
     day = datetime.fromtimestamp(then.started_at / 1000, UTC)
@@ -383,8 +383,8 @@ def _tell_stuck(view: View) -> Facts:
 
 
 def _halves(view: View) -> list[Halves]:
-    """Each corner, or sector where it is asked which, over both halves; none with too few laps or
-    unknown corners."""
+    """Compare both halves at each corner, or sector if the question asks which one; empty with too
+    few laps or unknown corners."""
     if len(view.pool) < HALVES:
         return []
     try:
@@ -398,10 +398,14 @@ def _halves(view: View) -> list[Halves]:
 
 
 def _better(view: View) -> list[Halves]:
-    """The corners that got better within the session, the most first."""
-    here = [e for e in _halves(view) if view.slots.which == "sector" or view.covers(e.corner)]
-    gains = sorted(here, key=lambda each: each.late_s - each.early_s)
-    return [each for each in gains if each.early_s - each.late_s >= WORTH_S]
+    """Return the corners that improved within the session, the most improved first."""
+    here = [
+        halves
+        for halves in _halves(view)
+        if view.slots.which == "sector" or view.covers(halves.corner)
+    ]
+    gains = sorted(here, key=lambda halves: halves.late_s - halves.early_s)
+    return [halves for halves in gains if halves.early_s - halves.late_s >= WORTH_S]
 
 
 def _halves_fact(view: View, kind: str, corner: Halves) -> Fact:
@@ -413,9 +417,9 @@ def _halves_fact(view: View, kind: str, corner: Halves) -> Fact:
 
 
 def _stuck_here(view: View) -> Facts:
-    """The corner that costs as much in the second half as in the first."""
-    stuck = [each for each in _halves(view) if each.early_s - each.late_s < WORTH_S]
-    worst = max(stuck, key=lambda each: each.late_s, default=None)
+    """Return the corner that costs as much in the second half as in the first."""
+    stuck = [halves for halves in _halves(view) if halves.early_s - halves.late_s < WORTH_S]
+    worst = max(stuck, key=lambda halves: halves.late_s, default=None)
     if worst is None or worst.late_s < WORTH_S:
         return ()
     return (_halves_fact(view, "stuck-corner", worst),)
@@ -426,7 +430,7 @@ def _tell_improved(view: View) -> Facts:
     facts = [_against(view, "progress-last", earlier[-1], now, len(every))] if earlier else []
     facts += [no_earlier(view.scene)] if view.slots.other_day and not earlier else []
     better = _better(view)
-    facts += [_halves_fact(view, "improved-corner", each) for each in better[:2]]
+    facts += [_halves_fact(view, "improved-corner", corner) for corner in better[:2]]
     if view.slots.whether and better and not earlier:
         facts[0] = judge(facts[0], view.slots, so=True)
     if len(view.pool) < HALVES:

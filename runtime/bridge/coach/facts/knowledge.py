@@ -1,5 +1,5 @@
-"""What is known without a lap: the circuit, its dangers, the day, terms, lessons, and talk; and
-what the car's further channels say: fuel, oil, water, tyres, the gear."""
+"""Facts that need no lap: the circuit, its dangers, the day, terms, lessons and talk; and readings
+of the car's further channels: fuel, oil, water, tyres, gear."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -25,18 +25,18 @@ from runtime.bridge.track.model import DangerZone, Track, inside
 
 WHEELS: Final = ("fl", "fr", "rl", "rr")
 LAST_S: Final = 10.0
-"""The last reading is the median of so many seconds."""
+"""The last reading is the median of this many seconds."""
 NEAR_S: Final = 1.0
-"""A gear that was told longer before a place is not the one there."""
+"""A gear reading this long before a place no longer counts there."""
 
 
 class Channel(NamedTuple):
-    """A signal that says something about a quantity."""
+    """A signal that tells something about a quantity."""
 
     signal: str
     unit: Unit
     factor: float = 1.0
-    """From the unit of the signal to *unit*."""
+    """Factor from the signal's unit to *unit*."""
 
 
 CHANNELS: Final[Mapping[Quantity, tuple[Channel, ...]]] = {
@@ -53,13 +53,13 @@ CHANNELS: Final[Mapping[Quantity, tuple[Channel, ...]]] = {
 
 
 def signals_for(quantities: Iterable[Quantity | None]) -> tuple[str, ...]:
-    """The signals that any of these may be read from."""
+    """Return the signals from which these quantities may be read."""
     wanted = (CHANNELS.get(quantity, ()) for quantity in quantities if quantity is not None)
     return tuple(channel.signal for channels in wanted for channel in channels)
 
 
 def tell_channels(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
-    """What the channels of the quantity that is asked for say; none: none was recorded."""
+    """Describe the channels of the requested quantity; empty if none was recorded."""
     if slots.quantity is None:
         return ()
     recorded = [
@@ -68,68 +68,69 @@ def tell_channels(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
         if channel.signal in scene.channels
     ]
     if slots.quantity == "gear":
-        return tuple(fact for _, told in recorded for fact in _tell_gears(scene, slots, told))
+        return tuple(fact for _, samples in recorded for fact in _tell_gears(scene, slots, samples))
     if slots.quantity == "assists":
         return tuple(_tell_assist(scene, slots, channel.signal) for channel, _ in recorded)
     if len(recorded) == len(WHEELS):
         return (_tell_wheels(slots.quantity, recorded),)
-    return tuple(_tell_range(channel, told) for channel, told in recorded)
+    return tuple(_tell_range(channel, samples) for channel, samples in recorded)
 
 
-def _tell_range(channel: Channel, told: Samples) -> Fact:
-    low, high = np.min(told.value), np.max(told.value)
+def _tell_range(channel: Channel, samples: Samples) -> Fact:
+    low, high = np.min(samples.value), np.max(samples.value)
     values: dict[str, Cell] = {"channel": Term("signal", channel.signal)}
-    for name, number in (("last", _last(told)), ("low", low), ("high", high)):
+    for name, number in (("last", _last(samples)), ("low", low), ("high", high)):
         values[name] = Value(float(number) * channel.factor, channel.unit)
     return Fact("channel-range", values)
 
 
 def _tell_wheels(quantity: Quantity, recorded: list[tuple[Channel, Samples]]) -> Fact:
     ends = {
-        wheel: Value(_last(told) * channel.factor, channel.unit)
-        for wheel, (channel, told) in zip(WHEELS, recorded, strict=True)
+        wheel: Value(_last(samples) * channel.factor, channel.unit)
+        for wheel, (channel, samples) in zip(WHEELS, recorded, strict=True)
     }
     return Fact("channel-wheels", {"quantity": Term("quantity", quantity), **ends})
 
 
-def _tell_gears(scene: Scene, slots: Slots, told: Samples) -> tuple[Fact, ...]:
-    """The gear at the slowest point of each corner that is named, else which were used."""
+def _tell_gears(scene: Scene, slots: Slots, samples: Samples) -> tuple[Fact, ...]:
+    """State the gear at the slowest point of each named corner, else the gears used."""
     facts = []
     for name in slots.corners:
-        if there := _gears_in(scene, name, told):
+        if there := _gears_in(scene, name, samples):
             usual = max(sorted(set(there)), key=there.count)
             values: dict[str, Cell] = {"corner": Corner(name), "gear": usual, "count": len(there)}
             facts.append(Fact("channel-gear", values, Place(corner=name)))
-    used = told.value[told.value > 0].astype(int)  # 0: neutral, or the car does not tell
+    used = samples.value[samples.value > 0].astype(int)  # 0: neutral, or no reading
     if not facts and len(used):
         facts.append(Fact("channel-gears", {"low": int(used.min()), "high": int(used.max())}))
     return tuple(facts)
 
 
-def _gears_in(scene: Scene, corner: str, told: Samples) -> list[int]:
-    """The gear of each pass through a corner, where its slowest point is."""
+def _gears_in(scene: Scene, corner: str, samples: Samples) -> list[int]:
+    """Return the gear at the slowest point of each pass through a corner."""
     if scene.outing is None:
         return []
     drive = scene.outing.drive
-    counted = drive.series.counted(told.t)
+    counted = drive.series.counted(samples.t)
     order = np.argsort(counted, kind="stable")
-    times, gears = counted[order], told.value[order]
-    found = []
-    for each in passes_in(drive, corner):
-        window = drive.series["speed_ms"][each.first : each.last]
+    times, gears = counted[order], samples.value[order]
+    at_apex = []
+    for pass_ in passes_in(drive, corner):
+        window = drive.series["speed_ms"][pass_.first : pass_.last]
         if not len(window) or np.isnan(window).all():
             continue
-        t = drive.series.t[each.first + int(np.nanargmin(window))]
+        t = drive.series.t[pass_.first + int(np.nanargmin(window))]
         at = int(np.searchsorted(times, t, side="right")) - 1
         if at >= 0 and t - times[at] <= NEAR_S and gears[at] > 0:
-            found.append(int(gears[at]))
-    return found
+            at_apex.append(int(gears[at]))
+    return at_apex
 
 
 def _tell_assist(scene: Scene, slots: Slots, signal: str) -> Fact:
-    """How often an assistance system worked, and in which corners, of those named if any are."""
-    worked = [each for each in scene.assisted if each.kind == signal]
-    placed = [_corner_of_time(scene, each.t_start) for each in worked]
+    """State how often an assistance system worked, and in which corners, or which of the named
+    ones."""
+    worked = [phase for phase in scene.assisted if phase.kind == signal]
+    placed = [_corner_of_time(scene, phase.t_start) for phase in worked]
     placed = [name for name in placed if not slots.corners or name in slots.corners]
     names = tuple(Corner(name) for name in dict.fromkeys(placed) if name)
     values: dict[str, Cell] = {"channel": Term("signal", signal), "count": len(placed)}
@@ -139,7 +140,7 @@ def _tell_assist(scene: Scene, slots: Slots, signal: str) -> Fact:
 
 
 def _corner_of_time(scene: Scene, t: float) -> str:
-    """The corner in whose pass, approach included, a time lies; empty: in none."""
+    """Return the corner in whose pass, approach included, a time lies; empty if in none."""
     if scene.outing is None:
         return ""
     drive = scene.outing.drive
@@ -147,20 +148,20 @@ def _corner_of_time(scene: Scene, t: float) -> str:
         (
             corner.name
             for corner in known_corners(drive)
-            for each in passes_in(drive, corner.name)
-            if drive.series.t[each.approach] <= t <= drive.series.t[each.last - 1]
+            for pass_ in passes_in(drive, corner.name)
+            if drive.series.t[pass_.approach] <= t <= drive.series.t[pass_.last - 1]
         ),
         "",
     )
 
 
-def _last(told: Samples) -> float:
-    """The value of the last readings."""
-    return float(np.median(told.value[told.t >= np.max(told.t) - LAST_S]))
+def _last(samples: Samples) -> float:
+    """Return the value of the last readings."""
+    return float(np.median(samples.value[samples.t >= np.max(samples.t) - LAST_S]))
 
 
 class _File(BaseModel, frozen=True, extra="forbid"):
-    """The file `knowledge.yaml`."""
+    """Content of `knowledge.yaml`."""
 
     taught: Mapping[str, tuple[str, ...]]
     same: Mapping[str, str]
@@ -170,7 +171,7 @@ class _File(BaseModel, frozen=True, extra="forbid"):
 
 _READ: Final = _File.model_validate(read_yaml(Path(__file__).with_suffix(".yaml")))
 GLOSSARY: Final = {term: lesson for lesson, terms in _READ.taught.items() for term in terms}
-"""The lesson of each term, empty where none teaches it."""
+"""The lesson of each term; empty if none teaches it."""
 _DEFINED: Final[Mapping[str, Mapping[str, Cell]]] = {
     "coasting": {
         "brake": Value(RELEASED_BAR, "bar"),
@@ -178,26 +179,26 @@ _DEFINED: Final[Mapping[str, Mapping[str, Cell]]] = {
         "speed": Value(COASTING_MS * KMH, "km/h"),
     }
 }
-"""The numbers that the meaning of a term rests on."""
+"""The numbers in the definition of a term."""
 _SURFACES: Final = frozenset({"cool damp", "rising grip", "optimal", "tire degradation"})
 _RANK: Final = {severity: rank for rank, severity in enumerate(model.DANGERS)}
 
 
 def circuit(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
-    """The circuit, or the corners, sectors and straights of it that are named."""
+    """Describe the circuit, or its named corners, sectors and straights."""
     corners = [corner for corner in corners_of(scene) if corner.name in slots.corners]
     if corners:
         return tuple(_tell_corner(corner) for corner in corners[:3])
     if scene.track is None:
         return (NO_CIRCUIT,)
     if slots.sectors:
-        told = [_tell_sector(scene.track, number) for number in slots.sectors]
-        if any(told):
-            return tuple(fact for fact in told if fact)
+        facts = [_tell_sector(scene.track, number) for number in slots.sectors]
+        if any(facts):
+            return tuple(fact for fact in facts if fact)
     longest = max(scene.track.straights, key=lambda s: _length(s, scene.track), default=None)
     named = [s for s in scene.track.straights if s.name in slots.straights]
     straights = named or ([longest] if longest else [])
-    told_straights = tuple(
+    roads = tuple(
         Fact(
             "circuit-longest" if straight is longest else "circuit-straight",
             {"name": straight.name, "length": Value(_length(straight, scene.track), "m")},
@@ -206,12 +207,12 @@ def circuit(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
         for straight in straights[:3]
     )
     if named:
-        return told_straights
-    return (_tell_circuit(scene.track), *told_straights, *_tell_tightest(scene.track))
+        return roads
+    return (_tell_circuit(scene.track), *roads, *_tell_tightest(scene.track))
 
 
 def danger(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
-    """Where mistakes are punished, the worst first; only at the corners that are named."""
+    """List where mistakes are punished, the worst first; only at the named corners."""
     if scene.track is None:
         return (NO_CIRCUIT,)
     placed = [(zone, _corner_of(scene.track, zone)) for zone in scene.track.danger_zones]
@@ -229,13 +230,13 @@ def danger(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
 
 
 def conditions(scene: Scene, _: Slots) -> tuple[Fact, ...]:
-    """What the circuit's notes say of the hour; the weather itself is not measured."""
+    """State the circuit's notes on the hour; the weather itself is not measured."""
     surface, note = scene.conditions.get("surface"), scene.conditions.get("note")
     facts = []
     if isinstance(surface, str) and surface:
-        known = Term("surface", surface.replace(" ", "_")) if surface in _SURFACES else surface
+        ground = Term("surface", surface.replace(" ", "_")) if surface in _SURFACES else surface
         circuit = scene.track.name if scene.track else ""
-        values = {"circuit": circuit, "surface": known, "hour": scene.now_hour}
+        values = {"circuit": circuit, "surface": ground, "hour": scene.now_hour}
         facts.append(Fact("conditions", values))
     if isinstance(note, str) and note:
         facts.append(Fact("conditions-note", {"note": note}))
@@ -243,17 +244,17 @@ def conditions(scene: Scene, _: Slots) -> tuple[Fact, ...]:
 
 
 def wet(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
-    """How to drive on a wet surface: no figure of a dry lap counts there."""
+    """Advise on a wet surface, where no figure of a dry lap applies."""
     return (Fact("wet"), Fact("wet-do"), *conditions(scene, slots)[1:2])
 
 
 def name_term(slots: Slots) -> str:
-    """The term that is named, by the name that the glossary has for it; empty: none."""
+    """Return the named term as the glossary calls it; empty: none."""
     return _READ.same.get(slots.concept or "", slots.concept or "")
 
 
 def explain(_: Scene, slots: Slots) -> tuple[Fact, ...]:
-    """What a term means."""
+    """Define a term."""
     key = name_term(slots)
     if key not in GLOSSARY:
         return (Fact("glossary-unknown"),)
@@ -261,23 +262,25 @@ def explain(_: Scene, slots: Slots) -> tuple[Fact, ...]:
     return (meaning, not_recorded(key)) if key in _READ.instead else (meaning,)
 
 
-def unrecorded(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
-    """What is seldom recorded: what its channels say, else what says a little about it."""
-    if told := tell_channels(scene, slots):
-        return told
+def tell_unrecorded(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
+    """Answer about what is seldom recorded: from its channels, else from related quantities."""
+    if facts := tell_channels(scene, slots):
+        return facts
     named = slots.quantity if slots.quantity in UNRECORDED else None
     lead = not_recorded(named) if named else Fact("not-recorded-this")
     wanted = _READ.instead.get(named, ()) if named else _READ.shown
     drive = scene.outing.drive if scene.outing is not None else None
-    known = [each for each in wanted if drive is not None and not is_missing(drive, each)]
-    instead: Cell = tuple(Term("quantity", each) for each in known)
+    recorded = [
+        quantity for quantity in wanted if drive is not None and not is_missing(drive, quantity)
+    ]
+    instead: Cell = tuple(Term("quantity", quantity) for quantity in recorded)
     if not instead:
         return (lead,)
     return (lead, Fact("recorded-instead", {"quantities": instead}))
 
 
 def speed_of_coach(scene: Scene, _: Slots) -> tuple[Fact, ...]:
-    """How long the last answers took."""
+    """State how long the last answers took."""
     if not scene.answer_times:
         return (Fact("coach-speed-none"),)
     times = scene.answer_times
@@ -286,7 +289,7 @@ def speed_of_coach(scene: Scene, _: Slots) -> tuple[Fact, ...]:
 
 
 def _say(kind: str) -> Teller:
-    """A teller of one fact without values."""
+    """Make a teller of one fact without values."""
     return lambda *_: (Fact(kind),)
 
 
@@ -351,7 +354,7 @@ def _tell_danger(zone: DangerZone, corner: model.Corner | None) -> Fact:
 
 
 def _corner_of(track: Track, zone: DangerZone) -> model.Corner | None:
-    """The corner that a zone overlaps, else the next one behind it."""
+    """Return the corner that a zone overlaps, else the next one after it."""
     length = track.length_m
     order = sorted(track.corners, key=lambda c: (c.exit.distance_m - zone.start_m) % length)
     touching = (
@@ -366,7 +369,7 @@ def _length(straight: model.Straight, track: Track | None) -> float:
 
 
 def _turning(track: Track) -> str:
-    """Which way round: clockwise, anticlockwise, or unknown."""
+    """Return which way round it goes: clockwise, anticlockwise, or unknown."""
     if track.line is None:
         return "unknown"
     lat, lon = np.radians(track.line.lat), np.radians(track.line.lon)
@@ -381,7 +384,7 @@ TELLERS: Final[Tellers] = {
     "conditions": conditions,
     "wet": wet,
     "explain": explain,
-    "unrecorded": unrecorded,
+    "unrecorded": tell_unrecorded,
     "speed_of_coach": speed_of_coach,
     "greeting": _say("greeting"),
     "thanks": _say("thanks"),

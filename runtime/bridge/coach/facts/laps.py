@@ -17,7 +17,7 @@ from runtime.bridge.coach.facts.comparisons import (
 )
 from runtime.bridge.coach.facts.drivers import compare_with, duel
 from runtime.bridge.coach.facts.handling import find_incidents, incident_fact
-from runtime.bridge.coach.facts.measures import label, spread
+from runtime.bridge.coach.facts.measures import find_spread, label
 from runtime.bridge.coach.facts.view import (
     LEVEL_S,
     LISTED,
@@ -28,7 +28,7 @@ from runtime.bridge.coach.facts.view import (
     best_of,
     judge,
     lap_time,
-    named_times,
+    list_named_times,
     not_recorded,
     numbers_of,
     pick_lap,
@@ -43,24 +43,24 @@ from runtime.bridge.coach.scene import Tellers
 from runtime.bridge.session.laps import Segment
 
 SLOW: Final = 0.0015
-"""A lap that is longer by this share of the usual one is slow."""
+"""A lap slower than the usual one by this share of it is slow."""
 LEAST_SHARE: Final = 0.2
-"""A corner that costs less of what the worst one costs is not told of a lap."""
+"""Losses on a lap below this share of its largest are left out."""
 STEADY: Final = 0.005
 UNEVEN: Final = 0.010
 """Standard deviation of the lap times as a share of the usual lap: steady below, uneven above."""
 WIDENS: Final = 0.75
-"""One lap makes the spread where the others have less than this share of it."""
+"""A lap makes the spread if the others have less than this share of it."""
 CLEAR: Final = 2.0
-"""Standard errors from which on a trend is one."""
+"""Standard errors from which a trend counts."""
 ENOUGH: Final = 4
-"""Laps from which on there is a trend."""
+"""The least laps for a trend."""
 FIRST_DATE: Final = 1e8
-"""Seconds of a clock from which on they are since 1970."""
+"""A clock above this many seconds counts from 1970."""
 _WORDS: Final[tuple[LapWord, ...]] = ("last", "slowest", "first")
 
 
-# Which laps there are, and their times
+# Laps and their times
 
 
 def _tell_best(view: View) -> Facts:
@@ -72,14 +72,14 @@ def _tell_best(view: View) -> Facts:
 
 
 def best_fact(view: View, pool: Sequence[Segment]) -> Fact:
-    """The best of some laps, with its time."""
+    """State the best of some laps, with its time."""
     best, some = best_of(pool), "all" if len(pool) == len(view.counted) else "some"
     values: dict[str, Cell] = {"lap": best.number or 0, "count": len(pool), "some": some}
     return view.fact("lap-best", {**values, "time": lap_time(best.duration_s)}, [best])
 
 
 def _lead(view: View, pool: Sequence[Segment]) -> Facts:
-    """How far the best of some laps is ahead of the next."""
+    """State how far the best of some laps is ahead of the next."""
     if len(pool) < 2:
         return ()
     best = best_of(pool)
@@ -100,11 +100,11 @@ def _tell_time(view: View) -> Facts:
 
 
 def _time(view: View, lap: Segment) -> Fact:
-    """One lap, beside the best one."""
+    """State a lap's time, against the best one."""
     best, count = view.drive.best, len(view.counted)
-    asked = [word for word in _WORDS if word in view.slots.laps]
-    which = next((word for word in asked if pick_lap(view.pool, word) is lap), "named")
-    rank = 1 + sum(each.duration_s < lap.duration_s - LEVEL_S / 10 for each in view.counted)
+    words = [word for word in _WORDS if word in view.slots.laps]
+    which = next((word for word in words if pick_lap(view.pool, word) is lap), "named")
+    rank = 1 + sum(other.duration_s < lap.duration_s - LEVEL_S / 10 for other in view.counted)
     values: dict[str, Cell] = {"which": which, "lap": lap.number or 0, "best": best.number or 0}
     values |= {"time": lap_time(lap.duration_s), "gap": span(lap.duration_s - best.duration_s)}
     return view.fact("lap-time", {**values, "rank": rank, "count": count}, [lap])
@@ -113,13 +113,13 @@ def _time(view: View, lap: Segment) -> Fact:
 def _tell_list(view: View) -> Facts:
     key = (lambda lap: lap.duration_s) if view.slots.ranked else (lambda lap: lap.t_start)
     laps = numbers_of(sorted(view.asked, key=key)[-LISTED:])
-    asked = view.about(quantity="time", laps=laps, order=None, spot=None, which=None)
-    return (*tell_values(asked), best_fact(view, view.asked))
+    listed = view.about(quantity="time", laps=laps, order=None, spot=None, which=None)
+    return (*tell_values(listed), best_fact(view, view.asked))
 
 
 def _tell_count(view: View) -> Facts:
-    laps, limits = view.counted, named_times(view.slots, view.drive.best.duration_s)
-    near = next((each.number for each in view.slots.amounts if each.unit == "s"), None)
+    laps, limits = view.counted, list_named_times(view.slots, view.drive.best.duration_s)
+    near = next((amount.number for amount in view.slots.amounts if amount.unit == "s"), None)
     if view.slots.within and near is not None and not limits:
         limits = [view.drive.best.duration_s + near]
     average: Facts = ()
@@ -130,17 +130,17 @@ def _tell_count(view: View) -> Facts:
         side = view.slots.side or ("above" if view.slots.gains is False else "below")
         amounts = (Value(limits[0], "lap_time"),)
         among = () if view.slots.within else view.slots.laps
-        asked = view.about(quantity="time", side=side, amounts=amounts, corners=(), laps=among)
+        limited = view.about(quantity="time", side=side, amounts=amounts, corners=(), laps=among)
         end: LapWord = "best" if side == "above" else "slowest"
         every = view.slots.all_laps and not view.slots.open
         furthest = _tell_time(view.about(laps=(end,)))[:1] if every else ()
-        return (*tell_limit(asked), *furthest, *average)
+        return (*tell_limit(limited), *furthest, *average)
     facts = [view.fact("lap-count", {"count": len(laps), "last": laps[-1].number or 0}, laps)]
-    rest = [each for each in view.drive.laps.segments if not each.valid and each.distance_m > 1.0]
+    rest = [lap for lap in view.drive.laps.segments if not lap.valid and lap.distance_m > 1.0]
     if rest:
-        kinds = {each.kind for each in rest} & {"out", "in"}
+        kinds = {lap.kind for lap in rest} & {"out", "in"}
         kind = "both" if len(kinds) == 2 else next(iter(kinds), "other")
-        km = Value(sum(each.distance_m for each in rest) / 1000.0, "km")
+        km = Value(sum(lap.distance_m for lap in rest) / 1000.0, "km")
         facts.append(view.fact("lap-count-rest", {"count": len(rest), "which": kind, "km": km}))
     if view.name != "own" and view.scene.outing is not None:
         count = len(view.scene.outing.drive.counted)
@@ -152,12 +152,12 @@ def _tell_count(view: View) -> Facts:
 
 
 def _several(view: View) -> tuple[Segment, ...]:
-    """The laps that are named where there are two or more, else all."""
+    """Return the named laps if there are at least two, else all."""
     return view.asked if len(view.named) > 1 else view.pool
 
 
 def _which(view: View, pool: Sequence[Segment]) -> dict[str, Cell]:
-    """Over which laps something was taken: all, some, or all but some."""
+    """Say which laps a figure covers: all, some, or all but some."""
     out = [lap for lap in view.counted if lap not in pool]
     which = "all" if not out else "without" if 2 * len(out) <= len(pool) else "some"
     named = numbers_of(pool if which == "some" else out)
@@ -165,7 +165,7 @@ def _which(view: View, pool: Sequence[Segment]) -> dict[str, Cell]:
 
 
 def _runs(view: View) -> list[tuple[int, ...]]:
-    """The two runs of laps that are named: the first three and the last three."""
+    """Return the two runs of named laps, such as the first three and the last three."""
     numbers = sorted(numbers_of(view.named))
     cuts = [at for at in range(1, len(numbers)) if numbers[at] > numbers[at - 1] + 1]
     if len(cuts) != 1 or not 2 <= cuts[0] <= len(numbers) - 2:
@@ -185,14 +185,14 @@ def _tell_average(view: View) -> Facts:
         return _tell_count(view)
     if runs := _runs(view):
         return tuple(_tell_average(view.about(laps=run))[0] for run in runs)
-    ends = {"best", "slowest"}.issuperset(view.slots.laps)  # told beside it, not its laps
+    ends = {"best", "slowest"}.issuperset(view.slots.laps)  # mentioned next to it, not its laps
     if ends and len(view.named) > 1:
         return (*_tell_average(view.about(laps=())), *(_time(view, lap) for lap in view.named))
     pool = _several(view)
     average = _average(view, pool)
     named = len(view.named) == 1
     lap = view.named[0] if named else best_of(pool)
-    over, time = lap.duration_s - mean(each.duration_s for each in pool), lap_time(lap.duration_s)
+    over, time = lap.duration_s - mean(lap.duration_s for lap in pool), lap_time(lap.duration_s)
     values: dict[str, Cell] = {"lap": lap.number or 0, "gap": span(abs(over)), "time": time}
     values["side"] = "slower" if over > 0 else "faster"
     off = view.fact("lap-off-average", values, [lap])
@@ -206,7 +206,7 @@ def _only_lap(view: View) -> Facts:
 
 
 def judge_spread(laps: Sequence[Segment]) -> Term:
-    """A plain word for how even lap times are."""
+    """Name how even lap times are."""
     share = spread_s(laps) / usual_s(laps)
     return Term("spread", "steady" if share < STEADY else "uneven" if share > UNEVEN else "fair")
 
@@ -222,11 +222,11 @@ def _tell_spread(view: View) -> Facts:
     if view.slots.whether:
         facts = [judge(facts[0], view.slots, so=values["judged"] != Term("spread", "uneven"))]
     if view.slots.which == "lap":  # one lap alone is not steady; the nearest to the usual one is
-        lap = min(pool, key=lambda each: abs(each.duration_s - usual_s(pool)))
+        lap = min(pool, key=lambda lap: abs(lap.duration_s - usual_s(pool)))
         values = {"lap": lap.number or 0, "time": lap_time(lap.duration_s)}
         facts.append(view.fact("lap-usual", {**values, "usual": lap_time(usual_s(pool))}, [lap]))
-    odd = min(pool, key=lambda lap: spread_s([each for each in pool if each is not lap]))
-    rest = spread_s([each for each in pool if each is not odd])
+    odd = min(pool, key=lambda lap: spread_s([other for other in pool if other is not lap]))
+    rest = spread_s([lap for lap in pool if lap is not odd])
     if len(pool) >= ENOUGH and rest < WIDENS * spread:
         values = {"lap": odd.number or 0, "spread": span(rest)}
         facts.append(view.fact("lap-spread-odd", values, [odd]))
@@ -238,13 +238,13 @@ def _tell_luck(view: View) -> Facts:
     if len(pool) < 2:
         return _only_lap(view)
     lap = best_of(pool)
-    second, usual = best_of([each for each in pool if each is not lap]), usual_s(pool)
+    second, usual = best_of([other for other in pool if other is not lap]), usual_s(pool)
     values: dict[str, Cell] = {"lap": lap.number or 0, "time": lap_time(lap.duration_s)}
     values |= {"next": second.number or 0, "next_gap": span(second.duration_s - lap.duration_s)}
     values["usual_gap"] = span(usual - lap.duration_s)
     facts = [view.fact("lap-luck", values, [lap, second])]
     gains = view.losses(view.usual_passes, view.passes(lap))[:1]
-    facts += [view.loss("lap-luck-corner", each, lap, "usual") for each in gains]
+    facts += [view.loss("lap-luck-corner", loss, lap, "usual") for loss in gains]
     ideal = ideal_lap(view.drive).sectors
     if ideal.lap_s is not None:
         behind, kept = lap.duration_s - ideal.lap_s, [part.from_lap for part in ideal.parts]
@@ -255,21 +255,21 @@ def _tell_luck(view: View) -> Facts:
 
 
 def _tell_change(view: View, quantity: Quantity) -> Facts:
-    """How a quantity changed from the first laps to the last; of the brakes the deceleration,
+    """State how a quantity changed from the first laps to the last; for the brakes the deceleration
     too."""
     wanted: tuple[Quantity, ...] = (quantity,)
     wanted += ("brake_g",) if quantity == "brake_pressure" else ()
     where, facts = next(iter(view.slots.corners), None), []
-    for each in wanted:
-        found = spread(view.drive, each, where, None)
-        if found is None or len(found.values) < ENOUGH:
+    for what in wanted:
+        spread = find_spread(view.drive, what, where, None)
+        if spread is None or len(spread.values) < ENOUGH:
             continue
-        third, numbers = max(len(found.values) // 3, 2), sorted(found.values)
+        third, numbers = max(len(spread.values) // 3, 2), sorted(spread.values)
         pairs = (numbers[:third], numbers[-third:])
         early, late = (
-            Value(median(found.values[n].number for n in some), found.unit) for some in pairs
+            Value(median(spread.values[n].number for n in some), spread.unit) for some in pairs
         )
-        values = {**label(found), "early": early, "late": late, "number": third}
+        values = {**label(spread), "early": early, "late": late, "number": third}
         facts.append(view.fact("trend-quantity", values, numbers))
     return tuple(facts) or (not_recorded(quantity),)
 
@@ -286,8 +286,8 @@ def _tell_trend(view: View) -> Facts:
         return (view.fact("trend-few", {"count": len(pool)}, pool), *_tell_list(view)[:1])
     numbers, times = [float(n) for n in numbers_of(pool)], [lap.duration_s for lap in pool]
     line, middle = linear_regression(numbers, times), mean(numbers)
-    left = [y - line.intercept - line.slope * x for x, y in zip(numbers, times, strict=True)]
-    error = (sum(each**2 for each in left) / (len(pool) - 2)) ** 0.5
+    residuals = [y - line.intercept - line.slope * x for x, y in zip(numbers, times, strict=True)]
+    error = (sum(residual**2 for residual in residuals) / (len(pool) - 2)) ** 0.5
     error /= sum((x - middle) ** 2 for x in numbers) ** 0.5
     clear = abs(line.slope) > CLEAR * error and abs(line.slope) >= LEVEL_S
     way, third = "slower" if line.slope > 0 else "faster", max(len(pool) // 3, 2)
@@ -301,15 +301,15 @@ def _tell_trend(view: View) -> Facts:
     return (trend, parted)
 
 
-# Two laps beside each other, and why one was slow
+# Two laps compared, and why one was slow
 
 
 def _tell_alike(view: View) -> Facts:
-    """The two laps whose times are closest, or the lap closest to the one that is named."""
+    """Return the two laps whose times are closest, or the lap closest to the named one."""
     pairs = [
-        (abs(one.duration_s - other.duration_s), one, other)
-        for one, other in combinations(view.pool, 2)
-        if not view.named or one in view.named or other in view.named
+        (abs(lap.duration_s - other.duration_s), lap, other)
+        for lap, other in combinations(view.pool, 2)
+        if not view.named or lap in view.named or other in view.named
     ]
     if not pairs:
         return _only_lap(view)
@@ -346,13 +346,13 @@ def _tell_compare(view: View) -> Facts:
     for lap, than in ((slow, fast), (fast, slow)):
         most = view.slots.count if lap is slow else 0
         lost = view.losses(view.passes(lap), view.passes(than))[: max(most, 1)]
-        for at, each in enumerate(lost):
+        for at, loss in enumerate(lost):
             kind = "lap-loses-here" if view.slots.corners or at else "lap-loses"
-            facts.append(view.loss(kind, each, lap, other=than.number or 0))
+            facts.append(view.loss(kind, loss, lap, other=than.number or 0))
     for corner in view.slots.corners[:1]:
         facts[:1] = [] if len(facts) > 1 else facts
-        beside = (view.drive, fast.number)
-        facts += differences(view._replace(lap=slow.number or 0), corner, beside)
+        fastest = (view.drive, fast.number)
+        facts += differences(view._replace(lap=slow.number or 0), corner, fastest)
     return tuple(facts)
 
 
@@ -360,17 +360,17 @@ def _tell_explain(view: View) -> Facts:
     if len(view.counted) < USUAL_LAPS:
         return _tell_compare(view)
     laps = view.named[:2] or (slowest_of(view.pool),)
-    if view.slots.differs and len(laps) == 1 and (told := _tell_different(view, *laps)):
-        return told
+    if view.slots.differs and len(laps) == 1 and (facts := _tell_different(view, *laps)):
+        return facts
     return tuple(fact for lap in laps for fact in _explain(view, lap, 3 - len(laps)))
 
 
 def _tell_different(view: View, lap: Segment) -> Facts:
-    """What was done otherwise on a lap than usual, where that gained or cost most."""
+    """State what the driver did differently on a lap where it gained or cost most."""
     own, usual = view.passes(lap), view.usual_passes
     both = [("lap-lost", loss) for loss in view.losses(own, usual)]
     both += [("lap-gained", loss) for loss in view.losses(usual, own)]
-    kind, loss = max(both, key=lambda each: each[1].seconds, default=("", None))
+    kind, loss = max(both, key=lambda pair: pair[1].seconds, default=("", None))
     where = loss.corner if loss else next(iter(view.slots.corners), None)
     if where is None:
         return ()
@@ -380,7 +380,7 @@ def _tell_different(view: View, lap: Segment) -> Facts:
 
 
 def _explain(view: View, lap: Segment, most: int) -> Iterator[Fact]:
-    """How slow a lap was, in which corners at *most*, why, and what happened there."""
+    """Explain how slow a lap was, in *most* corners at the most, why, and what happened there."""
     best, usual = view.drive.best, usual_s(view.counted)
     over, number = lap.duration_s - usual, lap.number or 0
     how = "usual" if abs(over) < SLOW * usual else "slow" if over > 0 else "quick"
@@ -395,36 +395,36 @@ def _explain(view: View, lap: Segment, most: int) -> Iterator[Fact]:
     kind = "lap-gained" if how == "quick" else "lap-lost"
     losses = view.losses(other, own) if how == "quick" else view.losses(own, other)
     least = LEAST_SHARE * max((loss.seconds for loss in losses), default=0.0)
-    told = [loss for loss in losses[:most] if loss.seconds >= least]
-    yield from (view.loss(kind, loss, lap, basis) for loss in told)
+    shown = [loss for loss in losses[:most] if loss.seconds >= least]
+    yield from (view.loss(kind, loss, lap, basis) for loss in shown)
     for incident in find_incidents(view.about(laps=(number,), corners=()))[:1]:
         yield incident_fact(view, incident)
-    if most > 1 and told and how == "slow":
-        yield from explain_speed(view._replace(lap=number), told[0])
+    if most > 1 and shown and how == "slow":
+        yield from explain_speed(view._replace(lap=number), shown[0])
 
 
 def _tell_when(view: View) -> Facts:
-    """When the session was, and how long it took; of both drivers in the order they drove where it
-    asks about both."""
+    """State when the session was and how long it took; for both drivers, in the order they drove,
+    if the question is about both."""
     if view.name != "own" and not view.slots.alone and view.scene.outing is not None:
         own = view._replace(outing=view.scene.outing, name="own")
-        pair = sorted((own, view), key=lambda each: float(each.drive.series.t[0]))
-        return tuple(fact for each in pair for fact in _tell_when(each.about(alone=True)))
+        pair = sorted((own, view), key=lambda side: float(side.drive.series.t[0]))
+        return tuple(fact for side in pair for fact in _tell_when(side.about(alone=True)))
     t = view.drive.series.t
     begin, count = float(t[0]), len(view.counted)
     dated = begin > FIRST_DATE
     start = f"{datetime.fromtimestamp(begin, UTC):%Y-%m-%d %H:%M} UTC" if dated else ""
     values: dict[str, Cell] = {"dated": "yes" if dated else "no", "start": start}
     values |= {"minutes": Value(float(t[-1]) - begin, "min"), "count": count}
-    driven_m = sum(each.distance_m for each in view.drive.laps.segments)
+    driven_m = sum(lap.distance_m for lap in view.drive.laps.segments)
     values["km"] = Value(driven_m / 1000.0, "km")
     return (view.fact("session-time", values, view.counted),)
 
 
 def _tell_video(view: View) -> Facts:
-    bad = {each.lap: each for each in find_incidents(view.about(laps=(), corners=()))}
+    bad = {incident.lap: incident for incident in find_incidents(view.about(laps=(), corners=()))}
     ranked = sorted(view.pool, key=lambda lap: (lap.duration_s, lap.t_start))
-    lap = next((each for each in ranked if each.number not in bad), ranked[0])
+    lap = next((lap for lap in ranked if lap.number not in bad), ranked[0])
     values: dict[str, Cell] = {"lap": lap.number or 0, "time": lap_time(lap.duration_s)}
     facts = [view.fact("video-lap", {**values, "best": "yes" if lap is ranked[0] else "no"}, [lap])]
     facts += [incident_fact(view, bad[lap.number]) for lap in ranked if lap.number in bad]

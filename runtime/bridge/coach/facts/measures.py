@@ -1,4 +1,4 @@
-"""How large a quantity was at a place, lap by lap, and how that is labelled in a sentence."""
+"""Values of a quantity at a place, lap by lap, and their labels in a sentence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -39,23 +39,23 @@ APART: Final[Mapping[Unit, float]] = {
     "deg/s": 2.0,
     "": 1.0,
 }
-"""What is less than that apart is level."""
+"""Differences below this count as level."""
 _SIDES: Final[Mapping[str, tuple[str, str]]] = {
     "brake_point": ("before-entry", "after-entry"),
     "brake_release": ("after-entry", "before-entry"),
     "throttle_point": ("after-apex", "before-apex"),
     "full_point": ("after-apex", "before-apex"),
 }
-"""On which side of what a place lies: of positive metres and of negative ones."""
+"""Which side of its reference a place lies on, for positive and negative metres."""
 _LATE_IF_MORE: Final = ("brake_release", "throttle_point", "full_point")
 RISES: Final[tuple[Order, ...]] = ("most", "high", "more")
 FALLS: Final[tuple[Order, ...]] = ("least", "low", "fewer")
 EARLY: Final[tuple[Order, ...]] = ("early", "earliest")
 LATE: Final[tuple[Order, ...]] = ("late", "latest")
 ORDERED: Final[tuple[Order, ...]] = (*RISES, *FALLS, *EARLY, *LATE)
-"""With these one end of the values is asked for."""
+"""Orders that ask for one end of the values."""
 SAYS: Final[tuple[Order, ...]] = ("early", "late", "high", "low", "more", "fewer")
-"""With these a question asks whether it is so."""
+"""Orders in which a question asks whether it is so."""
 _OTHER_END: Final[Mapping[Order, Order]] = {
     "most": "least",
     "high": "low",
@@ -70,13 +70,13 @@ _PLACED: Final[Mapping[Quantity, Quantity]] = {
     "brake_pressure": "brake_point",
     "brake_time": "brake_point",
 }
-"""What of a pedal is early or late."""
+"""The quantity of a pedal that can be early or late."""
 _GOOD_IF_MORE: Final = ("speed", "throttle", "full_throttle", "accel_g", "lateral_g", "total_g")
 CORNER_SPOTS: Final = ("entry", "apex", "exit", "entry_apex", "apex_exit", "entry_exit")
 
 
 class Spread(NamedTuple):
-    """What a quantity was at a place, by lap number."""
+    """The values of a quantity at a place, by lap number."""
 
     drive: Drive
     quantity: Quantity
@@ -86,7 +86,7 @@ class Spread(NamedTuple):
 
     @property
     def unit(self) -> Unit:
-        """Of every value."""
+        """Unit of every value."""
         return "lap_time" if self.quantity == "time" and not self.where else UNITS[self.quantity]
 
     @property
@@ -103,29 +103,30 @@ class Spread(NamedTuple):
 
     @property
     def peaks(self) -> bool:
-        """Whether the value of a lap is its largest: of a straight or a whole lap."""
+        """Whether a lap's value is its largest, on a straight or a whole lap."""
         return self.quantity not in (*SUMS, *MEANS) and not self.corner
 
     def top(self, *, high: bool = True) -> int:
-        """The lap with the largest or smallest value, the earliest of equals."""
+        """Return the lap with the largest or smallest value, the earliest of equals."""
         return (max if high else min)(self.values, key=lambda lap: self.values[lap].number)
 
     def find(self, lap: int) -> Value:
-        """The value of a lap; the usual one where that lap has none."""
+        """Return the value of a lap; the usual one if that lap has none."""
         return self.values.get(lap, self.usual)
 
     def of(self, laps: Sequence[int]) -> dict[int, Value]:
-        """The values of those laps; all where none is named or none of them has a value."""
+        """Return the values of those laps; all if none is named or none of them has a value."""
         return {lap: v for lap, v in self.values.items() if lap in laps} or dict(self.values)
 
 
 def measure(
     drive: Drive, quantity: Quantity, where: str | None = None, spot: Spot | None = None
 ) -> dict[int, Value]:
-    """The quantity by lap in the corner or on the straight of that name, else over the whole lap.
+    """Measure a quantity by lap in the named corner or on the named straight, else on the whole
+    lap.
 
-    Empty where it was not recorded; what each quantity is at a place: `measure_laps`. From one spot
-    to another it is the difference.
+    Empty if it was not recorded; `measure_laps` defines each quantity at a place. Between two spots
+    it is the difference.
     """
     begin, _, end = (spot or "").partition("_")
     if end:
@@ -139,39 +140,41 @@ def measure(
     return {lap: Value(number, unit) for lap, number in laps.items()}
 
 
-def spread(drive: Drive, quantity: Quantity, where: str | None, spot: Spot | None) -> Spread | None:
-    """The same with what is usual; None where no lap has a value."""
+def find_spread(
+    drive: Drive, quantity: Quantity, where: str | None, spot: Spot | None
+) -> Spread | None:
+    """Measure a quantity with its usual value; None if no lap has a value."""
     values = measure(drive, quantity, where, spot)
     return Spread(drive, quantity, where, spot, values) if values else None
 
 
-def measured(
+def require_recorded(
     tell: Tell, *needed: Quantity, default: Quantity | None = None, best: bool = True
 ) -> Teller:
-    """A teller of the asking driver's session that first says what was not recorded.
+    """Make a teller of the asking driver's session that first names what was not recorded.
 
-    What is asked for without a quantity is the *default*, at a spot the speed; *needed* are the
-    quantities of the domain. *best*: whether "most" may mean the best of what is not named.
+    A question without a quantity asks for the *default*, or for speed at a spot; *needed* are the
+    domain's quantities. *best*: whether "most" may mean the best of what is not named.
     """
 
     def answer(view: View) -> Facts:
         if default is not None:
             view = view._replace(slots=complete(view.slots, default, best=best))
-        asked = (view.slots.quantity,) if default is not None and view.slots.quantity else ()
-        for quantity in (*needed, *asked):
+        requested = (view.slots.quantity,) if default is not None and view.slots.quantity else ()
+        for quantity in (*needed, *requested):
             if quantity not in UNITS or is_missing(view.drive, quantity):
                 return (not_recorded(quantity),)
-        placed = view.slots.corners or any(each in CORNERS_ONLY for each in (*needed, *asked))
+        placed = view.slots.corners or any(name in CORNERS_ONLY for name in (*needed, *requested))
         return (NO_CORNERS,) if placed and not known_corners(view.drive) else tell(view)
 
     return teller(answer, own=True)
 
 
 def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
-    """With a quantity, and an end of its values for "worst"; where none is named the best time is
+    """Fill in a quantity, and an end of its values for "worst"; without a quantity the best time is
     the shortest."""
     order, quantity = slots.order, slots.quantity
-    if quantity == "mean_speed" and slots.corners:  # of a corner it is the apex speed, as a rule
+    if quantity == "mean_speed" and slots.corners:  # in a corner this usually means the apex speed
         quantity = "speed"
     if quantity is None and slots.pedal:
         quantity = _of_pedal(slots)
@@ -189,12 +192,12 @@ def complete(slots: Slots, default: Quantity, *, best: bool) -> Slots:
         order = "least"
     if order == "worst":
         order = "least" if quantity in _GOOD_IF_MORE else "most"
-    peak = quantity == "brake_pressure" and order == "most"  # which is before the entry
+    peak = quantity == "brake_pressure" and order == "most"  # the peak comes before the entry
     return replace(slots, quantity=quantity, order=order, spot=None if peak else slots.spot)
 
 
 def _of_pedal(slots: Slots) -> Quantity:
-    """What is measured of a pedal of which no more is said."""
+    """Return what is measured of a pedal that is named alone."""
     placed = slots.corners or slots.where
     if slots.pedal == "lift":
         return "throttle"
@@ -208,26 +211,26 @@ def _of_pedal(slots: Slots) -> Quantity:
     return "throttle_point" if placed else "full_throttle"
 
 
-def label(found: Spread) -> dict[str, Cell]:
-    """The words for what is measured: ``where``, ``what`` and ``at``; ``few``: no usual lap."""
-    _, quantity, where, spot, _ = found
-    corner, what = found.corner, str(quantity)
+def label(spread: Spread) -> dict[str, Cell]:
+    """Label what is measured: ``where``, ``what`` and ``at``; ``few``: no usual lap."""
+    _, quantity, where, spot, _ = spread
+    corner, what = spread.corner, str(quantity)
     spanned = "_" in (spot or "")
     at = spot if corner and spot in CORNER_SPOTS and (quantity in AT_SPOTS or spanned) else None
     if quantity in ("speed", "time", "throttle"):
         what += "_corner" if corner else "_straight" if where else "_lap"
         what = "throttle_least" if what == "throttle_corner" and not at else what
         at = "apex" if what == "speed_corner" and not at else at
-    road = find_straight(found.drive, where) is not None
+    road = find_straight(spread.drive, where) is not None
     place: Cell = Term("where", "lap") if where is None else where if road else Corner(where)
-    few = "yes" if len(found.drive.counted) < USUAL_LAPS else "no"
-    told: dict[str, Cell] = {"what": Term("measured", what), "at": Term("at", at or "none")}
-    return {"where": place, **told, "few": few}
+    few = "yes" if len(spread.drive.counted) < USUAL_LAPS else "no"
+    words: dict[str, Cell] = {"what": Term("measured", what), "at": Term("at", at or "none")}
+    return {"where": place, **words, "few": few}
 
 
-def beside(quantity: str, *values: Value) -> tuple[Term, tuple[Value, ...]]:
-    """On which side of the entry or the apex metres lie, by the first, and all as seen from it:
-    on the other side they are less than nothing, which is said."""
+def orient(quantity: str, *values: Value) -> tuple[Term, tuple[Value, ...]]:
+    """Return which side of the entry or apex the first value lies on, and all values as distances
+    on that side; the side is ``mixed`` if another value lies across."""
     if quantity not in _SIDES:
         return Term("side", "none"), values
     behind = values[0].number < 0
@@ -237,26 +240,27 @@ def beside(quantity: str, *values: Value) -> tuple[Term, tuple[Value, ...]]:
 
 
 def is_high(quantity: Quantity, order: Order | None) -> bool:
-    """Whether what is asked for is the largest value: an early brake point is many metres before
-    the corner, an early throttle few behind the apex."""
+    """Whether the question asks for the largest value: an early brake point is many metres before
+    the corner, an early throttle few after the apex."""
     if order in (*EARLY, *LATE):
         return (order in LATE) == (quantity in _LATE_IF_MORE)
     return order not in FALLS
 
 
 def end_of(quantity: Quantity, *, high: bool) -> str:
-    """Which end of the values it is: early, late, long, short, high, low."""
+    """Name the end of the values: early, late, long, short, high, low."""
     if quantity in _SIDES:
         return "late" if high == (quantity in _LATE_IF_MORE) else "early"
     return (("long", "short") if UNITS[quantity] == "s" else ("high", "low"))[not high]
 
 
 def places_of(drive: Drive, slots: Slots) -> tuple[str | None, ...]:
-    """What is named: straights, those beside corners, corners, sectors; else the lap."""
+    """Return the named straights, those next to corners, corners or sectors; else the lap
+    (None)."""
     if slots.spot in ("straight", "after", "before"):
         behind = slots.spot != "before"
-        roads = [straight_beside(drive, each, behind=behind) for each in slots.corners]
-        if found := tuple(straight.name for straight in roads if straight):
-            return found
+        roads = [straight_beside(drive, corner, behind=behind) for corner in slots.corners]
+        if names := tuple(straight.name for straight in roads if straight):
+            return names
     sectors = () if slots.quantity in CORNERS_ONLY else map(sector_name, slots.sectors)
     return (*slots.straights, *slots.corners) or tuple(sectors) or (None,)

@@ -1,4 +1,4 @@
-"""Facts of what to do next: advice for a corner, targets, drills, plans of a run, what-ifs."""
+"""Facts about what to do next: advice for a corner, targets, drills, run plans, what-ifs."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,13 +27,13 @@ from runtime.bridge.coach.facts.reviews import (
     compare_widest,
     corner_fact,
     first,
-    mended,
+    make_teller,
     nothing,
     part_of,
     parts_fact,
     pass_facts,
     strengths,
-    teller,
+    sum_losses,
     workable,
 )
 from runtime.bridge.coach.facts.view import Facts, Tell, View, corners_of, place_of, span, usual_s
@@ -42,58 +42,58 @@ from runtime.bridge.coach.scene import Scene, Tellers
 from runtime.bridge.session.units import KMH
 
 ROW: Final = 3
-"""Laps in a row that show that it worked."""
+"""Laps in a row that prove success."""
 DRILL_LAPS: Final = 5
 OPEN_LAPS: Final = 6
-"""Of a run of which nobody says how long it is."""
+"""Laps of a run of unknown length."""
 LONG_LAPS: Final = 8
-"""From here on a run has two laps to warm up."""
+"""From this length a run has two laps to warm up."""
 SHORT_LAPS: Final = 3
 MORE_KMH: Final = 3.0
-"""What a what-if adds where nobody says how much."""
+"""What a what-if adds if nobody says how much."""
 LINES: Final = 3
 _SPOTS: Final[dict[str, Spot]] = {
     **dict.fromkeys(("brake_point", "brake_pressure", "brake_release", "brake_rate"), "entry"),
     **dict.fromkeys(("brake_time", "brake_g", "coasting"), "entry"),
     **dict.fromkeys(("throttle", "throttle_point", "full_throttle", "accel_g"), "exit"),
 }
-"""Where in a corner a quantity belongs to; of all others nowhere."""
+"""The part of a corner that a quantity belongs to, if any."""
 
 
-def named_in(view: View) -> list[str]:
-    """The corners that are named, in lap order."""
-    return [each.name for each in corners_of(view.scene) if each.name in view.slots.corners]
+def list_named_corners(view: View) -> list[str]:
+    """Return the named corners in lap order."""
+    return [corner.name for corner in corners_of(view.scene) if corner.name in view.slots.corners]
 
 
 def again(view: View) -> Fact:
-    """What to do where nothing stands out, or nothing can be compared yet."""
-    return view.told("tips-repeat" if view.lost else "tips-more", count=ROW)
+    """Advise when nothing stands out or nothing can be compared yet."""
+    return view.state("tips-repeat" if view.lost else "tips-more", count=ROW)
 
 
 def technique(view: View, corner: str, spot: str) -> Fact:
-    """How a part of a corner is driven in general."""
+    """Describe how to drive a part of a corner in general."""
     danger = "yes" if corner in dangers(view.drive) else "no"
     concept = {"entry": "trail_brake", "exit": "late_apex"}.get(spot, "look_ahead")
     values: dict[str, Cell] = {"corner": Corner(corner), "spot": spot, "danger": danger}
-    fact = view.told("technique", **values)
+    fact = view.state("technique", **values)
     return replace(fact, concept=concept, place=place_of(view.drive, corner))
 
 
 def corner_advice(view: View) -> Facts:
-    """What to do in a corner: for the measured cause, else in general, which is said."""
-    named = named_in(view)
+    """Advise on a corner: for the measured cause, else in general, saying so."""
+    named = list_named_corners(view)
     if not named:
         return tips(view)
     loss = first(view)
-    several = [each for each in view.lost_here if each.corner in named and each.seconds >= WORTH_S]
+    several = [loss for loss in view.lost_here if loss.corner in named and loss.seconds >= WORTH_S]
     if len(named) > 1 and several:
-        return tuple(advise(view, each) for each in several)
+        return tuple(advise(view, loss) for loss in several)
     if view.slots.count > 1 and loss is not None and loss.seconds >= WORTH_S:
         ways = [loss._replace(causes=loss.causes[at:]) for at in range(len(loss.causes))]
         advice = [advise(view, way) for way in ways] or [advise(view, loss)]
-        told = {str(each.values["cause"]): each for each in advice}.values()
-        more = () if len(told) >= view.slots.count else (technique(view, named[0], "exit"),)
-        return (*list(told)[: view.slots.count], *more)
+        by_cause = {str(fact.values["cause"]): fact for fact in advice}.values()
+        more = () if len(by_cause) >= view.slots.count else (technique(view, named[0], "exit"),)
+        return (*list(by_cause)[: view.slots.count], *more)
     spot = view.slots.spot or _SPOTS.get(view.slots.quantity or "")
     if loss is None:
         return (technique(view, named[0], spot or "exit"), *nothing(view))
@@ -106,8 +106,8 @@ def corner_advice(view: View) -> Facts:
 
 
 def on_loss(tell: Callable[[View, Loss], Facts]) -> Tell:
-    """What there is to say of the largest loss about which something can be done, or of the one at
-    the place that is asked for; where there is none, why, and to repeat the best lap."""
+    """Answer about the largest loss that can be worked on, or the one at the requested place; if
+    there is none, say why and advise to repeat the best lap."""
 
     def answer(view: View) -> Facts:
         ranked = workable(view)
@@ -119,27 +119,26 @@ def on_loss(tell: Callable[[View, Loss], Facts]) -> Tell:
 
 @on_loss
 def tips(view: View, loss: Loss) -> Facts:
-    """The one thing that is worth most, or as many as are asked for."""
+    """Advise on what is worth most, as many things as are asked for."""
     if view.slots.count > 1:
-        return tuple(advise(view, each) for each in workable(view)[: view.slots.count])
+        return tuple(advise(view, loss) for loss in workable(view)[: view.slots.count])
     return (advise(view, loss), *cause_fact(view, loss))
 
 
 @on_loss
 def target(view: View, loss: Loss) -> Facts:
-    """How to see that it worked: the figure to be reached, laps in a row; or as many as are asked
-    for."""
+    """State how to see success: the figure to reach, laps in a row; for as many losses as asked."""
     losses = workable(view)[: view.slots.count] if view.slots.count > 1 else [loss]
-    advice = [advise(view, each) for each in losses]
+    advice = [advise(view, loss) for loss in losses]
     return tuple(replace(a, kind="target", values={**a.values, "count": ROW}) for a in advice)
 
 
 @on_loss
 def drill(view: View, loss: Loss) -> Facts:
-    """One exercise for the largest loss, and how to see that it worked; or as many exercises as are
+    """Return one exercise for the largest loss and how to see success, or as many exercises as are
     asked for."""
     if view.slots.count > 1:
-        return tuple(_exercise(view, each) for each in workable(view)[: view.slots.count])
+        return tuple(_exercise(view, loss) for loss in workable(view)[: view.slots.count])
     return (_exercise(view, loss), *target(view))
 
 
@@ -151,17 +150,19 @@ def _exercise(view: View, loss: Loss) -> Fact:
 
 
 def _brake_points(advice: Fact) -> tuple[Value, Value] | None:
-    """The brake point as it was and as it should be, where that is the advice."""
+    """Return the brake point as it was and as it should be, if that is the advice."""
     now, aim = advice.values["now"], advice.values["aim"]
     early = advice.values["cause"] == "early_brake"
     return (now, aim) if early and isinstance(now, Value) and isinstance(aim, Value) else None
 
 
 def run_plan(view: View) -> Facts:
-    """How to use the minutes or laps that are left: warm up, focus, cool down."""
+    """Plan the minutes or laps that are left: warm up, focus, cool down."""
     usual = usual_s(view.drive.counted)
-    time = next((each for each in view.slots.amounts if each.unit in ("s", "min")), None)
-    count = next((round(each.number) for each in view.slots.amounts if not each.unit), OPEN_LAPS)
+    time = next((amount for amount in view.slots.amounts if amount.unit in ("s", "min")), None)
+    count = next(
+        (round(amount.number) for amount in view.slots.amounts if not amount.unit), OPEN_LAPS
+    )
     values: dict[str, Cell] = {"usual": Value(usual, "lap_time")}
     if time is not None:
         count = int(time.number / usual)
@@ -169,34 +170,34 @@ def run_plan(view: View) -> Facts:
     warm = 2 if count >= LONG_LAPS else 1
     values |= {"count": count, "warm": warm, "focus": count - warm - 1, "cool": 1}
     if count < SHORT_LAPS:
-        return (view.told("plan-short", count=count),)
+        return (view.state("plan-short", count=count),)
     kind, ranked = "plan-run" if time is not None else "plan-laps", workable(view)
     if not ranked:
-        return (view.told(kind, **values, both=0), again(view))
+        return (view.state(kind, **values, both=0), again(view))
     second = ranked[1] if len(ranked) > 1 and count >= LONG_LAPS else ranked[0]
     both = 1 if second is ranked[0] else 2
     if view.slots.corners:
         second, both = ranked[0], 1
-    lead = view.told(kind, ranked[0], **values, next=Corner(second.corner), both=both)
+    lead = view.state(kind, ranked[0], **values, next=Corner(second.corner), both=both)
     return (lead, advise(view, ranked[0]))
 
 
 def traffic(scene: Scene, _: Slots) -> Facts:
-    """The plan when others are in the way."""
+    """Plan for traffic."""
     lead = Fact("traffic", driver=scene.driver)
     if scene.outing is None:
         return (lead,)
     view = compare_widest(scene)
-    return (lead, *(view.told("traffic-focus", loss) for loss in workable(view)[:1]))
+    return (lead, *(view.state("traffic-focus", loss) for loss in workable(view)[:1]))
 
 
 def what_if(view: View) -> Facts:
-    """What more speed, or a later brake point, would bring: an estimate from the best lap; or every
-    lap as the one that is named."""
-    named = named_in(view)
+    """Estimate from the best lap what more speed or a later brake point would gain; or the effect
+    of driving every lap like the named one."""
+    named = list_named_corners(view)
     if not named and len(view.named) == 1 and view.slots.quantity in (None, "time"):
         (lap,) = view.named
-        saved = sum(each.duration_s - lap.duration_s for each in view.counted)
+        saved = sum(other.duration_s - lap.duration_s for other in view.counted)
         values: dict[str, Cell] = {"lap": lap.number or 0, "count": len(view.counted)}
         values |= {"saved": span(abs(saved)), "each": span(abs(saved) / len(view.counted))}
         values["side"] = "saved" if saved >= 0 else "lost"
@@ -208,15 +209,15 @@ def what_if(view: View) -> Facts:
     corner = next((name for name in (*named, *ranked) if name in passes), None)
     if corner is None:
         return nothing(view)
-    amount = next((each for each in view.slots.amounts if each.unit in ("km/h", "m")), None)
+    amount = next((amount for amount in view.slots.amounts if amount.unit in ("km/h", "m")), None)
     if amount is None and view.slots.quantity != "speed":
         plain = replace(view.slots, laps=(), all_laps=False)
         wide = compare_widest(view.scene, plain)
-        if wide.other in plain.drivers:  # as a rule, as the usual lap is what would get better
+        if wide.other in plain.drivers:  # the usual lap is what would improve
             rival = view.scene.rivals[wide.other].drive
             usual = losses_between(view.usual_passes, usual_passes(rival), view.drive, rival)
             wide = wide._replace(lost=usual, lap=0)
-        return mended(wide)
+        return sum_losses(wide)
     amount = amount or Value(MORE_KMH, "km/h")
     own = passes[corner]
     values = {
@@ -228,51 +229,52 @@ def what_if(view: View) -> Facts:
     place = place_of(view.drive, corner)
     if amount.unit == "m":
         gain = span(_later(own, view, amount))
-        facts: Facts = (view.told("what-if-brake", **values, gain=gain),)
+        facts: Facts = (view.state("what-if-brake", **values, gain=gain),)
     else:
         gain = span(_faster(own, view, amount))
-        facts = (view.told("what-if", **values, gain=gain), *grip_facts(view, own, amount))
-    facts += (view.told("what-if-build", **values),)
+        facts = (view.state("what-if", **values, gain=gain), *grip_facts(view, own, amount))
+    facts += (view.state("what-if-build", **values),)
     return tuple(replace(fact, place=place, laps=(own.lap,)) for fact in facts)
 
 
 def grip_facts(view: View, own: Pass, amount: Value) -> Facts:
-    """Whether the lateral g that more speed takes was seen in any corner of the session."""
-    passes = [each for row in passes_of(view.drive).values() for each in row]
-    peaks = [each.max_g_lat for each in passes if each.max_g_lat is not None]
+    """Whether any corner of the session showed the lateral g that more speed takes."""
+    passes = [pass_ for row in passes_of(view.drive).values() for pass_ in row]
+    peaks = [pass_.max_g_lat for pass_ in passes if pass_.max_g_lat is not None]
     if own.max_g_lat is None or not own.apex_speed_kmh:
         return ()
     need = own.max_g_lat * (1.0 + amount.number / own.apex_speed_kmh) ** 2
     room = "yes" if need <= max(peaks) else "no"
     grip = {"need": Value(need, "g"), "most": Value(max(peaks), "g")}
-    return (view.told("what-if-grip", corner=Corner(own.corner), room=room, **grip),)
+    return (view.state("what-if-grip", corner=Corner(own.corner), room=room, **grip),)
 
 
 def _faster(own: Pass, view: View, amount: Value) -> float:
-    """Seconds that more speed from entry to exit saves."""
+    """Return the seconds that more speed from entry to exit saves."""
     speed = view.drive.series["speed_ms"][own.frames]
-    known = speed[np.isfinite(speed)]
+    speeds = speed[np.isfinite(speed)]
     more = amount.number / KMH
-    return (own.t_exit - own.t_entry) * float(np.mean(more / (known + more)))
+    return (own.t_exit - own.t_entry) * float(np.mean(more / (speeds + more)))
 
 
 def _later(own: Pass, view: View, amount: Value) -> float:
-    """Seconds that a later brake point saves: up to where the best lap brakes the share of what the
-    way to the apex costs the usual lap; beyond it metres at full speed, not at the entry's."""
+    """Return the seconds that a later brake point saves: up to the best lap's brake point, its
+    share of the usual lap's loss before the apex; beyond that, metres at full instead of entry
+    speed."""
     usual, metres = view.usual_passes.get(own.corner, own), abs(amount.number)
-    known = difference(usual.brake_point_m, own.brake_point_m) or 0.0
+    later_m = difference(usual.brake_point_m, own.brake_point_m) or 0.0
     lost = losses_between({own.corner: usual}, {own.corner: own}, view.drive)
     saved = 0.0
-    if lost and known > EARLY_M and lost[0].entry_s > 0.0:
-        saved = lost[0].entry_s * min(metres / known, 1.0)
-        metres = max(metres - known, 0.0)
+    if lost and later_m > EARLY_M and lost[0].entry_s > 0.0:
+        saved = lost[0].entry_s * min(metres / later_m, 1.0)
+        metres = max(metres - later_m, 0.0)
     fast = float(np.nanmax(view.drive.series["speed_ms"][own.approach : own.last]))
     slow = (own.entry_speed_kmh or fast * KMH) / KMH
     return saved + metres * (1.0 / slow - 1.0 / fast)
 
 
 def voice_script(view: View) -> Facts:
-    """Three short lines to be read out in the car, in lap order."""
+    """Write three short lines to read out in the car, in lap order."""
     ranked = workable(view)[:LINES]
     if not ranked:
         return nothing(view)
@@ -282,7 +284,7 @@ def voice_script(view: View) -> Facts:
 
 
 def _line(advice: Fact) -> Fact:
-    """Advice as it is called in the car: a brake point only one step later than it was."""
+    """Shorten advice to a call: a brake point only one step later than it was."""
     aim = advice.values["aim"]
     if points := _brake_points(advice):
         now, wanted = points
@@ -290,20 +292,20 @@ def _line(advice: Fact) -> Fact:
     return replace(advice, kind="voice-line", values={**advice.values, "aim": aim})
 
 
-def assumed_circuit(scene: Scene) -> Facts:
-    """That a plan is of the active circuit, where no session of the driver tells another one."""
+def name_circuit(scene: Scene) -> Facts:
+    """Name the active circuit of a plan if the driver has no session that shows it."""
     if scene.outing is not None or scene.without_laps or scene.track is None:
         return ()
     return (Fact("brief-circuit", {"circuit": scene.track.name}),)
 
 
 def mood(scene: Scene, _: Slots) -> Facts:
-    """A kind word and one true good point, without a word about other cars."""
+    """Encourage with one true good point, without a word about other cars."""
     return (Fact("mood"), *strengths(scene, 1))
 
 
 def lesson(scene: Scene, slots: Slots) -> Facts:
-    """Which lesson teaches a term, else what costs this session most."""
+    """Name the lesson on a term, else on what costs this session most."""
     key = name_term(slots)
     lead = _TIPS(scene, slots)[:1] if not key and scene.outing is not None else ()
     concept = GLOSSARY.get(key, key) or next((fact.concept for fact in lead if fact.concept), "")
@@ -313,16 +315,16 @@ def lesson(scene: Scene, slots: Slots) -> Facts:
     return (*lead, Fact("lesson", title, concept=concept))
 
 
-_TIPS: Final = teller(tips)
+_TIPS: Final = make_teller(tips)
 TELLERS: Final[Tellers] = {
-    "corner_advice": teller(corner_advice),
+    "corner_advice": make_teller(corner_advice),
     "tips": _TIPS,
     "mood": mood,
     "lesson": lesson,
-    "target": teller(target),
-    "drill": teller(drill),
-    "run_plan": teller(run_plan),
+    "target": make_teller(target),
+    "drill": make_teller(drill),
+    "run_plan": make_teller(run_plan),
     "traffic": traffic,
-    "what_if": teller(what_if),
-    "voice_script": teller(voice_script),
+    "what_if": make_teller(what_if),
+    "voice_script": make_teller(voice_script),
 }

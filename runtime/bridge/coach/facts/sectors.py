@@ -1,4 +1,4 @@
-"""Facts about sectors, the ideal lap that they make, and what is possible on the circuit."""
+"""Facts about sectors, the ideal lap they make, and what is possible on the circuit."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,7 +23,7 @@ from runtime.bridge.coach.facts.view import (
     in_sector,
     judge,
     lap_time,
-    named_times,
+    list_named_times,
     span,
     teller,
 )
@@ -31,7 +31,7 @@ from runtime.bridge.coach.need import NeedKind, Order, Slots
 from runtime.bridge.coach.scene import Scene, Tellers
 
 STEP_S: Final = 0.1
-"""The least that a next goal asks for."""
+"""The smallest step to a next goal."""
 
 
 def _numbers(view: View) -> tuple[int, ...]:
@@ -39,13 +39,13 @@ def _numbers(view: View) -> tuple[int, ...]:
 
 
 def _tell_times(view: View) -> Facts:
-    """The best and the usual time of the sectors that are named, else of all; or those of laps."""
+    """Return the best and usual times of the named sectors, else of all; or those of laps."""
     order: Order | None = "least"
     if view.listed or view.slots.which == "lap":
         of_laps = replace(view.slots, corners=(), which="lap")
         order = complete(of_laps, "time", best=True).order
-    asked = view.about(quantity="time", order=order, spot=None, also=(), corners=())
-    return tell_values(asked.about(sectors=view.slots.sectors or _numbers(view)))
+    timed = view.about(quantity="time", order=order, spot=None, also=(), corners=())
+    return tell_values(timed.about(sectors=view.slots.sectors or _numbers(view)))
 
 
 def _tell_rank(view: View) -> Facts:
@@ -53,15 +53,15 @@ def _tell_rank(view: View) -> Facts:
         return (view.fact("sector-one-lap", {}), *_tell_times(view))
     ranked = _rank(view)
     order, losing = view.slots.order, view.slots.quantity == "time"
-    least = order in (FALLS if losing else RISES)  # the best one, or where least is lost
+    least = order in (FALLS if losing else RISES)  # the best sector, or the least loss
     ranked = ranked[::-1] if least else ranked
     if not ranked:
         return (view.fact("sector-unknown", {}),)
-    told = tell_lost(view, ranked, min(view.slots.place, len(ranked)) - 1, least=least)
+    fact = tell_lost(view, ranked, min(view.slots.place, len(ranked)) - 1, least=least)
     if view.slots.whether and view.slots.sectors:
-        asked = map(sector_name, view.slots.sectors)
-        told = judge(told, view.slots, so=ranked[0].where in asked)
-    return (told,)
+        names = map(sector_name, view.slots.sectors)
+        fact = judge(fact, view.slots, so=ranked[0].where in names)
+    return (fact,)
 
 
 def _rank(view: View) -> list[Lost]:
@@ -70,24 +70,24 @@ def _rank(view: View) -> list[Lost]:
 
 def _tell_explain(view: View) -> Facts:
     ranked = _rank(view)
-    asked = list(map(sector_name, view.slots.sectors))
+    names = list(map(sector_name, view.slots.sectors))
     if not ranked or len(view.counted) < 2:
         return _tell_rank(view)
-    at = next((at for at, each in enumerate(ranked) if each.where in asked), 0)
+    at = next((at for at, lost in enumerate(ranked) if lost.where in names), 0)
     lead, seconds = tell_lost(view, ranked, at), ranked[at].seconds
-    if asked and view.slots.claims and view.slots.order in ("most", "worst"):
+    if names and view.slots.claims and view.slots.order in ("most", "worst"):
         lead = judge(lead, view.slots, so=at == 0)
     sector = (lead.place.sector or 0) if lead.place else 0
     own = view.passes(view.named[0]) if view.named else view.usual_passes
     losses = [
-        each
-        for each in view.losses(own, view.best_passes)
-        if in_sector(view.drive, each.corner, sector)
+        loss
+        for loss in view.losses(own, view.best_passes)
+        if in_sector(view.drive, loss.corner, sector)
     ]
     if not losses and seconds >= WORTH_S:
         values: dict[str, Cell] = {"sector": sector, "least": span(WORTH_S)}
         return (lead, view.fact("sector-no-corner", values))
-    corners = [view.loss("sector-corner", each, view.drive.best) for each in losses[:2]]
+    corners = [view.loss("sector-corner", loss, view.drive.best) for loss in losses[:2]]
     return (lead, *corners)
 
 
@@ -115,14 +115,14 @@ def _tell_ideal(view: View) -> Facts:
 
 
 def _tell_honest(view: View) -> Facts:
-    found = ideal_lap(view.drive)
-    if found.sectors.lap_s is None:
+    ideal = ideal_lap(view.drive)
+    if ideal.sectors.lap_s is None:
         return (view.fact("ideal-unknown", {}),)
-    laps = tuple(sorted({part.from_lap or 0 for part in found.sectors.parts}))
-    if (found.sectors.gain_s or 0.0) < LEVEL_S:
+    laps = tuple(sorted({part.from_lap or 0 for part in ideal.sectors.parts}))
+    if (ideal.sectors.gain_s or 0.0) < LEVEL_S:
         laps = (view.drive.best.number or 0,)
-    values: dict[str, Cell] = {"time": lap_time(found.sectors.lap_s), "count": len(laps)}
-    values |= {"named": laps, "gain": span(found.sectors.gain_s or 0.0)}
+    values: dict[str, Cell] = {"time": lap_time(ideal.sectors.lap_s), "count": len(laps)}
+    values |= {"named": laps, "gain": span(ideal.sectors.gain_s or 0.0)}
     facts = [view.fact("ideal-honest", values, laps, basis="ideal")]
     return (*facts, *usual_to_best(view, "ideal-usual"))
 
@@ -133,7 +133,7 @@ def _tell_theory(view: View) -> Facts:
     facts: list[Fact] = []
 
     def tell_gap(kind: str, basis: Basis, seconds: float) -> None:
-        """What could be driven, *seconds* quicker than the best lap."""
+        """State what could be driven, *seconds* quicker than the best lap."""
         values: dict[str, Cell] = {"time": lap_time(best.duration_s - seconds)}
         values |= {"gap": span(abs(seconds)), "side": "behind" if seconds > 0 else "ahead"}
         values |= {"lap": best.number or 0, "count": len(targets)}
@@ -142,7 +142,7 @@ def _tell_theory(view: View) -> Facts:
     if reference is not None:
         tell_gap("theory-reference", "reference", best.duration_s - reference.lap_time_s)
     if targets:
-        tell_gap("theory-speeds", "theory", sum(each.lost_s for each in targets))
+        tell_gap("theory-speeds", "theory", sum(target.lost_s for target in targets))
         corner, lost, own, file = targets[0]
         if lost >= WORTH_S:
             values: dict[str, Cell] = {"corner": Corner(corner), "lost": span(lost)}
@@ -156,27 +156,27 @@ def _tell_theory(view: View) -> Facts:
 
 
 def _tell_goal(view: View) -> Facts:
-    found, best = ideal_lap(view.drive), view.drive.best
+    ideal, best = ideal_lap(view.drive), view.drive.best
     values: dict[str, Cell] = {"best": lap_time(best.duration_s), "lap": best.number or 0}
     facts: list[Fact] = []
-    targets = named_times(view.slots, best.duration_s)
+    targets = list_named_times(view.slots, best.duration_s)
     for target in targets[:1]:
         off = best.duration_s - target
-        reach = "done" if off <= 0 else "parts" if off <= (found.sectors.gain_s or 0.0) else "more"
+        reach = "done" if off <= 0 else "parts" if off <= (ideal.sectors.gain_s or 0.0) else "more"
         named: dict[str, Cell] = {"target": lap_time(target), "gap": span(abs(off)), "reach": reach}
         facts.append(view.fact("goal-named", {**values, **named}, [best]))
     if not targets or targets[0] >= best.duration_s:
-        goal = lap_time(best.duration_s - max((found.sectors.gain_s or 0.0) / 2, STEP_S))
+        goal = lap_time(best.duration_s - max((ideal.sectors.gain_s or 0.0) / 2, STEP_S))
         facts.append(view.fact("goal-lap", {**values, "goal": goal}, [best]))
     if len(view.counted) < USUAL_LAPS:
         return tuple(facts)
     facts += usual_to_best(view, "ideal-usual")
     losses = view.losses(view.usual_passes, view.best_passes)[:1]
-    return (*facts, *(view.loss("goal-corner", each, best, "best_lap") for each in losses))
+    return (*facts, *(view.loss("goal-corner", loss, best, "best_lap") for loss in losses))
 
 
 def _or_against(tell: Tell) -> Tell:
-    """Where another driver is named, sectors are compared with theirs."""
+    """Compare sectors with another driver's if one is named."""
     return lambda view: duel(tell_sectors)(view) if view.name != "own" else tell(view)
 
 
@@ -191,24 +191,25 @@ _TELLS: Final[Mapping[NeedKind, Tell]] = {
 
 
 def _tell_ideals(scene: Scene, slots: Slots) -> Facts:
-    """The ideal lap; where it asks about the other driver's, too, also that of both together."""
-    other = next((each for each in slots.drivers if each in scene.rivals), "")
+    """State the ideal lap; if the question is about the other driver's too, also that of both
+    together."""
+    other = next((name for name in slots.drivers if name in scene.rivals), "")
     both = not slots.alone and bool(other)
-    told = teller(_tell_ideal)(scene, replace(slots, mine=both))
+    facts = teller(_tell_ideal)(scene, replace(slots, mine=both))
     if scene.outing is None or not both:
-        return told
-    drives = [each.drive for each in (scene.outing, scene.rivals[other])]
-    rows = [[part.time_s for part in ideal_lap(each).sectors.parts] for each in drives]
+        return facts
+    drives = [outing.drive for outing in (scene.outing, scene.rivals[other])]
+    rows = [[part.time_s for part in ideal_lap(drive).sectors.parts] for drive in drives]
     pairs = [[time for time in pair if time is not None] for pair in zip(*rows, strict=False)]
     if len(rows[0]) != len(rows[1]) or not all(pairs):
-        return told
+        return facts
     total = sum(map(min, pairs))
-    gain = min(each.best.duration_s for each in drives) - total
+    gain = min(drive.best.duration_s for drive in drives) - total
     view = View(scene, slots, scene.outing, "own")
     values: dict[str, Cell] = {"time": lap_time(total), "gain": span(gain)}
     values["same"] = "yes" if gain < LEVEL_S else "no"
     shared = view.fact("ideal-shared", values, basis="ideal", other=other)
-    return (shared, *told)
+    return (shared, *facts)
 
 
 TELLERS: Final[Tellers] = {kind: teller(tell) for kind, tell in _TELLS.items()} | {

@@ -1,4 +1,4 @@
-"""Who tells the facts of each need."""
+"""The teller of each need."""
 
 from dataclasses import replace
 from typing import Final
@@ -28,7 +28,7 @@ from runtime.bridge.coach.stories import Plan, tell_brief
 
 
 def _tell_brief(scene: Scene, _: Slots) -> Facts:
-    """What matters before a session, the one thing to do first."""
+    """State what matters before a session, first the one thing to do."""
     best_s = scene.outing.drive.best.duration_s if scene.outing is not None else None
     day, form, todo, zones = tell_brief(scene, Plan(best_s=best_s)).paragraphs
     return (*todo, *zones[:2], *day[:1], *form[:1])[:4]
@@ -45,7 +45,7 @@ TELLERS: Final[Tellers] = {
     **reviews.TELLERS,
     **plans.TELLERS,
 }
-"""By kind of need; `query` alone has none: see `sql`."""
+"""By kind of need; `query` has none: see `sql`."""
 
 
 OF_ANYBODY: Final[frozenset[NeedKind]] = frozenset(
@@ -61,22 +61,22 @@ OF_ANYBODY: Final[frozenset[NeedKind]] = frozenset(
         "incidents",
     }
 )
-"""Kinds that are told of another driver's session as of one's own where it asks about that one."""
+"""Kinds that answer about another driver's session alone as about the own one."""
 
 
 def tell(scene: Scene, need: Need) -> Facts:
-    """The facts that a need asks for; first what it names that there is not, and leaves out."""
+    """Return the facts that a need asks for, after corrections of unknown names and exclusions."""
     wrong = correct_strange(scene, need.slots)
     if wrong and not _goes_on(need.slots):
         return wrong
     if aside := need.slots.besides:
         wrong = (*wrong, Fact("left-out", {"corners": tuple(map(Corner, aside))}))
     try:
-        told = _tell(scene, need)
+        facts = _tell(scene, need)
         if need.slots.quantity == "traffic" and need.kind != "unrecorded":
-            told = (not_recorded("traffic"), *(replace(fact, verdict=None) for fact in told))
-        day = TELLERS["session_time"](scene, Slots()) if _asks_of_day(need, told) else ()
-        return (*wrong, *day[:1], *told[:1], *_tell_over(need.slots.over, told), *told[1:])
+            facts = (not_recorded("traffic"), *(replace(fact, verdict=None) for fact in facts))
+        day = TELLERS["session_time"](scene, Slots()) if _asks_of_day(need, facts) else ()
+        return (*wrong, *day[:1], *facts[:1], *_tell_over(need.slots.over, facts), *facts[1:])
     except NoCorners:
         return (*wrong, NO_CORNERS)
     except NoSuchLap:
@@ -84,7 +84,7 @@ def tell(scene: Scene, need: Need) -> Facts:
 
 
 def _tell(scene: Scene, need: Need) -> Facts:
-    """The facts of a need; of another driver's session where it asks about that one alone."""
+    """Return the facts of a need, about another driver's session if it asks about that alone."""
     name = next((name for name in need.slots.drivers if name in scene.rivals), "")
     if not (name and need.slots.alone and need.kind in OF_ANYBODY):
         return TELLERS[need.kind](scene, need.slots)
@@ -93,25 +93,25 @@ def _tell(scene: Scene, need: Need) -> Facts:
     return (Fact("of-driver", {"who": name}), *TELLERS[need.kind](theirs, own)[:3])
 
 
-def _asks_of_day(need: Need, told: Facts) -> bool:
-    """Whether it asks about another day what is told of this session."""
+def _asks_of_day(need: Need, facts: Facts) -> bool:
+    """Whether the question is about another day than the session of the facts."""
     of_days = need.kind in ("progress", "no_progress", "improved", "session_time")
-    return need.slots.other_day and not of_days and bool(told) and bool(told[0].session_id)
+    return need.slots.other_day and not of_days and bool(facts) and bool(facts[0].session_id)
 
 
-def _tell_over(laps: int, told: Facts) -> Facts:
-    """What the seconds of the first fact come to over so many laps."""
-    each_s = told[0].gain_s if told else None
-    if not laps or not each_s:
+def _tell_over(laps: int, facts: Facts) -> Facts:
+    """Multiply the seconds of the first fact by a number of laps."""
+    loss_s = facts[0].gain_s if facts else None
+    if not laps or not loss_s:
         return ()
-    total, each = (Value(round(abs(each_s), 2) * times, "s") for times in (laps, 1))
-    values: dict[str, Cell] = {"count": laps, "total": total, "each": each}
-    sums = replace(told[0], kind="over-laps", values=values, gain_s=None, verdict=None)
+    total, per_lap = (Value(round(abs(loss_s), 2) * times, "s") for times in (laps, 1))
+    values: dict[str, Cell] = {"count": laps, "total": total, "each": per_lap}
+    sums = replace(facts[0], kind="over-laps", values=values, gain_s=None, verdict=None)
     return (replace(sums, concept=None),)
 
 
 def _goes_on(slots: Slots) -> bool:
-    """Whether the rest of a question has a sense without the strange things that it names."""
+    """Whether the rest of a question makes sense without the unknown names."""
     places = slots.corners or slots.straights or slots.sectors
     left = {
         "corner": places,
@@ -120,4 +120,4 @@ def _goes_on(slots: Slots) -> bool:
         "lap": slots.laps,
         "driver": slots.drivers,
     }
-    return all(left[each.kind] for each in slots.strange)
+    return all(left[strange.kind] for strange in slots.strange)

@@ -1,5 +1,4 @@
-"""What a question about laps is answered from: whose session, and which of its laps; and the facts
-of what is not recorded, or not there."""
+"""The session and laps that a question is about, and the facts for data that is missing."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -25,42 +24,42 @@ from runtime.bridge.track import model
 from runtime.bridge.track.model import inside
 
 _MOST_NAMES: Final = 6
-"""More names of drivers or straights than that are no help in a sentence."""
+"""The most names of drivers or straights that a sentence lists."""
 
 
 NO_COMPLETE_LAP: Final = Fact("no-complete-lap")
-"""The session has none, so that nothing of laps and corners is known."""
+"""The session has no complete lap, so laps and corners cannot be discussed."""
 NO_CIRCUIT: Final = Fact("no-circuit")
-"""There is no file of the session's circuit: no names, dangers or plan of it."""
+"""No file of the session's circuit: no names, dangers or plan."""
 NO_CORNERS: Final = Fact("no-corners")
-"""Neither a track file nor positions tell where the corners are."""
+"""Neither a track file nor positions show where the corners are."""
 NO_SESSION: Final = Fact("no-session")
-"""None was named, or none of that driver is stored."""
+"""No session was named, or the driver has none stored."""
 
 
 def not_recorded(quantity: str) -> Fact:
-    """The loggers did not record a quantity: a key of the messages ``quantity-…``."""
+    """Say that a quantity was not recorded; *quantity* is a key of the messages ``quantity-…``."""
     return Fact("not-recorded", {"quantity": Term("quantity", quantity)})
 
 
 def no_rival(scene: Scene) -> Fact:
-    """No other driver has a session on this circuit."""
+    """Say that no other driver has a session on this circuit."""
     return Fact("no-rival", driver=scene.driver)
 
 
 def no_earlier(scene: Scene) -> Fact:
-    """The driver has no session on this circuit before this one."""
+    """Say that the driver has no earlier session on this circuit."""
     return Fact("no-earlier", driver=scene.driver)
 
 
-def no_lap(said: str, drive: Drive) -> Fact:
-    """The session has no lap of that name."""
+def no_lap(name: str, drive: Drive) -> Fact:
+    """Say that the session has no such lap."""
     laps = [lap.number or 0 for lap in drive.counted]
-    return Fact("no-lap", {"said": said, "count": len(laps), "first": laps[0], "last": laps[-1]})
+    return Fact("no-lap", {"said": name, "count": len(laps), "first": laps[0], "last": laps[-1]})
 
 
 def need_outing(scene: Scene) -> tuple[Fact, ...]:
-    """Why nothing can be said of a session; empty where there is one with laps."""
+    """Explain why a session cannot be discussed; empty if it has laps."""
     if scene.outing is not None:
         return ()
     if scene.unknown:
@@ -69,7 +68,7 @@ def need_outing(scene: Scene) -> tuple[Fact, ...]:
 
 
 def corners_of(scene: Scene) -> tuple[model.Corner, ...]:
-    """The corners of the session's circuit in lap order, from its file or as driven."""
+    """Return the corners of the session's circuit in lap order, from its file or as driven."""
     if scene.outing is not None:
         try:
             return scene.outing.drive.corners
@@ -79,18 +78,18 @@ def corners_of(scene: Scene) -> tuple[model.Corner, ...]:
 
 
 def correct_strange(scene: Scene, slots: Slots) -> tuple[Fact, ...]:
-    """What the question names and this circuit or session does not have; at most two."""
+    """Correct names that this circuit or session does not have; at most two."""
     return tuple(_correct(scene, strange) for strange in slots.strange[:2])
 
 
 def _correct(scene: Scene, strange: Strange) -> Fact:
-    said: dict[str, Cell] = {"said": strange.text}
+    words: dict[str, Cell] = {"said": strange.text}
     circuit = scene.track.name if scene.track is not None else ""
     match strange.kind:
         case "corner":
             corners = corners_of(scene)
             if not corners:
-                return Fact("no-corner-known", said)
+                return Fact("no-corner-known", words)
             ends: dict[str, Cell] = {
                 "count": len(corners),
                 "first": Corner(corners[0].name),
@@ -98,46 +97,46 @@ def _correct(scene: Scene, strange: Strange) -> Fact:
                 "named": "yes" if circuit else "no",
                 "circuit": circuit,
             }
-            return Fact("no-corner", {**said, **ends})
+            return Fact("no-corner", {**words, **ends})
         case "lap":
             return no_lap(strange.text, scene.outing.drive) if scene.outing else NO_COMPLETE_LAP
         case "sector":
             count = len(scene.outing.drive.sectors) if scene.outing else 3
-            return Fact("no-sector", {**said, "count": count})
+            return Fact("no-sector", {**words, "count": count})
         case "straight":
             straights = scene.outing.drive.straights if scene.outing else ()
-            return _name_others("no-straight", said, [each.name for each in straights])
+            return _name_others("no-straight", words, [straight.name for straight in straights])
         case _:
-            return _name_others("no-driver", said, list(scene.rivals))
+            return _name_others("no-driver", words, list(scene.rivals))
 
 
-def _name_others(kind: str, said: dict[str, Cell], names: list[str]) -> Fact:
-    """There is none of that name; the names that there are, if they are few."""
+def _name_others(kind: str, words: dict[str, Cell], names: list[str]) -> Fact:
+    """Say that the name does not exist, and list the existing names if they are few."""
     if not 0 < len(names) <= _MOST_NAMES:
-        return Fact(f"{kind}-known", said)
-    return Fact(kind, {**said, "names": tuple(names)})
+        return Fact(f"{kind}-known", words)
+    return Fact(kind, {**words, "names": tuple(names)})
 
 
 Facts: TypeAlias = tuple[Fact, ...]
 MOST: Final = 4
-"""Facts of an answer."""
+"""The most facts of an answer."""
 LISTED: Final = 30
-"""Laps that are listed at most."""
+"""The most laps listed."""
 LEVEL_S: Final = 0.005
-"""Times closer than this are shown as one."""
+"""Times closer than this are shown as equal."""
 
 
 class Remedy(NamedTuple):
-    """What there is to do about a cause of lost time."""
+    """What to do about a cause of lost time."""
 
     action: str
     """The message ``action-…``."""
     concept: str
     """The coaching concept."""
     size: Unit = "m"
-    """In which the cause is measured."""
+    """Unit of the cause."""
     unit: Unit = ""
-    """Of the figure that shows whether it is mended, see `figures_of`."""
+    """Unit of the figure that shows success, see `figures_of`."""
 
 
 REMEDIES: Final[Mapping[str, Remedy]] = {
@@ -154,30 +153,30 @@ REMEDIES: Final[Mapping[str, Remedy]] = {
     "match": Remedy("match", "look_ahead", "s"),
     "none": Remedy("repeat", "look_ahead"),
 }
-"""By cause; the last three stand where none can be mended."""
+"""By cause; the last three apply when no cause can be cured."""
 
 
 class View(NamedTuple):
-    """The session that is asked about, of the one who asks or of the other driver named; where its
-    corners are compared, beside a better lap.
-    """
+    """The session in question, of the asking driver or of a named other driver; its corners may be
+    compared with a better lap."""
 
     scene: Scene
     slots: Slots
     outing: Outing
     name: str
-    """Of the other driver; ``own``."""
+    """The other driver's name, or ``own``."""
     lost: tuple[Loss, ...] = ()
-    """Of all corners beside the better lap, the most first; empty: nothing to compare with."""
+    """Losses at all corners against the better lap, largest first; empty: nothing to compare
+    with."""
     basis: Basis = "best_lap"
     other: str = ""
-    """The driver who is compared with; empty: the same one."""
+    """The driver compared with; empty: the same one."""
     lap: int = 0
-    """The own lap that is compared; 0: the usual one."""
+    """The own lap compared; 0: the usual one."""
 
     @property
     def drive(self) -> Drive:
-        """The session's."""
+        """The session's drive."""
         return self.outing.drive
 
     @property
@@ -187,71 +186,71 @@ class View(NamedTuple):
 
     @property
     def pool(self) -> tuple[Segment, ...]:
-        """The complete laps but for those that are to be left out."""
+        """The complete laps without the excluded ones."""
         out = [self._pick(self.counted, lap) for lap in self.slots.without]
         return tuple(lap for lap in self.counted if lap not in out) or self.counted
 
     @property
     def named(self) -> tuple[Segment, ...]:
-        """The laps that are named, each once."""
+        """The named laps, each once."""
         picked = [self._pick(self.pool, lap) for lap in self.slots.laps if lap != "each"]
         return tuple(dict.fromkeys(lap for lap in picked if lap is not None))
 
     def _pick(self, laps: Sequence[Segment], lap: Lap) -> Segment | None:
-        """A lap that is named, of the driver whose session it is."""
+        """Return a named lap if it belongs to this session's driver."""
         if isinstance(lap, Their):
             return pick_lap(laps, lap.lap) if self.name != "own" else None
         return pick_lap(laps, lap)
 
     def lap_of(self, rival: Drive) -> Segment:
-        """The lap of a rival that is named, else their best one."""
+        """Return the rival's named lap, else their best."""
         theirs = next((lap for lap in self.slots.laps if isinstance(lap, Their)), Their("best"))
         return pick_lap(rival.counted, theirs) or rival.best
 
     @property
     def asked(self) -> tuple[Segment, ...]:
-        """The laps that are named, else all, in time order."""
+        """The named laps, else all, in time order."""
         return tuple(sorted(self.named or self.pool, key=lambda lap: lap.t_start))
 
     @property
     def best_passes(self) -> Mapping[str, Pass]:
-        """Of the best lap."""
+        """The passes of the best lap."""
         return self.passes(self.drive.best)
 
     @property
     def usual_passes(self) -> Mapping[str, Pass]:
-        """The usual pass of each corner; none where the corners are not known."""
+        """The usual pass of each corner; empty if the corners are unknown."""
         try:
             return usual_passes(self.drive)
         except NoCorners:
             return {}
 
     def passes(self, lap: Segment) -> Mapping[str, Pass]:
-        """The passes of a lap; none where the corners are not known."""
+        """Return the passes of a lap; empty if the corners are unknown."""
         try:
             return passes_of_lap(self.drive, lap.number or 0)
         except NoCorners:
             return {}
 
     def losses(self, own: Mapping[str, Pass], other: Mapping[str, Pass]) -> list[Loss]:
-        """What is worth a word, the most first, in the places that are named."""
-        found = losses_between(own, other, self.drive) if own and other else ()
-        return [loss for loss in found if loss.seconds >= WORTH_S and self.covers(loss.corner)]
+        """Return the losses worth mentioning at the places in question, largest first."""
+        losses = losses_between(own, other, self.drive) if own and other else ()
+        return [loss for loss in losses if loss.seconds >= WORTH_S and self.covers(loss.corner)]
 
     @property
     def lost_here(self) -> tuple[Loss, ...]:
-        """Of the corners and sectors that are named, else of all."""
+        """Losses at the named corners and sectors, else at all."""
         return tuple(loss for loss in self.lost if self.covers(loss.corner))
 
     @property
     def driver(self) -> str:
-        """Whose session it is."""
+        """The session's driver."""
         own = self.scene.driver if self.name == "own" else ""
         return own or self.outing.session.driver
 
     def covers(self, corner: str) -> bool:
-        """Whether a corner is named, or in a sector that is; all are where neither is. Those that
-        are to be left out are not."""
+        """Whether a corner is in question: named, or in a named sector; any corner if nothing is
+        named. Excluded corners never are."""
         corners, sectors = self.slots.corners, self.slots.sectors
         if corner in self.slots.besides:
             return False
@@ -260,8 +259,8 @@ class View(NamedTuple):
 
     @property
     def listed(self) -> tuple[int, ...]:
-        """The numbers of the complete laps that are named, in the order named; none where none is,
-        all where every lap or every other lap is asked for."""
+        """Numbers of the named complete laps in that order; all of them if every lap, or all but
+        some, is asked for."""
         slots = self.slots
         every = slots.all_laps or "each" in slots.laps or (slots.order == "each" and not slots.laps)
         laps = self.pool if every or (slots.without and not slots.laps) else self.named
@@ -269,12 +268,12 @@ class View(NamedTuple):
 
     @property
     def rivals(self) -> list[tuple[str, Drive]]:
-        """The other drivers that are named, with their drives."""
-        known = self.scene.rivals
-        return [(name, known[name].drive) for name in self.slots.drivers if name in known]
+        """The named other drivers, with their drives."""
+        rivals = self.scene.rivals
+        return [(name, rivals[name].drive) for name in self.slots.drivers if name in rivals]
 
     def about(self, **slots: Any) -> "View":
-        """The same question with other slots."""
+        """Return the same question with other slots."""
         return self._replace(slots=replace(self.slots, **slots))
 
     def fact(
@@ -289,8 +288,8 @@ class View(NamedTuple):
         gain_s: float | None = None,
         other: str = "",
     ) -> Fact:
-        """A fact of the session about *laps*, at *where*, a corner or a straight, or at *place*;
-        *other*: whom the driver is compared with."""
+        """Make a fact about *laps*, at *where*, a corner or a straight, or at *place*; *other* is
+        the driver compared with."""
         numbers = [lap if isinstance(lap, int) else lap.number or 0 for lap in laps]
         return Fact(
             kind,
@@ -304,8 +303,8 @@ class View(NamedTuple):
             gain_s=gain_s,
         )
 
-    def told(self, kind: str, loss: Loss | None = None, /, **values: Cell) -> Fact:
-        """A fact of the comparison, about a corner's loss where one is given."""
+    def state(self, kind: str, loss: Loss | None = None, /, **values: Cell) -> Fact:
+        """Make a fact of the comparison, about a corner's loss if there is one."""
         against: dict[str, Cell] = {"basis": self.basis, "other": self.other, "lap": self.lap}
         laps = [self.lap] if self.lap else []
         if loss is not None:
@@ -324,7 +323,8 @@ class View(NamedTuple):
     def loss(
         self, kind: str, loss: Loss, lap: Segment, basis: Basis | None = None, other: int = 0
     ) -> Fact:
-        """What a corner costs on a lap against a usual or best one, or against lap *other*."""
+        """State what a corner costs on a lap against a usual or best one, or against lap
+        *other*."""
         values = {**name_loss(loss), "lap": lap.number or 0, "than": basis or "lap", "other": other}
         laps = (lap, other) if other else (lap,)
         return self.fact(kind, values, laps, loss.corner, basis=basis, gain_s=loss.seconds)
@@ -334,16 +334,16 @@ Tell: TypeAlias = Callable[[View], Facts]
 
 
 def teller(tell: Tell, *, own: bool = False) -> Teller:
-    """A teller of a session, that puts right a lap which that session does not have.
+    """Make a teller of a session that corrects laps which the session does not have.
 
-    With *own* the session is that of the one who asks, whoever else is named.
+    With *own* the session is the asking driver's, whoever else is named.
     """
 
     def answer(scene: Scene, slots: Slots) -> Facts:
         if scene.outing is None:
             return need_outing(scene)
         names = () if own else slots.drivers
-        name = next((each for each in names if each in scene.rivals), "own")
+        name = next((driver for driver in names if driver in scene.rivals), "own")
         if slots.mine and name != "own":
             alone = answer(scene, replace(slots, drivers=()))
             return (*alone[:1], *answer(scene, replace(slots, mine=False))[:1])
@@ -359,17 +359,17 @@ def teller(tell: Tell, *, own: bool = False) -> Teller:
 
 
 def pick_lap(laps: Sequence[Segment], lap: Lap) -> Segment | None:
-    """The lap of that number, or the one that a word names; None where there is none."""
+    """Return the lap of that number or word; None if there is none."""
     if isinstance(lap, Their):
         lap = lap.lap
     if isinstance(lap, int):
-        return next((each for each in laps if each.number == lap), None)
+        return next((segment for segment in laps if segment.number == lap), None)
     if isinstance(lap, Beside):
         of = pick_lap(laps, lap.lap)
         return pick_lap(laps, (of.number or 0) + lap.by) if of is not None else None
-    ranked = sorted(laps, key=lambda each: (round(each.duration_s, 6), each.t_start))
+    ranked = sorted(laps, key=lambda segment: (round(segment.duration_s, 6), segment.t_start))
     if lap == "odd":  # furthest from the usual time
-        return max(laps, key=lambda each: abs(each.duration_s - usual_s(laps)), default=None)
+        return max(laps, key=lambda segment: abs(segment.duration_s - usual_s(laps)), default=None)
     end, place = lap if isinstance(lap, Ranked) else (lap, 1)
     row = list(laps) if end in ("first", "last") else ranked
     if end in ("slowest", "last"):
@@ -378,47 +378,47 @@ def pick_lap(laps: Sequence[Segment], lap: Lap) -> Segment | None:
 
 
 def best_of(laps: Sequence[Segment]) -> Segment:
-    """The fastest of some laps, the earliest of equals."""
+    """Return the fastest lap, the earliest of equals."""
     return min(laps, key=lambda lap: (round(lap.duration_s, 6), lap.t_start))
 
 
 def slowest_of(laps: Sequence[Segment]) -> Segment:
-    """The slowest of some laps."""
+    """Return the slowest lap."""
     return max(laps, key=lambda lap: lap.duration_s)
 
 
 def usual_s(laps: Sequence[Segment]) -> float:
-    """The median of lap times."""
+    """Return the median lap time."""
     return median(lap.duration_s for lap in laps)
 
 
 def spread_s(laps: Sequence[Segment]) -> float:
-    """Standard deviation of lap times, of the laps as a whole population."""
+    """Return the standard deviation of lap times as a whole population."""
     return deviation([lap.duration_s for lap in laps], sample=False) or 0.0
 
 
 def numbers_of(laps: Sequence[Segment]) -> tuple[int, ...]:
-    """The numbers of laps."""
+    """Return the numbers of laps."""
     return tuple(lap.number or 0 for lap in laps)
 
 
 def lap_time(seconds: float) -> Value:
-    """As 1:52.203."""
+    """Show a time as 1:52.203."""
     return Value(seconds, "lap_time")
 
 
 def span(seconds: float) -> Value:
-    """A time of less than a minute or two."""
+    """Show a time under a minute or two in seconds."""
     return Value(seconds, "s")
 
 
 def gap(seconds: float) -> Value:
-    """A difference of times, with its sign."""
+    """Show a difference of times with its sign."""
     return Value(round(seconds, 3), "s", signed=True)
 
 
 def name_loss(loss: Loss) -> dict[str, Cell]:
-    """Corner, seconds and main cause of a loss; ``caused`` says whether a cause was found."""
+    """Return a loss's corner, seconds and main cause; ``caused`` says whether there is one."""
     where: dict[str, Cell] = {"corner": Corner(loss.corner), "seconds": span(loss.seconds)}
     if not loss.causes:
         return where | {"caused": "no", "cause": "", "amount": ""}
@@ -428,27 +428,27 @@ def name_loss(loss: Loss) -> dict[str, Cell]:
 
 
 def place_of(drive: Drive, where: str | None) -> Place | None:
-    """The window of a corner, a straight or a sector; None for what is none."""
+    """Return the window of a corner, a straight or a sector; None for anything else."""
     if (straight := find_straight(drive, where)) is not None:
         return Place(straight=where, start_m=straight.start_m, end_m=straight.end_m)
     for at, sector in enumerate(drive.sectors, 1):
         if where == sector_name(at):
             return Place(sector=at, start_m=sector.start_m, end_m=sector.end_m)
-    spots = next((each for each in known_corners(drive) if each.name == where), None)
+    spots = next((corner for corner in known_corners(drive) if corner.name == where), None)
     if spots is None:
         return None
     return Place(corner=where, start_m=spots.entry.distance_m, end_m=spots.exit.distance_m)
 
 
 def in_sector(drive: Drive, corner: str, sector: int) -> bool:
-    """Whether a corner belongs to a sector, numbered from 1: its apex lies in it."""
+    """Whether a corner's apex lies in a sector, numbered from 1."""
     spans = drive.sectors[sector - 1 : sector] if sector > 0 else ()
-    apexes = [each.apex.distance_m for each in drive.corners if each.name == corner]
+    apexes = [bend.apex.distance_m for bend in drive.corners if bend.name == corner]
     return any(inside(a, s.start_m, s.end_m, drive.length_m) for a in apexes for s in spans)
 
 
 def judge(fact: Fact, slots: Slots, *, so: bool) -> Fact:
-    """A fact with whether it is as was asked, or as the driver says, who may deny it."""
+    """Add a verdict: whether it is as asked, or as the driver claims or denies."""
     if slots.offers and not slots.claims:
         return fact
     if slots.claims and slots.negated:
@@ -459,11 +459,12 @@ def judge(fact: Fact, slots: Slots, *, so: bool) -> Fact:
 
 
 def asks_for_gains(slots: Slots) -> bool:
-    """Whether it is asked where the one who asks is quicker: quicker than Ben, or Ben slower."""
+    """Whether the question is where the asking driver is quicker: quicker than Ben, or Ben
+    slower."""
     return slots.gains is not None and slots.gains != slots.than_me
 
 
-def named_times(slots: Slots, best_s: float) -> list[float]:
-    """Lap times that a question names, seconds: not far from the best one."""
-    amounts = [each.number for each in slots.amounts if each.unit in ("lap_time", "s", "min")]
-    return [each for each in amounts if best_s / 2 < each < 2 * best_s]
+def list_named_times(slots: Slots, best_s: float) -> list[float]:
+    """Return the lap times that a question names, in seconds, if near the best one."""
+    amounts = [amount.number for amount in slots.amounts if amount.unit in ("lap_time", "s", "min")]
+    return [seconds for seconds in amounts if best_s / 2 < seconds < 2 * best_s]
