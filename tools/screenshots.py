@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from bench.common import Server, bridge
-from runtime.bridge.example import SESSION as EXAMPLE
+from runtime.bridge.lifespan import EXAMPLE_SESSION as EXAMPLE
 from tests.browser.window import Window, installed
 
 WIDTHS: Final = {390: 844, 1024: 768, 1440: 900}

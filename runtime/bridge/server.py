@@ -9,11 +9,11 @@ from typing import Final
 from aiohttp import web
 
 from runtime import VERSION
-from runtime.bridge.app import ENDING, assemble, make_app
-from runtime.bridge.checking import BAD_CONFIGURATION, probe_startup
+from runtime.bridge.app import ENDING, make_app
 from runtime.bridge.errors import BIND_CODES
 from runtime.bridge.service import Service
 from runtime.bridge.settings import PROGRAM, BridgeSettings
+from runtime.bridge.startup import BAD_CONFIGURATION, assemble, probe_startup
 from runtime.web.access import is_loopback
 from runtime.web.door import Limits
 from runtime.web.logs import logging_to

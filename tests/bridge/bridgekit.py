@@ -12,10 +12,11 @@ from typing import Any, Final, NamedTuple
 import aiohttp
 from aiohttp import web
 
-from runtime.bridge.app import assemble, make_app
+from runtime.bridge.app import make_app
 from runtime.bridge.service import Service
 from runtime.bridge.session.recording import TIMESTAMP, Frames
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.startup import assemble
 from runtime.web.serve import started
 
 ROOT: Final = Path(__file__).resolve().parents[2]

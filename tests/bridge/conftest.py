@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 import pytest_asyncio
 
-from runtime.bridge import app
+from runtime.bridge import startup
 from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import ROOT, Bridge, Json, bridging, settings_for
@@ -29,7 +29,7 @@ def _shipped_files_are_read_once() -> Iterator[None]:
     """All bridges of a run share the project's own circuits and messages: half of their start."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Library, "read", staticmethod(_read_shipped_once(Library.read)))
-        patch.setattr(app, "load_dbc", _read_shipped_once(load_dbc))
+        patch.setattr(startup, "load_dbc", _read_shipped_once(load_dbc))
         yield
 
 

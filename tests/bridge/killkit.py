@@ -26,8 +26,9 @@ import pyarrow  # type: ignore[import-untyped]
 from aiohttp import web
 from pyarrow import parquet
 
-from runtime.bridge.app import assemble, make_app
+from runtime.bridge.app import make_app
 from runtime.bridge.service import SERVICE
+from runtime.bridge.startup import assemble
 from runtime.bridge.storage import duck
 from runtime.web.serve import bind, serving
 from tests.bridge.bridgekit import settings_for

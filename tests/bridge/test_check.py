@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from runtime.bridge.checking import probe_startup, validate, warnings
 from runtime.bridge.commands.tracks import main as build
 from runtime.bridge.server import main
+from runtime.bridge.startup import check_settings, find_warnings, probe_startup
 from runtime.bridge.storage.opening import check, open_database
 from runtime.bridge.storage.values import Backend
 from runtime.web.instance import AlreadyRunning
@@ -161,7 +161,7 @@ def test_a_value_that_can_never_work_is_refused_by_check_and_start(
 
 async def test_an_entry_without_anything_in_it_lets_nobody_in(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, cors_origins=["", " "], allowed_hosts=[""])
-    validate(settings)
+    check_settings(settings)
     async with bridging(settings) as bridge:
         for origin in ("", "http://pit.example"):
             answer = await bridge.get("/health", headers={"Origin": origin})
@@ -185,8 +185,8 @@ RIGHT: list[dict[str, Json]] = [
 def test_what_can_work_is_neither_refused_nor_doubted(tmp_path: Path) -> None:
     for given in RIGHT:
         settings = settings_for(tmp_path, **given)
-        validate(settings)
-        assert list(warnings(settings)) == []
+        check_settings(settings)
+        assert list(find_warnings(settings)) == []
         assert probe_startup(settings) == []
 
 
@@ -201,7 +201,7 @@ ODD: list[tuple[str, dict[str, Json]]] = [
     ("prompt_log", {"prompt_log": "{folder}"}),
     ("prompt_log", {"prompt_log": "{folder}/none/log.jsonl"}),
     ("course", {"course": "{folder}/none"}),
-    ("no can_channel", {"can_interface": "slcan"}),
+    ("can_channel is not set", {"can_interface": "slcan"}),
     ("only this program", {"can_channel": "/dev/ttyACM0"}),
     ("no /dev/none", {"can_interface": "slcan", "can_channel": "/dev/none"}),
     ("not a serial device", {"can_interface": "slcan", "can_channel": "{folder}/file"}),
@@ -217,14 +217,14 @@ def test_what_does_not_do_what_one_expects_is_doubted_and_started(
 ) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "can0").mkdir()
-    monkeypatch.setattr("runtime.bridge.checking.NETWORK", tmp_path)
+    monkeypatch.setattr("runtime.bridge.startup.NETWORK", tmp_path)
     for words, given in ODD:
         placed = json.loads(json.dumps(given).replace("{folder}", str(tmp_path)))
         settings = settings_for(tmp_path, **placed)
-        validate(settings)
-        assert any(words in told for told in warnings(settings)), given
+        check_settings(settings)
+        assert any(words in told for told in find_warnings(settings)), given
     there = settings_for(tmp_path, can_interface="socketcan", can_channel="can0")
-    assert list(warnings(there)) == []
+    assert list(find_warnings(there)) == []
 
 
 def test_an_unknown_track_is_warned_of_with_those_there_are(

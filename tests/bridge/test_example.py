@@ -2,7 +2,7 @@
 
 import asyncio
 
-from runtime.bridge.example import SESSION
+from runtime.bridge.lifespan import EXAMPLE_SESSION
 from tests.bridge.conftest import Start
 from tests.waiting import until
 
@@ -10,8 +10,8 @@ from tests.waiting import until
 async def test_an_example_that_was_deleted_does_not_come_back(start: Start) -> None:
     async with start(example=True) as bridge:
         store = bridge.service.db
-        await until(lambda: store.session(SESSION) is not None)
-        await bridge.ok("DELETE", f"/session/{SESSION}")
+        await until(lambda: store.session(EXAMPLE_SESSION) is not None)
+        await bridge.ok("DELETE", f"/session/{EXAMPLE_SESSION}")
     async with start(example=True) as bridge:
         await asyncio.gather(*bridge.service._background)
         assert (await bridge.ok("GET", "/sessions"))["count"] == 0

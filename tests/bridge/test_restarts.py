@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge import driving
+from runtime.bridge import lifespan
 from runtime.bridge.api.shapes import iso
 from runtime.bridge.storage import sessions
 from runtime.bridge.storage.errors import StoreFull
@@ -116,7 +116,7 @@ async def test_a_full_disk_does_not_keep_the_bridge_from_starting(
     def full(*_: object) -> None:
         raise StoreFull
 
-    monkeypatch.setattr(driving, "end_begun_by_bus", full)
+    monkeypatch.setattr(lifespan, "end_begun_by_bus", full)
     monkeypatch.setattr(sessions, "rename_session", full)
     async with start(db_backend=backend) as bridge:
         assert await ends(bridge) == {"_live": None}

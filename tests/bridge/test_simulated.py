@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from runtime.bridge.driving import lap_seconds
+from runtime.bridge.lifespan import choose_lap_seconds
 from runtime.bridge.settings import BridgeSettings
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
@@ -158,10 +158,10 @@ async def test_a_session_of_the_bus_that_was_ended_is_followed_by_another(start:
 def test_the_usual_car_drives_at_its_own_pace_unless_a_time_is_set() -> None:
     usual, given = BridgeSettings(), BridgeSettings(simulate_lap_seconds=60.0)
     no_line = replace(LARKFELL, line=None)
-    assert lap_seconds(usual, LARKFELL) == pytest.approx(112.0, abs=1.0)
-    assert lap_seconds(usual, no_line) == lap_seconds(usual, None) == 60.0
-    assert lap_seconds(given, LARKFELL) == lap_seconds(given, no_line) == 60.0
-    drive = vesper(lap_seconds=lap_seconds(usual, LARKFELL)).drive
+    assert choose_lap_seconds(usual, LARKFELL) == pytest.approx(112.0, abs=1.0)
+    assert choose_lap_seconds(usual, no_line) == choose_lap_seconds(usual, None) == 60.0
+    assert choose_lap_seconds(given, LARKFELL) == choose_lap_seconds(given, no_line) == 60.0
+    drive = vesper(lap_seconds=choose_lap_seconds(usual, LARKFELL)).drive
     seen = drive.signals(np.arange(0.0, drive.duration(2), 0.1))
     assert np.hypot(seen["lateral_accel_g"], seen["inline_accel_g"]).max() < 2.0
 

@@ -11,7 +11,7 @@ import pytest
 from zeroconf import Error, ServiceInfo, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncZeroconf
 
-from runtime.bridge import app as bridge
+from runtime.bridge import startup as bridge
 from runtime.llm import app as llm
 from runtime.web import discovery
 from runtime.web.discovery import (

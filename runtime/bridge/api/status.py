@@ -9,10 +9,10 @@ from typing import Annotated, Final, Literal, TypeAlias
 from aiohttp import web
 from pydantic import Field
 
+from runtime.bridge.api.metrics import collect_families
 from runtime.bridge.api.shapes import READ_ERRORS, Moment, Values, capped, fields_of, iso
 from runtime.bridge.can.devices import UsbDevice, usb_devices
 from runtime.bridge.can.reader import NO_READER, CanSnapshot
-from runtime.bridge.exposition import families
 from runtime.bridge.live.outlets.outlet import State as OutletState
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.stats import quantile
@@ -275,7 +275,7 @@ async def health(request: web.Request) -> Health:
 @core.get("/metrics", text="text/plain")
 async def metrics(request: web.Request) -> web.Response:
     """What the bridge counts, as text for Prometheus."""
-    text = render(families(request.app[SERVICE]))
+    text = render(collect_families(request.app[SERVICE]))
     return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
 
 

@@ -15,7 +15,7 @@ from runtime.bridge.can.values import CanFrame
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.simulator.car import Gearbox
 from runtime.bridge.simulator.course import BAR_PER_PSI, course_of
-from runtime.bridge.simulator.drive import Drive
+from runtime.bridge.simulator.sensors import SimulatedDrive
 from runtime.bridge.track.model import Track
 
 LITRES_PER_GAL: Final = 3.785411784
@@ -96,7 +96,7 @@ class Schedule:
 
     def __init__(
         self,
-        drive: Drive,
+        drive: SimulatedDrive,
         messages: Mapping[int, Message],
         *,
         rates_hz: Mapping[int, float] | None = None,
@@ -177,7 +177,7 @@ def schedule_of(
     Without a car, and for one whose file names no message, all that are known are sent.
     """
     file = car.file if car else None
-    drive = Drive(course_of(track, lap_seconds, find_gearbox(file)), seed)
+    drive = SimulatedDrive(course_of(track, lap_seconds, find_gearbox(file)), seed)
     frames = file.frames if file else {}
     chosen = {key: message for key, message in messages.items() if key in frames} or messages
     rates = {key: frame.rate_hz for key, frame in frames.items() if frame.rate_hz is not None}

@@ -10,12 +10,13 @@ from typing import NamedTuple, Self
 import aiohttp
 
 from runtime.bridge.api import spectators
-from runtime.bridge.app import GROUPS, assemble, make_app
+from runtime.bridge.app import GROUPS, make_app
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub, Subscription
 from runtime.bridge.server import PER_PEER
 from runtime.bridge.session.recording import WIDE, LiveFrame, Origin
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.startup import assemble
 from runtime.web.door import Limits
 from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.serve import Running, bind, serving

@@ -9,8 +9,8 @@ from runtime.bridge.analysis.grading import zones_at
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.session.recording import WIDE, LiveFrame
 from runtime.bridge.simulator.course import BAR_PER_PSI, MPH, course_of, natural_seconds
-from runtime.bridge.simulator.drive import Drive
 from runtime.bridge.simulator.driver import HABITS, SLIPS, Driver, run_wide, slow_down
+from runtime.bridge.simulator.sensors import SimulatedDrive
 from tests.bridge.simulator.drivekit import LARKFELL
 
 CLEAN_S = natural_seconds(LARKFELL)
@@ -74,7 +74,7 @@ def test_each_fault_costs_time_and_none_at_start_finish() -> None:
         assert (share[0], share[-1]) == (1.0, 1.0)
 
 
-def frames_of(drive: Drive, laps: int) -> list[LiveFrame]:
+def frames_of(drive: SimulatedDrive, laps: int) -> list[LiveFrame]:
     """What the bus would bring ten times a second."""
     t = np.arange(0.0, drive.duration(laps), 0.1)
     seen = drive.signals(t)
@@ -98,7 +98,7 @@ def frames_of(drive: Drive, laps: int) -> list[LiveFrame]:
 
 def test_the_coach_speaks_of_the_habits_before_their_corners() -> None:
     """After the first lap, in which it reads the circuit out; in danger zones of no speed."""
-    drive = Drive(COURSE)
+    drive = SimulatedDrive(COURSE)
     engine = CueEngine(lambda _: LARKFELL)
     told = set()
     for frame in frames_of(drive, laps=4):

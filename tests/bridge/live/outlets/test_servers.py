@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from runtime.bridge.app import assemble
 from runtime.bridge.live.outlets import mqtt, opening
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.startup import assemble
 from runtime.web.serve import CannotStart
 from tests.bridge.bridgekit import Bridge, Json, settings_for
 from tests.bridge.conftest import Start

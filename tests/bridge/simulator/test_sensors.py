@@ -7,8 +7,8 @@ import pytest
 
 from runtime.bridge.can.rules import Rules
 from runtime.bridge.simulator.course import MPH, course_of, programme_lap
-from runtime.bridge.simulator.drive import Drive
 from runtime.bridge.simulator.schedule import schedule_of
+from runtime.bridge.simulator.sensors import SimulatedDrive
 from runtime.bridge.track.model import Track
 from tests.bridge.simulator.drivekit import CARS, LARKFELL, MESSAGES, TRACKS, between, vesper
 
@@ -47,7 +47,7 @@ def test_values_survive_the_bus_within_half_a_step(track: Track | None) -> None:
 
 
 def test_the_programme_keeps_its_bounds() -> None:
-    drive = Drive(course_of(None, 60.0), seed=3)
+    drive = SimulatedDrive(course_of(None, 60.0), seed=3)
     t = np.arange(drive.lead_s, drive.duration(6), 0.02)
     values = drive.signals(t)
     lap_t = drive.motion(t).lap_t
@@ -77,7 +77,7 @@ def test_a_programme_is_as_long_as_the_circuit(seconds: float, length: float, bo
 
 @EVERY
 def test_the_car_moves_as_fast_as_its_wheels_say(track: Track | None) -> None:
-    drive = Drive(course_of(track, 60.0))
+    drive = SimulatedDrive(course_of(track, 60.0))
     t = np.arange(0.0, drive.duration(2), 0.5)
     values = drive.signals(t)
     lat = np.radians(values["gps_lat"])

@@ -7,7 +7,14 @@ from zlib import crc32
 
 import numpy as np
 
-from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.recording import (
+    TIMESTAMP,
+    WIDE,
+    Frames,
+    Numbers,
+    Recording,
+    Samples,
+)
 from runtime.bridge.simulator.car import Controls, G
 from runtime.bridge.simulator.course import BAR_PER_PSI, MPH, Course
 from runtime.bridge.simulator.driver import Driver, run_wide
@@ -29,6 +36,10 @@ AXLE_M: Final = 1.5
 LEAN_DEG_PER_G: Final = 2.5
 DIVE_DEG_PER_G: Final = 1.2
 CORNERS: Final = ("fl", "fr", "rl", "rr")
+
+RECORDED_HZ: Final = 20.0
+RECORDED_AFTER_S: Final = 5.0
+"""A recording goes on for this long after the last lap."""
 
 
 @lru_cache(maxsize=64)
@@ -96,7 +107,7 @@ class Motion(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Drive:
+class SimulatedDrive:
     """An endless drive, lap after lap; the same for the same seed.
 
     It begins flying, `lead_s` before start/finish: N complete laps have been driven after
@@ -249,3 +260,33 @@ class Drive:
             values[f"tire_sensor_{corner}_mv"] = np.full(len(t), 2950.0 + 5.0 * place)
             values[f"tire_alarm_{corner}"] = np.zeros(len(t))
         return values
+
+
+def record_laps(drive: SimulatedDrive, laps: int) -> Recording:
+    """Record *laps* complete laps as a logger does: from before the first one to after the last."""
+    t = np.arange(round((drive.duration(laps) + RECORDED_AFTER_S) * RECORDED_HZ)) / RECORDED_HZ
+    measured = drive.signals(t)
+    g_lat, g_long = measured["lateral_accel_g"], measured["inline_accel_g"]
+    columns = {
+        TIMESTAMP: t,
+        "speed_ms": measured["speed_mph"] * MPH,
+        "g_lat": g_lat,
+        "g_long": g_long,
+        "combo_g": np.hypot(g_lat, g_long),
+        "brake_bar": measured["brake_press_psi"] * BAR_PER_PSI,
+        "throttle_pct": measured["throttle_pos_pct"],
+        "steering_deg": measured["steer_angle_deg"],
+        "rpm": measured["rpm"],
+        "lat": measured["gps_lat"],
+        "lon": measured["gps_lon"],
+    }
+    missing = np.full(len(t), np.nan)
+    signals = {
+        "yaw_rate_dps": measured["yaw_rate_degs"],
+        "oil_temp_c": (measured["oil_temp_f"] - 32.0) / 1.8,
+        "coolant_temp_c": (measured["water_temp_f"] - 32.0) / 1.8,
+    }
+    return Recording(
+        Frames({name: columns.get(name, missing) for name in WIDE}),
+        {name: Samples(t, values) for name, values in signals.items()},
+    )

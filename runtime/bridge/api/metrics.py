@@ -1,4 +1,4 @@
-"""What the bridge counts, as metric families in their documented order."""
+"""The metrics of the bridge, as families in their documented order."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,8 +7,8 @@ from runtime.bridge.service import Service
 from runtime.web.metrics import Family, Sample, counter, gauge, labelled
 
 
-def families(service: Service) -> Iterator[Family]:
-    """Every family of the exposition; those of a part that does not run are left out."""
+def collect_families(service: Service) -> Iterator[Family]:
+    """Yield every family of the parts that run."""
     hub, store, bus = service.hub, service.store, service.bus
     yield gauge("bridge_streams", "Open streams.", hub.listeners)
     yield gauge("bridge_spectators", "Streams of spectators.", service.spectators.views)
@@ -36,11 +36,11 @@ def families(service: Service) -> Iterator[Family]:
         lost = "Rows of the bus that were not stored."
         yield counter("bridge_can_rows_dropped_total", lost, service.recorder.dropped)
     if service.outlets:
-        yield from _outlets(service)
+        yield from _collect_outlets(service)
 
 
-def _outlets(service: Service) -> Iterator[Family]:
-    """What the servers that live points go to got, each under its name."""
+def _collect_outlets(service: Service) -> Iterator[Family]:
+    """Yield what each outlet's server received, labelled by outlet."""
     outlets = {outlet.target.name: outlet for outlet in service.outlets}
 
     def samples(values: Mapping[str, float]) -> tuple[Sample, ...]:

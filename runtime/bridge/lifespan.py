@@ -1,4 +1,4 @@
-"""What runs beside the routes while the bridge is up: bus, replay, coach, listeners."""
+"""Runs a service: opens its database, runs everything live beside the routes, and stops it all."""
 
 import asyncio
 import logging
@@ -19,6 +19,10 @@ from runtime.bridge.can.reader import CanReader, Open
 from runtime.bridge.can.rules import NO_RULES
 from runtime.bridge.can.settings import VIRTUAL, CanSettings
 from runtime.bridge.can.statistics import BusStatistics, known_messages
+from runtime.bridge.coach.gather import Gathering
+from runtime.bridge.coach.lessons import lessons_of
+from runtime.bridge.coach.opening import open_coach, open_grader, open_model
+from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import LIVE_SESSION
 from runtime.bridge.live.live import Destination, Live
@@ -27,12 +31,18 @@ from runtime.bridge.live.outlets.outlet import Outlet
 from runtime.bridge.live.outlets.points import PointReader
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.replay import Replays
-from runtime.bridge.service import Service
+from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import free_name, slug
+from runtime.bridge.session.recording import TIMESTAMP, Recording
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.simulator.course import natural_seconds
+from runtime.bridge.simulator.course import course_of, natural_seconds
 from runtime.bridge.simulator.schedule import schedule_of
+from runtime.bridge.simulator.sensors import SimulatedDrive, record_laps
 from runtime.bridge.simulator.simulator import Simulator
+from runtime.bridge.startup import cannot_start_on_error, choose_adapter
+from runtime.bridge.storage.analyses import Analyses
+from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
+from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.storage.sessions import end_begun_by_bus
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SIMULATOR, SessionMeta, unix_ms
@@ -42,16 +52,88 @@ from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.routes import Routes
 
 LEAST_SPOKEN: Final = 1
-"""Cues below this priority are no notes."""
+"""Cues of a lower priority are not kept as notes."""
 WATCH_S: Final = 0.5
+EXAMPLE_SESSION: Final = "example"
+EXAMPLE_LAPS: Final = 6
+ABOUT_EXAMPLE: Final = SessionMeta(
+    driver="Example",
+    driver_level="intermediate",
+    note="laps of the synthetic car; delete it when you have some of your own",
+    source=SIMULATOR,
+)
 log = logging.getLogger(__name__)
 
 
+async def run_service(app: web.Application, groups: Iterable[Routes]) -> AsyncIterator[None]:
+    """Start the parts of the service around one ``yield``, then stop them."""
+    service = app[SERVICE]
+    settings = service.settings
+    is_new = not await asyncio.to_thread(settings.database.exists)
+    service.store = await _open_store(service)
+    if service.store is not None:
+        service.laps = LapBook(service.store, service.library)
+        service.analyses = Analyses(service.laps)
+        if settings.example and is_new:
+            service.aside(store_example(service))
+    service.lessons = await lessons_of(settings.course.strip())
+    model = service.model = open_model(settings, service.store)
+    service.grader = open_grader(settings, service.store, model.lane)
+    if service.store is not None:
+        service.gathering = Gathering(
+            store=service.store,
+            book=service.book,
+            analyses=service.analytics,
+            references=service.references,
+            active_track=service.active_track,
+            lessons=service.lessons,
+        )
+    service.questions = open_coach(service.gathering, settings, model)
+    # Loading the messages takes longer than the rest of the first answer that needs them.
+    service.aside(asyncio.to_thread(words_of, "en", "metric"))
+    try:
+        async with _run_live(app, service, groups):
+            yield
+    finally:
+        await service.close()
+
+
+async def _open_store(service: Service) -> Store | None:
+    """Open the database; None where that fails, and the routes then say why."""
+    settings = service.settings
+    with cannot_start_on_error("db: "):
+        try:
+            return await Store.open(settings.database, settings.db_backend, service.catalogue)
+        except StoreUnusable as problem:
+            if isinstance(problem, SchemaTooNew):
+                raise
+            service.why_no_database = str(problem)
+            log.error("no database: %s", problem)
+    return None
+
+
+async def store_example(service: Service) -> None:
+    """Store laps of the synthetic car as a session that has just ended; only log a failure."""
+    try:
+        recording = await asyncio.to_thread(_record_example, service)
+        duration_s = float(recording.frames.columns[TIMESTAMP][-1])
+        began = unix_ms() - round(duration_s * 1000)
+        await service.db.import_recording(EXAMPLE_SESSION, recording, ABOUT_EXAMPLE, began)
+    except ApiError as problem:
+        log.warning("the example session could not be stored: %s", problem)
+
+
+def _record_example(service: Service) -> Recording:
+    track = service.active_track
+    course = course_of(track, choose_lap_seconds(service.settings, track))
+    return record_laps(SimulatedDrive(course, service.settings.sim_seed), EXAMPLE_LAPS)
+
+
 @asynccontextmanager
-async def run_live(
+async def _run_live(
     app: web.Application, service: Service, groups: Iterable[Routes]
 ) -> AsyncIterator[None]:
-    """Everything live, for as long as the block runs. The database is open before and after."""
+    """Run everything live while the block runs; the database is open before and after."""
     settings, store = service.settings, service.store
     async with AsyncExitStack() as stack:
         await service.inbox.open(service.hub, store)
@@ -59,15 +141,15 @@ async def run_live(
         await service.spectators.open(store, service.why_no_database)
         stack.callback(service.hub.close)
         service.hub.follow(service.active_session)
-        service.outlets = _outlets(service)
+        service.outlets = _make_outlets(service)
         for outlet in service.outlets:
             outlet.start(service.hub)
-        stack.push_async_callback(_stop, service.outlets)
+        stack.push_async_callback(_stop_outlets, service.outlets)
         recorder = None
         if store is not None:
-            await _put_aside(store, settings)
-            stack.push_async_callback(_end_begun, store, settings)
-            recorder = Recorder(store, _meta(service))
+            await _keep_live_frames(store, settings)
+            stack.push_async_callback(_end_bus_sessions, store, settings)
+            recorder = Recorder(store, _describe_bus_session(service))
             stack.push_async_callback(recorder.close)
         own = OwnSession(settings)
         live = service.live = Live(
@@ -76,12 +158,12 @@ async def run_live(
             coaches=settings.live_cues,
             past_of=lambda session_id: service.circuits.of(session_id).past,
             recorder=recorder,
-            destination=lambda: _destination(service, own),
-            spoken=lambda cue, _: _keep(service, cue),
+            destination=lambda: _choose_destination(service, own),
+            spoken=lambda cue, _: _note_cue(service, cue),
             anew=lambda: service.bus.begin_session() if service.bus is not None else None,
         )
         service.recorder = recorder
-        bus = service.bus = _bus(service, live)
+        bus = service.bus = _make_bus(service, live)
         if bus is not None:
             stack.push_async_callback(asyncio.to_thread, bus.stop)
             await asyncio.to_thread(bus.start)
@@ -112,7 +194,7 @@ async def run_live(
 
 
 async def _watch(service: Service, bus: CanReader, live: Live) -> None:
-    """Tell listeners when the bus begins or ceases to bring frames, and warn of the latter."""
+    """Tell listeners when frames start or stop arriving on the bus, and warn when they stop."""
     connected = False
     while True:
         await asyncio.sleep(WATCH_S)
@@ -130,9 +212,9 @@ async def _watch(service: Service, bus: CanReader, live: Live) -> None:
             )
 
 
-async def _put_aside(store: Store, settings: BridgeSettings) -> None:
-    """What an earlier run's bus began ends; that of live frames becomes a session of its own."""
-    await _end_begun(store, settings)
+async def _keep_live_frames(store: Store, settings: BridgeSettings) -> None:
+    """End the bus sessions of an earlier run; keep its live frames as a separate session."""
+    await _end_bus_sessions(store, settings)
     row = store.session(LIVE_SESSION)
     if row is None or row.t_end is None:
         return
@@ -144,8 +226,8 @@ async def _put_aside(store: Store, settings: BridgeSettings) -> None:
     log.info("live frames of an earlier run are kept as %s", kept.session_id)
 
 
-async def _end_begun(store: Store, settings: BridgeSettings) -> None:
-    """Sessions that a bus began end with its run, but for one of the user's own id."""
+async def _end_bus_sessions(store: Store, settings: BridgeSettings) -> None:
+    """End the sessions that a bus began, except one whose id the user chose."""
     kept = (LIVE_SESSION, settings.can_session_id)
     try:
         await store.write(lambda tx: end_begun_by_bus(tx, kept, unix_ms()))
@@ -153,7 +235,7 @@ async def _end_begun(store: Store, settings: BridgeSettings) -> None:
         log.warning("could not close bus sessions: %s", problem)
 
 
-def _outlets(service: Service) -> tuple[Outlet, ...]:
+def _make_outlets(service: Service) -> tuple[Outlet, ...]:
     def circuit(session_id: str) -> str | None:
         track = service.circuits.known(session_id)
         return track.name if track is not None else None
@@ -163,24 +245,24 @@ def _outlets(service: Service) -> tuple[Outlet, ...]:
     return tuple(Outlet(target, PointReader(service.row, circuit), hz) for target in targets)
 
 
-async def _stop(outlets: Sequence[Outlet]) -> None:
+async def _stop_outlets(outlets: Sequence[Outlet]) -> None:
     await asyncio.gather(*(outlet.stop() for outlet in outlets))
 
 
 class OwnSession:
-    """Where frames of a bus go while no session is open: never to a session that has ended."""
+    """The session that takes frames of a bus while no other is open; never one that has ended."""
 
     def __init__(self, settings: BridgeSettings) -> None:
         self._dated = "sim" if settings.simulate else settings.can_session_id.lstrip("_") or "live"
-        self._id = self._dated_id() if settings.simulate else settings.can_session_id
+        self._id = self._date_id() if settings.simulate else settings.can_session_id
 
     def id(self, store: Store | None) -> str:
-        """The id; another one once that session has ended."""
+        """Return the id; a new one once that session has ended."""
         if store is not None and _has_ended(store, self._id):
-            self._id = free_name(self._dated_id(), lambda name: store.session(name) is not None)
+            self._id = free_name(self._date_id(), lambda name: store.session(name) is not None)
         return self._id
 
-    def _dated_id(self) -> str:
+    def _date_id(self) -> str:
         return f"{self._dated}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
@@ -189,7 +271,7 @@ def _has_ended(store: Store, session_id: str) -> bool:
     return row is not None and row.ended_at is not None
 
 
-def _destination(service: Service, own: OwnSession) -> Destination:
+def _choose_destination(service: Service, own: OwnSession) -> Destination:
     store = service.store
     started = store.active_session() if store is not None else None
     if service.settings.simulate and service.settings.simulate_apart:
@@ -199,8 +281,7 @@ def _destination(service: Service, own: OwnSession) -> Destination:
     return Destination(session_id, (row.distance_m or 0.0) if row is not None else 0.0)
 
 
-def _meta(service: Service) -> SessionMeta:
-    """What a session that the bus begins is known by."""
+def _describe_bus_session(service: Service) -> SessionMeta:
     return SessionMeta(
         driver_level="intermediate",
         car=service.wiring.car.id if service.wiring.car else None,
@@ -208,28 +289,28 @@ def _meta(service: Service) -> SessionMeta:
     )
 
 
-def _bus(service: Service, live: Live) -> CanReader | None:
-    """The bus that the settings name, or the synthetic car's, which is heard there too."""
+def _make_bus(service: Service, live: Live) -> CanReader | None:
+    """Make the reader of the configured bus, or of the synthetic car, which sends there too."""
     settings, wiring = service.settings, service.wiring
-    adapter = can_settings(service) if settings.can_channel is not None else None
+    adapter = choose_adapter(service) if settings.can_channel is not None else None
     if not settings.simulate:
-        return _reader(service, adapter, open_source, live) if adapter is not None else None
+        return _make_reader(service, adapter, open_source, live) if adapter is not None else None
     schedule = schedule_of(
         service.active_track,
-        lap_seconds(settings, service.active_track),
+        choose_lap_seconds(settings, service.active_track),
         wiring.messages,
         wiring.car,
         seed=settings.sim_seed,
         anchor_s=time.time(),
     )
-    heard = None if adapter is None else partial(open_source, adapter)
-    car = service.simulator = Simulator(schedule, settings.simulate_speed, heard)
+    outside = None if adapter is None else partial(open_source, adapter)
+    car = service.simulator = Simulator(schedule, settings.simulate_speed, outside)
     inside = CanSettings(VIRTUAL, "simulator", listen_only=False, keep_stamps=True)
-    return _reader(service, inside, car.open, live)
+    return _make_reader(service, inside, car.open, live)
 
 
-def _reader(service: Service, adapter: CanSettings, opening: Open, live: Live) -> CanReader:
-    """A reader that hands what it makes to *live*, on the running loop."""
+def _make_reader(service: Service, adapter: CanSettings, opening: Open, live: Live) -> CanReader:
+    """Make a reader that hands its flushes to *live*, on the running loop."""
     loop, wiring = asyncio.get_running_loop(), service.wiring
 
     def deliver(flushes: list[Flush]) -> None:
@@ -250,29 +331,15 @@ def _reader(service: Service, adapter: CanSettings, opening: Open, live: Live) -
     )
 
 
-def lap_seconds(settings: BridgeSettings, track: Track | None) -> float:
-    """Of a synthetic lap: as it was set; else what the usual car needs, where it has a line."""
+def choose_lap_seconds(settings: BridgeSettings, track: Track | None) -> float:
+    """Return the time of a synthetic lap: as set, else the default car's along the track's line."""
     is_set = "simulate_lap_seconds" in settings.model_fields_set
     if is_set or track is None or track.line is None:
         return settings.simulate_lap_seconds
     return natural_seconds(track)
 
 
-def can_settings(service: Service) -> CanSettings:
-    """The adapter that the settings name; a car file knows its bus where they do not."""
-    settings, car = service.settings, service.wiring.car
-    bitrate = settings.can_bitrate
-    if "can_bitrate" not in settings.model_fields_set and car is not None:
-        bitrate = car.file.can_bus.bitrate_bps or bitrate
-    return CanSettings(
-        interface=settings.can_interface,
-        channel=settings.can_channel or "",
-        bitrate=bitrate,
-        listen_only=not settings.simulate,
-    )
-
-
-def _keep(service: Service, cue: Cue) -> None:
-    """Note what the coach said, without anybody waiting for it."""
+def _note_cue(service: Service, cue: Cue) -> None:
+    """Store a cue as a note, in the background."""
     if service.store is not None and cue.priority >= LEAST_SPOKEN and cue.text:
         service.aside(service.note(cue))
