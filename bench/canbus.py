@@ -22,9 +22,9 @@ from bench.common import ROOT, Figure, fastest
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.dbc import DbcPack, load_dbc
 from runtime.bridge.can.decoder import Decoder
+from runtime.bridge.can.frames import Batch
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import SlcanSource
-from runtime.bridge.can.values import Batch
 from runtime.bridge.formats.can_recording import CHUNK
 
 DBC: Final = ROOT / "data" / "dbc" / "paddock-dash.dbc"

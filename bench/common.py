@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import psutil
 from aiohttp import web
 
-from runtime.bridge.storage.values import Backend
+from runtime.bridge.storage.records import Backend
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 BACKENDS: Final[dict[str, Backend]] = {"SQLite": "lightweight", "DuckDB": "analytical"}

@@ -16,8 +16,8 @@ import numpy as np
 from bench.analytics import FRAMES, drive
 from bench.common import BACKENDS, Figure, fastest, make_folder
 from runtime.bridge.session.recording import WIDE, Frames, Recording, Samples
+from runtime.bridge.storage.records import Backend
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Backend
 
 CHANNELS: Final = 25
 SIGNALS: Final = CHANNELS - len(WIDE)

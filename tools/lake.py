@@ -5,7 +5,7 @@ from typing import Final
 from runtime.bridge.session.laps import detect
 from runtime.bridge.storage.lake.layout import Lake, folder_of
 from runtime.bridge.storage.lake.tables import LakeSession, pack
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.records import SessionRow
 from runtime.bridge.track.identity import Identity
 from runtime.bridge.track.model import Track
 from tools.drive import drive

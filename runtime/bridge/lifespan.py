@@ -43,9 +43,9 @@ from runtime.bridge.startup import cannot_start_on_error, choose_adapter
 from runtime.bridge.storage.analyses import Analyses
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 from runtime.bridge.storage.lapbook import LapBook
+from runtime.bridge.storage.records import SIMULATOR, SessionMeta, unix_ms
 from runtime.bridge.storage.sessions import end_begun_by_bus
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SIMULATOR, SessionMeta, unix_ms
 from runtime.bridge.track.model import Track
 from runtime.web.errors import ApiError
 from runtime.web.lifecycle import LIFECYCLE

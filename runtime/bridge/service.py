@@ -33,8 +33,8 @@ from runtime.bridge.simulator.simulator import Simulator
 from runtime.bridge.storage.analyses import Analyses
 from runtime.bridge.storage.errors import NoDatabase, UnknownSession
 from runtime.bridge.storage.lapbook import LapBook
+from runtime.bridge.storage.records import NoteRow, SessionRow, SignalRow, unix_ms
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import NoteRow, SessionRow, SignalRow, unix_ms
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 from runtime.web.discovery import Announcer

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
-from runtime.bridge.storage.values import Choice
+from runtime.bridge.storage.records import Choice
 from runtime.places import BRIDGE_DATA, choose_folder, copy_bridge_data, name_program
 from runtime.web.access import HostNames, Origins
 from runtime.web.settings import Clamp, Settings

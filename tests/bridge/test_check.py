@@ -13,7 +13,7 @@ from runtime.bridge.commands.tracks import main as build
 from runtime.bridge.server import main
 from runtime.bridge.startup import check_settings, find_warnings, probe_startup
 from runtime.bridge.storage.opening import check, open_database
-from runtime.bridge.storage.values import Backend
+from runtime.bridge.storage.records import Backend
 from runtime.web.instance import AlreadyRunning
 from tests.bridge.bridgekit import Json, bridging, settings_for
 from tests.bridge.track.examples import circuit

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.storage.values import Backend
+from runtime.bridge.storage.records import Backend
 from tests.bridge.bridgekit import Json, launch
 from tests.bridge.formats.vbo.vbokit import write_vbo
 from tests.bridge.storage.storekit import opened

@@ -9,7 +9,7 @@ import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
 from runtime.bridge.session.recording import WIDE, Recording
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.records import SessionMeta
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge
 from tests.effort import repeats

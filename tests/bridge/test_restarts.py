@@ -8,8 +8,8 @@ from runtime.bridge import lifespan
 from runtime.bridge.api.shapes import iso
 from runtime.bridge.storage import sessions
 from runtime.bridge.storage.errors import StoreFull
+from runtime.bridge.storage.records import NOTHING, Backend, SessionMeta, SessionRow
 from runtime.bridge.storage.sessions import end_begun_by_bus
-from runtime.bridge.storage.values import NOTHING, Backend, SessionMeta, SessionRow
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
 from tests.bridge.simulator.drivekit import between, flushed, vesper

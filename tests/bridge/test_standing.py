@@ -9,7 +9,7 @@ import can
 import numpy as np
 import pytest
 
-from runtime.bridge.can.values import CanFrame
+from runtime.bridge.can.frames import CanFrame
 from runtime.bridge.session.recording import TIMESTAMP, Numbers
 from runtime.bridge.session.units import KMH
 from tests.bridge.bridgekit import Bridge

@@ -16,7 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from runtime.bridge.session.recording import Frames, Recording
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.records import SessionMeta
 from tests.bridge.coach.coursekit import QUOTED, write_course
 from tests.bridge.coach.modelkit import laps
 from tests.bridge.storage.storekit import opened as opened_store

@@ -60,10 +60,10 @@ from runtime.bridge.analysis.reference import References, reference_json, refere
 from runtime.bridge.analysis.stats import Stats, StraightRecord, stats, straight_line_speed
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
+    AnswerModel,
     Derived,
     Flag,
     SessionPath,
-    Values,
     capped,
     fields_of,
 )
@@ -81,7 +81,7 @@ from runtime.bridge.session.units import (
 )
 from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.errors import NoRows, UnknownSession
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.records import SessionRow
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent
@@ -113,7 +113,7 @@ class LapQuery(WholeQuery):
     lap: int | None = Field(None, description="only this complete lap; absent: the whole session")
 
 
-class Analytic(Values):
+class Analytic(AnswerModel):
     """A session that was looked at."""
 
     session_id: str
@@ -136,7 +136,7 @@ class Cornering(Analytic):
 
 
 @fields_of(Stats, "derived")
-class SessionNumbers(Values):
+class SessionNumbers(AnswerModel):
     """The session in numbers; null where the channel was not recorded."""
 
 
@@ -178,7 +178,7 @@ class SectorTimesAnswer(Analytic):
     """Every lap's three sectors."""
 
 
-class FrictionQuery(LapQuery):
+class ModelCallsQuery(LapQuery):
     """Which frames, and how many points of the scatter."""
 
     samples: Annotated[int, capped(MOST_SAMPLES)] = Field(
@@ -242,7 +242,7 @@ class GradeQuery(WholeQuery):
     )
 
 
-class GradedCorner(Values):
+class GradedCorner(AnswerModel):
     """The graded pass of a corner; differences are pass minus reference."""
 
     corner: str
@@ -315,7 +315,7 @@ class GradedCorner(Values):
     )
 
 
-class ScorecardRecord(Values):
+class ScorecardRecord(AnswerModel):
     """The grades of a session."""
 
     session_id: str
@@ -562,7 +562,7 @@ async def sector_times(
 
 @routes.get("/session/{sid}/friction_circle", errors=ONE_LAP)
 async def friction(
-    request: web.Request, *, path: SessionPath, query: FrictionQuery
+    request: web.Request, *, path: SessionPath, query: ModelCallsQuery
 ) -> FrictionAnswer:
     """Show how much of the grip was used, and for how long."""
     subject = subject_of(request, path, query)

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
-from runtime.bridge.api.shapes import SessionId, Short, Values, fields_of
+from runtime.bridge.api.shapes import AnswerModel, SessionId, Short, fields_of
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Burst, Tone
 from runtime.bridge.service import SERVICE, Service
@@ -64,7 +64,7 @@ class AnalyzeRequest(Wire):
 
 
 @fields_of(Tone)
-class ToneRecord(Values):
+class ToneRecord(AnswerModel):
     """Something to be heard that is no words."""
 
     frequency: Annotated[float, Decimals(1)] = Field(description="Hz")
@@ -72,7 +72,7 @@ class ToneRecord(Values):
     priority: int = Field(ge=0, le=3, description="0 background, 1 advice, 2 warning, 3 safety")
 
 
-class AnalyzeAnswer(Values):
+class AnalyzeAnswer(AnswerModel):
     """Coaching for a second of a drive."""
 
     coaching: str = Field(description="the pace note, else words for a tone, else a rule's")

@@ -68,11 +68,11 @@ from runtime.bridge.api.reviews import (
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
     WRITE_ERRORS,
+    AnswerModel,
     Moment,
     SessionId,
     SessionPath,
     Short,
-    Values,
     capped,
     fields_of,
     iso,
@@ -112,7 +112,7 @@ from runtime.bridge.storage.coaching import (
     session_turns,
 )
 from runtime.bridge.storage.errors import NoRows, StoreDamaged, UnknownSession
-from runtime.bridge.storage.values import SessionRow, unix_ms
+from runtime.bridge.storage.records import SessionRow, unix_ms
 from runtime.web.errors import ApiError, BadField, BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent, needs
@@ -185,7 +185,7 @@ class DebriefRequest(Wire):
     units: Units = Field("metric", description="metric or imperial")
 
 
-class LessonRecord(Values):
+class LessonRecord(AnswerModel):
     """A lesson of the course."""
 
     id: str
@@ -197,7 +197,7 @@ class LessonRecord(Values):
 
 
 @fields_of(Teaching)
-class PedagogyRecord(Values):
+class PedagogyRecord(AnswerModel):
     """What a corner teaches."""
 
     lesson: LessonRecord
@@ -213,7 +213,7 @@ class FocusQuery(Wire):
     units: Units = Field("metric", description="metric or imperial")
 
 
-class FocusAnswer(Values):
+class FocusAnswer(AnswerModel):
     """What to work on, the greatest gain first."""
 
     session_id: str
@@ -221,7 +221,7 @@ class FocusAnswer(Values):
     focus: tuple[PedagogyRecord, ...] = Field(description="three at most")
 
 
-class FragmentsRecord(Values):
+class FragmentsRecord(AnswerModel):
     """Exactly what the model or the template was handed."""
 
     telemetry: dict[str, object]
@@ -229,7 +229,7 @@ class FragmentsRecord(Values):
     pedagogy: list[dict[str, object]]
 
 
-class DebriefAnswer(Values):
+class DebriefAnswer(AnswerModel):
     """What is said behind a session, and all that it rests on."""
 
     session_id: str
@@ -274,14 +274,14 @@ class DebriefAnswer(Values):
     latency_ms: float = Field(description="of all the work on this answer")
 
 
-class ImprovedCorner(Values):
+class ImprovedCorner(AnswerModel):
     """How much a corner got better."""
 
     corner: str
     delta_score: Quality
 
 
-class BriefAnswer(Values):
+class BriefAnswer(AnswerModel):
     """What is said before a session."""
 
     driver_id: str
@@ -306,7 +306,7 @@ class BriefAnswer(Values):
 
 
 @fields_of(Concept)
-class ConceptRecord(Values):
+class ConceptRecord(AnswerModel):
     """One thing that the coach can ask of a driver."""
 
     fires_when: str = Field(
@@ -337,7 +337,7 @@ class HistoryQuery(Wire):
 
 
 @fields_of(TurnRow, "id")
-class Turn(Values):
+class Turn(AnswerModel):
     """One text."""
 
     session_id: str = Field(description="empty: of no session")
@@ -372,7 +372,7 @@ class InsightsQuery(Wire):
     limit_sessions: Annotated[int, capped(50)] = Field(10, description="1 to 50, the newest")
 
 
-class InsightRecord(Values):
+class InsightRecord(AnswerModel):
     """A habit that costs a driver time on a circuit."""
 
     driver: str
@@ -421,7 +421,7 @@ class ScoreRequest(Wire):
     driver_level: Short | None = None
 
 
-class ScoreAnswer(Values):
+class ScoreAnswer(AnswerModel):
     """A grade by a model elsewhere, which saw only sums."""
 
     session_id: str

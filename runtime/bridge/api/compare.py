@@ -21,12 +21,12 @@ from runtime.bridge.analysis.compare import (
     why_apart,
 )
 from runtime.bridge.api.analysis import ONE_LAP
-from runtime.bridge.api.shapes import Derived, SessionPath, Values, round_values, rounded
+from runtime.bridge.api.shapes import AnswerModel, Derived, SessionPath, round_values, rounded
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.units import Kmh, Metres, Seconds
 from runtime.bridge.storage.analyses import Scope
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.records import SessionRow
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes, json_bytes
 from runtime.web.wire import Wire
@@ -50,7 +50,7 @@ class CompareQuery(Wire):
     b: str = Field("best", max_length=256, description="the same; what a is compared with")
 
 
-class ComparedLap(Values):
+class ComparedLap(AnswerModel):
     """One of the two."""
 
     ref: str = Field(description="as it was asked for")
@@ -66,7 +66,7 @@ class ComparedLap(Values):
     derived: Derived = ()
 
 
-class PartRecord(Values):
+class PartRecord(AnswerModel):
     """A part of the lap, seconds of both."""
 
     name: str

@@ -12,10 +12,10 @@ from runtime.bridge.api.sessions import merge_laps, reported
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
     WRITE_ERRORS,
+    AnswerModel,
     Moment,
     Number,
     RecordingId,
-    Values,
     capped,
     fields_of,
 )
@@ -25,7 +25,7 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ranking import MAX_ENTRIES, Candidate, leaderboard
 from runtime.bridge.session.units import Kmh, Quality, Seconds, Share
 from runtime.bridge.storage.coaching import EventRow, driver_events
-from runtime.bridge.storage.values import LapRow, SessionRow, unix_ms
+from runtime.bridge.storage.records import LapRow, SessionRow, unix_ms
 from runtime.web.errors import BadField
 from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire
@@ -67,7 +67,7 @@ class SectorBests(Wire):
     s3: Seconds | None
 
 
-class EvolutionStep(Values):
+class EvolutionStep(AnswerModel):
     """One session."""
 
     session_id: str
@@ -79,7 +79,7 @@ class EvolutionStep(Values):
     sector_pbs: SectorBests
 
 
-class CornerGainRecord(Values):
+class CornerGainRecord(AnswerModel):
     """The corner whose apex speed rises fastest."""
 
     corner: str
@@ -89,7 +89,7 @@ class CornerGainRecord(Values):
     regression_slope_kmh_per_session: Quality = Field(validation_alias="slope")
 
 
-class EvolutionSummary(Values):
+class EvolutionSummary(AnswerModel):
     """The series in one look."""
 
     first_best_s: Seconds = Field(validation_alias="first_s")
@@ -100,7 +100,7 @@ class EvolutionSummary(Values):
     biggest_corner_gain: CornerGainRecord | None = Field(validation_alias="gain")
 
 
-class Evolution(Values):
+class Evolution(AnswerModel):
     """The driver's sessions on a track, by their start."""
 
     driver_id: str
@@ -124,14 +124,14 @@ class CornerScore(Wire):
     delta_score: Quality
 
 
-class SessionScore(Values):
+class SessionScore(AnswerModel):
     """A corner in one session."""
 
     session_id: str
     score: Share = Field(description="0 to 1")
 
 
-class Profile(Values):
+class Profile(AnswerModel):
     """What is known of a driver; nulls and nothing for an unknown one."""
 
     driver_id: str
@@ -160,7 +160,7 @@ class LapsQuery(Wire):
 
 
 @fields_of(LapRow)
-class LapTime(Values):
+class LapTime(AnswerModel):
     """A reported lap."""
 
     recorded_at: Moment
@@ -200,7 +200,7 @@ class BoardQuery(Wire):
 
 
 @fields_of(Candidate, "place")
-class BoardEntry(Values):
+class BoardEntry(AnswerModel):
     """A place on the board."""
 
     rank: int

@@ -16,12 +16,12 @@ from pydantic import BeforeValidator, ConfigDict, Field, StrictStr, WithJsonSche
 from runtime.bridge.api.sessions import measure_distance_m, measure_duration_s
 from runtime.bridge.api.shapes import (
     WRITE_ERRORS,
+    AnswerModel,
     DriverLevel,
     NewSessionId,
     Note,
     Short,
     Text,
-    Values,
     fields_of,
 )
 from runtime.bridge.can.dbc import MAX_BYTES as DBC_BYTES
@@ -59,7 +59,7 @@ from runtime.bridge.storage.errors import (
     StoreFailed,
     StoreFull,
 )
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.records import SessionMeta
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes, parse_query
 from runtime.web.uploads import receive_file
@@ -139,7 +139,7 @@ class UploadQuery(ImportChoices):
     ] = Field(None, description="as of an import, written as JSON")
 
 
-class Warned(Values):
+class Warned(AnswerModel):
     """Something that the reader noticed."""
 
     code: str
@@ -148,7 +148,7 @@ class Warned(Values):
 
 
 @fields_of(Mapped)
-class MappedChannel(Values):
+class MappedChannel(AnswerModel):
     """The channel of the file that a signal was taken from."""
 
     why: Literal["name", "purpose", "given", "kept", "car", "none"] = Field(
@@ -157,7 +157,7 @@ class MappedChannel(Values):
     )
 
 
-class ReadFile(Values):
+class ReadFile(AnswerModel):
     """What a file holds."""
 
     format: str = Field(description="in which the file was read")

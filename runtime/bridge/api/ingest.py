@@ -13,11 +13,11 @@ from pydantic import ConfigDict, Field, StrictInt, StrictStr, WithJsonSchema
 
 from runtime.bridge.api.shapes import (
     WRITE_ERRORS,
+    AnswerModel,
     Note,
     Number,
     RecordingPath,
     Short,
-    Values,
 )
 from runtime.bridge.errors import BadLine, NotSaved
 from runtime.bridge.service import SERVICE, Service
@@ -38,7 +38,7 @@ from runtime.bridge.session.ingest import (
 )
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, VideoFrame
 from runtime.bridge.storage.errors import BadFrames, RegistryFull
-from runtime.bridge.storage.values import NOTHING, Appended, SessionMeta
+from runtime.bridge.storage.records import NOTHING, Appended, SessionMeta
 from runtime.web.bodies import read_lines
 from runtime.web.errors import ApiError, NotFound, TooLarge
 from runtime.web.routes import Routes
@@ -115,21 +115,21 @@ PEDALS: Final = {
 DOUBTED_FROM: Final = 20
 
 
-class RejectedFrame(Values):
+class RejectedFrame(AnswerModel):
     """Something of a batch that was left out."""
 
     index: int
     reason: str
 
 
-class IgnoredKey(Values):
+class IgnoredKey(AnswerModel):
     """A key of frames whose values were not kept, or not all of them."""
 
     name: str
     reason: str
 
 
-class FramesAnswer(Values):
+class FramesAnswer(AnswerModel):
     """The frames are on disk."""
 
     saved: Literal[True] = True
@@ -152,7 +152,7 @@ class FrameRequest(Plain):
     model_config = ConfigDict(extra="allow", json_schema_extra=_FRAME)
 
 
-class FrameAnswer(Values):
+class FrameAnswer(AnswerModel):
     """The frame is on disk."""
 
     saved: Literal[True] = True
@@ -194,7 +194,7 @@ class SignalsRequest(Plain):
     signals: SampleObjects = None
 
 
-class SignalsAnswer(Values):
+class SignalsAnswer(AnswerModel):
     """The samples are on disk."""
 
     saved: Literal[True] = True

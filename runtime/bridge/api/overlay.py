@@ -35,13 +35,13 @@ from runtime.bridge.api.compare import (
     describe_lap,
     read_reference,
 )
-from runtime.bridge.api.shapes import Values, capped, iso, round_values
+from runtime.bridge.api.shapes import AnswerModel, capped, iso, round_values
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.recording import WIDE_SIGNALS, Numbers
 from runtime.bridge.session.resample import is_discrete
 from runtime.bridge.session.units import Kmh, Metres, Seconds
 from runtime.bridge.storage.analyses import Scope
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.records import SessionRow
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes, json_bytes
 from runtime.web.wire import Wire
@@ -89,7 +89,7 @@ class OverlaidLap(ComparedLap):
     )
 
 
-class PartOfLap(Values):
+class PartOfLap(AnswerModel):
     """A lap in a part of the circuit."""
 
     time_s: Seconds | None = Field(description="s")
@@ -102,7 +102,7 @@ class CornerOfLap(PartOfLap):
     min_speed_kmh: Kmh | None = Field(description="km/h: lowest between entry and exit")
 
 
-class OverlaidSector(Values):
+class OverlaidSector(AnswerModel):
     """A sector, with every lap in the order asked for."""
 
     name: str
@@ -111,7 +111,7 @@ class OverlaidSector(Values):
     laps: tuple[PartOfLap, ...]
 
 
-class OverlaidCorner(Values):
+class OverlaidCorner(AnswerModel):
     """A corner, with every lap in the order asked for.
 
     Its time is that from the begin of the approach to the exit; one over start/finish is driven at

@@ -39,7 +39,7 @@ from runtime.bridge.api.analysis import (
     WholeQuery,
     subject_of,
 )
-from runtime.bridge.api.shapes import Flag, SessionPath, Values, capped, round_values
+from runtime.bridge.api.shapes import AnswerModel, Flag, SessionPath, capped, round_values
 from runtime.bridge.api.tracks import ZoneRecord
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH, Degrees, Metres
@@ -61,7 +61,7 @@ CHANNELS = (
 routes = Routes("analysis")
 
 
-class Pin(Values):
+class Pin(AnswerModel):
     """A marker of the track file."""
 
     id: str
@@ -73,7 +73,7 @@ class Pin(Values):
     distance_m: Metres = Field(description="m of lap progress from start/finish")
 
 
-class CornerPin(Values):
+class CornerPin(AnswerModel):
     """A corner, at its apex."""
 
     name: str

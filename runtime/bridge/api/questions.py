@@ -10,7 +10,7 @@ from aiohttp import web
 from pydantic import BeforeValidator, Field, StrictStr, TypeAdapter, ValidationError
 
 from runtime.bridge.api.coaching import LessonRecord
-from runtime.bridge.api.shapes import READ_ERRORS, Short, Values, fields_of
+from runtime.bridge.api.shapes import READ_ERRORS, AnswerModel, Short, fields_of
 from runtime.bridge.coach.asking import (
     Answer,
     Question,
@@ -71,7 +71,7 @@ class AskRequest(Wire):
     )
 
 
-class SourceRecord(Values):
+class SourceRecord(AnswerModel):
     """A tool that was asked, and what it said."""
 
     tool: str
@@ -86,7 +86,7 @@ class ValueRecord(Wire):
     unit: str | None = absent("of the number: s, m, km, km/h, bar, g, %, deg …; lap_time: seconds")
 
 
-class PlaceRecord(Values):
+class PlaceRecord(AnswerModel):
     """Where on the lap."""
 
     corner: str | None = absent()
@@ -96,7 +96,7 @@ class PlaceRecord(Values):
     end_m: float | None = absent()
 
 
-class FactRecord(Values):
+class FactRecord(AnswerModel):
     """One thing that is known, and the sentence that says it."""
 
     id: str = Field(description="stable within a session")
@@ -109,7 +109,7 @@ class FactRecord(Values):
     gain_s: float | None = absent("seconds a lap that acting on it is worth")
 
 
-class PassageRecord(Values):
+class PassageRecord(AnswerModel):
     """A quotation of the course."""
 
     heading: str = Field(description="of the section that it stands in")
@@ -117,7 +117,7 @@ class PassageRecord(Values):
     url: str = Field(description="with the anchor of the section; begins as that of the lesson")
 
 
-class AskAnswer(Values):
+class AskAnswer(AnswerModel):
     """What the coach says."""
 
     answer: str = Field(validation_alias="text")
@@ -185,7 +185,7 @@ class Flushed(Wire):
     qa_key: str
 
 
-class AgentRecord(Values):
+class AgentRecord(AnswerModel):
     """One role of the coach."""
 
     name: str
@@ -212,7 +212,7 @@ class TracesQuery(Wire):
 
 
 @fields_of(coaching.TraceRow)
-class TraceRecord(Values):
+class TraceRecord(AnswerModel):
     """One step on the way to an answer."""
 
     ts: Annotated[str, BeforeValidator(_moment)] = Field(

@@ -15,10 +15,10 @@ from runtime.bridge.analysis.summary import Summary
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
     WRITE_ERRORS,
+    AnswerModel,
     Flag,
     Moment,
     SessionPath,
-    Values,
     fields_of,
 )
 from runtime.bridge.api.status import CanDiagnostics, can_state
@@ -34,7 +34,7 @@ from runtime.bridge.storage.errors import BadTable, NoRows, UnknownSession
 from runtime.bridge.storage.lake.layout import folder_of, stamp_of
 from runtime.bridge.storage.lake.tables import packed
 from runtime.bridge.storage.lapbook import build_track
-from runtime.bridge.storage.values import CapabilityRow, SessionRow, SignalRow
+from runtime.bridge.storage.records import CapabilityRow, SessionRow, SignalRow
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import BadQuery
@@ -61,7 +61,7 @@ class LapsQuery(Wire):
     include: Literal["partial"] | None = Field(None, description="partial: out-lap, in-lap, rest")
 
 
-class LapSegment(Values):
+class LapSegment(AnswerModel):
     """A stretch of the session; times in seconds of its clock."""
 
     name: str
@@ -130,7 +130,7 @@ class RegistryQuery(Wire):
 
 
 @fields_of(SignalRow)
-class SignalRecord(Values):
+class SignalRecord(AnswerModel):
     """A signal that may be recorded."""
 
     discovered_at: Moment | None
@@ -155,20 +155,20 @@ class Registry(Wire):
 
 
 @fields_of(CapabilityRow)
-class Capability(Values):
+class Capability(AnswerModel):
     """How much there is of one signal."""
 
     mean_hz: Hertz
 
 
 @fields_of(DisabledCoach)
-class DisabledCoachRecord(Values):
+class DisabledCoachRecord(AnswerModel):
     """A coach that cannot work on the session."""
 
     reason: str
 
 
-class Capabilities(Values):
+class Capabilities(AnswerModel):
     """What there is in a session, and which coaches can work with it."""
 
     session_id: str

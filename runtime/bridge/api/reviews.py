@@ -20,7 +20,7 @@ from runtime.bridge.cues.concepts import Lesson
 from runtime.bridge.cues.model import Emotion
 from runtime.bridge.service import Service
 from runtime.bridge.storage.coaching import EventRow, driver_events
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.records import SessionRow
 
 Source: TypeAlias = Literal["local_model", "template"]
 SESSIONS: Final = 50

@@ -12,6 +12,7 @@ from runtime.bridge.analysis.summary import LapSummary, Summary
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
     WRITE_ERRORS,
+    AnswerModel,
     Derived,
     DriverLevel,
     Flag,
@@ -22,7 +23,6 @@ from runtime.bridge.api.shapes import (
     SessionPath,
     Short,
     Text,
-    Values,
     capped,
     fields_of,
     rounded,
@@ -33,7 +33,7 @@ from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.units import Metres, Seconds
 from runtime.bridge.storage.errors import SessionInUse, StoreDamaged, UnknownSession
-from runtime.bridge.storage.values import (
+from runtime.bridge.storage.records import (
     LapRow,
     NoteRow,
     SessionChange,
@@ -80,7 +80,7 @@ class StartRequest(Wire):
     )
 
 
-class StartAnswer(Values):
+class StartAnswer(AnswerModel):
     """The session that is active now."""
 
     started: Literal[True] = True
@@ -92,7 +92,7 @@ class StartAnswer(Values):
     hint: str | None = Field(description="what an unknown circuit means for the session")
 
 
-class EndAnswer(Values):
+class EndAnswer(AnswerModel):
     """The session that has ended."""
 
     ended: Literal[True] = True
@@ -112,7 +112,7 @@ class SessionsQuery(Wire):
     )
 
 
-class SessionRecord(Values):
+class SessionRecord(AnswerModel):
     """A session in a list."""
 
     session_id: str
@@ -141,21 +141,21 @@ class SessionList(Wire):
 
 
 @fields_of(LapRow, "id", "session_id")
-class SessionLap(Values):
+class SessionLap(AnswerModel):
     """A lap as reported, or as found in the telemetry."""
 
     recorded_at: Moment
 
 
 @fields_of(NoteRow, "emotion", "concept")
-class NoteRecord(Values):
+class NoteRecord(AnswerModel):
     """What the coach said."""
 
     distance_m: Metres | None
     recorded_at: Moment
 
 
-class SessionDetail(Values):
+class SessionDetail(AnswerModel):
     """A session with its laps and the coach's last notes."""
 
     session: SessionRecord

@@ -150,7 +150,7 @@ class RecordingPath(Wire):
     sid: RecordingId
 
 
-class Values(Wire):
+class AnswerModel(Wire):
     """An answer, or a part of one, that is read from the attributes of values of the domain."""
 
     model_config = ConfigDict(
@@ -168,7 +168,7 @@ class Values(Wire):
         return cls.model_validate(_Joined(values, more))
 
 
-M = TypeVar("M", bound=Values)
+M = TypeVar("M", bound=AnswerModel)
 
 
 def fields_of(value: type, *left_out: str) -> Callable[[type[M]], type[M]]:

@@ -14,7 +14,7 @@ from pydantic import Field, StrictInt
 from yarl import URL
 
 from runtime.bridge.api.pages import PAGES as FILES
-from runtime.bridge.api.shapes import WRITE_ERRORS, SessionId, SessionPath, Values, fields_of
+from runtime.bridge.api.shapes import WRITE_ERRORS, AnswerModel, SessionId, SessionPath, fields_of
 from runtime.bridge.errors import BIND_CODES, render
 from runtime.bridge.live.spectators import GRANT, TTL_S, Grant, Issued, TooManyTokens
 from runtime.bridge.service import SERVICE, Service
@@ -84,7 +84,7 @@ class TokenRequest(Wire):
 
 
 @fields_of(Issued)
-class TokenAnswer(Values):
+class TokenAnswer(AnswerModel):
     """A token; it is shown this once."""
 
     url: str = Field(description="path and query of a spectator's page")

@@ -10,7 +10,7 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.api.metrics import collect_families
-from runtime.bridge.api.shapes import READ_ERRORS, Moment, Values, capped, fields_of, iso
+from runtime.bridge.api.shapes import READ_ERRORS, AnswerModel, Moment, capped, fields_of, iso
 from runtime.bridge.can.devices import UsbDevice, usb_devices
 from runtime.bridge.can.reader import NO_READER, CanSnapshot
 from runtime.bridge.live.outlets.outlet import State as OutletState
@@ -18,7 +18,7 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.stats import quantile
 from runtime.bridge.session.units import Decimals, Seconds, Share, Tenths
 from runtime.bridge.storage.coaching import ModelCall, model_calls
-from runtime.bridge.storage.values import Backend, Figures, unix_ms
+from runtime.bridge.storage.records import Backend, Figures, unix_ms
 from runtime.web.metrics import CONTENT_TYPE, render
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
@@ -30,7 +30,7 @@ core = Routes("core")
 diagnostics = Routes("diagnostics")
 
 
-class CanHealth(Values):
+class CanHealth(AnswerModel):
     """The CAN bus in one look."""
 
     connected: bool
@@ -44,7 +44,7 @@ class CanHealth(Values):
     session_id: str | None
 
 
-class SimulatorHealth(Values):
+class SimulatorHealth(AnswerModel):
     """The synthetic car."""
 
     running: bool
@@ -55,7 +55,7 @@ class SimulatorHealth(Values):
     )
 
 
-class ModelHealth(Values):
+class ModelHealth(AnswerModel):
     """The language-model server that the coach asks."""
 
     up: bool
@@ -70,7 +70,7 @@ class ReplayHealth(Wire):
     running: bool
 
 
-class StreamsHealth(Values):
+class StreamsHealth(AnswerModel):
     """The listeners of live streams."""
 
     listeners: int
@@ -81,7 +81,7 @@ class StreamsHealth(Values):
 
 
 @fields_of(Figures)
-class WriterHealth(Values):
+class WriterHealth(AnswerModel):
     """How writing goes: commits, and how long the last ones took."""
 
     group_mean: Annotated[float, Decimals(2)]
@@ -89,7 +89,7 @@ class WriterHealth(Values):
     commit_p99_ms: Micros
 
 
-class DbHealth(Values):
+class DbHealth(AnswerModel):
     """The database."""
 
     backend: Literal[Backend, "none"]
@@ -101,7 +101,7 @@ class DbHealth(Values):
     writer: WriterHealth | None
 
 
-class OutletHealth(Values):
+class OutletHealth(AnswerModel):
     """A server that live points go to."""
 
     name: Literal["influx", "mqtt"]
@@ -138,7 +138,7 @@ class Health(Wire):
     uptime_s: float
 
 
-class KnownId(Values):
+class KnownId(AnswerModel):
     """A message that is decoded."""
 
     can_id: str
@@ -149,7 +149,7 @@ class KnownId(Values):
     age_s: Seconds | None
 
 
-class UnknownId(Values):
+class UnknownId(AnswerModel):
     """An id that no message is known of."""
 
     can_id: str
@@ -158,12 +158,12 @@ class UnknownId(Values):
 
 
 @fields_of(UsbDevice)
-class UsbRecord(Values):
+class UsbRecord(AnswerModel):
     """A device that is plugged in."""
 
 
 @fields_of(CanSnapshot, "counts", "faults")
-class CanDiagnostics(Values):
+class CanDiagnostics(AnswerModel):
     """The CAN reader; rates are those of the last five seconds."""
 
     session_id: str | None
@@ -184,7 +184,7 @@ class CanDiagnostics(Values):
     usb_devices: tuple[UsbRecord, ...]
 
 
-class FrictionQuery(Wire):
+class ModelCallsQuery(Wire):
     """Which calls of the model."""
 
     session_id: str | None = None
@@ -193,7 +193,7 @@ class FrictionQuery(Wire):
     since_minutes: float = Field(0.0, ge=0, le=1e9, description="0: all")
 
 
-class RoleFriction(Wire):
+class RoleCalls(Wire):
     """The calls of one role."""
 
     role: str
@@ -210,7 +210,7 @@ class Reason(Wire):
 
 
 @fields_of(ModelCall)
-class FrictionRow(Values):
+class ModelCallRecord(AnswerModel):
     """One call of the model."""
 
     role: str | None
@@ -221,7 +221,7 @@ class FrictionRow(Values):
     ts: Moment
 
 
-class ModelFriction(Wire):
+class ModelCallsAnswer(Wire):
     """How calling the model went; the figures are of every call that matches."""
 
     count: int
@@ -230,9 +230,9 @@ class ModelFriction(Wire):
     error_rate: Share
     fallback_rate: Share
     truncation_rate: Share
-    by_role: list[RoleFriction]
+    by_role: list[RoleCalls]
     reasons: list[Reason]
-    rows: list[FrictionRow]
+    rows: list[ModelCallRecord]
 
 
 @core.get("/health")
@@ -311,7 +311,7 @@ async def can_state(service: Service) -> CanDiagnostics:
 
 
 @diagnostics.get("/diagnostics/llm_friction", errors=READ_ERRORS)
-async def llm_friction(request: web.Request, *, query: FrictionQuery) -> ModelFriction:
+async def llm_friction(request: web.Request, *, query: ModelCallsQuery) -> ModelCallsAnswer:
     """Show how calls of the language model went, the newest first."""
     span = query.since_minutes * MINUTE_MS
     since = int(unix_ms() - span) if span else 0
@@ -321,11 +321,11 @@ async def llm_friction(request: web.Request, *, query: FrictionQuery) -> ModelFr
     return summarise_calls(calls, query.limit)
 
 
-def summarise_calls(calls: Sequence[ModelCall], limit: int) -> ModelFriction:
+def summarise_calls(calls: Sequence[ModelCall], limit: int) -> ModelCallsAnswer:
     """The figures of *calls*, given newest first, and the newest *limit* of them."""
     reasons = Counter(call.reason for call in calls if call.reason)
     by_role = {role: [c for c in calls if c.role == role] for role in {c.role for c in calls}}
-    return ModelFriction(
+    return ModelCallsAnswer(
         count=len(calls),
         p50_latency_ms=_latency(calls, 0.5),
         p95_latency_ms=_latency(calls, 0.95),
@@ -333,7 +333,7 @@ def summarise_calls(calls: Sequence[ModelCall], limit: int) -> ModelFriction:
         fallback_rate=_share([call.fell_back for call in calls]),
         truncation_rate=_share([call.truncated for call in calls]),
         by_role=[
-            RoleFriction(
+            RoleCalls(
                 role=role,
                 count=len(own),
                 p50_latency_ms=_latency(own, 0.5),
@@ -345,7 +345,7 @@ def summarise_calls(calls: Sequence[ModelCall], limit: int) -> ModelFriction:
             Reason(reason=name, count=count)
             for name, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
         ],
-        rows=[FrictionRow.of(call) for call in calls[:limit]],
+        rows=[ModelCallRecord.of(call) for call in calls[:limit]],
     )
 
 

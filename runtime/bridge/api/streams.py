@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import AfterValidator, ConfigDict, Field, RootModel, StrictBool, StrictInt, StrictStr
 
-from runtime.bridge.api.shapes import READ_ERRORS, Flag, Short, Values, fields_of, session_id
+from runtime.bridge.api.shapes import READ_ERRORS, AnswerModel, Flag, Short, fields_of, session_id
 from runtime.bridge.api.spectators import TokenScope
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import (
@@ -129,7 +129,7 @@ class NotificationsQuery(Wire):
 
 
 @fields_of(Cue)
-class CueEvent(Values):
+class CueEvent(AnswerModel):
     """Something to tell the driver."""
 
     id: int
@@ -181,7 +181,7 @@ class TelemetryEvent(Wire):
 
 
 @fields_of(SectorDone)
-class SectorEvent(Values):
+class SectorEvent(AnswerModel):
     """A sector that was driven to its end."""
 
     session_id: str
@@ -189,12 +189,12 @@ class SectorEvent(Values):
 
 
 @fields_of(LapSector)
-class LapSectorRecord(Values):
+class LapSectorRecord(AnswerModel):
     """A sector of a complete lap."""
 
 
 @fields_of(LapDone)
-class LapEvent(Values):
+class LapEvent(AnswerModel):
     """A complete lap, told a second after its end: its time is the one that the session keeps."""
 
     session_id: str
@@ -325,7 +325,7 @@ class ReplaySeek(Wire):
     frame_idx: Annotated[StrictInt, Field(ge=0)] | None = None
 
 
-class ReplayStarted(Values):
+class ReplayStarted(AnswerModel):
     """The replay that has begun."""
 
     replay_id: str
@@ -336,14 +336,14 @@ class ReplayStarted(Values):
     loop: bool
 
 
-class ReplayStopped(Values):
+class ReplayStopped(AnswerModel):
     """What the stop has ended."""
 
     stopped: bool = Field(description="whether a replay was running")
     frames_emitted: int
 
 
-class ReplayStatus(Values):
+class ReplayStatus(AnswerModel):
     """How far the replay has come; only the first field while none is running."""
 
     running: bool

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from runtime.bridge.analysis.drive import circuit_sectors
 from runtime.bridge.analysis.mapping import outline
-from runtime.bridge.api.shapes import Values, capped
+from runtime.bridge.api.shapes import AnswerModel, capped
 from runtime.bridge.can.cars import CarRecord, NoCarsDir, load_cars
 from runtime.bridge.errors import NoReferenceLine, NoTrack
 from runtime.bridge.service import SERVICE
@@ -28,7 +28,7 @@ routes = Routes("track")
 car_routes = Routes("cars")
 
 
-class MarkerRecord(Values):
+class MarkerRecord(AnswerModel):
     """A thing beside the track that a driver can see."""
 
     id: str
@@ -43,7 +43,7 @@ class MarkerRecord(Values):
     at_offset_m_from_entry: float | None
 
 
-class MarkerList(Values):
+class MarkerList(AnswerModel):
     """Markers by distance."""
 
     track: str
@@ -58,7 +58,7 @@ class MarkersQuery(Wire):
     kind: str | None = Field(None, description="such as brake_ref, or its first word")
 
 
-class MarkerFilters(Values):
+class MarkerFilters(AnswerModel):
     """What was asked for."""
 
     corner: str | None
@@ -71,7 +71,7 @@ class FilteredMarkers(MarkerList):
     filters: MarkerFilters
 
 
-class ZoneRecord(Values):
+class ZoneRecord(AnswerModel):
     """A stretch where mistakes are punished."""
 
     id: str
@@ -81,7 +81,7 @@ class ZoneRecord(Values):
     severity: Literal["high", "medium", "low"]
 
 
-class ZoneList(Values):
+class ZoneList(AnswerModel):
     """Danger zones in the order of the file."""
 
     track: str
@@ -98,7 +98,7 @@ class WeatherQuery(Wire):
     hour_local: Hour | None = Field(None, description="0 to 23; absent: now")
 
 
-class Weather(Values):
+class Weather(AnswerModel):
     """What the surface is like at an hour."""
 
     hour_local: int
@@ -127,7 +127,7 @@ class ElevationSample(Wire):
     elevation_m: Metres2
 
 
-class ElevationAnswer(Values):
+class ElevationAnswer(AnswerModel):
     """The heights along a lap, metres."""
 
     track_id: str
@@ -142,7 +142,7 @@ class ElevationAnswer(Values):
     samples: list[ElevationSample]
 
 
-class TrackEntry(Values):
+class TrackEntry(AnswerModel):
     """A circuit."""
 
     id: str
@@ -156,7 +156,7 @@ class TrackList(Wire):
     tracks: list[TrackEntry]
 
 
-class GateRecord(Values):
+class GateRecord(AnswerModel):
     """A line across the track."""
 
     lat: Degrees
@@ -165,7 +165,7 @@ class GateRecord(Values):
     half_width_m: Metres2
 
 
-class SectorRecord(Values):
+class SectorRecord(AnswerModel):
     """A part of the lap, in metres from start/finish."""
 
     name: str
@@ -173,7 +173,7 @@ class SectorRecord(Values):
     end_m: Metres2
 
 
-class CornerRecord(Values):
+class CornerRecord(AnswerModel):
     """A corner; its places are metres from start/finish, its position that of the apex."""
 
     name: str

@@ -7,9 +7,9 @@ from typing import Any, Final
 import can
 
 from runtime.bridge.can.clock import Aligner, EpochClock, Spread
+from runtime.bridge.can.frames import EXTENDED, CanFrame, Received, Source, SourceLost
 from runtime.bridge.can.settings import SLCAN, VIRTUAL, CanSettings, listen_only_error
 from runtime.bridge.can.slcan import NOTHING, SlcanSource
-from runtime.bridge.can.values import EXTENDED, CanFrame, Received, Source, SourceLost
 
 MOST_AT_ONCE: Final = 2000
 SEND_S: Final = 0.5

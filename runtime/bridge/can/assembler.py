@@ -20,8 +20,8 @@ from runtime.bridge.can.frame_columns import (
     spread_equal,
     wide_columns,
 )
+from runtime.bridge.can.frames import Batch, CanFrame, batch_of
 from runtime.bridge.can.rules import NO_RULES, Plan, Rules, SignalOutput
-from runtime.bridge.can.values import Batch, CanFrame, batch_of
 from runtime.bridge.session.channels import (
     BUS_STATED,
     SIGNALS,

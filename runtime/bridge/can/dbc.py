@@ -10,7 +10,7 @@ from cantools.database import load_string
 from cantools.database.can import Database, Message
 from cantools.database.errors import Error as DatabaseError
 
-from runtime.bridge.can.values import EXTENDED
+from runtime.bridge.can.frames import EXTENDED
 
 MAX_BYTES: Final = 8 << 20
 MAX_MESSAGES: Final = 5_000

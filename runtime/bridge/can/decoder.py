@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cantools.database.can import Message, Signal
 from cantools.database.conversion import BaseConversion
 
-from runtime.bridge.can.values import Batch, Bytes, Flags, Rows
+from runtime.bridge.can.frames import Batch, Bytes, Flags, Rows
 from runtime.bridge.session.recording import Numbers
 
 _WORD: Final = 64

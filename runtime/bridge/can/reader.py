@@ -12,9 +12,9 @@ from runtime.bridge.can.adapters import open_source
 from runtime.bridge.can.assembler import Assembler, Flush
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.decoder import Decoder
+from runtime.bridge.can.frames import CanFrame, Source, SourceLost
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.statistics import NO_COUNTS, BusCounts, BusStatistics
-from runtime.bridge.can.values import CanFrame, Source, SourceLost
 
 State: TypeAlias = Literal[
     "off", "starting", "running", "reconnecting", "stopped_for_replay", "failed"

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic import model_validator as validated
 
 from runtime.bridge.can.carfile import first_fault
-from runtime.bridge.storage.values import SignalRow
+from runtime.bridge.storage.records import SignalRow
 
 MAX_BYTES: Final = 1 << 20
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]

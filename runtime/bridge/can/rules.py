@@ -20,7 +20,7 @@ from runtime.bridge.can.formulas import (
     FormulaError,
     compile_formula,
 )
-from runtime.bridge.can.values import Flags, Keys, Rows
+from runtime.bridge.can.frames import Flags, Keys, Rows
 from runtime.bridge.session.recording import Numbers
 
 KMH_TO_M_PER_MIN: Final = 1000 / 60

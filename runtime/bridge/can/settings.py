@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from runtime.bridge.can.values import SourceLost
+from runtime.bridge.can.frames import SourceLost
 
 SLCAN: Final = "slcan"
 VIRTUAL: Final = "virtual"

@@ -12,8 +12,8 @@ from typing import Final
 import serial  # type: ignore[import-untyped]
 
 from runtime.bridge.can.clock import EpochClock, Spread
+from runtime.bridge.can.frames import EXTENDED, CanFrame, Received, SourceLost
 from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings, listen_only_error
-from runtime.bridge.can.values import EXTENDED, CanFrame, Received, SourceLost
 
 LONGEST_LINE: Final = 256
 """Bytes; the longest valid line, 64 data bytes under a 29-bit id with a time stamp, has 142."""

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from cantools.database.can import Message
 
-from runtime.bridge.can.values import EXTENDED, CanFrame, Received
+from runtime.bridge.can.frames import EXTENDED, CanFrame, Received
 
 SPAN_S: Final = 5.0
 """Rates are those of so many seconds."""

@@ -41,7 +41,7 @@ from runtime.bridge.coach.wording.words import Words, words_of
 from runtime.bridge.cues.concepts import CONCEPTS, Lesson
 from runtime.bridge.storage.coaching import TurnRow
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
-from runtime.bridge.storage.values import NoteRow, unix_ms
+from runtime.bridge.storage.records import NoteRow, unix_ms
 
 log = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from runtime.bridge.session.recording import Samples
 from runtime.bridge.storage.analyses import Analyses, Scope
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.lapbook import LapBook
+from runtime.bridge.storage.records import SessionRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.model import Corner, Track, phase_at
 
 MOST_SESSIONS: Final = 200

@@ -38,7 +38,7 @@ from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH
 from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.errors import NoRows
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.records import SessionRow
 
 logging.getLogger("sqlglot").disabled = True  # it would write what was asked into the log
 

@@ -39,8 +39,8 @@ from runtime.bridge.session.recording import Mapped, Recording
 from runtime.bridge.settings import PROGRAM, BridgeSettings
 from runtime.bridge.storage.errors import SessionExists, StoreUnusable
 from runtime.bridge.storage.lapbook import LapBook
+from runtime.bridge.storage.records import Json
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Json
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
 from runtime.web.routes import parse_query

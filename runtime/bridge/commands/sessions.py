@@ -9,8 +9,8 @@ from runtime.bridge.session.laps import Laps
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.lapbook import LapBook
+from runtime.bridge.storage.records import SessionRow, SignalRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionRow, SignalRow
 from runtime.bridge.track.identity import Identity
 from runtime.bridge.track.library import Library
 from runtime.web.instance import AlreadyRunning, address_of

@@ -13,8 +13,8 @@ from runtime.bridge.can.cars import SUFFIXES, Wiring, find_car, load_car
 from runtime.bridge.can.dbc import DbcError, load_dbc, merge_messages, parse_dbc
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.frame_columns import GPS_DISTANCE, StampClock, even_times, spread_equal
+from runtime.bridge.can.frames import Batch
 from runtime.bridge.can.rules import NO_RULES, Rules
-from runtime.bridge.can.values import Batch
 from runtime.bridge.formats.column_mapping import (
     doubts_of,
     find_channels,

@@ -13,7 +13,7 @@ from runtime.bridge.can.cars import SUFFIXES
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import TIMESTAMP, Recording
 from runtime.bridge.session.series import series
-from runtime.bridge.storage.values import SessionMeta, SessionRow
+from runtime.bridge.storage.records import SessionMeta, SessionRow
 from runtime.bridge.track.identity import identify_circuit
 from runtime.bridge.track.library import Library
 

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from runtime.bridge.live.timing import NO_PAST, Past, Trace, read_history
 from runtime.bridge.session.laps import Laps
 from runtime.bridge.storage.lapbook import LapBook
+from runtime.bridge.storage.records import SessionRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.build import from_laps
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track, TrackError

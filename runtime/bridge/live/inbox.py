@@ -21,10 +21,10 @@ from runtime.bridge.live.hub import (
     object_json,
 )
 from runtime.bridge.storage.errors import StoreError, StoreFailed
+from runtime.bridge.storage.records import unix_ms
 from runtime.bridge.storage.sessions import is_deleted
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction, select
-from runtime.bridge.storage.values import unix_ms
 
 log = logging.getLogger(__name__)
 

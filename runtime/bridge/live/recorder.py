@@ -11,8 +11,8 @@ import numpy as np
 from runtime.bridge.can.assembler import Flush
 from runtime.bridge.session.recording import WIDE, Frames, Samples
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
+from runtime.bridge.storage.records import SessionMeta
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionMeta
 from runtime.web.errors import ApiError
 
 MOST_ROWS: Final = 10_000

@@ -19,8 +19,8 @@ from runtime.bridge.live.hub import Control
 from runtime.bridge.session.recording import WIDE, LiveFrame, Numbers
 from runtime.bridge.session.resample import previous
 from runtime.bridge.storage.errors import NoRows, UnknownSession
+from runtime.bridge.storage.records import SessionRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import ApiError
 
 

@@ -10,8 +10,8 @@ from cantools.database.can.signal import Signal
 
 from runtime.bridge.can.carfile import CarFile
 from runtime.bridge.can.cars import LoadedCar
+from runtime.bridge.can.frames import CanFrame
 from runtime.bridge.can.rules import Plan, Rules
-from runtime.bridge.can.values import CanFrame
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.simulator.car import Gearbox
 from runtime.bridge.simulator.course import BAR_PER_PSI, course_of

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Self
 
 from runtime.bridge.can.clock import EpochClock
+from runtime.bridge.can.frames import CanFrame, Received, Source
 from runtime.bridge.can.settings import CanSettings
-from runtime.bridge.can.values import CanFrame, Received, Source
 from runtime.bridge.simulator.schedule import Schedule
 
 LARGEST_LAG_S: Final = 0.5

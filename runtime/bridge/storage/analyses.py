@@ -10,7 +10,7 @@ from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.lapbook import LapBook, state_of
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.records import SessionRow
 
 DRIVES: Final = 3
 """Sessions whose arrays are kept: some 40 MB for an hour at 100 Hz."""

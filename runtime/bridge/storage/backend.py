@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.session.recording import Numbers, Samples
-from runtime.bridge.storage.values import Backend
+from runtime.bridge.storage.records import Backend
 
 Column: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.int64] | npt.NDArray[np.object_]
 """Numbers (NaN is null), whole numbers, or texts (None is null)."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from runtime.bridge.storage.backend import Connection
+from runtime.bridge.storage.records import clean_number, clean_text, driver_key
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction, select
-from runtime.bridge.storage.values import clean_number, clean_text, driver_key
 
 
 @dataclass(frozen=True, slots=True)

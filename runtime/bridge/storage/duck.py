@@ -15,8 +15,8 @@ from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.backend import Column, Columns, FrameRun, Row, Run, by_time, find_memory
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
+from runtime.bridge.storage.records import Backend
 from runtime.bridge.storage.sqlite import no_room
-from runtime.bridge.storage.values import Backend
 
 WAL: Final = ".wal"
 LOG_BYTES: Final = 4 << 20

@@ -22,8 +22,8 @@ from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Numb
 from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.errors import BadTable, NoRows, StoreBusy
 from runtime.bridge.storage.reading import Readers
+from runtime.bridge.storage.records import CapabilityRow, Export, SignalRow
 from runtime.bridge.storage.transaction import Session, State, spans_of
-from runtime.bridge.storage.values import CapabilityRow, Export, SignalRow
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -19,15 +19,15 @@ from runtime.bridge.session.recording import (
 )
 from runtime.bridge.storage.backend import Columns, FrameRun, Run
 from runtime.bridge.storage.errors import BadFrames, SessionExists
-from runtime.bridge.storage.telemetry import clean_signals, empty_cells, frame_matrix, video_columns
-from runtime.bridge.storage.transaction import Session, Transaction, span_of, write_spans
-from runtime.bridge.storage.values import (
+from runtime.bridge.storage.records import (
     Imported,
     SessionMeta,
     clean_row,
     clean_text,
     recording_to_meta,
 )
+from runtime.bridge.storage.telemetry import clean_signals, empty_cells, frame_matrix, video_columns
+from runtime.bridge.storage.transaction import Session, Transaction, span_of, write_spans
 from runtime.bridge.storage.writer import Steps
 
 PIECE: Final = 32_768

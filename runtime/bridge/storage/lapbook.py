@@ -19,8 +19,8 @@ from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Frames, Samples
 from runtime.bridge.session.series import SIGNALS, series
 from runtime.bridge.storage.errors import StoreBusy, StoreDamaged, UnknownSession
+from runtime.bridge.storage.records import BUSES, SessionRow, recording_from_meta
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import BUSES, SessionRow, recording_from_meta
 from runtime.bridge.track.alignment import align_laps
 from runtime.bridge.track.build import BuiltTrack, from_laps
 from runtime.bridge.track.identity import Ground, Identity, Site, identify_circuit, site_of

@@ -14,6 +14,7 @@ from typing import IO, Final
 from runtime.bridge.storage import salvage, sessions, sqlite, telemetry, transaction
 from runtime.bridge.storage.backend import Connection, Engine, find_memory
 from runtime.bridge.storage.errors import Damaged, StoreFull, StoreUnusable
+from runtime.bridge.storage.records import DISCOVERED, Backend, Choice, SignalRow
 from runtime.bridge.storage.transaction import (
     SESSION_COLUMNS,
     Session,
@@ -21,7 +22,6 @@ from runtime.bridge.storage.transaction import (
     Transaction,
     select,
 )
-from runtime.bridge.storage.values import DISCOVERED, Backend, Choice, SignalRow
 from runtime.bridge.storage.writer import Write
 from runtime.web import instance
 

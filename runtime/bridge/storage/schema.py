@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from runtime.bridge.session.recording import WIDE
 from runtime.bridge.storage.backend import Connection, Row
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
-from runtime.bridge.storage.values import unix_ms
+from runtime.bridge.storage.records import unix_ms
 
 
 class Table(NamedTuple):

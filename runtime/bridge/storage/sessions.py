@@ -11,8 +11,7 @@ from runtime.bridge.session.names import free_name
 from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.errors import BadFrames, SessionInUse
-from runtime.bridge.storage.transaction import S, Session, Transaction, write_spans
-from runtime.bridge.storage.values import (
+from runtime.bridge.storage.records import (
     BUSES,
     DISCOVERED,
     NOTHING,
@@ -26,6 +25,7 @@ from runtime.bridge.storage.values import (
     clean_text,
     driver_key,
 )
+from runtime.bridge.storage.transaction import S, Session, Transaction, write_spans
 
 _BY_ID: Final = ("sessions", "session_laps_cache", "spectator_tokens")
 """A renamed session is written anew, its laps are found anew, and who was let in to watch what is

@@ -27,7 +27,7 @@ from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.backend import Columns, FrameRun, Row, Run, by_time
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
-from runtime.bridge.storage.values import Backend
+from runtime.bridge.storage.records import Backend
 
 T = TypeVar("T")
 

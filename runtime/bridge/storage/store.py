@@ -18,8 +18,7 @@ from runtime.bridge.storage.errors import StoreBusy, UnknownSession
 from runtime.bridge.storage.exporting import Exports
 from runtime.bridge.storage.importing import drop_staged, import_recording
 from runtime.bridge.storage.reading import Readers
-from runtime.bridge.storage.transaction import S, Session, Transaction, select, spans_of
-from runtime.bridge.storage.values import (
+from runtime.bridge.storage.records import (
     NOTHING,
     Appended,
     Backend,
@@ -37,6 +36,7 @@ from runtime.bridge.storage.values import (
     SignalsAppended,
     unix_ms,
 )
+from runtime.bridge.storage.transaction import S, Session, Transaction, select, spans_of
 from runtime.bridge.storage.writer import Job, Writer
 from runtime.web import instance
 

@@ -21,8 +21,8 @@ from runtime.bridge.session.recording import (
 )
 from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.errors import BadFrames
+from runtime.bridge.storage.records import Appended, SessionMeta, SignalsAppended, clean_text
 from runtime.bridge.storage.transaction import Session, Span, Transaction, span_of
-from runtime.bridge.storage.values import Appended, SessionMeta, SignalsAppended, clean_text
 
 _VIDEO: Final = (TIMESTAMP, "avitime_ms", "file_offset_s", "width", "height")
 _LARGEST: Final = 2.0**53

@@ -16,7 +16,7 @@ from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Numbers, Sample
 from runtime.bridge.session.series import DAY_S, SLACK_S, Odometer, fill_distance, is_plausible
 from runtime.bridge.storage.backend import Connection, FrameRun, Row, Run
 from runtime.bridge.storage.errors import RegistryFull, UnknownSession
-from runtime.bridge.storage.values import (
+from runtime.bridge.storage.records import (
     DISCOVERED,
     NOTHING,
     Appended,

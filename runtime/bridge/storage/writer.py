@@ -15,8 +15,8 @@ import numpy as np
 from runtime.bridge.storage import sessions
 from runtime.bridge.storage.backend import Engine
 from runtime.bridge.storage.errors import Damaged, StoreDamaged
+from runtime.bridge.storage.records import Figures
 from runtime.bridge.storage.transaction import State, Transaction
-from runtime.bridge.storage.values import Figures
 from runtime.web.errors import ApiError
 
 log = logging.getLogger(__name__)

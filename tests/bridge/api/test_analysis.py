@@ -16,7 +16,7 @@ from runtime.bridge.api.compare import CompareAnswer
 from runtime.bridge.api.pictures import MapAnswer, SyncAnswer
 from runtime.bridge.commands.references import main
 from runtime.bridge.session.recording import Samples, VideoFrame
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.records import SessionMeta
 from runtime.web.wire import Wire
 from tests.bridge.analysis.lapkit import OVAL, session
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for

@@ -10,7 +10,7 @@ import pytest
 
 from runtime.bridge.api.sessions import _delete
 from runtime.bridge.live.inbox import read_notifications
-from runtime.bridge.storage.values import NoteRow, SessionMeta
+from runtime.bridge.storage.records import NoteRow, SessionMeta
 from tests.bridge.analysis.lapkit import OVAL, session
 from tests.bridge.bridgekit import Bridge, Json, launch
 from tests.bridge.conftest import Start

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames, Numbers
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.records import SessionMeta
 from tests.bridge.analysis.lapkit import OVAL
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start

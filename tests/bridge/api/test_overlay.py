@@ -6,7 +6,7 @@ import pytest_asyncio
 
 from runtime.bridge.api.overlay import OverlayAnswer
 from runtime.bridge.session.recording import Samples
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.records import SessionMeta
 from tests.bridge.analysis.lapkit import OVAL, session
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.session.sessions import changed

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from runtime.bridge.can.values import CanFrame, Received, SourceLost
+from runtime.bridge.can.frames import CanFrame, Received, SourceLost
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 

@@ -14,8 +14,8 @@ from runtime.bridge.can import assembler
 from runtime.bridge.can.assembler import Flush
 from runtime.bridge.can.decoder import Column, Decoder
 from runtime.bridge.can.frame_columns import GPS_DISTANCE
+from runtime.bridge.can.frames import Batch, CanFrame
 from runtime.bridge.can.rules import NO_RULES, Plan, Steps
-from runtime.bridge.can.values import Batch, CanFrame
 from runtime.bridge.session.recording import WIDE
 
 T0 = 1_763_000_000.0

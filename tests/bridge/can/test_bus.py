@@ -8,8 +8,8 @@ import pytest
 
 from runtime.bridge.can.adapters import PythonCanSource, open_source
 from runtime.bridge.can.clock import EpochClock
+from runtime.bridge.can.frames import EXTENDED, CanFrame, Source, SourceLost
 from runtime.bridge.can.settings import CanSettings
-from runtime.bridge.can.values import EXTENDED, CanFrame, Source, SourceLost
 
 FRAMES = [
     CanFrame(5000.25, 0x123, b"\x01\x02"),

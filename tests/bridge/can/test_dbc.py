@@ -12,7 +12,7 @@ from runtime.bridge.can.dbc import (
     merge_messages,
     parse_dbc,
 )
-from runtime.bridge.can.values import EXTENDED
+from runtime.bridge.can.frames import EXTENDED
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from cantools.database.can import Database, Message
 
 from runtime.bridge.can.dbc import DbcError, load_dbc, parse_dbc
 from runtime.bridge.can.decoder import Decoder
-from runtime.bridge.can.values import batch_of
+from runtime.bridge.can.frames import batch_of
 
 ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared" / "data"

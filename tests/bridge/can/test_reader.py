@@ -12,11 +12,11 @@ from runtime.bridge.can.assembler import Assembler, Flush
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.decoder import Decoder
+from runtime.bridge.can.frames import CanFrame, Received, Source, SourceLost
 from runtime.bridge.can.reader import NO_READER, RETRY_S, CanReader
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import encode
 from runtime.bridge.can.statistics import BusStatistics, known_messages
-from runtime.bridge.can.values import CanFrame, Received, Source, SourceLost
 from tests.bridge.can.cankit import ROOT, Adapter, Fed, descriptors, until
 
 MESSAGES = load_dbc(ROOT / "data" / "dbc" / "paddock-dash.dbc").messages

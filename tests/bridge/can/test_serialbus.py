@@ -9,13 +9,13 @@ import pytest
 
 from runtime.bridge.can.adapters import open_source
 from runtime.bridge.can.clock import EpochClock
+from runtime.bridge.can.frames import CanFrame, SourceLost
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import (
     AGAIN_S,
     SlcanSource,
     encode,
 )
-from runtime.bridge.can.values import CanFrame, SourceLost
 from tests.bridge.can.cankit import Adapter, adapter, descriptors
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.bridge.can.frames import EXTENDED, CanFrame
 from runtime.bridge.can.slcan import FD_LENGTHS, LONGEST_LINE, SlcanParser, encode
-from runtime.bridge.can.values import EXTENDED, CanFrame
 
 Parsed = list[tuple[int, bytes]]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from runtime.bridge.can.frames import EXTENDED, CanFrame, Received
 from runtime.bridge.can.statistics import MOST_UNKNOWN, BusStatistics, Known
-from runtime.bridge.can.values import EXTENDED, CanFrame, Received
 
 
 class Times:

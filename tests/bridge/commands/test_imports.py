@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from runtime.bridge.commands import imports
+from runtime.bridge.storage.records import SessionRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionRow
 from runtime.web.instance import write_address
 from tests.bridge.bridgekit import bridging, settings_for
 from tests.bridge.formats.logkit import drive, own_bus, write

@@ -8,8 +8,8 @@ import pytest
 
 from runtime.bridge.commands.tracks import main
 from runtime.bridge.session.recording import Recording, Samples
+from runtime.bridge.storage.records import SessionMeta
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionMeta
 from runtime.bridge.track.library import Library, read_track
 from runtime.bridge.track.model import Track
 from tests.bridge.bridgekit import bridging, settings_for

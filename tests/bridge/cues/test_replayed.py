@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from runtime.bridge.cues.model import SAFETY, Cue
 from runtime.bridge.session.recording import Frames, LiveFrame
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.records import SessionMeta
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.cues.coachkit import larkfell
 from tests.bridge.cues.test_habits import with_fault

@@ -9,7 +9,7 @@ import can
 import numpy as np
 
 from runtime.bridge.can.dbc import load_dbc
-from runtime.bridge.can.values import EXTENDED, Batch
+from runtime.bridge.can.frames import EXTENDED, Batch
 from runtime.bridge.formats.can_recording import ReadFrames
 from runtime.bridge.formats.readers.can_logs import read_asc, read_blf, read_candump, read_trc
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.can.values import EXTENDED
+from runtime.bridge.can.frames import EXTENDED
 from runtime.bridge.formats.can_recording import Tally
 from runtime.bridge.formats.options import UnreadableRecording
 from tests.bridge.formats.logkit import FORMS, Frame, frames_of, messages, plain, write

@@ -8,7 +8,7 @@ import pytest
 from runtime.bridge.api.shapes import session_id
 from runtime.bridge.formats.session_naming import name_session
 from runtime.bridge.session.recording import WIDE, Frames, Recording
-from runtime.bridge.storage.values import SessionMeta, SessionRow
+from runtime.bridge.storage.records import SessionMeta, SessionRow
 from runtime.bridge.track.library import Library
 
 

@@ -20,7 +20,7 @@ from runtime.bridge.live.circuits import (
 from runtime.bridge.live.timing import LapDone, LapTimers, Timing
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, LiveFrame
-from runtime.bridge.storage.values import SessionMeta, SessionRow
+from runtime.bridge.storage.records import SessionMeta, SessionRow
 from runtime.bridge.track.library import Library
 from runtime.web.errors import ApiError
 from tests.bridge.bridgekit import Bridge

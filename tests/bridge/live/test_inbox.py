@@ -9,8 +9,8 @@ import pytest
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.inbox import Inbox, read_notifications
 from runtime.bridge.storage.errors import StoreFull
+from runtime.bridge.storage.records import Backend
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Backend
 from tests.bridge.live.streamkit import Message, waiting
 
 

@@ -12,7 +12,7 @@ from runtime.bridge.live import recorder
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.session.recording import WIDE, Frames, Samples
 from runtime.bridge.storage.errors import BadFrames, StoreFull
-from runtime.bridge.storage.values import NOTHING, SessionMeta
+from runtime.bridge.storage.records import NOTHING, SessionMeta
 
 
 class FakeStore:

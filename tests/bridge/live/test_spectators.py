@@ -14,7 +14,7 @@ import pytest
 from runtime.bridge.api.spectators import OPEN, WATCHED
 from runtime.bridge.app import GROUPS
 from runtime.bridge.live.spectators import MOST_VIEWS, PREFIX, read_grants
-from runtime.bridge.storage.values import NOTHING
+from runtime.bridge.storage.records import NOTHING
 from runtime.web.logs import logging_to
 from tests.bridge.bridgekit import Json
 from tests.bridge.live.conftest import Begin

@@ -10,7 +10,7 @@ from runtime.bridge.can.assembler import Assembler, Flush
 from runtime.bridge.can.cars import load_car
 from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.decoder import Decoder
-from runtime.bridge.can.values import CanFrame
+from runtime.bridge.can.frames import CanFrame
 from runtime.bridge.session.recording import WIDE, Frames
 from runtime.bridge.simulator.schedule import Schedule, schedule_of
 from runtime.bridge.track.library import Library

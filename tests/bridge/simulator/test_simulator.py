@@ -7,8 +7,8 @@ from contextlib import contextmanager
 import pytest
 
 from runtime.bridge.can.clock import EpochClock
+from runtime.bridge.can.frames import CanFrame, Received, SourceLost
 from runtime.bridge.can.settings import CanSettings
-from runtime.bridge.can.values import CanFrame, Received, SourceLost
 from runtime.bridge.simulator.simulator import Simulator
 from tests.bridge.simulator.drivekit import between, vesper
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from runtime.bridge.storage.records import Backend
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Backend
 from tests.bridge.storage.storekit import KINDS, opened
 
 

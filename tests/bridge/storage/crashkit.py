@@ -28,8 +28,8 @@ import numpy.typing as npt
 from runtime.bridge.session.recording import Frames
 from runtime.bridge.storage import duck, sqlite
 from runtime.bridge.storage.backend import Connection
+from runtime.bridge.storage.records import Backend
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Backend
 from tests.bridge.storage.storekit import KINDS, frames
 from tests.effort import EFFORT
 from tests.faults.powerloss import Disk

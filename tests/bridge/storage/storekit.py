@@ -7,8 +7,8 @@ from typing import Final, get_args
 import numpy as np
 
 from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Frames, Recording, Samples
+from runtime.bridge.storage.records import Backend, Choice, SessionMeta, SignalRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Backend, Choice, SessionMeta, SignalRow
 
 KINDS: Final[tuple[Backend, ...]] = get_args(Backend)
 NOON: Final = 1_700_000_000_000

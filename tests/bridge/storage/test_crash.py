@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.storage.values import Backend
+from runtime.bridge.storage.records import Backend
 from tests.effort import repeats
 from tests.faults.powerloss import POSSIBLE, Disk
 

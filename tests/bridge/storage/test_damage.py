@@ -15,10 +15,10 @@ import pytest
 from runtime.bridge.storage import sqlite
 from runtime.bridge.storage.backend import FrameRun, Run
 from runtime.bridge.storage.errors import StoreFailed, StoreUnusable
+from runtime.bridge.storage.records import Backend
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.telemetry import frame_matrix
 from runtime.bridge.storage.transaction import Transaction
-from runtime.bridge.storage.values import Backend
 from runtime.web.instance import AlreadyRunning
 from tests.bridge.storage.storekit import DRIVER, NOON, frames, opened, recording, series
 

@@ -10,9 +10,9 @@ from runtime.bridge.session.recording import VideoFrame
 from runtime.bridge.storage import schema, sessions
 from runtime.bridge.storage.coaching import EventRow, NewEvent, add_events, driver_events
 from runtime.bridge.storage.errors import SessionInUse, UnknownSession
+from runtime.bridge.storage.records import Backend, LapRow, NoteRow, SessionMeta
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction
-from runtime.bridge.storage.values import Backend, LapRow, NoteRow, SessionMeta
 from tests.bridge.storage.storekit import DRIVER, NOON, equal, frames, opened, series
 
 TABLES = {

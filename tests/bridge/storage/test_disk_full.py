@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.storage.errors import StoreFull
+from runtime.bridge.storage.records import Backend, SessionMeta
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Backend, SessionMeta
 from tests.bridge.storage.storekit import NOON, frames, opened, recording
 
 BALLAST_MB = 6

@@ -11,8 +11,8 @@ import pytest
 from runtime.bridge.session.recording import WIDE
 from runtime.bridge.storage import exporting
 from runtime.bridge.storage.errors import BadTable, NoRows, StoreBusy
+from runtime.bridge.storage.records import Backend
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Backend
 from tests.bridge.storage.storekit import (
     DRIVER,
     NOON,

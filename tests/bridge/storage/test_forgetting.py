@@ -6,8 +6,8 @@ import pytest
 
 from runtime.bridge.storage import transaction
 from runtime.bridge.storage.importing import import_recording
+from runtime.bridge.storage.records import DISCOVERED, NOTHING, Backend, SignalRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import DISCOVERED, NOTHING, Backend, SignalRow
 from tests.bridge.storage.storekit import NOON, frames, opened, recording, series
 
 UNUSED = [SignalRow(f"unused {at}", discovery=DISCOVERED) for at in range(8)]

@@ -10,8 +10,8 @@ import pytest
 
 from runtime.bridge.session.recording import WIDE, Frames, Numbers
 from runtime.bridge.storage.lapbook import BEHIND_S, SURE_LAPS, LapBook
+from runtime.bridge.storage.records import Backend, SessionMeta, SessionRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Backend, SessionMeta, SessionRow
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 from tests.bridge.simulator.drivekit import LARKFELL

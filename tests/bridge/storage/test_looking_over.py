@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.storage import reading
-from runtime.bridge.storage.values import Backend
+from runtime.bridge.storage.records import Backend
 from tests.bridge.storage.storekit import NOON, frames, opened
 from tests.waiting import until
 

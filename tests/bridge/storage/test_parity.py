@@ -21,8 +21,8 @@ from runtime.bridge.session.recording import (
 )
 from runtime.bridge.storage import exporting, sqlite
 from runtime.bridge.storage.errors import NoRows, StoreError
+from runtime.bridge.storage.records import Appended, LapRow, NoteRow, SessionMeta
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Appended, LapRow, NoteRow, SessionMeta
 from tests.bridge.storage.storekit import KINDS, NOON, exported, opened
 from tests.effort import repeats
 

@@ -7,10 +7,10 @@ import pytest
 
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.errors import UnknownSession
+from runtime.bridge.storage.records import Backend, LapRow, NoteRow
 from runtime.bridge.storage.sessions import ABOUT_SESSIONS
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction
-from runtime.bridge.storage.values import Backend, LapRow, NoteRow
 from tests.bridge.storage.storekit import DRIVER, NOON, equal, frames, opened, series
 
 LIVE = "_live"

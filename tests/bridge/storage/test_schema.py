@@ -11,8 +11,8 @@ import pytest
 
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
+from runtime.bridge.storage.records import Backend
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Backend
 from tests.bridge.storage.storekit import SEED, frames, opened, pairs, samples
 
 FOLDER: Final = Path(__file__).parent

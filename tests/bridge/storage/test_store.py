@@ -21,9 +21,7 @@ from runtime.bridge.storage.errors import (
     SessionExists,
     StoreFailed,
 )
-from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.transaction import Transaction
-from runtime.bridge.storage.values import (
+from runtime.bridge.storage.records import (
     Backend,
     LapRow,
     NoteRow,
@@ -31,6 +29,8 @@ from runtime.bridge.storage.values import (
     SignalRow,
     recording_from_meta,
 )
+from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.transaction import Transaction
 from tests.bridge.storage.storekit import (
     DRIVER,
     NOON,

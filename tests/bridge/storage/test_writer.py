@@ -11,10 +11,10 @@ import pytest
 from runtime.bridge.storage import reading, writer
 from runtime.bridge.storage.backend import Connection, FrameRun
 from runtime.bridge.storage.errors import BadFrames, StoreBusy, StoreFailed, UnknownSession
+from runtime.bridge.storage.records import Backend, LapRow
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.telemetry import frame_matrix
 from runtime.bridge.storage.transaction import Transaction
-from runtime.bridge.storage.values import Backend, LapRow
 from tests.bridge.storage.storekit import DRIVER, NOON, equal, frames, opened, samples
 
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, cast
 import can
 from can.io.blf import BLFParseError
 
-from runtime.bridge.can.values import EXTENDED, LARGEST_ID, LATEST, LONGEST, Batch, batch_of
+from runtime.bridge.can.frames import EXTENDED, LARGEST_ID, LATEST, LONGEST, Batch, batch_of
 from runtime.bridge.formats.can_recording import CHUNK, Tally, line_blocks
 from runtime.bridge.formats.options import UnreadableRecording
 

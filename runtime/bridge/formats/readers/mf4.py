@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from runtime.bridge.can.values import LATEST, Batch
+from runtime.bridge.can.frames import LATEST, Batch
 from runtime.bridge.formats import child_process
 from runtime.bridge.formats.can_recording import CHUNK, Tally, read_can_log
 from runtime.bridge.formats.child_process import ChildOutput

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.can.values import CLASSIC, EXTENDED, LARGEST_ID, LATEST, LONGEST
+from runtime.bridge.can.frames import CLASSIC, EXTENDED, LARGEST_ID, LATEST, LONGEST
 from runtime.bridge.formats import child_process
 from runtime.bridge.formats.child_process import Refused
 from runtime.bridge.session.recording import Numbers

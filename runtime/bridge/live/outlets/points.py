@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import orjson
 
 from runtime.bridge.live.hub import WIRE_NAMES
-from runtime.bridge.storage.values import SessionRow, unix_s
+from runtime.bridge.storage.records import SessionRow, unix_s
 
 Table: TypeAlias = Literal["telemetry", "cues", "laps", "sectors"]
 Value: TypeAlias = float | bool | str

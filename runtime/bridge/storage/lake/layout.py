@@ -21,7 +21,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyarrow import fs
 
 from runtime.bridge.storage.lapbook import METHOD
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.records import SessionRow
 
 TABLES: Final = ("telemetry", "signals", "laps", "session")
 """The last one is written last: a folder that has it is whole."""

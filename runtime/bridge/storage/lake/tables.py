@@ -18,8 +18,8 @@ from runtime.bridge.session.progress import within
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers, Samples
 from runtime.bridge.storage.lake.layout import CUT, LAYOUT, STAMP, TABLES
 from runtime.bridge.storage.lapbook import LapBook
+from runtime.bridge.storage.records import SessionRow, SignalRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionRow, SignalRow
 from runtime.bridge.track.identity import Identity
 
 GROUP_ROWS: Final = 50_000

@@ -12,7 +12,7 @@ import pytest
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.outlets.outlet import Away, Outlet, Refused
 from runtime.bridge.live.outlets.points import Point, PointReader
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.records import SessionRow
 from tests.bridge.live.streamkit import cue, frame
 from tests.waiting import until
 

@@ -6,7 +6,7 @@ from runtime.bridge.live.hub import Event, Hub
 from runtime.bridge.live.outlets.points import SESSIONS, NoMoment, Point, PointReader
 from runtime.bridge.live.timing import Timing
 from runtime.bridge.session.recording import LiveFrame
-from runtime.bridge.storage.values import SessionRow, unix_s
+from runtime.bridge.storage.records import SessionRow, unix_s
 from tests.bridge.live.outlets.outletkit import LAP, SECTOR
 from tests.bridge.live.streamkit import cue, frame
 

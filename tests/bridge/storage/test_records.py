@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.session.series import Odometer, fill_distance
+from runtime.bridge.storage.records import SessionMeta, clean_row, clean_text
 from runtime.bridge.storage.telemetry import clean_signals, nearest
-from runtime.bridge.storage.values import SessionMeta, clean_row, clean_text
 from tests.bridge.storage.storekit import pairs, samples
 
 NAN = float("nan")
