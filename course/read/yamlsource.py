@@ -42,6 +42,7 @@ _CURES: Final = {
 
 
 _KEY: Final = re.compile(r"[ ]*(?:- )?[A-Za-z][\w-]*:(?:$| (?P<rest>.*))")
+_COMMENT: Final = re.compile(r"#[^\n]*")
 _CUT: Final = re.compile(r"[ ]+#[^\s#].*")
 
 
@@ -94,6 +95,19 @@ def locate(
     if isinstance(node, yaml.ScalarNode) or node.start_mark.line == node.end_mark.line:
         return _span(node, first_line)
     return _head(node, first_line)
+
+
+def find_comments(text: str) -> list[str]:
+    """The comments of a readable *text*: what stands between its tokens, and after | or >."""
+    comments: list[str] = []
+    last = 0
+    for token in yaml.scan(text, yaml.CSafeLoader):
+        start, end = token.start_mark.index, token.end_mark.index
+        if isinstance(token, yaml.ScalarToken) and token.style in ("|", ">"):
+            start = text.index("\n", start)
+        comments += _COMMENT.findall(text, last, start)
+        last = max(last, end)
+    return [comment.rstrip() for comment in (*comments, *_COMMENT.findall(text, last))]
 
 
 @lru_cache(maxsize=1)
