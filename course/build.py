@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 from course.check import links, templates
 from course.check.pages import link_problems
-from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order
+from course.diagnostics import Diagnostic, Problem, Span, order
 from course.processes import Crew
 from course.publish import look
 from course.publish.cache import Cache
@@ -31,6 +31,7 @@ from course.read import graph
 from course.read.graph import Graph
 from course.read.lesson import KIB, Lesson, Readings
 from course.read.sources import CONTENT, Sources, load, plain
+from course.rules import diagnose
 
 CACHE: Final = ".course-cache"
 OUT: Final = "site"
@@ -188,7 +189,7 @@ def _run(this: _Build) -> Report:
             file = f"{CONTENT}/templates/{name}"
             told = any(row.file == file for row in report.diagnostics)
             problems = [] if told else [Problem("CFG015", file, message, span=span)]
-        placed = [diagnostic(problem, problem.span or TOP) for problem in problems]
+        placed = [diagnose(problem) for problem in problems]
         report.diagnostics = order([*report.diagnostics, *placed])
         report.files = len(outputs.files)
     return report

@@ -13,13 +13,14 @@ from pathlib import Path
 from course.build import Options, Report, check, link_course, run
 from course.check.links import current
 from course.check.pages import markup_problems
-from course.diagnostics import TOP, Diagnostic, diagnostic, nearest, order
+from course.diagnostics import Diagnostic, nearest, order
 from course.program import command
 from course.publish.cache import Cache
 from course.publish.tree import File, Outputs, Refusal
 from course.read.files import folder_id, replace_file
 from course.read.ids import LOCK_FILE, write_lock
 from course.reports import FORMATS, SHOWN, Findings, job_summary, reader
+from course.rules import diagnose
 
 OK, PROBLEMS = 0, 1
 _NAMED = (".yaml", "/lesson.md")
@@ -170,7 +171,7 @@ def deep_problems(options: Options) -> list[Diagnostic]:
     target = _Memory()
     run(replace(options, jobs=1), target, Cache(None))  # what another process keeps is lost here
     return [
-        diagnostic(problem, TOP)
+        diagnose(problem)
         for path, html in target.pages.items()
         for problem in markup_problems(path, html)
     ]

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from course import rules
-
 GOT_LIMIT = 80
 
 
@@ -21,6 +19,16 @@ class Span(NamedTuple):
 
 
 TOP = Span(1, 1, 1, 1)
+
+
+def span_at(text: str, start: int, end: int, first_line: int = 1) -> Span:
+    """The span of characters *start* to *end* of *text*, cut at the end of its first line."""
+    line = text.count("\n", 0, start)
+    begin = text.rfind("\n", 0, start) + 1
+    newline = text.find("\n", start)
+    end = min(end, newline if newline >= 0 else len(text))
+    column = start - begin + 1
+    return Span(line + first_line, column, line + first_line, max(column, end - begin + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +77,6 @@ class Diagnostic:
 def pointer(path: Iterable[str | int]) -> str:
     """The JSON Pointer (RFC 6901) of *path*; the empty string is the whole document."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
-
-
-def diagnostic(problem: Problem, span: Span) -> Diagnostic:
-    """*problem* at *span*, with the severity of its rule, and its hint where it has no other."""
-    rule = rules.book()[problem.code]
-    return Diagnostic(
-        problem.code,
-        rule.severity,
-        problem.file,
-        *span,
-        problem.message,
-        None if problem.path is None else pointer(problem.path),
-        problem.expected,
-        problem.got,
-        problem.hint or rule.hint,
-    )
 
 
 def order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

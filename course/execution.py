@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from course.build import Options, link_course
-from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, order, short
+from course.diagnostics import Diagnostic, Problem, Span, order, short
 from course.read.code import PYTHON
 from course.read.sources import ProjectSource, Sources
+from course.rules import diagnose
 from course.sandbox import CPU_S
 
 WAIT_S: Final = 60.0
@@ -74,7 +75,7 @@ def run_programs(options: Options, wait_s: float = WAIT_S) -> Run:
         for ran, failed in tested:
             tests += ran
             problems += failed
-    rows = [diagnostic(problem, problem.span or TOP) for problem in problems]
+    rows = [diagnose(problem) for problem in problems]
     return Run(order(rows), sum(map(len, lessons.values())), tests)
 
 

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from course.build import Options, link_course
-from course.diagnostics import TOP, Diagnostic, Problem, diagnostic, order
+from course.diagnostics import Diagnostic, Problem, order, span_at
 from course.publish.cache import LINKS, read_json, write_json
-from course.read.files import span_at
 from course.read.sources import Sources, plain
+from course.rules import diagnose
 
 FRESH_S: Final = 7 * 24 * 3600
 # Hosts that are written for illustration and answer nothing.
@@ -150,9 +150,9 @@ def _place(loaded: Sources, link: Link, answer: Answer) -> Diagnostic:
     try:
         text = (loaded.root / link.file).read_bytes().decode("utf-8", "replace")
     except OSError:
-        return diagnostic(problem, TOP)
+        return diagnose(problem)
     at = text.find(link.url)
-    return diagnostic(problem, span_at(text, at, at + len(link.url)) if at >= 0 else TOP)
+    return diagnose(problem, span_at(text, at, at + len(link.url)) if at >= 0 else None)
 
 
 async def probe(urls: list[str], limits: Limits) -> dict[str, Answer]:

@@ -22,8 +22,9 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.resolver import VersionedResolver
 
+from course import yamlsource
 from course.diagnostics import Problem, short
-from course.read import schema, yamlsource
+from course.read import schema
 from course.read.files import TEXT_LIMIT, Entry, read_bytes, replace_file, scan, text_of
 from course.read.lesson import split_front
 from course.read.sources import CONTENT

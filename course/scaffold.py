@@ -16,11 +16,12 @@ from shlex import quote
 from string import Template
 from typing import Final
 
+from course import yamlsource
 from course.build import Options, link_course
 from course.diagnostics import nearest
 from course.fmt import run
 from course.program import command, program
-from course.read import ids, schema, yamlsource
+from course.read import ids, schema
 from course.read.files import split_number
 from course.read.graph import Graph
 from course.read.sources import CONTENT, WORDS, english, is_english

@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import WithDefaultSchema
 
+from course import yamlsource
 from course.read import models, schema
 
 EXAMPLES: Final = Path(__file__).with_name("examples.yaml")
@@ -72,7 +72,7 @@ class _Export:
         top["description"] = top["description"].partition("\n\n")[0]
         top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
         top["$id"] = f"https://paddock.example/schemas/v1/{name}{schema.SUFFIX}"
-        top["examples"] = yaml.safe_load(EXAMPLES.read_text("utf-8"))[name]
+        top["examples"] = yamlsource.parse(EXAMPLES.read_text("utf-8"), "")[0][name]
         order = [_name(entry) for entry in vars(models)]
         order.sort(key=lambda entry: self.used.get(entry, {}).get("type") == "object")
         top["$defs"] = {entry: self.used[entry] for entry in order if entry in self.used}

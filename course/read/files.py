@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from course.diagnostics import Problem, Span, nearest, short
+from course.diagnostics import Problem, Span, nearest, short, span_at
 
 TEXT_LIMIT: Final = 1024 * 1024
 LESSON_KIB: Final = 64
@@ -262,16 +262,6 @@ def find_unfinished(text: str, file: str, what: str, *, may_wait: bool) -> Itera
         more = f" at {len(places)} places, first here" if len(places) > 1 else ""
         span = span_at(text, *places[0].span())
         yield Problem("LES018", file, f"{what} says {places[0][0]}{more}", span=span, hint=hint)
-
-
-def span_at(text: str, start: int, end: int, first_line: int = 1) -> Span:
-    """The span of characters *start* to *end* of *text*, cut at the end of its first line."""
-    line = text.count("\n", 0, start)
-    begin = text.rfind("\n", 0, start) + 1
-    newline = text.find("\n", start)
-    end = min(end, newline if newline >= 0 else len(text))
-    column = start - begin + 1
-    return Span(line + first_line, column, line + first_line, max(column, end - begin + 1))
 
 
 def unknown(entry: Entry | Folder, known: list[str], where: str) -> Problem:

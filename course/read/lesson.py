@@ -8,18 +8,19 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from course import yamlsource
 from course.diagnostics import (
-    TOP,
     Diagnostic,
     Problem,
     Span,
-    diagnostic,
     did_you_mean,
     nearest,
     short,
+    span_at,
 )
-from course.read import blocks, ids, images, markdown, quiz, schema, standin, yamlsource
-from course.read.files import find_unfinished, span_at, text_of
+from course.read import blocks, ids, images, markdown, quiz, schema, standin
+from course.read.files import find_unfinished, text_of
+from course.rules import diagnose
 
 KIB: Final = 1024
 PROSE_MINIMUM: Final = 400
@@ -121,10 +122,10 @@ def split_front(text: str) -> tuple[str, str, int] | None:
 
 def place(problem: Problem, text: str, first_line: int = 1) -> Diagnostic:
     """*problem* with the line and column of its path in the YAML *text*."""
-    span = problem.span or TOP
-    if problem.span is None and problem.path is not None:
+    span = problem.span
+    if span is None and problem.path is not None:
         span = yamlsource.locate(text, problem.path, on_key=problem.on_key, first_line=first_line)
-    return diagnostic(problem, span)
+    return diagnose(problem, span)
 
 
 class Readings:

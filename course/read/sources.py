@@ -9,9 +9,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from course import yamlsource
 from course.diagnostics import Diagnostic, Problem, Span, nearest
 from course.program import command
-from course.read import blocks, ids, look, markdown, schema, standin, yamlsource
+from course.read import blocks, ids, look, markdown, schema, standin
 from course.read.code import python_fault
 from course.read.files import (
     CODE_SUFFIXES,

@@ -11,7 +11,8 @@ from pathlib import Path
 from string import Template
 from typing import Any, Final
 
-from course.read import schema, yamlsource
+from course import yamlsource
+from course.read import schema
 
 SKELETONS: Final = Path(__file__).resolve().parents[1] / "skeletons"
 _NOBODY: Final = "nobody"  # an id that no source has: what refers to it is left out

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from course import yamlsource
 from course.diagnostics import Problem, Span, did_you_mean, nearest, short
-from course.read import formula, schema, yamlsource
+from course.read import formula, schema
 from course.read.formula import Column, FormulaError, Scope, Tree
 
 TRACE: Final = "trace"

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from course import yamlsource
+from course.diagnostics import TOP, Diagnostic, Problem, Span, pointer
 from course.program import command
 
 DOOR: Final = "python build.py"  # as the rules name the tool
@@ -32,12 +34,26 @@ class Rule(NamedTuple):
 @cache
 def book() -> dict[str, Rule]:
     """Every rule by code, in order of family and number."""
-    import yaml  # a build without a diagnostic asks for no rule
-
     rules: dict[str, Rule] = {}
     typed = command()
     for path in sorted(Path(__file__).parent.glob("*.yaml")):
-        for code, fields in yaml.load(path.read_text("utf-8"), yaml.CSafeLoader).items():
+        for code, fields in yamlsource.parse(path.read_text("utf-8"), path.name)[0].items():
             texts = {key: value.strip("\n").replace(DOOR, typed) for key, value in fields.items()}
             rules[code] = Rule(code, **texts)
     return rules
+
+
+def diagnose(problem: Problem, span: Span | None = None) -> Diagnostic:
+    """Return *problem* at *span*, else at its own; severity and missing hint come from its rule."""
+    rule = book()[problem.code]
+    return Diagnostic(
+        problem.code,
+        rule.severity,
+        problem.file,
+        *(span or problem.span or TOP),
+        problem.message,
+        None if problem.path is None else pointer(problem.path),
+        problem.expected,
+        problem.got,
+        problem.hint or rule.hint,
+    )

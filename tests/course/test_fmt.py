@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from course import yamlsource
 from course.fmt import SOURCES, LeftAloneError, fmt, format_text, run
-from course.read import schema, yamlsource
+from course.read import schema
 from tests.course.coursekit import BRAKE_TRACE, write_course
 
 # -- single forms -------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from course import yamlsource
 from course.fmt import SOURCES, LeftAloneError, format_text
-from course.read import schema, yamlsource
+from course.read import schema
 from course.read.files import text_of
 
 AWKWARD = st.sampled_from(

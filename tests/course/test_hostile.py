@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from course.read import yamlsource
+from course import yamlsource
 from tests.course.coursekit import (
     BRAKE_TRACE,
     LAP_KIT,

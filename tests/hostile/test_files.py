@@ -23,7 +23,8 @@ import numpy as np
 import orjson
 import pytest
 
-from course.read import trace, yamlsource
+from course import yamlsource
+from course.read import trace
 from runtime.bridge.can.carfile import CarError, parse_car
 from runtime.bridge.can.dbc import DbcError, parse_dbc
 from runtime.bridge.coach.lessons import parse_course

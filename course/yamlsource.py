@@ -10,8 +10,7 @@ from typing import Any, Final
 import yaml
 from yaml._yaml import CParser
 
-from course.diagnostics import TOP, Problem, Span, short
-from course.read.files import span_at
+from course.diagnostics import TOP, Problem, Span, short, span_at
 
 MAX_DEPTH: Final = 24
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]{1,15}(?:[eE][-+]?[0-9]{1,2})?)?\Z")
