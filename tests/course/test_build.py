@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Final
 
@@ -415,14 +416,13 @@ def crew(monkeypatch: pytest.MonkeyPatch) -> Iterator[Crew[list[str]]]:
 ITEMS: Final = {str(number): number for number in range(100)}
 
 
+def refuse(*_: object) -> None:
+    time.sleep(0.01)
+    if parent_process():
+        raise Refusal("CFG005", "full", "free some")
+
+
 def test_a_refusal_in_another_process_is_raised_as_it_was(crew: Crew[list[str]]) -> None:
-    this = os.getpid()
-
-    def refuse(*_: object) -> None:
-        time.sleep(0.01)
-        if os.getpid() != this:
-            raise Refusal("CFG005", "full", "free some")
-
     with pytest.raises(Refusal) as refusal:
         list(crew.map(refuse, ITEMS))
     assert (refusal.value.code, str(refusal.value), refusal.value.hint) == (
@@ -432,14 +432,13 @@ def test_a_refusal_in_another_process_is_raised_as_it_was(crew: Crew[list[str]])
     )
 
 
+def die(*_: object) -> None:
+    time.sleep(0.01)
+    if parent_process():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def test_a_process_that_is_killed_is_an_error_and_no_endless_wait(crew: Crew[list[str]]) -> None:
-    this = os.getpid()
-
-    def die(*_: object) -> None:
-        time.sleep(0.01)
-        if os.getpid() != this:
-            os.kill(os.getpid(), signal.SIGKILL)
-
     with pytest.raises(ChildProcessError):
         list(crew.map(die, ITEMS))
 
@@ -454,7 +453,7 @@ def begin_item(memory: list[str], number: int) -> tuple[int, int]:
 def test_every_item_is_done_once_and_in_order_by_several_processes(crew: Crew[list[str]]) -> None:
     results = list(crew.map(begin_item, ITEMS))
     assert [number for number, _ in results] == [*range(100)]
-    assert len({process for _, process in results}) == 3
+    assert len({process for _, process in results}) > 1
 
 
 WORK: Final = """
