@@ -153,6 +153,14 @@ def test_a_sector_has_the_top_speed_that_was_driven_in_it() -> None:
         assert number(fact, "value") == pytest.approx(top, abs=1.0)
 
 
+def test_the_lap_of_the_top_speed_is_told_where_its_place_is_asked_for_too() -> None:
+    slots = Slots(quantity="speed", order="most", spot="straight", where=True, which="lap")
+    (fact,) = tell("measure", slots)
+    tops = {lap: float(OWN.on_lap(lap, "speed_ms").max()) for lap in OWN.laps}
+    assert fact.values["lap"] == max(tops, key=lambda lap: tops[lap])
+    assert number(fact, "value") == pytest.approx(max(tops.values()) * KMH, abs=0.5)
+
+
 def test_the_longest_full_throttle_is_that_of_the_pedal() -> None:
     (fact,) = tell("measure", Slots(quantity="full_throttle", order="most"))
     open_ = OWN.inside(OWN.driven.crossings_s[0], np.inf, "throttle_pct") >= 95.0

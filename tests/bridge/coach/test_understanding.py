@@ -320,6 +320,10 @@ def test_another_topic_keeps_nothing_of_the_last_one() -> None:
         ("How was turn 3? And what should I work on next?", ["corner_review", "corner_advice"]),
         ("qué es la vuelta ideal y cuál es la mía", ["explain", "ideal_lap"]),
         ("c'est quoi le tour idéal et c'est quoi le mien", ["explain", "ideal_lap"]),
+        ("what's the difference between understeer and oversteer", ["explain"] * 2),
+        ("Untersteuern oder Übersteuern, was ist da der Unterschied", ["explain"] * 2),
+        ("la différence entre survirage et sous-virage", ["explain"] * 2),
+        ("en qué se diferencian subviraje y sobreviraje", ["explain"] * 2),
         ("what is trail braking and do I do it", ["explain", "trail_brake"]),
         ("what's trail braking and how good is mine", ["explain", "trail_brake"]),
         (
@@ -354,6 +358,10 @@ def test_a_short_question_in_another_language_is_found_by_the_examples() -> None
     [
         ("I braked at 90 m in turn 4, right?", "measure"),
         ("which gear in turn 6", "unrecorded"),
+        ("How do I approach the first laps while the tyres are cold", "run_plan"),
+        ("wo bin ich am längsten weder auf der Bremse noch am Gas", "coasting"),
+        ("où suis-je le plus longtemps sans frein ni gaz", "coasting"),
+        ("dónde estoy más tiempo sin freno ni gas", "coasting"),
         ("lap 3 and lap 8, what was different", "lap_compare"),
         ("was Ben the steadier one", "rival_spread"),
         ("How much of the gap is in Turn 1", "rival_where"),
@@ -447,7 +455,7 @@ def test_what_a_term_of_the_glossary_means_is_told(language: Language) -> None:
     }
 
     for term, name in name_terms(language).items():
-        need = ask(asks[language].format(name.lower())).needs[0]
+        (need,) = ask(asks[language].format(name.lower())).needs
         assert (need.kind, need.slots.concept) == ("explain", term)
 
 

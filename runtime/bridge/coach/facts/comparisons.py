@@ -197,7 +197,8 @@ def _lists(slots: Slots) -> bool:
 def _on_straights(slots: Slots) -> bool:
     """Whether the straights are ranked."""
     most = slots.order in ORDERED and slots.quantity not in (None, "speed")
-    return slots.which == "straight" or (slots.spot == "straight" and (slots.where or most))
+    where = slots.where and slots.which != "lap"  # on which lap, and where on it
+    return slots.which == "straight" or (slots.spot == "straight" and (where or most))
 
 
 # Values

@@ -34,6 +34,7 @@ from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.coach.understanding.slots import (
     LIMITED,
     Names,
+    find_concepts,
     find_spoken,
     find_units,
     mask_names,
@@ -245,7 +246,11 @@ class _Reader:
             drivers, alone = whole.slots.drivers, whole.slots.alone
             best = replace(best, slots=replace(best.slots, drivers=drivers, alone=alone))
         sure = whole.score * FULL >= SURE and whole.kind not in _TALK
-        return (whole if sure or best.score * FULL < SURE else best,)
+        best = whole if sure or best.score * FULL < SURE else best
+        terms = find_concepts(text, self.language) if best.kind == "explain" else []
+        if len(terms) > 1:  # what tells them apart
+            return tuple(replace(best, slots=replace(best.slots, concept=t)) for t in terms[:2])
+        return (best,)
 
     def rank(self, text: str, slots: Slots, vector: Numbers | None) -> list[tuple[NeedKind, float]]:
         """Kinds with their scores, best first."""
@@ -555,7 +560,7 @@ def move(kind: NeedKind, slots: Slots) -> NeedKind:
     """The kind as the slots correct it."""
     if slots.quantity == "traffic" and slots.laps:  # of which something is known
         return "corner_explain" if slots.corners else "lap_explain"
-    if slots.quantity in UNRECORDED and kind not in _TALK | _KNOWLEDGE:
+    if slots.quantity in UNRECORDED and kind not in _TALK | _KNOWLEDGE | {"run_plan"}:
         return "unrecorded"
     signs, moves = set(_signs(slots)), read_moves()
     kind = next((to for sign, to in moves.scopes.get(kind, {}).items() if sign in signs), kind)

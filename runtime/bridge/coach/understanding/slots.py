@@ -97,9 +97,8 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
         name: pattern.search(spoken) is not None or pattern.search(accented) is not None
         for name, pattern in tables["flags"].items()
     }
-    denied = tables["flags"]["claims"].sub("", spoken)
-    if without or words_without or besides:
-        denied = remove_words(denied, words_of(language).lists["without"])
+    leaves_out = bool(without or words_without or besides)
+    denied = _remove_harmless(spoken, language, quantity, leaves_out=leaves_out)
     asks = _find_asks(plain, denied, language)
     either = any(all(tables["orders"][o].search(unranked) for o in pair) for pair in OPPOSITES)
     apart = laps or words or asks["ranked"] or any(what for what, _ in also)
@@ -198,6 +197,20 @@ def read_slots(text: str, language: Language, names: Names) -> Slots:
     )
     plainly: dict[str, Any] = {name: {**flags, **asks}[name] for name in PLAIN}
     return settle_spot(replace(read, **plainly))
+
+
+def _remove_harmless(
+    text: str, language: Language, quantity: Quantity | None, *, leaves_out: bool
+) -> str:
+    """The words without those of denial that deny nothing: "isn't it", "without lap 6" where that
+    *leaves_out* something, and those that name the *quantity*: without either pedal."""
+    tables = words_of(language).tables
+    text = tables["flags"]["claims"].sub("", text)
+    if leaves_out:
+        text = remove_words(text, words_of(language).lists["without"])
+    for names in (tables["names"], tables["quantities"]):
+        text = names[quantity].sub(" ", text) if quantity and quantity in names else text
+    return text
 
 
 def _find_asks(text: str, denied: str, language: Language) -> dict[str, bool]:
@@ -592,6 +605,18 @@ def _find_first(name: str, text: str, language: Language) -> str | None:
     if found is None and language != "en":
         return _find_first(name, text, "en")
     return found
+
+
+def find_concepts(text: str, language: Language) -> list[str]:
+    """The terms that a text names, in its order; a term inside a longer one is not named."""
+    pieces = (piece.word for piece in split_pieces(text) if piece.word[0].isalnum())
+    words = f" {' '.join(pieces)} "
+    starts: dict[str, int] = {}
+    for concept, pattern in words_of(language).tables["concepts"].items():
+        if match := pattern.search(words):
+            starts[concept] = match.start()
+            words = f"{words[: match.start()]}{'_' * (len(match[0]) - 1)} {words[match.end() :]}"
+    return sorted(starts, key=lambda concept: starts[concept])
 
 
 def _find_spots(text: str, language: Language) -> list[Spot]:
