@@ -40,7 +40,7 @@ from runtime.bridge.api.analysis import (
     subject_of,
 )
 from runtime.bridge.api.shapes import AnswerModel, Flag, SessionPath, capped, round_values
-from runtime.bridge.api.tracks import ZoneRecord
+from runtime.bridge.api.tracks import CornerPlace, ZoneRecord
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH, Degrees, Metres
 from runtime.bridge.track.model import Corner
@@ -73,15 +73,9 @@ class Pin(AnswerModel):
     distance_m: Metres = Field(description="m of lap progress from start/finish")
 
 
-class CornerPin(AnswerModel):
-    """A corner, at its apex."""
+class CornerPin(CornerPlace):
+    """A corner on a map."""
 
-    name: str
-    lat: Degrees | None = Field(description="degrees WGS-84")
-    lon: Degrees | None = Field(description="degrees WGS-84")
-    entry_m: Metres = Field(description="m of lap progress")
-    apex_m: Metres = Field(description="m of lap progress")
-    exit_m: Metres = Field(description="m of lap progress; below entry_m: over start/finish")
     colour: str = Field(description="of its grade, #rrggbb")
 
 
@@ -236,14 +230,8 @@ def _map(drawn: TrackMap, colours: dict[str, str]) -> dict[str, object]:
 
 
 def _corner(corner: Corner, colours: dict[str, str]) -> dict[str, object]:
-    return CornerPin.of(
-        corner.apex,
-        name=corner.name,
-        entry_m=corner.entry.distance_m,
-        apex_m=corner.apex.distance_m,
-        exit_m=corner.exit.distance_m,
-        colour=colours.get(corner.name, NO_GRADE),
-    ).model_dump()
+    colour = colours.get(corner.name, NO_GRADE)
+    return CornerPin.of_corner(corner, colour=colour).model_dump()
 
 
 def _bounds(south: float, west: float, north: float, east: float) -> list[list[float]]:

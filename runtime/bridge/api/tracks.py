@@ -3,7 +3,7 @@
 import asyncio
 import math
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from aiohttp import web
@@ -17,7 +17,14 @@ from runtime.bridge.errors import NoReferenceLine, NoTrack
 from runtime.bridge.service import SERVICE
 from runtime.bridge.session.units import Degrees, Metres2
 from runtime.bridge.track.library import is_safe_id
-from runtime.bridge.track.model import Track, WeatherPhase, elevation, filter_markers, phase_at
+from runtime.bridge.track.model import (
+    Corner,
+    Track,
+    WeatherPhase,
+    elevation,
+    filter_markers,
+    phase_at,
+)
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
@@ -173,18 +180,35 @@ class SectorRecord(AnswerModel):
     end_m: Metres2
 
 
-class CornerRecord(AnswerModel):
-    """A corner; its places are metres from start/finish, its position that of the apex."""
+class CornerPlace(AnswerModel):
+    """Where a corner lies: metres of lap progress from start/finish, and the apex on the map."""
 
     name: str
+    entry_m: Metres2
+    apex_m: Metres2
+    exit_m: Metres2 = Field(description="below entry_m: the corner crosses start/finish")
+    lat: Degrees | None = Field(description="degrees WGS-84")
+    lon: Degrees | None = Field(description="degrees WGS-84")
+
+    @classmethod
+    def of_corner(cls, corner: Corner, **more: object) -> Self:
+        """Return the answer for *corner*, whose other fields *more* gives."""
+        return cls.of(
+            corner,
+            corner.apex,
+            entry_m=corner.entry.distance_m,
+            apex_m=corner.apex.distance_m,
+            exit_m=corner.exit.distance_m,
+            **more,
+        )
+
+
+class CornerRecord(CornerPlace):
+    """A corner of a circuit."""
+
     number: int
     direction: Literal["left", "right"]
     severity: int = Field(description="1, a hairpin, to 6, barely a bend")
-    entry_m: Metres2
-    apex_m: Metres2
-    exit_m: Metres2 = Field(description="below entry_m: over start/finish")
-    lat: Degrees | None
-    lon: Degrees | None
 
 
 class TrackAnswer(TrackEntry):
@@ -287,22 +311,12 @@ async def track(request: web.Request, *, path: TrackPath) -> TrackAnswer:
     drawn = outline(found)
     points = np.column_stack([drawn.centre_lat, drawn.centre_lon]).round(7)
     spans = circuit_sectors(found, found.length_m)
-    corners = [
-        CornerRecord.of(
-            corner,
-            corner.apex,
-            entry_m=corner.entry.distance_m,
-            apex_m=corner.apex.distance_m,
-            exit_m=corner.exit.distance_m,
-        )
-        for corner in drawn.corners
-    ]
     return TrackAnswer.of(
         found,
         outline=points.tolist(),
         start=GateRecord.of(found.start),
         sectors=[SectorRecord.of(span) for span in spans],
-        corners=corners,
+        corners=[CornerRecord.of_corner(corner) for corner in drawn.corners],
     )
 
 

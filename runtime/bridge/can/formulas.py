@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.units import KMH
 
 MAX_TEXT: Final = 1000
 MAX_NODES: Final = 300
@@ -261,8 +262,8 @@ LIBRARY: Final[Mapping[str, Formula]] = {
     "scale": compile_formula("x * factor", ("x", "factor")),
     "offset": compile_formula("x + offset", ("x", "offset")),
     "mph_to_ms": _of_x("x * 0.44704"),
-    "kmh_to_ms": _of_x("x / 3.6"),
-    "ms_to_kmh": _of_x("x * 3.6"),
+    "kmh_to_ms": _of_x(f"x / {KMH}"),
+    "ms_to_kmh": _of_x(f"x * {KMH}"),
     "ms_to_mph": _of_x("x * 2.2369362920544"),
     "psi_to_bar": _of_x("x * 0.0689476"),
     "bar_to_psi": _of_x("x * 14.5038"),

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { byId, confirmed, el, problem, replace, write } from "./dom.js";
-import { amount, clock, date, lapTime, number, signed, time } from "./format.js";
+import { amount, clock, date, lapTime, number, signed, time, toKmh } from "./format.js";
 import { GripCircle } from "./gcircle.js";
 import { bridgeHead } from "./head.js";
 import { lessonLink } from "./lessons.js";
@@ -40,7 +40,7 @@ const SIGNALS = ["replay_id", "speed_ms", "throttle_pct", "brake_bar", "g_lat", 
 const CURVES = ["speed_ms", ...CHANNELS.map(({ name }) => name).filter((name) => name !== "speed_kmh")];
 const BEFORE_HZ = 20; // of the curves before the first frame
 
-const withSpeed = (frame) => ({ ...frame, speed_kmh: frame.speed_ms === null ? null : frame.speed_ms * 3.6 });
+const withSpeed = (frame) => ({ ...frame, speed_kmh: toKmh(frame.speed_ms) });
 const asked = new URLSearchParams(location.search);
 const timing = new Timing();
 const recent = new Recent();

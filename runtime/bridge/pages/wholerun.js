@@ -3,12 +3,11 @@
 import { call } from "./api.js";
 import { AXIS_POINTS, CHANNELS, SECONDS } from "./comparison.js";
 import { el, replace } from "./dom.js";
-import { number } from "./format.js";
+import { number, toKmh } from "./format.js";
 
 const FEW = 6; // channels of its own that a recording without the usual ones begins with
 const DIGITS = 4; // of a value that is read out, where it is less than a thousand
 const PLACE = ["lat", "lon"];
-const KMH = 3.6;
 /** Of what is recorded: in other words in the charts, or of no use there. */
 const APART = new Set([...PLACE, "speed_ms", "distance_m", "combo_g"]);
 
@@ -84,7 +83,7 @@ export class WholeRun {
 
   #valuesOf(channel) {
     const values = this.#columns.get(sourceOf(channel));
-    return channel.name === "speed_kmh" ? values?.map((speed) => (speed === null ? null : speed * KMH)) : values;
+    return channel.name === "speed_kmh" ? values?.map(toKmh) : values;
   }
 }
 

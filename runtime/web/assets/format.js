@@ -30,8 +30,11 @@ export function number(value, digits = 0) {
   return Number(value).toFixed(digits).replace("-", "−");
 }
 
+/** Metres a second in km/h; null where there is none. */
+export const toKmh = (ms) => (given(ms) ? ms * 3.6 : null);
+
 /** Metres a second as whole km/h. */
-export const kmh = (ms) => number(given(ms) ? ms * 3.6 : null);
+export const kmh = (ms) => number(toKmh(ms));
 
 /** A day, as Fri 27 Nov 2026. */
 export const date = (ms) => new Date(ms).toLocaleDateString("en-GB",

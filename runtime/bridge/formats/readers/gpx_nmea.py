@@ -13,6 +13,7 @@ from runtime.bridge.formats.number_rows import LARGEST_FILE, MOST_ROWS, read_blo
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.recording_builder import record_channels, texts_of
 from runtime.bridge.session.recording import ReadWarning, Recording, Samples
+from runtime.bridge.session.units import KMH
 
 DAY_S: Final = 86_400.0
 _SENTENCE: Final = re.compile(
@@ -133,7 +134,7 @@ def _packed(text: str) -> float | None:
 
 def _knots(text: str) -> str:
     try:
-        return str(float(text) * 1.852 / 3.6)
+        return str(float(text) * 1.852 / KMH)
     except ValueError:
         return ""
 
