@@ -12,7 +12,7 @@ from runtime.bridge.session.laps import TIE_S, Laps, Segment
 from runtime.bridge.session.progress import (
     Progress,
     Span,
-    lap_progress,
+    measure_progress,
     own_sectors,
     thirds,
 )
@@ -211,7 +211,7 @@ def place_laps(laps: Laps, track: Track | None) -> tuple[Progress | None, Driven
     line = track.line if track is not None else None
     driven = session_line(laps) if line is None else None
     if track is not None or driven is None:
-        return lap_progress(laps, line), driven
+        return measure_progress(laps, line), driven
     nowhere = np.full(len(laps.series), np.nan)  # beside its own line no lap is off the line
     return driven.progress._replace(offset=nowhere), driven
 

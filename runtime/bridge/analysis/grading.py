@@ -9,7 +9,7 @@ from runtime.bridge.analysis.losses import WORTH_S, Loss, figures_of, losses_to_
 from runtime.bridge.analysis.passes import Pass, by_time, difference, passes_of, usual_pass
 from runtime.bridge.analysis.reference import NONE, Aim, Basis, References, Taken, aims, basis_of
 from runtime.bridge.session.definitions import CLOSED_PCT
-from runtime.bridge.session.ranking import time_text
+from runtime.bridge.session.ranking import format_time
 from runtime.bridge.session.units import Seconds
 from runtime.bridge.track.model import DANGERS, Corner, DangerZone, Track
 
@@ -489,7 +489,7 @@ def _summary(
             (e.duration_s for e in drive.counted if e.number == lap), drive.best.duration_s
         )
         gap = time_s - reference_s
-        subject = f"The best lap of {time_text(time_s)}"
+        subject = f"The best lap of {format_time(time_s)}"
         against = "the reference"
     else:
         gap = sum(max(grade.delta_time_s or 0.0, 0.0) for grade in graded)

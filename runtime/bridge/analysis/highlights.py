@@ -13,7 +13,7 @@ from runtime.bridge.analysis.incidents import ASSISTS, Active, incidents
 from runtime.bridge.analysis.laps import best_parts, sector_table
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.reference import NONE, Aim, References, aims
-from runtime.bridge.session.ranking import time_text
+from runtime.bridge.session.ranking import format_time
 from runtime.bridge.session.series import longest_step_s
 from runtime.bridge.session.units import Metres, Seconds
 
@@ -301,7 +301,7 @@ def _oscillating(drive: Drive, references: References) -> Iterator[Candidate]:
 def _best_lap(drive: Drive) -> Iterator[Candidate]:
     if drive.partial:
         return
-    lap, time = drive.best, time_text(drive.best.duration_s)
+    lap, time = drive.best, format_time(drive.best.duration_s)
     seed = f"Lap {lap.number} was the fastest of the session with {time}."
     title = f"Best lap, {time}"
     yield Candidate("best_lap", 1.0, lap.last - 1, lap.t_end, seed, title, lap=lap.number)

@@ -353,7 +353,7 @@ def _hard(drive: Drive) -> Iterator[_Event]:
     if "g_long" in series.derived or braking is None or braking.basis == "deceleration":
         return iter(())
     limit = _limit(drive, slowing, HARD_G)
-    hard = (slowing > limit) & braking.told & ~braking.flags
+    hard = (slowing > limit) & braking.measured & ~braking.flags
     reason = "the car slowed with {:.2f} g, hardly on the brakes"
     return _peaks("hard_deceleration", runs(hard, series.gap), slowing, limit, reason)
 

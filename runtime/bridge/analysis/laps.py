@@ -9,9 +9,9 @@ from runtime.bridge.analysis.passes import approaches
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.laps import TIE_S, Method
 from runtime.bridge.session.progress import Span, sector_times
-from runtime.bridge.session.ranking import time_text
+from runtime.bridge.session.ranking import format_time
 from runtime.bridge.session.stats import box_plot, deviation
-from runtime.bridge.session.units import KMH, Kmh, Metres, Seconds, round_splits, rounded
+from runtime.bridge.session.units import KMH, Kmh, Metres, Seconds, round_splits, round_to
 from runtime.bridge.track.model import inside
 
 MINI_SECTORS: Final = 25
@@ -281,12 +281,12 @@ def lap_time_table(drive: Drive) -> LapTable:
             )
         )
         top_speed = highest(drive.series["speed_ms"][lap.frames])
-        behind = rounded(lap.duration_s, 3) - rounded(best.duration_s, 3)
+        behind = round_to(lap.duration_s, 3) - round_to(best.duration_s, 3)
         laps.append(
             LapRecord(
                 lap_number=lap.number or 0,
                 lap_time_s=lap.duration_s,
-                time=time_text(lap.duration_s),
+                time=format_time(lap.duration_s),
                 delta_to_best_s=max(behind, 0.0),
                 is_best=lap is best,
                 sectors=splits,

@@ -8,9 +8,9 @@ import numpy as np
 from runtime.bridge.analysis.compare import channel_at, moments, values_at
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.laps import ideal_lap
-from runtime.bridge.session.progress import within
+from runtime.bridge.session.progress import unwrap_lap
 from runtime.bridge.session.recording import WIDE_SIGNALS, Numbers, Samples
-from runtime.bridge.session.resample import Axis, grid, previous, samples_in_time
+from runtime.bridge.session.resample import Axis, grid, hold_previous, sort_samples
 from runtime.bridge.session.series import Series, longest_step_s
 from runtime.bridge.session.units import KMH
 
@@ -51,7 +51,7 @@ def lap_channels(
         if _is_known(drive.series, name):
             found[name] = channel_at(drive.series, name, t)
     for name in signals.keys() - found.keys():
-        samples = samples_in_time(name, drive.series, signals)
+        samples = sort_samples(name, drive.series, signals)
         if len(samples.t):
             found[name] = _signal_at(samples, t, held=name in discrete)
     return found
@@ -91,7 +91,7 @@ def lap_axis(drive: Drive, number: int, step_m: float | None) -> Axis:
     """
     lap, length = drive.lap(number), drive.length_m
     if step_m is None:
-        reached = np.maximum.accumulate(within(drive.progress, lap))
+        reached = np.maximum.accumulate(unwrap_lap(drive.progress, lap))
         return Axis(drive.series.t[lap.frames], np.clip(reached, 0.0, length))
     places = grid(0.0, length, step=step_m)
     t = moments(drive, lap, places)
@@ -123,6 +123,6 @@ def _is_known(series: Series, name: str) -> bool:
 def _signal_at(samples: Samples, t: Numbers, *, held: bool) -> Numbers:
     """A signal at moments, those that are NaN too; not *held* across a pause of its own."""
     if held:
-        return np.where(np.isnan(t), np.nan, previous(t, samples))
+        return np.where(np.isnan(t), np.nan, hold_previous(t, samples))
     period = float(np.median(np.diff(samples.t))) if len(samples.t) > 1 else 0.0
     return values_at(samples.t, samples.value, t, longest_step_s(period))

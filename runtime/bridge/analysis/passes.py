@@ -10,9 +10,9 @@ from runtime.bridge.analysis.drive import Drive, once_per_drive
 from runtime.bridge.analysis.stats import highest, lowest
 from runtime.bridge.session.definitions import (
     CLOSED_PCT,
-    is_brake_told,
+    has_brake_reading,
+    has_coasting_readings,
     is_coasting,
-    is_coasting_told,
     is_on_brake,
     list_brakings,
 )
@@ -252,8 +252,8 @@ class _Meter:
     def __init__(self, series: Series, way: Numbers) -> None:
         self._series, self._way = series, way
         self._begins, self._ends = list_brakings(series)
-        self._brake_told, self._on_brake = is_brake_told(series), is_on_brake(series)
-        self._coasting_told, self._coasting = is_coasting_told(series), is_coasting(series)
+        self._brake_told, self._on_brake = has_brake_reading(series), is_on_brake(series)
+        self._coasting_told, self._coasting = has_coasting_readings(series), is_coasting(series)
 
     def measure(self, corner: str, at: _Window) -> Pass:
         """The numbers of a pass."""

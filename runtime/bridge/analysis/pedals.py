@@ -14,12 +14,12 @@ from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.definitions import (
     POWER_PCT,
     RELEASED_BAR,
-    is_brake_told,
+    has_brake_reading,
     is_full_throttle,
     is_off_brake,
     is_on_brake,
     is_recorded,
-    share_of_time,
+    measure_share,
 )
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
@@ -118,12 +118,12 @@ def pedal_behavior(
     series, frames = drive.series, drive.frames
     throttle, braking = series["throttle_pct"], series.braking
     told = np.zeros(len(series), dtype=np.bool_)
-    told[frames] = (is_brake_told(series) & ~np.isnan(throttle))[frames]
+    told[frames] = (has_brake_reading(series) & ~np.isnan(throttle))[frames]
     gas, stop = throttle > throttle_th, told & False
     if braking is not None:
-        stop = braking.pressed(brake_th)
+        stop = braking.is_pressed(brake_th)
     states = [told & (gas == pressed) & (stop == braked) for pressed, braked in STATES]
-    shares = [share_of_time(series.weight, state, told) for state in states]
+    shares = [measure_share(series.weight, state, told) for state in states]
     known = [100.0 * share for share in shares if share is not None]
     rounded = round_to_sum(known, 100.0, 1) if known else [None] * len(STATES)
     return Pedals(
@@ -137,7 +137,9 @@ def pedal_behavior(
                 for state, pct in zip(states, rounded, strict=True)
             )
         ),
-        PedalsRecorded(is_recorded(throttle[frames]), bool(is_brake_told(series)[frames].any())),
+        PedalsRecorded(
+            is_recorded(throttle[frames]), bool(has_brake_reading(series)[frames].any())
+        ),
     )
 
 
@@ -499,7 +501,7 @@ def _zones(drive: Drive) -> Iterator[tuple[str, float, float]]:
     series, corners = drive.series, drive.corners
     if series.braking is None:
         return
-    hard = series.braking.pressed(HARD_BAR) & (drive.lap_of > 0)
+    hard = series.braking.is_pressed(HARD_BAR) & (drive.lap_of > 0)
     p, g_long = drive.progress.p, series["g_long"]
     for first, last in runs(hard, series.gap):
         way = (p[last] - p[first]) % drive.length_m

@@ -15,10 +15,10 @@ from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.definitions import (
     POWER_PCT,
     find_missing,
-    is_brake_told,
+    has_brake_reading,
+    has_coasting_readings,
     is_braking,
     is_coasting,
-    is_coasting_told,
     is_full_throttle,
     is_recorded,
 )
@@ -253,10 +253,10 @@ def _by_frame(series: Series, quantity: str) -> Numbers:
         case "brake_pressure":
             return series["brake_bar"]
         case "brake_time":
-            return np.where(is_brake_told(series), is_braking(series) * series.weight, np.nan)
+            return np.where(has_brake_reading(series), is_braking(series) * series.weight, np.nan)
         case "brakings":
             begins = np.diff(is_braking(series), prepend=False) & is_braking(series)
-            return np.where(is_brake_told(series), begins, np.nan)
+            return np.where(has_brake_reading(series), begins, np.nan)
         case "clock":
             return series.t
         case "brake_g":
@@ -275,7 +275,9 @@ def _by_frame(series: Series, quantity: str) -> Numbers:
         case "steering":
             return np.abs(series["steering_deg"])
         case "coasting":
-            return np.where(is_coasting_told(series), is_coasting(series) * series.weight, np.nan)
+            return np.where(
+                has_coasting_readings(series), is_coasting(series) * series.weight, np.nan
+            )
         case "rpm":
             return series["rpm"]
         case "yaw_rate":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from runtime.bridge.analysis.drive import Drive, known_track, place_laps, sectors_of
 from runtime.bridge.analysis.reference import aims
 from runtime.bridge.analysis.stats import highest
-from runtime.bridge.session.definitions import is_coasting, is_coasting_told, share_of_time
+from runtime.bridge.session.definitions import has_coasting_readings, is_coasting, measure_share
 from runtime.bridge.session.laps import Laps, Segment
 from runtime.bridge.session.progress import Progress, sector_times
 from runtime.bridge.session.series import Series
@@ -59,12 +59,12 @@ def summarise(laps: Laps, track: Track | None = None) -> Summary:
     track = known_track(laps, track)
     progress, _ = place_laps(laps, track)
     spans = sectors_of(laps, progress, track) if progress is not None else ()
-    coasts, told = is_coasting(laps.series), is_coasting_told(laps.series)
+    coasts, told = is_coasting(laps.series), has_coasting_readings(laps.series)
     counted = []
     for lap in laps.complete:
         times = sector_times(laps, progress, lap, spans) if progress is not None else []
         inside = lap.frames
-        coasting = share_of_time(laps.series.weight[inside], coasts[inside], told[inside])
+        coasting = measure_share(laps.series.weight[inside], coasts[inside], told[inside])
         counted.append(_lap(laps.series, lap, tuple(times), coasting))
     return Summary(
         full=laps.full,

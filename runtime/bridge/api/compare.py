@@ -23,7 +23,7 @@ from runtime.bridge.analysis.compare import (
 from runtime.bridge.api.analysis import ONE_LAP
 from runtime.bridge.api.shapes import AnswerModel, Derived, SessionPath, round_values, rounded
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.ranking import time_text
+from runtime.bridge.session.ranking import format_time
 from runtime.bridge.session.units import Kmh, Metres, Seconds
 from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.records import SessionRow
@@ -245,6 +245,6 @@ def _answer(
 def describe_lap(lap: ChosenLap) -> dict[str, object]:
     """A lap as it is answered."""
     time_s = lap.side.time_s
-    time = None if time_s is None else time_text(time_s)
+    time = None if time_s is None else format_time(time_s)
     row = lap.row if lap.kind != "ideal" else None  # nobody drove it
     return ComparedLap.of(lap, lap.side, row, time=time).model_dump()

@@ -22,7 +22,7 @@ from runtime.bridge.api.shapes import (
 from runtime.bridge.coach.grades import grades
 from runtime.bridge.errors import UnknownDriver
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.ranking import MAX_ENTRIES, Candidate, leaderboard
+from runtime.bridge.session.ranking import MAX_ENTRIES, Candidate, rank_laps
 from runtime.bridge.session.units import Kmh, Quality, Seconds, Share
 from runtime.bridge.storage.coaching import EventRow, driver_events
 from runtime.bridge.storage.records import LapRow, SessionRow, unix_ms
@@ -317,7 +317,7 @@ async def board(request: web.Request, *, query: BoardQuery) -> Board:
     service = request.app[SERVICE]
     wanted = service.library.key(query.track)
     laps = [lap async for lap in _candidates(service) if not wanted or lap.place == wanted]
-    entries = [BoardEntry.of(one, one.lap) for one in leaderboard(laps, query.limit)]
+    entries = [BoardEntry.of(one, one.lap) for one in rank_laps(laps, query.limit)]
     return Board(entries=entries, count=len(entries))
 
 

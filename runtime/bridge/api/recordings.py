@@ -25,9 +25,9 @@ from runtime.bridge.api.status import CanDiagnostics, can_state
 from runtime.bridge.errors import NoCircuit, TooManyRows, UnknownLap
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session import resample as resampling
-from runtime.bridge.session.capabilities import DisabledCoach, coaching
+from runtime.bridge.session.capabilities import DisabledCoach, find_coaches
 from runtime.bridge.session.recording import WIDE_SIGNALS
-from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
+from runtime.bridge.session.resample import Resampled, parse_axis, parse_interpolation, resample
 from runtime.bridge.session.units import Hertz, Metres, Seconds
 from runtime.bridge.storage.analyses import Scope
 from runtime.bridge.storage.errors import BadTable, NoRows, UnknownSession
@@ -375,7 +375,7 @@ async def capabilities(request: web.Request, *, path: SessionPath) -> Capabiliti
     if not rows:
         raise NoRows("the session has no data", session_id=row.session_id)
     return Capabilities.of(
-        coaching({row.name: row.mean_hz for row in rows}),
+        find_coaches({row.name: row.mean_hz for row in rows}),
         session_id=row.session_id,
         duration_s=max(row.t_end for row in rows) - min(row.t_start for row in rows),
         signals=[Capability.of(row) for row in rows],
@@ -415,8 +415,8 @@ def _query(query: ResampleQuery) -> resampling.Query:
         **given
         | {
             "names": names,
-            "axis": axis_of(query.axis),
-            "interp": interpolation_of(query.interp),
+            "axis": parse_axis(query.axis),
+            "interp": parse_interpolation(query.interp),
         }
     )
 

@@ -30,7 +30,7 @@ from runtime.bridge.api.shapes import (
 from runtime.bridge.cues.model import USUAL_LEVEL
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
-from runtime.bridge.session.ranking import time_text
+from runtime.bridge.session.ranking import format_time
 from runtime.bridge.session.units import Metres, Seconds
 from runtime.bridge.storage.errors import SessionInUse, StoreDamaged, UnknownSession
 from runtime.bridge.storage.records import (
@@ -451,7 +451,7 @@ async def _look(service: Service, row: SessionRow, *, tell: bool) -> None:
     count = len(laps)
     said = f"{count} laps" if count != 1 else "1 lap"
     if laps:
-        said += f", the best in {time_text(min(lap.lap_time_s for lap in laps))}"
+        said += f", the best in {format_time(min(lap.lap_time_s for lap in laps))}"
     await service.inbox.post(
         "session-saved", row.driver or "", "Session saved", said, row.session_id, lap_count=count
     )

@@ -45,7 +45,7 @@ def iso(ms: int | None) -> str | None:
 
 def rounded(value: float | None, digits: int) -> float | None:
     """The value to so many decimals, None for null and for what is not finite."""
-    return None if value is None or not isfinite(value) else units.rounded(value, digits)
+    return None if value is None or not isfinite(value) else units.round_to(value, digits)
 
 
 def round_values(values: Numbers, digits: int) -> Numbers:

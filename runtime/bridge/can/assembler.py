@@ -27,7 +27,7 @@ from runtime.bridge.session.channels import (
     SIGNALS,
     Channel,
     Match,
-    Values,
+    Profile,
     match_channels,
     own_names,
 )
@@ -94,7 +94,7 @@ class _Finder:
 
     def _match(self) -> None:
         channels = [
-            Channel(name, self._units[name], values=Values(constant=name not in self._changed))
+            Channel(name, self._units[name], profile=Profile(constant=name not in self._changed))
             for name in self._first
         ]
         own = [Channel(name) for name in self._own]

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from runtime.bridge.commands.flags import WRONG_USE, lake_place, make_parser, read_line, run_work
 from runtime.bridge.commands.sessions import circuits
-from runtime.bridge.session.units import rounded
+from runtime.bridge.session.units import round_to
 from runtime.bridge.storage.lake.layout import TABLES, Lake
 from runtime.bridge.storage.lake.reading import Damaged, read_about
 from runtime.bridge.storage.lake.season import (
@@ -220,7 +220,7 @@ def _write(result: Lake, rows: Sequence[Json], damaged: Mapping[str, str]) -> st
 def _plain(value: Any) -> Any:
     """The value with all its numbers rounded."""
     if isinstance(value, float):
-        return rounded(value, DIGITS)
+        return round_to(value, DIGITS)
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     return [_plain(part) for part in value] if isinstance(value, list) else value

@@ -221,7 +221,7 @@ class _Log:
             if name in SIGNALS or name not in made:
                 share = float(samples.t[-1] - samples.t[0]) / whole if whole > 0.0 else 1.0
                 unit = "" if name in made else self._decoder.units.get(name, "")
-                channels.append(Channel(name, unit, values=describe(samples, share)))
+                channels.append(Channel(name, unit, profile=describe(samples, share)))
         return find_channels(
             channels, self._logger, self._options, stated=BUS_STATED, own=own_names(joined, made)
         )

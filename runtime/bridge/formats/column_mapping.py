@@ -143,7 +143,7 @@ def find_channels(
 def tell_matches(matches: Mapping[str, Match]) -> dict[str, Mapped]:
     """Which channel each signal was taken from, for whoever imports the file."""
     nothing = {name: Mapped(None, "", assumed=False, why="none") for name in MAPPED_ALWAYS}
-    told = {signal: match.tell() for signal, match in matches.items()}
+    told = {signal: match.report() for signal, match in matches.items()}
     return {name: {**nothing, **told}[name] for name in SIGNALS if name in {**nothing, **told}}
 
 

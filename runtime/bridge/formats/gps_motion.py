@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.session.geometry import Indices
-from runtime.bridge.session.motion import FASTEST_MS, brief_pieces
+from runtime.bridge.session.motion import FASTEST_MS, find_brief_pieces
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags, is_later, is_place
 
@@ -57,7 +57,7 @@ def spikes(t: Numbers, lat: Numbers, lon: Numbers) -> Flags:
     if not jumps.any():
         return bad
     piece = np.concatenate(([0], np.cumsum(jumps)))
-    bad[at[brief_pieces(clock, piece)[piece]]] = True
+    bad[at[find_brief_pieces(clock, piece)[piece]]] = True
     return bad
 
 

@@ -28,7 +28,7 @@ from runtime.bridge.session.recording import (
     Recording,
     Samples,
 )
-from runtime.bridge.session.series import is_later, longest_step_s, travelled
+from runtime.bridge.session.series import is_later, longest_step_s, measure_travel
 
 _STEP_S: Final = 0.05
 """Between the frames of a recording without positions."""
@@ -69,7 +69,7 @@ def record(
     if "combo_g" not in wide and "g_lat" in wide and "g_long" in wide:
         columns["combo_g"] = np.hypot(wide["g_lat"], wide["g_long"])
     if "distance_m" not in wide:
-        columns["distance_m"] = travelled(
+        columns["distance_m"] = measure_travel(
             Frames({name: columns.get(name, nothing) for name in WIDE})
         )
     columns = {name: canonical(values) for name, values in columns.items()}
@@ -107,7 +107,7 @@ def frames_at(times: Numbers, signals: Mapping[str, Samples]) -> Frames:
     if "distance_m" in signals:
         columns["distance_m"] = hold_last(signals["distance_m"], times)
     else:
-        columns["distance_m"] = travelled(Frames(columns))
+        columns["distance_m"] = measure_travel(Frames(columns))
     return Frames(columns)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from runtime.bridge.live.hub import Control
 from runtime.bridge.session.recording import WIDE, LiveFrame, Numbers
-from runtime.bridge.session.resample import previous
+from runtime.bridge.session.resample import hold_previous
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.records import SessionRow
 from runtime.bridge.storage.store import Store
@@ -185,7 +185,7 @@ class Recorded:
         extras = np.full((len(self.t[part]), len(self._names)), np.nan)
         for place, name in enumerate(self._names):  # one by one: each may be as large as all frames
             samples = (await self._store.read_signals(self.session_id, [name]))[name]
-            extras[:, place] = await asyncio.to_thread(previous, self.t[part], samples)
+            extras[:, place] = await asyncio.to_thread(hold_previous, self.t[part], samples)
         return Window(first, self._columns[part], self._names, extras)
 
 

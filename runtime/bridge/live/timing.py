@@ -22,7 +22,13 @@ from runtime.bridge.session.gates import (
 )
 from runtime.bridge.session.geometry import METRES_PER_DEGREE
 from runtime.bridge.session.laps import GAP_SHARE, Laps, is_lap
-from runtime.bridge.session.progress import OVER_S, line_progress, sector_times, unwrap, within
+from runtime.bridge.session.progress import (
+    OVER_S,
+    project_on_line,
+    sector_times,
+    unwrap,
+    unwrap_lap,
+)
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers
 from runtime.bridge.session.series import FROZEN_S, Series, measure_distance, series
 from runtime.bridge.session.units import round_splits
@@ -120,7 +126,7 @@ def read_history(laps: Laps, track: Track) -> History:
         sectors = sector_times(laps, progress, lap, spans) if progress is not None else []
         trace = None
         if progress is not None and lap.duration_s < best:
-            places, t = within(progress, lap), laps.series.t[lap.frames] - lap.t_start
+            places, t = unwrap_lap(progress, lap), laps.series.t[lap.frames] - lap.t_start
             kept = np.append(True, np.diff(np.floor(places / TRACE_M)) > 0)[: len(places)]
             trace = make_trace(places[kept], t[kept], progress.length_m, lap.duration_s)
             best = lap.duration_s if trace is not None else best
@@ -465,7 +471,7 @@ class LapTimer:
         recent, line = self._series(), self.track.line
         if line is None or not recent.fixed.any():
             return None
-        progress = line_progress(recent, line, (), measure_distance(recent))
+        progress = project_on_line(recent, line, (), measure_distance(recent))
         if progress is None:
             return None
         p, length = unwrap(progress.p, line.length_m), line.length_m

@@ -22,7 +22,7 @@ class DisabledCoach(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The first one."""
+        """The first reason."""
         return self.reasons[0]
 
 
@@ -34,7 +34,7 @@ class Coaching(NamedTuple):
 
 
 OSCILLATION_HZ: Final = 20.0
-"""With fewer frames a second nobody sees grip go back and forth."""
+"""At a lower rate, oscillating grip is not visible."""
 COACHES: Final = (
     Coach("base_pace_note", "Pace notes", {"speed_ms": 0.0, "distance_m": 0.0}),
     Coach(
@@ -62,8 +62,8 @@ COACHES: Final = (
 )
 
 
-def coaching(rates: Mapping[str, float]) -> Coaching:
-    """Which coaches can run, from the samples a second of each signal that is there."""
+def find_coaches(rates: Mapping[str, float]) -> Coaching:
+    """Find the coaches that can run, from the samples a second of each recorded signal."""
     available: list[str] = []
     disabled: list[DisabledCoach] = []
     for coach in COACHES:

@@ -19,7 +19,7 @@ from runtime.bridge.session.recording import Mapped, Numbers, Samples
 from runtime.bridge.session.units import KMH
 
 DEAD_S: Final = 60.0
-"""A sensor whose value has stood for so long, while the car moved, is none."""
+"""A sensor whose value does not change for this long, while the car moves, is dead."""
 _SAMPLED: Final = 512
 _SPEED: Final = "speed_ms"
 _DRIVING_MS: Final = 5.0
@@ -28,7 +28,7 @@ _SPARSE: Final = 0.5
 _USUAL: Final = 95.0
 """Percentile of the magnitudes that must be credible; single values beyond it are outliers."""
 NONE: Final = "none"
-"""In a mapping: no channel is that signal."""
+"""In a mapping: the signal has no channel."""
 
 
 class Scale(NamedTuple):
@@ -47,7 +47,7 @@ class Scale(NamedTuple):
 SAME: Final = Scale()
 FROM_KMH: Final = Scale(1 / KMH)
 Units = Mapping[str, Scale]
-"""The units of one kind of quantity, as `unit_key` writes them, to the unit of the bridge."""
+"""Conversion to the bridge's unit, by the units of one kind of quantity (as `unit_key`)."""
 
 
 def _same(*names: str) -> dict[str, Scale]:
@@ -96,7 +96,7 @@ ACCELERATION: Final[Units] = {
     ),
 }
 FRACTION: Final = "fraction"
-"""Of 1; a percentage that states no unit and stays within this range is one, too."""
+"""Of 1; a percentage without a unit that stays within `_FRACTIONS` is one too."""
 PERCENT: Final[Units] = {
     **_same("%", "pct", "percent", "unitpercent"),
     **dict.fromkeys((FRACTION, "0-1", "0..1"), Scale(100.0)),
@@ -122,48 +122,48 @@ KINDS: Final = (
     RATIO, COUNT, SWITCH, _same("l", "litre", "liter", "gal"), _same("afr", "a/f"),
     _same("nm", "unitnewtometer", "unitcentinewtometer"),
 )  # fmt: skip
-"""Of each kind of quantity the units that are known."""
+"""The known units of each kind of quantity."""
 NATURAL: Final = (ROTATION, PERCENT, ANGLE, ACCELERATION, LENGTH, COUNT, SWITCH)
 """Kinds whose unit goes without saying: 1/min, %, degrees, g, m, a number, on or off."""
 
 BUS_STATED: Final = (PRESSURE,)
-"""Kinds that a bus takes only in a stated unit: without one they are raw counts as a rule."""
+"""Kinds that a bus must state the unit of: without one they are usually raw counts."""
 
 
 def unit_key(text: str) -> str:
-    """A unit in the form in which units are compared."""
+    """Normalise a unit for comparison."""
     return re.sub(r"[\s_\[\]()]+", "", text.casefold())
 
 
 class Signal(NamedTuple):
-    """A signal of the bridge: what a channel must be called, and in which units it comes."""
+    """A signal of the bridge: names of its channels, and the units they come in."""
 
     units: Units
     names: Mapping[str, int]
-    """Rank of each name, the best is 0; in the form of `key_of`."""
+    """Rank of each name (as `key_of`); 0 is the best."""
     stated: frozenset[str] = frozenset()
     """Names that count only where the source states a unit of this kind."""
     usual: str = ""
-    """The unit of a channel that states none; empty: the bridge's own."""
+    """The unit of a channel that states none; empty: the bridge's unit."""
     credible: float = np.inf
     """The magnitude, in the bridge's unit, that nearly all values stay below."""
     steady: bool = False
-    """Whether it may stand still for a whole drive and be sound."""
+    """Whether a sound channel may stay constant for a whole drive."""
 
 
 _WORDS: Final = re.compile(r"[^\W\d_a-z]+(?=[^\W\d_a-z][a-z])|[^\W\d_a-z]?[a-z]+|[^\W\d_a-z]+|\d+")
-"""Words of a name, those of camelCase too."""
+"""Words of a name, also in camelCase."""
 _SHORT: Final = 4
-"""So few letters are told apart by their words: ``lon_g`` is not ``long``."""
+"""Names of at most this many letters keep their word breaks: ``lon_g`` is not ``long``."""
 
 
 def key_of(name: str) -> str:
-    """A name in the form in which names are compared: letters and digits, in lower case."""
+    """Normalise a name for comparison: letters and digits, in lower case."""
     return _key(_words(name))
 
 
 def _words(name: str) -> list[str]:
-    """The words of a name in lower case, without accents."""
+    """Split a name into words in lower case, without accents."""
     if not name.isascii():
         name = "".join(char for char in normalize("NFKD", name) if not combining(char))
     return [word.casefold() for word in _WORDS.findall(name)]
@@ -177,7 +177,7 @@ def _key(words: Sequence[str]) -> str:
 def _signal(
     units: Units, names: str, usual: str = "", credible: float = np.inf, *, steady: bool = False
 ) -> Signal:
-    """*names* best first; one with a question mark counts only with a stated unit."""
+    """*names*: best first; a name with a question mark counts only with a stated unit."""
     words = names.split()
     ranks: dict[str, int] = {}
     for rank, word in enumerate(words):
@@ -287,7 +287,7 @@ WIDE_TABLE: Final[Mapping[str, Signal]] = {
         "distance dist",
     ),
 }
-"""What is a column of the frames."""
+"""Signals that are columns of the frames."""
 
 
 def _wheels() -> dict[str, Signal]:
@@ -389,7 +389,7 @@ TALL_TABLE: Final[Mapping[str, Signal]] = {
     "lambda": _signal(RATIO, "lambda lambda_1", steady=True),
     **_wheels(),
 }
-"""What is a signal beside the frames."""
+"""Signals stored outside the frames."""
 SIGNALS: Final[Mapping[str, Signal]] = {**WIDE_TABLE, **TALL_TABLE}
 
 
@@ -402,20 +402,20 @@ def _index() -> dict[str, tuple[str, ...]]:
 
 
 _INDEX: Final = _index()
-"""The signals that a name may stand for."""
+"""The signals that a name may mean."""
 _SOURCES: Final = {
     **dict.fromkeys(("gps", "gnss"), 1),
     **dict.fromkeys(("calc", "calculated"), 2),
     **dict.fromkeys(("can", "canbus", "ecu"), 3),
     **dict.fromkeys(("obd", "obd2", "obdii"), 4),
 }
-"""Words before or behind a name that say where a channel comes from; the smaller the better."""
+"""Words before or after a name that say where a channel comes from; smaller is better."""
 _UNIT_WORDS: Final = frozenset(unit for kind in KINDS for unit in kind)
 _BRACKETS: Final = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 
 
 class _Form(NamedTuple):
-    """A name with words of source and unit taken off."""
+    """A name without its words of source and unit."""
 
     key: str
     units: tuple[str, ...]
@@ -424,7 +424,7 @@ class _Form(NamedTuple):
 
 @functools.lru_cache(maxsize=8192)
 def _forms(name: str) -> tuple[_Form, ...]:
-    """The name as it is, then without its words of source and unit, one after the other."""
+    """Return the name as it is, then with its words of source and unit removed one by one."""
     units: tuple[str, ...] = ()
     source = 0
     for inside in _BRACKETS.findall(name):
@@ -433,13 +433,12 @@ def _forms(name: str) -> tuple[_Form, ...]:
             units += (unit_key(inside),)
     plain = _BRACKETS.sub(" ", name).strip()
     last = re.split(r"[\s_]+", plain)[-1]
-    if (
-        len(last) < len(plain) and unit_key(last) in _UNIT_WORDS and not last.isalnum()
-    ):  # one with signs, such as m/s
+    is_unit = unit_key(last) in _UNIT_WORDS and not last.isalnum()  # with signs, as m/s
+    if is_unit and len(last) < len(plain):
         units += (unit_key(last),)
         plain = plain[: -len(last)]
     words = _words(plain)
-    if words and words[0] in SPEED and len(words) == 1:  # a speed that is called by its unit
+    if words and words[0] in SPEED and len(words) == 1:  # a speed named by its unit
         units += (words[0],)
     forms = [_Form(key_of(name), units, 0), _Form(_key(words), units, source)]
     while len(words) > 1:
@@ -454,33 +453,33 @@ def _forms(name: str) -> tuple[_Form, ...]:
     return tuple(dict.fromkeys(forms))
 
 
-class Values(NamedTuple):
-    """What the values of a channel say about it."""
+class Profile(NamedTuple):
+    """The statistics of a channel's values."""
 
     constant: bool = False
     dead: bool = False
     """Constant for `DEAD_S` or longer."""
     levels: int = 0
-    """How many different values it has, roughly: the finer channel is the better one."""
+    """Roughly how many different values it has: the finer channel is the better one."""
     usual: float = 0.0
-    """Magnitude that nearly all values stay below."""
+    """The magnitude that nearly all values stay below."""
     most: float = 0.0
     """The largest value."""
     share: float = 1.0
-    """Of the recording for which it has a value."""
+    """The share of the recording for which it has a value."""
 
 
-UNSEEN: Final = Values()
+UNSEEN: Final = Profile()
 
 
-def describe(samples: Samples, share: float = 1.0) -> Values:
-    """What the values of a channel say; *samples* by time."""
+def describe(samples: Samples, share: float = 1.0) -> Profile:
+    """Compute the profile of a channel; *samples* by time."""
     t, value = samples
     if not len(value):
-        return Values(constant=True, share=0.0)
+        return Profile(constant=True, share=0.0)
     few = value[:: max(1, len(value) // _SAMPLED)]
     constant = bool((value == value[0]).all())
-    return Values(
+    return Profile(
         constant,
         constant and bool(t[-1] - t[0] >= DEAD_S),
         len(np.unique(few)),
@@ -496,16 +495,16 @@ class Channel(NamedTuple):
     name: str
     unit: str = ""
     purpose: str = ""
-    """What the source says that it is for, or calls it in full, often with a unit."""
-    values: Values = UNSEEN
+    """Its purpose or full name according to the source, often with a unit."""
+    profile: Profile = UNSEEN
 
 
-FOUND: Final = ("name", "purpose")
-"""Why a channel was taken where the table decided."""
+BY_TABLE: Final = ("name", "purpose")
+"""Why a channel was chosen, where the table decided."""
 GIVEN: Final = "given"
 KEPT: Final = "kept"
 BY_CAR: Final = "car"
-"""Why it was taken where something else did."""
+"""Why it was chosen, where the importer, an earlier import or the car file decided."""
 
 
 class Match(NamedTuple):
@@ -516,35 +515,35 @@ class Match(NamedTuple):
     """Empty: none."""
     scale: Scale = SAME
     unit: str = ""
-    """In which the channel is read; empty: in that of the signal."""
+    """The unit the channel is read in; empty: that of the signal."""
     why: str = "name"
-    """By name or purpose; or given by whoever imports, kept from before, made by the car file."""
+    """One of `BY_TABLE`, or `GIVEN`, `KEPT` or `BY_CAR`."""
     assumed: bool = False
     """The source states no unit."""
     others: tuple[str, ...] = ()
-    """Channels that might have been it too, best first."""
+    """Other candidates, best first."""
     dead: tuple[str, ...] = ()
-    """Such channels that never change."""
+    """Candidates that never change."""
 
     def convert(self, samples: Samples) -> Samples:
-        """The samples of the channel in the unit of the signal."""
+        """Convert samples of the channel to the unit of the signal."""
         return Samples(samples.t, self.scale(samples.value))
 
-    def tell(self) -> Mapped:
-        """The same for whoever imports."""
-        why = "none" if not self.channel and self.why in FOUND else self.why
+    def report(self) -> Mapped:
+        """Return the match as the importer sees it."""
+        why = "none" if not self.channel and self.why in BY_TABLE else self.why
         return Mapped(self.channel or None, self.unit, self.assumed, why, self.others, self.dead)
 
 
 class Choice(NamedTuple):
-    """What a person says of a signal: ``channel``, ``channel:unit`` or ``none``."""
+    """A person's choice for a signal: ``channel``, ``channel:unit`` or ``none``."""
 
     text: str
     why: str = GIVEN
 
 
 class BadMapping(ValueError):
-    """A mapping that names a signal, channel or unit that there is not; the text lists those."""
+    """A mapping names an unknown signal, channel or unit; the text lists the known ones."""
 
     def __init__(self, message: str, signal: str) -> None:
         super().__init__(message)
@@ -561,18 +560,18 @@ class _Candidate(NamedTuple):
 
 
 Stated = Sequence[Units]
-"""Kinds of quantity that are taken only in a stated unit."""
+"""Kinds of quantity that count only with a stated unit."""
 
 
 def match_channels(
     channels: Sequence[Channel], choices: Mapping[str, Choice] | None = None, stated: Stated = ()
 ) -> dict[str, Match]:
-    """The channel of each signal, by `SIGNALS`; signals without any candidate are left out.
+    """Find the channel of each signal by `SIGNALS`; signals without a candidate are left out.
 
     A candidate has a name or purpose of the table, no unit of another kind, and credible values.
-    Of several the constant ones come last, then those with few values; then counts the place in
-    the table, a name more than a purpose, and resolution. A dead channel is none where the speed
-    shows that the car moved. *choices* decide for their signals; raises `BadMapping`.
+    Of several candidates, constant ones come last, then sparse ones; the others are ordered by
+    name before purpose, the rank in the table, and resolution. A dead channel does not count if
+    the speed shows that the car moved. *choices* override the table; raises `BadMapping`.
     """
     chosen = {
         signal: _choose(channels, signal, choice) for signal, choice in (choices or {}).items()
@@ -585,15 +584,15 @@ def match_channels(
     matches = dict(chosen)
     for signal in SIGNALS:
         if signal not in chosen and signal in candidates:
-            free = [one for one in candidates[signal] if one.channel.name not in used]
+            free = [option for option in candidates[signal] if option.channel.name not in used]
             if free:
                 matches[signal] = _best(signal, free)
                 used.add(matches[signal].channel)
         elif signal in candidates:
-            names = (one.channel.name for one in sorted(candidates[signal], key=_rank))
+            names = (option.channel.name for option in sorted(candidates[signal], key=_rank))
             others = tuple(name for name in names if name != chosen[signal].channel)
             matches[signal] = chosen[signal]._replace(others=others)
-    return _without_dead(matches, {channel.name: channel.values for channel in channels})
+    return _drop_dead(matches, {channel.name: channel.profile for channel in channels})
 
 
 def _rank(candidate: _Candidate) -> tuple[int, int, int]:
@@ -601,32 +600,32 @@ def _rank(candidate: _Candidate) -> tuple[int, int, int]:
 
 
 def _best(signal: str, candidates: Sequence[_Candidate]) -> Match:
-    fullest = max(one.channel.values.share for one in candidates)
+    fullest = max(option.channel.profile.share for option in candidates)
 
-    def order(one: _Candidate) -> tuple[object, ...]:
-        values = one.channel.values
-        sparse = values.share < _SPARSE * fullest
-        return values.constant, sparse, one.rank, -values.levels
+    def order(option: _Candidate) -> tuple[object, ...]:
+        profile = option.channel.profile
+        sparse = profile.share < _SPARSE * fullest
+        return profile.constant, sparse, option.rank, -profile.levels
 
     best, *rest = sorted(candidates, key=order)
-    dead = tuple(one.channel.name for one in candidates if one.channel.values.dead)
-    others = tuple(one.channel.name for one in rest if one.channel.name not in dead)
+    dead = tuple(option.channel.name for option in candidates if option.channel.profile.dead)
+    others = tuple(option.channel.name for option in rest if option.channel.name not in dead)
     return Match(
         signal, best.channel.name, best.scale, best.unit, best.why, best.assumed, others, dead
     )
 
 
-def _without_dead(matches: dict[str, Match], values: Mapping[str, Values]) -> dict[str, Match]:
-    """The speed itself says whether the car moved, and stays."""
+def _drop_dead(matches: dict[str, Match], profiles: Mapping[str, Profile]) -> dict[str, Match]:
+    """The speed shows whether the car moved, and always stays."""
     speed = matches.get(_SPEED)
     if speed is None or not speed.channel:
         return matches
-    if values[speed.channel].usual * speed.scale.factor <= _DRIVING_MS:
+    if profiles[speed.channel].usual * speed.scale.factor <= _DRIVING_MS:
         return matches
     return {
         signal: match._replace(channel="", unit="", assumed=False)
         if match.channel in match.dead
-        and match.why in FOUND
+        and match.why in BY_TABLE
         and signal != _SPEED
         and not SIGNALS[signal].steady
         else match
@@ -635,7 +634,7 @@ def _without_dead(matches: dict[str, Match], values: Mapping[str, Values]) -> di
 
 
 def _candidates(channel: Channel, stated: Stated) -> Iterator[tuple[str, _Candidate]]:
-    """The signals that a channel may be."""
+    """Yield the signals that a channel may carry."""
     seen: set[str] = set()
     for second, text in enumerate((channel.name, channel.purpose)):
         for form in _forms(text) if text else ():
@@ -647,9 +646,9 @@ def _candidates(channel: Channel, stated: Stated) -> Iterator[tuple[str, _Candid
                 unit, scale = read
                 if not unit and (form.key in signal.stated or _is_open(channel, signal, stated)):
                     continue
-                unit_text = unit or _usual_unit(signal, channel.values)
+                unit_text = unit or _usual_unit(signal, channel.profile)
                 scale = scale if unit else signal.units.get(unit_text, SAME)
-                usual = abs(scale(np.array([channel.values.usual]))[0])
+                usual = abs(scale(np.array([channel.profile.usual]))[0])
                 if usual > signal.credible:
                     continue
                 seen.add(name)
@@ -659,20 +658,20 @@ def _candidates(channel: Channel, stated: Stated) -> Iterator[tuple[str, _Candid
 
 
 def _is_open(channel: Channel, signal: Signal, stated: Stated) -> bool:
-    """Whether a unit must be stated that is not: on a bus, one that nobody knows is none."""
+    """Whether a required unit is missing; on a bus, an unknown unit counts as missing."""
     unknown = bool(stated and unit_key(channel.unit)) and len(set(signal.units.values())) > 1
     return unknown or signal.units in stated
 
 
-def _usual_unit(signal: Signal, values: Values) -> str:
-    """The unit of a channel that states none."""
+def _usual_unit(signal: Signal, profile: Profile) -> str:
+    """Return the unit of a channel that states none."""
     low, high = _FRACTIONS
-    fraction = signal.units is PERCENT and low < values.most <= high
+    fraction = signal.units is PERCENT and low < profile.most <= high
     return FRACTION if fraction else signal.usual
 
 
 def _unit(channel: Channel, signal: Signal, form: _Form) -> tuple[str, Scale] | None:
-    """The stated unit with its scale, empty where none is known; None: one of another kind."""
+    """Return the stated unit with its scale, or an empty one; None: a unit of another kind."""
     shown = {unit_key(unit): unit.strip(" []()") for unit in (*form.units, channel.unit)}
     last = [unit for text in (channel.name, channel.purpose) for unit in _forms(text)[-1].units]
     for unit in (*form.units, *last, unit_key(channel.unit)):
@@ -683,16 +682,16 @@ def _unit(channel: Channel, signal: Signal, form: _Form) -> tuple[str, Scale] | 
 
 
 def own_names(names: Iterable[str], made: Set[str]) -> dict[str, Choice]:
-    """The choices for signals that go out under their own names, *made* by the car file or not.
+    """Choose the channels that already have the name of a signal, *made* by the car file or not.
 
-    The distance of a bus is none of them: it is kept beside the one that is reckoned.
+    Except the distance of a bus: it is kept next to the computed distance.
     """
     own = (name for name in names if name in SIGNALS and name != "distance_m")
     return {name: Choice(name, BY_CAR if name in made else "name") for name in own}
 
 
 def can_choose(channels: Sequence[Channel], signal: str, choice: Choice) -> bool:
-    """Whether there are the signal, the channel and the unit of a choice."""
+    """Whether the signal, the channel and the unit of a choice exist."""
     try:
         _choose(channels, signal, choice)
     except BadMapping:
@@ -702,20 +701,20 @@ def can_choose(channels: Sequence[Channel], signal: str, choice: Choice) -> bool
 
 def _choose(channels: Sequence[Channel], signal: str, choice: Choice) -> Match:
     if signal not in SIGNALS:
-        raise BadMapping(f"there is no signal {signal}; there are {', '.join(SIGNALS)}", signal)
+        raise BadMapping(f"unknown signal {signal}; known are {', '.join(SIGNALS)}", signal)
     kind = SIGNALS[signal]
     text = choice.text.strip()
     if text == NONE:
         return Match(signal, "", why=choice.why)
-    channel, unit = _channel(channels, text), ""
+    channel, unit = _find_channel(channels, text), ""
     if channel is None:
         text, _, unit = text.rpartition(":")
-        channel = _channel(channels, text)
+        channel = _find_channel(channels, text)
     if channel is None:
         names = ", ".join(channel.name for channel in channels)
-        raise BadMapping(f"{signal}: there is no channel {choice.text}; there are {names}", signal)
+        raise BadMapping(f"{signal}: unknown channel {choice.text}; known are {names}", signal)
     if unit and unit_key(unit) not in kind.units:
-        raise BadMapping(f"{signal}: the unit is one of {', '.join(kind.units)}", signal)
+        raise BadMapping(f"{signal}: the unit must be one of {', '.join(kind.units)}", signal)
     read = _unit(channel._replace(unit=unit or channel.unit), kind, _forms(channel.name)[-1])
     if unit:
         return Match(signal, channel.name, kind.units[unit_key(unit)], unit, choice.why)
@@ -723,20 +722,20 @@ def _choose(channels: Sequence[Channel], signal: str, choice: Choice) -> Match:
         return Match(signal, channel.name, read[1], read[0], choice.why)
     if channel.name == signal:
         return Match(signal, signal, why=choice.why)
-    usual = _usual_unit(kind, channel.values)
+    usual = _usual_unit(kind, channel.profile)
     scale = kind.units.get(usual, SAME)
     return Match(signal, channel.name, scale, usual, choice.why, assumed=True)
 
 
-def _channel(channels: Sequence[Channel], name: str) -> Channel | None:
-    """The channel of that name, if need be regardless of case and signs."""
+def _find_channel(channels: Sequence[Channel], name: str) -> Channel | None:
+    """Find a channel by name, if need be regardless of case and signs."""
     exact = next((channel for channel in channels if channel.name == name), None)
     near = (channel for channel in channels if name and key_of(channel.name) == key_of(name))
     return exact or next(near, None)
 
 
 class NamedSignal(NamedTuple):
-    """The signal that a name stands for; the better name sorts first."""
+    """The signal that a name means; the better name sorts first."""
 
     rank: tuple[int, int, int]
     name: str
@@ -748,9 +747,9 @@ _OPEN: Final = tuple(kind for kind in KINDS if not any(kind is other for other i
 
 @functools.lru_cache(maxsize=8192)
 def signal_of(name: str) -> NamedSignal | None:
-    """The signal of numbers that come under *name*, where nothing else says what they are.
+    """Return the signal of numbers that are known by their *name* alone.
 
-    None where the table does not have the name, or where the name leaves the unit open.
+    None if the table does not have the name, or if the name leaves the unit open.
     """
     for signal, candidate in _candidates(Channel(name), stated=_OPEN):
         return NamedSignal(candidate.rank, signal, candidate.scale)

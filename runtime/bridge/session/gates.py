@@ -1,4 +1,4 @@
-"""Gates: when a drive crosses one, and where to set one if nobody says where the line is."""
+"""Gates: when a drive crosses one, and where to set one if the line is unknown."""
 
 import math
 from typing import Final, NamedTuple
@@ -11,9 +11,9 @@ from runtime.bridge.session.series import Flags, Series
 
 NEAR_M: Final = 100.0
 FIT_S: Final = 1.0
-"""A crossing is fitted over the fixes of so long before and after it."""
+"""A crossing is fitted over the fixes this long before and after it."""
 FIT_M: Final = 2.0
-"""Who rolls less than this over those fixes stands; there is nothing to fit."""
+"""A car that moves less than this over those fixes stands; there is nothing to fit."""
 AGAIN_S: Final = 20.0
 AGAIN_M: Final = 300.0
 SHORTEST_S: Final = 20.0
@@ -22,54 +22,54 @@ LONGEST_S: Final = 1200.0
 THIN_S: Final = 0.1
 """A gate is chosen on fixes no closer than this."""
 COURSE_S: Final = 1.0
-"""Course and speed of a fix are those of the way from so long before to so long after it."""
+"""Course and speed of a fix are measured from this long before it to this long after it."""
 PLACES: Final = 150
-"""Places of the drive at which a gate is tried."""
+"""The number of places along the drive at which a gate is tried."""
 EDGES_M: Final = (10.0, 30.0, 60.0)
-"""Further places, so far from both ends of the recording: there one more lap may close."""
+"""Further places this far from both ends of the recording, where one more lap may close."""
 LEAST_MS: Final = 5.0
 LIVELY: Final = 0.5
 """A pass slower than this share of the usual one is on the way in or out, or in the pit lane."""
 ROUND: Final = 0.75
-"""Share of a lap that the way out of the pits takes at least before a lap begins, and the way in
-after one has ended."""
+"""The least share of a lap that the out lap takes before a lap begins, and the in lap after one
+has ended."""
 SAME_PLACE_M: Final = 30.0
 SURE_LAPS: Final = 3
 LAP_SHARE: Final = 0.4
-"""Fewer laps than that must be such a share of the way: a road drive that goes twice around a
-roundabout, or once around a block, is not on a circuit."""
+"""Fewer laps than `SURE_LAPS` must be this share of the drive: a road drive that goes twice around
+a roundabout, or once around a block, is not on a circuit."""
 STANDS_MS: Final = 1.0
 STANDS_S: Final = 3.0
-"""Who stands for so long on the way from a gate to the gate begins anew: that is no lap."""
+"""A car that stands for this long between two passes of a gate has not driven a lap."""
 ONCE_M: Final = 50.0
-"""What comes by the same place after more than this, within a lap, goes around a smaller loop."""
+"""A lap that passes the same place again after more than this goes around a smaller loop."""
 BACK_M: Final = 10.0
 BACK_SHARE: Final = 0.6
-"""A lap of which so much goes back on the same road goes out and back, and around nothing."""
+"""A lap that returns on the same road for this share goes out and back, not around."""
 BACK_POINTS: Final = 1000
 STRIP_M: Final = 25.0
-"""What is nowhere wider is a road or a strip with its two directions, and no circuit."""
+"""A lap that is nowhere wider runs up and down a road or a strip, not around a circuit."""
 ALIKE: Final = 1.04
-"""Laps agree when the longest is this much longer than the shortest at most."""
+"""Laps agree if the longest is at most this many times as long as the shortest."""
 ON_COURSE: Final = math.cos(math.radians(45.0))
 BESIDE_M: Final = 12.0
-"""Half the width of a track: passes within it are of one lane."""
+"""Half the width of a track: passes within it are in one lane."""
 WIDTHS_M: Final = (25.0, 35.0, 50.0, 15.0, 10.0)
 CLEAR_M: Final = 5.0
-"""A gate narrower than usual stays so far clear of the passes that it counts."""
+"""A narrow gate must reach this far beyond the passes that it counts."""
 
 
 def find_crossings(series: Series, gate: Gate) -> Numbers:
-    """Every moment at which a gate is crossed, however soon after the last.
+    """Find every moment at which a gate is crossed, however soon after the last.
 
-    Between two fixes that are both within 100 m the way along the gate's heading goes from
-    negative to 0 or more, and meets the line within its half-width. The moment is that of a
-    straight line through the fixes of a second to each side, over the distance rolled, so that
-    the noise of two single fixes does not move it; where that line goes backwards nothing was
+    Between two fixes that are both within 100 m, the distance along the gate's heading goes from
+    negative to 0 or more, and the path meets the line within its half-width. The moment comes from
+    a straight line through the fixes of a second to each side, over the distance driven, so that
+    the noise of two single fixes does not move it; if that line goes backwards, nothing was
     crossed.
     """
     fixes = np.flatnonzero(series.fixed)
-    # Few frames are near the gate: the rest is set aside before anything is computed of them.
+    # Few frames are near the gate: the others are dropped before the computation.
     close = np.flatnonzero(np.abs(series["lat"][fixes] - gate.lat) <= NEAR_M / METRES_PER_DEGREE)
     frames = fixes[close]
     if len(frames) < 2:
@@ -86,13 +86,13 @@ def find_crossings(series: Series, gate: Gate) -> Numbers:
     if not len(moments):
         return moments
     fit = _Fit(series, frames, along)
-    crossings: Numbers = np.array([fit.crossing(moment) for moment in moments.tolist()])
+    crossings: Numbers = np.array([fit.find_crossing(moment) for moment in moments.tolist()])
     forward: Numbers = crossings[~np.isnan(crossings)]
     return forward
 
 
 def measure_beside(gate: Gate, lat: Numbers, lon: Numbers) -> tuple[Numbers, Numbers]:
-    """Metres past the line of a gate, and to the right of its middle."""
+    """Return metres past the line of a gate, and to the right of its middle."""
     x, y = Plane(gate.lat, gate.lon).xy(lat, lon)
     north, east = math.cos(math.radians(gate.heading)), math.sin(math.radians(gate.heading))
     return x * east + y * north, x * north - y * east
@@ -107,14 +107,14 @@ class _Fit:
         self._along = along
         self._pauses = np.append(0, np.cumsum(series.gap))[frames]
         rolled = series.rolled
-        # The way past the line grows evenly with the distance rolled, however the car
-        # accelerates; where no speed is known it is a parabola over time.
+        # The distance past the line is linear in the distance driven, however the car
+        # accelerates; without a speed it is a parabola over time.
         self._over, self._degree = (self._t, 2) if rolled is None else (rolled[frames], 1)
 
-    def crossing(self, moment: float) -> float:
-        """When the fixes around *moment* reach the line; NaN where they go the other way.
+    def find_crossing(self, moment: float) -> float:
+        """Return when the fixes around *moment* reach the line; NaN if they go the other way.
 
-        *moment* itself where they are too few, or the car stands.
+        *moment* itself if there are too few, or the car stands.
         """
         part = slice(*np.searchsorted(self._t, [moment - FIT_S, moment + FIT_S]).tolist())
         t, along, pauses = self._t[part], self._along[part], self._pauses[part]
@@ -135,14 +135,14 @@ class _Fit:
 
 
 def find_lap_starts(series: Series, gate: Gate, travelled: Numbers) -> Numbers:
-    """Crossings that can begin a lap: 20 s and 300 m at least after the one before."""
+    """Find the crossings that can begin a lap: at least 20 s and 300 m after the one before."""
     crossings = find_crossings(series, gate)
     way = np.interp(crossings, series.t, travelled) if len(series) else crossings
-    return crossings[_apart(crossings, way)]
+    return crossings[_space_out(crossings, way)]
 
 
-def _apart(t: Numbers, way: Numbers) -> list[int]:
-    """The crossings that are late and far enough after the one before."""
+def _space_out(t: Numbers, way: Numbers) -> list[int]:
+    """Pick the crossings that are late and far enough after the one before."""
     kept: list[int] = []
     last = -math.inf, -math.inf
     for i, (moment, metres) in enumerate(zip(t.tolist(), way.tolist(), strict=True)):
@@ -157,19 +157,19 @@ class _Trace(NamedTuple):
 
     t: Numbers
     x: Numbers
-    """Metres, as are *y* and *way*."""
+    """Metres, like *y* and *way*."""
     y: Numbers
     way: Numbers
     course: Numbers
     """Radians, 0 north, clockwise."""
     speed: Numbers
-    """m/s, by the positions."""
+    """m/s, from the positions."""
     stood: Numbers
-    """Seconds for which the car stood since the first fix."""
+    """Seconds of standing since the first fix."""
 
 
 class _Choice(NamedTuple):
-    """What laps a gate at some place would give."""
+    """The laps that a gate at some place would give."""
 
     n_laps: int
     """Laps that agree with each other in length."""
@@ -177,7 +177,7 @@ class _Choice(NamedTuple):
     covered: float
     """Their share of the way from the first of them to the last."""
     cost_s: float
-    """About the error of a lap: what is uncertain of a place by the speed there."""
+    """The approximate error of a lap time: the uncertainty of the place over the speed there."""
     x: float
     y: float
     course: float
@@ -188,46 +188,46 @@ class _Choice(NamedTuple):
 
     @property
     def worth(self) -> float:
-        """More for more laps, for longer ones, and for laps that follow each other."""
+        """Higher for more laps, for longer ones, and for laps that follow each other."""
         return self.n_laps * math.sqrt(self.lap_m) * self.covered
 
 
 class ChosenGate(NamedTuple):
-    """A gate, and when the drive was between its way out of the pits and its way in."""
+    """A gate, and when the drive was between its out lap and its in lap."""
 
     gate: Gate
     begin: float = -math.inf
-    """Seconds, as is *end*; infinite where the recording begins or ends at speed."""
+    """Seconds, like *end*; infinite if the recording begins or ends at speed."""
     end: float = math.inf
 
     def keep(self, crossings: Numbers) -> Numbers:
-        """The crossings at which a lap may begin or end."""
+        """Return the crossings at which a lap may begin or end."""
         return crossings[(crossings >= self.begin) & (crossings <= self.end)]
 
 
 def choose_gate(series: Series, travelled: Numbers) -> ChosenGate | None:
-    """The gate at which most laps agree in length, and whose moments are the surest.
+    """Choose the gate at which most laps agree in length, and whose moments are the most exact.
 
-    Places all over the drive are tried. Of those that give most laps the one wins where passes
-    are fast, straight and close together. It is as wide as a track and the error of the
-    positions, but reaches neither another leg of the track nor the pit lane where these are apart
-    from the passes that count. A drive that begins slowly comes out of the pits: its first round
-    is no lap, as little as the last one of a drive that ends so, unless there is no other. So the
-    gate comes to lie near the pits, where a timekeeper has the line. None where no lap closes, or
-    where the laps are but a few loops of a longer drive.
+    Places along the whole drive are tried. Among those that give most laps, the place with fast,
+    straight and closely spaced passes wins. The gate is as wide as a track plus the error of the
+    positions, but reaches neither another leg of the track nor the pit lane if these are apart
+    from the passes that count. A drive that begins slowly leaves the pits: its first round is not
+    a lap, nor is the last round of a drive that ends slowly, unless there is no other. So the
+    gate ends up near the pits, where a timekeeper has the line. None if no lap closes, or if the
+    laps are only a few loops of a longer drive.
     """
     fixes = np.flatnonzero(series.fixed)
     if len(fixes) < 3:
         return None
     plane = Plane(float(series["lat"][fixes[0]]), float(series["lon"][fixes[0]]))
     trace = _thin(series, plane, travelled)
-    choices = _choices(trace, -math.inf, math.inf)
+    choices = _try_places(trace, -math.inf, math.inf)
     if not choices:
         return None
     lap_m = max(choices, key=lambda choice: choice.worth).lap_m
     begin, end = _between_pits(trace, lap_m)
     if begin > -math.inf or end < math.inf:
-        if flying := _choices(trace, begin, end):
+        if flying := _try_places(trace, begin, end):
             choices = flying
         else:
             begin, end = -math.inf, math.inf
@@ -244,14 +244,14 @@ def choose_gate(series: Series, travelled: Numbers) -> ChosenGate | None:
     return ChosenGate(gate, begin, end)
 
 
-def _choices(trace: _Trace, begin: float, end: float) -> list[_Choice]:
-    """What the places of the drive give, of laps between two moments."""
-    tried = (_try(trace, place, begin, end) for place in _places(trace))
+def _try_places(trace: _Trace, begin: float, end: float) -> list[_Choice]:
+    """Try a gate at places along the drive, with laps between two moments."""
+    tried = (_try_place(trace, place, begin, end) for place in _list_places(trace))
     return [choice for choice in tried if choice is not None]
 
 
 def _between_pits(trace: _Trace, lap_m: float) -> tuple[float, float]:
-    """The moments between which laps lie: a round after a slow begin, one before a slow end."""
+    """Return the moments between which laps lie: after an out lap and before an in lap."""
     begin, end = -math.inf, math.inf
     if _is_slow(trace, 0, lap_m):
         begin = float(np.interp(trace.way[0] + ROUND * lap_m, trace.way, trace.t))
@@ -261,12 +261,12 @@ def _between_pits(trace: _Trace, lap_m: float) -> tuple[float, float]:
 
 
 def _is_slow(trace: _Trace, fix: int, lap_m: float) -> bool:
-    """Whether the car is much slower at a fix than on its other passes of the place; where there
-    are none, than all along the way."""
+    """Whether the car is much slower at a fix than on its other passes of the place, or than on
+    the whole drive if there are none."""
     near = np.hypot(trace.x - trace.x[fix], trace.y - trace.y[fix]) <= SAME_PLACE_M
     near &= np.abs(trace.way - trace.way[fix]) >= lap_m / 2
     speed = trace.speed[near] if near.any() else trace.speed
-    usual = (speed**2).sum() / max(speed.sum(), 1.0)  # over the way: standing does not count
+    usual = (speed**2).sum() / max(speed.sum(), 1.0)  # weighted by distance: standing adds nothing
     return bool(trace.speed[fix] < LIVELY * usual)
 
 
@@ -278,9 +278,9 @@ def _thin(series: Series, plane: Plane, travelled: Numbers) -> _Trace:
     t = series.t[fixes]
     x, y = plane.xy(series["lat"][fixes], series["lon"][fixes])
     begin, end = np.maximum(t - COURSE_S, t[0]), np.minimum(t + COURSE_S, t[-1])
-    dx, dy = (np.interp(end, t, each) - np.interp(begin, t, each) for each in (x, y))
+    dx, dy = (np.interp(end, t, values) - np.interp(begin, t, values) for values in (x, y))
     speed = np.hypot(dx, dy) / np.maximum(end - begin, THIN_S)
-    # A lap with a pause of the recording is as long as the others.
+    # Estimate the distance during pauses, so that laps with a pause are as long as the others.
     paused = np.append(0.0, np.cumsum(np.where(series.gap, series.dt, 0.0)))[fixes]
     unseen = np.append(0.0, np.cumsum(np.diff(paused) * (speed[1:] + speed[:-1]) / 2))
     stands = np.maximum(speed[1:], speed[:-1]) < STANDS_MS
@@ -289,12 +289,12 @@ def _thin(series: Series, plane: Plane, travelled: Numbers) -> _Trace:
 
 
 def _goes_back(trace: _Trace, begin: float, end: float) -> bool:
-    """Whether most of the way between two moments is driven there and back on one road, or all of
-    it on one strip."""
+    """Whether the drive between two moments mostly goes out and back on one road, or stays on one
+    strip."""
     ways = np.interp([begin, end], trace.t, trace.way)
     step = max(float(np.ptp(ways)) / BACK_POINTS, BACK_M / 2)
     places = np.arange(ways[0], ways[1], step)
-    x, y = (np.interp(places, trace.way, each) for each in (trace.x, trace.y))
+    x, y = (np.interp(places, trace.way, values) for values in (trace.x, trace.y))
     _, axes = np.linalg.eigh(np.cov(x, y))
     if np.ptp(axes[:, 0] @ np.stack([x, y])) <= STRIP_M:
         return True
@@ -308,8 +308,8 @@ def _goes_back(trace: _Trace, begin: float, end: float) -> bool:
     return bool(beside.any(axis=1).mean() > BACK_SHARE)
 
 
-def _places(trace: _Trace) -> list[int]:
-    """Fixes at which a gate is tried: all over the way, whatever the length of a lap."""
+def _list_places(trace: _Trace) -> list[int]:
+    """List the fixes at which a gate is tried, spread over the drive for any lap length."""
     begin, end = float(trace.way[0]), float(trace.way[-1])
     golden = (math.sqrt(5.0) - 1.0) / 2.0
     shares = np.arange(1, PLACES + 1) * golden % 1.0
@@ -321,7 +321,7 @@ def _places(trace: _Trace) -> list[int]:
 
 
 class _Passes(NamedTuple):
-    """Where the drive goes forward through the line at a place, however far beside it."""
+    """Where the drive passes forward through the line at a place, however far to its side."""
 
     t: Numbers
     way: Numbers
@@ -333,20 +333,20 @@ class _Passes(NamedTuple):
     stood: Numbers
     """Seconds, as in a trace."""
 
-    def only(self, which: Indices | Flags) -> "_Passes":
-        """Some of them."""
+    def select(self, which: Indices | Flags) -> "_Passes":
+        """Select some of the passes."""
         return _Passes(*(values[which] for values in self))
 
 
-def _try(trace: _Trace, place: int, begin: float, end: float) -> _Choice | None:
-    """What a gate across the way at a fix gives, of laps between two moments; None for none."""
+def _try_place(trace: _Trace, place: int, begin: float, end: float) -> _Choice | None:
+    """Try a gate across the track at a fix, with laps between two moments; None if it has none."""
     x, y, course = (float(values[place]) for values in (trace.x, trace.y, trace.course))
-    passes = _passes(trace, x, y, course)
+    passes = _find_passes(trace, x, y, course)
     on_course = np.cos(passes.turned) >= ON_COURSE
     around = np.sort(passes.beside[on_course & (np.abs(passes.beside) <= WIDTHS_M[0])])
     if len(around) < 2:
         return None
-    middle = float(around[len(around) // 2])  # where a pass was, not halfway between two lanes
+    middle = float(around[len(around) // 2])  # on a pass, not halfway between two lanes
     passes = passes._replace(beside=passes.beside - middle)
     lane = on_course & (np.abs(passes.beside) <= BESIDE_M)
     lively = on_course & (passes.speed >= LIVELY * np.median(passes.speed[lane]))
@@ -358,12 +358,12 @@ def _try(trace: _Trace, place: int, begin: float, end: float) -> _Choice | None:
         inside = np.flatnonzero(np.abs(passes.beside) <= half_width)
         if half_width > reach or len(inside) in judged:  # the same passes, by a wider gate
             continue
-        starts = inside[_apart(passes.t[inside], passes.way[inside])]
-        laps = _agreeing_laps(passes.only(starts), lively[starts], passes.way[lane])
+        starts = inside[_space_out(passes.t[inside], passes.way[inside])]
+        laps = _find_agreeing_laps(passes.select(starts), lively[starts], passes.way[lane])
         if not len(laps):
             judged.add(len(inside))
             continue
-        counted = passes.only(starts[np.union1d(laps, laps + 1)])
+        counted = passes.select(starts[np.union1d(laps, laps + 1)])
         clear = half_width - np.abs(counted.beside).max()
         if half_width < WIDTHS_M[0] and clear < CLEAR_M:
             continue
@@ -387,7 +387,7 @@ def _try(trace: _Trace, place: int, begin: float, end: float) -> _Choice | None:
     return chosen[1] if chosen is not None else None
 
 
-def _passes(trace: _Trace, x: float, y: float, course: float) -> _Passes:
+def _find_passes(trace: _Trace, x: float, y: float, course: float) -> _Passes:
     east, north = math.sin(course), math.cos(course)
     dx, dy = trace.x - x, trace.y - y
     close = np.flatnonzero((np.abs(dx) <= NEAR_M) & (np.abs(dy) <= NEAR_M))
@@ -407,10 +407,10 @@ def _passes(trace: _Trace, x: float, y: float, course: float) -> _Passes:
     )
 
 
-def _agreeing_laps(passes: _Passes, lively: Flags, lane_m: Numbers) -> Indices:
-    """The most laps, by the pass that each begins with, that agree with each other in length.
+def _find_agreeing_laps(passes: _Passes, lively: Flags, lane_m: Numbers) -> Indices:
+    """Find the most laps that agree in length, as indices of the passes that begin them.
 
-    *lane_m*: where on its way the drive comes along the same lane, at these passes and others.
+    *lane_m*: the metres at which the drive passes in the same lane, here or elsewhere.
     """
     seconds, metres = np.diff(passes.t), np.diff(passes.way)
     timely = (seconds >= SHORTEST_S) & (seconds <= LONGEST_S)

@@ -12,14 +12,14 @@ from runtime.bridge.session.recording import Numbers
 
 Indices = npt.NDArray[np.intp]
 Terms: TypeAlias = tuple[Numbers, Numbers, Numbers]
-"""What x, y and 1 count for, at each point of a path."""
+"""Coefficients of x, y and 1, at each point of a path."""
 
 METRES_PER_DEGREE: Final = 111_320.0
 RING_STEP_M: Final = 5.0
 REACH_M: Final = 150.0
-"""A car is looked for so far to each side of where it was."""
+"""A car is searched for this far to each side of where it was."""
 PAIRS: Final = 1 << 18
-"""Distances that are looked at together."""
+"""Distances that are computed together."""
 
 
 class Plane(NamedTuple):
@@ -29,14 +29,14 @@ class Plane(NamedTuple):
     lon: float
 
     def xy(self, lat: Numbers, lon: Numbers) -> tuple[Numbers, Numbers]:
-        """Metres from the origin; crossing the date line is no jump."""
+        """Return metres from the origin, without a jump at the date line."""
         east = lon - self.lon
         if len(east) and np.fmax.reduce(np.abs(east)) > 180.0:
             east = (east + 180.0) % 360.0 - 180.0
         return east * self._per_degree_of_longitude, (lat - self.lat) * METRES_PER_DEGREE
 
     def latlon(self, x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
-        """Degrees of points of the map."""
+        """Return latitude and longitude of points of the map."""
         lon = self.lon + x / self._per_degree_of_longitude
         return self.lat + y / METRES_PER_DEGREE, (lon + 180.0) % 360.0 - 180.0
 
@@ -47,7 +47,7 @@ class Plane(NamedTuple):
 
 
 def metres_between(lat: float, lon: float, other_lat: float, other_lon: float) -> float:
-    """Distance of two places on the map around the first."""
+    """Return the distance of two places on the map around the first."""
     x, y = Plane(lat, lon).xy(np.array([other_lat]), np.array([other_lon]))
     return float(np.hypot(x[0], y[0]))
 
@@ -75,22 +75,22 @@ class Line:
     @cached_property
     def ring(self) -> "Ring":
         """The line in its plane, one point about every 5 m."""
-        return ring(*self.plane.xy(self.lat, self.lon), self.distance, self.length_m)
+        return build_ring(*self.plane.xy(self.lat, self.lon), self.distance, self.length_m)
 
     def place(self, distance_m: float) -> tuple[float, float]:
-        """Latitude and longitude at a distance."""
+        """Return latitude and longitude at a distance."""
         x, y = self.ring.at(np.array([distance_m]))
         lat, lon = self.plane.latlon(x, y)
         return float(lat[0]), float(lon[0])
 
 
 class Projection(NamedTuple):
-    """Where points lie along and beside a line."""
+    """The positions of points relative to a line."""
 
     distance: Numbers
     """Metres along the line, in [0, length)."""
     offset: Numbers
-    """Metres beside it, positive to the right of travel."""
+    """Metres from the line, positive to the right of travel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class Ring:
 
     @cached_property
     def chords(self) -> tuple[Numbers, Numbers]:
-        """The way from each point to the next."""
+        """The vector from each point to the next."""
         return np.roll(self.x, -1) - self.x, np.roll(self.y, -1) - self.y
 
     @cached_property
@@ -128,7 +128,7 @@ class Ring:
         return np.degrees((turn + np.pi) % (2 * np.pi) - np.pi) / self.step
 
     def at(self, distance: Numbers) -> tuple[Numbers, Numbers]:
-        """Points of the path at distances; any distance, the path goes round."""
+        """Return points of the path at any distances: the path is closed."""
         position = distance / self.step
         whole = np.floor(position)
         i = whole.astype(np.intp) % len(self)
@@ -136,17 +136,17 @@ class Ring:
         return self.x[i] + (position - whole) * dx[i], self.y[i] + (position - whole) * dy[i]
 
     def heading(self, distance_m: float) -> float:
-        """Degrees, 0 north and clockwise, of travel at a distance."""
+        """Return the direction of travel at a distance in degrees, 0 north, clockwise."""
         x, y = self.at(np.array([distance_m - self.step / 2, distance_m + self.step / 2]))
         return math.degrees(math.atan2(x[1] - x[0], y[1] - y[0])) % 360.0
 
     def follow(
         self, x: Numbers, y: Numbers, near: Indices, within_m: float
     ) -> tuple[Indices, Numbers]:
-        """The nearest point to each place, and its distance.
+        """Return the nearest point to each place, and its distance.
 
-        Looked for 150 m to each side of the points *near*; everywhere where it may lie further on,
-        and where nothing there is within *within_m* metres.
+        Searched 150 m to each side of the points *near*, and on the whole path if it may lie
+        further away or if nothing is within *within_m* metres.
         """
         i = (near[:, None] + self._window) % len(self)
         squares = (self.x[i] - x[:, None]) ** 2 + (self.y[i] - y[:, None]) ** 2
@@ -163,10 +163,10 @@ class Ring:
         return np.arange(-reach, reach + 1)
 
     def nearest(self, x: Numbers, y: Numbers) -> tuple[Indices, Numbers]:
-        """The nearest point to each place, and its distance; every point is tried."""
+        """Return the nearest of all points to each place, and its distance."""
         best, away = np.empty(len(x), dtype=np.intp), np.empty(len(x))
         rows = max(1, PAIRS // len(self))
-        for begin in range(0, len(x), rows):  # every place with every point is much for a long path
+        for begin in range(0, len(x), rows):  # all pairs at once take much memory on a long path
             part = slice(begin, begin + rows)
             squares = (x[part, None] - self.x) ** 2 + (y[part, None] - self.y) ** 2
             best[part] = np.argmin(squares, axis=1)
@@ -174,21 +174,21 @@ class Ring:
         return best, away
 
     def project(self, x: Numbers, y: Numbers, near: Indices) -> Projection:
-        """The nearest place of the path beside the points *near*, two steps to each side.
+        """Return the nearest place of the path, up to two steps from the points *near*.
 
-        Twice: the first time on the endless tangent at the point, which tells the segment.
+        In two passes: the first, on the infinite tangent at the point, finds the segment.
         """
         i, (along, across) = near % len(self), self._tangents
         for least in (-2, -1):
-            way = _linear(along, x, y, i)
+            way = _evaluate(along, x, y, i)
             i = i + np.clip(np.floor(way), least, 1).astype(np.intp)
-        steps = np.asarray(i + np.clip(_linear(along, x, y, i), 0.0, 1.0), np.float64)
-        return Projection(steps * self.step % self.length_m, _linear(across, x, y, i))
+        steps = np.asarray(i + np.clip(_evaluate(along, x, y, i), 0.0, 1.0), np.float64)
+        return Projection(steps * self.step % self.length_m, _evaluate(across, x, y, i))
 
     @cached_property
     def _tangents(self) -> tuple[Terms, Terms]:
-        """Of the tangent at each point: how far along it a place is from the point, in steps, and
-        how far to the right of it, in metres."""
+        """Terms of the tangent at each point: how far along it a place is from the point, in
+        steps, and how far to the right of it, in metres."""
         dx, dy = self.chords
         length = np.maximum(np.hypot(dx, dy), 1e-9)
         ux, uy = dx / length, dy / length
@@ -196,20 +196,20 @@ class Ring:
         return along, (uy, -ux, self.y * ux - self.x * uy)
 
 
-def _linear(terms: Terms, x: Numbers, y: Numbers, i: Indices) -> Numbers:
-    """What the *terms* of the points *i*, which go round a path, make of places."""
+def _evaluate(terms: Terms, x: Numbers, y: Numbers, i: Indices) -> Numbers:
+    """Evaluate the *terms* of the points *i* of a closed path at places."""
     a, b, c = (term.take(i, mode="wrap") for term in terms)
     value: Numbers = a * x + b * y + c
     return value
 
 
-def ring(
+def build_ring(
     x: Numbers, y: Numbers, distance: Numbers, length_m: float, step_m: float = RING_STEP_M
 ) -> Ring:
-    """Evenly spaced points of a smooth closed curve through the given ones.
+    """Build evenly spaced points of a smooth closed curve through at least three points.
 
     *distance* rises from 0 to less than *length_m*; the curve goes on from the last point to the
-    first. At least three points.
+    first.
     """
     count = max(8, round(length_m / step_m))
     wanted = np.arange(count) * (length_m / count)
@@ -221,7 +221,7 @@ def ring(
 
 
 def _hermite(value: Numbers, width: Numbers, i: Indices, share: Numbers) -> Numbers:
-    """A cubic through the points whose slopes are those of the parabolas through neighbours."""
+    """Interpolate by cubics with the slopes of the parabolas through neighbouring points."""
     following = np.roll(value, -1)
     secant = (following - value) / width
     before, width_before = np.roll(secant, 1), np.roll(width, 1)

@@ -1,4 +1,4 @@
-"""Reads frames and samples from JSON values into columns; what is unusable is left out and said."""
+"""Reads frames and samples from JSON values into columns; unusable ones are left out and listed."""
 
 import functools
 import math
@@ -22,17 +22,17 @@ MILLISECONDS_FROM: Final = 1e11
 NAN: Final = float("nan")
 
 Fault: TypeAlias = tuple[Flags, str]
-"""Which elements are at fault, and why."""
+"""Which elements are faulty, and why."""
 Object: TypeAlias = Mapping[str, object]
 Further: TypeAlias = tuple[Indices, Numbers]
-"""The frames that have a signal, and its numbers there."""
+"""The frames that have a signal, and its values there."""
 
 MAX_SAMPLES: Final = 500_000
 MAX_FRAMES: Final = 100_000
 MAX_NAMES: Final = 5000
 PSI: Final = 0.0689476
 _NOT_SIGNALS: Final = frozenset(("session_id", "frame_idx", "source"))
-"""Keys of a frame as it is streamed that say nothing about the car."""
+"""Keys of a streamed frame that say nothing about the car."""
 ALIASES: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     TIMESTAMP: (("t", 1.0), ("time", 1.0)),
     "distance_m": (("distance", 1.0),),
@@ -47,12 +47,12 @@ ALIASES: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
     "lat": (),
     "lon": (("lng", 1.0), ("long", 1.0)),
 }
-"""Other names of a column with the factor to its unit; an earlier one wins, the column's own first.
-A null says nothing, so that a later name counts."""
+"""Other names of a column with the factor to its unit. The column's own name comes first, then
+these in order; a null leaves it to the next."""
 
 
 class BadBatch(ValueError):
-    """Nothing of the batch can be used; the text says why."""
+    """Nothing in the batch is usable; the text says why."""
 
 
 class NoUsableFrame(BadBatch):
@@ -64,7 +64,7 @@ class NoUsableFrame(BadBatch):
 
 
 class BatchTooLarge(BadBatch):
-    """The batch has more elements than one request may bring."""
+    """The batch has more elements than one request may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class Rejected:
     reason: str
 
 
-def numbers_of(values: Sequence[object], *, null: bool, booleans: bool) -> tuple[Numbers, Flags]:
-    """The values as numbers, NaN where there is none, and which of them may not be there."""
+def to_numbers(values: Sequence[object], *, null: bool, booleans: bool) -> tuple[Numbers, Flags]:
+    """Convert values to numbers, NaN where there is none; flag the values that are not allowed."""
     kinds = set(map(type, values))
     allowed = {float, int} | ({type(None)} if null else set()) | ({bool} if booleans else set())
     if kinds <= allowed:
@@ -101,13 +101,13 @@ def _number(value: object, booleans: bool) -> float:
         return math.inf
 
 
-def seconds(t: Numbers) -> Numbers:
-    """Times in seconds, from times in seconds or milliseconds."""
+def to_seconds(t: Numbers) -> Numbers:
+    """Convert times in seconds or milliseconds to seconds."""
     return np.where(t > MILLISECONDS_FROM, t / 1000.0, t)
 
 
-def reasons(faults: Iterable[Fault]) -> tuple[Rejected, ...]:
-    """The first reason of each of the first elements that were left out."""
+def list_reasons(faults: Iterable[Fault]) -> tuple[Rejected, ...]:
+    """List the first elements that were left out, each with its first reason."""
     first: dict[int, str] = {}
     for flags, reason in faults:
         for index in np.flatnonzero(flags)[:REASONS_KEPT].tolist():
@@ -124,55 +124,55 @@ class SampleBatch:
     rejected: tuple[Rejected, ...] = ()
     """The first twenty."""
     places: Mapping[str, Indices] = field(default_factory=dict)
-    """Which elements of the request the samples of each signal are."""
+    """The elements of the request that hold the samples of each signal."""
 
 
 def read_samples(signals: object, names: Mapping[int, str] | None = None) -> SampleBatch:
-    """The samples of a JSON array; raises `BadBatch`, also where not one of them can be used.
+    """Read the samples of a JSON array; raises `BadBatch`, also if none of them is usable.
 
     A sample is ``{name | signal_name | signal_id, t, value}`` or ``[name, t, value]``; booleans
-    count as 0 and 1. *names* holds the names of known ids; each of them may be used again, as
-    those of an import, which say more than others may (`names.NAMES`).
+    count as 0 and 1. *names* holds the names of known ids. They are all allowed, even names of an
+    import that do not follow `names.NAMES`.
     """
     if not isinstance(signals, list) or not signals:
         raise BadBatch("signals must be an array with at least one sample")
     if len(signals) > MAX_SAMPLES:
         raise BatchTooLarge(f"at most {MAX_SAMPLES} samples fit one request")
-    named: list[object] = []
+    names_read: list[object] = []
     times: list[object] = []
     values: list[object] = []
     if set(map(type, signals)) == {list} and set(map(len, signals)) == {3}:
-        named, times, values = (list(map(itemgetter(part), signals)) for part in range(3))
+        names_read, times, values = (list(map(itemgetter(part), signals)) for part in range(3))
     else:
         for sample in signals:
             name, t, value = _parts(sample, names or {})
-            named.append(name)
+            names_read.append(name)
             times.append(t)
             values.append(value)
-    t, bad_t = numbers_of(times, null=False, booleans=False)
-    value, bad_value = numbers_of(values, null=False, booleans=True)
+    t, bad_t = to_numbers(times, null=False, booleans=False)
+    value, bad_value = to_numbers(values, null=False, booleans=True)
     rows: dict[str, list[int]] = {}
-    for index, name in enumerate(named):
+    for index, name in enumerate(names_read):
         if isinstance(name, str):
             rows.setdefault(name, []).append(index)
-    unnamed = np.array([not isinstance(name, str) for name in named])
+    unnamed = np.array([not isinstance(name, str) for name in names_read])
     bad_name = unnamed.copy()
     registered = frozenset((names or {}).values())
     for name, indices in rows.items():
         bad_name[indices] = not is_name(name) and name not in registered
     good = ~(bad_name | bad_t | bad_value)
     faults = (
-        (unnamed, "no name of a signal"),
+        (unnamed, "the signal has no name"),
         (bad_name, NAMES),
         (bad_t, "t must be a finite number"),
         (bad_value, "value must be a finite number"),
     )
-    rejected = reasons(faults)
+    rejected = list_reasons(faults)
     if not good.any():
         raise BadBatch(f"no sample can be used: {rejected[0].reason}")
     usable = {name: np.array(indices)[good[indices]] for name, indices in rows.items()}
     places = {name: indices for name, indices in usable.items() if len(indices)}
-    t, value = seconds(t) + 0.0, value + 0.0
+    t, value = to_seconds(t) + 0.0, value + 0.0
     samples = {name: Samples(t[part], value[part]) for name, part in places.items()}
     return SampleBatch(samples, int((~good).sum()), rejected, places)
 
@@ -202,7 +202,7 @@ _TAKEN: Final = frozenset(
 
 
 class Ignored(NamedTuple):
-    """A key of which something could not be kept."""
+    """A key with values that could not be kept."""
 
     name: str
     reason: str
@@ -214,21 +214,21 @@ class FrameBatch:
 
     frames: Frames
     extras: Mapping[str, Samples]
-    """Further numbers of the frames, by name, at the times of their frames."""
+    """Further signals of the frames, by name, at the times of their frames."""
     n_rejected: int = 0
     rejected: tuple[Rejected, ...] = ()
     """The first twenty."""
     ignored: tuple[Ignored, ...] = ()
-    """Further keys with values that are no numbers; by name."""
+    """Further keys with values that are not numbers; by name."""
 
 
 def read_frames(frames: object) -> FrameBatch:
-    """The frames of a JSON array; raises `BadBatch`, also where not one of them can be used.
+    """Read the frames of a JSON array; raises `BadBatch`, also if none of them is usable.
 
     A usable frame has a finite time, and a finite number or null in every column it names. Numbers
-    and booleans under other names become `FrameBatch.extras`, see `signal_names` and
-    `_add_named`. `combo_g` is computed where absent; a missing distance stays null, for it depends
-    on the frames before.
+    and booleans under other names become `FrameBatch.extras`, see `assign_names` and
+    `_add_known_signals`. `combo_g` is computed where absent; a missing distance stays null, as it
+    depends on earlier frames.
     """
     if not isinstance(frames, list) or not frames:
         raise BadBatch("frames must be an array with at least one frame")
@@ -243,16 +243,16 @@ def read_frames(frames: object) -> FrameBatch:
     if len(keys - _TAKEN) > MAX_NAMES:
         raise BatchTooLarge(f"at most {MAX_NAMES} different names fit one request")
     table = _read_wide(objects, keys, faults)
-    table[_TIME] = t = seconds(table[_TIME])
+    table[_TIME] = t = to_seconds(table[_TIME])
     further, ignored = _read_further(objects, keys - _TAKEN, faults)
-    further = _add_named(table, further)
+    further = _add_known_signals(table, further)
     good = ~np.isnan(t)
     for flags, _ in faults:
         good &= ~flags
     rejected: tuple[Rejected, ...] = ()
     if np.count_nonzero(good) < len(good):
         faults.append((np.isnan(t), "timestamp is missing"))
-        table, rejected = table[:, good], reasons(faults)
+        table, rejected = table[:, good], list_reasons(faults)
         if not table.shape[1]:
             raise NoUsableFrame(rejected)
     columns = dict(zip(WIDE, table, strict=True))
@@ -271,23 +271,23 @@ def read_frames(frames: object) -> FrameBatch:
 
 
 def _read_wide(objects: Sequence[Object], keys: Set[str], faults: list[Fault]) -> Numbers:
-    """The frames as rows of `WIDE`, a column a frame; *faults* gets what is not a number."""
+    """Read the frames as rows of `WIDE`, one column a frame; *faults* gets invalid cells."""
     table = np.full((len(WIDE), len(objects)), NAN)
     own = [at for at, name in enumerate(WIDE) if name in keys]
-    # Row by row: for many at once numpy hands the interpreter to other threads, and waits for it.
+    # Row by row: for many rows numpy releases the interpreter lock, and has to wait to get it back.
     for at, cells in zip(own, _read_cells(objects, [WIDE[at] for at in own], faults), strict=True):
         table[at] = cells
     for at, name, factor in _OTHERS:
         if name in keys:
-            given = _read_cells(objects, [name], faults)[0] * factor
-            np.copyto(table[at], given, where=np.isnan(table[at]))
+            alias = _read_cells(objects, [name], faults)[0] * factor
+            np.copyto(table[at], alias, where=np.isnan(table[at]))
     return table + 0.0
 
 
 def _read_cells(objects: Sequence[Object], names: Sequence[str], faults: list[Fault]) -> Numbers:
-    """What the frames say under each of *names*, a row a name; NaN where that is nothing."""
+    """Read the values of the frames under *names*, one row a name; NaN where there is none."""
     cells = [frame.get(name) for frame in objects for name in names]
-    numbers, bad = numbers_of(cells, null=True, booleans=False)
+    numbers, bad = to_numbers(cells, null=True, booleans=False)
     shape = len(objects), len(names)
     if bad.any():
         flags = bad.reshape(shape).T
@@ -298,9 +298,9 @@ def _read_cells(objects: Sequence[Object], names: Sequence[str], faults: list[Fa
 def _read_further(
     objects: Sequence[Object], keys: Set[str], faults: list[Fault]
 ) -> tuple[dict[str, Further], list[Ignored]]:
-    """By signal the frames that have it and its numbers there; the keys with other values.
+    """Read the signals outside the columns, and list the keys with values that are not numbers.
 
-    *faults* gets what is infinite.
+    *faults* gets infinite values.
     """
     signals: dict[str, Further] = {}
     ignored: list[Ignored] = []
@@ -315,9 +315,9 @@ def _read_further(
                 places[key].append(len(cells))
                 rows.append(row)
                 cells.append(cell)
-    numbers, bad = numbers_of(cells, null=False, booleans=True)
+    numbers, bad = to_numbers(cells, null=False, booleans=True)
     numbers, infinite, frame_of = numbers + 0.0, np.isinf(numbers), np.array(rows, np.intp)
-    for key, name in signal_names(keys).items():
+    for key, name in assign_names(keys).items():
         mine = np.array(places[key], np.intp)
         if bad[mine].any():
             flags = np.zeros(len(objects), np.bool_)
@@ -331,30 +331,30 @@ def _read_further(
 
 
 @functools.lru_cache(maxsize=512)
-def _named(names: tuple[str, ...]) -> tuple[tuple[NamedSignal, str], ...]:
-    """The signals that names stand for, the better name first."""
-    found = ((signal, name) for name in names if (signal := signal_of(name)) is not None)
-    return tuple(sorted(found))
+def _find_signals(names: tuple[str, ...]) -> tuple[tuple[NamedSignal, str], ...]:
+    """Find the signals that names mean, the better name first."""
+    signals = ((signal, name) for name in names if (signal := signal_of(name)) is not None)
+    return tuple(sorted(signals))
 
 
-def _add_named(table: Numbers, further: Mapping[str, Further]) -> dict[str, Further]:
-    """The further numbers without those that filled empty cells of *table*.
+def _add_known_signals(table: Numbers, further: Mapping[str, Further]) -> dict[str, Further]:
+    """Fill empty cells of *table* from the further signals; return the values left over.
 
-    A name that says its quantity and unit fills the column of it where the frame has none. One of
-    a signal that every series is read with (`series.SIGNALS`) is kept under that name as well.
+    A name that states its quantity and unit fills the column of that quantity. A signal that
+    every series uses (`series.SIGNALS`) is also kept under its standard name.
     """
-    left = dict(further)
-    for signal, name in _named(tuple(further)):
+    rest = dict(further)
+    for signal, name in _find_signals(tuple(further)):
         rows, values = further[name]
         values = signal.scale(values)
         if signal.name in SIGNALS:
-            left.setdefault(signal.name, (rows, values))
+            rest.setdefault(signal.name, (rows, values))
         elif signal.name in WIDE:
             cells = table[WIDE.index(signal.name)]
             empty = np.isnan(cells[rows])
             cells[rows[empty]] = values[empty]
-            left[name] = rows[~empty], further[name][1][~empty]
-    return {name: samples for name, samples in sorted(left.items()) if len(samples[0])}
+            rest[name] = rows[~empty], further[name][1][~empty]
+    return {name: samples for name, samples in sorted(rest.items()) if len(samples[0])}
 
 
 def read_columns(columns: object) -> FrameBatch:
@@ -384,11 +384,11 @@ def read_frame(frame: object) -> FrameBatch:
         ) from None
 
 
-def signal_names(keys: Set[str]) -> dict[str, str]:
-    """Under which name the numbers of each key are kept, in the order of the keys.
+def assign_names(keys: Set[str]) -> dict[str, str]:
+    """Choose the name under which the values of each key are kept, in the order of the keys.
 
-    Under the key itself, but for what cannot be stored or asked for, as with the columns of a file
-    (`clean_name`). Where that is a name of a column or of another key, ``_2``, ``_3`` … follows.
+    It is the key itself, cleaned (`clean_name`) if it cannot be stored or queried. If the clean
+    name is taken by a column or another key, ``_2``, ``_3`` … is added.
     """
     names = {key: key for key in keys if is_name(key) and key == key.strip()}
     odd = sorted(keys - names.keys())

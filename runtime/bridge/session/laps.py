@@ -43,13 +43,13 @@ MOVING_MS: Final = 1.0
 REST_S: Final = 30.0
 STINT_S: Final = 20.0
 MISSED_LAPS: Final = 2.5
-"""Who has driven so much further without closing a lap is elsewhere."""
+"""A car that drives this many laps further without closing one has left the circuit."""
 COUNTED_S: Final = 1.0
-"""A counter of laps rises so soon before or after a distance begins anew."""
+"""A lap counter rises within this time of the moment a distance resets."""
 RATE_S: Final = 2.0
-"""A distance tells the speed over so long."""
+"""The window over which a speed is computed from the distance."""
 TIE_S: Final = 1e-6
-"""Times closer than this are one time."""
+"""Times closer than this are equal."""
 
 
 class Segment(NamedTuple):
@@ -58,11 +58,11 @@ class Segment(NamedTuple):
     kind: Kind
     method: Method
     t_start: float
-    """Seconds of the session's clock, as is *t_end*; a day is added after midnight."""
+    """Seconds of the session's clock, like *t_end*; a day is added after midnight."""
     t_end: float
     distance_m: float
     first: int
-    """The frames from *first* to before *last*, among those of the series."""
+    """Frames of the series from *first* up to but not including *last*."""
     last: int
     number: int | None = None
     """1, 2, … for complete laps, and for stints; None for the rest."""
@@ -70,7 +70,7 @@ class Segment(NamedTuple):
     outlier: bool = False
     best: bool = False
     gap_s: float = 0.0
-    """Time in it without any recording."""
+    """Time during which nothing was recorded."""
 
     @property
     def duration_s(self) -> float:
@@ -79,7 +79,7 @@ class Segment(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How lists show it."""
+        """The name that lists show."""
         if self.number is not None:
             return f"{self.kind.capitalize()} {self.number}"
         names = {"all": "Full session", "out": "Out lap", "in": "In lap", "lap": "Lap with gaps"}
@@ -87,7 +87,7 @@ class Segment(NamedTuple):
 
     @property
     def frames(self) -> slice:
-        """Its frames, as a slice of the series."""
+        """The slice of the series."""
         return slice(self.first, self.last)
 
 
@@ -101,24 +101,24 @@ class Laps:
     full: Segment
     """The whole session."""
     segments: tuple[Segment, ...]
-    """In time order, disjoint, of one method; none where nothing moved."""
+    """In time order, disjoint, of one method; empty if nothing moved."""
     gate: Gate | None = None
     """The gate that cut the laps."""
     splits: tuple[Gate, ...] = ()
     """Gates between two sectors that came with it."""
     length_m: float | None = None
-    """Of a lap: as given, else the median of the complete ones."""
+    """Of a lap: as given, else the median of the complete laps."""
     chosen: ChosenGate | None = None
-    """The same gate, where nobody gave it."""
+    """The same gate, if it was chosen here."""
     start: Start = "line"
-    """Whether laps begin at start/finish: *assumed* where a distance that adds up is only taken to
-    begin there."""
+    """Whether laps begin at start/finish: *assumed* if a cumulative distance is only taken to begin
+    there."""
     memo: dict[str, object] = field(default_factory=dict, init=False)
-    """What others found in these laps, by the name of its function."""
+    """Cached results of other functions on these laps, by function name."""
 
     @property
     def method(self) -> Method | None:
-        """How the session was cut; None where it was not."""
+        """How the session was cut; None if it was not."""
         return self.segments[0].method if self.segments else None
 
     @property
@@ -128,14 +128,14 @@ class Laps:
 
     @property
     def best(self) -> Segment | None:
-        """The fastest complete lap, the earliest of equals."""
+        """The fastest complete lap; of equal ones the earliest."""
         return next((segment for segment in self.complete if segment.best), None)
 
 
 def detect(
     frames: Frames, *, gate: Gate | None = None, track_length_m: float | None = None
 ) -> Laps:
-    """The laps of recorded frames; see `detect_laps`."""
+    """Detect the laps of recorded frames; see `detect_laps`."""
     return detect_laps(series(frames), gate=gate, track_length_m=track_length_m)
 
 
@@ -148,16 +148,16 @@ def detect_laps(
     begins_m: float | None = None,
     kept: ChosenGate | None = None,
 ) -> Laps:
-    """The laps of a session, by the first method that finds a complete one.
+    """Detect the laps of a session, by the first method that finds a complete lap.
 
-    These are a gate, a distance that begins anew each lap, a counter of laps, and a distance that
-    adds up, cut at whole lengths. Both distances count only as long as the speed does not refute
-    them: on laps of one circuit it repeats (`measure_lap`). A gate that is more than 5 km from the
-    middle of the fixes belongs to another circuit, and so does the length: neither is used, and a
-    gate is set where most laps agree, or stays the one that was *kept* from before, as long as laps
-    close through that. *begins_m* is where on the lap the first frame is, in metres, for who knows
-    it: a distance that adds up is else taken to begin at the line. Without any complete lap those
-    that close through the gate are given, though too much of them is missing, else the stints.
+    The methods: a gate, a distance that resets each lap, a lap counter, and a cumulative distance,
+    cut at whole lap lengths. Both distances count only if the speed does not contradict them: it
+    repeats from lap to lap (`measure_lap`). A gate more than 5 km from the middle of the fixes
+    belongs to another circuit, and so does the length: neither is used. Without a gate, the one
+    *kept* from before is used as long as laps close through it, else one is set where most laps
+    agree. *begins_m* is where on the lap the first frame is, in metres, if known: otherwise a
+    cumulative distance is taken to begin at the line. Without any complete lap the result is the
+    laps that close through the gate, though too much of them is missing, else the stints.
     """
     if gate and series.gps_usable and not _belongs(series, gate):
         gate, splits, track_length_m = None, (), None
@@ -165,34 +165,34 @@ def detect_laps(
     way = measure_distance(series, length)
     cut = _Cut(series, way, length)
     chosen = ChosenGate(gate) if gate else kept
-    found: Sequence[Segment] = ()
+    segments: Sequence[Segment] = ()
     start: Start = "line"
     if series.gps_usable:
-        found = cut.through(chosen) if chosen else ()
-        if not gate and not (chosen and cut.is_served(found)):
+        segments = cut.through(chosen) if chosen else ()
+        if not gate and not (chosen and cut.is_served(segments)):
             chosen = choose_gate(series, way)
-            found = cut.through(chosen) if chosen else ()
-    if not _any_complete(found):
+            segments = cut.through(chosen) if chosen else ()
+    if not _any_complete(segments):
         others = next(
             (laps for by in (cut.by_resets, cut.by_counter) if _any_complete(laps := by())), ()
         )
         if not others and _any_complete(laps := cut.by_lengths(begins_m)):
             others, start = laps, "assumed" if begins_m is None else "line"
-        # Laps of which too much is missing are shown as what they are, unless there are better.
-        if others or all(segment.kind != "lap" for segment in found):
-            chosen, splits, found = None, (), others or cut.stints()
-    full = cut.segment("all", "all", *_ends(series))
-    done = [s.distance_m for s in found if s.kind == "lap" and s.valid]
+        # Laps with too much missing are shown as such, unless there are better ones.
+        if others or all(segment.kind != "lap" for segment in segments):
+            chosen, splits, segments = None, (), others or cut.stints()
+    full = cut.segment("all", "all", *_find_ends(series))
+    done = [s.distance_m for s in segments if s.kind == "lap" and s.valid]
     median = float(np.median(done)) if done else None
     used = chosen.gate if chosen else None
     own = chosen if not gate else None
     length = length or median
-    return Laps(series, way, full, _judged(found), used, splits, length, own, start)
+    return Laps(series, way, full, _mark_laps(segments), used, splits, length, own, start)
 
 
 def restore_laps(
     series: Series,
-    found: Sequence[Segment],
+    earlier: Sequence[Segment],
     *,
     gate: Gate | None,
     splits: tuple[Gate, ...],
@@ -200,9 +200,9 @@ def restore_laps(
     start: Start,
     track_length_m: float | None = None,
 ) -> Laps:
-    """The laps of a session that were found before, of which only times and judgement are known.
+    """Rebuild the laps of a session from the times and classification of *earlier* segments.
 
-    The frames, distances and pauses of the segments are measured anew.
+    The frames, distances and pauses of the segments are measured again.
     """
     way = measure_distance(series, track_length_m)
     cut = _Cut(series, way, track_length_m)
@@ -210,13 +210,13 @@ def restore_laps(
         cut.segment(old.kind, old.method, old.t_start, old.t_end)._replace(
             number=old.number, valid=old.valid, outlier=old.outlier, best=old.best
         )
-        for old in found
+        for old in earlier
     ]
-    full = cut.segment("all", "all", *_ends(series))
+    full = cut.segment("all", "all", *_find_ends(series))
     return Laps(series, way, full, tuple(segments), gate, splits, length_m, None, start)
 
 
-def _ends(series: Series) -> tuple[float, float]:
+def _find_ends(series: Series) -> tuple[float, float]:
     return (float(series.t[0]), float(series.t[-1])) if len(series) else (0.0, 0.0)
 
 
@@ -226,7 +226,7 @@ def _belongs(series: Series, gate: Gate) -> bool:
 
 
 def is_lap(seconds: float, metres: float, length_m: float) -> bool:
-    """Whether a way from start/finish to start/finish has the time and the length of a lap."""
+    """Whether a drive from start/finish to start/finish has the time and the length of a lap."""
     return _is_timely(seconds) and abs(metres - length_m) <= LENGTH_SHARE * length_m
 
 
@@ -239,14 +239,14 @@ def _any_complete(segments: Sequence[Segment]) -> bool:
 
 
 class _Cut(NamedTuple):
-    """A session that is about to be cut."""
+    """A session to cut into segments."""
 
     series: Series
     way: Numbers
     length_m: float | None
 
     def segment(self, kind: Kind, method: Method, begin: float, end: float) -> Segment:
-        """The stretch between two moments, not yet judged."""
+        """Return the stretch between two moments, not yet classified."""
         if not len(self.series):
             return Segment(kind, method, begin, end, 0.0, 0, 0, valid=kind == "all")
         whole = kind in ("all", "stint")
@@ -267,12 +267,12 @@ class _Cut(NamedTuple):
         )
 
     def through(self, chosen: ChosenGate) -> list[Segment]:
-        """Laps from a gate to the gate."""
+        """Cut laps from one pass of a gate to the next."""
         return self.between("gps", chosen.keep(find_lap_starts(self.series, chosen.gate, self.way)))
 
-    def is_served(self, found: Sequence[Segment]) -> bool:
-        """Whether a gate still cuts the laps that are driven: the last is not long past."""
-        laps = [lap for lap in found if lap.kind == "lap" and lap.valid]
+    def is_served(self, segments: Sequence[Segment]) -> bool:
+        """Whether a gate still cuts the laps being driven: the last one ended recently."""
+        laps = [lap for lap in segments if lap.kind == "lap" and lap.valid]
         if not laps:
             return False
         since = self.way[-1] - np.interp(laps[-1].t_end, self.series.t, self.way)
@@ -281,13 +281,13 @@ class _Cut(NamedTuple):
     def between(
         self, method: Method, moments: Numbers, at_line: Flags | None = None
     ) -> list[Segment]:
-        """The way out, a candidate between each two moments, and the way in.
+        """Return the out lap, a candidate between each two moments, and the in lap.
 
-        Between moments of which one is not *at_line* lies no lap.
+        A stretch is a lap only if both its moments are *at_line*.
         """
         if not len(moments):
             return []
-        begin, end = _ends(self.series)
+        begin, end = _find_ends(self.series)
         times = moments.tolist()
         whole = np.ones(len(times), dtype=np.bool_) if at_line is None else at_line
         kinds: list[Kind] = ["lap" if both else "partial" for both in whole[:-1] & whole[1:]]
@@ -297,10 +297,10 @@ class _Cut(NamedTuple):
         ]
         out = [self.segment("out", method, begin, times[0])] if times[0] > begin else []
         back = [self.segment("in", method, times[-1], end)] if times[-1] < end else []
-        return [*out, *self._sifted(laps), *back]
+        return [*out, *self._classify(laps), *back]
 
-    def _sifted(self, laps: list[Segment]) -> list[Segment]:
-        """The candidates, of which those with a lap's time and length stay laps."""
+    def _classify(self, laps: list[Segment]) -> list[Segment]:
+        """Mark candidates without a lap's time and length as partial, others as valid or not."""
         timely = [lap for lap in laps if lap.kind == "lap" and _is_timely(lap.duration_s)]
         usual, share = self.length_m, LENGTH_SHARE
         if usual is None:
@@ -318,23 +318,23 @@ class _Cut(NamedTuple):
         return sifted
 
     def by_resets(self) -> list[Segment]:
-        """Laps from a distance that begins anew each lap.
+        """Cut laps at the resets of a distance.
 
-        Where the length of a lap is not known it is what was reached, which at least two laps
-        must agree about. Where the speed does not repeat a counter has come to its end.
+        An unknown lap length is the distance reached, on which at least two laps must agree. If
+        the speed does not repeat, the resets are overflows of a counter, not laps.
         """
         recorded = self.series["distance_m"]
-        known = np.flatnonzero(~np.isnan(recorded))
-        values = recorded[known]
+        has_distance = np.flatnonzero(~np.isnan(recorded))
+        values = recorded[has_distance]
         resets = find_resets(values, self.length_m)
         if not len(resets):
             return []
-        reached = _length_of(values, resets)
+        reached = _measure_reset_length(values, resets)
         length = self.length_m or reached
-        is_known = self.length_m is not None or self._is_counted(known[resets])
-        if length is None or self._measured_length(reached or length, is_known) is None:
+        is_known = self.length_m is not None or self._is_counter_rising(has_distance[resets])
+        if length is None or self._measure_lap(reached or length, is_known) is None:
             return []
-        before, after = known[resets - 1], known[resets]
+        before, after = has_distance[resets - 1], has_distance[resets]
         missing = np.maximum(length - recorded[before], 0.0)
         since = np.maximum(recorded[after], 0.0)
         moments = self._moments(before, after, missing, since)
@@ -342,14 +342,14 @@ class _Cut(NamedTuple):
         return cut.with_edges(cut.between("distance", moments), float(values[0]))
 
     def by_lengths(self, begins_m: float | None) -> list[Segment]:
-        """Laps from a distance that adds up over the session, cut at whole lengths.
+        """Cut laps at whole lap lengths of a cumulative distance.
 
-        *begins_m* is what it should say at the first frame; None: it is right.
+        *begins_m* is the true distance at the first frame; None: the recorded one.
         """
         length, offset = self.length_m, self._offset() if begins_m is None else begins_m
         if not length or len(self.series) < 2 or self.way[-1] + offset <= CUMULATIVE_LAPS * length:
             return []
-        length = self._measured_length(length, is_known=True)
+        length = self._measure_lap(length, is_known=True)
         if length is None:
             return []
         total = self.way + offset
@@ -362,8 +362,8 @@ class _Cut(NamedTuple):
         laps = cut.between("distance", moments)
         return laps if begins_m is not None else cut.with_edges(laps, float(total[0] % length))
 
-    def _measured_length(self, length_m: float, is_known: bool) -> float | None:
-        """See `measure_lap`; without a recorded speed it is that of the distance."""
+    def _measure_lap(self, length_m: float, is_known: bool) -> float | None:
+        """See `measure_lap`; without a recorded speed, it is computed from the distance."""
         speed = self.series["speed_ms"]
         if 2 * np.isnan(speed).sum() > len(speed):
             begin, end = (self.series.t + shift for shift in (-RATE_S / 2, RATE_S / 2))
@@ -373,8 +373,8 @@ class _Cut(NamedTuple):
             speed = speed / RATE_S
         return measure_lap(self.way, speed, length_m, is_known=is_known)
 
-    def _is_counted(self, resets: Indices) -> bool:
-        """Whether a counter of laps rises by one where a distance begins anew."""
+    def _is_counter_rising(self, resets: Indices) -> bool:
+        """Whether a lap counter rises by one wherever a distance resets."""
         t, number = self.series.t, self.series.signal(LAP_NUMBER)
         moments = t[resets]
         after = np.searchsorted(t, moments + COUNTED_S).clip(max=len(t) - 1)
@@ -382,9 +382,9 @@ class _Cut(NamedTuple):
         return bool((number[after] - number[before] == 1).all())
 
     def by_counter(self) -> list[Segment]:
-        """Laps from a counter, from one moment at which it rises by one to the next.
+        """Cut laps where a lap counter rises by one.
 
-        What lies beside any other change of it is no lap.
+        A stretch that begins or ends with any other change is not a lap.
         """
         number = self.series.signal(LAP_NUMBER)
         change = np.diff(number)
@@ -392,11 +392,11 @@ class _Cut(NamedTuple):
         moments = self.series.t[at + 1]
         segments = self.between("distance", moments, change[at] == 1)
         if segments and segments[0].kind == "out" and self._is_from_line(segments, moments):
-            segments[:1] = self._sifted([segments[0]._replace(kind="lap")])
+            segments[:1] = self._classify([segments[0]._replace(kind="lap")])
         return segments
 
     def _is_from_line(self, segments: list[Segment], moments: Numbers) -> bool:
-        """Whether a first stretch began at the line: at speed, and as long as the laps are."""
+        """Whether the first stretch began at the line: at speed, and as long as the laps."""
         lengths = [lap.distance_m for lap in segments if lap.kind == "lap" and lap.valid]
         usual = float(np.median(lengths)) if lengths else math.nan
         speed = self.series["speed_ms"]
@@ -407,30 +407,30 @@ class _Cut(NamedTuple):
     def _moments(
         self, before: Indices, after: Indices, missing: Numbers, since: Numbers
     ) -> Numbers:
-        """When the line was passed between frames that are so many metres from it."""
+        """Return when the line was passed between frames *missing* and *since* metres from it."""
         together, t = missing + since, self.series.t
         share = np.divide(missing, together, out=np.zeros_like(missing), where=together > 0)
         return np.unique(t[before] + share * (t[after] - t[before]))
 
     def _offset(self) -> float:
-        """What a recorded distance that adds up says at the first frame."""
+        """Return the recorded cumulative distance at the first frame."""
         recorded = self.series["distance_m"]
-        known = np.flatnonzero(~np.isnan(recorded))
-        return float(recorded[known[0]] - self.way[known[0]]) if len(known) else 0.0
+        readings = np.flatnonzero(~np.isnan(recorded))
+        return float(recorded[readings[0]] - self.way[readings[0]]) if len(readings) else 0.0
 
     def with_edges(self, segments: list[Segment], begins_at: float) -> list[Segment]:
-        """A first stretch that began at the line is a lap; so is a last one that reached it."""
+        """Make laps of a first stretch that began at the line and a last one that reached it."""
         length = self.length_m or math.inf
         edge = EDGE_SHARE * length
         if segments and segments[0].kind == "out" and abs(begins_at) <= edge:
-            segments[:1] = self._sifted([segments[0]._replace(kind="lap")])
+            segments[:1] = self._classify([segments[0]._replace(kind="lap")])
         last = segments[-1] if segments else None
         if last and last.kind == "in" and last.distance_m >= length - edge:
-            segments[-1:] = self._sifted([last._replace(kind="lap")])
+            segments[-1:] = self._classify([last._replace(kind="lap")])
         return segments
 
     def stints(self) -> list[Segment]:
-        """Stretches of driving, parted by 30 s of standing or of no recording."""
+        """Return the stretches of driving, separated by 30 s of standing or of no recording."""
         speed = self.series["speed_ms"]
         if np.isnan(speed).all() and len(self.series) > 1:
             speed = np.gradient(self.way, self.series.t)
@@ -447,10 +447,10 @@ class _Cut(NamedTuple):
         ]
 
 
-def _length_of(values: Numbers, resets: Indices) -> float | None:
-    """Metres after which a distance begins anew; None where it does not do so again and again.
+def _measure_reset_length(values: Numbers, resets: Indices) -> float | None:
+    """Return the metres after which a distance resets; None if it does not reset regularly.
 
-    Between the last frame of a lap and the first of the next it goes on as in the steps beside.
+    Between the last frame of a lap and the first of the next it grows as in the steps around.
     """
     last, first = values[resets - 1], values[resets]
     before = last - values[np.maximum(resets - 2, 0)]
@@ -461,13 +461,13 @@ def _length_of(values: Numbers, resets: Indices) -> float | None:
     return length if length > 0 and agree.sum() >= 2 else None
 
 
-def _judged(segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """The segments numbered, the best lap and the outliers marked."""
+def _mark_laps(segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """Number the segments, and mark the best lap and the outliers."""
     times = [s.duration_s for s in segments if s.kind == "lap" and s.valid]
     box = box_plot(times) if len(times) >= OUTLIERS_FROM else None
     best = min(times, default=None)
     number = 0
-    judged: list[Segment] = []
+    marked: list[Segment] = []
     for segment in segments:
         if segment.valid:
             number += 1
@@ -478,5 +478,5 @@ def _judged(segments: Sequence[Segment]) -> tuple[Segment, ...]:
             fastest = best is not None and seconds <= best + TIE_S
             segment = segment._replace(outlier=outlier, best=fastest)
             best = None if fastest else best
-        judged.append(segment)
-    return tuple(judged)
+        marked.append(segment)
+    return tuple(marked)

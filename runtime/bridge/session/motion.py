@@ -16,29 +16,29 @@ STANDARD_GRAVITY: Final = 9.80665
 FASTEST_MS: Final = 150.0
 """No car is faster (540 km/h); a higher speed is a fault of the receiver or the bus."""
 HARDEST_MS2: Final = 5.0 * STANDARD_GRAVITY
-"""No car speeds up or slows down harder; what asks for more is no motion of the car."""
+"""No car speeds up or slows down harder; a larger value is not a motion of the car."""
 STEP_S: Final = 0.2
-"""A speed that a logger repeats between two readings may change this much later at once."""
+"""A speed repeated between two readings may change at once by as much as in this time."""
 BRIEF_S: Final = 1.0
-"""Readings that an impossible change brings and another takes away are wrong if they are fewer."""
+"""Readings between two impossible changes are wrong if they last less than this."""
 
 
 def is_possible(speed: float, since_s: float = math.nan, before: float = math.nan) -> bool:
-    """Whether a car can have a speed (m/s), so many seconds after another one.
+    """Whether a car can have a speed (m/s), *since_s* seconds after another one.
 
-    Only the speed itself is judged where the one before, or the time since, is NaN. A clock that
-    was put back says as much as one that went on.
+    Only the speed itself is checked if the one before, or the time since, is NaN. The direction of
+    time does not matter.
     """
-    if not abs(speed) <= FASTEST_MS:  # NaN is none
+    if not abs(speed) <= FASTEST_MS:  # also NaN
         return False
     return not abs(speed - before) > HARDEST_MS2 * (abs(since_s) + STEP_S)
 
 
 def reject_speeds(t: Numbers, speed: Numbers) -> Numbers:
-    """The speeds (m/s) with those NaN that no car can have had.
+    """Set speeds (m/s) that no car can have had to NaN.
 
-    That is a speed beyond every car, and readings of less than a second that only an impossible
-    acceleration could have reached, or left again. The longest stretch without such a step stays.
+    These are speeds beyond any car, and stretches of less than a second that only an impossible
+    acceleration could have reached or left. The longest stretch without such a step stays.
     """
     wrong = np.abs(speed) > FASTEST_MS  # False for NaN
     places = np.flatnonzero(np.isfinite(speed) & ~wrong)
@@ -47,12 +47,12 @@ def reject_speeds(t: Numbers, speed: Numbers) -> Numbers:
         jumps = np.abs(np.diff(values)) > HARDEST_MS2 * (np.diff(clock) + STEP_S)
         if jumps.any():
             piece = np.concatenate(([0], np.cumsum(jumps)))
-            wrong[places[brief_pieces(clock, piece)[piece]]] = True
+            wrong[places[find_brief_pieces(clock, piece)[piece]]] = True
     return np.where(wrong, np.nan, speed) if wrong.any() else speed
 
 
-def brief_pieces(t: Numbers, piece: npt.NDArray[np.intp]) -> Flags:
-    """Which pieces of a channel last less than a second; never the one with the most readings.
+def find_brief_pieces(t: Numbers, piece: npt.NDArray[np.intp]) -> Flags:
+    """Flag the pieces of a channel that last less than a second; never the one with most readings.
 
     *piece* numbers the piece of each reading from 0, rising.
     """
@@ -64,31 +64,31 @@ def brief_pieces(t: Numbers, piece: npt.NDArray[np.intp]) -> Flags:
 
 
 THIN_S: Final = 0.05
-"""Readings closer than this are averaged: nothing that a driver feels is shorter."""
+"""Readings closer than this are averaged: a driver feels nothing shorter."""
 LEAST_READINGS: Final = 5
 REACH_S: Final = (0.4, 1.0)
 """Half the time over which a motion is smoothed, at least and at most."""
 REACH_PERIODS: Final = 2.2
-"""So many readings at least are used on each side."""
+"""The least number of readings used on each side."""
 NOISE_G: Final = 0.03
-"""Smoothing is as short as it may be for the readings' noise to make no more than this.
+"""Smoothing is as short as possible for the noise of the readings to stay below this.
 
 Against the true acceleration of simulated drives at 10 Hz with 0.5 m of noise on each fix: 0.08 g
 rms, and peaks of 10 s 0.12 g too high; with 0.05 m 0.05 g rms. Longitudinal, with 0.1 m/s of noise
 on each speed: 0.07 g rms.
 """
 UNSURE_G: Final = 0.25
-"""Where the readings leave more doubt than this, nothing is known."""
+"""If the standard error is larger than this, the result is unknown."""
 SIDED: Final = 0.6
-"""Readings reach so far, of the time smoothed over, to either side."""
+"""Readings must cover this share of the smoothing time on either side."""
 STANDING_MS: Final = 2.0
-"""Of a car that stands, the positions wander."""
+"""The positions of a car that stands wander."""
 
 
 class Fit(NamedTuple):
     """A channel as a parabola around each of its readings, by least squares.
 
-    All but the times are NaN where too few readings are near, or none on one side.
+    All but the times are NaN where there are too few readings nearby, or none on one side.
     """
 
     t: Numbers
@@ -115,10 +115,10 @@ class Path(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """What speed and positions say of the accelerations, frame by frame; NaN where they do not."""
+    """Accelerations from speed and positions, frame by frame; NaN where unknown."""
 
     lateral_g: Numbers
-    """To the right: the acceleration across the way."""
+    """To the right: the acceleration across the direction of travel."""
     along_g: Numbers
     """Forward: the rate at which the speed grows."""
     turn_degs: Numbers
@@ -126,17 +126,17 @@ class Motion(NamedTuple):
 
 
 def derive_motion(t: Numbers, speed: Numbers, path: Path | None) -> Motion:
-    """The accelerations of a car from its speed (m/s, NaN where unknown) and its way.
+    """Derive the accelerations of a car from its speed (m/s, NaN where unknown) and its path.
 
-    *t* rises strictly. Without a *path* nothing is known of its turning; where less than half of
-    the speeds are known, the path says how fast the car was.
+    *t* rises strictly. Without a *path* its turning is unknown; if less than half of the speeds
+    are known, the speed is taken from the path.
     """
     nothing = np.full(len(t), np.nan)
     lateral, along, turn = nothing, nothing, nothing
-    known = np.isfinite(speed)
-    has_speed = 2 * int(known.sum()) >= len(t)
-    if has_speed and known.sum() >= LEAST_READINGS:
-        (fit,) = fit_smoothly(t[known], (speed[known],), order=1)
+    finite = np.isfinite(speed)
+    has_speed = 2 * int(finite.sum()) >= len(t)
+    if has_speed and finite.sum() >= LEAST_READINGS:
+        (fit,) = fit_smoothly(t[finite], (speed[finite],), order=1)
         along = _at(t, fit.t, fit.slope, fit.slope_error)
     if path is not None and len(path.t) >= LEAST_READINGS:
         x, y = fit_smoothly(path.t, (path.x, path.y), order=2)
@@ -144,7 +144,7 @@ def derive_motion(t: Numbers, speed: Numbers, path: Path | None) -> Motion:
         fast = np.hypot(x.slope, y.slope)
         pace = np.maximum(fast, STANDING_MS)
         lateral = _at(t, x.t, (y.slope * x.bend - x.slope * y.bend) / pace, error)
-        moving = np.maximum(np.where(known, speed, np.interp(t, x.t, fast)), STANDING_MS)
+        moving = np.maximum(np.where(finite, speed, np.interp(t, x.t, fast)), STANDING_MS)
         turn = lateral / moving
         if not has_speed:
             along = _at(t, x.t, (x.slope * x.bend + y.slope * y.bend) / pace, error)
@@ -158,34 +158,34 @@ def derive_motion(t: Numbers, speed: Numbers, path: Path | None) -> Motion:
 
 
 def _at(t: Numbers, readings_t: Numbers, values: Numbers, error: Numbers) -> Numbers:
-    """Accelerations of the readings between them, NaN where their standard error is too large."""
+    """Interpolate accelerations between readings; NaN where their standard error is too large."""
     sure = np.where(error <= UNSURE_G * STANDARD_GRAVITY, values, np.nan)
     between: Numbers = np.interp(t, readings_t, sure, left=np.nan, right=np.nan)
     return between
 
 
 def fit_smoothly(t: Numbers, channels: Sequence[Numbers], *, order: Literal[1, 2]) -> list[Fit]:
-    """Parabolas through channels of one clock, as short as the noise of the readings allows.
+    """Fit parabolas through channels of one clock, as short as the noise of the readings allows.
 
-    *order*: the derivative that is wanted. The variance of that of a parabola through even
-    readings is 12 σ² Δ / T³ for the first one, and 720 σ² Δ / T⁵ for the second, Δ being the
-    period and T the time that is smoothed over.
+    *order*: the derivative to optimise for. Its variance for a parabola through even readings is
+    12 σ² Δ / T³ for the first derivative and 720 σ² Δ / T⁵ for the second, where Δ is the period
+    and T the smoothing time.
     """
-    t, *thinned = thin_readings(t, channels)
+    t, *thin = thin_readings(t, channels)
     period = float(np.median(np.diff(t))) if len(t) > 1 else THIN_S
     shortest = max(REACH_S[0], REACH_PERIODS * period)
-    fits = [fit_parabolas(t, values, shortest) for values in thinned]
+    fits = [fit_parabolas(t, values, shortest) for values in thin]
     scatter = sum(fit.scatter for fit in fits) / len(fits)
     if np.isnan(scatter).all():
         return fits
     noise = float(np.nanmedian(scatter)) * period / (NOISE_G * STANDARD_GRAVITY) ** 2
     wanted = (12 * noise) ** (1 / 3) if order == 1 else (720 * noise) ** (1 / 5)
     reach = max(min(wanted / 2, REACH_S[1]), shortest)
-    return [fit_parabolas(t, values, reach) for values in thinned] if reach > shortest else fits
+    return [fit_parabolas(t, values, reach) for values in thin] if reach > shortest else fits
 
 
 def thin_readings(t: Numbers, channels: Sequence[Numbers]) -> list[Numbers]:
-    """The clock and the channels, readings of one twentieth of a second averaged."""
+    """Average the clock and the channels over twentieths of a second."""
     if len(t) < 2 or np.diff(t).min() >= THIN_S:
         return [t, *channels]
     steps = np.floor((t - t[0]) / THIN_S)
@@ -195,7 +195,7 @@ def thin_readings(t: Numbers, channels: Sequence[Numbers]) -> list[Numbers]:
 
 
 def fit_parabolas(t: Numbers, values: Numbers, reach_s: float) -> Fit:
-    """Parabolas through the readings up to *reach_s* seconds before and after each one.
+    """Fit parabolas through the readings up to *reach_s* seconds before and after each one.
 
     *t* rises strictly.
     """
@@ -240,49 +240,49 @@ def fit_parabolas(t: Numbers, values: Numbers, reach_s: float) -> Fit:
 
 
 PRESSED_SHARE: Final = 0.05
-"""A pedal is pressed that is this share of its way above its rest."""
+"""A pedal is pressed if it is at least this share of its travel above its rest."""
 RESTING: Final = 0.1
-"""The brake is free for more of the time than this."""
+"""The brake is released for a larger share of the time than this."""
 BRAKING_BAR: Final = 5.0
-"""With so much pressure or more the driver brakes."""
+"""From this pressure on the driver brakes."""
 SLOWING_G: Final = 0.25
-"""Few cars slow so much by their engine and the air alone."""
+"""Few cars decelerate this much by engine braking and drag alone."""
 SLOWING_SHARE: Final = 0.3
 HARD_SHARE: Final = 0.02
-"""A car slows for so much of the time at least as hard as it can; drag and engine alone slow a
-fast car by less than `SLOWING_SHARE` of that."""
+"""The share of the time in which a car decelerates as hard as it can, at least; drag and engine
+alone decelerate a fast car by less than `SLOWING_SHARE` of that."""
 SLOWING_S: Final = 0.3
 
 
 class Braking(NamedTuple):
-    """When the driver brakes, frame by frame, and what says so."""
+    """When the driver brakes, frame by frame, and the signal that shows it."""
 
     basis: Basis
     flags: Flags
     """By the pressure: 5 bar or more."""
-    told: Flags
-    """Where it is recorded whether the driver brakes."""
+    measured: Flags
+    """The frames with a reading."""
     bar: Numbers | None = None
-    """The pressure, where it was recorded."""
+    """The pressure, if it was recorded."""
 
-    def pressed(self, above_bar: float) -> Flags:
-        """Whether the brake is pressed above a pressure; at all, where no pressure is known."""
+    def is_pressed(self, above_bar: float) -> Flags:
+        """Whether the brake is pressed above a pressure, or at all if no pressure is known."""
         return self.flags if self.bar is None else self.bar > above_bar  # False for NaN
 
 
 def find_braking(bar: Numbers, percent: Numbers, switch: Numbers) -> Braking | None:
-    """When the driver brakes by the first of these that was recorded and ever moved.
+    """Return when the driver brakes, by the first of these that was recorded and ever moved.
 
-    The position of the pedal (%) and the switch are those of a session's frames, NaN where
-    nothing is known. None where none of them says anything.
+    Pedal position (%) and switch belong to the frames of a session, NaN where unknown. None if
+    none of them has information.
     """
     if not np.isnan(bar).all():
         return Braking("pressure", bar >= BRAKING_BAR, ~np.isnan(bar), bar)
     measured: tuple[tuple[Basis, Numbers], ...] = (("percent", percent), ("switch", switch))
     for basis, values in measured:
-        known = values[~np.isnan(values)]
-        if len(known) and np.ptp(known) > 0:
-            rest, full = float(np.quantile(known, RESTING)), float(known.max())
+        readings = values[~np.isnan(values)]
+        if len(readings) and np.ptp(readings) > 0:
+            rest, full = float(np.quantile(readings, RESTING)), float(readings.max())
             share = PRESSED_SHARE if basis == "percent" else 0.5
             pressed = values > rest + share * (full - rest)
             return Braking(basis, pressed, ~np.isnan(values))
@@ -290,10 +290,10 @@ def find_braking(bar: Numbers, percent: Numbers, switch: Numbers) -> Braking | N
 
 
 def find_slowing(t: Numbers, gap: Flags, along_g: Numbers) -> Braking | None:
-    """When the driver brakes by how the car slows: harder than its engine and the air slow it.
+    """Return when the driver brakes, by a deceleration that engine and drag cannot explain.
 
-    That is above 0.25 g, and above 0.3 of the hardest, for 0.3 s or longer. *gap* tells after
-    which frames the recording paused. None where the car never slows so, or nobody knows.
+    That is above 0.25 g, and above 0.3 of the hardest, for 0.3 s or longer. *gap* flags the frames
+    after which the recording paused. None if the car never slows this hard, or it is unknown.
     """
     slowing = -along_g[~np.isnan(along_g)]
     if not len(slowing):

@@ -1,4 +1,4 @@
-"""Names of signals and circuits, as they can be stored and asked for."""
+"""Names of signals and circuits that can be stored and queried."""
 
 import functools
 import hashlib
@@ -20,50 +20,50 @@ _LETTERS: Final = dict(
         strict=True,
     )
 )
-"""Latin letters that are no letter with an accent."""
+"""Latin letters that do not decompose into a letter and an accent."""
 
 
 def is_name(name: str) -> bool:
-    """Whether a signal may have that name."""
+    """Whether a signal may have this name."""
     return _NAME.fullmatch(name) is not None
 
 
 def clean_name(name: str) -> str:
-    """A name that can be stored and asked for: no control characters, no commas, not too long."""
+    """Clean a name so that it can be stored and queried: no control characters, commas, ? & #."""
     kept = "".join(c if c.isprintable() and c not in ",?&#" else "_" for c in name.strip())
     return unicodedata.normalize("NFC", kept)[:LONGEST_NAME] or "unnamed"
 
 
 def free_name(first: str, is_taken: Callable[[str], bool]) -> str:
-    """The name, or with ``-2``, ``-3``, … behind it where it is taken."""
+    """Return the first free name of *first*, ``first-2``, ``first-3``, …"""
     numbered = (f"{first}-{number}" for number in itertools.count(2))
     return next(name for name in itertools.chain((first,), numbered) if not is_taken(name))
 
 
 @functools.lru_cache(maxsize=4096)
 def slug(name: str) -> str:
-    """The name as ids are written: small ASCII letters and digits, words joined by one hyphen.
+    """Make an id of a name: lower-case ASCII letters and digits, words joined by one hyphen.
 
-    Latin letters lose their accents. A name with others keeps its Latin words and gets a word that
-    differs from name to name, as a very long one does. Empty: the name has nothing but signs.
+    Latin letters lose their accents. A name in another script keeps its Latin words and gets a hash
+    of the name, as a very long one does. Empty if the name has only punctuation.
     """
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name.casefold()).casefold())
-    marked = "".join(_LETTERS.get(c, c) for c in _unaccented(plain))
+    marked = "".join(_LETTERS.get(c, c) for c in _strip_accents(plain))
     words = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in marked).split()
     latin = re.findall("[a-z0-9]+", " ".join(words))
     text = "-".join(latin)
     if text == "-".join(words) and len(text) <= LONGEST_SLUG and text:
         return text
-    told = "-".join(words) or "".join(c for c in plain if unicodedata.category(c) == "So")
-    if not told:
+    source = "-".join(words) or "".join(c for c in plain if unicodedata.category(c) == "So")
+    if not source:
         return ""
-    apart = hashlib.sha256(told.encode()).hexdigest()[:_APART]
+    apart = hashlib.sha256(source.encode()).hexdigest()[:_APART]
     kept = text[: LONGEST_SLUG - _APART - 1].strip("-")
     return f"{kept or 'track'}-{apart}"
 
 
-def _unaccented(text: str) -> Iterator[str]:
-    """The characters without the marks that stand behind Latin letters; others need theirs."""
+def _strip_accents(text: str) -> Iterator[str]:
+    """Yield the characters without the marks of Latin letters; other scripts need theirs."""
     latin = True
     for c in text:
         if not unicodedata.combining(c):

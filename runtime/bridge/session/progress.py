@@ -1,4 +1,4 @@
-"""Where in the lap each frame is: projected on the reference line, else by distance."""
+"""Where on the lap each frame is: projected on the reference line, else by distance."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -18,9 +18,9 @@ ANCHOR_S: Final = 1.0
 SAMPLED: Final = 1000
 
 OVER_S: Final = 5.0
-"""The differences between both ways are averaged over so long before and behind each frame."""
+"""The differences between both distances are averaged this long before and after each frame."""
 APART_M: Final = 3.0
-"""Where the fixes of a second say otherwise by more (a locked wheel), they count."""
+"""If the fixes of a second differ by more (a locked wheel), they count."""
 SOON_S: Final = 1.0
 PAUSE_PERIODS: Final = 5.0
 
@@ -33,38 +33,38 @@ class Progress(NamedTuple):
     length_m: float
     basis: Literal["line", "distance"]
     offset: Numbers
-    """Metres beside the reference line, positive to the right; NaN where it is not known."""
+    """Metres from the reference line, positive to the right; NaN where unknown."""
 
 
-def lap_progress(laps: Laps, line: Line | None = None) -> Progress | None:
-    """Where each frame is; None where neither a line nor the length of a lap is known.
+def measure_progress(laps: Laps, line: Line | None = None) -> Progress | None:
+    """Return where each frame is; None if neither a line nor the length of a lap is known.
 
-    The line is used where positions are good and their median distance to it is 30 m at most.
+    The line is used if positions are good and their median distance to it is at most 30 m.
     """
     if line is not None and len(line) > 2 and laps.series.gps_usable:
         starts = [s.t_start for s in laps.segments if s.kind == "lap"]
-        found = line_progress(laps.series, line, starts, laps.travelled)
-        if found is not None:
-            return found
+        progress = project_on_line(laps.series, line, starts, laps.travelled)
+        if progress is not None:
+            return progress
     length = laps.length_m
     if length is None:
         return None
     return Progress(
-        _by_distance(laps, length), length, "distance", np.full(len(laps.series), np.nan)
+        _measure_by_distance(laps, length), length, "distance", np.full(len(laps.series), np.nan)
     )
 
 
 def unwrap(p: Numbers, length: float) -> Numbers:
-    """Places of a ring as places of the endless way round it: no step is above half a lap."""
+    """Unwrap places of a closed path so that no step is longer than half a lap."""
     turns = np.zeros(len(p))
     np.cumsum(np.round(np.diff(p) / length), out=turns[1:])
     return p - turns * length
 
 
-def within(progress: Progress, lap: Segment) -> Numbers:
-    """Progress of a lap's frames made continuous: near 0 at its start, near the length at its end.
+def unwrap_lap(progress: Progress, lap: Segment) -> Numbers:
+    """Make the progress of a lap's frames continuous: from about 0 to about the length.
 
-    It may be a little below 0 or above the length, as positions have errors.
+    It may be slightly below 0 or above the length, as positions have errors.
     """
     p, length = progress.p[lap.frames], progress.length_m
     if not len(p):
@@ -75,14 +75,14 @@ def within(progress: Progress, lap: Segment) -> Numbers:
 
 
 def crossing_times(series: Series, progress: Progress, lap: Segment, places: Numbers) -> Numbers:
-    """When a lap first reached each of the places (metres, 0 to length), interpolated.
+    """Return when a lap first reached each of the places (metres, 0 to length), interpolated.
 
     0 and the length are the ends of the lap. NaN for a place that was not reached, or that was
     passed while nothing was recorded.
     """
-    p, length = within(progress, lap), progress.length_m
+    p, length = unwrap_lap(progress, lap), progress.length_m
     after = np.searchsorted(np.maximum.accumulate(p), places)
-    # The ends of the lap stand beside its frames: the frame after a place is number *after* + 1.
+    # The ends of the lap surround its frames: the frame after a place has index *after* + 1.
     way = np.concatenate([[0.0], p, [length]])
     t = np.concatenate([[lap.t_start], series.t[lap.frames], [lap.t_end]])
     begin, end = way[after], way[after + 1]
@@ -94,8 +94,8 @@ def crossing_times(series: Series, progress: Progress, lap: Segment, places: Num
     return np.where((places <= 0) | (places >= length), ends, times)
 
 
-def _by_distance(laps: Laps, length: float) -> Numbers:
-    """Inside a lap its own distance is stretched to the length; elsewhere distance is cut."""
+def _measure_by_distance(laps: Laps, length: float) -> Numbers:
+    """Stretch the distance of each lap to the length; elsewhere take it modulo the length."""
     way, t = laps.travelled, laps.series.t
     counted = [s for s in laps.segments if s.kind == "lap"]
     if not counted:
@@ -111,43 +111,43 @@ def _by_distance(laps: Laps, length: float) -> Numbers:
     return np.where(p < length, p, 0.0)
 
 
-def line_progress(
+def project_on_line(
     series: Series, line: Line, starts: Sequence[float], travelled: Numbers
 ) -> Progress | None:
-    """Where frames with positions are on a line; None where they are not on it.
+    """Project the frames on a line; None if they are not on it.
 
-    *starts* are moments at which the whole line is looked at; frames without a fix are placed by
+    *starts* are moments at which the whole line is searched; frames without a fix are placed by
     the metres *travelled*.
     """
     path = line.ring
     frames = np.flatnonzero(series.fixed)
     x, y = line.plane.xy(series["lat"][frames], series["lon"][frames])
-    if not _close(path, x, y):
+    if not _is_on_line(path, x, y):
         return None
     t = series.t[frames]
-    anchors, fresh = _anchors(t, starts)
+    anchors, fresh = _choose_anchors(t, starts)
     at = _follow(path, x[anchors], y[anchors], fresh)
     near = np.interp(t, t[anchors], unwrap(at.astype(np.float64), len(path)))
-    found = path.project(x, y, np.round(near).astype(np.intp))
+    projected = path.project(x, y, np.round(near).astype(np.intp))
     p, offset = np.full(len(series), np.nan), np.full(len(series), np.nan)
-    p[frames], offset[frames] = found
+    p[frames], offset[frames] = projected
     rolled = series.rolled
     if rolled is not None and len(frames) > 1:
-        even = smooth_progress(unwrap(found[0], line.length_m), rolled[frames], t, series.nominal_s)
-        p[frames] = even % line.length_m
+        way = unwrap(projected.distance, line.length_m)
+        p[frames] = smooth_progress(way, rolled[frames], t, series.nominal_s) % line.length_m
     if len(frames) < len(series):
-        p = _filled(p, frames, travelled, line.length_m)
+        p = _fill_gaps(p, frames, travelled, line.length_m)
     return Progress(p, line.length_m, "line", offset)
 
 
-def _close(path: Ring, x: Numbers, y: Numbers) -> bool:
-    every = max(1, len(x) // SAMPLED)
-    _, distance = path.nearest(x[::every], y[::every])
+def _is_on_line(path: Ring, x: Numbers, y: Numbers) -> bool:
+    step = max(1, len(x) // SAMPLED)
+    _, distance = path.nearest(x[::step], y[::step])
     return bool(np.median(distance) <= ON_LINE_M)
 
 
-def _anchors(t: Numbers, starts: Sequence[float]) -> tuple[Indices, Indices]:
-    """Fixes about a second apart, and which of them must look at the whole line.
+def _choose_anchors(t: Numbers, starts: Sequence[float]) -> tuple[Indices, Indices]:
+    """Choose fixes about a second apart, and those that must search the whole line.
 
     These are the first, those after a pause, and those at the start of a lap.
     """
@@ -156,16 +156,16 @@ def _anchors(t: Numbers, starts: Sequence[float]) -> tuple[Indices, Indices]:
     begins = np.searchsorted(t, np.array(starts))
     fresh = np.concatenate([[0], pauses + 1, begins])
     fresh = np.unique(fresh[fresh < len(t)])
-    every = np.concatenate([regular, fresh, fresh - 1, [len(t) - 1]])
-    anchors = np.unique(every[(every >= 0) & (every < len(t))]).astype(np.intp)
+    places = np.concatenate([regular, fresh, fresh - 1, [len(t) - 1]])
+    anchors = np.unique(places[(places >= 0) & (places < len(t))]).astype(np.intp)
     return anchors, np.searchsorted(anchors, fresh)
 
 
 def _follow(path: Ring, x: Numbers, y: Numbers, fresh: Indices) -> Indices:
-    """The nearest point of the path to each place, near the one found before.
+    """Return the nearest point of the path to each place, close to that of the place before.
 
-    From each of the *fresh* places on, of which the first is one, they are followed by themselves:
-    step by step, all at once.
+    A new sequence starts at each of the *fresh* places, the first included. All sequences advance
+    together, step by step.
     """
     points = np.empty(len(x), dtype=np.intp)
     ends, at = np.append(fresh[1:], len(x)), fresh
@@ -178,25 +178,25 @@ def _follow(path: Ring, x: Numbers, y: Numbers, fresh: Indices) -> Indices:
         points[at], _ = path.follow(x[at], y[at], points[at - 1], LOST_M)
 
 
-def _filled(p: Numbers, frames: Indices, way: Numbers, length: float) -> Numbers:
-    """Progress of frames without a fix, from the distance between those that have one."""
-    known = unwrap(p[frames], length)
+def _fill_gaps(p: Numbers, frames: Indices, way: Numbers, length: float) -> Numbers:
+    """Interpolate the progress of frames without a fix by distance."""
+    fixed = unwrap(p[frames], length)
     after = np.searchsorted(frames, np.arange(len(p)))
     low, high = np.maximum(after - 1, 0), np.minimum(after, len(frames) - 1)
     begin, span = way[frames[low]], way[frames[high]] - way[frames[low]]
     share = np.divide(way - begin, span, out=np.zeros(len(p)), where=span > 0)
-    return np.where(np.isnan(p), known[low] + share * (known[high] - known[low]), p) % length
+    return np.where(np.isnan(p), fixed[low] + share * (fixed[high] - fixed[low]), p) % length
 
 
 def smooth_progress(place: Numbers, rolled: Numbers, t: Numbers, period_s: float) -> Numbers:
-    """Progress (metres, unwrapped) that moves as the car rolls, and stays where the fixes are.
+    """Combine fixes and speed to progress (metres, unwrapped) that is smooth and does not drift.
 
-    *place* comes from position fixes: right in the mean, each off by a metre or two. *rolled* is
+    *place* comes from position fixes: right on average, each off by a metre or two. *rolled* is
     the integral of speed: smooth, but it drifts, and is longer or shorter than the reference line.
     Their difference changes slowly; its mean under a triangle of `OVER_S` to each side is added to
     *rolled* (a complementary filter without lag: an even drift passes unchanged). At 13 m/s an
-    error of 1.5 m alone is 0.1 s of a corner's time. What it costs: where the driven line begins
-    to leave the reference line the place is off by up to a metre, on each lap alike.
+    error of 1.5 m alone is 0.1 s of a corner's time. The cost: where the driven line begins to
+    leave the reference line, the place is off by up to a metre, by the same on each lap.
     """
     width = round(OVER_S / period_s) if period_s > 0 else 0
     if width < 2:
@@ -204,17 +204,17 @@ def smooth_progress(place: Numbers, rolled: Numbers, t: Numbers, period_s: float
     apart = place - rolled
     pauses = np.flatnonzero(np.diff(t) > PAUSE_PERIODS * period_s) + 1
     parts = np.split(apart, pauses)
-    even = np.concatenate([_averaged(part, width) for part in parts])
-    soon = np.concatenate([_averaged(part, round(SOON_S / period_s)) for part in parts])
+    even = np.concatenate([_smooth(part, width) for part in parts])
+    soon = np.concatenate([_smooth(part, round(SOON_S / period_s)) for part in parts])
     return np.where(np.abs(even - soon) <= APART_M, rolled + even, place)
 
 
-def _averaged(values: Numbers, width: int) -> Numbers:
-    """Under a triangle of *width* to each side; as they are, where they are fewer than that."""
+def _smooth(values: Numbers, width: int) -> Numbers:
+    """Average under a triangle of *width* to each side; too few values stay as they are."""
     if width < 2 or len(values) <= 2 * width:
         return values
     middle = values.mean()
-    # Mirrored at both ends in place and value, so that an even drift goes on beyond them.
+    # Odd reflection at both ends, so that an even drift continues beyond them.
     longer = np.pad(values - middle, width - 1, mode="reflect", reflect_type="odd")
     for _ in range(2):
         total = np.concatenate([[0.0], np.cumsum(longer)])
@@ -232,18 +232,18 @@ class Span(NamedTuple):
 
 
 def thirds(length_m: float) -> tuple[Span, ...]:
-    """Sectors of a circuit whose own are not known."""
+    """Divide a circuit without known sectors."""
     return tuple(
         Span(f"Sector {i + 1}", length_m * i / 3, length_m * (i + 1) / 3) for i in range(3)
     )
 
 
 def own_sectors(laps: Laps, progress: Progress) -> tuple[Span, ...]:
-    """Three sectors where no track file has any: between the file's two splits, else thirds.
+    """Return three sectors for a track without any: between the session's two splits, else thirds.
 
-    Thirds, too, where no lap goes through one of the splits.
+    Thirds, too, if no lap passes one of the splits.
     """
-    places = [_place_of(laps, progress, gate) for gate in laps.splits]
+    places = [_locate_gate(laps, progress, gate) for gate in laps.splits]
     inner = sorted(place for place in places if place is not None)
     if not len(inner) == len(places) == 2:
         return thirds(progress.length_m)
@@ -251,14 +251,14 @@ def own_sectors(laps: Laps, progress: Progress) -> tuple[Span, ...]:
     return tuple(Span(f"Sector {i}", begin, end) for i, (begin, end) in enumerate(bounds, 1))
 
 
-def _place_of(laps: Laps, progress: Progress, gate: Gate) -> float | None:
-    """Where on the lap a gate lies: in the middle of where the complete laps cross it."""
+def _locate_gate(laps: Laps, progress: Progress, gate: Gate) -> float | None:
+    """Return where on the lap a gate lies: the median of where the complete laps cross it."""
     crossings = find_crossings(laps.series, gate)
     places = []
     for lap in laps.complete:
         inside = crossings[(crossings > lap.t_start) & (crossings < lap.t_end)]
         if len(inside):
-            p = within(progress, lap)
+            p = unwrap_lap(progress, lap)
             places.append(float(np.interp(inside[0], laps.series.t[lap.frames], p)))
     place = float(np.median(places)) if places else 0.0
     return place if 0.0 < place < progress.length_m else None
@@ -267,7 +267,7 @@ def _place_of(laps: Laps, progress: Progress, gate: Gate) -> float | None:
 def sector_times(
     laps: Laps, progress: Progress, lap: Segment, sectors: Sequence[Span]
 ) -> list[float | None]:
-    """Seconds in each of a lap's sectors, in order; together they are the time of the lap.
+    """Return the seconds in each of a lap's sectors, in order; they add up to the lap time.
 
     None for a sector during which recording paused, or whose ends the lap did not pass in order.
     *sectors* follow each other from 0 to the length.

@@ -9,7 +9,7 @@ from typing import Final
 
 MAX_ENTRIES: Final = 500
 NOBODY: Final = "---"
-# Apostrophes belong to a word (O'Brien); hyphens and dots part two.
+# Apostrophes belong to a word (O'Brien); hyphens and dots separate two.
 _WORD: Final = re.compile(r"[^\W_][^\W_'\u2019]*(?:['\u2019][^\W_]+)*")
 
 
@@ -26,7 +26,7 @@ class Candidate:
     recorded_at: int
     """Unix milliseconds."""
     place: str
-    """The same for all laps of one circuit."""
+    """Identifies the circuit."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,18 @@ class Entry:
     """A place on the board."""
 
     rank: int
-    """From 1; equal times share one, and the next ones are skipped."""
+    """From 1; equal times share a rank, and the next ranks are skipped."""
     initials: str
     time: str
     """``m:ss.mmm``."""
     lap: Candidate
 
 
-def leaderboard(laps: Iterable[Candidate], limit: int = 50) -> list[Entry]:
-    """The best lap of each (driver, car, circuit), the fastest first.
+def rank_laps(laps: Iterable[Candidate], limit: int = 50) -> list[Entry]:
+    """Rank the best lap of each (driver, car, circuit), fastest first.
 
-    Times are compared as they are shown, in milliseconds; of equal ones the earlier lap stands
-    first. At most *limit* entries, and never more than `MAX_ENTRIES`.
+    Times are compared as shown, in milliseconds; of equal times the earlier lap comes first.
+    At most *limit* entries, and never more than `MAX_ENTRIES`.
     """
     ranked = sorted(
         (milliseconds(lap.lap_time_s), lap.recorded_at, lap.session_id, lap.lap_number, at, lap)
@@ -55,18 +55,18 @@ def leaderboard(laps: Iterable[Candidate], limit: int = 50) -> list[Entry]:
     best = dict[tuple[str, str, str], Candidate]()
     for time_ms, *_, lap in ranked:
         if time_ms > 0:
-            best.setdefault((_folded(lap.driver), _folded(lap.car), lap.place), lap)
+            best.setdefault((_fold(lap.driver), _fold(lap.car), lap.place), lap)
     entries: list[Entry] = []
     for rank, lap in enumerate(list(best.values())[: max(0, min(limit, MAX_ENTRIES))], start=1):
-        shown = time_text(lap.lap_time_s)
-        if entries and entries[-1].time == shown:
+        time = format_time(lap.lap_time_s)
+        if entries and entries[-1].time == time:
             rank = entries[-1].rank
-        entries.append(Entry(rank, initials(lap.driver), shown, lap))
+        entries.append(Entry(rank, abbreviate(lap.driver), time, lap))
     return entries
 
 
-def initials(driver: str) -> str:
-    """Up to three capitals: of the words, of a single word its first letters; ``---`` of nobody."""
+def abbreviate(driver: str) -> str:
+    """Abbreviate a name to three capitals: initials, or the first letters of a single word."""
     words = _WORD.findall(driver)
     if not words:
         return NOBODY
@@ -75,15 +75,15 @@ def initials(driver: str) -> str:
 
 
 def milliseconds(seconds: float) -> int:
-    """A time in milliseconds, half up from the number as it is written."""
+    """Round a time to milliseconds, half up from its decimal representation."""
     return int((Decimal(repr(float(seconds))) * 1000).to_integral_value(ROUND_HALF_UP))
 
 
-def time_text(seconds: float) -> str:
-    """A lap time as ``m:ss.mmm``; 59.9996 s is ``1:00.000``. Finite and not below 0."""
+def format_time(seconds: float) -> str:
+    """Format a lap time (finite, not negative) as ``m:ss.mmm``; 59.9996 s is ``1:00.000``."""
     minutes, rest = divmod(milliseconds(seconds), 60_000)
     return f"{minutes}:{rest // 1000:02d}.{rest % 1000:03d}"
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return text.strip().casefold()

@@ -1,4 +1,4 @@
-"""What a recording is, whole or frame by frame; columns are float64, NaN stands for null."""
+"""Recordings, whole or frame by frame; columns are float64, NaN stands for null."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ Origin: TypeAlias = Literal["can", "replay", "ingest"]
 
 TIMESTAMP: Final = "timestamp"
 LATEST: Final = 1e11
-"""Unix seconds; a session that is later has no date."""
+"""Unix seconds; a later session has no date."""
 WIDE_SIGNALS: Final = (
     "distance_m",
     "speed_ms",
@@ -79,30 +79,30 @@ class Gate(NamedTuple):
 
 
 class ReadWarning(NamedTuple):
-    """Something odd in a file that does not keep it from being read."""
+    """Something odd in a file that does not prevent reading it."""
 
     code: str
     """snake_case."""
     detail: str
     times: int = 1
-    """How often it was met."""
+    """How often it occurred."""
 
 
 class Mapped(NamedTuple):
     """The channel of a file that a signal was taken from."""
 
     channel: str | None
-    """As the file names it; absent where there is none."""
+    """Its name in the file; absent if there is none."""
     unit: str
-    """In which it was read; empty: in that of the signal."""
+    """The unit it was read in; empty: that of the signal."""
     assumed: bool
     """The file states no unit."""
     why: str
     """name, purpose, given, kept or none."""
     others: tuple[str, ...] = ()
-    """Channels that might have been it too, best first."""
+    """Other candidates, best first."""
     constant: tuple[str, ...] = ()
-    """Such channels that never change."""
+    """Candidates that never change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,21 +114,21 @@ class Recording:
     """Every further numeric channel by its name."""
     video: tuple[VideoFrame, ...] = ()
     created: float | None = None
-    """Unix seconds (UTC) at which the file says it was created."""
+    """When the file was created according to itself, in Unix seconds (UTC)."""
     start: Gate | None = None
-    """Start/finish line as the file gives it."""
+    """The start/finish line of the file."""
     splits: tuple[Gate, ...] = ()
     doubts: tuple[ReadWarning, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
-    """What was decided while reading, such as ``coordinate_encoding`` and ``time_encoding``."""
+    """Decisions made while reading, such as ``coordinate_encoding`` and ``time_encoding``."""
     unmapped: tuple[str, ...] = ()
-    """Columns that are kept under their own names only."""
+    """Columns kept under their own names only."""
     comments: tuple[str, ...] = ()
-    """What the file says about logger and log rate."""
+    """Comments of the file on logger and log rate."""
     mapping: Mapping[str, Mapped] = field(default_factory=dict)
-    """The signals that were looked for, with the channels that they were taken from."""
+    """The channel that each signal was taken from."""
     logger: str = ""
-    """Files of the same format with the same channels have the same; empty: not told apart."""
+    """The same for files of one format with the same channels; empty: unknown."""
 
     @property
     def channels(self) -> list[str]:
@@ -137,7 +137,7 @@ class Recording:
         return sorted({*taken, *self.unmapped})
 
     def is_dated(self, t: float) -> bool:
-        """Whether *t* of the recording's clock is a moment, in Unix seconds."""
+        """Whether *t* of the recording's clock is Unix time."""
         return self.facts.get("time_base") == "utc" and 0.0 < t < LATEST
 
 
@@ -151,10 +151,10 @@ class LiveFrame(NamedTuple):
     extras: Mapping[str, float] = {}
     """The latest value of every further signal by its name; finite."""
     frame_idx: int | None = None
-    """Index in the session; None while it is not known yet."""
+    """Index in the session; None while it is unknown."""
     replay_id: str | None = None
     device_distance_m: float = math.nan
-    """The distance that the car's own device told, not one that was reckoned from its speed."""
+    """The distance that the car's device sent, not one computed from its speed."""
 
     @property
     def t(self) -> float:
@@ -162,6 +162,6 @@ class LiveFrame(NamedTuple):
         return self.wide[TIMESTAMP]
 
     def number(self, name: str) -> float | None:
-        """A column or further signal; None where it is null or was never seen."""
+        """Return the value of a column or further signal; None if it is null or was never seen."""
         value = self.wide.get(name, self.extras.get(name, math.nan))
         return None if math.isnan(value) else value

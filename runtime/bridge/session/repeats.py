@@ -1,4 +1,4 @@
-"""At which length a speed repeats lap by lap: what laps without positions must prove."""
+"""Finds the length at which a speed repeats lap by lap: the proof of laps without positions."""
 
 from typing import Final
 
@@ -7,26 +7,26 @@ import numpy as np
 from runtime.bridge.session.recording import Numbers
 
 PLACES: Final = 200
-"""Speeds are compared at so many places of a lap."""
+"""The number of places of a lap at which speeds are compared."""
 MOST_LAPS: Final = 1000
 VARIES_MS: Final = 2.5
 VARIES: Final = 0.1
-"""A speed that stays within this, or this share of its middle, for 4/5 of a lap, is even."""
+"""A speed that stays within this, or this share of its median, for 4/5 of a lap, is even."""
 EVEN_LAPS: Final = 2 / 3
-"""Where it is even on so many of the laps, or on all but one, it says nothing."""
+"""If it is even on this share of the laps, or on all but one, it proves nothing."""
 REACH: Final = 0.05
-"""A measured lap may be so much longer or shorter than a stated one."""
+"""A measured lap may be longer or shorter than the stated one by this share."""
 SAME: Final = 0.005
-"""Where the speed repeats so near the stated length, that one is right."""
+"""If the speed repeats this close to the stated length, the stated length is right."""
 SHORTEST: Final = 0.25
-"""Shorter lengths, in laps, are not looked at: all that is near is alike."""
+"""Shorter lengths, in laps, are ignored: places close together have similar speeds."""
 OVERLAP: Final = 0.5
-"""A length is judged by so much of a lap at least that was driven once more."""
+"""The least share of a lap that must be driven twice to judge a length."""
 ALIKE: Final = (0.6, 0.2, 0.9)
-"""From this correlation on the speed repeats, and so much more where only a lap was driven once
-more, twice that for half a lap; never more than the last."""
+"""The speed repeats from the first correlation on; the second is added if only one lap was driven
+twice, and twice that for half a lap; the third is the upper limit."""
 BETTER: Final = (0.02, 0.1)
-"""A length beside it, or any other above half of it, at which the speed repeats so much better is
+"""A length near it, or any other above half of it, at which the correlation is this much higher, is
 the true one."""
 BESIDE: Final = 0.15
 
@@ -34,16 +34,17 @@ BESIDE: Final = 0.15
 def measure_lap(
     way: Numbers, speed: Numbers, stated_m: float, *, is_known: bool = True
 ) -> float | None:
-    """The length near a stated one at which a speed repeats; None where it does not.
+    """Return the length near a stated one at which a speed repeats; None if it does not.
 
     Laps of one circuit are fast and slow at the same places: the speed (m/s, at metres driven) is
-    compared with itself at all lengths. It must be alike at one within 5 % of the stated, and not
-    much more so at any other; where it is not the stated one itself, no more so at a shorter one,
-    of which it may be two laps. The stated one where too little was driven to say, or where it is
-    that of a known circuit and the speed hardly varies: any other must show in the speed.
+    correlated with itself at all lengths. It must correlate at a length within 5 % of the stated
+    one, and not much better at any other; if that is not the stated length itself, not better at a
+    shorter one either, of which it may be two laps. The result is the stated length if too little
+    was driven to judge, or if it is that of a known circuit and the speed hardly varies: any other
+    length must show in the speed.
     """
-    known = np.isfinite(speed) & np.append(True, np.diff(way) > 0)
-    way, speed, lap, step = way[known], speed[known], PLACES, stated_m / PLACES
+    usable = np.isfinite(speed) & np.append(True, np.diff(way) > 0)
+    way, speed, lap, step = way[usable], speed[usable], PLACES, stated_m / PLACES
     if not len(way) or not lap <= np.ptp(way) / step <= lap * MOST_LAPS:
         return stated_m
     even = np.interp(np.arange(way[0], way[-1], step), way, speed)
@@ -70,14 +71,14 @@ def measure_lap(
 
 
 def _varies(laps: Numbers) -> bool:
-    """Whether the speed varies within laps, two at least; a row each."""
+    """Whether the speed varies within at least two laps; one row for each lap."""
     low, middle, high = np.quantile(laps, [0.1, 0.5, 0.9], axis=1)
     even = high - low <= np.maximum(VARIES_MS, VARIES * middle)
     return bool(even.mean() < EVEN_LAPS and np.count_nonzero(~even) > 1)
 
 
 def _peak(values: Numbers, at: int) -> float:
-    """Where a parabola through the largest value and its neighbours is highest."""
+    """Return the peak of the parabola through the largest value and its neighbours."""
     if not 0 < at < len(values) - 1:
         return float(at)
     before, top, after = values[at - 1 : at + 2].tolist()
@@ -86,16 +87,16 @@ def _peak(values: Numbers, at: int) -> float:
 
 
 def _correlate(values: Numbers, most: int) -> Numbers:
-    """Pearson correlation of even values with those so many places on, from 0 to *most*."""
+    """Return the Pearson correlation of values with themselves at lags from 0 to *most*."""
     count = len(values)
     values = values - values.mean()
     size = 1 << (2 * count - 1).bit_length()
     spectrum = np.fft.rfft(values, size)
     products = np.fft.irfft(spectrum * np.conj(spectrum), size)[: most + 1]
-    total, squares = (np.append(0.0, np.cumsum(each)) for each in (values, values**2))
+    total, squares = (np.append(0.0, np.cumsum(numbers)) for numbers in (values, values**2))
     lag = np.arange(most + 1)
     n = count - lag
     first, second = total[n], total[-1] - total[lag]
     spread = (squares[n] - first**2 / n) * (squares[-1] - squares[lag] - second**2 / n)
-    found: Numbers = (products - first * second / n) / np.sqrt(np.maximum(spread, 1e-12))
-    return found
+    correlation: Numbers = (products - first * second / n) / np.sqrt(np.maximum(spread, 1e-12))
+    return correlation

@@ -14,7 +14,7 @@ MAX_ROWS: Final = 10_000
 MAX_NAMES: Final = 64
 MAX_RATE_HZ: Final = 1000.0
 RECENT_S: Final = 60.0
-"""So much of the end is shown at a rate where no bounds are given."""
+"""The length of the end that is shown at a rate without bounds."""
 GRID_EPSILON: Final = 1e-9
 
 Interpolation: TypeAlias = Literal["previous", "linear"]
@@ -59,13 +59,13 @@ class NoDistance(BadResample):
 
 @dataclass(frozen=True)
 class Query:
-    """What to resample, and onto which axis; a wrong value raises `BadResample`."""
+    """The signals to resample, and the axis; a wrong value raises `BadResample`."""
 
     names: tuple[str, ...]
     axis: str = "time"
-    """``time``, ``distance``, or a signal: the moments at which that one was sampled."""
+    """``time``, ``distance``, or a signal, for the moments at which it was sampled."""
     rate_hz: float = 0.0
-    """0: the axis as it was recorded. On the distance axis any rate stands for *step_m*."""
+    """0: the axis as recorded. On the distance axis any other rate selects *step_m*."""
     interp: Interpolation = "previous"
     t_from: float | None = None
     t_to: float | None = None
@@ -73,7 +73,7 @@ class Query:
     max_age_s: float | None = None
     """A previous sample older than this is null."""
     track_length_m: float | None = None
-    """Tells where a distance that begins anew each lap does so."""
+    """For a distance that resets each lap."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.names) <= MAX_NAMES:
@@ -102,7 +102,7 @@ class Resampled:
     distance_m: Numbers | None
     """On the distance axis: since the start of the session, or of the lap."""
     columns: Mapping[str, Numbers]
-    """By name, in the order asked for."""
+    """By name, in the requested order."""
     missing: tuple[str, ...]
     """Names without a single sample in the session."""
     t_from: float | None
@@ -121,27 +121,27 @@ class Axis(NamedTuple):
     distance_m: Numbers | None = None
 
     def between(self, t_from: float, t_to: float) -> "Axis":
-        """The part between two moments, both included. Raises `TooLong`."""
-        part = slice(*_inside(self.t, t_from, t_to))
+        """Return the part between two moments, both included. Raises `TooLong`."""
+        part = slice(*_find_bounds(self.t, t_from, t_to))
         if len(self.t[part]) > MAX_ROWS:
             raise TooLong
         return Axis(self.t[part], None if self.distance_m is None else self.distance_m[part])
 
 
-def axis_of(text: str) -> str:
-    """The axis that a query means."""
+def parse_axis(text: str) -> str:
+    """Return the axis that a query names."""
     return AXES.get(text, text)
 
 
-def interpolation_of(text: str) -> Interpolation:
-    """The interpolation that a query means; raises `BadResample`."""
+def parse_interpolation(text: str) -> Interpolation:
+    """Return the interpolation that a query names; raises `BadResample`."""
     if text not in INTERPOLATIONS:
         raise BadResample("interp", "interp must be linear or previous")
     return INTERPOLATIONS[text]
 
 
 def is_discrete(name: str, semantics: str | None = None) -> bool:
-    """Whether a signal jumps between states, so that nothing lies between two samples."""
+    """Whether a signal jumps between states, without values between two samples."""
     return semantics == "discrete_state" or not _DISCRETE.isdisjoint(name.lower().split("_"))
 
 
@@ -154,16 +154,16 @@ def resample(
 ) -> Resampled:
     """Resample the signals of a session; raises `BadResample`, `TooLong`, `NoDistance`.
 
-    *signals* need to hold those that were asked for, the one that is the axis, and no others. A
-    column of the frames comes before a signal of its name. *discrete* names signals that are never
-    interpolated; None: those whose name says so. *axis* stands in for the one that *query* names.
+    *signals* needs only the requested signals and that of the axis. A column of the frames comes
+    before a signal of its name. *discrete* names signals that are never interpolated; None: by
+    their names (`is_discrete`). *axis* replaces the one that *query* names.
     """
     wide = series(frames)
     wanted = dict.fromkeys((*query.names, query.axis))
-    sampled = {name: samples_in_time(name, wide, signals) for name in wanted}
-    query = _bounded(query, wide, [sampled[name] for name in query.names])
+    sampled = {name: sort_samples(name, wide, signals) for name in wanted}
+    query = _fill_bounds(query, wide, [sampled[name] for name in query.names])
     if axis is None or query.t_from is None or query.t_to is None:
-        axis = _axis(query, wide, sampled)
+        axis = _build_axis(query, wide, sampled)
     else:
         axis = axis.between(query.t_from, query.t_to)
     if discrete is None:
@@ -171,26 +171,26 @@ def resample(
     columns = {}
     for name in dict.fromkeys(query.names):
         if query.interp == "linear" and name not in discrete:
-            columns[name] = linear(axis.t, sampled[name])
+            columns[name] = interpolate(axis.t, sampled[name])
         else:
-            columns[name] = previous(axis.t, sampled[name], query.max_age_s)
+            columns[name] = hold_previous(axis.t, sampled[name], query.max_age_s)
     missing = tuple(name for name in columns if not len(sampled[name].t))
     return Resampled(axis.t, axis.distance_m, columns, missing, query.t_from, query.t_to)
 
 
-def previous(t: Numbers, samples: Samples, max_age_s: float | None = None) -> Numbers:
-    """At each time the last sample up to it; NaN before the first. *samples* are in time."""
+def hold_previous(t: Numbers, samples: Samples, max_age_s: float | None = None) -> Numbers:
+    """Return the last sample up to each time; NaN before the first. *samples* are in time."""
     if not len(samples.t):
         return np.full(len(t), np.nan)
     at = np.searchsorted(samples.t, t, side="right") - 1
-    known = at >= 0
+    is_known = at >= 0
     if max_age_s is not None:
-        known &= t - samples.t[at] <= max_age_s
-    return np.where(known, samples.value[at], np.nan)
+        is_known &= t - samples.t[at] <= max_age_s
+    return np.where(is_known, samples.value[at], np.nan)
 
 
-def linear(t: Numbers, samples: Samples) -> Numbers:
-    """The line between the samples around each time; NaN outside. *samples* are in time.
+def interpolate(t: Numbers, samples: Samples) -> Numbers:
+    """Interpolate linearly between samples; NaN outside. *samples* are in time.
 
     Of two samples at one time the first counts.
     """
@@ -202,25 +202,25 @@ def linear(t: Numbers, samples: Samples) -> Numbers:
     return between
 
 
-def samples_in_time(name: str, wide: Series, signals: Mapping[str, Samples]) -> Samples:
-    """The samples of one signal in time, as recorded; empty where there is none."""
+def sort_samples(name: str, wide: Series, signals: Mapping[str, Samples]) -> Samples:
+    """Return the samples of one signal in time, as recorded; empty if there are none."""
     if name in WIDE_SIGNALS:
-        values = wide.recorded(name)
-        known = ~np.isnan(values)
-        if known.any():
-            return Samples(wide.t[known], values[known])
+        values = wide.read_raw(name)
+        is_known = ~np.isnan(values)
+        if is_known.any():
+            return Samples(wide.t[is_known], values[is_known])
     samples = signals.get(name)
     if samples is None or not len(samples.t):
         return Samples(np.empty(0), np.empty(0))
-    t = wide.counted(samples.t)
+    t = wide.unwrap_times(samples.t)
     if len(t) > 1 and not (np.diff(t) >= 0).all():
         order = np.argsort(t, kind="stable")
         return Samples(t[order], samples.value[order])
     return Samples(t, samples.value)
 
 
-def _bounded(query: Query, wide: Series, sampled: list[Samples]) -> Query:
-    """The same with bounds in force."""
+def _fill_bounds(query: Query, wide: Series, sampled: list[Samples]) -> Query:
+    """Fill in the bounds in force."""
     edges = [float(wide.t[0]), float(wide.t[-1])] if len(wide) else []
     for samples in sampled:
         edges += [float(t) for t in samples.t[[0, -1]]] if len(samples.t) else []
@@ -233,16 +233,16 @@ def _bounded(query: Query, wide: Series, sampled: list[Samples]) -> Query:
     t_to = end if query.t_to is None else query.t_to
     if t_from <= t_to:
         return replace(query, t_from=t_from, t_to=t_to)
-    # One bound was given, and it lies beyond the session: nothing is in between.
+    # Only one bound is set, and it lies outside the session: nothing is in between.
     edge = t_to if query.t_from is None else t_from
     return replace(query, t_from=edge, t_to=edge)
 
 
-def _axis(query: Query, wide: Series, sampled: Mapping[str, Samples]) -> Axis:
+def _build_axis(query: Query, wide: Series, sampled: Mapping[str, Samples]) -> Axis:
     if query.t_from is None or query.t_to is None:
         return Axis(np.empty(0), np.empty(0) if query.axis == "distance" else None)
     if query.axis == "distance":
-        return _distance_axis(query, query.t_from, query.t_to, wide)
+        return _build_distance_axis(query, query.t_from, query.t_to, wide)
     if query.axis == "time" and query.rate_hz > 0:
         return Axis(grid(query.t_from, query.t_to, rate=query.rate_hz))
     if query.axis != "time":
@@ -254,12 +254,12 @@ def _axis(query: Query, wide: Series, sampled: Mapping[str, Samples]) -> Axis:
     return Axis(t).between(query.t_from, query.t_to)
 
 
-def _distance_axis(query: Query, t_from: float, t_to: float, wide: Series) -> Axis:
-    """Frames whose distance is known, or an even grid over the way between the bounds."""
+def _build_distance_axis(query: Query, t_from: float, t_to: float, wide: Series) -> Axis:
+    """Return the frames whose distance is known, or an even grid of distance between the bounds."""
     way = unwrap_distance(wide["distance_m"], query.track_length_m)
-    known = ~np.isnan(way)
-    t, way = wide.t[known], way[known]
-    part = slice(*_inside(t, t_from, t_to))
+    is_known = ~np.isnan(way)
+    t, way = wide.t[is_known], way[is_known]
+    part = slice(*_find_bounds(t, t_from, t_to))
     t, way = t[part], way[part]
     if query.rate_hz <= 0:
         if len(t) > MAX_ROWS:
@@ -276,7 +276,7 @@ def _distance_axis(query: Query, t_from: float, t_to: float, wide: Series) -> Ax
 
 
 def grid(begin: float, end: float, *, rate: float = 1.0, step: float = 1.0) -> Numbers:
-    """``begin + k·step/rate`` up to *end*, both included; raises `TooLong`."""
+    """Return ``begin + k·step/rate`` up to *end*, both included; raises `TooLong`."""
     steps = math.floor(min((end - begin) * rate / step, float(MAX_ROWS)) + GRID_EPSILON)
     if steps >= MAX_ROWS:
         raise TooLong
@@ -284,7 +284,7 @@ def grid(begin: float, end: float, *, rate: float = 1.0, step: float = 1.0) -> N
     return np.minimum(begin + points, end)
 
 
-def _inside(t: Numbers, t_from: float, t_to: float) -> tuple[int, int]:
+def _find_bounds(t: Numbers, t_from: float, t_to: float) -> tuple[int, int]:
     return (
         int(np.searchsorted(t, t_from, side="left")),
         int(np.searchsorted(t, t_to, side="right")),

@@ -27,111 +27,111 @@ DAY_S: Final = 86_400.0
 SLACK_S: Final = 60.0
 PAUSE_PERIODS: Final = 5.0
 LOST_PERIODS: Final = 1.5
-"""A frame out of order is off by one period; a clock put back is off by all that it lost."""
+"""A frame out of order is off by one period; a clock that was set back, by all that it lost."""
 LOST_JITTERING: Final = 4.0
-"""The same where frames out of order are usual: times that jitter crowd here and there."""
+"""The same where frames are often out of order, because jittering times crowd in places."""
 JITTER_SHARE: Final = 0.01
 JITTER_PLACES: Final = 3
 GOES_ON: Final = 1.5
-"""A clock that goes on evenly takes no longer than so many times what its frames need."""
+"""A clock runs on evenly if it takes at most this many times what its frames need."""
 MOST_SETBACKS: Final = 20
-"""A clock that is put back again before it told so late a time more often tells nothing."""
+"""Times of a clock that is set back more often than this mean nothing."""
 
 LAP_NUMBER: Final = "lap_number"
 YAW_RATE: Final = "yaw_rate_dps"
 SIGNALS: Final = ("brake_position_pct", "brake_switch", LAP_NUMBER, YAW_RATE)
-"""What a series is read with besides its frames, where a session has it."""
+"""Signals that a series uses besides its frames, where the session has them."""
 DERIVED: Final = ("g_lat", "g_long", "combo_g")
-"""What is computed from speed and positions where no sensor measured it."""
+"""Signals computed from speed and positions where no sensor measured them."""
 MOVED_MS: Final = 5.0
-"""A car whose speed changed by more than this had accelerations."""
+"""A car whose speed changed by more than this has accelerated."""
 PUT_BACK_S: Final = 100.0
-"""Longer than anything is smoothed over."""
+"""Longer than any smoothing window."""
 LONGEST_STEP_S: Final = 1.0
-"""A longer step between two frames counts for this long only: nobody knows what happened in it."""
+"""A longer step between two frames counts as this long: what happened in it is unknown."""
 _NAN: Final = float("nan")
 BURST_PART: Final = 0.25
-"""Steps below this part of the pauses between bursts lie within one. They are this part of all
-steps at least, and of the time at most: otherwise the clock has no bursts."""
+"""Steps shorter than this share of the pauses between bursts lie within a burst. They must be at
+least this share of all steps and at most this share of the time, or the clock has no bursts."""
 BURST_APART_S: Final = 2.0
-"""A longer step is a pause of the recording, not one between bursts."""
+"""A longer step is a pause of the recording, not a pause between bursts."""
 TOGETHER_S: Final = 0.5
 STANDING_MS: Final = 0.5
-"""What is slower stands; the rest is noise."""
+"""A slower car stands still; the rest is noise."""
 HELD_S: Final = 1.5
-"""A position is interpolated between two fixes that are no further apart."""
+"""Positions are interpolated between fixes that are at most this far apart."""
 GAP_S: Final = 0.5
 GAP_PERIODS: Final = 5.0
 FROZEN_S: Final = 3.0
 """A receiver repeats its last position for a second or two until it has the next."""
 MOVING_MS: Final = 5.0
-"""A car that is faster is somewhere else within `FROZEN_S`."""
+"""A faster car is somewhere else after `FROZEN_S`."""
 STOPPING_MS2: Final = 20.0
-"""Hardly a car stops, or speeds up, harder than this."""
+"""Hardly any car brakes or accelerates harder than this."""
 USABLE_SHARE: Final = 0.8
 USABLE_EXTENT_M: Final = 50.0
 NULL_ISLAND_DEG: Final = 1e-6
 IMPOSSIBLE: Final = 1e12
-"""Beyond it a reading is a fault, and sums of squares of it would overflow."""
+"""A larger reading is a fault, and sums of its squares would overflow."""
 
 
 def longest_step_s(period_s: float) -> float:
-    """A longer step than this between readings of such a period is a pause of the recording."""
+    """Return the longest step between readings of this period that is not a recording pause."""
     return max(GAP_S, GAP_PERIODS * period_s)
 
 
 def is_plausible(t: Numbers) -> Flags:
-    """All but the frames that a fault of the clock put half a day off their neighbours.
+    """Flag all frames but those that a clock fault put half a day away from their neighbours.
 
-    Such a fault returns: the clock goes on where it was, and what it told meanwhile took no longer
-    than that. At the start there is nothing to return to: there up to a minute that lies more than
-    a day before all the rest is a fault (zeros before the first fix).
+    The clock recovers from such a fault: it continues where it was, and the faulty frames span no
+    more time than passed meanwhile. At the start, up to a minute of frames that lie more than a
+    day before all others is a fault (zeros before the first fix).
     """
-    found = np.ones(len(t), dtype=np.bool_)
+    plausible = np.ones(len(t), dtype=np.bool_)
     step = np.diff(t)
     jumps = np.flatnonzero(np.abs(step) > DAY_S / 2).tolist()
     past = _before_the_start(t, jumps[0] + 1) if jumps else 0
-    found[:past] = False
+    plausible[:past] = False
     for before, last in pairwise(jumps):
-        passed, told = t[last + 1] - t[before], t[last] - t[before + 1]
+        passed, away = t[last + 1] - t[before], t[last] - t[before + 1]
         opposite = (step[before] > 0) != (step[last] > 0)
         returned = -SLACK_S <= passed <= DAY_S / 2
-        if before >= past and opposite and returned and abs(told) <= max(passed, 0.0) + SLACK_S:
-            found[before + 1 : last + 1] = False
+        if before >= past and opposite and returned and abs(away) <= max(passed, 0.0) + SLACK_S:
+            plausible[before + 1 : last + 1] = False
             past = last + 1
-    return found
+    return plausible
 
 
 def _before_the_start(t: Numbers, first: int) -> int:
-    """How many frames are a fault at the start: those before number *first*, or none."""
+    """Return how many frames at the start are faulty: *first*, or 0."""
     lead, rest = t[:first], t[first:]
     early = len(lead) < len(rest) and np.median(rest) - lead.max() > DAY_S
     return first if early and np.ptp(lead) <= SLACK_S else 0
 
 
 def unwrap_midnights(t: Numbers) -> Numbers:
-    """A day is added after each step back of more than 12 hours."""
+    """Add a day after each step back of more than 12 hours."""
     wraps = np.zeros(len(t))
     wraps[1:] = np.cumsum(np.diff(t) < -DAY_S / 2)
     return t + wraps * DAY_S
 
 
 def is_later(t: Numbers) -> Flags:
-    """The frames that are later than all before them."""
-    found = np.ones(len(t), dtype=np.bool_)
+    """Flag the frames that are later than all before them."""
+    later = np.ones(len(t), dtype=np.bool_)
     if len(t):
-        found[1:] = t[1:] > np.maximum.accumulate(t)[:-1]
-    return found
+        later[1:] = t[1:] > np.maximum.accumulate(t)[:-1]
+    return later
 
 
 def continue_setbacks(frames: Frames, whole: Indices, t: Numbers) -> tuple[Numbers, Indices]:
-    """Times that go on where the clock was put back, and the frames right after those moments.
+    """Return times that run on where the clock was set back, and the frames right after that.
 
-    *t*: the times of the frames *whole*. After such a moment the first frame follows the last one
-    by the usual period, since nobody knows how long it really took; all after it moves with it.
+    *t*: the times of the frames *whole*. The first frame after a setback follows the last frame
+    before it by the usual period, since the true interval is unknown; later frames move with it.
     """
     moments = np.zeros(0, dtype=np.intp)
-    for _ in range(MOST_SETBACKS):  # one is seen only once the clock goes on after those before it
+    for _ in range(MOST_SETBACKS):  # a setback shows only once those before it are continued
         starts, offsets = find_setbacks(frames, whole, t)
         if not len(starts):
             break
@@ -142,19 +142,19 @@ def continue_setbacks(frames: Frames, whole: Indices, t: Numbers) -> tuple[Numbe
 
 
 def find_setbacks(frames: Frames, whole: Indices, t: Numbers) -> tuple[Indices, Numbers]:
-    """The first frame after each moment at which the clock was put back, and what to add there.
+    """Return the first frame after each clock setback, and the seconds to add from there on.
 
-    The clock was put back where the frames that are not later than all before need more time, at
-    the usual period, than the later ones around them leave: both at that place and since the
-    moment that the clock told again. At the end, where none is later, they leave one period. A
-    moment before the first frame it told for the first time: there the frames must go on evenly
-    from it. So a frame out of order, a batch that came late, a single faulty time and a frame that
-    was sent twice are none; neither are frames of one time.
+    The clock was set back where the frames that are not later than all before them need more time,
+    at the usual period, than the kept frames around them leave: both at that place and since the
+    time that the clock shows for the second time. At the end, with no later frame, they leave one
+    period. A time before the first frame is new to the clock: there the frames must run on evenly.
+    So a frame out of order, a late batch, a single faulty time, a frame that was sent twice and
+    frames with equal times are not setbacks.
     """
     none = np.zeros(0, dtype=np.intp), np.zeros(0)
     kept = is_later(t)
     times, late = t[kept], np.flatnonzero(~kept)
-    late = late[~_sent_twice(frames, whole, t, late, np.flatnonzero(kept))]
+    late = late[~_is_duplicate(frames, whole, t, late, np.flatnonzero(kept))]
     dt = np.diff(times if len(times) > 1 else t)
     dt = dt[dt > 0]
     if not len(late) or not len(dt):
@@ -182,32 +182,34 @@ def find_setbacks(frames: Frames, whole: Indices, t: Numbers) -> tuple[Indices, 
     return starts, times[places[lost]] + usual - t[starts]
 
 
-def _sent_twice(frames: Frames, whole: Indices, t: Numbers, late: Indices, kept: Indices) -> Flags:
-    """Which of the *late* frames repeat a kept one.
+def _is_duplicate(
+    frames: Frames, whole: Indices, t: Numbers, late: Indices, kept: Indices
+) -> Flags:
+    """Flag the *late* frames that repeat a kept one.
 
-    All columns are the same; the distance counts only where nothing else is known, since the one
-    that is reckoned from speed goes on.
+    All their columns are equal; the distance counts only where nothing else is known, since a
+    distance computed from speed keeps growing.
     """
     same = kept[np.minimum(np.searchsorted(t[kept], t[late]), len(kept) - 1)]
     twice: Flags = t[same] == t[late]
     moved, reckoned = (np.zeros(len(late), dtype=np.bool_) for _ in range(2))
     for name, values in frames.columns.items():
-        one, other = values[whole[same]], values[whole[late]]
-        equal = (one == other) | (np.isnan(one) & np.isnan(other))
+        earlier, later = values[whole[same]], values[whole[late]]
+        equal = (earlier == later) | (np.isnan(earlier) & np.isnan(later))
         if name == "distance_m":
             moved = ~equal
         else:
             twice &= equal
-            reckoned |= ~np.isnan(other) & (name != TIMESTAMP)
+            reckoned |= ~np.isnan(later) & (name != TIMESTAMP)
     twice &= reckoned | ~moved
     return twice
 
 
 def find_burst_ends(t: Numbers) -> Indices:
-    """The last frame of each burst; every frame where they do not come in bursts.
+    """Return the last frame of each burst; every frame if they do not come in bursts.
 
     Some loggers write a row for each of their devices, a few milliseconds apart, and then nothing
-    until the devices speak again. The clock shows it: many steps are far shorter than the usual
+    until the devices send again. The clock shows it: many steps are far shorter than the usual
     pause, and take little of the time.
     """
     dt = np.diff(t)
@@ -224,24 +226,24 @@ def find_burst_ends(t: Numbers) -> Indices:
 
 
 def is_place(lat: Numbers, lon: Numbers) -> Flags:
-    """Where a position can be one: known, on the globe and not the zero of a silent receiver."""
+    """Flag real positions: known, on the globe and not the zeros of a receiver without a fix."""
     on_globe = (np.abs(lat) <= 90.0) & (np.abs(lon) <= 180.0)  # False for NaN
     return on_globe & ((np.abs(lat) > NULL_ISLAND_DEG) | (np.abs(lon) > NULL_ISLAND_DEG))
 
 
 def find_fixes(lat: Numbers, lon: Numbers) -> Indices:
-    """Where a receiver gave a fix: where the position is known and not the one before."""
-    known = np.flatnonzero(np.isfinite(lat) & np.isfinite(lon))
-    moved = (np.diff(lat[known]) != 0) | (np.diff(lon[known]) != 0)
-    return known[np.append(True, moved)] if len(known) else known
+    """Return the frames with a new fix: the position is known and differs from the one before."""
+    with_place = np.flatnonzero(np.isfinite(lat) & np.isfinite(lon))
+    moved = (np.diff(lat[with_place]) != 0) | (np.diff(lon[with_place]) != 0)
+    return with_place[np.append(True, moved)] if len(with_place) else with_place
 
 
 def place_between_fixes(t: Numbers, lat: Numbers, lon: Numbers) -> tuple[Numbers, Numbers]:
-    """Positions that move from fix to fix, from ones that are held or missing in between.
+    """Return positions that move from fix to fix instead of being held or missing in between.
 
-    A receiver slower than the frames repeats its last fix, or gives none, until the next one. A
-    fix is where the position changes; where the next one comes within `HELD_S` the way between is
-    straight and even. What a longer silence leaves stays as recorded, NaN too.
+    A receiver slower than the frames repeats its last fix, or sends none, until the next one. A
+    fix is where the position changes. If the next one follows within `HELD_S`, positions between
+    them are interpolated; across a longer silence they stay as recorded, NaN included.
     """
     fixes = find_fixes(lat, lon)
     if len(fixes) in (0, len(t)):
@@ -258,7 +260,7 @@ def place_between_fixes(t: Numbers, lat: Numbers, lon: Numbers) -> tuple[Numbers
 
 
 class Odometer(NamedTuple):
-    """The last frame whose distance is known; all NaN before there was one."""
+    """The last frame whose distance is known; all NaN before the first."""
 
     t: float = _NAN
     """Seconds."""
@@ -269,13 +271,13 @@ class Odometer(NamedTuple):
 def fill_distance(
     t: Numbers, speed_ms: Numbers, distance_m: Numbers, last: Odometer
 ) -> tuple[Numbers, Odometer]:
-    """The distances with the missing ones computed, and the odometer after the last frame.
+    """Compute the missing distances; return all of them, and the odometer after the last frame.
 
     The trapezoidal rule continues from *last*; the first frame of a session starts at 0 m. A frame
     with neither a distance nor a speed that a car can have after the frame before (`is_possible`)
     keeps its null, and the next one continues from the frame before it. Time that runs backwards
-    adds nothing, and a frame that came up to a second late is passed over by the next. How a
-    session is cut into calls does not change a single bit of the result.
+    adds nothing, and a frame up to a second out of order does not move the odometer. How a session
+    is cut into calls does not change a single bit of the result.
     """
     if not len(t):
         return distance_m, last
@@ -302,26 +304,26 @@ def fill_distance(
     return np.array(filled), Odometer(at, speed, reached)
 
 
-class Every(NamedTuple):
-    """Every frame that can be used, and which of them end a burst."""
+class BurstFrames(NamedTuple):
+    """Every usable frame, and which of them end a burst."""
 
     t: Numbers
     place: Indices
     """Among the frames as recorded."""
     last: Indices
 
-    def latest(self, values: Numbers) -> Numbers:
-        """Of each burst the last value that is known; NaN where none is."""
+    def take_last(self, values: Numbers) -> Numbers:
+        """Return the last known value of each burst; NaN if it has none."""
         if len(self.last) == len(values):
             return values
-        known = np.maximum.accumulate(np.where(np.isnan(values), 0, np.arange(len(values))))
+        readings = np.maximum.accumulate(np.where(np.isnan(values), 0, np.arange(len(values))))
         begins = np.append(0, self.last[:-1] + 1)
-        at = known[self.last]
+        at = readings[self.last]
         return np.where(at >= begins, values[at], np.nan)
 
 
 class Series:
-    """The frames whose time goes forward, one for each burst; channels keep NaN for null."""
+    """The frames whose time moves forward, one for each burst; channels keep NaN for null."""
 
     def __init__(
         self,
@@ -332,10 +334,10 @@ class Series:
         extras: Mapping[str, Samples] | None = None,
         derived: frozenset[str] | None = None,
     ) -> None:
-        """*t* and *index*: times, strictly rising, and places of the frames of *frames* to use.
+        """*t* and *index*: strictly rising times and places, in *frames*, of the frames to use.
 
-        *put_back*: whether the clock was put back after each of them but the last. *extras*:
-        the session's `SIGNALS`, each by time. *derived*: what that is, where it was found before.
+        *put_back*: whether the clock was set back after each of them but the last. *extras*:
+        the session's `SIGNALS`, each by time. *derived*: the property, if computed before.
         """
         last = find_burst_ends(t)
         self.frames = frames
@@ -343,24 +345,24 @@ class Series:
         self._derived = derived
         self.t = t[last]
         """Seconds of the session's clock, strictly rising; a day is added after each midnight, and
-        what it lost after each moment at which it was put back."""
+        the time lost after each setback of the clock."""
         self.index = index[last]
-        """Where each stands among the frames as recorded; of a burst, its last."""
+        """Places among the recorded frames; the last frame stands for its burst."""
         self.put_back = put_back
-        """Whether the clock was put back after each frame but the last: time is missing there."""
+        """Whether the clock was set back after each frame but the last: time is missing there."""
         if 1 < len(last) < len(t):
             self.put_back = np.logical_or.reduceat(put_back, last[:-1])
-        self.every = Every(t, index, last)
-        """The frames of the bursts too."""
+        self.every = BurstFrames(t, index, last)
+        """All frames, including those within bursts."""
         self._channels: dict[str, Numbers] = {}
 
     def __len__(self) -> int:
         return len(self.t)
 
     def __getitem__(self, name: str) -> Numbers:
-        """A wide signal at those times; what no sensor can have measured is NaN.
+        """A wide signal at these times; impossible readings are NaN.
 
-        Of a burst it is the last value known; positions move from fix to fix.
+        A burst has its last known value; positions move from fix to fix.
         """
         if name not in self._channels:
             if name in ("lat", "lon"):
@@ -368,21 +370,21 @@ class Series:
             elif name in DERIVED:
                 self._channels.update(self._accelerations)
             elif name == "speed_ms":
-                self._channels[name] = reject_speeds(self.t, self.recorded(name))
+                self._channels[name] = reject_speeds(self.t, self.read_raw(name))
             else:
-                self._channels[name] = self.recorded(name)
+                self._channels[name] = self.read_raw(name)
         return self._channels[name]
 
-    def recorded(self, name: str) -> Numbers:
-        """A wide signal at those times as it was recorded, whether or not that can be."""
-        return self.every.latest(self._recorded(name))
+    def read_raw(self, name: str) -> Numbers:
+        """Return a wide signal at these times as recorded, impossible readings included."""
+        return self.every.take_last(self._read_frames(name))
 
     @cached_property
     def derived(self) -> frozenset[str]:
         """The accelerations that no sensor measured: computed from speed and positions.
 
-        They are smoothed, and their peaks are no measured ones. And ``yaw_rate``, where the
-        positions tell it; and ``braking``, where only the car's slowing tells of it.
+        They are smoothed, so their peaks are not measured peaks. Also ``yaw_rate`` if it comes
+        from the positions, and ``braking`` if only the car's deceleration shows it.
         """
         if self._derived is not None:
             return self._derived
@@ -400,42 +402,42 @@ class Series:
 
     @cached_property
     def yaw_rate(self) -> Numbers:
-        """Degrees a second: as a sensor measured it, else how the course turns, to the right."""
+        """Degrees a second to the right: as a sensor measured it, else the turn of the course."""
         measured = self.signal(YAW_RATE)
         return self.motion.turn_degs if np.isnan(measured).all() else measured
 
     @cached_property
     def _accelerations(self) -> dict[str, Numbers]:
-        """The accelerations as measured; those without a sensor from speed and positions."""
-        found = {}
+        """The accelerations as measured, or from speed and positions where there is no sensor."""
+        measured = {}
         for name, computed in (("g_lat", "lateral_g"), ("g_long", "along_g")):
             has_sensor = self._is_measured(name)
-            found[name] = self.recorded(name) if has_sensor else getattr(self.motion, computed)
-        both, combined = np.hypot(found["g_lat"], found["g_long"]), self.recorded("combo_g")
+            measured[name] = self.read_raw(name) if has_sensor else getattr(self.motion, computed)
+        both, combined = np.hypot(measured["g_lat"], measured["g_long"]), self.read_raw("combo_g")
         if self._is_measured("combo_g"):
             both = np.where(np.isnan(combined), both, combined)
-        return {**found, "combo_g": both}
+        return {**measured, "combo_g": both}
 
     def _is_measured(self, name: str) -> bool:
-        """Whether a sensor measured an acceleration: one that shows the same while the car speeds
-        up and slows is dead, and a combined one without it is none."""
-        values = self.recorded(name)
-        known = values[~np.isnan(values)]
-        if not len(known):
+        """Whether a sensor measured an acceleration. One that never changes while the car speeds
+        up and slows is dead, and so is a combined acceleration with a dead part."""
+        values = self.read_raw(name)
+        readings = values[~np.isnan(values)]
+        if not len(readings):
             return False
         if name == "combo_g" and any(
-            not self._is_measured(part) and not np.isnan(self.recorded(part)).all()
+            not self._is_measured(part) and not np.isnan(self.read_raw(part)).all()
             for part in ("g_lat", "g_long")
         ):
             return False
         speed = self["speed_ms"]
         moved = np.fmax.reduce(speed) - np.fmin.reduce(speed) > MOVED_MS
-        return bool(np.ptp(known) > 0 or not moved)
+        return bool(np.ptp(readings) > 0 or not moved)
 
     @cached_property
     def motion(self) -> Motion:
-        """Accelerations and turning from speed and positions, whatever was recorded."""
-        # What lies before a clock that was put back is no neighbour of what lies behind.
+        """Accelerations and turning from speed and positions, even if sensors measured them."""
+        # Frames before and after a clock setback are not neighbours.
         apart = np.cumsum(np.append(0, self.put_back))[: len(self)] * PUT_BACK_S
         path = None
         if self.gps_usable:
@@ -446,8 +448,8 @@ class Series:
             path = Path(t + apart[np.searchsorted(self.t, t)], x, y)
         return derive_motion(self.t + apart, self["speed_ms"], path)
 
-    def _recorded(self, name: str) -> Numbers:
-        """Every frame of the bursts."""
+    def _read_frames(self, name: str) -> Numbers:
+        """Return a wide signal at all frames, those within bursts too."""
         recorded = self.frames.columns[name]
         values = recorded if len(self.every.t) == len(recorded) else recorded[self.every.place]
         possible = np.abs(values) < IMPOSSIBLE
@@ -455,8 +457,8 @@ class Series:
 
     @cached_property
     def _fixed_places(self) -> tuple[Numbers, Numbers]:
-        """Latitude and longitude of every frame of the bursts as recorded, NaN without a fix."""
-        lat, lon = self._recorded("lat"), self._recorded("lon")
+        """Latitude and longitude of all frames, those within bursts too; NaN without a fix."""
+        lat, lon = self._read_frames("lat"), self._read_frames("lon")
         on_earth = is_place(lat, lon)
         if not on_earth.all():
             lat, lon = np.where(on_earth, lat, np.nan), np.where(on_earth, lon, np.nan)
@@ -468,41 +470,41 @@ class Series:
         return lat[self.every.last], lon[self.every.last]
 
     def signal(self, name: str) -> Numbers:
-        """A signal outside the frames at those times, each sample held until the next one.
+        """Return a signal from outside the frames at these times; samples hold until the next.
 
         NaN before the first, and where the session has none.
         """
         samples = self._extras.get(name)
         if samples is None or not len(samples.t):
             return np.full(len(self), np.nan)
-        t = self.counted(samples.t)
+        t = self.unwrap_times(samples.t)
         order = np.argsort(t, kind="stable")
         at = np.searchsorted(t[order], self.t, side="right") - 1
         return np.where(at >= 0, samples.value[order][at], np.nan)
 
-    def counted(self, t: Numbers) -> Numbers:
-        """Times of the session's clock as the series counts them, after midnight and setbacks.
+    def unwrap_times(self, t: Numbers) -> Numbers:
+        """Return clock times as times of the series, which run on at midnight and setbacks.
 
-        A time that the clock told twice is the later of both.
+        A time that the clock showed twice is the later of both.
         """
-        told = self.frames.columns[TIMESTAMP][self.every.place]
-        added = self.every.t - told
-        changes = np.flatnonzero(np.diff(told) < 0)[:MOST_SETBACKS] + 1
+        clock = self.frames.columns[TIMESTAMP][self.every.place]
+        added = self.every.t - clock
+        changes = np.flatnonzero(np.diff(clock) < 0)[:MOST_SETBACKS] + 1
         if not len(changes):
             return t
-        begins, ends = np.append(0, changes), np.append(changes, len(told)) - 1
+        begins, ends = np.append(0, changes), np.append(changes, len(clock)) - 1
         nearest, offset = np.full(len(t), np.inf), np.zeros(len(t))
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            away = np.maximum(np.maximum(told[begin] - t, t - told[end]), 0.0)
+            away = np.maximum(np.maximum(clock[begin] - t, t - clock[end]), 0.0)
             offset = np.where(away <= nearest, added[begin], offset)
             nearest = np.minimum(nearest, away)
         return t + offset
 
     @cached_property
     def braking(self) -> Braking | None:
-        """When the driver brakes, and what says so; None where nothing does.
+        """When the driver brakes; None where nothing shows it.
 
-        The brake's pressure, else its pedal, else its switch, else how the car slows.
+        By the brake's pressure, else its pedal, else its switch, else the car's deceleration.
         """
         pedal, switch = self.signal("brake_position_pct"), self.signal("brake_switch")
         measured = find_braking(self["brake_bar"], pedal, switch)
@@ -526,29 +528,30 @@ class Series:
 
     @cached_property
     def gap(self) -> Flags:
-        """Whether recording paused, or the clock was put back, after each frame but the last."""
+        """Whether recording paused, or the clock was set back, after each frame but the last."""
         paused: Flags = self.dt > longest_step_s(self.nominal_s)
         return paused | self.put_back
 
     @cached_property
     def weight(self) -> Numbers:
-        """Seconds that each frame stands for: until the next one.
+        """Seconds that each frame stands for: until the next frame.
 
         Before a gap and at the end a frame stands for one usual period, so that at an even rate
-        all weigh the same.
+        all frames weigh the same.
         """
         to_next = np.where(self.gap, self.nominal_s, self.dt)
         return np.append(to_next, self.nominal_s)[: len(self.t)]
 
     @cached_property
     def fixed(self) -> Flags:
-        """Whether each frame has a position that counts: one that stays the same while the car
-        drives, because the receiver has lost its satellites or gives its home, does not."""
+        """Whether each frame has a valid position. A position that stays the same while the car
+        drives is not: the receiver has lost its satellites or sends its home."""
         return ~np.isnan(self["lat"]) & ~self._frozen
 
     @cached_property
     def _frozen(self) -> Flags:
-        """Whether each frame's position stays the same to the last digit for too long a drive."""
+        """Whether each frame's position stays the same to the last digit for too long while
+        driving."""
         if not len(self):
             return np.zeros(0, dtype=np.bool_)
         lat, lon = self["lat"], self["lon"]
@@ -561,7 +564,7 @@ class Series:
 
     @cached_property
     def _drives(self) -> Flags:
-        """Whether the car moves at each frame, as its speed says, else its distance."""
+        """Whether the car moves at each frame, by its speed, else by its distance."""
         speed = self["speed_ms"]
         if np.isnan(speed).all() and len(self) > 1:
             speed = np.gradient(self["distance_m"], self.t)
@@ -579,7 +582,7 @@ class Series:
 
     @cached_property
     def gps_usable(self) -> bool:
-        """Whether the positions are good enough to find laps with."""
+        """Whether the positions are good enough to find laps."""
         if not len(self) or self.fixed.mean() < USABLE_SHARE:
             return False
         lat, lon = (self[name] for name in ("lat", "lon"))
@@ -597,34 +600,34 @@ class Series:
 
     @cached_property
     def rolled(self) -> Numbers | None:
-        """Metres since the first frame by the integral of speed; a gap adds nothing.
+        """Metres since the first frame: the integral of speed, to which gaps add nothing.
 
         None where less than half of the frames have a speed.
         """
         speed = self["speed_ms"]
-        known = ~np.isnan(speed)
-        if known.sum() * 2 < max(len(self), 2):
+        has_speed = ~np.isnan(speed)
+        if has_speed.sum() * 2 < max(len(self), 2):
             return None
-        if not known.all():
-            speed = np.interp(self.t, self.t[known], np.maximum(speed[known], 0.0))
+        if not has_speed.all():
+            speed = np.interp(self.t, self.t[has_speed], np.maximum(speed[has_speed], 0.0))
         even = np.where(speed < STANDING_MS, 0.0, speed)
-        return _summed(np.where(self.gap, 0.0, (even[1:] + even[:-1]) / 2 * self.dt))
+        return _accumulate(np.where(self.gap, 0.0, (even[1:] + even[:-1]) / 2 * self.dt))
 
     def gap_time(self, begin: float, end: float) -> float:
-        """Seconds between two moments in which nothing was recorded."""
+        """Seconds between two moments during which nothing was recorded."""
         starts, ends = self._pauses
         return float(np.maximum(np.minimum(ends, end) - np.maximum(starts, begin), 0.0).sum())
 
     def is_timed(self, begin: float, end: float) -> bool:
-        """Whether the clock ran on between two moments, so that they tell how long it took."""
+        """Whether the clock ran steadily between two moments, so that their difference counts."""
         first, last = np.searchsorted(self.t, begin, side="right") - 1, np.searchsorted(self.t, end)
         between = slice(max(first, 0), last)
         return not (self.put_back[between].any() or self._put_forward[between].any())
 
     @cached_property
     def _put_forward(self) -> Flags:
-        """Whether the clock was put forward after each frame but the last: a car that drives before
-        a pause and after it came less far than it needs to stop and to drive on."""
+        """Whether the clock was set forward after each frame but the last: a car that was driving
+        before and after a pause moved less than it needs to stop and set off again."""
         moved = np.zeros(len(self.gap), dtype=np.bool_)
         before = np.flatnonzero(self.gap & self.fixed[:-1] & self.fixed[1:])
         if not len(before):
@@ -653,13 +656,13 @@ def series(
     extras: Mapping[str, Samples] | None = None,
     derived: frozenset[str] | None = None,
 ) -> Series:
-    """The usable frames of a session, in time; *extras* are its `SIGNALS`.
+    """Return the usable frames of a session, in time; *extras* are its `SIGNALS`.
 
-    *derived* is `Series.derived`, where it was found in the same frames before.
+    *derived* is `Series.derived`, if computed from the same frames before.
 
-    A step back of more than 12 hours is midnight. Where the clock is put back and goes on from
-    there, so do the times. Any other frame that is not later than all before it is left out, and
-    so are a few whose time is more than 12 hours off and then comes back.
+    A step back of more than 12 hours is midnight. Where the clock is set back and runs on from
+    there, the times run on too. Any other frame that is not later than all before it is left out,
+    and so is a short run of frames whose time is more than 12 hours off.
     """
     recorded = frames.columns[TIMESTAMP]
     whole = np.flatnonzero(np.abs(recorded) < IMPOSSIBLE)
@@ -671,13 +674,13 @@ def series(
 
 
 def unwrap_distance(distance: Numbers, length_m: float | None = None) -> Numbers:
-    """Distance since the start of the session, from one that may begin anew each lap.
+    """Return the distance since the start of the session, from one that may reset each lap.
 
-    It begins anew where it falls by more than half a lap, or half of what was reached and 100 m at
-    least; a smaller fall is jitter. NaN stays NaN.
+    It resets where it falls by more than half a lap, or by more than half of the distance reached
+    and at least 100 m; a smaller fall is jitter. NaN stays NaN.
     """
-    known = ~np.isnan(distance)
-    values = distance if known.all() else distance[known]
+    has_distance = ~np.isnan(distance)
+    values = distance if has_distance.all() else distance[has_distance]
     if not len(values):
         return distance.copy()
     resets = find_resets(values, length_m)
@@ -691,12 +694,12 @@ def unwrap_distance(distance: Numbers, length_m: float | None = None) -> Numbers
     if len(total) == len(distance):
         return total
     result = np.full(len(distance), np.nan)
-    result[known] = total
+    result[has_distance] = total
     return result
 
 
 def find_resets(values: Numbers, length_m: float | None) -> Indices:
-    """Where a distance (without NaN) begins anew: the first frame of each later lap."""
+    """Return where a distance (without NaN) resets: the first frame of each later lap."""
     fall = -np.diff(values)
     least = np.maximum(100.0, np.maximum.accumulate(values)[:-1] / 2)
     if length_m:
@@ -705,17 +708,17 @@ def find_resets(values: Numbers, length_m: float | None) -> Indices:
 
 
 def measure_distance(series: Series, length_m: float | None = None) -> Numbers:
-    """Metres since the first frame, never falling, without NaN.
+    """Return metres since the first frame, never falling, without NaN.
 
-    As recorded where a distance was recorded; else the integral of speed, else the way between
-    fixes, to neither of which a gap adds. Zeros where nothing is known.
+    The recorded distance; else the integral of speed, else the way between fixes, to neither of
+    which gaps add. Zeros where nothing is known.
     """
     recorded = unwrap_distance(series["distance_m"], length_m)
-    known = ~np.isnan(recorded)
-    if known.sum() * 2 >= max(len(series), 2) and np.ptp(recorded[known]) > 0:
+    has_distance = ~np.isnan(recorded)
+    if has_distance.sum() * 2 >= max(len(series), 2) and np.ptp(recorded[has_distance]) > 0:
         even = recorded
-        if not known.all():
-            even = np.interp(series.t, series.t[known], recorded[known])
+        if not has_distance.all():
+            even = np.interp(series.t, series.t[has_distance], recorded[has_distance])
         since: Numbers = even - even[0]
         return since
     if series.rolled is not None:
@@ -723,13 +726,13 @@ def measure_distance(series: Series, length_m: float | None = None) -> Numbers:
     if series.fixed.sum() < 2:
         return np.zeros(len(series))
     way = _way_between_fixes(series)
-    return _summed(np.where(series.gap, 0.0, np.diff(way)))
+    return _accumulate(np.where(series.gap, 0.0, np.diff(way)))
 
 
 def _way_between_fixes(series: Series) -> Numbers:
-    """Metres along the fixes, of which those of half a second are taken together.
+    """Return metres along the fixes, which are averaged over half a second.
 
-    The noise of single fixes would add to every step: half a metre at 25 Hz makes 3 km of 2.5.
+    The noise of single fixes would add to every step: half a metre at 25 Hz turns 2.5 km into 3.
     """
     fixes = np.flatnonzero(series.fixed)
     lat, lon, t = series["lat"][fixes], series["lon"][fixes], series.t[fixes]
@@ -741,17 +744,17 @@ def _way_between_fixes(series: Series) -> Numbers:
     rates = np.where(steps >= STANDING_MS * took, steps / took, 0.0)
     if not len(rates):
         return np.zeros(len(series))
-    # From the first fix to the middle of its half second, and to the last, as fast as beside it.
+    # Before the first average and after the last one, the speed is that of the nearest step.
     knots = np.concatenate([[0.0], at, [t[-1] - t[0]]])
     rates = np.concatenate([rates[:1], rates, rates[-1:]])
-    way: Numbers = np.interp(series.t - t[0], knots, _summed(rates * np.diff(knots)))
+    way: Numbers = np.interp(series.t - t[0], knots, _accumulate(rates * np.diff(knots)))
     return way
 
 
-def travelled(frames: Frames) -> Numbers:
-    """Metres since the first frame at each frame, by `measure_distance`; NaN where none is known.
+def measure_travel(frames: Frames) -> Numbers:
+    """Return `measure_distance` at each recorded frame; NaN where the session tells no distance.
 
-    A frame that a series leaves out stands where the one before it does.
+    A frame that the series leaves out has the distance of the frame before it.
     """
     whole = series(frames)
     if not len(whole) or (np.isnan(whole["speed_ms"]).all() and not whole.fixed.any()):
@@ -761,6 +764,6 @@ def travelled(frames: Frames) -> Numbers:
     return np.maximum.accumulate(metres)
 
 
-def _summed(steps: Numbers) -> Numbers:
+def _accumulate(steps: Numbers) -> Numbers:
     total: Numbers = np.concatenate([[0.0], np.cumsum(steps)])
     return total

@@ -16,7 +16,7 @@ class Box(NamedTuple):
     median: float
     q3: float
     high: float
-    """Whiskers *low* and *high*: the outermost values within 1.5 interquartile ranges."""
+    """*low* and *high* are the whiskers: the outermost values within 1.5 interquartile ranges."""
     low_fence: float
     high_fence: float
 
@@ -31,39 +31,39 @@ class Box(NamedTuple):
 
 
 def quantile(values: npt.ArrayLike, share: float) -> float | None:
-    """The value below which *share* of the values lie, between neighbours in proportion.
+    """Return the value below which *share* of the values lie, interpolated linearly.
 
-    NaN is left out; None where nothing is left.
+    NaN is left out; None if nothing is left.
     """
-    known = _known(values)
-    return float(np.quantile(known, share)) if len(known) else None
+    finite = _drop_nan(values)
+    return float(np.quantile(finite, share)) if len(finite) else None
 
 
 def box_plot(values: npt.ArrayLike) -> Box | None:
-    """Quartiles, whiskers and fences; NaN is left out, None where nothing is left."""
-    known = _known(values)
-    if not len(known):
+    """Return quartiles, whiskers and fences; NaN is left out, None if nothing is left."""
+    finite = _drop_nan(values)
+    if not len(finite):
         return None
-    q1, median, q3 = np.quantile(known, [0.25, 0.5, 0.75]).tolist()
+    q1, median, q3 = np.quantile(finite, [0.25, 0.5, 0.75]).tolist()
     reach = 1.5 * (q3 - q1)
-    inside = known[(known >= q1 - reach) & (known <= q3 + reach)]
+    inside = finite[(finite >= q1 - reach) & (finite <= q3 + reach)]
     low, high = (float(inside.min()), float(inside.max())) if len(inside) else (q1, q3)
     return Box(low, q1, median, q3, high, q1 - reach, q3 + reach)
 
 
 def deviation(values: npt.ArrayLike, *, sample: bool) -> float | None:
-    """Standard deviation of a *sample* (n - 1; 0 for one value) or of the whole population.
+    """Return the standard deviation of a *sample* (n - 1; 0 for one value) or of a population.
 
-    NaN is left out; None where nothing is left.
+    NaN is left out; None if nothing is left.
     """
-    known = _known(values)
-    if not len(known):
+    finite = _drop_nan(values)
+    if not len(finite):
         return None
-    if len(known) == 1:
+    if len(finite) == 1:
         return 0.0
-    return float(np.std(known, ddof=1 if sample else 0))
+    return float(np.std(finite, ddof=1 if sample else 0))
 
 
-def _known(values: npt.ArrayLike) -> Numbers:
+def _drop_nan(values: npt.ArrayLike) -> Numbers:
     array = np.asarray(values, dtype=np.float64)
     return array[~np.isnan(array)]

@@ -1,4 +1,4 @@
-"""Units of measured values, and to how many decimals each is shown."""
+"""Units of measured values, and the decimals each is shown with."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,21 +9,21 @@ KMH: Final = 3.6
 """Kilometres an hour of one metre a second."""
 
 
-def rounded(value: float, digits: int) -> float:
-    """The value to so many decimals, never as -0; NaN and infinity stay what they are."""
+def round_to(value: float, digits: int) -> float:
+    """Round to *digits* decimals, never to -0; NaN and infinity stay as they are."""
     return round(value, digits) + 0.0 if math.isfinite(value) else value
 
 
 @dataclass(frozen=True, slots=True)
 class Decimals:
-    """Marks how a float is written in an answer; where it is computed it keeps all its digits."""
+    """Marks how a float is written in an answer; the value itself keeps all its digits."""
 
     digits: int
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: Callable[[object], dict[str, object]]
     ) -> dict[str, object]:
-        """What pydantic asks of an annotation that changes how a value is written."""
+        """Tell pydantic to write the value with `write`."""
         write = {
             "type": "function-plain",
             "function": self.write,
@@ -32,8 +32,8 @@ class Decimals:
         return {**handler(source), "serialization": write}
 
     def write(self, value: float) -> float:
-        """The value as an answer has it."""
-        return rounded(value, self.digits)
+        """Round the value for an answer."""
+        return round_to(value, self.digits)
 
 
 Seconds: TypeAlias = Annotated[float, Decimals(3)]
@@ -57,10 +57,10 @@ Degrees: TypeAlias = Annotated[float, Decimals(7)]
 
 
 def round_to_sum(values: Sequence[float], total: float, digits: int) -> list[float]:
-    """The values rounded so that they add up to the rounded total.
+    """Round the values so that they add up to the rounded total.
 
-    Each is rounded to its nearest neighbour, but for as few as needed, which take the other one:
-    those that were nearest to it.
+    All are rounded to the nearest step, except for as few as needed, which are rounded the other
+    way: those closest to the middle.
     """
     unit = 10**digits
     scaled = [value * unit for value in values]
@@ -74,8 +74,8 @@ def round_to_sum(values: Sequence[float], total: float, digits: int) -> list[flo
 
 
 def round_splits(times: Sequence[float | None], total: float) -> list[float | None]:
-    """Times of parts in milliseconds; where all are known, together exactly the total."""
-    known = [time for time in times if time is not None]
-    if len(known) < len(times) or abs(sum(known) - total) > 0.001:
-        return [None if time is None else rounded(time, 3) for time in times]
-    return list(round_to_sum(known, total, 3))
+    """Round times of parts to milliseconds; if all are known, they add up exactly to the total."""
+    finite = [time for time in times if time is not None]
+    if len(finite) < len(times) or abs(sum(finite) - total) > 0.001:
+        return [None if time is None else round_to(time, 3) for time in times]
+    return list(round_to_sum(finite, total, 3))

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.session.geometry import Line, ring
+from runtime.bridge.session.geometry import Line, build_ring
 from runtime.bridge.session.recording import Numbers
 
 G: Final = 9.80665
@@ -143,7 +143,7 @@ def controls(
 def line_curvature(line: Line, length_m: float, around: int) -> Numbers:
     """1/m at *around* places of a lap, averaged over 15 of them twice."""
     x, y = line.plane.xy(line.lat, line.lon)
-    fine = ring(x, y, line.distance, length_m, length_m / around).curvature
+    fine = build_ring(x, y, line.distance, length_m, length_m / around).curvature
     once = np.full(2 * SMOOTH + 1, 1.0 / (2 * SMOOTH + 1))
     padded = np.concatenate([fine[-2 * SMOOTH :], fine, fine[: 2 * SMOOTH]])
     degrees: Numbers = np.convolve(padded, np.convolve(once, once), mode="valid")

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.session.laps import Laps, detect_laps
-from runtime.bridge.session.progress import lap_progress
+from runtime.bridge.session.progress import measure_progress
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.track.corners import typical_speed
 from runtime.bridge.track.driven import usual_values
@@ -36,7 +36,7 @@ def align_laps(laps: Laps, track: Track) -> Laps:
     """
     if laps.start != "assumed" or track.line is None:
         return laps
-    line, progress = track.line, lap_progress(laps)
+    line, progress = track.line, measure_progress(laps)
     if progress is None:
         return laps
     speed = usual_values(progress, laps.complete, laps.series["speed_ms"], line)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.session.geometry import Line, Ring, ring
+from runtime.bridge.session.geometry import Line, Ring, build_ring
 from runtime.bridge.session.motion import STANDARD_GRAVITY
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags
@@ -88,7 +88,7 @@ def move_along(path: Ring, speed: Numbers) -> Motion:
     """The motion of a car with a speed (m/s) at each point of a path."""
     speed = np.maximum(speed, LEAST_MS)
     t, lap_s = pass_times(path.places, path.length_m, speed)
-    timed = ring(path.x, path.y, t, lap_s, GRID_S)
+    timed = build_ring(path.x, path.y, t, lap_s, GRID_S)
     x, y = (fit_locally(values, timed.step, WINDOW_S).slope for values in (timed.x, timed.y))
     heading = np.arctan2(x, y)
     turn = np.roll(heading, -1) - np.roll(heading, 1)
@@ -151,7 +151,7 @@ def corners_of_line(
     line: Line, speed: Numbers | None = None, prefix: str = CORNER_PREFIX
 ) -> list[Corner]:
     """The corners of a line; *speed* in m/s at each of its points, None where it is unknown."""
-    path = ring(*line.plane.xy(line.lat, line.lon), line.distance, line.length_m, FINE_M)
+    path = build_ring(*line.plane.xy(line.lat, line.lon), line.distance, line.length_m, FINE_M)
     if speed is not None:
         speed = np.interp(path.places, line.distance, speed, period=line.length_m)
     return detect_corners(path, speed, prefix)

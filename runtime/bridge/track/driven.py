@@ -6,9 +6,9 @@ from typing import Final, NamedTuple, cast
 
 import numpy as np
 
-from runtime.bridge.session.geometry import Indices, Line, Plane, ring
+from runtime.bridge.session.geometry import Indices, Line, Plane, build_ring
 from runtime.bridge.session.laps import Laps, Segment
-from runtime.bridge.session.progress import Progress, lap_progress, unwrap
+from runtime.bridge.session.progress import Progress, measure_progress, unwrap
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags
 
@@ -129,7 +129,7 @@ def draw_line(plane: Plane, x: Numbers, y: Numbers, altitude: Numbers | None = N
     if len(kept) < 3 or not SHORTEST_M <= length <= LONGEST_M:
         return None
     distance = np.concatenate([[0.0], np.cumsum(steps[:-1])])
-    path = ring(x, y, distance, length, STEP_M)
+    path = build_ring(x, y, distance, length, STEP_M)
     drawn = np.hypot(*path.chords)
     heights = np.full(len(path), np.nan)
     if altitude is not None:
@@ -194,7 +194,7 @@ def _mean_of_bins(bins: Indices, values: Numbers) -> Numbers:
 
 def _on(laps: Laps, quick: tuple[Segment, ...], line: Line) -> DrivenLine | None:
     """The session on a line that it drove."""
-    progress = lap_progress(laps, line)
+    progress = measure_progress(laps, line)
     if progress is None or progress.basis != "line":
         return None
     speed = usual_values(progress, quick, laps.series["speed_ms"], line)
@@ -245,7 +245,7 @@ def _median_line(driven: DrivenLine) -> Line | None:
     away = beside / np.maximum(np.hypot(ux, uy), BETWEEN_M)
     x, y = x + away * uy, y - away * ux
     t, lap_s = pass_times(line.distance, line.length_m, driven.speed_ms)
-    even = ring(x, y, t, lap_s, GRID_S)
+    even = build_ring(x, y, t, lap_s, GRID_S)
     return draw_line(line.plane, *smooth(even.x, even.y, even.step))
 
 

@@ -11,7 +11,7 @@ from runtime.bridge.session.channels import (
     BadMapping,
     Channel,
     Choice,
-    Values,
+    Profile,
     describe,
     key_of,
     match_channels,
@@ -19,9 +19,9 @@ from runtime.bridge.session.channels import (
 )
 from runtime.bridge.session.recording import Samples
 
-LIVES = Values(levels=50, usual=1.0)
-DEAD = Values(constant=True, dead=True, levels=1)
-FAST = Values(levels=50, usual=9.0)
+LIVES = Profile(levels=50, usual=1.0)
+DEAD = Profile(constant=True, dead=True, levels=1)
+FAST = Profile(levels=50, usual=9.0)
 
 
 def taken(*channels: Channel) -> dict[str, str]:
@@ -57,7 +57,7 @@ def test_a_wheel_is_no_speed_of_the_car() -> None:
     ("name", "usual"), [("brake_pressed", 40.0), ("throttle", 255.0), ("latacc", 120.0)]
 )
 def test_values_that_no_car_can_have_speak_against_a_name(name: str, usual: float) -> None:
-    assert taken(Channel(name, values=Values(levels=9, usual=usual))) == {}
+    assert taken(Channel(name, profile=Profile(levels=9, usual=usual))) == {}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_unit_of_a_bus_that_nobody_knows_is_not_taken_for_the_usual_one(
 
 
 def test_a_pressure_of_a_bus_without_a_unit_is_a_raw_count() -> None:
-    raw = [Channel("BRAKE_PRESSURE", values=LIVES)]
+    raw = [Channel("BRAKE_PRESSURE", profile=LIVES)]
     assert match_channels(raw, stated=BUS_STATED) == {}
     assert match_channels(raw)["brake_bar"].assumed
 
@@ -84,18 +84,18 @@ def test_a_pressure_of_a_bus_without_a_unit_is_a_raw_count() -> None:
 @pytest.mark.parametrize(
     ("channels", "signal", "best"),
     [
-        ((Channel("latacc", "g", "", Values(constant=True, levels=1)),
+        ((Channel("latacc", "g", "", Profile(constant=True, levels=1)),
           Channel("latacc-calc", "g", "", LIVES)), "g_lat", "latacc-calc"),
         ((Channel("latacc", "g", "", LIVES), Channel("latacc-calc", "g", "", LIVES)),
          "g_lat", "latacc"),
-        ((Channel("rpm-obd", values=LIVES), Channel("rpm-canbus", values=LIVES)),
+        ((Channel("rpm-obd", profile=LIVES), Channel("rpm-canbus", profile=LIVES)),
          "rpm", "rpm-canbus"),
         ((Channel("throttle", "%", "", LIVES._replace(share=0.1)),
           Channel("accelerator_pos", "%", "", LIVES)), "throttle_pct", "accelerator_pos"),
         ((Channel("TPS", "%", "", LIVES), Channel("Foo", "%", "Percentage Throttle Load", FAST)),
          "throttle_pct", "TPS"),
-        ((Channel("a", "%", "Percentage Throttle Load", Values(levels=3)),
-          Channel("b", "%", "Percentage Throttle Load", Values(levels=90))), "throttle_pct", "b"),
+        ((Channel("a", "%", "Percentage Throttle Load", Profile(levels=3)),
+          Channel("b", "%", "Percentage Throttle Load", Profile(levels=90))), "throttle_pct", "b"),
         ((Channel("TPS", "%", "", DEAD),), "throttle_pct", "TPS"),
         ((Channel("TPS", "%", "", DEAD), Channel("speed", "m/s", "", FAST)), "throttle_pct", ""),
         ((Channel("TPS", "%", "", DEAD), Channel("speed", "km/h", "", FAST)),
@@ -184,8 +184,8 @@ def test_a_person_decides_against_the_table() -> None:
     matches = match_channels(channels, {name: Choice(text) for name, text in texts.items()})
     assert (matches["speed_ms"].channel, matches["speed_ms"].unit) == ("GroundSpeed", "mph")
     assert matches["speed_ms"].scale.factor == 0.44704
-    assert matches["throttle_pct"].tell().channel is None
-    assert matches["throttle_pct"].tell().why == "given"
+    assert matches["throttle_pct"].report().channel is None
+    assert matches["throttle_pct"].report().why == "given"
     assert matches["throttle_pct"].others == ("Throttle",)
     assert matches["brake_position_pct"].channel == "AuxPedal"
 
@@ -193,10 +193,10 @@ def test_a_person_decides_against_the_table() -> None:
 @pytest.mark.parametrize(
     ("signal", "text", "said"),
     [
-        ("speed", "velocity", "there are speed_ms, g_lat"),
-        ("speed_ms", "Velo", "there are velocity, rpm:2"),
-        ("speed_ms", "velocity:psi", "the unit is one of kmh"),
-        ("rpm", "rpm:2:furlongs", "the unit is one of rpm"),
+        ("speed", "velocity", "known are speed_ms, g_lat"),
+        ("speed_ms", "Velo", "known are velocity, rpm:2"),
+        ("speed_ms", "velocity:psi", "the unit must be one of kmh"),
+        ("rpm", "rpm:2:furlongs", "the unit must be one of rpm"),
     ],
 )
 def test_a_mapping_that_does_not_fit_names_what_there_is(signal: str, text: str, said: str) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.laps import detect
-from runtime.bridge.session.progress import lap_progress, sector_times, thirds
+from runtime.bridge.session.progress import measure_progress, sector_times, thirds
 from runtime.bridge.session.recording import WIDE, Frames, Gate
 from tests.bridge.session.sessions import circle, circle_gate
 
@@ -43,7 +43,7 @@ def check(frames: Frames, gate: Gate | None, length: float | None) -> None:
     assert [lap.number for lap in laps.complete] == list(range(1, len(laps.complete) + 1))
     assert sum(lap.best for lap in laps.complete) == bool(laps.complete)
     for line in (None, a_line()):
-        progress = lap_progress(laps, line)
+        progress = measure_progress(laps, line)
         if progress is None:
             continue
         known = progress.p[~np.isnan(progress.p)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.laps import Laps, detect
-from runtime.bridge.session.progress import Span, lap_progress, sector_times
+from runtime.bridge.session.progress import Span, measure_progress, sector_times
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, Samples
 from runtime.bridge.session.series import DAY_S, series
 from runtime.bridge.track.library import Library
@@ -54,7 +54,7 @@ def test_sectors_before_and_behind_the_moment_keep_their_times() -> None:
     def sectors(times: Numbers) -> list[list[float | None]]:
         session = changed(driven.frames, timestamp=EPOCH + times)
         laps = detect(session, gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
-        progress = lap_progress(laps, LARKFELL.line)
+        progress = measure_progress(laps, LARKFELL.line)
         assert progress is not None
         found = [lap for lap in laps.segments if lap.kind == "lap"]
         assert [lap.valid for lap in found] == [True, times is t, True]

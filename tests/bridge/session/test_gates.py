@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.gates import choose_gate, find_crossings
-from runtime.bridge.session.geometry import Plane, Ring, ring
+from runtime.bridge.session.geometry import Plane, Ring, build_ring
 from runtime.bridge.session.laps import Laps, detect
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers
 from runtime.bridge.session.series import measure_distance, series
@@ -33,7 +33,7 @@ def closed(points: Points) -> Ring:
     """A smooth closed path through points in metres."""
     x, y = np.array(points, dtype=float).T
     steps = np.hypot(np.diff(x, append=x[0]), np.diff(y, append=y[0]))
-    return ring(x, y, np.append(0.0, np.cumsum(steps[:-1])), float(steps.sum()), step_m=2.0)
+    return build_ring(x, y, np.append(0.0, np.cumsum(steps[:-1])), float(steps.sum()), step_m=2.0)
 
 
 class Driven(NamedTuple):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from runtime.bridge.session.geometry import Plane, Ring, ring
+from runtime.bridge.session.geometry import Plane, Ring, build_ring
 
 
 def circle_ring(radius: float, step: float = 5.0) -> Ring:
@@ -56,7 +56,7 @@ def test_projection_finds_the_distance_and_the_side() -> None:
 def test_a_ring_through_uneven_points_follows_the_curve_between_them() -> None:
     angle = np.sort(np.random.default_rng(3).uniform(0, 2 * math.pi, 60))
     angle[0] = 0.0
-    path = ring(80 * np.sin(angle), 80 * np.cos(angle), angle * 80, 2 * math.pi * 80)
+    path = build_ring(80 * np.sin(angle), 80 * np.cos(angle), angle * 80, 2 * math.pi * 80)
 
     assert len(path) == round(2 * math.pi * 80 / 5)
     np.testing.assert_allclose(np.hypot(path.x, path.y), 80.0, atol=0.5)

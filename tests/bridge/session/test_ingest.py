@@ -190,15 +190,15 @@ def test_what_is_unusable_is_left_out_with_its_reason() -> None:
     assert plain(batch) == {"ok": [(1.0, 2.0)]}
     assert [(r.index, r.reason) for r in batch.rejected] == [
         (1, NAMES),
-        (2, "no name of a signal"),
+        (2, "the signal has no name"),
         (3, "t must be a finite number"),
         (4, "value must be a finite number"),
         (5, "value must be a finite number"),
         (6, "t must be a finite number"),
         (7, "value must be a finite number"),
-        (8, "no name of a signal"),
-        (9, "no name of a signal"),
-        (10, "no name of a signal"),
+        (8, "the signal has no name"),
+        (9, "the signal has no name"),
+        (10, "the signal has no name"),
     ]
 
 

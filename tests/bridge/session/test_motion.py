@@ -47,7 +47,7 @@ def test_a_speed_that_no_car_reached_between_its_neighbours_is_none(
     assert np.isnan(speed[wrong]).all()
     assert np.array_equal(np.delete(speed, np.r_[wrong]), np.delete(EVEN, np.r_[wrong]))
     assert measure_distance(whole)[-1] == pytest.approx(30.0 * 9.9)
-    assert np.array_equal(whole.recorded("speed_ms")[wrong], readings)
+    assert np.array_equal(whole.read_raw("speed_ms")[wrong], readings)
 
 
 @pytest.mark.parametrize("hz", [1.0, 10.0, 100.0])
@@ -101,7 +101,7 @@ def test_a_brake_percentage_or_switch_says_when_the_driver_brakes() -> None:
         assert whole.braking is not None
         assert whole.braking.basis == basis
         assert np.array_equal(whole.braking.flags, pressed)
-        assert np.array_equal(whole.braking.pressed(2.0), pressed)
+        assert np.array_equal(whole.braking.is_pressed(2.0), pressed)
         assert np.isnan(whole["brake_bar"]).all()
 
 
@@ -111,7 +111,7 @@ def test_a_brake_pressure_comes_before_all_else() -> None:
     whole = series(given, {"brake_switch": Samples(t, np.ones(600))})
     assert whole.braking is not None
     assert whole.braking.basis == "pressure"
-    assert whole.braking.pressed(2.0).all()
+    assert whole.braking.is_pressed(2.0).all()
     assert np.array_equal(whole.braking.flags, pedal(t, 0.0, 1.0) > 0)
 
 
@@ -172,7 +172,7 @@ def test_accelerations_that_no_sensor_measured_come_from_speed_and_positions(hz:
     speed = true.columns["speed_ms"]
     rate = np.degrees(true.columns["g_lat"] * STANDARD_GRAVITY / np.maximum(speed, 5.0))
     assert error(whole.motion.turn_degs[speed > 5.0], rate[speed > 5.0]) < 3.0
-    assert np.isnan(whole.recorded("g_lat")).all()
+    assert np.isnan(whole.read_raw("g_lat")).all()
 
 
 def test_a_receiver_that_holds_its_fixes_tells_the_same() -> None:

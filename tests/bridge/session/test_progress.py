@@ -12,11 +12,11 @@ from runtime.bridge.session.progress import (
     Progress,
     Span,
     crossing_times,
-    lap_progress,
+    measure_progress,
     sector_times,
     smooth_progress,
     thirds,
-    within,
+    unwrap_lap,
 )
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
 from tests.bridge.session.sessions import METRES, changed, circle, circle_gate, frames, kept
@@ -39,7 +39,7 @@ def apart(found: Numbers, expected: Numbers) -> float:
 
 def placed(session: Frames, line: Line | None = None) -> tuple[Laps, Progress]:
     laps = detect(session, gate=GATE, track_length_m=LENGTH)
-    progress = lap_progress(laps, line)
+    progress = measure_progress(laps, line)
     assert progress is not None
     return laps, progress
 
@@ -111,21 +111,21 @@ def test_a_neighbouring_piece_of_track_does_not_catch_the_car() -> None:
     py = np.where(astray, py + 7.0, py)  # nearer to the way back than to the way out
     session = frames(t, distance_m=way, speed_ms=20.0, lat=py / METRES, lon=10.0 + px / METRES)
 
-    found = lap_progress(detect(session, track_length_m=length), line)
+    found = measure_progress(detect(session, track_length_m=length), line)
 
     assert found is not None
     assert np.abs(found.p[astray] - way[astray]).max() < 1.0
 
 
 def test_without_a_line_and_a_length_there_is_no_progress() -> None:
-    assert lap_progress(detect(frames(np.arange(40.0), speed_ms=10.0))) is None
+    assert measure_progress(detect(frames(np.arange(40.0), speed_ms=10.0))) is None
 
 
 def test_a_lap_is_continuous_though_its_first_fix_falls_before_the_line() -> None:
     laps, found = placed(circle(130), circle_line())
     early = found._replace(p=(found.p - 3.0) % LENGTH)
 
-    level = within(early, laps.complete[1])
+    level = unwrap_lap(early, laps.complete[1])
 
     assert level[0] == pytest.approx(
         -3.0 + 25 * (laps.series.t[laps.complete[1].first] - 48), abs=0.1

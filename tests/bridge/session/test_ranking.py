@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.session.ranking import Candidate, initials, leaderboard, time_text
+from runtime.bridge.session.ranking import Candidate, abbreviate, format_time, rank_laps
 
 
 def lap(driver: str, seconds: float, *, at: int = 0) -> Candidate:
@@ -13,20 +13,20 @@ def lap(driver: str, seconds: float, *, at: int = 0) -> Candidate:
 
 def test_equal_times_share_a_rank_and_the_next_is_skipped() -> None:
     laps = [lap("A", 60.0, at=2), lap("B", 60.0001, at=1), lap("C", 61.0), lap("D", 59.0)]
-    board = leaderboard(laps)
+    board = rank_laps(laps)
     assert [(e.rank, e.lap.driver) for e in board] == [(1, "D"), (2, "B"), (2, "A"), (4, "C")]
 
 
 def test_of_equal_laps_of_one_driver_the_earlier_counts() -> None:
-    board = leaderboard([lap("A", 60.0, at=5), lap("A", 60.0, at=3), lap("A", 60.0, at=4)])
+    board = rank_laps([lap("A", 60.0, at=5), lap("A", 60.0, at=3), lap("A", 60.0, at=4)])
     assert [e.lap.recorded_at for e in board] == [3]
 
 
 def test_the_board_has_at_most_500_places() -> None:
     laps = [lap(f"driver {i}", 60 + i / 100) for i in range(600)]
-    assert len(leaderboard(laps)) == 50
-    assert len(leaderboard(laps, limit=10_000)) == 500
-    assert [e.rank for e in leaderboard(laps, limit=3)] == [1, 2, 3]
+    assert len(rank_laps(laps)) == 50
+    assert len(rank_laps(laps, limit=10_000)) == 500
+    assert [e.rank for e in rank_laps(laps, limit=3)] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_the_board_has_at_most_500_places() -> None:
     ],
 )
 def test_initials_are_up_to_three_capitals(driver: str, expected: str) -> None:
-    assert initials(driver) == expected
+    assert abbreviate(driver) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_initials_are_up_to_three_capitals(driver: str, expected: str) -> None:
     ],
 )
 def test_a_time_is_rounded_half_up_with_carry(seconds: float, text: str) -> None:
-    assert time_text(seconds) == text
+    assert format_time(seconds) == text
 
 
 @given(st.text())
 def test_any_name_has_initials(driver: str) -> None:
-    assert 1 <= len(initials(driver)) <= 3
+    assert 1 <= len(abbreviate(driver)) <= 3

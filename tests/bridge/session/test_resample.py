@@ -9,11 +9,11 @@ from runtime.bridge.session.resample import (
     NoDistance,
     Query,
     TooLong,
-    axis_of,
-    interpolation_of,
+    hold_previous,
+    interpolate,
     is_discrete,
-    linear,
-    previous,
+    parse_axis,
+    parse_interpolation,
     resample,
 )
 from tests.bridge.session.sessions import frames as framed
@@ -43,8 +43,11 @@ def test_linear_ends_with_the_samples() -> None:
 
 
 def test_of_two_samples_at_one_time_linear_takes_the_first() -> None:
-    assert linear(np.array([0.5, 1.0]), samples((0, 0), (1, 10), (1, 99))).tolist() == [5, 10]
-    assert previous(np.array([0.5, 1.0]), samples((0, 0), (1, 10), (1, 99))).tolist() == [0, 99]
+    assert interpolate(np.array([0.5, 1.0]), samples((0, 0), (1, 10), (1, 99))).tolist() == [5, 10]
+    assert hold_previous(np.array([0.5, 1.0]), samples((0, 0), (1, 10), (1, 99))).tolist() == [
+        0,
+        99,
+    ]
 
 
 def test_states_are_never_interpolated() -> None:
@@ -152,15 +155,15 @@ def test_bounds_beyond_the_session_give_nothing_or_the_last_value() -> None:
 
 
 def test_other_spellings_are_understood() -> None:
-    assert [axis_of(a) for a in ("gps", "t", "lap_distance", "rpm")] == [
+    assert [parse_axis(a) for a in ("gps", "t", "lap_distance", "rpm")] == [
         "time",
         "time",
         "distance",
         "rpm",
     ]
-    assert [interpolation_of(i) for i in ("hold", "lerp")] == ["previous", "linear"]
+    assert [parse_interpolation(i) for i in ("hold", "lerp")] == ["previous", "linear"]
     with pytest.raises(BadResample):
-        interpolation_of("cubic")
+        parse_interpolation("cubic")
     named = ["gear", "gear_position", "abs_active", "brake_switch", "rpm", "inactive_x"]
     assert [is_discrete(name) for name in named] == [True, True, True, True, False, False]
     assert is_discrete("x", "discrete_state")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import measure_distance, series, travelled, unwrap_distance
+from runtime.bridge.session.series import measure_distance, measure_travel, series, unwrap_distance
 from tests.bridge.session.sessions import at, frames
 
 
@@ -197,7 +197,7 @@ def test_without_distance_and_speed_the_way_between_fixes_counts() -> None:
 
 def measured(t: Numbers, x: Numbers, **columns: Numbers | float) -> Numbers:
     """The way of a drive to the east, at each of its rows."""
-    return travelled(frames(t, **at(x, np.zeros(len(t))), **columns))
+    return measure_travel(frames(t, **at(x, np.zeros(len(t))), **columns))
 
 
 @pytest.mark.parametrize("hz", [1.0, 10.0, 100.0])
@@ -207,7 +207,7 @@ def test_the_noise_of_the_fixes_is_no_distance(hz: float, speed: float) -> None:
     noise = np.random.default_rng(1).normal(0, 0.5, (2, len(t)))
     place = at(20.0 * t + noise[0], noise[1])
 
-    found = travelled(frames(t, speed_ms=speed, **place))
+    found = measure_travel(frames(t, speed_ms=speed, **place))
 
     assert found[-1] == pytest.approx(20 * t[-1], rel=0.005)
     np.testing.assert_allclose(found, 20 * t, atol=10.0)
@@ -241,7 +241,7 @@ def test_rows_of_a_burst_have_their_own_way() -> None:
 
 
 def test_a_way_that_nothing_tells_is_unknown() -> None:
-    assert np.isnan(travelled(frames([0.0, 1.0, 2.0], rpm=3000.0))).all()
+    assert np.isnan(measure_travel(frames([0.0, 1.0, 2.0], rpm=3000.0))).all()
 
 
 def test_a_distance_that_never_moves_gives_way_to_speed() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.laps import Laps, detect
-from runtime.bridge.session.progress import Span, lap_progress, sector_times
+from runtime.bridge.session.progress import Span, measure_progress, sector_times
 from runtime.bridge.session.recording import Frames
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
@@ -76,7 +76,7 @@ def test_sectors_of_driven_laps_add_up_and_agree_with_the_distance(
 ) -> None:
     driven = drive(track, 3, hz=20.0, seed=6, noise=noise)
     laps = laps_of(driven.frames, track)
-    progress = lap_progress(laps, track.line)
+    progress = measure_progress(laps, track.line)
     assert progress is not None
     assert progress.basis == "line"
     spans = [Span(*astuple(sector)) for sector in track.sectors]

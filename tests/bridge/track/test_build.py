@@ -10,7 +10,7 @@ import pytest
 from runtime.bridge.commands.tracks import main
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import detect
-from runtime.bridge.session.progress import lap_progress
+from runtime.bridge.session.progress import measure_progress
 from runtime.bridge.session.recording import Frames, Samples
 from runtime.bridge.track.build import Trace, from_centreline, from_frames, from_laps
 from runtime.bridge.track.file import parse_track, track_text
@@ -60,7 +60,7 @@ def test_a_made_circuit_is_written_read_and_driven_on() -> None:
 
     assert doubts == ()
     laps = detect(driven.frames, gate=track.start, track_length_m=track.length_m)
-    progress = lap_progress(laps, track.line)
+    progress = measure_progress(laps, track.line)
     assert progress is not None
     assert progress.basis == "line"
     assert len(laps.complete) == 3
@@ -100,7 +100,7 @@ def test_heights_come_from_their_signal() -> None:
     t = driven.frames.columns["timestamp"]
     assert LARKFELL.line is not None
     laps = detect(driven.frames, gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
-    progress = lap_progress(laps, LARKFELL.line)
+    progress = measure_progress(laps, LARKFELL.line)
     assert progress is not None
     heights = np.interp(
         progress.p, LARKFELL.line.distance, LARKFELL.line.altitude, period=LARKFELL.length_m

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.laps import detect_laps
-from runtime.bridge.session.progress import lap_progress
+from runtime.bridge.session.progress import measure_progress
 from runtime.bridge.session.series import FROZEN_S, Odometer, fill_distance, series
 from runtime.bridge.track.locate import AWAY_S, LAPS, RECKONED_M, Counter, Locator, Report
 from tests.bridge.analysis.lapkit import TRACKS
@@ -22,7 +22,7 @@ def test_positions_give_the_same_place_as_the_whole_session_does() -> None:
     columns = driven.frames.columns
     whole = series(driven.frames)
     found = detect_laps(whole, gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
-    expected = lap_progress(found, LARKFELL.line)
+    expected = measure_progress(found, LARKFELL.line)
     assert expected is not None
     assert expected.basis == "line"
     locator = Locator(LARKFELL)

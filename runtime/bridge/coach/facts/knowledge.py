@@ -111,7 +111,7 @@ def _gears_in(scene: Scene, corner: str, samples: Samples) -> list[int]:
     if scene.outing is None:
         return []
     drive = scene.outing.drive
-    counted = drive.series.counted(samples.t)
+    counted = drive.series.unwrap_times(samples.t)
     order = np.argsort(counted, kind="stable")
     times, gears = counted[order], samples.value[order]
     at_apex = []

@@ -16,7 +16,7 @@ from runtime.bridge.analysis.grip import friction_circle, slip_bands
 from runtime.bridge.analysis.laps import ideal_lap, lap_time_distribution
 from runtime.bridge.analysis.pedals import brake_acceleration, brake_ends
 from runtime.bridge.analysis.summary import Summary, summarise
-from runtime.bridge.session.ranking import Candidate, Entry, leaderboard
+from runtime.bridge.session.ranking import Candidate, Entry, rank_laps
 from runtime.bridge.session.units import FinePercent, Gravity, Kmh, Seconds, Share
 from runtime.bridge.storage.lake.layout import TABLES
 from runtime.bridge.storage.lake.reading import read_about, read_laps
@@ -237,7 +237,7 @@ def see_season(digests: Iterable[SessionDigest]) -> Season:
         losses += _losses(driver, place, own)
     return Season(
         best_laps=tuple(
-            entry for _, there in sorted(laps.items()) for entry in leaderboard(there, len(there))
+            entry for _, there in sorted(laps.items()) for entry in rank_laps(there, len(there))
         ),
         trends=tuple(trends),
         losses=tuple(sorted(losses, key=lambda loss: -loss.lost_s * loss.sessions)),

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from runtime.bridge.analysis.drive import known_track, place_laps
 from runtime.bridge.analysis.summary import Summary, summarise
 from runtime.bridge.session.laps import Laps
-from runtime.bridge.session.progress import within
+from runtime.bridge.session.progress import unwrap_lap
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers, Samples
 from runtime.bridge.storage.lake.layout import CUT, LAYOUT, STAMP, TABLES
 from runtime.bridge.storage.lapbook import LapBook
@@ -124,7 +124,7 @@ def lap_places(session: LakeSession) -> tuple[Numbers, Numbers]:
         number[every.place[inside]] = lap.number
         if progress is None:
             continue
-        reached = np.maximum.accumulate(within(progress, lap))
+        reached = np.maximum.accumulate(unwrap_lap(progress, lap))
         known = ~np.isnan(reached)
         if known.any():
             p = np.interp(every.t[inside], series.t[lap.frames][known], reached[known])
