@@ -80,6 +80,7 @@ from runtime.bridge.api.shapes import (
 from runtime.bridge.api.tracks import Hour, phase_of
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.knowledge import danger
+from runtime.bridge.coach.facts.stories import Plan, shorten
 from runtime.bridge.coach.facts.view import REMEDIES
 from runtime.bridge.coach.grades import grades
 from runtime.bridge.coach.model import ModelFailed
@@ -93,7 +94,6 @@ from runtime.bridge.coach.score import (
     read_grade,
     score_prompt,
 )
-from runtime.bridge.coach.stories import Plan, shorten
 from runtime.bridge.coach.wording.words import Words, words_of
 from runtime.bridge.cues.concepts import CONCEPTS, Concept
 from runtime.bridge.cues.model import Burst, Emotion

@@ -9,11 +9,18 @@ from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from runtime.bridge.api.analysis import Subject
 from runtime.bridge.coach.fact import Fact
+from runtime.bridge.coach.facts.stories import (
+    Plan,
+    Story,
+    shorten,
+    tell_brief,
+    tell_debrief,
+    write_story,
+)
 from runtime.bridge.coach.gather import Gathering
 from runtime.bridge.coach.model import Message, Mode, ModelFailed, Role
 from runtime.bridge.coach.narration import LANGUAGES, split_sentences, weigh
 from runtime.bridge.coach.scene import Outing, Scene, Session
-from runtime.bridge.coach.stories import Plan, Story, shorten, tell_brief, tell_debrief, write_story
 from runtime.bridge.coach.understanding.slots import Names
 from runtime.bridge.coach.wording.words import Words
 from runtime.bridge.cues.concepts import Lesson

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import yaml
 from pydantic import BaseModel
 
 from runtime.bridge.coach.fact import Fact
 from runtime.bridge.coach.need import Need, NeedKind
-from runtime.bridge.coach.understanding.phrases import read_yaml
 from runtime.bridge.cues.model import Emotion
 
 NUMBERS: Final = "telemetry"
@@ -34,7 +34,8 @@ class _File(BaseModel, frozen=True, extra="forbid"):
     moods: Mapping[str, Emotion]
 
 
-_READ: Final = _File.model_validate(read_yaml(Path(__file__).with_suffix(".yaml")))
+_TEXT: Final = Path(__file__).with_suffix(".yaml").read_text("utf-8")
+_READ: Final = _File.model_validate(yaml.load(_TEXT, yaml.CSafeLoader))
 ROLES: Final = _READ.roles
 OF_INTENT: Final = {role.intent: role for role in ROLES}
 FORCED: Final = {

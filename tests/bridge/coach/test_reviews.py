@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.analysis.insights import EFFORT
 from runtime.bridge.coach.fact import Term
+from runtime.bridge.coach.facts.stories import Plan, shorten, tell_brief, tell_debrief, write_story
 from runtime.bridge.coach.facts.view import REMEDIES
 from runtime.bridge.coach.grades import grades
 from runtime.bridge.coach.lessons import PASSAGES, Lessons, lessons_of, parse_course
 from runtime.bridge.coach.need import Language, Units
 from runtime.bridge.coach.scene import Outing, Scene, Session
 from runtime.bridge.coach.score import BadGrade, add_up, read_grade
-from runtime.bridge.coach.stories import Plan, shorten, tell_brief, tell_debrief, write_story
 from runtime.bridge.coach.wording.words import words_of
 from runtime.bridge.cues.concepts import CONCEPTS
 from runtime.bridge.session.laps import detect_laps

@@ -15,6 +15,7 @@ from runtime.bridge.coach.facts import (
     reviews,
     sectors,
 )
+from runtime.bridge.coach.facts.stories import Plan, tell_brief
 from runtime.bridge.coach.facts.view import (
     NO_COMPLETE_LAP,
     NO_CORNERS,
@@ -24,7 +25,6 @@ from runtime.bridge.coach.facts.view import (
 )
 from runtime.bridge.coach.need import Need, NeedKind, Slots
 from runtime.bridge.coach.scene import Scene, Tellers
-from runtime.bridge.coach.stories import Plan, tell_brief
 
 
 def _tell_brief(scene: Scene, _: Slots) -> Facts:
