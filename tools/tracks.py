@@ -15,9 +15,9 @@ from runtime.bridge.session.geometry import Line, Plane
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import TIMESTAMP, Gate, Numbers
 from runtime.bridge.simulator.car import Car
-from runtime.bridge.track.build import brake_point, typical_speeds
-from runtime.bridge.track.corners import severity, straights
-from runtime.bridge.track.file import track_text
+from runtime.bridge.track.build import find_brake_point, find_typical_speeds
+from runtime.bridge.track.corners import classify_severity, find_straights
+from runtime.bridge.track.file import format_track
 from runtime.bridge.track.model import (
     Corner,
     DangerZone,
@@ -302,7 +302,7 @@ def _corner(track: Track, number: int, name: str, bend: Bend, window: tuple[floa
         name,
         number,
         direction,
-        severity(peak),
+        classify_severity(peak),
         entry,
         apex,
         leave,
@@ -313,14 +313,14 @@ def _corner(track: Track, number: int, name: str, bend: Bend, window: tuple[floa
 
 def _add_details(track: Track, corners: list[Corner]) -> Track:
     """The circuit with its corners, and what a good lap drives there."""
-    pieces = straights(corners, track.length_m)
+    pieces = find_straights(corners, track.length_m)
     lap = _typical(track)
     weights = [_weight(corner, pieces, track.length_m) for corner in corners]
     done = [
         replace(
             corner,
-            speeds=typical_speeds(corner, lap.distance, lap.speed, track.length_m),
-            brake=brake_point(corner, corners[i - 1], lap.distance, lap.brake, track.length_m),
+            speeds=find_typical_speeds(corner, lap.distance, lap.speed, track.length_m),
+            brake=find_brake_point(corner, corners[i - 1], lap.distance, lap.brake, track.length_m),
             leverage=weights[i] / sum(weights),
         )
         for i, corner in enumerate(corners)
@@ -404,7 +404,7 @@ def main(folder: Path) -> int:
     """Write the files, over those of the same names."""
     for track in all_tracks():
         path = folder / f"{track.id}.json"
-        path.write_text(track_text(track), encoding="utf-8", newline="\n")
+        path.write_text(format_track(track), encoding="utf-8", newline="\n")
         print(f"{path}: {track.length_m:.1f} m, {len(track.corners)} corners")
     return 0
 

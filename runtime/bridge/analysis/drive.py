@@ -17,8 +17,8 @@ from runtime.bridge.session.progress import (
     thirds,
 )
 from runtime.bridge.session.series import Series
-from runtime.bridge.track.corners import corners_of_line, scaled, straights
-from runtime.bridge.track.driven import DrivenLine, session_line, usual_values
+from runtime.bridge.track.corners import find_corners, find_straights, scale_corner
+from runtime.bridge.track.driven import DrivenLine, find_session_line, usual_values
 from runtime.bridge.track.model import Corner, Straight, Track
 
 T = TypeVar("T")
@@ -137,7 +137,7 @@ class Drive:
         """As the track file names them, else the stretches outside every corner."""
         if self.track is not None and self.track.straights:
             return self.track.straights
-        return straights(self.corners, self.length_m) if self.geometry else ()
+        return find_straights(self.corners, self.length_m) if self.geometry else ()
 
     @cached_property
     def detected(self) -> tuple[Corner, ...] | None:
@@ -146,11 +146,11 @@ class Drive:
             return self.whole.detected
         if self.track is not None and self.track.line is not None:
             line, speed = self.track.line, self.series["speed_ms"]
-            bends = corners_of_line(line, usual_values(self.progress, self.counted, speed, line))
+            bends = find_corners(line, usual_values(self.progress, self.counted, speed, line))
         elif self.driven is not None:
-            bends = corners_of_line(self.driven.line, self.driven.speed_ms)
+            bends = find_corners(self.driven.line, self.driven.speed_ms)
             scale = self.length_m / self.driven.line.length_m
-            bends = [scaled(bend, scale) for bend in bends]
+            bends = [scale_corner(bend, scale) for bend in bends]
         else:
             return None
         return tuple(bends)
@@ -209,7 +209,7 @@ def place_laps(laps: Laps, track: Track | None) -> tuple[Progress | None, Driven
     Without a track the places are those of the driven line, else of the distance.
     """
     line = track.line if track is not None else None
-    driven = session_line(laps) if line is None else None
+    driven = find_session_line(laps) if line is None else None
     if track is not None or driven is None:
         return measure_progress(laps, line), driven
     nowhere = np.full(len(laps.series), np.nan)  # beside its own line no lap is off the line

@@ -16,7 +16,13 @@ from runtime.bridge.analysis.passes import Pass, approaches, by_time, passes_of
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.progress import unwrap
-from runtime.bridge.track.file import fault_of, json_object, read_file, read_folder, write_file
+from runtime.bridge.track.file import (
+    describe_fault,
+    read_file,
+    read_folder,
+    read_object,
+    write_file,
+)
 from runtime.bridge.track.model import Note, Number, Text, Track, TrackError
 
 Basis: TypeAlias = Literal["reference_file", "session_best"]
@@ -223,9 +229,9 @@ def parse_reference(text: str) -> ReferenceLap:
     Lap and corner times must be above 0; of the other numbers any may be missing.
     """
     try:
-        lap = FILE.validate_python(json_object(text))
+        lap = FILE.validate_python(read_object(text))
     except ValidationError as error:
-        raise TrackError(fault_of(error)) from None
+        raise TrackError(describe_fault(error)) from None
     if not lap.corners:
         raise TrackError("corners: one corner at least is needed")
     return lap

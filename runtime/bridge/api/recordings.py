@@ -35,7 +35,7 @@ from runtime.bridge.storage.lake.layout import folder_of, stamp_of
 from runtime.bridge.storage.lake.tables import packed
 from runtime.bridge.storage.lapbook import build_track
 from runtime.bridge.storage.records import CapabilityRow, SessionRow, SignalRow
-from runtime.bridge.track.file import track_text
+from runtime.bridge.track.file import format_track
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes, json_bytes
@@ -329,7 +329,7 @@ async def circuit(request: web.Request, *, path: SessionPath, query: CircuitQuer
         session_id=row.session_id,
         track_id=built.track.id,
         derived=list(built.derived),
-        track=orjson.loads(track_text(built.track)),
+        track=orjson.loads(format_track(built.track)),
     )
 
 

@@ -21,9 +21,9 @@ from runtime.bridge.track.model import (
     Corner,
     Track,
     WeatherPhase,
-    elevation,
     filter_markers,
-    phase_at,
+    find_phase,
+    sample_elevation,
 )
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
@@ -265,7 +265,7 @@ def phase_of(hour: int | None, track: Track | None) -> tuple[int, WeatherPhase]:
     if hour is None:
         hour = datetime.now().astimezone().hour
     try:
-        return hour, phase_at(hour, track)
+        return hour, find_phase(hour, track)
     except ValueError as error:
         raise BadQuery(f"hour_local: {error}", param="hour_local") from error
 
@@ -285,7 +285,7 @@ async def track_elevation(
         least = math.ceil(track.length_m / MOST_SAMPLES * 1000) / 1000
         words = f"step_m: {track.name} would have more than {MOST_SAMPLES} samples; {least:g} is"
         raise BadQuery(f"{words} the smallest step", param="step_m")
-    heights = elevation(track, step)
+    heights = sample_elevation(track, step)
     samples = zip(heights.distance.tolist(), heights.altitude.tolist(), strict=True)
     return ElevationAnswer.of(
         heights,

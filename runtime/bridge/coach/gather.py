@@ -23,7 +23,7 @@ from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.storage.records import SessionRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.track.model import Corner, Track, phase_at
+from runtime.bridge.track.model import Corner, Track, find_phase
 
 MOST_SESSIONS: Final = 200
 """The newest, that other drivers and earlier sessions are looked for in."""
@@ -192,7 +192,7 @@ def _notes(hour: int, track: Track | None) -> dict[str, float | str]:
     """What the circuit's file notes of the hour; nothing without one."""
     if track is None or not track.weather_phases:
         return {}
-    phase = phase_at(hour, track)
+    phase = find_phase(hour, track)
     return {"phase": phase.id, "surface": phase.surface_state, "note": phase.coaching_note}
 
 

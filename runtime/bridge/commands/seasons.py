@@ -30,7 +30,7 @@ from runtime.bridge.storage.lake.season import (
     digest_session,
     see_season,
 )
-from runtime.bridge.track.file import track_text
+from runtime.bridge.track.file import format_track
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track, TrackError
 
@@ -94,7 +94,7 @@ def _run(chosen: argparse.Namespace, library: Library) -> int:
         return WRONG_USE
     digests, damaged = _earlier(result), {}
     circuit = cache(
-        lambda key: hashlib.sha256(track_text(library.tracks[key]).encode()).hexdigest()
+        lambda key: hashlib.sha256(format_track(library.tracks[key]).encode()).hexdigest()
     )
     tasks = []
     for folder, tables in folders.items():

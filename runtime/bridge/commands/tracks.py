@@ -12,8 +12,8 @@ from typing import Final
 from runtime.bridge.commands.flags import make_parser, read_line
 from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.track.build import BuiltTrack, from_centreline, from_frames
-from runtime.bridge.track.file import parse_track, track_text, write_file
+from runtime.bridge.track.build import BuiltTrack, build_from_centreline, build_from_frames
+from runtime.bridge.track.file import format_track, parse_track, write_file
 from runtime.bridge.track.geojson import read_geojson
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         if arguments.out is None:
             out.parent.mkdir(exist_ok=True)
-        write_file(out, track_text(built.track), force=arguments.force)
+        write_file(out, format_track(built.track), force=arguments.force)
     except (TrackError, OSError) as error:
         return _fail(str(out), error)
     for sentence in built.derived:
@@ -87,7 +87,7 @@ def _built(source: str, arguments: argparse.Namespace, settings: BridgeSettings)
 
 def _of_line(file: Path, name: str) -> BuiltTrack:
     read = read_geojson(file.read_text(encoding="utf-8-sig"))
-    return from_centreline(read.trace, name or read.name or file.stem)
+    return build_from_centreline(read.trace, name or read.name or file.stem)
 
 
 def _of_recording(file: Path, name: str, settings: BridgeSettings) -> BuiltTrack:
@@ -100,7 +100,7 @@ def _of_recording(file: Path, name: str, settings: BridgeSettings) -> BuiltTrack
         recording = read_recording(stream, file.name, Options(bus=bus))
     heights = recording.signals.get(_ALTITUDE)
     called = name or recording.facts.get("venue") or file.stem
-    return from_frames(recording.frames, called, gate=recording.start, altitude=heights)
+    return build_from_frames(recording.frames, called, gate=recording.start, altitude=heights)
 
 
 async def _of_session(

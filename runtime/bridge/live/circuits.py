@@ -13,7 +13,7 @@ from runtime.bridge.session.laps import Laps
 from runtime.bridge.storage.lapbook import LapBook
 from runtime.bridge.storage.records import SessionRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.track.build import from_laps
+from runtime.bridge.track.build import build_from_laps
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track, TrackError
 from runtime.web.errors import ApiError
@@ -57,7 +57,7 @@ async def find_coaching(store: Store, book: LapBook, row: SessionRow) -> Coachin
 
 def _own_circuit(laps: Laps, name: str) -> Coaching:
     try:
-        track = from_laps(laps, name).track
+        track = build_from_laps(laps, name).track
     except TrackError:
         fixed = laps.series.fixed
         return Coaching(silent=LEARNING if fixed.sum() * 2 >= len(fixed) else NOWHERE)

@@ -22,8 +22,8 @@ from runtime.bridge.storage.errors import StoreBusy, StoreDamaged, UnknownSessio
 from runtime.bridge.storage.records import BUSES, SessionRow, recording_from_meta
 from runtime.bridge.storage.store import Store
 from runtime.bridge.track.alignment import align_laps
-from runtime.bridge.track.build import BuiltTrack, from_laps
-from runtime.bridge.track.identity import Ground, Identity, Site, identify_circuit, site_of
+from runtime.bridge.track.build import BuiltTrack, build_from_laps
+from runtime.bridge.track.identity import Ground, Identity, Site, identify_circuit, locate_site
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import TrackError
 
@@ -280,7 +280,7 @@ class LapBook:
     def _summarise(self, laps: Laps, where: Identity) -> _Findings:
         circuit = where.track.id if where.track is not None else None
         summary = summarise(laps, where.track)
-        site = site_of(laps)
+        site = locate_site(laps)
         return _Findings(
             summary, circuit, where.ground, where.name, site, laps.chosen, self._made_with
         )
@@ -295,6 +295,6 @@ async def build_track(store: Store, row: SessionRow, laps: Laps, name: str = "")
     if not slug(title):
         raise TrackError("the name needs a letter or a digit")
     heights = (await store.read_signals(row.session_id, [ALTITUDE])).get(ALTITUDE)
-    built = await asyncio.to_thread(from_laps, laps, title, altitude=heights)
+    built = await asyncio.to_thread(build_from_laps, laps, title, altitude=heights)
     track = replace(built.track, generated_from=f"track build {row.session_id}")
     return built._replace(track=track)

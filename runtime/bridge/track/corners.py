@@ -1,4 +1,4 @@
-"""Finds the corners of a closed line by what they ask of a car, and the straights between them."""
+"""Finds the corners of a closed line by the grip they use, and the straights between them."""
 
 import math
 from collections.abc import Sequence
@@ -15,42 +15,42 @@ from runtime.bridge.track.driven import GRID_S, LEAST_MS, fit_locally, pass_time
 from runtime.bridge.track.model import Corner, Direction, Sector, Spot, Straight
 
 WINDOW_S: Final = 1.2
-"""Accelerations are those of parabolas fitted over so long. Measured on circuits of known corners
-at 0.5 m of noise: at 0.8 s the noise bends, at 1.5 s quick changes of direction vanish."""
+"""Accelerations are those of parabolas fitted over this time. Measured on circuits of known corners
+at 0.5 m of noise: at 0.8 s the noise makes bends, at 1.5 s quick changes of direction vanish."""
 FULL_SHARE: Final = 98.0
-"""Percentile of lateral acceleration over the time of a lap that is the car's grip."""
+"""The percentile of lateral acceleration over the time of a lap that is the car's grip."""
 CORNER: Final = 0.4
-"""Share of the grip that a bend asks for at its peak to be a corner."""
+"""The least share of the grip that a corner uses at its peak."""
 BEND: Final = CORNER / 2
-"""Share of the grip from which on it bends."""
+"""The least share of the grip in a bend."""
 HALF: Final = 0.5
 LEAST_DEG: Final = 12.0
-"""A corner turns at least so far."""
+"""A corner turns by at least this angle."""
 MERGED_S: Final = 1.0
-"""Bends of one direction that are less apart are one corner: nobody uses what lies between."""
+"""Bends of one direction closer than this are one corner: the time between them is too short."""
 PLATEAU: Final = 0.85
 SEVERITIES: Final = (3.0, 2.0, 1.2, 0.7, 0.4)
 CORNER_PREFIX: Final = "C"
-"""Corners that a session drives, and nobody named, are C1, C2, …"""
+"""Unnamed corners of a session are C1, C2, …"""
 STRAIGHT_M: Final = 150.0
 SHORTEST_SECTOR: Final = 0.1
 TYPICAL_GRIP: Final = 1.1 * STANDARD_GRAVITY
 TYPICAL_BRAKE: Final = 0.9 * STANDARD_GRAVITY
 TYPICAL_PUSH: Final = 0.4 * STANDARD_GRAVITY
-"""Acceleration of a typical car from low speed; at its top speed nothing of it is left."""
+"""Acceleration of a typical car from low speed; it falls to zero at its top speed."""
 TYPICAL_TOP_MS: Final = 65.0
 TYPICAL_LOOK_M: Final = 20.0
-"""Over such a length the curvature is fitted from which a typical car's speed follows."""
+"""The length over which the curvature for a typical car's speed is fitted."""
 FINE_M: Final = 2.0
 
 
-def severity(peak: float) -> int:
-    """The class of a corner by its tightest curvature in degrees a metre: 1, a hairpin, to 6."""
+def classify_severity(peak: float) -> int:
+    """Classify a corner by its tightest curvature in degrees a metre: 1, a hairpin, to 6."""
     return next((i for i, least in enumerate(SEVERITIES, 1) if abs(peak) >= least), 6)
 
 
-def scaled(corner: Corner, scale: float) -> Corner:
-    """A detected corner on a line that is so many times as long."""
+def scale_corner(corner: Corner, scale: float) -> Corner:
+    """Move a detected corner to a line that is *scale* times as long."""
     peak = (corner.curvature_peak or 0.0) / scale
     return replace(
         corner,
@@ -58,17 +58,17 @@ def scaled(corner: Corner, scale: float) -> Corner:
         apex=Spot(scale * corner.apex.distance_m),
         exit=Spot(scale * corner.exit.distance_m),
         curvature_peak=peak,
-        severity=severity(peak),
+        severity=classify_severity(peak),
     )
 
 
 class Motion(NamedTuple):
-    """How a car goes round a closed path, at even steps of time."""
+    """The motion of a car around a closed path, at even steps of time."""
 
     place: Numbers
     """Metres from the start of the path."""
     turning: Numbers
-    """How fast the course turns, rad/s, positive to the right."""
+    """The turn rate of the course, rad/s, positive to the right."""
     speed: Numbers
     """m/s."""
     step_s: float
@@ -85,7 +85,7 @@ class Motion(NamedTuple):
 
 
 def move_along(path: Ring, speed: Numbers) -> Motion:
-    """The motion of a car with a speed (m/s) at each point of a path."""
+    """Compute the motion of a car with a speed (m/s) at each point of a path."""
     speed = np.maximum(speed, LEAST_MS)
     t, lap_s = pass_times(path.places, path.length_m, speed)
     timed = build_ring(path.x, path.y, t, lap_s, GRID_S)
@@ -97,17 +97,17 @@ def move_along(path: Ring, speed: Numbers) -> Motion:
     return Motion(place, turning, np.interp(timed.places, t, speed, period=lap_s), timed.step)
 
 
-def typical_speed(path: Ring) -> Numbers:
-    """The speed in m/s of a typical car at each point of a path.
+def estimate_speed(path: Ring) -> Numbers:
+    """Estimate the speed in m/s of a typical car at each point of a path.
 
-    What its grip allows in the bends, what it can brake away before them and what its engine gives
-    behind them (Brayshaw and Harrison, "A quasi steady state approach to race car lap simulation").
+    Its grip limits it in the bends, its brakes before them and its engine after them (Brayshaw and
+    Harrison, "A quasi steady state approach to race car lap simulation").
     """
     even = np.full(len(path), TYPICAL_LOOK_M / WINDOW_S)
     rough = move_along(path, even)
     bend = np.interp(path.places, rough.place, np.abs(rough.curvature), period=path.length_m)
     limit = np.minimum(TYPICAL_GRIP / np.maximum(bend, 1e-9), TYPICAL_TOP_MS**2)
-    slowest = int(limit.argmin())  # nothing before it matters behind it
+    slowest = int(limit.argmin())  # the speed after it does not depend on what comes before
     squares, bends = np.roll(limit, -slowest).tolist(), np.roll(bend, -slowest).tolist()
     for i in range(len(squares) - 2, -1, -1):
         room = math.sqrt(max(TYPICAL_GRIP**2 - (squares[i + 1] * bends[i + 1]) ** 2, 0.0))
@@ -123,42 +123,42 @@ def typical_speed(path: Ring) -> Numbers:
 def detect_corners(
     path: Ring, speed: Numbers | None = None, prefix: str = CORNER_PREFIX
 ) -> list[Corner]:
-    """The corners of a path, in the order of their apexes; *prefix* and a number are their names.
+    """Detect the corners of a path, in the order of their apexes, named *prefix* and a number.
 
-    A corner is a bend of one direction that asks for 40 % or more of the car's grip at its peak,
-    and turns by 12 degrees or more; its window is where it asks for half as much as at its peak.
-    Bends of one direction are one corner where they are less than a second apart, or where the car
-    never asks for less than half of the smaller peak between them. *speed* is driven, in m/s at
-    each point, and the grip is the 98th percentile of the lateral acceleration that follows;
-    without it a typical car is assumed. A line that bends everywhere alike has no corners.
+    A corner is a bend of one direction that uses 40 % or more of the car's grip at its peak, and
+    turns by 12 degrees or more; its window is where it uses at least half as much as at its peak.
+    Bends of one direction are one corner if they are less than a second apart, or if the car never
+    uses less than half of the smaller peak between them. *speed* is the driven speed in m/s at
+    each point, and the grip is the 98th percentile of the resulting lateral acceleration; without
+    it a typical car is assumed. A line with the same bend everywhere has no corners.
     """
-    motion = move_along(path, typical_speed(path) if speed is None else speed)
+    motion = move_along(path, estimate_speed(path) if speed is None else speed)
     lateral = motion.lateral
     grip = float(np.percentile(np.abs(lateral), FULL_SHARE))
     corners: list[Corner] = []
     for sign in (1, -1):
         used = sign * lateral / max(grip, 1e-9)
-        for first, last in _bends(used, motion.step_s):
+        for first, last in _find_bends(used, motion.step_s):
             inside = np.arange(first, last + 1) % len(used)
             turned = math.degrees(abs(motion.turning[inside].sum()) * motion.step_s)
             if turned >= LEAST_DEG:
-                corners.append(_corner(motion, first, last, used, path.length_m))
+                corners.append(_build_corner(motion, first, last, used, path.length_m))
     corners.sort(key=lambda corner: corner.apex.distance_m)
-    return [replace(one, name=f"{prefix}{i}", number=i) for i, one in enumerate(corners, 1)]
+    return [replace(corner, name=f"{prefix}{i}", number=i) for i, corner in enumerate(corners, 1)]
 
 
-def corners_of_line(
+def find_corners(
     line: Line, speed: Numbers | None = None, prefix: str = CORNER_PREFIX
 ) -> list[Corner]:
-    """The corners of a line; *speed* in m/s at each of its points, None where it is unknown."""
+    """Find the corners of a line; *speed*: in m/s at each of its points, None if unknown."""
     path = build_ring(*line.plane.xy(line.lat, line.lon), line.distance, line.length_m, FINE_M)
     if speed is not None:
         speed = np.interp(path.places, line.distance, speed, period=line.length_m)
     return detect_corners(path, speed, prefix)
 
 
-def _runs(flags: Flags) -> list[tuple[int, int]]:
-    """First and last point of each stretch of a ring; over the ring's end they count on."""
+def _find_runs(flags: Flags) -> list[tuple[int, int]]:
+    """Return first and last point of each flagged stretch of a ring; its end does not wrap."""
     begins = np.flatnonzero(flags & ~np.roll(flags, 1))
     ends = np.flatnonzero(flags & ~np.roll(flags, -1))
     if len(begins) and ends[0] < begins[0]:
@@ -166,32 +166,32 @@ def _runs(flags: Flags) -> list[tuple[int, int]]:
     return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
 
-def _bends(used: Numbers, step_s: float) -> list[tuple[int, int]]:
-    """First and last point of each bend of one direction that asks for a corner's share of grip.
+def _find_bends(used: Numbers, step_s: float) -> list[tuple[int, int]]:
+    """Return first and last point of each bend of one direction that uses a corner's share of grip.
 
-    It goes on for as long as the car bends, to the least point between it and the next at most.
+    A bend lasts for as long as the car turns, at most to the lowest point before the next bend.
     """
-    cores = _joined(_runs(used >= CORNER), used, step_s)
+    cores = _join_runs(_find_runs(used >= CORNER), used, step_s)
     count = len(used)
     bends = []
     for i, (first, last) in enumerate(cores):
         before = cores[i - 1][1] - (count if i == 0 else 0)
         after = cores[(i + 1) % len(cores)][0] + (count if i + 1 == len(cores) else 0)
-        bends.append((_end_of_bend(used, first, before), _end_of_bend(used, last, after)))
+        bends.append((_find_end(used, first, before), _find_end(used, last, after)))
     return bends
 
 
-def _end_of_bend(used: Numbers, core: int, other: int) -> int:
-    """The last point on the way from the edge of a core to another one that still bends."""
+def _find_end(used: Numbers, core: int, other: int) -> int:
+    """Return the last point from the edge of a core towards another one that still bends."""
     way = np.arange(core, other, 1 if other > core else -1)
-    asked = used[way % len(used)]
-    straight = np.flatnonzero(asked < BEND)
-    ends = int(straight[0]) if len(straight) else int(asked.argmin())
+    share = used[way % len(used)]
+    straight = np.flatnonzero(share < BEND)
+    ends = int(straight[0]) if len(straight) else int(share.argmin())
     return int(way[max(ends - 1, 0)])
 
 
-def _joined(runs: list[tuple[int, int]], used: Numbers, step_s: float) -> list[tuple[int, int]]:
-    """Runs of one direction, those joined between which the car hardly drives straight."""
+def _join_runs(runs: list[tuple[int, int]], used: Numbers, step_s: float) -> list[tuple[int, int]]:
+    """Join runs of one direction if the car hardly drives straight between them."""
     count = len(used)
 
     def peak(run: tuple[int, int]) -> float:
@@ -216,15 +216,15 @@ def _joined(runs: list[tuple[int, int]], used: Numbers, step_s: float) -> list[t
     return joined
 
 
-def _corner(motion: Motion, first: int, last: int, used: Numbers, length: float) -> Corner:
-    """The corner of a run: where it asks for half of its most, between two points in proportion."""
+def _build_corner(motion: Motion, first: int, last: int, used: Numbers, length: float) -> Corner:
+    """Build the corner of a run, from half of its peak to half of its peak, interpolated."""
     count = len(used)
-    asked = used[np.arange(first - 1, last + 2) % count]
-    half = HALF * float(asked.max())
-    over = np.flatnonzero(asked >= half)
+    share = used[np.arange(first - 1, last + 2) % count]
+    half = HALF * float(share.max())
+    over = np.flatnonzero(share >= half)
     i, j = int(over[0]), int(over[-1])
-    begin = first - 1 + i - (asked[i] - half) / (asked[i] - asked[i - 1])
-    end = first - 1 + j + (asked[j] - half) / (asked[j] - asked[j + 1])
+    begin = first - 1 + i - (share[i] - half) / (share[i] - share[i - 1])
+    end = first - 1 + j + (share[j] - half) / (share[j] - share[j + 1])
     inside = np.arange(first - 1 + i, first + j)
     sizes = np.abs(motion.curvature[inside % count])
     # The middle of the tightest part: a long even bend has no single tightest point.
@@ -236,13 +236,15 @@ def _corner(motion: Motion, first: int, last: int, used: Numbers, length: float)
     )
     direction: Direction = "right" if motion.turning[inside[0] % count] > 0 else "left"
     peak = math.degrees(sizes.max())
-    return Corner("", 0, direction, severity(peak), entry, apex, leave, curvature_peak=peak)
+    return Corner(
+        "", 0, direction, classify_severity(peak), entry, apex, leave, curvature_peak=peak
+    )
 
 
-def straights(corners: Sequence[Corner], length_m: float) -> tuple[Straight, ...]:
-    """The stretches of more than 150 m outside every corner, in lap order.
+def find_straights(corners: Sequence[Corner], length_m: float) -> tuple[Straight, ...]:
+    """Find the stretches of more than 150 m outside all corners, in lap order.
 
-    The one that holds start/finish is the main straight, and comes first.
+    The one with start/finish is the main straight, and comes first.
     """
     if not corners:
         return ()
@@ -255,22 +257,26 @@ def straights(corners: Sequence[Corner], length_m: float) -> tuple[Straight, ...
         if entry - reached > STRAIGHT_M:
             free.append((reached % length_m, entry))
         reached = max(reached, entry + span)
-    named: list[Straight] = []
+    result: list[Straight] = []
     for start, end in free:
         over_line = start > end
-        name = "Main straight" if over_line else f"Straight {len(named) + 1}"
-        named.append(Straight(name, start, end))
-    return tuple(named)
+        name = "Main straight" if over_line else f"Straight {len(result) + 1}"
+        result.append(Straight(name, start, end))
+    return tuple(result)
 
 
-def sectors(length: float, corners: Sequence[Corner]) -> tuple[Sector, ...]:
-    """Three sectors that part at the middles of the two longest straights, else thirds.
+def find_sectors(length: float, corners: Sequence[Corner]) -> tuple[Sector, ...]:
+    """Return three sectors that meet in the middle of the two longest straights, else thirds.
 
-    The straight that holds start/finish parts nothing: the lap begins there anyway.
+    The straight with start/finish separates no sectors: the lap begins there anyway.
     """
-    free = [one for one in straights(corners, length) if one.start_m < one.end_m]
-    longest = sorted(free, key=lambda one: one.end_m - one.start_m)[-2:]
-    bounds = [0.0, *sorted((one.start_m + one.end_m) / 2 for one in longest), length]
+    free = [
+        straight
+        for straight in find_straights(corners, length)
+        if straight.start_m < straight.end_m
+    ]
+    longest = sorted(free, key=lambda straight: straight.end_m - straight.start_m)[-2:]
+    bounds = [0.0, *sorted((straight.start_m + straight.end_m) / 2 for straight in longest), length]
     if len(bounds) != 4 or min(np.diff(bounds)) < SHORTEST_SECTOR * length:
         bounds = [length * i / 3 for i in range(4)]
     return tuple(Sector(f"Sector {i + 1}", bounds[i], bounds[i + 1]) for i in range(3))

@@ -19,20 +19,20 @@ SHORTEST_M: Final = 200.0
 LONGEST_M: Final = 50_000.0
 LEAST_FIXES: Final = 20
 QUICK: Final = 1.07
-"""Laps up to 107 % of the best show how the circuit is driven; slower ones had another aim."""
+"""Laps up to 107 % of the best show how the circuit is driven; slower ones had another purpose."""
 GRID_S: Final = 0.1
 BETWEEN_M: Final = 1e-6
-"""A position that lies so exactly between its neighbours was interpolated."""
+"""A position this close to the line between its neighbours was interpolated."""
 LEAST_MS: Final = 3.0
-"""A car that creeps or stands counts as this fast, or its place would take all of the lap."""
+"""A slower car counts as this fast, or one place would take most of the lap."""
 SPEED_S: Final = 1.0
 SHORTEST_S: Final = 0.8
 LONGEST_S: Final = 3.0
 """The least and the most time over which a path is smoothed."""
 NOISE_MS2: Final = 1.0
-"""What noise may add to the lateral acceleration of a smoothed path, m/s²."""
+"""The lateral acceleration that noise may add to a smoothed path, m/s²."""
 FOURTH: Final = math.sqrt(70.0)
-"""The fourth difference of white noise is so many times the noise."""
+"""The fourth difference of white noise is this many times the noise."""
 NORMAL: Final = 1.4826
 """Standard deviation of normal noise in multiples of its median size."""
 FIT: Final = 1800.0
@@ -61,7 +61,7 @@ def fit_locally(values: Numbers, step: float, window: float) -> Fit:
 
 
 def smooth(x: Numbers, y: Numbers, step: float) -> tuple[Numbers, Numbers]:
-    """A closed path at even steps of time without its noise: parabolas fitted for long enough.
+    """Smooth a closed path at even steps of time, by parabolas fitted over a long enough window.
 
     White noise of n metres leaves √(1800 n² step / window⁵) in the parabolas' acceleration, which
     may be 1 m/s²; n is the median size of the fourth difference. In time rather than in metres,
@@ -76,30 +76,30 @@ def smooth(x: Numbers, y: Numbers, step: float) -> tuple[Numbers, Numbers]:
 
 @dataclass(frozen=True, eq=False)
 class DrivenLine:
-    """The median of a session's quick laps, and where on it every frame of the session is."""
+    """The median of a session's quick laps, and the place of every frame on it."""
 
     line: Line
     """From start/finish in even steps; no heights."""
     laps: tuple[Segment, ...]
-    """The laps that it is the median of, in time order."""
+    """The laps it is the median of, in time order."""
     progress: Progress
     speed_ms: Numbers
     """The usual speed at each of its points."""
 
     def usual(self, values: Numbers) -> Numbers | None:
-        """The median over the laps at each point, of *values* for each frame of the series."""
+        """Return the median over the laps at each point; *values*: one for each frame."""
         return usual_values(self.progress, self.laps, values, self.line)
 
 
-def session_line(laps: Laps) -> DrivenLine | None:
-    """The line that the session drives; None without a complete lap with good positions.
+def find_session_line(laps: Laps) -> DrivenLine | None:
+    """Find the line that a session drives; None without a complete lap with good positions.
 
     Of the complete laps within 107 % of the best (those without a gap, if there are any) the one
-    of median time is smoothed; the line is where the median of all lies beside it, smoothed again.
+    of median time is smoothed, moved by the median offset of all of them, and smoothed again.
     """
-    if session_line.__name__ not in laps.memo:
-        laps.memo[session_line.__name__] = _find_line(laps)
-    return cast("DrivenLine | None", laps.memo[session_line.__name__])
+    if find_session_line.__name__ not in laps.memo:
+        laps.memo[find_session_line.__name__] = _find_line(laps)
+    return cast("DrivenLine | None", laps.memo[find_session_line.__name__])
 
 
 def _find_line(laps: Laps) -> DrivenLine | None:
@@ -109,20 +109,20 @@ def _find_line(laps: Laps) -> DrivenLine | None:
     best = min(lap.duration_s for lap in whole)
     quick = tuple(lap for lap in whole if lap.duration_s <= QUICK * best)
     middle = sorted(quick, key=lambda lap: lap.duration_s)[(len(quick) - 1) // 2]
-    rough = _one_lap(laps, middle)
-    driven = _on(laps, quick, rough) if rough is not None else None
+    rough = _smooth_lap(laps, middle)
+    driven = _place_on_line(laps, quick, rough) if rough is not None else None
     if driven is None:
         return None
     line = _median_line(driven)
-    return _on(laps, quick, line) if line is not None else None
+    return _place_on_line(laps, quick, line) if line is not None else None
 
 
 def draw_line(plane: Plane, x: Numbers, y: Numbers, altitude: Numbers | None = None) -> Line | None:
-    """A closed line through points in the plane, in even steps; None for one that is no circuit.
+    """Draw a closed line through points in the plane, in even steps; None if it is not a circuit.
 
-    It is 200 m to 50 km long. *altitude* is in metres at the points.
+    A circuit is 200 m to 50 km long. *altitude* is in metres at the points.
     """
-    kept = _thinned(x, y)
+    kept = _thin(x, y)
     x, y = x[kept], y[kept]
     steps = np.hypot(np.diff(x, append=x[0]), np.diff(y, append=y[0]))
     length = float(steps.sum())
@@ -138,8 +138,8 @@ def draw_line(plane: Plane, x: Numbers, y: Numbers, altitude: Numbers | None = N
     return Line(along, *plane.latlon(path.x, path.y), heights, float(drawn.sum()))
 
 
-def _thinned(x: Numbers, y: Numbers) -> list[int]:
-    """The points that are a few metres from the one kept before, and from the first."""
+def _thin(x: Numbers, y: Numbers) -> list[int]:
+    """Keep the points that are a few metres from the last kept point, and from the first."""
     kept = [0]
     last = float(x[0]), float(y[0])
     for i, (px, py) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
@@ -151,8 +151,8 @@ def _thinned(x: Numbers, y: Numbers) -> list[int]:
     return kept
 
 
-def _one_lap(laps: Laps, lap: Segment) -> Line | None:
-    """A lap smoothed; the way between its end and its start is spread over it."""
+def _smooth_lap(laps: Laps, lap: Segment) -> Line | None:
+    """Smooth a lap; the offset between its end and its start is spread over it."""
     series = laps.series
     fixes = np.flatnonzero(series.fixed)
     t = series.t[fixes]
@@ -171,42 +171,42 @@ def _one_lap(laps: Laps, lap: Segment) -> Line | None:
     share = (knots - lap.t_start) / lap.duration_s
     x, y = x - share * (x[-1] - x[0]), y - share * (y[-1] - y[0])
     bins = np.minimum((share * count + 0.5).astype(np.intp), count)
-    at, x, y = (_mean_of_bins(bins, values) for values in (share, x, y))
+    at, x, y = (_average_bins(bins, values) for values in (share, x, y))
     even = np.arange(count) / count
     x, y = np.interp(even, at, x), np.interp(even, at, y)
     return draw_line(plane, *smooth(x, y, lap.duration_s / count))
 
 
 def _is_measured(t: Numbers, x: Numbers, y: Numbers) -> Flags:
-    """Which of the inner points do not lie exactly on the way between their neighbours."""
+    """Flag the inner points that do not lie exactly on the line between their neighbours."""
     share = (t[1:-1] - t[:-2]) / (t[2:] - t[:-2])
     beside = (np.abs(v[1:-1] - v[:-2] - share * (v[2:] - v[:-2])) for v in (x, y))
     measured: Flags = np.maximum(*beside) > BETWEEN_M
     return measured
 
 
-def _mean_of_bins(bins: Indices, values: Numbers) -> Numbers:
-    """The mean of each bin that holds a value."""
+def _average_bins(bins: Indices, values: Numbers) -> Numbers:
+    """Return the mean of each bin that has a value."""
     count = np.bincount(bins)
     mean: Numbers = np.bincount(bins, values)[count > 0] / count[count > 0]
     return mean
 
 
-def _on(laps: Laps, quick: tuple[Segment, ...], line: Line) -> DrivenLine | None:
-    """The session on a line that it drove."""
+def _place_on_line(laps: Laps, quick: tuple[Segment, ...], line: Line) -> DrivenLine | None:
+    """Place the session on a line that it drove."""
     progress = measure_progress(laps, line)
     if progress is None or progress.basis != "line":
         return None
     speed = usual_values(progress, quick, laps.series["speed_ms"], line)
     if speed is None:
-        speed = usual_values(progress, quick, _speed_along(laps.series.t, progress), line)
+        speed = usual_values(progress, quick, _measure_speed_along(laps.series.t, progress), line)
     if speed is None:
         return None
     return DrivenLine(line, quick, progress, np.maximum(speed, LEAST_MS))
 
 
-def _speed_along(t: Numbers, progress: Progress) -> Numbers:
-    """Speed by the way along the line within a second around each frame."""
+def _measure_speed_along(t: Numbers, progress: Progress) -> Numbers:
+    """Measure the speed along the line, over a second around each frame."""
     way, (begin, end) = unwrap(progress.p, progress.length_m), (t - SPEED_S / 2, t + SPEED_S / 2)
     begin, end = np.maximum(begin, t[0]), np.minimum(end, t[-1])
     speed: Numbers = (np.interp(end, t, way) - np.interp(begin, t, way)) / (end - begin)
@@ -216,26 +216,26 @@ def _speed_along(t: Numbers, progress: Progress) -> Numbers:
 def usual_values(
     progress: Progress, laps: tuple[Segment, ...], values: Numbers, line: Line
 ) -> Numbers | None:
-    """The median over the laps, at each point of a line, of *values* for each frame of the series.
+    """Return the median over the laps, at each point of a line; *values*: one for each frame.
 
-    Between frames in proportion. None where less than half of every lap is known.
+    Interpolated between frames. None if less than half of every lap is known.
     """
     count, length = len(line), line.length_m
     rows = []
     for lap in laps:
         p, value = progress.p[lap.frames], values[lap.frames]
-        known = ~np.isnan(value)
-        if known.sum() * 2 < len(value) or known.sum() < LEAST_FIXES:
+        is_known = ~np.isnan(value)
+        if is_known.sum() * 2 < len(value) or is_known.sum() < LEAST_FIXES:
             continue
-        p, value = p[known], value[known]
+        p, value = p[is_known], value[is_known]
         bins = np.minimum((p / length * count).astype(np.intp), count - 1)
-        at, mean = _mean_of_bins(bins, p), _mean_of_bins(bins, value)
+        at, mean = _average_bins(bins, p), _average_bins(bins, value)
         rows.append(np.interp(line.distance, at, mean, period=length))
     return np.median(rows, axis=0) if rows else None
 
 
 def _median_line(driven: DrivenLine) -> Line | None:
-    """The line moved to where the median of the laps is beside it, and smoothed."""
+    """Move the line by the median offset of the laps, and smooth it."""
     line = driven.line
     beside = driven.usual(driven.progress.offset)
     if beside is None:
@@ -250,7 +250,7 @@ def _median_line(driven: DrivenLine) -> Line | None:
 
 
 def pass_times(places: Numbers, length_m: float, speed: Numbers) -> tuple[Numbers, float]:
-    """Seconds from the first of the places of a closed line to each of them, and around.
+    """Return seconds from the first place of a closed line to each of them, and for a lap.
 
     *speed* is in m/s at the places.
     """

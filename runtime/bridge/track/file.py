@@ -1,6 +1,6 @@
-"""Reads and writes the file of a circuit; what is wrong in it is left out and said.
+"""Reads and writes the file of a circuit; faulty parts are left out and reported.
 
-How each value stands in the file is written beside its field in `track.model`.
+The fields in `track.model` say how each value is written in the file.
 """
 
 import json
@@ -41,14 +41,14 @@ LARGEST_TEXT: Final = 16 * 1024 * 1024
 SHORTEST_M: Final = 50.0
 LENGTH_SHARE: Final = 0.02
 TOUCH_M: Final = 0.5
-"""Ends of sectors closer than this are one."""
+"""Sectors that are closer than this touch."""
 Altitude = Annotated[float, Number(-1000, 10_000, digits=2)]
 Distance = Annotated[float, Number(0, LONGEST_M, digits=2)]
 _WORDS: Final = {
     "missing": "is missing",
     "dataclass_type": "not an object",
     "dict_type": "not an object",
-    "list_type": "a list is needed",
+    "list_type": "must be a list",
 }
 
 
@@ -94,8 +94,8 @@ NAME: Final = TypeAdapter(Text)
 NOTE: Final = TypeAdapter(Note)
 
 
-def json_object(text: str) -> dict[str, Any]:
-    """The object that a JSON text holds; raises `TrackError` with line and column."""
+def read_object(text: str) -> dict[str, Any]:
+    """Read a JSON object; raises `TrackError` with line and column."""
     if len(text) > LARGEST_TEXT:
         raise TrackError("the file is larger than 16 MiB")
     try:
@@ -107,7 +107,7 @@ def json_object(text: str) -> dict[str, Any]:
     except ValueError as error:
         raise TrackError(str(error)) from None
     if not isinstance(body, dict):
-        raise TrackError("the file holds no JSON object")
+        raise TrackError("the file must contain a JSON object")
     return body
 
 
@@ -116,10 +116,10 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def read_file(path: Path, parse: Callable[[str], T]) -> T:
-    """What *parse* makes of the text of a file; raises `TrackError`, which names the file."""
+    """Parse the text of a file with *parse*; raises `TrackError`, naming the file."""
     try:
         if not path.is_file():
-            raise TrackError("there is no such file")
+            raise TrackError("the file does not exist")
         if path.stat().st_size > LARGEST_TEXT:
             raise TrackError("the file is larger than 16 MiB")
         return parse(path.read_text(encoding="utf-8-sig"))
@@ -130,7 +130,7 @@ def read_file(path: Path, parse: Callable[[str], T]) -> T:
 
 
 def read_folder(folder: Path, read: Callable[[Path], T]) -> tuple[dict[str, T], dict[str, str]]:
-    """What *read* makes of each JSON file, by its stem, and why others cannot be read."""
+    """Read each JSON file with *read*; return results and errors, by the stem of the file."""
     readable: dict[str, T] = {}
     unreadable: dict[str, str] = {}
     for path in sorted(folder.glob("*.json")):
@@ -142,7 +142,7 @@ def read_folder(folder: Path, read: Callable[[Path], T]) -> tuple[dict[str, T], 
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:
-    """Write a new file, or, where *force* allows it, in one step over an old one.
+    """Write a new file; with *force*, replace an old one atomically.
 
     Raises `TrackError` and `OSError`.
     """
@@ -151,7 +151,7 @@ def write_file(path: Path, text: str, *, force: bool) -> None:
             with path.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         except FileExistsError:
-            raise TrackError("is there already; --force writes over it") from None
+            raise TrackError("exists already; --force overwrites it") from None
         return
     beside = path.with_name(f".{path.name}.{os.getpid()}.next")
     try:
@@ -161,8 +161,8 @@ def write_file(path: Path, text: str, *, force: bool) -> None:
         beside.unlink(missing_ok=True)
 
 
-def fault_of(error: ValidationError, place: str = "") -> str:
-    """The first fault, at its place in the file."""
+def describe_fault(error: ValidationError, place: str = "") -> str:
+    """Describe the first fault and its place in the file."""
     first = error.errors()[0]
     for part in first["loc"]:
         place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else part
@@ -170,10 +170,10 @@ def fault_of(error: ValidationError, place: str = "") -> str:
     return f"{place}: {cause or _WORDS.get(first['type'], first['msg'])}"
 
 
-def track_text(track: Track) -> str:
-    """JSON that reads back as the same circuit: a line for each point, corner and marker.
+def format_track(track: Track) -> str:
+    """Format a circuit as JSON, with one line for each point, corner and marker.
 
-    Distances are rounded to centimetres, places to a centimetre's worth of degrees.
+    Distances and positions are rounded to centimetres.
     """
     start, line, profile = track.start, track.line, track.elevation
     columns = (line.distance, line.lat, line.lon, line.altitude) if line else ()
@@ -182,34 +182,34 @@ def track_text(track: Track) -> str:
         "generated_from": track.generated_from,
         "track_length_m": round(track.length_m, 2),
         "half_width_m": track.half_width_m,
-        "start_finish": _dumped(START, _Start(start.lat, start.lon, start.heading)),
-        "sectors": _dumped(SECTORS, list(track.sectors)),
-        "corners": [_dumped(CORNER, corner) for corner in track.corners],
-        "straights": [_dumped(STRAIGHT, straight) for straight in track.straights],
-        "danger_zones": [_dumped(ZONE, zone) for zone in track.danger_zones],
-        "weather_phases": [_dumped(PHASE, phase) for phase in track.weather_phases],
-        "markers": [_dumped(MARKER, marker) for marker in track.markers],
-        "elevation_profile": _dumped(HEIGHTS, [_Height(*row) for row in _rows(*(profile or ()))]),
-        "reference_line": _dumped(POINTS, [_Point(*row) for row in _rows(*columns)]),
+        "start_finish": _dump(START, _Start(start.lat, start.lon, start.heading)),
+        "sectors": _dump(SECTORS, list(track.sectors)),
+        "corners": [_dump(CORNER, corner) for corner in track.corners],
+        "straights": [_dump(STRAIGHT, straight) for straight in track.straights],
+        "danger_zones": [_dump(ZONE, zone) for zone in track.danger_zones],
+        "weather_phases": [_dump(PHASE, phase) for phase in track.weather_phases],
+        "markers": [_dump(MARKER, marker) for marker in track.markers],
+        "elevation_profile": _dump(HEIGHTS, [_Height(*row) for row in _rows(*(profile or ()))]),
+        "reference_line": _dump(POINTS, [_Point(*row) for row in _rows(*columns)]),
     }
-    lines = [f'"{key}": {_laid_out(value)}' for key, value in body.items()]
+    lines = [f'"{key}": {_lay_out(value)}' for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _dumped(adapter: TypeAdapter[T], value: T) -> object:
-    """A record as the file has it, without what is not known."""
+def _dump(adapter: TypeAdapter[T], value: T) -> object:
+    """Dump a record for the file, without unknown values."""
     return adapter.dump_python(value, by_alias=True, exclude_defaults=True)
 
 
 def _rows(*columns: Numbers) -> list[list[Any]]:
-    """The rows of columns; None for NaN."""
+    """Return the rows of columns, with None for NaN."""
     return [
         [None if value != value else value for value in row]
         for row in zip(*(column.tolist() for column in columns), strict=True)
     ]
 
 
-def _laid_out(value: object) -> str:
+def _lay_out(value: object) -> str:
     if isinstance(value, list) and value:
         return "[\n  " + ",\n  ".join(_compact(item) for item in value) + "\n]"
     return _compact(value)
@@ -220,7 +220,7 @@ def _compact(value: object) -> str:
 
 
 class _File:
-    """The object of a file, and what had to be left out of it."""
+    """The object of a file, and complaints about the parts that were left out."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         self.body = body
@@ -228,37 +228,37 @@ class _File:
         self.complaints: list[str] = []
 
     def value(self, name: str, adapter: TypeAdapter[T]) -> T:
-        """A field of the object; raises `TrackError`."""
+        """Read a field of the object; raises `TrackError`."""
         return self.read(name, adapter, self.body.get(name))
 
     def read(self, place: str, adapter: TypeAdapter[T], value: object) -> T:
-        """What stands at a place of the file; raises `TrackError`."""
+        """Read the value at a place of the file; raises `TrackError`."""
         try:
             return adapter.validate_python(value, context={"length": self.length})
         except ValidationError as error:
-            raise TrackError(fault_of(error, place)) from None
+            raise TrackError(describe_fault(error, place)) from None
 
     def attempt(self, read: Callable[[], T | None]) -> T | None:
-        """What *read* gives, or None and a complaint."""
+        """Return the result of *read*, or None after a complaint."""
         try:
             return read()
         except TrackError as error:
             self.complaints.append(str(error))
             return None
 
-    def each(
+    def read_list(
         self,
         name: str,
         adapter: TypeAdapter[T],
         judge: Callable[[str, T], T] = lambda _, record: record,
     ) -> list[T]:
-        """The records of a list; what cannot be read is left out and said.
+        """Read the records of a list; invalid ones are left out with a complaint.
 
-        *judge* gets a record with its place and gives it back; it raises `TrackError`.
+        *judge* takes a record and its place and returns the record; it raises `TrackError`.
         """
         items = self.body.get(name)
         if items is not None and not isinstance(items, list):
-            self.complaints.append(f"{name}: a list is needed")
+            self.complaints.append(f"{name}: must be a list")
             return []
         records = []
         for i, item in enumerate(items or ()):
@@ -271,12 +271,12 @@ class _File:
 
 
 def parse_track(text: str, track_id: str = "") -> tuple[Track, tuple[ReadWarning, ...]]:
-    """The circuit of a file, and a doubt for each part of it that had to be left out.
+    """Parse a circuit; return it with a warning for each part that was left out.
 
-    Raises `TrackError`, which names the place, for what is no JSON object or lacks a length or
-    a start.
+    Raises `TrackError`, which names the place, if the text is not a JSON object or lacks a length
+    or a start.
     """
-    file = _File(json_object(text))
+    file = _File(read_object(text))
     length = file.length = file.value("track_length_m", LENGTH)
     line = file.attempt(lambda: _line(file))
     corners, inner = _corners(file)
@@ -284,7 +284,7 @@ def parse_track(text: str, track_id: str = "") -> tuple[Track, tuple[ReadWarning
 
     def judge(place: str, marker: Marker) -> Marker:
         if marker.corner is not None and marker.corner not in names:
-            raise TrackError(f"{place}.corner: there is no such corner")
+            raise TrackError(f"{place}.corner: no corner has this name")
         return marker
 
     track = Track(
@@ -297,11 +297,11 @@ def parse_track(text: str, track_id: str = "") -> tuple[Track, tuple[ReadWarning
         line=line,
         corners=tuple(corners),
         sectors=file.attempt(lambda: _sectors(file)) or (),
-        straights=tuple(file.each("straights", STRAIGHT)),
-        danger_zones=tuple(file.each("danger_zones", ZONE)),
-        weather_phases=tuple(file.each("weather_phases", PHASE, _phase)),
+        straights=tuple(file.read_list("straights", STRAIGHT)),
+        danger_zones=tuple(file.read_list("danger_zones", ZONE)),
+        weather_phases=tuple(file.read_list("weather_phases", PHASE, _phase)),
         elevation=file.attempt(lambda: _profile(file)),
-        markers=_place_markers(file.each("markers", MARKER, judge), inner, length, line),
+        markers=_place_markers(file.read_list("markers", MARKER, judge), inner, length, line),
     )
     return track, tuple(ReadWarning("track_element", complaint) for complaint in file.complaints)
 
@@ -313,7 +313,7 @@ def _start(file: _File, line: Line | None) -> Gate:
     except TrackError as error:
         if line is None:
             raise
-        file.complaints.append(f"{error}; the start of the reference line is taken")
+        file.complaints.append(f"{error}; the start of the reference line is used")
         return Gate(float(line.lat[0]), float(line.lon[0]), line.ring.heading(0.0))
 
 
@@ -326,7 +326,7 @@ def _line(file: _File) -> Line | None:
     rows = [(point.distance, point.lat, point.lon, point.altitude) for point in points]
     distance, lat, lon, altitude = np.array(rows, dtype=np.float64).T
     if len(distance) < 8 or abs(distance[0]) > 1e-6 or (np.diff(distance) <= 0).any():
-        raise TrackError("reference_line: 8 points at least are needed, rising from distance 0")
+        raise TrackError("reference_line: must have at least 8 points, rising from distance 0")
     line = Line(distance, lat, lon, altitude, file.length)
     x, y = line.plane.xy(lat, lon)
     drawn = float(np.hypot(np.diff(x, append=x[0]), np.diff(y, append=y[0])).sum())
@@ -341,12 +341,12 @@ def _profile(file: _File) -> Profile | None:
         return None
     distance = np.array([point.distance for point in points])
     if distance[-1] > file.length * (1 + LENGTH_SHARE) or (np.diff(distance) <= 0).any():
-        raise TrackError("elevation_profile: its distances must rise, to the length at most")
+        raise TrackError("elevation_profile: distances must rise, at most to the lap length")
     return Profile(distance, np.array([point.altitude for point in points]))
 
 
 def _corners(file: _File) -> tuple[list[Corner], list[Marker]]:
-    """The corners by number, and the markers that stand in them whole."""
+    """Read the corners, by number, and the markers defined inside them."""
     length, names = file.length, set[str]()
     inner: list[Marker] = []
 
@@ -358,12 +358,12 @@ def _corners(file: _File) -> tuple[list[Corner], list[Marker]]:
         window = (leave.distance_m - entry.distance_m) % length
         # A window of more than half the lap is one whose ends are in the wrong order.
         if not (apex.distance_m - entry.distance_m) % length <= window <= length / 2 or not window:
-            raise TrackError(f"{place}.apex: entry, apex and exit do not follow each other")
+            raise TrackError(f"{place}.apex: entry, apex and exit are out of order")
         if corner.name in names:
-            raise TrackError(f"{place}.name: two corners have it")
+            raise TrackError(f"{place}.name: two corners have this name")
         names.add(corner.name)
         corner = replace(corner, entry=entry, apex=apex, exit=leave)
-        own = file.each(f"{place}.markers", MARKER)
+        own = file.read_list(f"{place}.markers", MARKER)
         inner.extend(replace(marker, corner=marker.corner or corner.name) for marker in own)
         return replace(corner, markers=tuple(marker.id for marker in own)) if own else corner
 
@@ -375,9 +375,9 @@ def _corners(file: _File) -> tuple[list[Corner], list[Marker]]:
             if item.get(name) is None and f"{name}_distance" in item:  # the flat form
                 item[name] = {"distance": item[f"{name}_distance"]}
         markers = item.get("markers")
-        if isinstance(markers, list) and not all(isinstance(one, str) for one in markers):
+        if isinstance(markers, list) and not all(isinstance(marker, str) for marker in markers):
             file.body[f"corners[{i}].markers"] = item.pop("markers")
-    return sorted(file.each("corners", CORNER, judge), key=lambda corner: corner.number), inner
+    return sorted(file.read_list("corners", CORNER, judge), key=lambda corner: corner.number), inner
 
 
 def _sectors(file: _File) -> tuple[Sector, ...]:
@@ -388,7 +388,7 @@ def _sectors(file: _File) -> tuple[Sector, ...]:
     starts = [*(sector.start_m for sector in sectors), file.length]
     apart = max(abs(a - b) for a, b in zip(bounds, starts, strict=True))
     if len(sectors) != 3 or apart > TOUCH_M or sorted(set(bounds)) != bounds:
-        raise TrackError("sectors: three are needed that follow each other from 0 to the length")
+        raise TrackError("sectors: must be three, adjoining, from 0 to the lap length")
     bounds[-1] = file.length
     return tuple(
         replace(sector, start_m=a, end_m=b)
@@ -398,14 +398,14 @@ def _sectors(file: _File) -> tuple[Sector, ...]:
 
 def _phase(place: str, phase: WeatherPhase) -> WeatherPhase:
     if phase.start_hour >= phase.end_hour:
-        raise TrackError(f"{place}.end_hour: it must be after start_hour")
+        raise TrackError(f"{place}.end_hour: must be after start_hour")
     return phase
 
 
 def _place_markers(
     outer: Sequence[Marker], inner: Sequence[Marker], length: float, line: Line | None
 ) -> tuple[Marker, ...]:
-    """The markers by distance, each with a position where there is a line."""
+    """Sort the markers by distance, and add positions if there is a line."""
     ids = {marker.id for marker in outer}
     markers = [*outer, *(marker for marker in inner if marker.id not in ids)]
     for i, marker in enumerate(markers):

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from runtime.bridge.track.build import Trace
-from runtime.bridge.track.file import fault_of, json_object
+from runtime.bridge.track.file import describe_fault, read_object
 from runtime.bridge.track.model import Number, Text, TrackError
 
 T = TypeVar("T")
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 class _Point(NamedTuple):
-    """As GeoJSON writes it, in degrees and metres."""
+    """A position in GeoJSON, in degrees and metres."""
 
     x: Annotated[float, Number(-180, 180)]
     y: Annotated[float, Number(-90, 90)]
@@ -25,7 +25,7 @@ class _Point(NamedTuple):
 
 def _name_parts(point: object) -> object:
     if not isinstance(point, list) or not 2 <= len(point) <= 4:
-        raise ValueError("longitude and latitude are needed")
+        raise ValueError("must be longitude and latitude")
     return dict(zip("xyzm", point, strict=False))
 
 
@@ -37,16 +37,16 @@ POINTS: Final = TypeAdapter(list[Annotated[_Point, BeforeValidator(_name_parts)]
 
 
 class Centreline(NamedTuple):
-    """A line, and what the file calls it."""
+    """A line, and its name in the file."""
 
     trace: Trace
     name: str
-    """Empty where the file has none."""
+    """Empty if the file has none."""
 
 
 def read_geojson(text: str) -> Centreline:
-    """The first line or ring of a file; raises `TrackError`, which names the place."""
-    file = json_object(text)
+    """Read the first line or ring of a file; raises `TrackError`, naming the place."""
+    file = read_object(text)
     features, place = [file], ""
     if file.get("features") is not None:
         features, place = _read(OBJECTS, file["features"], "features"), "features"
@@ -63,21 +63,21 @@ def read_geojson(text: str) -> Centreline:
         elif kind != "LineString":
             continue
         return Centreline(_trace(_read(POINTS, points, at), at), _name(feature))
-    raise TrackError("the file holds no LineString and no Polygon")
+    raise TrackError("the file has neither a LineString nor a Polygon")
 
 
 def _read(adapter: TypeAdapter[T], value: object, place: str) -> T:
     try:
         return adapter.validate_python(value)
     except ValidationError as error:
-        raise TrackError(fault_of(error, place)) from None
+        raise TrackError(describe_fault(error, place)) from None
 
 
 def _trace(points: list[_Point], place: str) -> Trace:
     if len(points) > 1 and points[0][:2] == points[-1][:2]:  # a closed line repeats its start
         points.pop()
     if len(points) < 3:
-        raise TrackError(f"{place}: three points at least are needed")
+        raise TrackError(f"{place}: must have at least three points")
     rows = [(point.y, point.x, np.nan if point.z is None else point.z) for point in points]
     return Trace(*np.array(rows, dtype=np.float64).T)
 

@@ -17,49 +17,49 @@ Ground: TypeAlias = Literal["driver", "positions", "lap_length"]
 
 STEP_S: Final = 1.0
 LONGEST_STEP_S: Final = 3.0
-"""Which way a car went during a longer one is not known."""
+"""During a longer step the direction of the car is unknown."""
 LEAST_STEP_M: Final = 5.0
-"""A smaller step within a second is noise of a car that stands, or walking pace."""
+"""A smaller step within a second is noise of a standing car, or walking pace."""
 LEAST_STEPS: Final = 10
-"""So many steps on the map are needed before positions say anything."""
+"""Positions count from this number of steps on."""
 LEAST_WAY_M: Final = 200.0
-"""So long a way along a line is needed before they say that it is this circuit's."""
+"""The least way along a line before positions can identify its circuit."""
 AROUND_M: Final = 500.0
-"""What is driven further from a line than this has nothing to do with its circuit."""
+"""Driving further from a line than this has nothing to do with its circuit."""
 ALONG_SHARE: Final = 0.8
-"""Of the way driven around a circuit that must follow its line, and of its lap to be covered, as
-long as no lap is closed."""
+"""As long as no lap is closed: the share of the way driven near a circuit that must follow its
+line, and the share of its lap that must be covered."""
 LAP_SHARE: Final = 0.98
-"""The same of a closed lap. Drives 6 m beside a line, or with positions 8 m off, give 0.99 and
-more; a layout that leaves out 6 % of the line gives 0.96."""
+"""The same for a closed lap. Drives 6 m off a line, or with positions 8 m off, give 0.99 and more;
+a layout that leaves out 6 % of the line gives 0.96."""
 STRETCH: Final = 3.0
-"""A step follows a line where it advances by a third of its length at least, three times at most:
-an inner or outer line through a hairpin is as much shorter or longer."""
+"""A step follows a line if it advances by a third to three times its length: an inner or outer line
+through a hairpin is that much shorter or longer."""
 SAME_LENGTH: Final = 0.02
-"""Share by which a measured lap may differ from the length of a circuit: what a wheel's rolling
-radius and the driven line make of it."""
+"""The share by which a measured lap may differ from the length of a circuit, because of the wheel's
+rolling radius and the driven line."""
 
 
 SITE_SHARE: Final = 0.05
 SITE_M: Final = 100.0
-"""Two sessions are of one unknown circuit where their laps lie within this, and differ by at most
-`SITE_SHARE` in length: two layouts, or a kart track beside a circuit, do not."""
+"""Two sessions are on one unknown circuit if their laps lie within this distance, and differ by at
+most `SITE_SHARE` in length; two layouts, or a kart track next to a circuit, differ more."""
 
 
 class Identity(NamedTuple):
     """The circuit of a session."""
 
     track: Track | None = None
-    """None: no circuit that is known here."""
+    """None: no known circuit."""
     ground: Ground | None = None
-    """What says so; None without a circuit."""
+    """What identified it; None without a circuit."""
     name: str = ""
-    """What the place is called: as the driver does, where that is right; else the circuit's own
-    name; empty: nobody knows."""
+    """The name of the place: the driver's words if they are right, else the circuit's name; empty
+    if unknown."""
 
 
 class Site(NamedTuple):
-    """Where laps lie, by which a circuit that is not known here is recognised."""
+    """Where laps lie: recognises a circuit that is not in the library."""
 
     lat: float
     lon: float
@@ -79,15 +79,15 @@ class Way(NamedTuple):
 
     lat: Numbers
     lon: Numbers
-    """Where each begins."""
+    """The start of each step."""
     to_lat: Numbers
     to_lon: Numbers
     clear: Flags
-    """Whether it shows which way the car went: it is neither too small nor too long for that."""
+    """Whether the step shows the direction of the car: it is neither too small nor too long."""
 
 
 class Steps(NamedTuple):
-    """The steps of a way beside the line of a circuit."""
+    """The steps of a way, relative to the line of a circuit."""
 
     metres: Numbers
     begin: Numbers
@@ -95,50 +95,50 @@ class Steps(NamedTuple):
     advance: Numbers
     """Metres along the line; negative against its direction."""
     offset: Numbers
-    """Metres beside the line at the beginning."""
+    """Metres from the line at the beginning."""
     beside: Flags
     """Whether both ends lie on the line."""
     clear: Flags
 
     @property
     def passes(self) -> Flags:
-        """Whether each goes along the line, in one direction or the other."""
+        """Whether each step goes along the line, in either direction."""
         way = np.abs(self.advance)
         along = (way >= self.metres / STRETCH) & (way <= self.metres * STRETCH)
         return self.beside & self.clear & along
 
     @property
     def follows(self) -> Flags:
-        """Whether each goes along the line in its direction."""
+        """Whether each step goes along the line in its direction."""
         return self.passes & (self.advance > 0)
 
-    def only(self, which: Flags | slice) -> "Steps":
-        """Some of them."""
+    def select(self, which: Flags | slice) -> "Steps":
+        """Select some of the steps."""
         return Steps._make(column[which] for column in self)
 
 
 class Match(NamedTuple):
-    """What positions say about a circuit."""
+    """How positions match a circuit."""
 
     fits: bool
-    """False: they are laps of another one."""
+    """False: they are laps of another circuit."""
     offset_m: float = 0.0
-    """How far beside the line the car drove in the middle."""
+    """The median distance of the car from the line."""
 
 
 def identify_circuit(series: Series, words: str, library: Library) -> Identity:
-    """Which circuit of *library* a session was driven on, *words* being what the driver called it.
+    """Find the circuit of *library* a session was driven on; *words*: the driver's name for it.
 
-    Positions decide where there are any: for the circuit whose line they follow, and against one
-    that the driver named where they are nowhere near it, or are laps of another layout or in the
-    other direction. Without them the driver's words count, unless laps that were measured without
-    any circuit have another length; without words their length tells the circuit.
+    Positions decide if there are any: for the circuit whose line they follow, and against one that
+    the driver named if they are nowhere near it, or are laps of another layout or in the opposite
+    direction. Without positions the driver's words count, unless laps that were measured without a
+    circuit have another length; without words that length identifies the circuit.
     """
     named = library.by_name(words)
-    way = driven_way(series)
+    way = measure_way(series)
     if way is None:
-        return _without_positions(series, words, named, library)
-    matches = {key: _match(series, way, track) for key, track in library.tracks.items()}
+        return _identify_without_positions(series, words, named, library)
+    matches = {key: _match_track(series, way, track) for key, track in library.tracks.items()}
     fits = {key: match for key, match in matches.items() if match is not None and match.fits}
     if named is not None and named.id in fits:
         return Identity(named, "driver", words)
@@ -152,13 +152,13 @@ def identify_circuit(series: Series, words: str, library: Library) -> Identity:
     return Identity() if refuted else Identity(named, "driver", words)
 
 
-def _without_positions(
+def _identify_without_positions(
     series: Series, words: str, named: Track | None, library: Library
 ) -> Identity:
-    """See `identify_circuit`. Laps that are no laps of the circuit that was named refute it."""
+    """See `identify_circuit`. Laps of another length refute the circuit that was named."""
     if words and named is None:
         return Identity(name=words)
-    length = _measured_lap(series)
+    length = _measure_lap(series)
     if named is not None:
         is_other = length is not None and not _is_near(length, named, LENGTH_SHARE)
         return Identity() if is_other else Identity(named, "driver", words)
@@ -171,14 +171,14 @@ def _is_near(length_m: float, track: Track, share: float) -> bool:
     return abs(track.length_m - length_m) <= share * track.length_m
 
 
-def _measured_lap(series: Series) -> float | None:
-    """The length of laps that something measured without a circuit."""
+def _measure_lap(series: Series) -> float | None:
+    """Return the length of laps that a distance or counter measured without a circuit."""
     laps = detect_laps(series)
     return laps.length_m if laps.method == "distance" else None
 
 
-def site_of(laps: Laps) -> Site | None:
-    """Where the fastest lap lies; None without one, or without usable positions."""
+def locate_site(laps: Laps) -> Site | None:
+    """Return where the fastest lap lies; None without one, or without usable positions."""
     lap, series = laps.best, laps.series
     if lap is None or laps.length_m is None or not series.gps_usable:
         return None
@@ -189,8 +189,8 @@ def site_of(laps: Laps) -> Site | None:
     return Site(float(lat.min() + lat.max()) / 2, float(lon.min() + lon.max()) / 2, laps.length_m)
 
 
-def driven_way(series: Series) -> Way | None:
-    """The steps of the car by its usable positions; None where they show no driving."""
+def measure_way(series: Series) -> Way | None:
+    """Return the steps of the car by its usable positions; None if they show no driving."""
     fixes = np.flatnonzero(series.fixed)
     if len(fixes) <= LEAST_STEPS:
         return None
@@ -206,10 +206,10 @@ def driven_way(series: Series) -> Way | None:
     return Way(lat[:-1], lon[:-1], lat[1:], lon[1:], clear)
 
 
-def _match(series: Series, way: Way, track: Track) -> Match | None:
-    """What positions say about a circuit; None where they do not say that it is or is not.
+def _match_track(series: Series, way: Way, track: Track) -> Match | None:
+    """Match positions to a circuit; None if they neither confirm nor refute it.
 
-    They are on a circuit without a line where laps of its length are closed through its gate.
+    They are on a circuit without a line if laps of its length close through its gate.
     """
     if track.line is not None and len(track.line) > 2:
         return _match_line(way, track.line)
@@ -220,28 +220,28 @@ def _match(series: Series, way: Way, track: Track) -> Match | None:
 
 
 def _match_line(way: Way, line: Line) -> Match | None:
-    """See `_match`. Closed laps judge: half of them at least must follow the line, in its
-    direction, and cover it. Before there is one, most of the way around the line must."""
+    """See `_match_track`. At least half of the closed laps must follow the line, in its direction,
+    and cover it; without a closed lap, most of the way near the line must."""
     around = _is_in_box(way, line) & way.clear
     if around.sum() < LEAST_STEPS:
         return None
     steps = _project(way, line)
-    if laps := _closed_laps(steps, line):
-        fits = [min(_shares(steps.only(lap), line)) >= LAP_SHARE for lap in laps]
+    if laps := _find_closed_laps(steps, line):
+        fits = [min(_measure_shares(steps.select(lap), line)) >= LAP_SHARE for lap in laps]
         if np.mean(fits) < 0.5:
             return Match(False)
     else:
-        steps = steps.only(around)
-        followed, covered = _shares(steps, line)
-        driven = float(steps.metres.sum())
-        possible = min(driven / line.length_m, 1.0)
-        if followed < max(ALONG_SHARE, LEAST_WAY_M / driven) or covered < ALONG_SHARE * possible:
+        steps = steps.select(around)
+        followed, covered = _measure_shares(steps, line)
+        way_m = float(steps.metres.sum())
+        possible = min(way_m / line.length_m, 1.0)
+        if followed < max(ALONG_SHARE, LEAST_WAY_M / way_m) or covered < ALONG_SHARE * possible:
             return None
     return Match(True, float(np.median(np.abs(steps.offset[steps.follows]))))
 
 
 def _is_in_box(way: Way, line: Line) -> Flags:
-    """Which steps begin around a circuit."""
+    """Flag the steps that begin near a circuit."""
     ring = line.ring
     x, y = line.plane.xy(way.lat, way.lon)
     inside: Flags = (x >= ring.x.min() - AROUND_M) & (x <= ring.x.max() + AROUND_M)
@@ -262,10 +262,10 @@ def _project(way: Way, line: Line) -> Steps:
     return Steps(metres, begin.distance, advance, begin.offset, beside, way.clear)
 
 
-def _closed_laps(steps: Steps, line: Line) -> list[slice]:
-    """The steps from one pass of a place of the line to the next, in whichever direction.
+def _find_closed_laps(steps: Steps, line: Line) -> list[slice]:
+    """Return the steps from each pass of a place on the line to the next, in either direction.
 
-    The place is the one that is passed most often. A lap goes along half of the line at least.
+    The place is the one passed most often. A lap goes along at least half of the line.
     """
     passes = steps.passes
     low = (steps.begin + np.minimum(steps.advance, 0.0)) % line.length_m
@@ -278,10 +278,10 @@ def _closed_laps(steps: Steps, line: Line) -> list[slice]:
     return [lap for lap in laps if along[lap].sum() >= line.length_m / 2]
 
 
-def _shares(steps: Steps, line: Line) -> tuple[float, float]:
-    """The share of steps, by metres, that follows a line, and the share of it that they cover.
+def _measure_shares(steps: Steps, line: Line) -> tuple[float, float]:
+    """Return the share of steps, by metres, that follow a line, and the share of it they cover.
 
-    What steps that are not clear pass over counts as covered.
+    Steps that are not clear cover the line too.
     """
     follows = steps.follows
     covers = follows | (steps.beside & ~steps.clear & (steps.advance > 0))
@@ -291,11 +291,11 @@ def _shares(steps: Steps, line: Line) -> tuple[float, float]:
 
 
 def _count_passes(begin: Numbers, advance: Numbers, line: Line) -> Indices:
-    """How often steps, each from *begin* on for *advance*, pass over each point of a ring."""
+    """Count how often steps, each *advance* long from *begin*, pass each point of a ring."""
     step, count = line.ring.step, len(line.ring)
     first = np.floor(begin / step).astype(np.intp)
     last = np.ceil((begin + advance) / step).astype(np.intp)
-    passes = np.zeros(2 * count + 2, dtype=np.intp)  # a step may go on over the start
+    passes = np.zeros(2 * count + 2, dtype=np.intp)  # a step may continue past the start
     np.add.at(passes, first, 1)
     np.add.at(passes, np.minimum(last, 2 * count), -1)
     total = np.cumsum(passes)
@@ -305,7 +305,7 @@ def _count_passes(begin: Numbers, advance: Numbers, line: Line) -> Indices:
 def _is_around(track: Track, way: Way) -> bool:
     """Whether half of the steps begin where a circuit may have its roads.
 
-    That is near its line; without one, no farther from its start than half a lap goes.
+    That is near its line; without a line, within half a lap of its start.
     """
     lat, lon = way.lat[way.clear], way.lon[way.clear]
     if track.line is not None and len(track.line) > 2:

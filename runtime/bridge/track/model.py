@@ -1,4 +1,4 @@
-"""What is known about a circuit; distances are metres of the reference line from start/finish."""
+"""The model of a circuit; distances are metres along the reference line from start/finish."""
 
 import math
 import sys
@@ -24,58 +24,58 @@ MARKER_KINDS: Final = ("brake_ref", "apex_ref", "turn_in_ref", "exit_ref", "visu
 
 
 class TrackError(ValueError):
-    """A circuit cannot be read or made; the text says where and why."""
+    """A circuit cannot be read or built; the text says where and why."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number of a file, and the decimals with which it is written (None: all)."""
+    """A finite number in a file, and the decimals it is written with (None: all)."""
 
     low: float = -math.inf
     high: float = math.inf
     digits: int | None = None
     of_lap: bool = False
-    """It is a distance from 0 to the length of the lap, which the validation's context holds."""
+    """A distance from 0 to the length of the lap, which the validation context holds."""
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: Callable[[object], core_schema.CoreSchema]
     ) -> core_schema.CoreSchema:
-        """What pydantic asks of an annotation that reads and writes a value itself."""
+        """Tell pydantic to read and write the value with the methods below."""
         write = core_schema.plain_serializer_function_ser_schema(self.write)
         return core_schema.with_info_plain_validator_function(
             self.read_whole if source is int else self.read, serialization=write
         )
 
     def read(self, value: object, info: ValidationInfo) -> float:
-        """The value as a float; raises ValueError."""
+        """Read a float; raises ValueError."""
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError("a number is needed")
+            raise ValueError("must be a number")
         low, high = (0, (info.context or {})["length"]) if self.of_lap else (self.low, self.high)
         if not low <= value <= high or not abs(value) <= sys.float_info.max:
             raise ValueError(f"must be from {low:g} to {high:g}")
         return float(value)
 
     def read_whole(self, value: object, info: ValidationInfo) -> int:
-        """The value as an integer; raises ValueError."""
+        """Read an integer; raises ValueError."""
         number = self.read(value, info)
         if number != int(number):
-            raise ValueError("a whole number is needed")
+            raise ValueError("must be a whole number")
         return int(number)
 
     def write(self, value: float) -> float:
-        """The value as the file has it."""
+        """Round the value for the file."""
         return value if self.digits is None else round(value, self.digits) + 0.0
 
 
 def _read_text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError("a text is needed")
+        raise ValueError("must be a text")
     return _read_note(value)
 
 
 def _read_note(value: object) -> str:
     if value is not None and not isinstance(value, str):
-        raise ValueError("a text is needed")
+        raise ValueError("must be a text")
     if value is not None and len(value) > LONGEST_STRING:
         raise ValueError("the text is too long")
     return value or ""
@@ -83,28 +83,28 @@ def _read_note(value: object) -> str:
 
 def _read_texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | None):
-        raise ValueError("a list is needed")
+        raise ValueError("must be a list")
     if not all(isinstance(item, str) and len(item) <= LONGEST_STRING for item in value or ()):
-        raise ValueError("a list of texts is needed")
+        raise ValueError("must be a list of texts")
     return tuple(value or ())
 
 
-def _read_word(*choices: str) -> BeforeValidator:
-    """One of some words, in any case."""
+def _one_of(*choices: str) -> BeforeValidator:
+    """Accept one of some words, in any case."""
 
     def read(value: object) -> str:
         word = _read_text(value).casefold()
         if word not in choices:
-            raise ValueError(f"one of {', '.join(choices)} is needed")
+            raise ValueError(f"must be one of {', '.join(choices)}")
         return word
 
     return BeforeValidator(read)
 
 
 Text: TypeAlias = Annotated[str, BeforeValidator(_read_text)]
-"""A string of a file that is not blank."""
+"""A string that is not blank."""
 Note: TypeAlias = Annotated[str, BeforeValidator(_read_note)]
-"""A string of a file that may be absent."""
+"""A string that may be absent."""
 Texts: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_read_texts)]
 Place: TypeAlias = Annotated[float, Number(digits=2, of_lap=True)]
 Latitude: TypeAlias = Annotated[float, Number(-90, 90, digits=7)]
@@ -115,7 +115,7 @@ Height: TypeAlias = Annotated[float, Number(-1000, 1000, digits=1)]
 
 @dataclass(frozen=True)
 class Spot:
-    """A place of the line."""
+    """A place on the line."""
 
     distance_m: Annotated[Place, Field(alias="distance")]
     lat: Latitude | None = None
@@ -124,7 +124,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Speeds:
-    """What a good lap drives at the three places of a corner, in m/s."""
+    """The speeds of a good lap at the three places of a corner, in m/s."""
 
     entry: Speed
     apex: Speed
@@ -141,10 +141,10 @@ class BrakePoint:
 
 @dataclass(frozen=True)
 class Marker:
-    """A thing beside the track that a driver can see, or a place worth a name."""
+    """Something next to the track that a driver can see, or a place worth a name."""
 
     id: Text
-    kind: Annotated[str, _read_word(*MARKER_KINDS)]
+    kind: Annotated[str, _one_of(*MARKER_KINDS)]
     label: Text
     distance_m: Annotated[float, Number(digits=1, of_lap=True), Field(alias="distance")]
     corner: Annotated[str | None, BeforeValidator(lambda value: _read_note(value) or None)] = None
@@ -162,7 +162,7 @@ class Corner:
 
     name: Text
     number: Annotated[int, Number(0, 999)]
-    direction: Annotated[Direction, _read_word("left", "right")]
+    direction: Annotated[Direction, _one_of("left", "right")]
     severity: Annotated[int, Number(1, 6)]
     """1, a hairpin, to 6, barely a bend."""
     entry: Spot
@@ -193,7 +193,7 @@ class Sector:
 
 @dataclass(frozen=True)
 class Straight:
-    """A stretch between corners; one that starts behind its end goes over start/finish."""
+    """A stretch between corners; if it starts after its end, it crosses start/finish."""
 
     name: Text
     start_m: Place
@@ -208,7 +208,7 @@ class DangerZone:
     start_m: Annotated[float, Number(of_lap=True)]
     end_m: Annotated[float, Number(of_lap=True)]
     description: Text
-    severity: Annotated[Danger, _read_word(*DANGERS)]
+    severity: Annotated[Danger, _one_of(*DANGERS)]
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class Profile(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """One circuit; what its file lacks is None or empty."""
+    """One circuit; fields missing in its file are None or empty."""
 
     id: str
     name: str
@@ -255,14 +255,14 @@ class Track:
     """By distance."""
 
     def corner(self, name: str) -> Corner | None:
-        """The corner of that exact name, or of that number."""
+        """Find a corner by its exact name or its number."""
         for corner in self.corners:
             if name in (corner.name, str(corner.number)):
                 return corner
         return None
 
     def in_lap_order(self) -> list[Corner]:
-        """The corners as a lap from start/finish comes to their apexes."""
+        """Return the corners by the distance of their apexes from start/finish."""
         return sorted(self.corners, key=lambda corner: corner.apex.distance_m)
 
 
@@ -274,15 +274,15 @@ def inside(distance_m: float, start_m: float, end_m: float, length_m: float) -> 
 def filter_markers(
     track: Track, *, corner: str | None = None, kind: str | None = None
 ) -> list[Marker]:
-    """The markers by distance; of the corner of that exact name or number, of that kind.
+    """Return the markers by distance, of one corner (exact name or number) or kind if stated.
 
     A kind may be given by its first word, as ``brake`` for ``brake_ref``; an unknown kind or
-    corner has none.
+    corner has no markers.
     """
     chosen = list(track.markers)
     if corner is not None:
-        known = track.corner(corner)
-        name = known.name if known else None
+        match = track.corner(corner)
+        name = match.name if match else None
         chosen = [m for m in chosen if name is not None and m.corner == name]
     if kind is not None:
         chosen = [m for m in chosen if kind in (m.kind, m.kind.removesuffix("_ref"))]
@@ -290,12 +290,12 @@ def filter_markers(
 
 
 class Elevation(NamedTuple):
-    """Heights every so many metres from start/finish."""
+    """Heights at even steps from start/finish."""
 
     source: Literal["json_profile", "reference_line", "missing"]
     distance: Numbers
     altitude: Numbers
-    """Metres; as many as distances, which are none where the heights are missing."""
+    """Metres, one for each distance; both empty if the heights are missing."""
 
     @property
     def lowest(self) -> float | None:
@@ -308,24 +308,24 @@ class Elevation(NamedTuple):
         return float(self.altitude.max()) if len(self.altitude) else None
 
 
-def elevation(track: Track, step_m: float = 10.0) -> Elevation:
-    """Heights at 0, step, 2 x step … up to the end of the profile, else of the lap.
+def sample_elevation(track: Track, step_m: float = 10.0) -> Elevation:
+    """Return heights at 0, step, 2 x step … up to the end of the profile, else of the lap.
 
-    From the profile, else from the heights of the reference line. Raises `TrackError` where the
+    From the profile, else from the heights of the reference line. Raises `TrackError` if the
     circuit has no reference line. *step_m* is above 0.
     """
     if track.line is None:
         raise TrackError("the track file has no reference_line")
     line = track.line
     if track.elevation is not None:
-        known, heights = track.elevation
-        at = _steps(float(known[-1]), step_m)
-        return Elevation("json_profile", at, np.interp(at, known, heights))
-    sure = ~np.isnan(line.altitude)
-    if not sure.any():
+        places, heights = track.elevation
+        at = _steps(float(places[-1]), step_m)
+        return Elevation("json_profile", at, np.interp(at, places, heights))
+    is_known = ~np.isnan(line.altitude)
+    if not is_known.any():
         return Elevation("missing", np.zeros(0), np.zeros(0))
     at = _steps(track.length_m, step_m)
-    heights = np.interp(at, line.distance[sure], line.altitude[sure], period=track.length_m)
+    heights = np.interp(at, line.distance[is_known], line.altitude[is_known], period=track.length_m)
     return Elevation("reference_line", at, heights)
 
 
@@ -372,11 +372,11 @@ USUAL: Final = (
         "The surface is at its best: this is the time for a flying lap.",
     ),
 )
-"""The phases of a circuit whose file names none; together they cover the day."""
+"""The phases of a circuit without phases of its own; together they cover the day."""
 
 
-def phase_at(hour: int, track: Track | None = None) -> WeatherPhase:
-    """The phase of a local hour, 0 to 23: the circuit's own, else the usual one.
+def find_phase(hour: int, track: Track | None = None) -> WeatherPhase:
+    """Find the phase of a local hour, 0 to 23: the circuit's own, else the usual one.
 
     Raises ValueError for an hour outside the day.
     """

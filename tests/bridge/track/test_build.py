@@ -12,8 +12,13 @@ from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.progress import measure_progress
 from runtime.bridge.session.recording import Frames, Samples
-from runtime.bridge.track.build import Trace, from_centreline, from_frames, from_laps
-from runtime.bridge.track.file import parse_track, track_text
+from runtime.bridge.track.build import (
+    Trace,
+    build_from_centreline,
+    build_from_frames,
+    build_from_laps,
+)
+from runtime.bridge.track.file import format_track, parse_track
 from runtime.bridge.track.geojson import read_geojson
 from runtime.bridge.track.library import Library, read_track
 from runtime.bridge.track.model import TrackError
@@ -34,7 +39,7 @@ def circle_trace(points: int = 60, radius: float = 150.0) -> Trace:
 def test_a_recorded_lap_makes_the_circuit_that_was_driven(hz: float) -> None:
     driven = drive(LARKFELL, 3, hz=hz, noise=USUAL, seed=2)
 
-    track = from_frames(driven.frames, "Copy of Larkfell", gate=LARKFELL.start).track
+    track = build_from_frames(driven.frames, "Copy of Larkfell", gate=LARKFELL.start).track
 
     assert track.length_m == pytest.approx(LARKFELL.length_m, rel=0.005)
     assert track.id == "copy-of-larkfell"
@@ -54,9 +59,9 @@ def test_a_recorded_lap_makes_the_circuit_that_was_driven(hz: float) -> None:
 
 def test_a_made_circuit_is_written_read_and_driven_on() -> None:
     driven = drive(LARKFELL, 3, noise=USUAL, seed=2)
-    built = from_frames(driven.frames, "Copy", gate=LARKFELL.start)
+    built = build_from_frames(driven.frames, "Copy", gate=LARKFELL.start)
 
-    track, doubts = parse_track(track_text(built.track), built.track.id)
+    track, doubts = parse_track(format_track(built.track), built.track.id)
 
     assert doubts == ()
     laps = detect(driven.frames, gate=track.start, track_length_m=track.length_m)
@@ -74,7 +79,7 @@ def test_laps_with_a_gap_and_slow_laps_leave_the_line_to_the_others() -> None:
     keep = (t < begin) | (t > begin + 2)
     paused = Frames({name: values[keep] for name, values in driven.frames.columns.items()})
 
-    built = from_laps(detect(paused, gate=LARKFELL.start), "Copy")
+    built = build_from_laps(detect(paused, gate=LARKFELL.start), "Copy")
 
     assert built.derived[0] == "The line is the median of 2 of 3 complete laps."
     assert len(built.track.corners) == len(LARKFELL.corners)
@@ -84,7 +89,7 @@ def test_laps_with_a_gap_and_slow_laps_leave_the_line_to_the_others() -> None:
 def test_the_more_laps_the_better_the_line(laps: int, metres: float) -> None:
     driven = drive(LARKFELL, laps, hz=10.0, noise=Noise(gps_jitter_m=1.0), seed=3)
 
-    line = from_frames(driven.frames, "Copy", gate=LARKFELL.start).track.line
+    line = build_from_frames(driven.frames, "Copy", gate=LARKFELL.start).track.line
 
     assert line is not None
     assert LARKFELL.line is not None
@@ -105,7 +110,7 @@ def test_heights_come_from_their_signal() -> None:
     heights = np.interp(
         progress.p, LARKFELL.line.distance, LARKFELL.line.altitude, period=LARKFELL.length_m
     )
-    track = from_laps(laps, "Copy", altitude=Samples(t, heights)).track
+    track = build_from_laps(laps, "Copy", altitude=Samples(t, heights)).track
 
     assert track.elevation is not None
     assert LARKFELL.elevation is not None
@@ -121,11 +126,11 @@ def test_a_session_without_a_lap_or_positions_makes_no_circuit() -> None:
 
     for frames in (driven.frames, blind):
         with pytest.raises(TrackError, match="no complete lap"):
-            from_frames(frames, "None", gate=LARKFELL.start)
+            build_from_frames(frames, "None", gate=LARKFELL.start)
 
 
 def test_a_centre_line_of_few_points_is_drawn_round() -> None:
-    built = from_centreline(circle_trace(), "Pad")
+    built = build_from_centreline(circle_trace(), "Pad")
 
     assert built.track.length_m == pytest.approx(2 * math.pi * 150, rel=0.003)
     assert built.track.corners == ()
@@ -145,7 +150,7 @@ def test_a_centre_line_of_few_points_is_drawn_round() -> None:
 )
 def test_a_line_that_is_no_circuit_is_refused(trace: Trace) -> None:
     with pytest.raises(TrackError):
-        from_centreline(trace, "None")
+        build_from_centreline(trace, "None")
 
 
 def geojson(kind: str = "LineString", **changes: object) -> str:
@@ -177,12 +182,12 @@ def test_a_bare_geometry_is_geojson_too() -> None:
     ("text", "said"),
     [
         ("{", "line 1"),
-        ("{}", "type: a text is needed"),
-        (geojson("Point"), "no LineString"),
+        ("{}", "type: must be a text"),
+        (geojson("Point"), "neither a LineString"),
         (geojson(coordinates=[[7, 46]]), "three points"),
         (geojson(coordinates=[[7], [8], [9]]), "longitude and latitude"),
         (geojson(coordinates=[[7, 46], [7, 91], [7, 46]]), "y: must be from -90 to 90"),
-        (geojson(coordinates=5), "a list is needed"),
+        (geojson(coordinates=5), "must be a list"),
         ('{"features": [5]}', "not an object"),
     ],
 )
@@ -225,7 +230,7 @@ def test_speeds_are_left_out_where_none_were_recorded() -> None:
             "brake_bar": frames.columns["brake_bar"] * np.nan,
         }
     )
-    track = from_frames(bare, "Copy", gate=LARKFELL.start).track
+    track = build_from_frames(bare, "Copy", gate=LARKFELL.start).track
 
     assert {corner.speeds for corner in track.corners} == {None}
     assert {corner.brake for corner in track.corners} == {None}

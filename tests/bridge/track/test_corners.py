@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.geometry import Ring
-from runtime.bridge.track.corners import corners_of_line, detect_corners, sectors, straights
+from runtime.bridge.track.corners import detect_corners, find_corners, find_sectors, find_straights
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Corner, Spot, Straight
 from tests.bridge.track.examples import DATA
@@ -84,7 +84,7 @@ def test_a_bend_that_is_too_slight_is_no_corner() -> None:
 def test_the_designed_corners_are_found_within_10_metres(name: str) -> None:
     track = Library.read(DATA).tracks[name]
     assert track.line is not None
-    found = corners_of_line(track.line)
+    found = find_corners(track.line)
 
     assert len(found) == len(track.corners)
     for bent, designed in zip(found, track.corners, strict=True):
@@ -96,18 +96,18 @@ def test_the_designed_corners_are_found_within_10_metres(name: str) -> None:
 
 
 def test_straights_are_what_is_left_between_corners() -> None:
-    found = straights([corner(1, 200, 300), corner(2, 500, 600), corner(3, 740, 800)], 1000.0)
+    found = find_straights([corner(1, 200, 300), corner(2, 500, 600), corner(3, 740, 800)], 1000.0)
 
     assert found == (Straight("Main straight", 800, 200), Straight("Straight 2", 300, 500))
 
 
 def test_a_stretch_of_150_metres_is_no_straight() -> None:
-    assert straights([corner(1, 0, 425), corner(2, 575, 850)], 1000.0) == ()
-    assert len(straights([corner(1, 0, 424), corner(2, 575, 851)], 1000.0)) == 1
+    assert find_straights([corner(1, 0, 425), corner(2, 575, 850)], 1000.0) == ()
+    assert len(find_straights([corner(1, 0, 424), corner(2, 575, 851)], 1000.0)) == 1
 
 
 def test_overlapping_corners_leave_no_straight_between_them() -> None:
-    found = straights([corner(1, 100, 500), corner(2, 150, 200), corner(3, 900, 50)], 1000.0)
+    found = find_straights([corner(1, 100, 500), corner(2, 150, 200), corner(3, 900, 50)], 1000.0)
 
     assert [(s.start_m, s.end_m) for s in found] == [(500, 900)]
 
@@ -120,7 +120,7 @@ def test_sectors_part_in_the_middle_of_the_longest_straights() -> None:
         parts += [length, quarter]
     shape = path(parts, start_m=100.0)
     corners = detect_corners(shape)
-    found = sectors(shape.length_m, corners)
+    found = find_sectors(shape.length_m, corners)
 
     bend = 25 * math.pi
     first = 100 + bend + 150
@@ -130,6 +130,6 @@ def test_sectors_part_in_the_middle_of_the_longest_straights() -> None:
 
 
 def test_sectors_of_a_line_without_straights_are_thirds() -> None:
-    found = sectors(300 * math.pi, ())
+    found = find_sectors(300 * math.pi, ())
 
     assert np.diff([s.end_m for s in found]) == pytest.approx([100 * math.pi] * 2)

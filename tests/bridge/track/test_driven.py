@@ -12,8 +12,8 @@ from runtime.bridge.session.geometry import Line, Plane
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Gate
 from runtime.bridge.simulator.car import Car
-from runtime.bridge.track.build import from_laps
-from runtime.bridge.track.corners import corners_of_line
+from runtime.bridge.track.build import build_from_laps
+from runtime.bridge.track.corners import find_corners
 from runtime.bridge.track.model import Track
 from tools.drive import Noise, drive
 from tools.tracks import Bend, Part, draw
@@ -134,7 +134,7 @@ def test_a_centreline_alone_shows_its_corners(name: str) -> None:
     line = circuit(parts, free).line
 
     assert line is not None
-    assert "".join(c.direction[0].upper() for c in corners_of_line(line)) == turns
+    assert "".join(c.direction[0].upper() for c in find_corners(line)) == turns
 
 
 @pytest.mark.parametrize("name", CIRCUITS)
@@ -153,7 +153,7 @@ def test_a_circuit_made_of_a_session_has_the_corners_of_the_session(name: str) -
     track, frames = recorded(name, 3)
     laps = detect(frames, gate=track.start)
 
-    drive, made = drive_of(laps), from_laps(laps, "Made").track
+    drive, made = drive_of(laps), build_from_laps(laps, "Made").track
 
     assert made.length_m == drive.length_m
     assert [astuple(sector) for sector in made.sectors] == [tuple(span) for span in drive.sectors]
@@ -175,7 +175,7 @@ def test_a_kink_that_is_taken_flat_is_no_corner() -> None:
     frames = drive(track, 3, hz=10.0, seed=1).frames
 
     assert len(drive_of(detect(frames, gate=track.start)).corners) == 2
-    assert len(corners_of_line(track.line)) == 2
+    assert len(find_corners(track.line)) == 2
 
 
 def test_positions_alone_show_the_corners_too() -> None:

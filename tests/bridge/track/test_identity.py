@@ -8,7 +8,7 @@ import pytest
 from runtime.bridge.session.geometry import METRES_PER_DEGREE
 from runtime.bridge.session.recording import Frames, Numbers
 from runtime.bridge.session.series import series
-from runtime.bridge.track.build import Trace, from_centreline
+from runtime.bridge.track.build import Trace, build_from_centreline
 from runtime.bridge.track.identity import Identity, identify_circuit
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
@@ -46,7 +46,9 @@ def circuit_of(name: str, x: Numbers, y: Numbers) -> Track:
     dense = np.linspace(0, 1, 400, endpoint=False)
     east, north = np.interp(dense, t, np.append(x, x[0])), np.interp(dense, t, np.append(y, y[0]))
     place = at(east, north)
-    return from_centreline(Trace(place["lat"], place["lon"], np.full(400, np.nan)), name).track
+    return build_from_centreline(
+        Trace(place["lat"], place["lon"], np.full(400, np.nan)), name
+    ).track
 
 
 def without(track: Track, begin: float, end: float) -> Track:
@@ -56,7 +58,7 @@ def without(track: Track, begin: float, end: float) -> Track:
     share = line.distance / line.length_m
     kept = (share < begin) | (share > end)
     trace = Trace(line.lat[kept], line.lon[kept], np.full(kept.sum(), np.nan))
-    return from_centreline(trace, "Layout").track
+    return build_from_centreline(trace, "Layout").track
 
 
 def beside(track: Track, aside_m: float) -> Track:
@@ -67,7 +69,7 @@ def beside(track: Track, aside_m: float) -> Track:
     dx, dy = ring.chords
     length = np.hypot(dx, dy)
     lat, lon = line.plane.latlon(ring.x + aside_m * dy / length, ring.y - aside_m * dx / length)
-    return from_centreline(Trace(lat, lon, np.full(len(lat), np.nan)), "Beside").track
+    return build_from_centreline(Trace(lat, lon, np.full(len(lat), np.nan)), "Beside").track
 
 
 def test_positions_along_a_line_name_its_circuit_and_nobody_has_to(laps: Frames) -> None:
@@ -233,7 +235,7 @@ def around_one_place(count: int) -> Library:
         y = radius * np.sin(way) + chance.normal(0.0, 150.0)
         place = at(x, y)
         trace = Trace(place["lat"], place["lon"], np.full(len(x), np.nan))
-        tracks.append(from_centreline(trace, f"T{number}").track)
+        tracks.append(build_from_centreline(trace, f"T{number}").track)
     return Library({track.id: track for track in tracks})
 
 

@@ -85,7 +85,7 @@ def test_a_file_that_is_no_circuit_is_named(tmp_path: Path, content: bytes) -> N
 
     with pytest.raises(TrackError, match=r"x\.json: "):
         read_track(path)
-    with pytest.raises(TrackError, match="no such file"):
+    with pytest.raises(TrackError, match="does not exist"):
         read_track(tmp_path)
 
 

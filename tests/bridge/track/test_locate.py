@@ -9,7 +9,7 @@ import pytest
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.progress import measure_progress
 from runtime.bridge.session.series import FROZEN_S, Odometer, fill_distance, series
-from runtime.bridge.track.locate import AWAY_S, LAPS, RECKONED_M, Counter, Locator, Report
+from runtime.bridge.track.locate import AWAY_S, DRIFT_M, LAPS, Counter, Locator, Report
 from tests.bridge.analysis.lapkit import TRACKS
 from tools.drive import USUAL, drive
 
@@ -90,7 +90,7 @@ def test_a_distance_that_was_reckoned_goes_on_for_a_short_way(by: str) -> None:
 
     assert without_fix(locator, 0.1, reckoned=505.0) == pytest.approx(3605.0, abs=0.1)
     assert without_fix(locator, 0.2, reckoned=520.0) == pytest.approx(6.56, abs=0.1)
-    assert without_fix(locator, 0.3, reckoned=500.0 + RECKONED_M + 1.0) is None
+    assert without_fix(locator, 0.3, reckoned=500.0 + DRIFT_M + 1.0) is None
     assert without_fix(locator, 0.4, reckoned=400.0) is None
 
 
@@ -157,10 +157,10 @@ def test_a_gap_between_fixes_is_bridged_at_any_pace(step: float) -> None:
         place = locator.locate(t, Report(*here, speed_ms=SPEED), distance)
         if way < 400.0:
             known = way
-        if way - known <= RECKONED_M - 1.0:
+        if way - known <= DRIFT_M - 1.0:
             assert off(place, way) < 2.0
             bridged.append(way - known)
-        elif way - known > RECKONED_M + 1.0:
+        elif way - known > DRIFT_M + 1.0:
             assert place is None
     assert max(bridged) > 170.0
 
@@ -244,9 +244,9 @@ def test_a_fix_that_is_repeated_while_the_car_moves_is_none() -> None:
     held = fix(700.0)
     for t, way, distance in driven(0.1, 20.0):
         place = locator.locate(t, Report(*held, speed_ms=SPEED), distance)
-        if way < RECKONED_M - 1.0:
+        if way < DRIFT_M - 1.0:
             assert off(place, 700.0 + way) < 0.5
-        elif way > RECKONED_M + 1.0:
+        elif way > DRIFT_M + 1.0:
             assert place is None
     assert off(locator.locate(20.1, Report(*fix(1504.0)), 804.0), 1504.0) < 0.1
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.track.file import parse_track, track_text
+from runtime.bridge.track.file import format_track, parse_track
 from runtime.bridge.track.model import BrakePoint, Speeds, TrackError
 from tests.bridge.track.examples import circuit, corner, marker, sectors, text
 
@@ -179,11 +179,11 @@ def test_a_start_that_is_missing_is_taken_from_the_line() -> None:
     [
         ("", "line 1, column 1"),
         ('{\n"a": }', "line 2, column 6"),
-        ("[]", "no JSON object"),
+        ("[]", "must contain a JSON object"),
         ("{}", "track_length_m"),
         ('{"track_length_m": NaN}', "NaN is not a number"),
-        (text(track_length_m="long"), "track_length_m: a number is needed"),
-        (text(track_length_m=True), "track_length_m: a number is needed"),
+        (text(track_length_m="long"), "track_length_m: must be a number"),
+        (text(track_length_m=True), "track_length_m: must be a number"),
         (text(track_length_m=10), "track_length_m: must be from 50"),
         (text(track_length_m=10**400), "track_length_m: must be from 50"),
         (text(start_finish=None, reference_line=[]), "start_finish: not an object"),
@@ -198,7 +198,7 @@ def test_an_unreadable_file_names_the_place(file: str, said: str) -> None:
 
 def test_what_is_written_reads_back_the_same() -> None:
     track, _ = parse_track(text(), "round")
-    again, doubts = parse_track(track_text(track), "round")
+    again, doubts = parse_track(format_track(track), "round")
 
     assert doubts == ()
     assert (again.corners, again.sectors, again.straights) == (
@@ -209,7 +209,7 @@ def test_what_is_written_reads_back_the_same() -> None:
     assert track.line is not None
     assert again.line is not None
     np.testing.assert_allclose(again.line.lat, track.line.lat, atol=1e-7)
-    assert track_text(again) == track_text(track)
+    assert format_track(again) == format_track(track)
 
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

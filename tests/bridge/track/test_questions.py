@@ -10,10 +10,10 @@ from runtime.bridge.track.model import (
     Profile,
     Track,
     TrackError,
-    elevation,
     filter_markers,
+    find_phase,
     inside,
-    phase_at,
+    sample_elevation,
 )
 from tests.bridge.track.examples import text
 
@@ -46,7 +46,7 @@ def test_markers_by_corner_and_kind(
 
 
 def test_the_circuits_own_weather_goes_first(track: Track) -> None:
-    assert [phase_at(hour, track).id for hour in (10, 11, 13, 14)] == [
+    assert [find_phase(hour, track).id for hour in (10, 11, 13, 14)] == [
         "warm_up",
         "noon",
         "noon",
@@ -57,7 +57,7 @@ def test_the_circuits_own_weather_goes_first(track: Track) -> None:
 @pytest.mark.parametrize("hour", [-1, 24])
 def test_there_is_no_weather_outside_the_day(hour: int) -> None:
     with pytest.raises(ValueError, match="0 to 23"):
-        phase_at(hour)
+        find_phase(hour)
 
 
 @pytest.mark.parametrize(("step", "count"), [(10.0, 426), (50.0, 86), (1000.0, 5), (4258.0, 2)])
@@ -65,7 +65,7 @@ def test_elevation_is_sampled_up_to_the_end_of_the_profile(
     track: Track, step: float, count: int
 ) -> None:
     profile = Profile(np.array([0.0, 4258.0]), np.array([10.0, 52.58]))
-    found = elevation(replace(track, length_m=4258.0, elevation=profile), step)
+    found = sample_elevation(replace(track, length_m=4258.0, elevation=profile), step)
 
     assert found.source == "json_profile"
     assert len(found.distance) == count
@@ -74,7 +74,7 @@ def test_elevation_is_sampled_up_to_the_end_of_the_profile(
 
 
 def test_without_a_profile_the_line_tells_the_heights(track: Track) -> None:
-    found = elevation(replace(track, elevation=None), 2.5)
+    found = sample_elevation(replace(track, elevation=None), 2.5)
 
     assert found.source == "reference_line"
     assert len(found.distance) == 401
@@ -85,7 +85,7 @@ def test_without_a_profile_the_line_tells_the_heights(track: Track) -> None:
 def test_without_any_heights_there_are_no_samples(track: Track) -> None:
     assert track.line is not None
     flat = replace(track.line, altitude=np.full(len(track.line), np.nan))
-    found = elevation(replace(track, elevation=None, line=flat))
+    found = sample_elevation(replace(track, elevation=None, line=flat))
 
     assert (found.source, len(found.distance)) == ("missing", 0)
     assert (found.lowest, found.highest) == (None, None)
@@ -93,7 +93,7 @@ def test_without_any_heights_there_are_no_samples(track: Track) -> None:
 
 def test_without_a_line_there_is_no_elevation_though_there_is_a_profile(track: Track) -> None:
     with pytest.raises(TrackError, match="reference_line"):
-        elevation(replace(track, line=None))
+        sample_elevation(replace(track, line=None))
 
 
 def test_a_window_may_straddle_the_line() -> None:

@@ -10,7 +10,7 @@ from runtime.bridge.formats.detection import read_recording
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers, Recording
 from runtime.bridge.session.series import measure_distance, series
-from runtime.bridge.track.build import from_centreline, from_laps
+from runtime.bridge.track.build import build_from_centreline, build_from_laps
 from runtime.bridge.track.geojson import read_geojson
 from tests.bridge.track.examples import REAL
 
@@ -35,7 +35,7 @@ def test_silverstone_is_as_long_as_its_file_says() -> None:
     official = json.loads(text)["features"][0]["properties"]["length"]
     line = read_geojson(text)
 
-    track = from_centreline(line.trace, line.name).track
+    track = build_from_centreline(line.trace, line.name).track
 
     assert track.name == "Silverstone Circuit"
     assert track.length_m == pytest.approx(official, rel=0.002)
@@ -72,7 +72,7 @@ def test_a_circuit_is_made_from_a_recorded_lap() -> None:
     recording = tianma()
     laps = detect(recording.frames, gate=recording.start)
 
-    track = from_laps(laps, "Tianma").track
+    track = build_from_laps(laps, "Tianma").track
 
     assert track.length_m == pytest.approx(laps.complete[0].distance_m, rel=0.01)
     assert 6 <= len(track.corners) <= 16

@@ -20,7 +20,7 @@ from runtime.bridge.session.ranking import Candidate, Entry, rank_laps
 from runtime.bridge.session.units import FinePercent, Gravity, Kmh, Seconds, Share
 from runtime.bridge.storage.lake.layout import TABLES
 from runtime.bridge.storage.lake.reading import read_about, read_laps
-from runtime.bridge.track.identity import Site, site_of
+from runtime.bridge.track.identity import Site, locate_site
 from runtime.bridge.track.model import Track
 
 REPEATED: Final = 2
@@ -127,7 +127,7 @@ def digest_session(
         folder=folder,
         content=content,
         **about._asdict(),
-        site=site_of(laps),
+        site=locate_site(laps),
         recorded=recorded,
         summary=summarise(laps, track),
         driving=driving,
