@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.laps import corner_windows, ideal_lap, mini_sectors, timed_corners
+from runtime.bridge.analysis.laps import corner_windows, ideal_lap, list_timed_corners, mini_sectors
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.progress import Span, crossing_times, sector_times
@@ -50,24 +50,24 @@ def values_at(times: Numbers, values: Numbers, t: Numbers, apart_s: float) -> Nu
     NaN where the readings around a moment are further apart than *apart_s*, or where it is NaN
     itself.
     """
-    found = np.full(len(t), np.nan)
-    asked = t[~np.isnan(t)]
-    if not len(asked):
-        return found
-    bounds = [asked.min() - apart_s, asked.max() + apart_s]
+    result = np.full(len(t), np.nan)
+    wanted = t[~np.isnan(t)]
+    if not len(wanted):
+        return result
+    bounds = [wanted.min() - apart_s, wanted.max() + apart_s]
     near = slice(*np.searchsorted(times, bounds).tolist())
-    known = ~np.isnan(values[near])
-    times, values = times[near][known], values[near][known]
+    readings = ~np.isnan(values[near])
+    times, values = times[near][readings], values[near][readings]
     if not len(times):
-        return found
-    after = np.minimum(np.searchsorted(times, asked), len(times) - 1)
+        return result
+    after = np.minimum(np.searchsorted(times, wanted), len(times) - 1)
     before = np.maximum(after - 1, 0)
     with np.errstate(over="ignore"):  # between readings near the largest number
-        read = np.interp(asked, times, values, left=np.nan, right=np.nan)
+        read = np.interp(wanted, times, values, left=np.nan, right=np.nan)
     read[np.isinf(read)] = np.nan
-    bridged = (times[after] - times[before] > apart_s) & (times[after] != asked)
-    found[~np.isnan(t)] = np.where(bridged, np.nan, read)
-    return found
+    bridged = (times[after] - times[before] > apart_s) & (times[after] != wanted)
+    result[~np.isnan(t)] = np.where(bridged, np.nan, read)
+    return result
 
 
 def axis_step_m(length_m: float) -> float:
@@ -175,26 +175,26 @@ def circuit(drive: Drive) -> Circuit:
         drive.length_m,
         gate,
         drive.sectors,
-        timed_corners(drive),
+        list_timed_corners(drive),
         corner_windows(drive),
         tuple(corner.apex.distance_m for corner in drive.corners) if drive.geometry else (),
     )
 
 
-def why_apart(one: Circuit, other: Circuit) -> str | None:
+def explain_mismatch(own: Circuit, other: Circuit) -> str | None:
     """Why laps of two circuits cannot be compared; None where they can."""
-    if one.track is not None and other.track is not None and one.track != other.track:
-        return f"the lap is of another circuit: {other.track}, not {one.track}"
-    if abs(one.length_m - other.length_m) > SAME_LENGTH * max(one.length_m, other.length_m):
-        return f"the lap is {other.length_m:.0f} m long, not {one.length_m:.0f} m"
-    if one.gate is not None and other.gate is not None:
-        way = metres_between(one.gate.lat, one.gate.lon, other.gate.lat, other.gate.lon)
+    if own.track is not None and other.track is not None and own.track != other.track:
+        return f"the lap is of another circuit: {other.track}, not {own.track}"
+    if abs(own.length_m - other.length_m) > SAME_LENGTH * max(own.length_m, other.length_m):
+        return f"the lap is {other.length_m:.0f} m long, not {own.length_m:.0f} m"
+    if own.gate is not None and other.gate is not None:
+        way = metres_between(own.gate.lat, own.gate.lon, other.gate.lat, other.gate.lon)
         if way > SAME_PLACE_M:
             return f"the lap begins {way:.0f} m away; a track file would tell where laps begin"
     return None
 
 
-def driven_side(drive: Drive, number: int | None, on: Circuit) -> Side:
+def measure_side(drive: Drive, number: int | None, on: Circuit) -> Side:
     """A driven lap, the best for None, scaled to the circuit *on* which it is shown.
 
     Laps of two sessions agree at the start, at the end and in proportion between.
@@ -211,9 +211,9 @@ def driven_side(drive: Drive, number: int | None, on: Circuit) -> Side:
         channel_at(drive.series, "throttle_pct", t),
         channel_at(drive.series, "brake_bar", t),
         channel_at(drive.series, "g_lat", t),
-        _in_turn(drive, lap, on.sectors, scale),
-        _in_turn(drive, lap, mini_sectors(on.length_m), scale),
-        tuple(_through(drive, lap, corner, scale) for corner in on.corners),
+        _measure_parts(drive, lap, on.sectors, scale),
+        _measure_parts(drive, lap, mini_sectors(on.length_m), scale),
+        tuple(_measure_corner(drive, lap, corner, scale) for corner in on.corners),
         tuple(sorted(drive.series.derived)),
     )
 
@@ -224,7 +224,7 @@ def target_side(drive: Drive, time_s: float) -> Side:
     Speed goes with that proportion and lateral acceleration with its square; what the pedals
     would have to do is not known.
     """
-    side = driven_side(drive, None, circuit(drive))
+    side = measure_side(drive, None, circuit(drive))
     scale = drive.best.duration_s / time_s
     unknown = np.full(len(side.elapsed), np.nan)
     sectors, minis, corners = (
@@ -247,23 +247,23 @@ def target_side(drive: Drive, time_s: float) -> Side:
 
 def ideal_side(drive: Drive, on: Circuit) -> Side:
     """The best of every sector and mini-sector: times of parts, and nothing between."""
-    found = ideal_lap(drive)
+    ideal = ideal_lap(drive)
     unknown = np.full(len(axis(on.length_m)), np.nan)
     return Side(
-        found.sectors.lap_s,
+        ideal.sectors.lap_s,
         None,
         unknown,
         unknown,
         unknown,
         unknown,
         unknown,
-        tuple(part.time_s for part in found.sectors.parts),
-        tuple(part.time_s for part in found.mini_sectors.parts),
+        tuple(part.time_s for part in ideal.sectors.parts),
+        tuple(part.time_s for part in ideal.mini_sectors.parts),
         (None,) * len(on.corners),
     )
 
 
-def _in_turn(
+def _measure_parts(
     drive: Drive, lap: Segment, spans: Sequence[Span], scale: float
 ) -> tuple[float | None, ...]:
     """Seconds in parts of another circuit that follow each other around it."""
@@ -271,7 +271,7 @@ def _in_turn(
     return tuple(sector_times(drive.laps, drive.progress, lap, own))
 
 
-def _through(drive: Drive, lap: Segment, corner: Span, scale: float) -> float | None:
+def _measure_corner(drive: Drive, lap: Segment, corner: Span, scale: float) -> float | None:
     """Seconds of a lap in a corner; of one over start/finish, at both ends of that lap."""
     places = np.array([corner.start_m * scale, corner.end_m * scale])
     begin, end = (float(moment) for moment in moments(drive, lap, places))
@@ -324,8 +324,8 @@ class Comparison(NamedTuple):
     @property
     def gap_s(self) -> float | None:
         """How much longer the first took for the lap."""
-        known = self.a.time_s is not None and self.b.time_s is not None
-        return self.a.time_s - self.b.time_s if known else None  # type: ignore[operator]
+        has_times = self.a.time_s is not None and self.b.time_s is not None
+        return self.a.time_s - self.b.time_s if has_times else None  # type: ignore[operator]
 
 
 def compare_sides(a: Side, b: Side, where: Circuit) -> Comparison:

@@ -9,7 +9,7 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import Letter, scorecard
 from runtime.bridge.analysis.passes import Pass, approaches, difference, mean_of, passes_of
-from runtime.bridge.analysis.reference import NONE, References, Taken, aims
+from runtime.bridge.analysis.reference import NONE, References, Taken, find_aims
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.stats import deviation, quantile
 from runtime.bridge.session.units import Bar, Gravity, Kmh, Metres, Percent, Seconds
@@ -51,11 +51,11 @@ def corner_classes(
     return tuple(
         SpeedClassRecord(
             band=band,
-            corners=tuple(name for name, _ in found),
-            mean_apex_kmh=mean_of([speed for _, speed in found]),
-            median_apex_kmh=quantile([speed for _, speed in found], 0.5),
+            corners=tuple(name for name, _ in corners),
+            mean_apex_kmh=mean_of([speed for _, speed in corners]),
+            median_apex_kmh=quantile([speed for _, speed in corners], 0.5),
         )
-        for band, found in members.items()
+        for band, corners in members.items()
     )
 
 
@@ -85,7 +85,9 @@ class PassRecord:
     """the same as apex_speed_kmh"""
 
 
-TAKEN_OVER: Final = tuple(one.name for one in fields(PassRecord) if hasattr(Pass, one.name))
+PASS_FIELDS: Final = tuple(
+    column.name for column in fields(PassRecord) if hasattr(Pass, column.name)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def corner_reports(drive: Drive, references: References = NONE) -> CornerReports
     lap = references.of(drive.track)
     targets = lap.corners if lap is not None else {}
     passes, lengths = passes_of(drive), approaches(drive)
-    compared = aims(drive, references)
+    compared = find_aims(drive, references)
     card = scorecard(drive.whole or drive, references, drive.chosen)
     letters = {grade.corner: grade.letter for grade in card.corners}
     return CornerReports(
@@ -159,12 +161,12 @@ def corner_reports(drive: Drive, references: References = NONE) -> CornerReports
             _report(
                 drive,
                 name,
-                each,
-                compared[name].target if name in targets and each else None,
+                corner_passes,
+                compared[name].target if name in targets and corner_passes else None,
                 lengths[name] if drive.series.braking is not None else None,
                 letters[name],
             )
-            for name, each in passes.items()
+            for name, corner_passes in passes.items()
         ),
         any(name in targets for name in passes),
     )
@@ -178,11 +180,11 @@ def _report(
     approach_m: float | None,
     letter: Letter | None,
 ) -> CornerRecord:
-    shown = tuple(_shown(drive, passage) for passage in passes)
-    known = [record for record in shown if record.apex_speed_kmh is not None]
-    best = max(known, key=lambda record: record.apex_speed_kmh or 0.0, default=None)
-    if best is None and shown:
-        best = min(shown, key=lambda record: record.corner_time_s)
+    records = tuple(_record_pass(drive, passage) for passage in passes)
+    with_speed = [record for record in records if record.apex_speed_kmh is not None]
+    best = max(with_speed, key=lambda record: record.apex_speed_kmh or 0.0, default=None)
+    if best is None and records:
+        best = min(records, key=lambda record: record.corner_time_s)
     deltas: tuple[float | None, float | None, float | None, float | None] = (None,) * 4
     if best is not None and target is not None:
         deltas = (
@@ -193,19 +195,19 @@ def _report(
         )
     averages = _averages(passes) if passes else None
     return CornerRecord(
-        name, len(shown), best, averages, approach_m, letter or "ungraded", *deltas, shown
+        name, len(records), best, averages, approach_m, letter or "ungraded", *deltas, records
     )
 
 
-def _shown(drive: Drive, passage: Pass) -> PassRecord:
+def _record_pass(drive: Drive, passage: Pass) -> PassRecord:
     """A pass, with the place where it was slowest."""
     speed = drive.series["speed_ms"][passage.frames]
     place = np.nan
     if not np.isnan(speed).all():
         place = float(drive.progress.p[passage.first + int(np.nanargmin(speed))])
-    told = {name: getattr(passage, name) for name in TAKEN_OVER}
+    values = {name: getattr(passage, name) for name in PASS_FIELDS}
     slowest = None if np.isnan(place) else place
-    return PassRecord(lap_number=passage.lap, apex_distance_m=slowest, **told)
+    return PassRecord(lap_number=passage.lap, apex_distance_m=slowest, **values)
 
 
 def _averages(passes: Sequence[Pass]) -> PassAverages:
@@ -236,13 +238,13 @@ def smoothness(drive: Drive) -> dict[str, SmoothnessRecord]:
     Without any steering the calmest throttle decides. The deviations are those of a sample, of
     the first derivative between frames of that pass. Raises `NoCorners`.
     """
-    found = {}
+    calmest = {}
     rates = [np.diff(drive.series[name]) / drive.series.dt for name in CONTROLS]
     for name, passes in passes_of(drive).items():
         rated = [_smoothness(rates, passage) for passage in passes]
         if rated:
-            found[name] = min(rated, key=_calm)
-    return found
+            calmest[name] = min(rated, key=_calm)
+    return calmest
 
 
 def _calm(record: SmoothnessRecord) -> tuple[float, float, int]:
@@ -313,8 +315,8 @@ class TrackOutRecord:
 def track_out(drive: Drive) -> TrackOutRecord | None:
     """Distance to the reference line in complete laps; None without a line or positions."""
     beside = np.abs(drive.progress.offset[drive.lap_of > 0])
-    known = beside[~np.isnan(beside)]
-    if not len(known):
+    offsets = beside[~np.isnan(beside)]
+    if not len(offsets):
         return None
-    tail = quantile(known, TAIL)
-    return TrackOutRecord(float(known.mean()), tail or 0.0, float(known.max()), len(known))
+    tail = quantile(offsets, TAIL)
+    return TrackOutRecord(float(offsets.mean()), tail or 0.0, float(offsets.max()), len(offsets))

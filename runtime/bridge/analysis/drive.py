@@ -190,7 +190,7 @@ def drive_of(
     if not complete:
         raise NoLaps
     words = track.name if track is not None else words
-    track = known_track(laps, track)
+    track = keep_aligned_track(laps, track)
     progress, driven = place_laps(laps, track)
     drive = Drive(
         laps, complete, progress or _along(laps), track, driven, words=words, partial=whole
@@ -198,7 +198,7 @@ def drive_of(
     return drive if lap is None else restrict_to_lap(drive, lap)
 
 
-def known_track(laps: Laps, track: Track | None) -> Track | None:
+def keep_aligned_track(laps: Laps, track: Track | None) -> Track | None:
     """*track*, as far as it is known where on it the laps begin; else its corners mean nothing."""
     return track if laps.start != "unknown" else None
 

@@ -105,11 +105,11 @@ def biggest_gain(apexes: Sequence[dict[str, float]]) -> CornerGain | None:
         for corner, speed in speeds.items():
             points[corner].append((index, speed))
     gains = []
-    for corner, known in sorted(points.items()):
-        if len(known) < CORNER_SESSIONS:
+    for corner, speeds_by_session in sorted(points.items()):
+        if len(speeds_by_session) < CORNER_SESSIONS:
             continue
-        slope = linear_regression(*zip(*known, strict=True)).slope
-        first, last = known[0][0], known[-1][0]
+        slope = linear_regression(*zip(*speeds_by_session, strict=True)).slope
+        first, last = speeds_by_session[0][0], speeds_by_session[-1][0]
         gains.append(CornerGain(corner, slope * (last - first), first, last, slope))
     best = max(gains, key=lambda gain: gain.slope, default=None)
     return best if best is not None and best.slope > 0 else None
@@ -129,8 +129,8 @@ def _step(index: int, session: DriverSession) -> Step:
 
 
 def _best_sector(summary: Summary, at: int) -> float | None:
-    known = [lap.sectors[at] for lap in summary.laps if at < len(lap.sectors)]
-    return min((time for time in known if time is not None), default=None)
+    times = [lap.sectors[at] for lap in summary.laps if at < len(lap.sectors)]
+    return min((time for time in times if time is not None), default=None)
 
 
 class DriverEvent(NamedTuple):
@@ -162,11 +162,11 @@ def driver_events(
     if best_before_s is None or card.best_lap_s < best_before_s:
         events.append(DriverEvent("pb_lap_s", None, card.best_lap_s, f"{card.best_lap_s:.3f}"))
     kinds: dict[str, EventKind] = {"positive": "improvement", "high": "mistake"}
-    told: set[tuple[EventKind, str | None]] = set()
+    recorded: set[tuple[EventKind, str | None]] = set()
     for moment in moments:
         kind = kinds.get(moment.severity)
-        if kind is not None and (kind, moment.corner) not in told:
-            told.add((kind, moment.corner))
+        if kind is not None and (kind, moment.corner) not in recorded:
+            recorded.add((kind, moment.corner))
             events.append(DriverEvent(kind, moment.corner, moment.magnitude, moment.narrative_seed))
     return tuple(events)
 
@@ -177,10 +177,10 @@ def limit_archetype(scores: Mapping[str, Sequence[float]]) -> Archetype:
     Below 0.75 in the mean: under the limit; scores of a corner that differ by more than 0.10
     (standard deviation of a sample, mean of the corners): to and fro; else at the limit.
     """
-    every = [score for known in scores.values() for score in known]
-    if not every:
+    all_scores = [score for row in scores.values() for score in row]
+    if not all_scores:
         return "unknown"
-    if sum(every) / len(every) < UNDER_LIMIT:
+    if sum(all_scores) / len(all_scores) < UNDER_LIMIT:
         return "under_limit"
-    spread = [deviation(known, sample=True) or 0.0 for known in scores.values() if known]
+    spread = [deviation(row, sample=True) or 0.0 for row in scores.values() if row]
     return "oscillating" if sum(spread) / len(spread) > OSCILLATING else "at_limit"

@@ -7,7 +7,15 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from runtime.bridge.analysis.drive import Drive, NoSuchLap, once_per_drive
 from runtime.bridge.analysis.losses import WORTH_S, Loss, figures_of, losses_to_best
 from runtime.bridge.analysis.passes import Pass, by_time, difference, passes_of, usual_pass
-from runtime.bridge.analysis.reference import NONE, Aim, Basis, References, Taken, aims, basis_of
+from runtime.bridge.analysis.reference import (
+    NONE,
+    Aim,
+    Basis,
+    References,
+    Taken,
+    basis_of,
+    find_aims,
+)
 from runtime.bridge.session.definitions import CLOSED_PCT
 from runtime.bridge.session.ranking import format_time
 from runtime.bridge.session.units import Seconds
@@ -91,13 +99,13 @@ def _zones(begin: float, corner: Corner, track: Track | None) -> list[DangerZone
         return []
     length = track.length_m
     reach = (corner.exit.distance_m + AROUND_M - begin) % length
-    found = [
+    zones = [
         zone
         for zone in track.danger_zones
         if (zone.start_m - begin) % length <= reach
         or (begin - zone.start_m) % length <= (zone.end_m - zone.start_m) % length
     ]
-    return sorted(found, key=lambda zone: DANGERS.index(zone.severity))
+    return sorted(zones, key=lambda zone: DANGERS.index(zone.severity))
 
 
 @once_per_drive
@@ -165,11 +173,11 @@ def attribution(own: Pass, target: Taken) -> tuple[TimeLoss, ...]:
     loss = own.corner_time_s - target.corner_time_s
     if not loss > LEAST_S:
         return ()
-    found = (*_pedal_losses(own, target), *_speed_losses(own, target), *_own_losses(own))
-    parts = [(one, min(one.seconds, one.share * loss)) for one in found]
+    losses = (*_pedal_losses(own, target), *_speed_losses(own, target), *_own_losses(own))
+    parts = [(part, min(part.seconds, part.share * loss)) for part in losses]
     total = sum(seconds for _, seconds in parts)
     scale = min(1.0, loss / total) if total > 0 else 1.0
-    causes = (TimeLoss(one.cause, seconds * scale, one.detail) for one, seconds in parts)
+    causes = (TimeLoss(part.cause, seconds * scale, part.detail) for part, seconds in parts)
     return tuple(sorted(causes, key=lambda cause: -cause.seconds_lost))
 
 
@@ -315,12 +323,12 @@ def score(own: Taken, target: Taken) -> Score:
         "trail_brake": (TRAIL, _trail(own.trail_brake_bar_at_apex, target.trail_brake_bar_at_apex)),
         "nothing_time": (NOTHING, _idle(own.nothing_time_s)),
     }
-    known = {
+    parts_known = {
         name: (weight, points) for name, (weight, points) in parts.items() if points is not None
     }
-    weights = sum(weight for weight, _ in known.values())
-    total = sum(weight * points for weight, points in known.values()) / weights
-    return Score(total, tuple(known), parts["trail_brake"][1])
+    weights = sum(weight for weight, _ in parts_known.values())
+    total = sum(weight * points for weight, points in parts_known.values()) / weights
+    return Score(total, tuple(parts_known), parts["trail_brake"][1])
 
 
 def letter(total: float) -> Letter:
@@ -328,7 +336,7 @@ def letter(total: float) -> Letter:
     return next((name for least, name in LETTERS if total >= least), "F")
 
 
-def detailed(total: float) -> str:
+def grade_in_detail(total: float) -> str:
     """The letter, with A+ from 0.98."""
     return "A+" if total >= FULL_MARKS else letter(total)
 
@@ -361,8 +369,8 @@ def weights(drive: Drive) -> dict[str, float]:
     a corner has of the longest such straight.
     """
     corners = drive.corners
-    known = [corner.leverage for corner in corners if corner.leverage is not None]
-    if len(known) < len(corners) or sum(known) <= 0:
+    shares = [corner.leverage for corner in corners if corner.leverage is not None]
+    if len(shares) < len(corners) or sum(shares) <= 0:
         length = drive.length_m
         bounds = [
             (corner.entry.distance_m, (corner.exit.distance_m - corner.entry.distance_m) % length)
@@ -373,9 +381,9 @@ def weights(drive: Drive) -> dict[str, float]:
             for at, (entry, span) in enumerate(bounds)
         ]
         longest = max(behind, default=0.0)
-        known = [0.5 + 0.5 * (way / longest if longest > 0 else 0.0) for way in behind]
-    total = sum(known)
-    return {one.name: share / total for one, share in zip(corners, known, strict=True)}
+        shares = [0.5 + 0.5 * (way / longest if longest > 0 else 0.0) for way in behind]
+    total = sum(shares)
+    return {corner.name: share / total for corner, share in zip(corners, shares, strict=True)}
 
 
 def _free(end: float, span: float, entry: float, length: float) -> float:
@@ -392,18 +400,20 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
     it is. With *lap*, the passes of that lap are graded. What to do is said about the loss beside
     the best lap, where there is one, as everywhere. Raises `NoCorners` and `NoSuchLap`.
     """
-    if lap is not None and all(one.number != lap for one in drive.counted):
+    if lap is not None and all(counted_lap.number != lap for counted_lap in drive.counted):
         raise NoSuchLap
-    passes, compared, shares = passes_of(drive), aims(drive, references), weights(drive)
+    passes, compared, shares = passes_of(drive), find_aims(drive, references), weights(drive)
     risky = dangers(drive)
     losses = {e.corner: e for e in losses_to_best(drive, lap) if e.seconds >= WORTH_S}
     grades = [
-        _grade(name, shares[name], found, compared.get(name), lap, danger=name in risky)
-        for name, found in passes.items()
+        _grade(name, shares[name], corner_passes, compared.get(name), lap, danger=name in risky)
+        for name, corner_passes in passes.items()
     ]
     grades = [
-        each._replace(phrase=remedy(drive, losses[each.corner])) if each.corner in losses else each
-        for each in grades
+        grade._replace(phrase=remedy(drive, losses[grade.corner]))
+        if grade.corner in losses
+        else grade
+        for grade in grades
     ]
     reference = references.of(drive.track)
     basis = basis_of(drive, references)
@@ -455,7 +465,7 @@ def _grade(
         basis=aim.basis,
         score=points,
         letter=letter(points.total),
-        detail=detailed(points.total),
+        detail=grade_in_detail(points.total),
         delta_time_s=graded.corner_time_s - aim.target.corner_time_s,
         entry_delta_kmh=difference(graded.entry_speed_kmh, aim.target.entry_speed_kmh),
         apex_delta_kmh=difference(graded.apex_speed_kmh, aim.target.apex_speed_kmh),
@@ -502,9 +512,9 @@ def _summary(
     if gap < MEANINGFUL_S:
         return f"{subject} has a meaningful gap of {gap:.3f} s to {against}."
     names = [grade.corner for grade in costliest(graded)[:NAMED]]
-    where = f"; most is to be found in {_joined(names)}" if names else ""
+    where = f"; most is to be found in {_join_names(names)}" if names else ""
     return f"{subject} is {gap:.3f} s behind {against}{where}."
 
 
-def _joined(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -81,8 +81,8 @@ def friction_circle(
     lap, envelope = references.of(drive.track), envelope_g(drive, references)
     basis: Basis = "reference_file" if lap is not None and lap.max_combo_g else "session"
     combo, weight = series.combo_g[frames], series.weight[frames]
-    known = ~np.isnan(combo)
-    combo, weight = combo[known], weight[known]
+    is_known = ~np.isnan(combo)
+    combo, weight = combo[is_known], weight[is_known]
     scatter = _scatter(series["g_lat"][frames], series["g_long"][frames], samples)
     top, total = highest(combo), float(weight.sum())
     if envelope is None or total <= 0:
@@ -155,27 +155,27 @@ def usual_peak(drive: Drive, values: Numbers) -> float | None:
     fewer than three laps in which they are known.
     """
     peaks = [highest(values[lap.frames]) for lap in drive.laps.complete]
-    known = [peak for peak in peaks if peak is not None]
-    return float(np.median(known)) if len(known) >= USUAL_LAPS else None
+    lap_peaks = [peak for peak in peaks if peak is not None]
+    return float(np.median(lap_peaks)) if len(lap_peaks) >= USUAL_LAPS else None
 
 
-def _measured_envelope(drive: Drive, references: References) -> float | None:
+def _find_measured_envelope(drive: Drive, references: References) -> float | None:
     """The envelope; None where the acceleration was only computed, and its peaks are noise."""
     return None if "combo_g" in drive.series.derived else envelope_g(drive, references)
 
 
 def slip_bands(drive: Drive, references: References = NONE) -> SlipBandRecord | None:
     """How much of the time was spent in which band; None where no acceleration was measured."""
-    envelope = _measured_envelope(drive, references)
+    envelope = _find_measured_envelope(drive, references)
     if envelope is None:
         return None
     combo = drive.series.combo_g
-    known = ~np.isnan(combo) & (drive.lap_of > 0)
-    weight = drive.series.weight[known]
+    is_known = ~np.isnan(combo) & (drive.lap_of > 0)
+    weight = drive.series.weight[is_known]
     total = float(weight.sum())
     if total <= 0:
         return None
-    spent = np.bincount(_bands(combo[known] / envelope), weight, minlength=len(BANDS))
+    spent = np.bincount(_find_bands(combo[is_known] / envelope), weight, minlength=len(BANDS))
     shares = (100.0 * spent / total).tolist()
     dominant = BANDS[int(np.argmax(shares))]
     pct: dict[str, float] = dict(zip(BANDS, shares, strict=True))
@@ -189,12 +189,12 @@ def slip_oscillations(drive: Drive, references: References = NONE) -> tuple[Osci
     in complete laps is looked at; no change is counted across a gap, and none where there are fewer
     frames than `OSCILLATION_HZ`.
     """
-    envelope = _measured_envelope(drive, references)
+    envelope = _find_measured_envelope(drive, references)
     series = drive.series
     if envelope is None or (series.rate_hz or 0.0) < NEARLY * OSCILLATION_HZ:
         return ()
-    combo = _smoothed(drive)
-    bands = np.where(np.isnan(combo), -1, _bands(np.nan_to_num(combo) / envelope))
+    combo = _smooth(drive)
+    bands = np.where(np.isnan(combo), -1, _find_bands(np.nan_to_num(combo) / envelope))
     inside = (drive.lap_of > 0) & (bands >= 0)
     changed = (bands[1:] != bands[:-1]) & inside[1:] & inside[:-1] & ~series.gap
     moments = series.t[1:][changed]
@@ -240,22 +240,22 @@ def _oscillation(drive: Drive, begin: float, crossings: int) -> Oscillation:
     )
 
 
-def _bands(used: Numbers) -> Indices:
+def _find_bands(used: Numbers) -> Indices:
     """Which band each share of the envelope lies in."""
     return np.searchsorted(np.array(EDGES), used, side="right")
 
 
-def _smoothed(drive: Drive) -> Numbers:
+def _smooth(drive: Drive) -> Numbers:
     """Combined acceleration, averaged over 0.2 s around each frame; NaN where it is unknown."""
     series = drive.series
     combo = series.combo_g
     reach = round(SMOOTHED_S / series.nominal_s / 2) if series.nominal_s > 0 else 0
     if reach == 0:
         return combo
-    known = ~np.isnan(combo)
-    sums = np.concatenate([[0.0], np.cumsum(np.where(known, combo, 0.0))])
-    counts = np.concatenate([[0], np.cumsum(known)])
+    is_known = ~np.isnan(combo)
+    sums = np.concatenate([[0.0], np.cumsum(np.where(is_known, combo, 0.0))])
+    counts = np.concatenate([[0], np.cumsum(is_known)])
     at = np.arange(len(combo))
     lo, hi = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(combo))
     mean = (sums[hi] - sums[lo]) / np.maximum(counts[hi] - counts[lo], 1)
-    return np.where(known, mean, np.nan)
+    return np.where(is_known, mean, np.nan)

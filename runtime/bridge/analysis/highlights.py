@@ -12,7 +12,7 @@ from runtime.bridge.analysis.grip import CROSSINGS, slip_oscillations, usual_pea
 from runtime.bridge.analysis.incidents import ASSISTS, Active, incidents
 from runtime.bridge.analysis.laps import best_parts, sector_table
 from runtime.bridge.analysis.passes import Pass, passes_of
-from runtime.bridge.analysis.reference import NONE, Aim, References, aims
+from runtime.bridge.analysis.reference import NONE, Aim, References, find_aims
 from runtime.bridge.session.ranking import format_time
 from runtime.bridge.session.series import longest_step_s
 from runtime.bridge.session.units import Metres, Seconds
@@ -140,14 +140,14 @@ def highlights(
     Without known corners those that need none are given.
     """
     candidates = [
-        *_cornering(drive, references),
-        *_incidents(drive, active),
-        *_oscillating(drive, references),
-        *_best_lap(drive),
-        *_best_sectors(drive),
-        *_gaps(drive),
+        *_rate_passes(drive, references),
+        *_list_incidents(drive, active),
+        *_list_oscillations(drive, references),
+        *_find_best_lap(drive),
+        *_find_best_sectors(drive),
+        *_find_gaps(drive),
     ]
-    return tuple(_moment(drive, at, item) for at, item in enumerate(_choose(candidates)))
+    return tuple(_make_moment(drive, at, item) for at, item in enumerate(_choose(candidates)))
 
 
 def _choose(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -169,7 +169,7 @@ def _choose(candidates: Sequence[Candidate]) -> list[Candidate]:
     return sorted(chosen + rest[: MOST - len(chosen)], key=lambda item: item.rank)
 
 
-def _moment(drive: Drive, at: int, item: Candidate) -> Moment:
+def _make_moment(drive: Drive, at: int, item: Candidate) -> Moment:
     since = item.t - float(drive.series.t[0])
     place = float(drive.progress.p[item.frame])
     severity, title = KINDS[item.category]
@@ -190,32 +190,32 @@ def _moment(drive: Drive, at: int, item: Candidate) -> Moment:
     )
 
 
-def _cornering(drive: Drive, references: References) -> list[Candidate]:
+def _rate_passes(drive: Drive, references: References) -> list[Candidate]:
     """What stands out in the passes of every corner, for better or worse.
 
     Comparisons need a reference file, or three complete laps.
     """
     try:
-        aim_of, passes_by_corner = aims(drive, references), passes_of(drive)
+        aim_of, passes_by_corner = find_aims(drive, references), passes_of(drive)
     except NoCorners:
         return []
     usual = usual_peak(drive, drive.series.combo_g)
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for name, passes in passes_by_corner.items():
         aim = aim_of.get(name)
         for passage in passes:
-            found += _by_itself(drive, passage, aim, usual)
-            if aim is not None and aim.own is not passage and _tells(drive, aim):
-                found += _compared(drive, passage, aim)
-        found += _improved(drive, passes)
-    return found
+            candidates += _rate_pass(drive, passage, aim, usual)
+            if aim is not None and aim.own is not passage and _can_compare(drive, aim):
+                candidates += _compare_pass(drive, passage, aim)
+        candidates += _find_improvement(drive, passes)
+    return candidates
 
 
-def _tells(drive: Drive, aim: Aim) -> bool:
+def _can_compare(drive: Drive, aim: Aim) -> bool:
     return aim.basis == "reference_file" or len(drive.counted) >= ENOUGH_LAPS
 
 
-def _by_itself(
+def _rate_pass(
     drive: Drive, passage: Pass, aim: Aim | None, usual_g: float | None
 ) -> Iterator[Candidate]:
     """*usual_g* is the largest combined acceleration of a usual lap."""
@@ -237,7 +237,7 @@ def _by_itself(
         yield _at_apex(drive, passage, "clean_trail_brake", peak / TRAIL_BAR, seed)
 
 
-def _compared(drive: Drive, passage: Pass, aim: Aim) -> Iterator[Candidate]:
+def _compare_pass(drive: Drive, passage: Pass, aim: Aim) -> Iterator[Candidate]:
     target = aim.target
     usual_pass = "the reference" if aim.basis == "reference_file" else "the quickest pass"
     if passage.brake_point_m is not None and target.brake_point_m is not None:
@@ -256,17 +256,17 @@ def _compared(drive: Drive, passage: Pass, aim: Aim) -> Iterator[Candidate]:
             yield _at_apex(drive, passage, "slow_exit_vs_reference", slower / SLOW_EXIT_KMH, seed)
 
 
-def _improved(drive: Drive, passes: Sequence[Pass]) -> Iterator[Candidate]:
+def _find_improvement(drive: Drive, passes: Sequence[Pass]) -> Iterator[Candidate]:
     """The later pass that left the corner fastest, compared with the first one."""
-    known = [
+    with_exit = [
         (passage.exit_speed_kmh, passage)
         for passage in passes
         if passage.exit_speed_kmh is not None
     ]
-    if len(known) < 2:
+    if len(with_exit) < 2:
         return
-    speed, best = max(known[1:], key=lambda pair: (pair[0], -pair[1].t_entry))
-    gain = speed - known[0][0]
+    speed, best = max(with_exit[1:], key=lambda pair: (pair[0], -pair[1].t_entry))
+    gain = speed - with_exit[0][0]
     if gain > IMPROVED_KMH:
         seed = f"{gain:.1f} km/h more at the exit of {best.corner} than in the first pass."
         yield _at_apex(drive, best, "improved_vs_first_pass", gain / IMPROVED_KMH, seed)
@@ -279,7 +279,7 @@ def _at_apex(drive: Drive, passage: Pass, category: str, magnitude: float, seed:
     )
 
 
-def _incidents(drive: Drive, active: Sequence[Active]) -> Iterator[Candidate]:
+def _list_incidents(drive: Drive, active: Sequence[Active]) -> Iterator[Candidate]:
     for incident in incidents(drive, active):
         # Assistance at work is no alarm: it comes last among incidents.
         magnitude = 1.0 if incident.kind in ASSISTS else incident.magnitude
@@ -289,7 +289,7 @@ def _incidents(drive: Drive, active: Sequence[Active]) -> Iterator[Candidate]:
         )
 
 
-def _oscillating(drive: Drive, references: References) -> Iterator[Candidate]:
+def _list_oscillations(drive: Drive, references: References) -> Iterator[Candidate]:
     for slip in slip_oscillations(drive, references):
         seed = (
             f"The used grip changed {slip.crossings} times in 3 s, up to {slip.peak_combo_g:.2f} g."
@@ -298,7 +298,7 @@ def _oscillating(drive: Drive, references: References) -> Iterator[Candidate]:
         yield Candidate("slip_oscillation", slip.crossings / CROSSINGS, slip.frame, t, seed)
 
 
-def _best_lap(drive: Drive) -> Iterator[Candidate]:
+def _find_best_lap(drive: Drive) -> Iterator[Candidate]:
     if drive.partial:
         return
     lap, time = drive.best, format_time(drive.best.duration_s)
@@ -307,7 +307,7 @@ def _best_lap(drive: Drive) -> Iterator[Candidate]:
     yield Candidate("best_lap", 1.0, lap.last - 1, lap.t_end, seed, title, lap=lap.number)
 
 
-def _best_sectors(drive: Drive) -> Iterator[Candidate]:
+def _find_best_sectors(drive: Drive) -> Iterator[Candidate]:
     """Sectors in which another lap was faster than the best one."""
     if drive.partial:
         return
@@ -328,7 +328,7 @@ def _best_sectors(drive: Drive) -> Iterator[Candidate]:
         yield Candidate("best_sector", magnitude, frame, end, seed, title, lap=lap.number)
 
 
-def _gaps(drive: Drive) -> Iterator[Candidate]:
+def _find_gaps(drive: Drive) -> Iterator[Candidate]:
     """Pauses of the recording, the longest first."""
     series, frames = drive.series, drive.frames
     limit = longest_step_s(series.nominal_s)

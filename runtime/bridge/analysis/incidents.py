@@ -8,7 +8,7 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grip import usual_peak
-from runtime.bridge.analysis.windows import runs
+from runtime.bridge.analysis.stats import find_runs, nan_to_none
 from runtime.bridge.session.geometry import Indices, Plane, Ring
 from runtime.bridge.session.motion import STANDARD_GRAVITY
 from runtime.bridge.session.progress import unwrap
@@ -107,7 +107,7 @@ def spins(series: Series, road: Road | None = None) -> list[Spin]:
     turned = np.abs(turns)
     before, behind = speed[: len(turned)], speed[reach : reach + len(turned)]
     spun = (turned > TURNED_DEG) & (behind < SLOWED * before) & (before >= DRIVING_MS)
-    spun &= ~_paused(series, t, (reach + 1) * step)[: len(spun)]
+    spun &= ~_is_paused(series, t, (reach + 1) * step)[: len(spun)]
     if spun.any():
         way = np.convolve(speed * np.diff(number) * step, np.ones(reach), mode="valid")
         lateral = np.radians(turned) * way[: len(turned)] / WITHIN_S**2
@@ -118,12 +118,12 @@ def spins(series: Series, road: Road | None = None) -> list[Spin]:
             near = np.abs(np.interp(t, series.t, road.offset))[: len(own)] <= ON_ROAD_M
             unexplained = np.where(near, own, unexplained)
         spun &= unexplained
-    found = []
-    for begin, end in runs(spun):
+    result = []
+    for begin, end in find_runs(spun):
         bounds = np.searchsorted(series.t, [t[begin], t[end] + WITHIN_S])
         first, last = np.minimum(bounds, len(series) - 1).tolist()
-        found.append(Spin(first, last, float(turned[begin : end + 1].max())))
-    return found
+        result.append(Spin(first, last, float(turned[begin : end + 1].max())))
+    return result
 
 
 def _steps(series: Series, step: float) -> Indices:
@@ -154,12 +154,14 @@ def _course(series: Series, t: Numbers, apart: Numbers) -> tuple[Numbers, Number
     fixed = series.fixed
     lat, lon = series["lat"][fixed], series["lon"][fixed]
     x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
-    dx, dy = (np.diff(_even(np.interp(t, series.t[fixed], each))) for each in (x, y))
+    dx, dy = (np.diff(_smooth(np.interp(t, series.t[fixed], axis))) for axis in (x, y))
     way = np.hypot(dx, dy)
     recorded = series["speed_ms"]
-    known = ~np.isnan(recorded)
-    told = known.sum() * 2 >= len(known)
-    speed = np.interp(t[:-1], series.t[known], recorded[known]) if told else way / apart
+    has_speed = ~np.isnan(recorded)
+    is_recorded = has_speed.sum() * 2 >= len(has_speed)
+    speed = way / apart
+    if is_recorded:
+        speed = np.interp(t[:-1], series.t[has_speed], recorded[has_speed])
     moving = (np.minimum(way / apart, speed) >= LEAST_MS) & (way <= MOST_MS * apart)
     heading = np.degrees(np.arctan2(dx, dy))
     # A course that is not known is the one before it; before the first, the first.
@@ -169,7 +171,7 @@ def _course(series: Series, t: Numbers, apart: Numbers) -> tuple[Numbers, Number
     return course, speed
 
 
-def _even(place: Numbers) -> Numbers:
+def _smooth(place: Numbers) -> Numbers:
     """Places at even steps of time, weighted with their neighbours against the noise of fixes."""
     padded = np.pad(place, 1, mode="edge")
     even: Numbers = (padded[:-2] + 2 * place + padded[2:]) / 4
@@ -190,7 +192,7 @@ def _bends(series: Series, road: Road, t: Numbers) -> Numbers:
     return between
 
 
-def _paused(series: Series, t: Numbers, window_s: float) -> Flags:
+def _is_paused(series: Series, t: Numbers, window_s: float) -> Flags:
     """Whether nothing was recorded, or no position, at some time of the window from each moment."""
     fixes = series.t[series.fixed]
     wide = np.diff(fixes) > longest_step_s(series.nominal_s)
@@ -271,15 +273,15 @@ def incidents(drive: Drive, active: Sequence[Active] = ()) -> tuple[Incident, ..
     through the pits is neither.
     """
     events = [
-        *_over_g(drive),
-        *_off_line(drive),
-        *_spins(drive),
-        *_stopped(drive),
-        *_hard(drive),
-        *_assisted(drive, active),
+        *_find_over_g(drive),
+        *_find_off_line(drive),
+        *_find_spins(drive),
+        *_find_stops(drive),
+        *_find_hard_deceleration(drive),
+        *_find_assistance(drive, active),
     ]
     begin, end = drive.frames.start, drive.frames.stop
-    return tuple(_merged(drive, [event for event in events if begin <= event.frame < end]))
+    return tuple(_merge_events(drive, [event for event in events if begin <= event.frame < end]))
 
 
 def activity(samples: dict[str, Samples]) -> tuple[Active, ...]:
@@ -287,18 +289,18 @@ def activity(samples: dict[str, Samples]) -> tuple[Active, ...]:
 
     A sample stands until the next one, for a second at most. By kind, then by time.
     """
-    found = []
+    stretches = []
     for kind in ASSISTS:
         if kind not in samples or not len(samples[kind].t):
             continue
         t, value = samples[kind]
         until = np.append(np.minimum(t[1:], t[:-1] + HELD_S), t[-1] + HELD_S)
         silent = t[1:] - t[:-1] > HELD_S
-        for first, last in runs(value > ASSIST_ON, silent):
+        for first, last in find_runs(value > ASSIST_ON, silent):
             begin, end = float(t[first]), float(until[last])
             if end - begin >= ASSIST_S:
-                found.append(Active(kind, begin, end))
-    return tuple(found)
+                stretches.append(Active(kind, begin, end))
+    return tuple(stretches)
 
 
 def _peaks(
@@ -321,33 +323,33 @@ def _limit(drive: Drive, values: Numbers, fixed: float) -> float:
     return fixed if usual is None else max(OVER_USUAL * usual, LEAST_G)
 
 
-def _over_g(drive: Drive) -> Iterator[_Event]:
+def _find_over_g(drive: Drive) -> Iterator[_Event]:
     series = drive.series
     combo = series.combo_g
     limit = _limit(drive, combo, OVER_G)
     over = (combo > limit) & ("combo_g" not in series.derived)
     reason = "combined acceleration reached {:.2f} g"
-    return _peaks("over_g", runs(over, series.gap), combo, limit, reason)
+    return _peaks("over_g", find_runs(over, series.gap), combo, limit, reason)
 
 
-def _off_line(drive: Drive) -> Iterator[_Event]:
+def _find_off_line(drive: Drive) -> Iterator[_Event]:
     offset = np.abs(drive.progress.offset)
     half_width = drive.track.half_width_m if drive.track is not None else 0.0
     limit = max(half_width, OFF_LINE_M)
     off = (offset > limit) & (drive.series["speed_ms"] > MOVING_MS) & (drive.lap_of > 0)
     reason = "the car was {:.1f} m beside the line"
-    return _peaks("off_line", _lasting(drive, off, OFF_LINE_S), offset, limit, reason)
+    return _peaks("off_line", _find_lasting(drive, off, OFF_LINE_S), offset, limit, reason)
 
 
-def _stopped(drive: Drive) -> Iterator[_Event]:
+def _find_stops(drive: Drive) -> Iterator[_Event]:
     standing = (drive.series["speed_ms"] < STANDING_MS) & (drive.lap_of > 0)
-    for first, last in _lasting(drive, standing, STANDING_S):
+    for first, last in _find_lasting(drive, standing, STANDING_S):
         seconds = float(drive.series.t[last] - drive.series.t[first])
         reason = f"the car stood for {seconds:.1f} s in a lap"
         yield _Event("stopped", first, last, first, seconds / STANDING_S, reason)
 
 
-def _hard(drive: Drive) -> Iterator[_Event]:
+def _find_hard_deceleration(drive: Drive) -> Iterator[_Event]:
     series = drive.series
     slowing, braking = -series["g_long"], series.braking
     if "g_long" in series.derived or braking is None or braking.basis == "deceleration":
@@ -355,10 +357,10 @@ def _hard(drive: Drive) -> Iterator[_Event]:
     limit = _limit(drive, slowing, HARD_G)
     hard = (slowing > limit) & braking.measured & ~braking.flags
     reason = "the car slowed with {:.2f} g, hardly on the brakes"
-    return _peaks("hard_deceleration", runs(hard, series.gap), slowing, limit, reason)
+    return _peaks("hard_deceleration", find_runs(hard, series.gap), slowing, limit, reason)
 
 
-def _spins(drive: Drive) -> Iterator[_Event]:
+def _find_spins(drive: Drive) -> Iterator[_Event]:
     for spin in spins(drive.series, _road(drive)):
         reason = f"the course turned by {spin.turned_deg:.0f} degrees while the speed fell"
         magnitude = spin.turned_deg / TURNED_DEG
@@ -377,7 +379,7 @@ def _road(drive: Drive) -> Road | None:
     return Road(line.ring, progress.p, progress.offset) if on_line else None
 
 
-def _assisted(drive: Drive, active: Sequence[Active]) -> Iterator[_Event]:
+def _find_assistance(drive: Drive, active: Sequence[Active]) -> Iterator[_Event]:
     t = drive.series.t
     for work in active:
         # The series goes on counting after midnight, which other signals do not know.
@@ -395,43 +397,39 @@ def _nearest(t: Numbers, moments: Numbers) -> Indices:
     return after
 
 
-def _lasting(drive: Drive, flags: Flags, seconds: float) -> Iterator[tuple[int, int]]:
+def _find_lasting(drive: Drive, flags: Flags, seconds: float) -> Iterator[tuple[int, int]]:
     """The stretches whose first and last frame are so far apart."""
     t = drive.series.t
-    for first, last in runs(flags, drive.series.gap):
+    for first, last in find_runs(flags, drive.series.gap):
         if t[last] - t[first] >= seconds:
             yield first, last
 
 
-def _merged(drive: Drive, events: list[_Event]) -> Iterator[Incident]:
+def _merge_events(drive: Drive, events: list[_Event]) -> Iterator[Incident]:
     """Those of a kind that follow each other within 5 s as one, which is as bad as the worst."""
     t = drive.series.t
     groups: list[list[_Event]] = []
-    for one in sorted(events, key=lambda event: (event.kind, event.first)):
-        if groups and groups[-1][-1].kind == one.kind:
-            ended = max(t[event.last] for event in groups[-1])
-            if t[one.first] - ended < MERGED_S:
-                groups[-1].append(one)
+    for event in sorted(events, key=lambda part: (part.kind, part.first)):
+        if groups and groups[-1][-1].kind == event.kind:
+            ended = max(t[part.last] for part in groups[-1])
+            if t[event.first] - ended < MERGED_S:
+                groups[-1].append(event)
                 continue
-        groups.append([one])
+        groups.append([event])
     for group in sorted(groups, key=lambda group: (group[0].first, group[0].kind)):
-        worst = max(group, key=lambda event: event.magnitude)
+        worst = max(group, key=lambda part: part.magnitude)
         yield Incident(
             timestamp=float(t[worst.frame]),
-            distance_m=_known(drive.progress.p[worst.frame]),
-            speed_kmh=_known(drive.series["speed_ms"][worst.frame] * KMH),
-            combo_g=_known(drive.series.combo_g[worst.frame]),
+            distance_m=nan_to_none(drive.progress.p[worst.frame]),
+            speed_kmh=nan_to_none(drive.series["speed_ms"][worst.frame] * KMH),
+            combo_g=nan_to_none(drive.series.combo_g[worst.frame]),
             reason=f"{worst.reason[:1].upper()}{worst.reason[1:]}.",
             frame_idx=int(drive.series.index[worst.frame]),
             kind=worst.kind,
             lap=int(drive.lap_of[worst.frame]) or None,
             t_start=float(t[group[0].first]),
-            t_end=float(max(t[event.last] for event in group)),
+            t_end=float(max(t[part.last] for part in group)),
             severity=_SEVERITY[worst.kind],
             frame=worst.frame,
             magnitude=worst.magnitude,
         )
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

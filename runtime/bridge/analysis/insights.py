@@ -77,10 +77,10 @@ def costs(drive: Drive, lap: int | None = None) -> tuple[Cost, ...] | None:
         return None
     if not losses:
         return None
-    found = [(loss, cause_to_mend(drive, loss)) for loss in losses if loss.seconds >= WORTH_S]
+    causes = [(loss, cause_to_mend(drive, loss)) for loss in losses if loss.seconds >= WORTH_S]
     return tuple(
         Cost(loss.corner, cause, dict(loss.causes).get(cause, loss.seconds), loss.seconds)
-        for loss, cause in found
+        for loss, cause in causes
     )
 
 
@@ -89,19 +89,19 @@ def insights(seasons: Iterable[Driven]) -> tuple[Insight, ...]:
     a lap."""
     habits: list[Insight] = []
     for driven in seasons:
-        found: dict[str, list[tuple[int, Cost]]] = defaultdict(list)
+        costs_by_cause: dict[str, list[tuple[int, Cost]]] = defaultdict(list)
         for at, session in enumerate(driven.sessions):
             for cost in session:
-                found[cost.cause].append((at, cost))
-        habits += [_habit(driven, cause, of) for cause, of in found.items()]
-    dearest = sorted(habits, key=lambda one: -one.gain_s * one.sessions)[:MOST]
-    return tuple(sorted(dearest, key=lambda one: (one.effort, -one.gain_s, one.id)))
+                costs_by_cause[cost.cause].append((at, cost))
+        habits += [_habit(driven, cause, costs_of) for cause, costs_of in costs_by_cause.items()]
+    dearest = sorted(habits, key=lambda habit: -habit.gain_s * habit.sessions)[:MOST]
+    return tuple(sorted(dearest, key=lambda habit: (habit.effort, -habit.gain_s, habit.id)))
 
 
-def _habit(driven: Driven, cause: str, found: Sequence[tuple[int, Cost]]) -> Insight:
-    sessions = len({at for at, _ in found})
+def _habit(driven: Driven, cause: str, costs_found: Sequence[tuple[int, Cost]]) -> Insight:
+    sessions = len({at for at, _ in costs_found})
     seconds: dict[str, float] = defaultdict(float)
-    for _, cost in found:
+    for _, cost in costs_found:
         seconds[cost.corner] += cost.seconds
     corners = sorted(seconds, key=lambda name: -seconds[name])
     return Insight(
@@ -110,8 +110,8 @@ def _habit(driven: Driven, cause: str, found: Sequence[tuple[int, Cost]]) -> Ins
         cause,
         sum(seconds.values()) / sessions,
         tuple(corners[:CORNERS]),
-        fmean(cost.amount for _, cost in found if cost.corner == corners[0]),
+        fmean(cost.amount for _, cost in costs_found if cost.corner == corners[0]),
         sessions,
         len(driven.sessions),
-        len(found),
+        len(costs_found),
     )

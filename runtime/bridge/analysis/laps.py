@@ -47,31 +47,31 @@ def parts(drive: Drive) -> tuple[Part, ...]:
     """
     length = drive.length_m
     windows: list[tuple[float, float, str]] = []
-    for name, begin, leave in timed_corners(drive):
+    for name, begin, leave in list_timed_corners(drive):
         if begin <= leave:
             windows.append((begin, leave, name))
         else:
             windows += [(begin, length, name), (0.0, leave, name)]
-    found: list[Part] = []
+    result: list[Part] = []
     reached = 0.0
     for begin, end, name in sorted(windows):
         if begin - reached >= SHORTEST_PART_M:
-            found.append(Part(Span(_between(drive, reached, begin), reached, begin), None))
+            result.append(Part(Span(_name_stretch(drive, reached, begin), reached, begin), None))
             reached = begin
         if end - reached >= SHORTEST_PART_M:
-            found.append(Part(Span(name, reached, end), name))
+            result.append(Part(Span(name, reached, end), name))
             reached = end
-    if not found:
+    if not result:
         return ()
     if length - reached >= SHORTEST_PART_M:
-        found.append(Part(Span(_between(drive, reached, length), reached, length), None))
+        result.append(Part(Span(_name_stretch(drive, reached, length), reached, length), None))
     else:
-        last = found.pop()
-        found.append(last._replace(span=last.span._replace(end_m=length)))
-    return tuple(found)
+        last = result.pop()
+        result.append(last._replace(span=last.span._replace(end_m=length)))
+    return tuple(result)
 
 
-def _between(drive: Drive, begin: float, end: float) -> str:
+def _name_stretch(drive: Drive, begin: float, end: float) -> str:
     """The name of the straight in the middle of a stretch; else that of the stretch itself."""
     middle = (begin + end) / 2
     for straight in drive.straights:
@@ -105,7 +105,7 @@ def corner_windows(drive: Drive) -> tuple[Span, ...]:
     return tuple(Span(c.name, c.entry.distance_m, c.exit.distance_m) for c in corners)
 
 
-def timed_corners(drive: Drive) -> tuple[Span, ...]:
+def list_timed_corners(drive: Drive) -> tuple[Span, ...]:
     """Each corner from the begin of its approach to its exit, which is the stretch of its time.
 
     In lap order; nothing where the corners are not known. One that ends before it begins goes over
@@ -137,7 +137,7 @@ class PartTime:
 
 def best_parts(drive: Drive, spans: Sequence[Span], table: Times) -> tuple[PartTime, ...]:
     """The best of each part, *table* having a row for each counted lap."""
-    found = []
+    result = []
     for span, column in zip(spans, zip(*table, strict=True), strict=True):
         least = min((time for time in column if time is not None), default=None)
         lap = None
@@ -145,8 +145,8 @@ def best_parts(drive: Drive, spans: Sequence[Span], table: Times) -> tuple[PartT
             rows = zip(drive.counted, column, strict=True)
             lap = next(lap for lap, time in rows if time is not None and time <= least + TIE_S)
         number = lap.number if lap is not None else None
-        found.append(PartTime(span.name, least, number, span.start_m, span.end_m))
-    return tuple(found)
+        result.append(PartTime(span.name, least, number, span.start_m, span.end_m))
+    return tuple(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,21 +185,21 @@ def ideal_lap(drive: Drive) -> IdealLap:
     bends = tuple(part.span for part in parts(drive))
     return IdealLap(
         drive.best.duration_s,
-        _composed(drive, drive.sectors, sector_table(drive)),
-        _composed(drive, minis, times(drive, minis)),
-        _composed(drive, bends, times(drive, bends) if bends else ((),) * len(drive.counted)),
+        _compose_lap(drive, drive.sectors, sector_table(drive)),
+        _compose_lap(drive, minis, times(drive, minis)),
+        _compose_lap(drive, bends, times(drive, bends) if bends else ((),) * len(drive.counted)),
     )
 
 
-def _composed(drive: Drive, spans: Sequence[Span], table: Times) -> ComposedLap:
-    found = best_parts(drive, spans, table)
-    known = [part.time_s for part in found if part.time_s is not None]
-    if not found or len(known) < len(found):
-        return ComposedLap(None, None, found)
+def _compose_lap(drive: Drive, spans: Sequence[Span], table: Times) -> ComposedLap:
+    result = best_parts(drive, spans, table)
+    seconds = [part.time_s for part in result if part.time_s is not None]
+    if not result or len(seconds) < len(result):
+        return ComposedLap(None, None, result)
     # The best lap itself may lack a part in which recording paused.
     best = drive.best.duration_s
-    total = min(sum(known), best)
-    shown = zip(found, round_splits(known, total), strict=True)
+    total = min(sum(seconds), best)
+    shown = zip(result, round_splits(seconds, total), strict=True)
     return ComposedLap(total, best - total, tuple(replace(part, time_s=t) for part, t in shown))
 
 

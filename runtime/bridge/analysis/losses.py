@@ -108,7 +108,7 @@ def usual_passes(drive: Drive) -> dict[str, Pass]:
 
     Raises `NoCorners`.
     """
-    return {name: usual_pass(ranked) for name, ranked in _ranked(drive).items()}
+    return {name: usual_pass(ranked) for name, ranked in _rank_passes(drive).items()}
 
 
 def stand_in(drive: Drive) -> int:
@@ -121,10 +121,10 @@ def stand_in(drive: Drive) -> int:
 
 def best_passes(drive: Drive) -> dict[str, Pass]:
     """The quickest pass of each corner, up to the next corner's approach. Raises `NoCorners`."""
-    return {name: ranked[0] for name, ranked in _ranked(drive).items()}
+    return {name: ranked[0] for name, ranked in _rank_passes(drive).items()}
 
 
-def passes_of_lap(drive: Drive, lap: int) -> dict[str, Pass]:
+def find_passes(drive: Drive, lap: int) -> dict[str, Pass]:
     """The passes of one lap by corner. Raises `NoCorners`."""
     passes = [passage for passes in passes_of(drive).values() for passage in passes]
     return {passage.corner: passage for passage in passes if passage.lap == lap}
@@ -153,14 +153,14 @@ def losses_between(
     """
     rival = rival or drive
     begins = _begins(drive, rival)
-    found = []
+    result = []
     for at, corner in enumerate(drive.corners):
         mine, its = own.get(corner.name), other.get(corner.name)
         if mine is None or its is None:
             continue
         window = (begins[at], begins[(at + 1) % len(begins)])
-        found.append(_loss(mine, its, _Sides(drive, rival), window))
-    return tuple(sorted((loss for loss in found if loss), key=lambda loss: -loss.seconds))
+        result.append(_loss(mine, its, _Sides(drive, rival), window))
+    return tuple(sorted((loss for loss in result if loss), key=lambda loss: -loss.seconds))
 
 
 def losses_to_best(drive: Drive, lap: int | None = None) -> tuple[Loss, ...]:
@@ -173,8 +173,8 @@ def losses_to_best(drive: Drive, lap: int | None = None) -> tuple[Loss, ...]:
     number = (drive.lap(lap).number if lap is not None else stand_in(drive)) or 0
     if len(drive.counted) < 2 or number == best:
         return ()
-    own = passes_of_lap(drive, number) if number else usual_passes(drive)
-    return losses_between(own, passes_of_lap(drive, best), drive)
+    own = find_passes(drive, number) if number else usual_passes(drive)
+    return losses_between(own, find_passes(drive, best), drive)
 
 
 def figures_of(loss: Loss, cause: str) -> tuple[float, float] | None:
@@ -206,7 +206,7 @@ def losses_to_file(drive: Drive, passes: Mapping[str, Pass]) -> list[ToFile]:
 
     Both are timed alike: from entry to apex and from there to the exit the speed changes evenly.
     """
-    found = []
+    result = []
     for corner in drive.track.corners if drive.track is not None else ():
         own, aim = passes.get(corner.name), corner.speeds
         if own is None or aim is None:
@@ -215,11 +215,11 @@ def losses_to_file(drive: Drive, passes: Mapping[str, Pass]) -> list[ToFile]:
         speeds = [speed / KMH for speed in driven if speed]
         good = [speed for speed in (aim.entry, aim.apex, aim.exit) if speed > 0.0]
         if len(speeds) == len(good) == 3:
-            places = [each.distance_m for each in (corner.entry, corner.apex, corner.exit)]
+            places = [spot.distance_m for spot in (corner.entry, corner.apex, corner.exit)]
             ways = [(b - a) % drive.length_m for a, b in pairwise(places)]
             lost = _seconds(ways, speeds) - _seconds(ways, good)
-            found.append(ToFile(corner.name, lost, speeds[1] * KMH, good[1] * KMH))
-    return sorted(found, key=lambda each: -each.lost_s)
+            result.append(ToFile(corner.name, lost, speeds[1] * KMH, good[1] * KMH))
+    return sorted(result, key=lambda spot: -spot.lost_s)
 
 
 def _seconds(ways: Sequence[float], speeds: Sequence[float]) -> float:
@@ -234,20 +234,20 @@ class Halves(NamedTuple):
     late_s: float
 
 
-def halves_of(
+def compare_halves(
     drive: Drive,
     laps: Sequence[int],
     stretches: Mapping[str, Mapping[int, float]] | None = None,
 ) -> list[Halves]:
     """Each corner, or each of *stretches* (seconds by lap), that was driven in both halves of some
     laps. Raises `NoCorners`."""
-    halves, found = (laps[: len(laps) // 2], laps[(len(laps) + 1) // 2 :]), []
+    halves, result = (laps[: len(laps) // 2], laps[(len(laps) + 1) // 2 :]), []
     for corner, by_lap in (stretches or stretch_times(drive)).items():
         sides = [[by_lap[lap] for lap in half if lap in by_lap] for half in halves]
         if all(sides):
             best = min(by_lap.values())
-            found.append(Halves(corner, *(median(side) - best for side in sides)))
-    return found
+            result.append(Halves(corner, *(median(side) - best for side in sides)))
+    return result
 
 
 class _Sides(NamedTuple):
@@ -256,7 +256,7 @@ class _Sides(NamedTuple):
 
 
 @once_per_drive
-def _ranked(drive: Drive) -> dict[str, list[Pass]]:
+def _rank_passes(drive: Drive) -> dict[str, list[Pass]]:
     """The passes of each corner by the time up to the next approach, the quickest first."""
     times = stretch_times(drive)
     ranked = {
@@ -303,7 +303,7 @@ def _along(drive: Drive, lap: int, shares: Numbers) -> _Trace | None:
     if trace is None:
         return None
     places = axis(drive.length_m) / drive.length_m
-    elapsed, speed, coasting = (np.interp(shares % 1.0, places, each) for each in trace)
+    elapsed, speed, coasting = (np.interp(shares % 1.0, places, values) for values in trace)
     elapsed = elapsed + np.where(shares >= 1.0, trace.elapsed[-1], 0.0)
     return None if np.isnan(elapsed + speed).any() else _Trace(elapsed, speed, coasting)
 
@@ -429,5 +429,5 @@ def _shift(own: Numbers, other: Numbers) -> float:
     if high - low < TOLD_MS:
         return 0.0
     levels = low + np.array([0.35, 0.5, 0.65]) * (high - low)
-    lags = [np.flatnonzero(other > each)[-1] - np.flatnonzero(own > each)[-1] for each in levels]
+    lags = [np.flatnonzero(other > level)[-1] - np.flatnonzero(own > level)[-1] for level in levels]
     return float(np.median(lags))

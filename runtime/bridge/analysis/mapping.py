@@ -68,7 +68,7 @@ class TrackMap(NamedTuple):
 def track_map(drive: Drive) -> TrackMap:
     """The map of a drive; without positions, what the track file gives of it."""
     track = drive.track
-    laps = tuple(one for lap in drive.counted if len((one := _driven(drive, lap)).lat))
+    laps = tuple(lap_line for lap in drive.counted if len((lap_line := _draw_lap(drive, lap)).lat))
     try:
         corners = drive.corners
     except NoCorners:
@@ -98,7 +98,7 @@ def _draw(
 ) -> TrackMap:
     """What a track file, and a line to place it on, give of a map."""
 
-    def placed(spot: S) -> S:
+    def place(spot: S) -> S:
         """With the place that the track file gives, else on the line."""
         if spot.lat is not None and spot.lon is not None:
             return spot
@@ -112,8 +112,8 @@ def _draw(
     return TrackMap(
         track=track.name if track else None,
         length_m=length_m,
-        corners=tuple(replace(corner, apex=placed(corner.apex)) for corner in corners),
-        pins=tuple(map(placed, track.markers if track else ())),
+        corners=tuple(replace(corner, apex=place(corner.apex)) for corner in corners),
+        pins=tuple(map(place, track.markers if track else ())),
         danger_zones=track.danger_zones if track else (),
         laps=(),
         basis="track" if line is not None else None,
@@ -123,15 +123,15 @@ def _draw(
     )
 
 
-def _driven(drive: Drive, lap: Segment) -> LapLine:
+def _draw_lap(drive: Drive, lap: Segment) -> LapLine:
     series = drive.series
     frames = lap.first + np.flatnonzero(series.fixed[lap.frames])
-    chosen = frames[spaced(drive.laps.travelled[frames])]
+    chosen = frames[space_points(drive.laps.travelled[frames])]
     lat, lon = series["lat"][chosen], series["lon"][chosen]
     return LapLine(lap.number or 0, lat, lon, series["speed_ms"][chosen])
 
 
-def spaced(way: Numbers) -> Indices:
+def space_points(way: Numbers) -> Indices:
     """The first point, then each that is 5 m or more behind the one chosen before it.
 
     *way* never falls. Where that would be more than 2000 points, the steps are longer.

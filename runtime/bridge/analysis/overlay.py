@@ -44,17 +44,17 @@ def lap_channels(
     """
     lap = drive.lap(number)
     t = moments(drive, lap, lap_places(drive.length_m, points))
-    found = {TIME: t - lap.t_start}
+    channels = {TIME: t - lap.t_start}
     if _is_known(drive.series, "speed_ms"):
-        found[SPEED] = channel_at(drive.series, "speed_ms", t) * KMH
+        channels[SPEED] = channel_at(drive.series, "speed_ms", t) * KMH
     for name in SHOWN:
         if _is_known(drive.series, name):
-            found[name] = channel_at(drive.series, name, t)
-    for name in signals.keys() - found.keys():
+            channels[name] = channel_at(drive.series, name, t)
+    for name in signals.keys() - channels.keys():
         samples = sort_samples(name, drive.series, signals)
         if len(samples.t):
-            found[name] = _signal_at(samples, t, held=name in discrete)
-    return found
+            channels[name] = _signal_at(samples, t, held=name in discrete)
+    return channels
 
 
 def ideal_channels(
@@ -70,17 +70,17 @@ def ideal_channels(
     numbers = sorted({part.from_lap for part in parts if part.from_lap is not None})
     laps = {n: lap_channels(drive, n, points, signals, discrete) for n in numbers}
     places = lap_places(drive.length_m, points)
-    found = {name: np.full(points, np.nan) for lap in laps.values() for name in lap}
+    channels = {name: np.full(points, np.nan) for lap in laps.values() for name in lap}
     begun = 0.0
     for part in parts:
         inside = (places >= part.start_m) & (places <= part.end_m)
         for name, values in laps[part.from_lap or 0].items():
-            found[name][inside] = values[inside]
+            channels[name][inside] = values[inside]
         lap = drive.lap(part.from_lap)
         begin = moments(drive, lap, np.array([part.start_m]))[0] - lap.t_start
-        found[TIME][inside] += begun - begin
+        channels[TIME][inside] += begun - begin
         begun += part.time_s or 0.0
-    return found
+    return channels
 
 
 def lap_axis(drive: Drive, number: int, step_m: float | None) -> Axis:
@@ -95,17 +95,17 @@ def lap_axis(drive: Drive, number: int, step_m: float | None) -> Axis:
         return Axis(drive.series.t[lap.frames], np.clip(reached, 0.0, length))
     places = grid(0.0, length, step=step_m)
     t = moments(drive, lap, places)
-    known = ~np.isnan(t)
-    return Axis(t[known], places[known])
+    passed = ~np.isnan(t)
+    return Axis(t[passed], places[passed])
 
 
 def target_channels(best: Channels, scale: float) -> Channels:
     """The best lap in a time that is *scale* times shorter: the same line in one proportion."""
-    found = {name: best[name] for name in KEPT_BY_A_TARGET if name in best}
-    found[TIME] = best[TIME] / scale
+    channels = {name: best[name] for name in KEPT_BY_A_TARGET if name in best}
+    channels[TIME] = best[TIME] / scale
     if SPEED in best:
-        found[SPEED] = best[SPEED] * scale
-    return found
+        channels[SPEED] = best[SPEED] * scale
+    return channels
 
 
 def missing_channels(own: Channels, named: Set[str], laps: Iterable[Channels]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, once_per_drive
-from runtime.bridge.analysis.stats import highest, lowest
+from runtime.bridge.analysis.stats import highest, lowest, nan_to_none
 from runtime.bridge.session.definitions import (
     CLOSED_PCT,
     has_brake_reading,
@@ -113,15 +113,15 @@ def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
     included, or of fewer than 3 frames, is left out. Raises `NoCorners`.
     """
     corners = drive.corners
-    found: dict[str, list[Pass]] = {corner.name: [] for corner in corners}
+    passes_by_corner: dict[str, list[Pass]] = {corner.name: [] for corner in corners}
     way = unwrap(drive.progress.p, drive.length_m)
     lengths = approaches(drive)
     meter = _Meter(drive.series, way)
-    for at in _windows_of(drive, way, np.array([lengths[corner.name] for corner in corners])):
+    for at in _list_windows(drive, way, np.array([lengths[corner.name] for corner in corners])):
         passage = meter.measure(corners[at.corner].name, at)
         if passage.t_entry < passage.t_exit:
-            found[passage.corner].append(passage)
-    return {name: tuple(passes) for name, passes in found.items()}
+            passes_by_corner[passage.corner].append(passage)
+    return {name: tuple(passes) for name, passes in passes_by_corner.items()}
 
 
 def approaches(drive: Drive) -> dict[str, float]:
@@ -139,9 +139,9 @@ def approaches(drive: Drive) -> dict[str, float]:
 def _approaches(drive: Drive) -> dict[str, float]:
     way, corners, length = unwrap(drive.progress.p, drive.length_m), drive.corners, drive.length_m
     meter, earliest = _Meter(drive.series, way), [0.0] * len(corners)
-    for at in _windows_of(drive, way, np.zeros(len(corners))):
+    for at in _list_windows(drive, way, np.zeros(len(corners))):
         earliest[at.corner] = max(earliest[at.corner], meter.braking(at)[0] or 0.0)
-    found = {}
+    lengths = {}
     for corner, point in zip(corners, earliest, strict=True):
         entry = corner.entry.distance_m
         rooms = (
@@ -151,8 +151,8 @@ def _approaches(drive: Drive) -> dict[str, float]:
             for other in corners
             if other is not corner
         )
-        found[corner.name] = min(point, APPROACH_M, *rooms)
-    return found
+        lengths[corner.name] = min(point, APPROACH_M, *rooms)
+    return lengths
 
 
 class _Window(NamedTuple):
@@ -173,7 +173,7 @@ class _Window(NamedTuple):
     exit_m: float
 
 
-def _places(drive: Drive, lengths: Numbers) -> Numbers:
+def _place_corners(drive: Drive, lengths: Numbers) -> Numbers:
     """Places of the corners (rows) in metres: the last apex, where their braking is looked for from
     on, the begin of the approach, entry, apex and exit.
 
@@ -191,14 +191,14 @@ def _places(drive: Drive, lengths: Numbers) -> Numbers:
     return np.array(rows, dtype=np.float64).reshape(-1, 6)
 
 
-def _windows_of(drive: Drive, way: Numbers, lengths: Numbers) -> Iterator[_Window]:
+def _list_windows(drive: Drive, way: Numbers, lengths: Numbers) -> Iterator[_Window]:
     """All passes that were recorded whole, by lap."""
-    places, pauses = _places(drive, lengths), np.flatnonzero(drive.series.gap)
-    for lap, base in _laps(drive, way) if len(places) else ():
-        yield from _windows(pauses, way, lap, places + base)
+    places, pauses = _place_corners(drive, lengths), np.flatnonzero(drive.series.gap)
+    for lap, base in _list_laps(drive, way) if len(places) else ():
+        yield from _find_passes(pauses, way, lap, places + base)
 
 
-def _laps(drive: Drive, way: Numbers) -> Iterator[tuple[Segment, float]]:
+def _list_laps(drive: Drive, way: Numbers) -> Iterator[tuple[Segment, float]]:
     """The laps with the place of their start; a whole session may start and end anywhere."""
     length = drive.length_m
     for lap in drive.counted:
@@ -213,7 +213,7 @@ def _laps(drive: Drive, way: Numbers) -> Iterator[tuple[Segment, float]]:
             yield lap, turn * length
 
 
-def _windows(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -> Iterator[_Window]:
+def _find_passes(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -> Iterator[_Window]:
     """The corners that a lap passed whole; *places* as `_places` gives them, for this lap.
 
     Recording paused after each of the frames *pauses*.
@@ -269,17 +269,17 @@ class _Meter:
             entry_speed_kmh=entry,
             apex_speed_kmh=lowest(speed[inside] * KMH),
             exit_speed_kmh=leave,
-            apex_place_speed_kmh=_known(speed[at.apex] * KMH),
+            apex_place_speed_kmh=nan_to_none(speed[at.apex] * KMH),
             peak_brake_bar=highest(brake[reach]),
             brake_point_m=point,
             brake_release_m=release,
-            trail_brake_bar_at_apex=_known(brake[at.apex]),
-            throttle_at_exit_pct=_known(series["throttle_pct"][at.last - 1]),
+            trail_brake_bar_at_apex=nan_to_none(brake[at.apex]),
+            throttle_at_exit_pct=nan_to_none(series["throttle_pct"][at.last - 1]),
             max_g_lat=highest(np.abs(series["g_lat"][inside])),
             max_combo_g=highest(series.combo_g[inside]),
-            coast_seconds=self._coasted(slice(at.start, at.last)),
-            steering_corrections=_corrections(series["steering_deg"][inside]),
-            nothing_time_s=self._nothing(reach),
+            coast_seconds=self._measure_coasting(slice(at.start, at.last)),
+            steering_corrections=_count_corrections(series["steering_deg"][inside]),
+            nothing_time_s=self._measure_nothing_time(reach),
         )
 
     def braking(self, at: _Window) -> tuple[float | None, float | None]:
@@ -303,15 +303,15 @@ class _Meter:
         share = min(max(float(share), 0.0), 1.0)
         t, speed = self._series.t, self._series["speed_ms"]
         between = speed[i - 1] + share * (speed[i] - speed[i - 1])
-        known = np.fmax(speed[i - 1], speed[i]) if np.isnan(between) else between
-        return float(t[i - 1] + share * (t[i] - t[i - 1])), _known(known * KMH)
+        nearest = np.fmax(speed[i - 1], speed[i]) if np.isnan(between) else between
+        return float(t[i - 1] + share * (t[i] - t[i - 1])), nan_to_none(nearest * KMH)
 
-    def _coasted(self, frames: slice) -> float | None:
+    def _measure_coasting(self, frames: slice) -> float | None:
         """Seconds of coasting; None where no frame tells."""
         seconds = float(self._series.weight[frames][self._coasting[frames]].sum())
         return seconds if self._coasting_told[frames].any() else None
 
-    def _nothing(self, frames: slice) -> float | None:
+    def _measure_nothing_time(self, frames: slice) -> float | None:
         """Seconds between the pedals; None where a pedal was not recorded at all."""
         throttle, t = self._series["throttle_pct"][frames], self._series.t[frames]
         if np.isnan(throttle).all() or not self._brake_told[frames].any():
@@ -322,11 +322,7 @@ class _Meter:
         return float(t[pushed[0]] - t[braked[-1]]) if len(pushed) else 0.0
 
 
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _corrections(steering: Numbers) -> int | None:
+def _count_corrections(steering: Numbers) -> int | None:
     if np.isnan(steering).all():
         return None
     steered = steering[np.abs(steering) >= STEERED_DEG]
@@ -335,7 +331,7 @@ def _corrections(steering: Numbers) -> int | None:
 
 def by_time(passes: Iterable[Pass]) -> list[Pass]:
     """The quickest first, the earlier of equals."""
-    return sorted(passes, key=lambda one: (one.corner_time_s, one.t_start))
+    return sorted(passes, key=lambda passage: (passage.corner_time_s, passage.t_start))
 
 
 def usual_pass(ranked: Sequence[Pass]) -> Pass:
@@ -347,15 +343,15 @@ def usual_pass(ranked: Sequence[Pass]) -> Pass:
     usual = ranked[len(ranked) // 2]
     if len(ranked) < USUAL_LAPS:
         return usual
-    columns = {name: [getattr(each, name) for each in ranked] for name in FIGURES}
-    known = {name: [v for v in row if v is not None] for name, row in columns.items()}
-    return usual._replace(**{name: median(row) for name, row in known.items() if row})
+    columns = {name: [getattr(passage, name) for passage in ranked] for name in FIGURES}
+    recorded = {name: [v for v in row if v is not None] for name, row in columns.items()}
+    return usual._replace(**{name: median(row) for name, row in recorded.items() if row})
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
     """The mean of what is known; None where nothing is."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None
 
 
 def difference(own: float | None, target: float | None) -> float | None:

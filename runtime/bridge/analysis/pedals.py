@@ -9,8 +9,8 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass, mean_of, passes_of
-from runtime.bridge.analysis.reference import NONE, References, aims
-from runtime.bridge.analysis.windows import runs
+from runtime.bridge.analysis.reference import NONE, References, find_aims
+from runtime.bridge.analysis.stats import find_runs
 from runtime.bridge.session.definitions import (
     POWER_PCT,
     RELEASED_BAR,
@@ -117,15 +117,15 @@ def pedal_behavior(
     """The states of the pedals; a pedal is down strictly above its threshold (%, bar)."""
     series, frames = drive.series, drive.frames
     throttle, braking = series["throttle_pct"], series.braking
-    told = np.zeros(len(series), dtype=np.bool_)
-    told[frames] = (has_brake_reading(series) & ~np.isnan(throttle))[frames]
-    gas, stop = throttle > throttle_th, told & False
+    measured = np.zeros(len(series), dtype=np.bool_)
+    measured[frames] = (has_brake_reading(series) & ~np.isnan(throttle))[frames]
+    gas, stop = throttle > throttle_th, measured & False
     if braking is not None:
         stop = braking.is_pressed(brake_th)
-    states = [told & (gas == pressed) & (stop == braked) for pressed, braked in STATES]
-    shares = [measure_share(series.weight, state, told) for state in states]
-    known = [100.0 * share for share in shares if share is not None]
-    rounded = round_to_sum(known, 100.0, 1) if known else [None] * len(STATES)
+    states = [measured & (gas == pressed) & (stop == braked) for pressed, braked in STATES]
+    shares = [measure_share(series.weight, state, measured) for state in states]
+    percentages = [100.0 * share for share in shares if share is not None]
+    rounded_pcts = round_to_sum(percentages, 100.0, 1) if percentages else [None] * len(STATES)
     return Pedals(
         len(throttle[frames]),
         series.nominal_s,
@@ -134,7 +134,7 @@ def pedal_behavior(
                 PedalState(int(state.sum()), pct, float(series.weight[state].sum()))
                 if pct is not None
                 else PedalState(None, None, None)
-                for state, pct in zip(states, rounded, strict=True)
+                for state, pct in zip(states, rounded_pcts, strict=True)
             )
         ),
         PedalsRecorded(
@@ -168,11 +168,11 @@ def hustle_map(drive: Drive) -> tuple[HustleStretch, ...]:
     time, full, frames = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64)
     for lap in drive.counted:
         throttle = series["throttle_pct"][lap.frames]
-        known = ~np.isnan(throttle)
-        p = drive.progress.p[lap.frames][known]
+        has_reading = ~np.isnan(throttle)
+        p = drive.progress.p[lap.frames][has_reading]
         at = np.minimum(p // step, count - 1).astype(np.intp)
-        weight = series.weight[lap.frames][known]
-        open_ = np.where(is_full_throttle(series)[lap.frames][known], weight, 0.0)
+        weight = series.weight[lap.frames][has_reading]
+        open_ = np.where(is_full_throttle(series)[lap.frames][has_reading], weight, 0.0)
         time += np.bincount(at, weight, minlength=count)
         full += np.bincount(at, open_, minlength=count)
         frames += np.bincount(at, minlength=count)
@@ -189,7 +189,7 @@ def hustle_map(drive: Drive) -> tuple[HustleStretch, ...]:
     )
 
 
-def _rising(series: Series, first: int) -> int:
+def _find_rise(series: Series, first: int) -> int:
     """The frame in which a throttle that opens in frame *first* rises to half: that one, but where
     it is held below for a while."""
     throttle = series["throttle_pct"][first:]
@@ -213,16 +213,17 @@ def opening_m(drive: Drive, passage: Pass) -> float | None:
     stop = int(np.searchsorted(series.t, passage.t_exit + BEHIND_S))
     again = np.flatnonzero(braking[passage.last : stop])
     stop = passage.last + int(again[0]) if len(again) else max(stop, passage.last)
-    found = [
-        (begin + first, begin + last + 1) for first, last in runs(throttle[begin:stop] >= POWER_PCT)
+    opened = [
+        (begin + first, begin + last + 1)
+        for first, last in find_runs(throttle[begin:stop] >= POWER_PCT)
     ]
     held = [
         (first, end)
-        for first, end in found
+        for first, end in opened
         if first < passage.last <= end
         or series.t[min(end, len(series) - 1)] - series.t[first] >= HELD_S
     ]
-    at = next((_rising(series, a) for a, b in held if throttle[a:b].max() >= HALF_PCT), None)
+    at = next((_find_rise(series, a) for a, b in held if throttle[a:b].max() >= HALF_PCT), None)
     at = at if at is not None else next((a for a, _ in held if a < passage.last), None)
     if at is None:
         return None
@@ -252,26 +253,26 @@ class ThrottleBoxRecord:
 
 def throttle_boxes(drive: Drive) -> tuple[ThrottleBoxRecord, ...]:
     """The throttle of every frame in each corner's window, in lap order. Raises `NoCorners`."""
-    return tuple(_box(drive, name, passes) for name, passes in passes_of(drive).items())
+    return tuple(_summarise(drive, name, passes) for name, passes in passes_of(drive).items())
 
 
-def _box(drive: Drive, name: str, passes: tuple[Pass, ...]) -> ThrottleBoxRecord:
+def _summarise(drive: Drive, name: str, passes: tuple[Pass, ...]) -> ThrottleBoxRecord:
     throttle = drive.series["throttle_pct"]
     samples = np.concatenate([np.empty(0), *(throttle[passage.frames] for passage in passes)])
-    known = samples[~np.isnan(samples)]
-    box = box_plot(known)
+    readings = samples[~np.isnan(samples)]
+    box = box_plot(readings)
     if box is None:
         return ThrottleBoxRecord(name, len(passes), 0, *(None,) * 8)
     return ThrottleBoxRecord(
         name=name,
         n_passes=len(passes),
-        n_samples=len(known),
-        min_pct=float(known.min()),
+        n_samples=len(readings),
+        min_pct=float(readings.min()),
         q1_pct=box.q1,
         median_pct=box.median,
         q3_pct=box.q3,
-        max_pct=float(known.max()),
-        mean_pct=float(known.mean()),
+        max_pct=float(readings.max()),
+        mean_pct=float(readings.mean()),
         whisker_low_pct=box.low,
         whisker_high_pct=box.high,
     )
@@ -302,19 +303,19 @@ def changes_of_speed(
 
     Raises `NoCorners`.
     """
-    rate = _rate(drive.series)
-    compared = aims(drive, references)
-    found: list[ChangeOfSpeedRecord] = []
+    rate = _measure_rate(drive.series)
+    compared = find_aims(drive, references)
+    events: list[ChangeOfSpeedRecord] = []
     for name, passes in passes_of(drive).items():
         usual = compared[name].target.entry_speed_kmh if name in compared else None
         if usual is not None:
-            found += [
-                event for passage in passes for event in _changes(drive, rate, passage, usual)
+            events += [
+                event for passage in passes for event in _find_changes(drive, rate, passage, usual)
             ]
-    return _apart(sorted(found, key=lambda loss: (loss.timestamp, loss.corner)))
+    return _space_out(sorted(events, key=lambda loss: (loss.timestamp, loss.corner)))
 
 
-def _rate(series: Series) -> Numbers:
+def _measure_rate(series: Series) -> Numbers:
     """How fast the throttle opens, percent a second."""
     throttle = series["throttle_pct"]
     lag = max(1, round(RISE_S / series.nominal_s)) if series.nominal_s > 0 else 1
@@ -323,7 +324,7 @@ def _rate(series: Series) -> Numbers:
     return rate
 
 
-def _changes(
+def _find_changes(
     drive: Drive, rate: Numbers, passage: Pass, usual: float
 ) -> Iterator[ChangeOfSpeedRecord]:
     series, frames = drive.series, passage.frames
@@ -346,7 +347,7 @@ def _changes(
         )
 
 
-def _apart(events: list[ChangeOfSpeedRecord]) -> tuple[ChangeOfSpeedRecord, ...]:
+def _space_out(events: list[ChangeOfSpeedRecord]) -> tuple[ChangeOfSpeedRecord, ...]:
     """Those that lie half a second or more behind the one kept before; windows may overlap."""
     kept: list[ChangeOfSpeedRecord] = []
     for event in events:
@@ -388,11 +389,15 @@ class BrakeEndSummary:
 def brake_ends(drive: Drive) -> BrakeEndSummary:
     """The time between brake and throttle, and how the brake is let go. Raises `NoCorners`."""
     passes = passes_of(drive)
-    corners = tuple(_end(drive.series, name, each) for name, each in passes.items())
-    means = {one.corner: one.nothing_time_s for one in corners if one.nothing_time_s is not None}
-    known = [passage.nothing_time_s for each in passes.values() for passage in each]
-    average = mean_of([seconds or None for seconds in known])
-    if average is None and any(seconds is not None for seconds in known):
+    corners = tuple(_measure_brake_end(drive.series, name, row) for name, row in passes.items())
+    means = {
+        corner.corner: corner.nothing_time_s
+        for corner in corners
+        if corner.nothing_time_s is not None
+    }
+    pauses = [passage.nothing_time_s for row in passes.values() for passage in row]
+    average = mean_of([seconds or None for seconds in pauses])
+    if average is None and any(seconds is not None for seconds in pauses):
         average = 0.0
     return BrakeEndSummary(
         average_nothing_time_s=average,
@@ -402,7 +407,7 @@ def brake_ends(drive: Drive) -> BrakeEndSummary:
     )
 
 
-def _end(series: Series, name: str, passes: Sequence[Pass]) -> BrakeEndRecord:
+def _measure_brake_end(series: Series, name: str, passes: Sequence[Pass]) -> BrakeEndRecord:
     return BrakeEndRecord(
         corner=name,
         n_passes=len(passes),
@@ -470,23 +475,23 @@ def brake_acceleration(drive: Drive) -> BrakeAcceleration:
     whose apex comes next, if that is within 400 m of the zone's middle.
     """
     zones: dict[str, list[tuple[float, float]]] = {corner.name: [] for corner in drive.corners}
-    for corner, peak, seconds in _zones(drive):
+    for corner, peak, seconds in _find_zones(drive):
         zones[corner].append((peak, seconds))
     return BrakeAcceleration(
         brake_zones=tuple(
             BrakeZoneRecord(
                 corner=name,
-                max_decel_g=mean_of([None if np.isnan(peak) else peak for peak, _ in found]),
-                duration_s=sum(seconds for _, seconds in found) / len(found),
-                n_passes=len(found),
+                max_decel_g=mean_of([None if np.isnan(peak) else peak for peak, _ in corner_zones]),
+                duration_s=sum(seconds for _, seconds in corner_zones) / len(corner_zones),
+                n_passes=len(corner_zones),
             )
-            for name, found in zones.items()
-            if found
+            for name, corner_zones in zones.items()
+            if corner_zones
         ),
         corner_exits=tuple(
             CornerExitRecord(
                 corner=name,
-                max_long_accel_g=_pull(drive.series, passes),
+                max_long_accel_g=_find_strongest_pull(drive.series, passes),
                 exit_speed_kmh=mean_of([passage.exit_speed_kmh for passage in passes]),
                 n_passes=len(passes),
             )
@@ -496,36 +501,36 @@ def brake_acceleration(drive: Drive) -> BrakeAcceleration:
     )
 
 
-def _zones(drive: Drive) -> Iterator[tuple[str, float, float]]:
+def _find_zones(drive: Drive) -> Iterator[tuple[str, float, float]]:
     """Corner, strongest deceleration in g and seconds of each zone of hard braking."""
     series, corners = drive.series, drive.corners
     if series.braking is None:
         return
     hard = series.braking.is_pressed(HARD_BAR) & (drive.lap_of > 0)
     p, g_long = drive.progress.p, series["g_long"]
-    for first, last in runs(hard, series.gap):
+    for first, last in find_runs(hard, series.gap):
         way = (p[last] - p[first]) % drive.length_m
         middle = float(p[first] + way / 2)
-        corner = _next(corners, middle, drive.length_m)
+        corner = _find_next_corner(corners, middle, drive.length_m)
         if corner is not None:
             peak = float(np.fmin.reduce(g_long[first : last + 1]))
             yield corner.name, peak, float(series.t[last] - series.t[first])
 
 
-def _next(corners: Sequence[Corner], place: float, length: float) -> Corner | None:
+def _find_next_corner(corners: Sequence[Corner], place: float, length: float) -> Corner | None:
     """The corner whose apex comes next on the way, if that is near."""
     ways = [((corner.apex.distance_m - place) % length, at) for at, corner in enumerate(corners)]
     close = min((way for way in ways if way[0] <= AHEAD_M), default=None)
     return corners[close[1]] if close is not None else None
 
 
-def _pull(series: Series, passes: Sequence[Pass]) -> float | None:
-    found = np.nan
+def _find_strongest_pull(series: Series, passes: Sequence[Pass]) -> float | None:
+    strongest, g_long = np.nan, series["g_long"]
     for passage in passes:
         frames = slice(passage.apex_frame, passage.last)
         pushed = series["throttle_pct"][frames] > PUSHED_PCT
-        found = np.fmax(found, np.fmax.reduce(series["g_long"][frames][pushed], initial=np.nan))
-    return None if np.isnan(found) else float(found)
+        strongest = np.fmax(strongest, np.fmax.reduce(g_long[frames][pushed], initial=np.nan))
+    return None if np.isnan(strongest) else float(strongest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -546,12 +551,12 @@ def trail_braking(drive: Drive) -> tuple[TrailBrakeRecord, ...]:
 
     Raises `NoCorners`.
     """
-    found = []
+    records = []
     for name, passes in passes_of(drive).items():
         for passage in passes:
             peak, apex = passage.peak_brake_bar, passage.trail_brake_bar_at_apex
             if peak is None or apex is None or peak < TRAIL_PEAK_BAR or apex < TRAIL_APEX_BAR:
                 continue
             away = abs(apex - max(0.10 * peak, 3.0)) / max(0.20 * peak, 5.0)
-            found.append(TrailBrakeRecord(passage.lap, name, peak, apex, max(0.0, 1.0 - away)))
-    return tuple(found)
+            records.append(TrailBrakeRecord(passage.lap, name, peak, apex, max(0.0, 1.0 - away)))
+    return tuple(records)

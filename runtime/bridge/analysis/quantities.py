@@ -7,11 +7,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, NoCorners
-from runtime.bridge.analysis.laps import corner_windows, timed_corners
+from runtime.bridge.analysis.laps import corner_windows, list_timed_corners
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.pedals import opening_m, release_rate
-from runtime.bridge.analysis.stats import highest, lowest, straight_line_speed
-from runtime.bridge.analysis.windows import runs
+from runtime.bridge.analysis.stats import find_runs, highest, lowest, straight_line_speed
 from runtime.bridge.session.definitions import (
     POWER_PCT,
     find_missing,
@@ -84,41 +83,41 @@ def measure_laps(
     """
     if is_missing(drive, quantity):
         return {}
-    return dict(sorted(_numbers(drive, quantity, where, spot)))
+    return dict(sorted(_yield_numbers(drive, quantity, where, spot)))
 
 
-def _numbers(
+def _yield_numbers(
     drive: Drive, quantity: str, where: str | None, spot: str | None
 ) -> Iterator[tuple[int, float]]:
     passes = passes_in(drive, where) if where is not None else ()
     straight = find_stretch(drive, where)
     if passes:
-        values = _by_frame(drive.series, quantity)
-        for each in passes:
-            number = _in_corner(drive, values, quantity, each, spot)
+        values = _measure_frames(drive.series, quantity)
+        for item in passes:
+            number = _measure_pass(drive, values, quantity, item, spot)
             if number is not None:
-                yield each.lap, number
+                yield item.lap, number
     elif isinstance(straight, Straight) and quantity == "speed":
-        record = next(each for each in straight_line_speed(drive) if each.name == where)
-        yield from ((each.lap_number, each.top_speed_kmh) for each in record.per_lap)
+        record = next(item for item in straight_line_speed(drive) if item.name == where)
+        yield from ((item.lap_number, item.top_speed_kmh) for item in record.per_lap)
     elif where is None and quantity == "time":
         yield from ((lap.number or 0, lap.duration_s) for lap in drive.counted)
     elif where is None and quantity == "mean_speed":
         speeds = ((lap.number or 0, drive.length_m / lap.duration_s) for lap in drive.counted)
         yield from ((number, speed * KMH) for number, speed in speeds)
     elif where is None and quantity == "corrections":
-        counts = [measure_laps(drive, quantity, each.name) for each in known_corners(drive)]
+        counts = [measure_laps(drive, quantity, item.name) for item in list_corners(drive)]
         for number in {number for count in counts for number in count}:
             yield number, sum(count.get(number, 0.0) for count in counts)
     elif straight is not None and quantity == "time":
         for lap in drive.counted:
-            seconds = _time_on(drive, lap, straight)
+            seconds = _measure_time(drive, lap, straight)
             if seconds is not None:
                 yield lap.number or 0, seconds
     elif (where is None or straight is not None) and quantity not in CORNERS_ONLY:
-        values = _by_frame(drive.series, quantity)
+        values = _measure_frames(drive.series, quantity)
         for lap in drive.counted:
-            inside_it = _on(drive, lap.frames, straight)
+            inside_it = _find_frames(drive, lap.frames, straight)
             number = _reduce(drive.series, values, quantity, inside_it)
             if number is not None:
                 yield lap.number or 0, number
@@ -132,14 +131,14 @@ def passes_in(drive: Drive, corner: str | None) -> tuple[Pass, ...]:
         return ()
 
 
-def known_corners(drive: Drive) -> tuple[Corner, ...]:
+def list_corners(drive: Drive) -> tuple[Corner, ...]:
     """In lap order; none where they are not known."""
     return drive.corners if drive.geometry else ()
 
 
 def find_straight(drive: Drive, name: str | None) -> Straight | None:
     """The straight of that name."""
-    return next((each for each in drive.straights if each.name == name), None)
+    return next((straight for straight in drive.straights if straight.name == name), None)
 
 
 def sector_name(number: int) -> str:
@@ -155,15 +154,15 @@ def find_stretch(drive: Drive, name: str | None) -> Straight | Span | None:
 
 def straight_beside(drive: Drive, corner: str, *, behind: bool) -> Straight | None:
     """The straight that a corner leads onto, or that leads to it."""
-    bend = next((each for each in known_corners(drive) if each.name == corner), None)
+    bend = next((straight for straight in list_corners(drive) if straight.name == corner), None)
     if bend is None:
         return None
     place = (bend.exit if behind else bend.entry).distance_m + (1.0 if behind else -1.0)
     return next(
         (
-            each
-            for each in drive.straights
-            if inside(place % drive.length_m, each.start_m, each.end_m, drive.length_m)
+            straight
+            for straight in drive.straights
+            if inside(place % drive.length_m, straight.start_m, straight.end_m, drive.length_m)
         ),
         None,
     )
@@ -172,15 +171,15 @@ def straight_beside(drive: Drive, corner: str, *, behind: bool) -> Straight | No
 def corner_before(drive: Drive, straight: Straight) -> str | None:
     """The corner that leads onto a straight."""
     ways = {
-        (straight.start_m - each.exit.distance_m + 1.0) % drive.length_m: each.name
-        for each in known_corners(drive)
+        (straight.start_m - corner.exit.distance_m + 1.0) % drive.length_m: corner.name
+        for corner in list_corners(drive)
     }
     return ways[min(ways)] if ways else None
 
 
 def peak_place(drive: Drive, quantity: str, lap: int) -> str | None:
     """The corner or the straight in which a lap reached the largest value of a quantity."""
-    values = _by_frame(drive.series, quantity)[drive.lap(lap).frames]
+    values = _measure_frames(drive.series, quantity)[drive.lap(lap).frames]
     if not is_recorded(values):
         return None
     frame = drive.lap(lap).first + int(np.nanargmax(values))
@@ -201,7 +200,7 @@ def longest_full_throttle(drive: Drive, lap: int) -> FullThrottle | None:
     frames, series = drive.lap(lap).frames, drive.series
     stretches = [
         (float(series.weight[first : last + 1].sum()), first, last)
-        for first, last in runs(is_full_throttle(series))
+        for first, last in find_runs(is_full_throttle(series))
         if frames.start <= first < frames.stop
     ]
     if not stretches:
@@ -214,38 +213,38 @@ def longest_full_throttle(drive: Drive, lap: int) -> FullThrottle | None:
 def _place_at(drive: Drive, frame: int, *, braking: bool = False) -> str | None:
     """The corner or the straight of a frame; *braking* counts for the corner that it is for."""
     place = float(drive.progress.p[frame])
-    windows: list[Span] = list(timed_corners(drive) if braking else ())
+    windows: list[Span] = list(list_timed_corners(drive) if braking else ())
     windows += [
         *corner_windows(drive),
-        *(Span(each.name, each.start_m, each.end_m) for each in drive.straights),
+        *(Span(straight.name, straight.start_m, straight.end_m) for straight in drive.straights),
     ]
     return next((n for n, begin, end in windows if inside(place, begin, end, drive.length_m)), None)
 
 
-def _on(drive: Drive, frames: slice, straight: Straight | Span | None) -> Indices:
+def _find_frames(drive: Drive, frames: slice, straight: Straight | Span | None) -> Indices:
     """The frames of a lap, or those of them on a straight or in a sector."""
-    found = np.arange(frames.start, frames.stop)
+    in_lap = np.arange(frames.start, frames.stop)
     if straight is None:
-        return found
-    place = drive.progress.p[found]
+        return in_lap
+    place = drive.progress.p[in_lap]
     begun, ended = place >= straight.start_m, place <= straight.end_m
     here = begun | ended if straight.start_m > straight.end_m else begun & ended
-    kept: Indices = found[here]
+    kept: Indices = in_lap[here]
     return kept
 
 
-def _time_on(drive: Drive, lap: Segment, straight: Straight | Span) -> float | None:
+def _measure_time(drive: Drive, lap: Segment, straight: Straight | Span) -> float | None:
     """Seconds of a lap on a straight; over start/finish those at both ends of the lap."""
     wraps = straight.start_m > straight.end_m
     bounds = sorted((straight.start_m, straight.end_m))
     parts = [Span("", a, b) for a, b in pairwise([0.0, *bounds, drive.length_m])]
     times = sector_times(drive.laps, drive.progress, lap, parts)
     chosen = [times[0], times[2]] if wraps else [times[1]]
-    known = [seconds for seconds in chosen if seconds is not None]
-    return sum(known) if len(known) == len(chosen) else None
+    measured = [seconds for seconds in chosen if seconds is not None]
+    return sum(measured) if len(measured) == len(chosen) else None
 
 
-def _by_frame(series: Series, quantity: str) -> Numbers:
+def _measure_frames(series: Series, quantity: str) -> Numbers:
     """The quantity of each frame; of what takes time the seconds; NaN where it is not known."""
     match quantity:
         case "speed":
@@ -264,8 +263,8 @@ def _by_frame(series: Series, quantity: str) -> Numbers:
         case "throttle":
             return series["throttle_pct"]
         case "full_throttle":
-            told = ~np.isnan(series["throttle_pct"])
-            return np.where(told, 100.0 * is_full_throttle(series), np.nan)
+            has_reading = ~np.isnan(series["throttle_pct"])
+            return np.where(has_reading, 100.0 * is_full_throttle(series), np.nan)
         case "accel_g":
             return series["g_long"]
         case "lateral_g":
@@ -289,14 +288,14 @@ def _reduce(
     series: Series, values: Numbers, quantity: str, frames: Indices | slice
 ) -> float | None:
     """The quantity of a stretch: a sum of seconds, a mean share, else the largest."""
-    known = values[frames]
-    weight, told = series.weight[frames], ~np.isnan(known)
+    numbers = values[frames]
+    weight, is_known = series.weight[frames], ~np.isnan(numbers)
     if quantity in MEANS:
-        total = float(weight[told].sum())
-        return float(known[told] @ weight[told]) / total if total > 0 else None
+        total = float(weight[is_known].sum())
+        return float(numbers[is_known] @ weight[is_known]) / total if total > 0 else None
     if quantity in SUMS:
-        return float(known[told].sum()) if told.any() else None
-    return highest(known)
+        return float(numbers[is_known].sum()) if is_known.any() else None
+    return highest(numbers)
 
 
 _OF_PASS: Final[Mapping[tuple[str, str | None], str]] = {
@@ -316,47 +315,47 @@ _OF_PASS: Final[Mapping[tuple[str, str | None], str]] = {
 }
 
 
-def _in_corner(
-    drive: Drive, values: Numbers, quantity: str, one: Pass, spot: str | None
+def _measure_pass(
+    drive: Drive, values: Numbers, quantity: str, passage: Pass, spot: str | None
 ) -> float | None:
     series = drive.series
     if quantity == "brake_rate":
-        return release_rate(series, one)
+        return release_rate(series, passage)
     if quantity == "throttle_point":
-        lifted = lowest(series["throttle_pct"][one.start : one.last])
-        return opening_m(drive, one) if lifted is not None and lifted < POWER_PCT else None
+        lifted = lowest(series["throttle_pct"][passage.start : passage.last])
+        return opening_m(drive, passage) if lifted is not None and lifted < POWER_PCT else None
     if quantity == "full_point":
-        return _full_m(drive, one)
+        return _find_full_throttle(drive, passage)
     spot = spot if spot in ("entry", "apex", "exit") and quantity in AT_SPOTS else None
     attribute = _OF_PASS.get((quantity, spot))
     if attribute is not None:
-        number = getattr(one, attribute)
+        number = getattr(passage, attribute)
         return None if number is None else float(number)
     if spot is None and quantity == "rpm":
         spot = "apex"
     if spot is not None:
-        frame = {"entry": one.first, "apex": one.apex_frame}.get(spot, one.last - 1)
+        frame = {"entry": passage.first, "apex": passage.apex_frame}.get(spot, passage.last - 1)
         return None if np.isnan(values[frame]) else float(values[frame])
     if quantity == "throttle":
-        return lowest(values[one.frames])
-    begin = one.approach if quantity in ("brake_g", "brake_time", "brakings") else one.first
-    begin = one.apex_frame if quantity == "accel_g" else begin
-    return _reduce(series, values, quantity, slice(begin, one.last))
+        return lowest(values[passage.frames])
+    begin = passage.approach if quantity in ("brake_g", "brake_time", "brakings") else passage.first
+    begin = passage.apex_frame if quantity == "accel_g" else begin
+    return _reduce(series, values, quantity, slice(begin, passage.last))
 
 
-def _full_m(drive: Drive, one: Pass) -> float | None:
+def _find_full_throttle(drive: Drive, passage: Pass) -> float | None:
     """Metres behind the apex where the throttle is fully open again; None where it never closed, or
     was not opened until the next braking."""
     series = drive.series
     full = is_full_throttle(series)
-    closed = np.flatnonzero(~full[one.start : one.last])
-    stop = int(np.searchsorted(series.t, one.t_exit + AFTER_S))
+    closed = np.flatnonzero(~full[passage.start : passage.last])
+    stop = int(np.searchsorted(series.t, passage.t_exit + AFTER_S))
     if not len(closed):
         return None
-    opened = np.flatnonzero(full[one.start + int(closed[-1]) : stop])
+    opened = np.flatnonzero(full[passage.start + int(closed[-1]) : stop])
     if not len(opened):
         return None
-    return drive.behind_apex_m(one.corner, one.start + int(closed[-1] + opened[0]))
+    return drive.behind_apex_m(passage.corner, passage.start + int(closed[-1] + opened[0]))
 
 
 def fix_noise_m(series: Series) -> float | None:

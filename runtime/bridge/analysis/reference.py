@@ -73,7 +73,7 @@ class Target:
 
 STEP_M: Final = 10.0
 """Between two of a reference's approach times."""
-METRICS: Final = tuple(one.name for one in fields(Target) if hasattr(Pass, one.name))
+METRICS: Final = tuple(column.name for column in fields(Target) if hasattr(Pass, column.name))
 """What a reference lap takes over from a pass."""
 Taken: TypeAlias = Pass | Target
 """How a corner was taken: in a session, or by a reference."""
@@ -127,25 +127,25 @@ class Aim(NamedTuple):
     """The session's pass that it is, where it is one."""
 
 
-def aims(drive: Drive, references: References = NONE) -> dict[str, Aim]:
+def find_aims(drive: Drive, references: References = NONE) -> dict[str, Aim]:
     """What each corner is compared with, where there is anything.
 
     The reference file where it names the corner, else the session's own quickest pass, the
     earliest of equals. Raises `NoCorners`.
     """
     lap = references.of(drive.track)
-    found: dict[str, Aim] = {}
+    aims: dict[str, Aim] = {}
     for name, passes in passes_of(drive).items():
         if lap is not None and name in lap.corners:
-            target = as_timed(lap.corners[name], approaches(drive)[name], passes)
-            found[name] = Aim(target, "reference_file")
+            target = match_timing(lap.corners[name], approaches(drive)[name], passes)
+            aims[name] = Aim(target, "reference_file")
         elif passes:
             best = by_time(passes)[0]
-            found[name] = Aim(best, "session_best", best)
-    return found
+            aims[name] = Aim(best, "session_best", best)
+    return aims
 
 
-def as_timed(target: Target, approach_m: float, passes: Sequence[Pass]) -> Target:
+def match_timing(target: Target, approach_m: float, passes: Sequence[Pass]) -> Target:
     """A reference's corner, timed from *approach_m* before its entry, as the *passes* are.
 
     A file that does not tell how long its approach took counts as level with the quickest of the
@@ -154,7 +154,7 @@ def as_timed(target: Target, approach_m: float, passes: Sequence[Pass]) -> Targe
     metres = STEP_M * np.arange(len(target.approach_times_s))
     seconds = np.array(target.approach_times_s)
     if not len(seconds):
-        own = min((one.t_entry - one.t_start for one in passes), default=0.0)
+        own = min((passage.t_entry - passage.t_start for passage in passes), default=0.0)
         metres, seconds = np.array([0.0, approach_m]), np.array([0.0, own])
     own_way, its_way = np.interp([approach_m, target.approach_m or 0.0], metres, seconds).tolist()
     slowest = target.apex_speed_kmh if target.min_speed_kmh is None else target.min_speed_kmh
@@ -179,11 +179,11 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
     Raises `NoSuchLap`, and `NoCorners` where the lap passed no corner whole.
     """
     lap = drive.lap(number)
-    found: dict[str, Target] = {}
+    corners: dict[str, Target] = {}
     for corner in drive.corners:
         for passage in passes_of(drive)[corner.name]:
             if passage.lap == lap.number:
-                found[corner.name] = Target(
+                corners[corner.name] = Target(
                     approach_m=approaches(drive)[corner.name] if drive.series.braking else None,
                     approach_times_s=approach_times(drive, passage),
                     **{name: getattr(passage, name) for name in METRICS},
@@ -194,7 +194,7 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
     return ReferenceLap(
         track=drive.track.id if drive.track is not None else "",
         lap_time_s=lap.duration_s,
-        corners=found,
+        corners=corners,
         source_file=f"{source}, lap {lap.number}" if source else "",
         total_distance_m=lap.distance_m,
         n_frames=lap.last - lap.first,
@@ -250,14 +250,14 @@ class ReferenceBook:
 
         A file that is no reference lap is left out, with a warning. An absent folder has none.
         """
-        seen = self._listed()
+        seen = self._list_files()
         if seen != self._seen:
             self._seen, self._current = seen, read_references(self.folder)
             for track, why in self._current.unreadable.items():
                 log.warning("reference of %s is left out: %s", track, why)
         return self._current
 
-    def _listed(self) -> tuple[tuple[str, int, int], ...]:
+    def _list_files(self) -> tuple[tuple[str, int, int], ...]:
         try:
             with os.scandir(self.folder) as entries:
                 facts = [(e.name, e.stat()) for e in entries if e.name.endswith(".json")]

@@ -6,7 +6,6 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.definitions import is_full_throttle, is_recorded
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags, Series
@@ -81,7 +80,7 @@ def stats(drive: Drive) -> Stats:
         else min(float(weight[np.flatnonzero(speed > ON_TRACK_MS)].sum()), whole.duration_s),
         n_frames=len(speed),
         session_duration_s=whole.duration_s,
-        distance_m=whole.distance_m if _moved(series) else None,
+        distance_m=whole.distance_m if _has_distance(series) else None,
         n_laps=len(drive.counted),
         best_lap_s=drive.best.duration_s,
         sample_rate_hz=series.rate_hz,
@@ -90,27 +89,45 @@ def stats(drive: Drive) -> Stats:
     )
 
 
-def _moved(series: Series) -> bool:
+def _has_distance(series: Series) -> bool:
     """Whether anything tells of a way: speed, distance or positions."""
     return any(is_recorded(series[name]) for name in ("speed_ms", "distance_m", "lat"))
 
 
+def nan_to_none(value: float) -> float | None:
+    """Replace NaN by None."""
+    return None if np.isnan(value) else float(value)
+
+
+def find_runs(flags: Flags, broken: Flags | None = None) -> list[tuple[int, int]]:
+    """Return first and last index of each stretch of True.
+
+    *broken*, one element shorter, ends a stretch after each index that is True.
+    """
+    change = np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8))
+    begins, ends = np.flatnonzero(change > 0), np.flatnonzero(change < 0) - 1
+    if broken is not None and len(flags) > 1:
+        cuts = np.flatnonzero(broken & flags[1:] & flags[:-1]) + 1
+        begins, ends = np.sort(np.append(begins, cuts)), np.sort(np.append(ends, cuts - 1))
+    return list(zip(begins.tolist(), ends.tolist(), strict=True))
+
+
 def highest(values: Numbers) -> float | None:
     """The largest of what is known."""
-    found = float(np.fmax.reduce(values, initial=np.nan))
-    return None if np.isnan(found) else found
+    extreme = float(np.fmax.reduce(values, initial=np.nan))
+    return None if np.isnan(extreme) else extreme
 
 
 def lowest(values: Numbers) -> float | None:
     """The smallest of what is known."""
-    found = highest(-values)
-    return None if found is None else 0.0 - found
+    extreme = highest(-values)
+    return None if extreme is None else 0.0 - extreme
 
 
 def _mean(values: Numbers, weight: Numbers) -> float | None:
-    known = ~np.isnan(values)
-    if not known.all():
-        values, weight = values[known], weight[known]
+    is_known = ~np.isnan(values)
+    if not is_known.all():
+        values, weight = values[is_known], weight[is_known]
     total = float(weight.sum())
     if total <= 0:
         return highest(values)
@@ -123,7 +140,7 @@ def _longest(series: Series, frames: slice) -> float | None:
         return None
     pause = np.append(series.gap, True)[frames]
     longest = 0.0
-    for first, last in runs(is_full_throttle(series)[frames], pause[:-1]):
+    for first, last in find_runs(is_full_throttle(series)[frames], pause[:-1]):
         # The last frame lasts until the next one; before a pause nobody knows how long.
         until = t[last] if pause[last] or last + 1 == len(t) else t[last + 1]
         longest = max(longest, float(until - t[first]))
@@ -176,7 +193,7 @@ def _passes(drive: Drive, straight: Straight) -> Flags:
     here = begun | not_ended if straight.start_m > straight.end_m else begun & not_ended
     cut = np.concatenate([[True], pause, [True]])  # before each frame, and after the last
     driven = drive.lap_of[drive.frames] > 0
-    for first, last in runs(here, pause):
+    for first, last in find_runs(here, pause):
         driven[first : last + 1] |= not (cut[first] or cut[last + 1])
     return here & driven
 

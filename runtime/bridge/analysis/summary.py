@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from runtime.bridge.analysis.drive import Drive, known_track, place_laps, sectors_of
-from runtime.bridge.analysis.reference import aims
+from runtime.bridge.analysis.drive import Drive, keep_aligned_track, place_laps, sectors_of
+from runtime.bridge.analysis.reference import find_aims
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.definitions import has_coasting_readings, is_coasting, measure_share
 from runtime.bridge.session.laps import Laps, Segment
@@ -56,15 +56,15 @@ class Summary:
 
 def summarise(laps: Laps, track: Track | None = None) -> Summary:
     """The summary of detected laps on *track*, where it is given."""
-    track = known_track(laps, track)
+    track = keep_aligned_track(laps, track)
     progress, _ = place_laps(laps, track)
     spans = sectors_of(laps, progress, track) if progress is not None else ()
-    coasts, told = is_coasting(laps.series), has_coasting_readings(laps.series)
+    coasts, has_readings = is_coasting(laps.series), has_coasting_readings(laps.series)
     counted = []
     for lap in laps.complete:
         times = sector_times(laps, progress, lap, spans) if progress is not None else []
         inside = lap.frames
-        coasting = measure_share(laps.series.weight[inside], coasts[inside], told[inside])
+        coasting = measure_share(laps.series.weight[inside], coasts[inside], has_readings[inside])
         counted.append(_lap(laps.series, lap, tuple(times), coasting))
     return Summary(
         full=laps.full,
@@ -80,9 +80,9 @@ def _apexes(laps: Laps, progress: Progress, track: Track) -> tuple[tuple[str, fl
     """Apex speeds of the quickest passes; a corner that no lap passed whole is left out."""
     if not laps.complete:
         return ()
-    quickest = aims(Drive(laps, laps.complete, progress, track))
-    known = ((name, aim.target.apex_speed_kmh) for name, aim in quickest.items())
-    return tuple(sorted((name, speed) for name, speed in known if speed is not None))
+    quickest = find_aims(Drive(laps, laps.complete, progress, track))
+    speeds = ((name, aim.target.apex_speed_kmh) for name, aim in quickest.items())
+    return tuple(sorted((name, speed) for name, speed in speeds if speed is not None))
 
 
 def _lap(

@@ -95,7 +95,7 @@ class Ask(NamedTuple):
 ALL: Final = Ask()
 
 
-def matched(drive: Drive, video: Footage, ask: Ask = ALL) -> Matched:
+def match_frames(drive: Drive, video: Footage, ask: Ask = ALL) -> Matched:
     """Each frame with the video frame nearest in time, at most the window away.
 
     Of two that are equally near the earlier one is taken, and of two files with the same moment
@@ -192,15 +192,15 @@ def clip_sources(video: Footage, begin: float, end: float) -> tuple[ClipSource, 
     A file's offset follows its frames in proportion; a file with less than two frames whose
     offset is known holds nothing.
     """
-    known = ~np.isnan(video.place)
-    found = []
+    has_place = ~np.isnan(video.place)
+    sources = []
     for number, name in enumerate(video.files):
-        own = known & (video.file == number)
+        own = has_place & (video.file == number)
         t, place = video.t[own], video.place[own]
         if not len(t):
             continue
         low, high = max(begin, float(t[0])), min(end, float(t[-1]))
         if low < high:
             offsets = np.interp([low, high], t, place).tolist()
-            found.append(ClipSource(name, *offsets))
-    return tuple(found)
+            sources.append(ClipSource(name, *offsets))
+    return tuple(sources)

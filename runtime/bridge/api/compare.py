@@ -14,11 +14,11 @@ from runtime.bridge.analysis.compare import (
     Side,
     circuit,
     compare_sides,
-    driven_side,
+    explain_mismatch,
     ideal_side,
+    measure_side,
     reference,
     target_side,
-    why_apart,
 )
 from runtime.bridge.api.analysis import ONE_LAP
 from runtime.bridge.api.shapes import AnswerModel, Derived, SessionPath, round_values, rounded
@@ -169,12 +169,12 @@ async def choose_lap(
     elif ref.session_id is not None and ref.session_id != row.session_id:
         owner = service.session(ref.session_id)
         other = await analyses.of(owner, Scope(), circuit)
-        if (why := why_apart(where, other)) is not None:
+        if (why := explain_mismatch(where, other)) is not None:
             raise BadQuery(f"{name}: {why}", param=name)
     if ref.kind == "ideal":
         side = await analyses.of(owner, Scope(), ideal_side, where)
         return ChosenLap(text, ref.kind, owner, side)
-    side = await analyses.of(owner, Scope(), driven_side, number, where)
+    side = await analyses.of(owner, Scope(), measure_side, number, where)
     return ChosenLap(text, ref.kind, owner, side)
 
 
@@ -201,7 +201,7 @@ async def _record(
             return row, number
         owner = service.session(session_id)
         there = await service.analytics.of(owner, Scope(), circuit)
-        if why_apart(where, there) is None:  # two unknown places
+        if explain_mismatch(where, there) is None:  # two unknown places
             return owner, number
     return row, None
 

@@ -28,7 +28,7 @@ from runtime.bridge.analysis.video import (
     Matched,
     footage,
     make_clips,
-    matched,
+    match_frames,
 )
 from runtime.bridge.api.analysis import (
     GUARD,
@@ -243,7 +243,7 @@ def _points(lat: Numbers, lon: Numbers) -> Numbers:
 
 
 def _sync(head: dict[str, object], drive: Drive, video: Footage, ask: Ask) -> bytes:
-    matches = matched(drive, video, ask)
+    matches = match_frames(drive, video, ask)
     rows = _rows(drive, video, matches)
     more = {"rows": rows, "count": len(rows), "more": matches.more}
     return _json({**head, "window_s": ask.window_s, **more})

@@ -11,8 +11,8 @@ import pytest
 from runtime.bridge.analysis.compare import (
     circuit,
     compare_sides,
-    driven_side,
     ideal_side,
+    measure_side,
     target_side,
 )
 from runtime.bridge.analysis.corners import (
@@ -173,7 +173,11 @@ def test_a_damaged_session_has_numbers_or_nulls(seed: int) -> None:
         check(found)
         assert (ideal_lap(found).sectors.gain_s or 0.0) >= 0.0
         where, lap = circuit(found), found.counted[0].number
-        sides = [driven_side(found, lap, where), ideal_side(found, where), target_side(found, 50.0)]
+        sides = [
+            measure_side(found, lap, where),
+            ideal_side(found, where),
+            target_side(found, 50.0),
+        ]
         for side in sides:
             result = compare_sides(sides[0], side, where)
             assert len(result.delta_s) == len(result.distance_m)

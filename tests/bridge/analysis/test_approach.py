@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
+from runtime.bridge.analysis.compare import circuit, compare_sides, measure_side
 from runtime.bridge.analysis.corners import corner_reports
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import scorecard
@@ -15,7 +15,7 @@ from runtime.bridge.analysis.reference import (
     ReferenceLap,
     References,
     Target,
-    aims,
+    find_aims,
     parse_reference,
     reference_lap,
     reference_text,
@@ -110,7 +110,7 @@ def test_what_an_early_brake_costs_is_lost_in_its_corner_and_not_on_the_straight
     assert ideal_lap(pair).corners_and_straights.lap_s == pytest.approx(best.duration_s, abs=0.005)
 
     where = circuit(pair)
-    both = compare_sides(driven_side(pair, 2, where), driven_side(pair, 1, where), where)
+    both = compare_sides(measure_side(pair, 2, where), measure_side(pair, 1, where), where)
     deltas = [one.part.delta_s for one in both.corners]
     assert deltas == pytest.approx([loss, 0.0], abs=0.005)
     assert both.corners[0].a_min_kmh == pytest.approx(3.6 * SLOW, abs=0.5)
@@ -156,5 +156,5 @@ def test_a_file_that_tells_nothing_of_the_approach_counts_as_level_there(pair: D
     seconds = first.t_exit - first.t_entry
     old = ReferenceLap(track="ring", lap_time_s=30.0, corners={"Turn 1": Target(seconds)})
 
-    aim = aims(pair, References({"ring": old}))["Turn 1"]
+    aim = find_aims(pair, References({"ring": old}))["Turn 1"]
     assert aim.target.corner_time_s == pytest.approx(first.corner_time_s)

@@ -10,11 +10,11 @@ from runtime.bridge.analysis.compare import (
     channel_at,
     circuit,
     compare_sides,
-    driven_side,
+    explain_mismatch,
     ideal_side,
+    measure_side,
     reference,
     target_side,
-    why_apart,
 )
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.session.laps import detect
@@ -28,7 +28,7 @@ TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
 
 def laps_of(drive: Drive, a: int | None, b: int | None) -> Comparison:
     where = circuit(drive)
-    return compare_sides(driven_side(drive, a, where), driven_side(drive, b, where), where)
+    return compare_sides(measure_side(drive, a, where), measure_side(drive, b, where), where)
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ def test_laps_of_sessions_of_different_lengths_are_scaled_before_they_are_subtra
     assert long.length_m == pytest.approx(1030.0, abs=1.0)
     where = circuit(short)
 
-    found = compare_sides(driven_side(short, 1, where), driven_side(long, 1, where), where)
+    found = compare_sides(measure_side(short, 1, where), measure_side(long, 1, where), where)
 
     assert np.abs(found.delta_s).max() < 0.01
-    assert why_apart(where, circuit(long)) is None
+    assert explain_mismatch(where, circuit(long)) is None
 
 
 def test_a_target_is_the_best_lap_in_another_time() -> None:
@@ -126,7 +126,7 @@ def test_the_ideal_lap_has_times_of_parts_only() -> None:
     drive = lapped(TWO)
     where = circuit(drive)
 
-    found = compare_sides(driven_side(drive, 1, where), ideal_side(drive, where), where)
+    found = compare_sides(measure_side(drive, 1, where), ideal_side(drive, where), where)
 
     assert found.b.time_s == pytest.approx(50.0)
     assert [one.delta_s for one in found.sectors] == pytest.approx([0.0, 0.0, 10.0])
@@ -180,8 +180,8 @@ def test_a_sparse_channel_is_read_between_its_samples() -> None:
 def test_laps_of_another_place_do_not_fit(other: Circuit, word: str) -> None:
     here = Circuit("here", 1000.0, Gate(0.0, 10.0, 0.0), (), (), (), ())
 
-    assert word in (why_apart(here, other) or "")
-    assert why_apart(here, here) is None
+    assert word in (explain_mismatch(here, other) or "")
+    assert explain_mismatch(here, here) is None
 
 
 def test_positions_with_errors_give_deltas_near_the_truth() -> None:

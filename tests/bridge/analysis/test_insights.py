@@ -8,7 +8,7 @@ import pytest
 from runtime.bridge.analysis.drive import Drive, NoSuchLap, drive_of
 from runtime.bridge.analysis.grading import BOLD, REMEDY, dangers
 from runtime.bridge.analysis.insights import EFFORT, MOST, Cost, Driven, costs, insights
-from runtime.bridge.analysis.losses import losses_between, passes_of_lap, usual_passes
+from runtime.bridge.analysis.losses import find_passes, losses_between, usual_passes
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import Frames
 from runtime.bridge.session.series import series
@@ -30,7 +30,7 @@ def driven(seed: int = 4, *, places: bool = True) -> Drive:
 
 def test_what_a_corner_costs_is_what_the_coach_says_of_it() -> None:
     drive = driven()
-    best = passes_of_lap(drive, drive.best.number or 0)
+    best = find_passes(drive, drive.best.number or 0)
     losses = {loss.corner: loss for loss in losses_between(usual_passes(drive), best, drive)}
 
     found = costs(drive) or ()

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.drive import drive_of
-from runtime.bridge.analysis.mapping import NO_GRADE, colour_of, corner_colours, spaced, track_map
+from runtime.bridge.analysis.mapping import (
+    NO_GRADE,
+    colour_of,
+    corner_colours,
+    space_points,
+    track_map,
+)
 from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers
@@ -121,13 +127,13 @@ def test_over_the_date_line_the_bounds_stay_small() -> None:
     ],
 )
 def test_points_are_five_metres_apart_or_more(way: list[float], chosen: list[int]) -> None:
-    assert spaced(np.array(way)).tolist() == chosen
+    assert space_points(np.array(way)).tolist() == chosen
 
 
 def test_a_long_lap_has_longer_steps() -> None:
     way = np.arange(0.0, 100_000.0, 1.0)
 
-    found = spaced(way)
+    found = space_points(way)
 
     assert 1900 < len(found) <= 2000
     assert way[found[-1]] > 99_900

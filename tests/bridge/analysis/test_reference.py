@@ -16,8 +16,8 @@ from runtime.bridge.analysis.reference import (
     ReferenceLap,
     References,
     Target,
-    aims,
     basis_of,
+    find_aims,
     parse_reference,
     read_references,
     reference_lap,
@@ -113,7 +113,7 @@ def references(*names: str, track: str = "ring") -> References:
 
 def test_the_file_counts_where_it_names_a_corner_and_the_session_elsewhere() -> None:
     drive = driven(ring_frames(2), ring_track())
-    found = aims(drive, references("Turn 2", "Elsewhere"))
+    found = find_aims(drive, references("Turn 2", "Elsewhere"))
 
     assert found["Turn 1"].basis == "session_best"
     assert found["Turn 1"].own is found["Turn 1"].target
@@ -126,7 +126,7 @@ def test_the_file_counts_where_it_names_a_corner_and_the_session_elsewhere() -> 
 def test_a_file_of_another_circuit_does_not_count() -> None:
     drive = driven(ring_frames(2), ring_track())
 
-    assert aims(drive, references("Turn 1", track="Oval"))["Turn 1"].basis == "session_best"
+    assert find_aims(drive, references("Turn 1", track="Oval"))["Turn 1"].basis == "session_best"
     assert references("Turn 1", track="RING").of(drive.track) is not None
     assert references("Turn 1").of(None) is None
     assert NONE.of(drive.track) is None
@@ -135,7 +135,7 @@ def test_a_file_of_another_circuit_does_not_count() -> None:
 def test_the_session_is_compared_with_its_quickest_pass() -> None:
     drive = driven(paced_frames(lambda way: 25.0 + 0.001 * way, 3), ring_track())
 
-    for name, aim in aims(drive).items():
+    for name, aim in find_aims(drive).items():
         times = [one.corner_time_s for one in passes_of(drive)[name]]
         assert aim.target.corner_time_s == min(times)
         assert aim.own is not None

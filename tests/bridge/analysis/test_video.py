@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import Drive, drive_of
-from runtime.bridge.analysis.video import Ask, ClipSource, Footage, clip_sources, footage, matched
+from runtime.bridge.analysis.video import (
+    Ask,
+    ClipSource,
+    Footage,
+    clip_sources,
+    footage,
+    match_frames,
+)
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, VideoFrame
 from tests.bridge.analysis.lapkit import lapped
@@ -20,7 +27,7 @@ def filmed(*moments: float, path: str = "a.mp4", drive: Drive = DRIVE) -> Footag
 
 def pairs(video: Footage, ask: Ask) -> list[tuple[float, float | None]]:
     """Times of the telemetry frames, and of the video frames they got."""
-    found = matched(DRIVE, video, ask)
+    found = match_frames(DRIVE, video, ask)
     times = DRIVE.series.t[found.frames].round(3).tolist()
     return [
         (t, None if at < 0 else round(float(video.t[at]), 3))
@@ -46,7 +53,7 @@ def test_of_two_files_with_one_moment_the_first_by_name_is_taken() -> None:
     frames = [VideoFrame(1.0, None, name, 0.0) for name in ("b.mp4", "a.mp4", "c.mp4")]
     video = footage(DRIVE, frames)
 
-    found = matched(DRIVE, video, Ask(0.95, 1.04))
+    found = match_frames(DRIVE, video, Ask(0.95, 1.04))
 
     assert [video.files[i] for i in video.file[found.video]] == ["a.mp4"]
 
@@ -54,17 +61,17 @@ def test_of_two_files_with_one_moment_the_first_by_name_is_taken() -> None:
 def test_the_limit_and_unmatched_frames() -> None:
     video = filmed(*np.arange(0.0, 60.0, 0.2).tolist())
 
-    found = matched(DRIVE, video, Ask(most=100))
+    found = match_frames(DRIVE, video, Ask(most=100))
     assert (len(found.frames), found.more) == (100, True)
-    every = matched(DRIVE, video, Ask(most=601))
+    every = match_frames(DRIVE, video, Ask(most=601))
     assert (len(every.frames), every.more) == (601, False)
-    only = matched(DRIVE, video, Ask(matched_only=True, most=300))
+    only = match_frames(DRIVE, video, Ask(matched_only=True, most=300))
     assert (len(only.frames), only.more) == (300, False)
     assert (only.video >= 0).all()
 
 
 def test_without_video_nothing_is_matched() -> None:
-    found = matched(DRIVE, filmed(), Ask(most=10))
+    found = match_frames(DRIVE, filmed(), Ask(most=10))
 
     assert found.video.tolist() == [-1] * 10
     assert np.isnan(found.dt_s).all()
@@ -77,7 +84,7 @@ def test_without_video_nothing_is_matched() -> None:
 )
 def test_no_other_video_frame_is_nearer(moments: list[float], window_s: float) -> None:
     video = filmed(*moments)
-    found = matched(DRIVE, video, Ask(window_s=window_s, most=1000))
+    found = match_frames(DRIVE, video, Ask(window_s=window_s, most=1000))
 
     assert found.frames.tolist() == list(range(601))
     for t, at in zip(DRIVE.series.t.tolist(), found.video.tolist(), strict=True):
@@ -96,7 +103,7 @@ def test_video_goes_on_after_midnight_as_the_session_does() -> None:
 
     assert video.t.tolist() == [86_399.0, 86_401.0]
     assert video.place.tolist() == [0.01, 2.01]
-    found = matched(late, video, Ask(86_400.95, 86_401.05))
+    found = match_frames(late, video, Ask(86_400.95, 86_401.05))
     assert found.video.tolist() == [1]
 
 

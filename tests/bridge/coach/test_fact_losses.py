@@ -16,8 +16,8 @@ from runtime.bridge.analysis.grading import CALM, REMEDY, scorecard
 from runtime.bridge.analysis.losses import (
     WORTH_S,
     Loss,
+    find_passes,
     losses_between,
-    passes_of_lap,
     usual_passes,
 )
 from runtime.bridge.analysis.summary import summarise
@@ -133,7 +133,7 @@ def driven(laps: list[Lap], track: Track | None = TRACK, without: tuple[str, ...
 def lost(laps: list[Lap]) -> tuple[Loss, ...]:
     """What the usual lap of a session loses against its best."""
     own = driven(laps)
-    return losses_between(usual_passes(own), passes_of_lap(own, own.best.number or 0), own)
+    return losses_between(usual_passes(own), find_passes(own, own.best.number or 0), own)
 
 
 @cache
@@ -179,7 +179,7 @@ def test_what_a_bad_exit_costs_on_the_straight_counts_for_its_corner() -> None:
 def test_the_corners_of_two_laps_add_up_to_the_difference_of_the_laps() -> None:
     own = usual_session()
     slow, best = own.lap(1), own.best
-    losses = losses_between(passes_of_lap(own, 1), passes_of_lap(own, best.number or 0), own)
+    losses = losses_between(find_passes(own, 1), find_passes(own, best.number or 0), own)
     assert len(losses) == len(TRACK.corners)
     total = slow.duration_s - best.duration_s
     assert sum(loss.seconds for loss in losses) == pytest.approx(total, abs=0.002)

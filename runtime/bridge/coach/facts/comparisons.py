@@ -12,8 +12,8 @@ from runtime.bridge.analysis.losses import (
     WORTH_S,
     Loss,
     best_passes,
+    find_passes,
     losses_between,
-    passes_of_lap,
     stand_in,
     usual_passes,
 )
@@ -23,7 +23,7 @@ from runtime.bridge.analysis.quantities import (
     SUMS,
     corner_before,
     find_straight,
-    known_corners,
+    list_corners,
     longest_full_throttle,
     passes_in,
     peak_place,
@@ -253,7 +253,7 @@ def _tell_none(view: View) -> Facts:
     lifts = quantity in ("throttle", "full_throttle", "throttle_point")
     if not lifts and quantity not in _NONE:
         return ()
-    bends = [bend.name for bend in known_corners(view.drive) if view.covers(bend.name)]
+    bends = [bend.name for bend in list_corners(view.drive) if view.covers(bend.name)]
     what = "throttle" if lifts else quantity
     measures = [find_spread(view.drive, what, name, None) for name in bends]
     spreads = [spread for spread in measures if spread is not None]
@@ -481,10 +481,10 @@ def _tell_rank(view: View) -> Facts:
     if spot == "lap" or (spot == "straight" and not roads and quantity not in CORNERS_ONLY):
         return tell_values(ranked)
     every = _lists(slots)
-    if quantity == "time" and not (slots.corners or roads or every) and known_corners(drive):
+    if quantity == "time" and not (slots.corners or roads or every) and list_corners(drive):
         return reviews.TELLERS["loss_rank"](view.scene, slots)  # not which corner is the longest
     high = is_high(quantity, order)
-    bends = drive.straights if roads else known_corners(drive)
+    bends = drive.straights if roads else list_corners(drive)
     names = tuple(bend.name for bend in bends if roads or view.covers(bend.name))
     lap = laps[0] if len(laps) == 1 else (stand_in(drive) and drive.best.number) or 0
     spreads = [spread for name in names if (spread := find_spread(drive, quantity, name, spot))]
@@ -724,7 +724,7 @@ def _tell_judge(view: View) -> Facts:
     corners = quantity in CORNERS_ONLY or spot not in (None, "lap") or slots.where
     everywhere = places == (None,) and (corners or slots.which == "corner")
     if everywhere:
-        places = tuple(corner.name for corner in known_corners(drive))
+        places = tuple(corner.name for corner in list_corners(drive))
     judged: list[Fact] = []
     for where in places:
         spread = find_spread(drive, quantity, where, spot)
@@ -757,7 +757,7 @@ def _find_target(view: View, spread: Spread, lap: int = 0) -> tuple[Side, float 
     alone, best = len(spread.values) < 2, drive.best.number or 0
     if not spread.corner or where is None:
         return None if alone else (Side(spread.find(best), "best_lap", best), None)
-    own = passes_of_lap(drive, lap) if lap else usual_passes(drive)
+    own = find_passes(drive, lap) if lap else usual_passes(drive)
     best_own = best_passes(drive)
     for name, outing in view.scene.rivals.items():
         rival, passes = outing.drive, best_passes(outing.drive)
@@ -814,12 +814,12 @@ def tell_spread(view: View) -> Facts:
             )
     if facts or (slots.corners or slots.straights):
         return facts or (_few(view),)
-    if not known_corners(drive):
+    if not list_corners(drive):
         return (NO_CORNERS,)
     for name, side in drives:
         laps = view.listed if len(view.listed) >= FEW_LAPS else ()
         sectors = range(1, len(side.sectors) + 1) if slots.which == "sector" else ()
-        places = [*map(sector_name, sectors)] or [corner.name for corner in known_corners(side)]
+        places = [*map(sector_name, sectors)] or [corner.name for corner in list_corners(side)]
         corners = _deviations(side, quantity, spot, places, laps)
         if len(corners) < 2:
             continue

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from statistics import mean, median
 from typing import Final
 
-from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
+from runtime.bridge.analysis.compare import circuit, compare_sides, measure_side
 from runtime.bridge.analysis.drive import NoCorners
 from runtime.bridge.analysis.driver import PLATEAU_S, DriverSession, Step, progress, steps
 from runtime.bridge.analysis.losses import (
     WORTH_S,
     Halves,
     Loss,
-    halves_of,
+    compare_halves,
     losses_between,
     usual_passes,
 )
@@ -233,7 +233,10 @@ def _tell_usual(of: View, facts: Sequence[Fact]) -> list[Fact]:
 def _sectors(of: View) -> list[Fact]:
     """Compare sectors: the named or requested ones singly, else all in one sentence."""
     on, its = circuit(of.drive), _rival(of).drive
-    sides = driven_side(of.drive, of.lap, on), driven_side(its, of.lap_of(its).number, on)
+    sides = (
+        measure_side(of.drive, of.lap, on),
+        measure_side(its, of.lap_of(its).number, on),
+    )
     parts = enumerate(compare_sides(*sides, on).sectors, 1)
     gaps = {at: part for at, part in parts if part.delta_s is not None}
     chosen = [at for at in of.slots.sectors if at in gaps]
@@ -392,7 +395,7 @@ def _halves(view: View) -> list[Halves]:
         times = {
             sector_name(at): measure_laps(view.drive, "time", sector_name(at)) for at in sectors
         }
-        return halves_of(view.drive, numbers_of(view.pool), times)
+        return compare_halves(view.drive, numbers_of(view.pool), times)
     except NoCorners:
         return []
 

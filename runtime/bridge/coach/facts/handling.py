@@ -9,8 +9,8 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grip import envelope_g
 from runtime.bridge.analysis.incidents import Incident, incidents
 from runtime.bridge.analysis.losses import (
+    find_passes,
     losses_between,
-    passes_of_lap,
     usual_passes,
 )
 from runtime.bridge.analysis.passes import STEERED_DEG, USUAL_LAPS, Pass
@@ -18,7 +18,7 @@ from runtime.bridge.analysis.pedals import release_rate, trail_braking
 from runtime.bridge.analysis.quantities import (
     fix_noise_m,
     is_missing,
-    known_corners,
+    list_corners,
     passes_in,
 )
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
@@ -85,7 +85,7 @@ def tell_trail_brake(view: View) -> Facts:
 
 def _usual(drive: Drive) -> Mapping[str, Pass]:
     """Return the usual passes; empty if the corners are unknown."""
-    return usual_passes(drive) if known_corners(drive) else {}
+    return usual_passes(drive) if list_corners(drive) else {}
 
 
 def _slowing(drive: Drive, pass_: Pass) -> float:
@@ -216,7 +216,7 @@ def _find_odd(view: View) -> tuple[int, str, float]:
     losses = [
         (loss.seconds, -lap, loss.corner)
         for lap in numbers or [lap.number or 0 for lap in drive.counted]
-        for loss in (losses_between(passes_of_lap(drive, lap), usual, drive) if usual else ())
+        for loss in (losses_between(find_passes(drive, lap), usual, drive) if usual else ())
     ]
     seconds, lap, corner = max(losses, default=(0.0, 0, ""))
     return (-lap if seconds >= _ODD_S or view.slots.laps else 0), corner, seconds
@@ -231,7 +231,7 @@ def tell_balance(view: View) -> Facts:
     if usual is None:
         return (NO_CORNERS,)
     facts, sign = [_tell_pass(view, drive, usual, "usual")], "none"
-    odd = passes_of_lap(drive, lap).get(corner)
+    odd = find_passes(drive, lap).get(corner)
     if odd is not None and odd is not usual:
         facts.append(_tell_pass(view, drive, odd, "lap"))
         sign = _sign(_read(drive, odd), _read(drive, usual))
@@ -278,9 +278,9 @@ def find_incidents(view: View) -> list[Incident]:
 
 def _corner_at(drive: Drive, place: float | None) -> str:
     """Return the corner that a place is in or that comes next; empty if unknown."""
-    if place is None or not known_corners(drive):
+    if place is None or not list_corners(drive):
         return ""
-    exits = {corner.name: corner.exit.distance_m for corner in known_corners(drive)}
+    exits = {corner.name: corner.exit.distance_m for corner in list_corners(drive)}
     return min(exits, key=lambda name: (exits[name] - place) % drive.length_m)
 
 
@@ -311,7 +311,7 @@ def tell_incident_explain(view: View) -> Facts:
             lap, corner = incident.lap, _corner_at(drive, incident.distance_m)
             lead = incident_fact(view, incident)
             break
-    odd, usual = passes_of_lap(drive, lap).get(corner) if lap and corner else None, _usual(drive)
+    odd, usual = find_passes(drive, lap).get(corner) if lap and corner else None, _usual(drive)
     if odd is None:
         return tell_incidents(view)
     cause = _sign(_read(drive, odd), _read(drive, usual[corner]))
@@ -330,7 +330,7 @@ def tell_resolution(view: View) -> Facts:
     drive = view.drive
     series, noise = drive.series, fix_noise_m(drive.series)
     aim_m = next((amount.number for amount in view.slots.amounts if amount.unit == "m"), _ASKED_M)
-    names = view.slots.corners or tuple(corner.name for corner in known_corners(drive))
+    names = view.slots.corners or tuple(corner.name for corner in list_corners(drive))
     points = [row for name in names if (row := find_spread(drive, "brake_point", name, None))]
     points = [row for row in points if len(row.values) >= FEW_LAPS]
     scatter = sorted(
@@ -352,7 +352,7 @@ def tell_resolution(view: View) -> Facts:
         if is_missing(drive, "brake_point"):
             return (not_recorded("brake_point"), rate)
         few = view.fact("spread-few", {"count": len(drive.counted)})
-        return (rate, few if known_corners(drive) else NO_CORNERS)
+        return (rate, few if list_corners(drive) else NO_CORNERS)
     metres, corner = scatter[len(scatter) // 2]
     count = len(drive.counted)
     single = 2.0 * float(np.hypot(step / 12**0.5, metres))  # uniform error: step² / 12

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from runtime.bridge.analysis.incidents import ASSISTS
-from runtime.bridge.analysis.quantities import is_missing, known_corners, passes_in
+from runtime.bridge.analysis.quantities import is_missing, list_corners, passes_in
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Unit, Value
 from runtime.bridge.coach.facts.view import NO_CIRCUIT, corners_of, not_recorded
 from runtime.bridge.coach.need import UNRECORDED, Quantity, Slots
@@ -147,7 +147,7 @@ def _corner_of_time(scene: Scene, t: float) -> str:
     return next(
         (
             corner.name
-            for corner in known_corners(drive)
+            for corner in list_corners(drive)
             for pass_ in passes_in(drive, corner.name)
             if drive.series.t[pass_.approach] <= t <= drive.series.t[pass_.last - 1]
         ),

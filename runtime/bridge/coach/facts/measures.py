@@ -14,7 +14,7 @@ from runtime.bridge.analysis.quantities import (
     SUMS,
     find_straight,
     is_missing,
-    known_corners,
+    list_corners,
     measure_laps,
     passes_in,
     sector_name,
@@ -165,7 +165,7 @@ def require_recorded(
             if quantity not in UNITS or is_missing(view.drive, quantity):
                 return (not_recorded(quantity),)
         placed = view.slots.corners or any(name in CORNERS_ONLY for name in (*needed, *requested))
-        return (NO_CORNERS,) if placed and not known_corners(view.drive) else tell(view)
+        return (NO_CORNERS,) if placed and not list_corners(view.drive) else tell(view)
 
     return teller(answer, own=True)
 

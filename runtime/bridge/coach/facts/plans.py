@@ -12,8 +12,8 @@ from runtime.bridge.analysis.losses import (
     EARLY_M,
     WORTH_S,
     Loss,
+    find_passes,
     losses_between,
-    passes_of_lap,
     usual_passes,
 )
 from runtime.bridge.analysis.passes import Pass, difference, passes_of
@@ -205,7 +205,7 @@ def what_if(view: View) -> Facts:
     ranked = [loss.corner for loss in workable(view)]
     if not corners_of(view.scene):
         return nothing(view)
-    passes = passes_of_lap(view.drive, view.drive.best.number or 0)
+    passes = find_passes(view.drive, view.drive.best.number or 0)
     corner = next((name for name in (*named, *ranked) if name in passes), None)
     if corner is None:
         return nothing(view)

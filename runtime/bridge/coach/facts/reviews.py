@@ -13,9 +13,9 @@ from runtime.bridge.analysis.losses import (
     Loss,
     best_passes,
     figures_of,
+    find_passes,
     losses_between,
     losses_to_best,
-    passes_of_lap,
     stand_in,
     stretch_times,
     usual_passes,
@@ -81,16 +81,16 @@ def _compare(scene: Scene, slots: Slots) -> View:
         rival, lap = scene.rivals[other].drive, lap if view.named else best
         view = view._replace(basis="driver", other=other, lap=lap)
         theirs, both = view.lap_of(rival).number or 0, corners and rival.geometry
-        its = passes_of_lap(rival, theirs) if both else {}
-        own = passes_of_lap(drive, lap) if its else {}
+        its = find_passes(rival, theirs) if both else {}
+        own = find_passes(drive, lap) if its else {}
         return view._replace(lost=losses_between(own, its, drive, rival) if its else ())
     if alone or not corners:
         return view
     if lap == best and view.named and slots.corners:  # what was better there than usual
-        lost = losses_between(passes_of_lap(drive, lap), usual_passes(drive), drive)
+        lost = losses_between(find_passes(drive, lap), usual_passes(drive), drive)
         return view._replace(lost=lost, basis="usual", lap=lap)
     if lap == best:
-        lost = losses_between(passes_of_lap(drive, lap), best_passes(drive), drive)
+        lost = losses_between(find_passes(drive, lap), best_passes(drive), drive)
         return view._replace(lost=lost, basis="best_pass", lap=lap)
     return view._replace(lost=losses_to_best(drive, lap or None), lap=lap)
 

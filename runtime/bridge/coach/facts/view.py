@@ -9,12 +9,12 @@ from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.analysis.losses import (
     WORTH_S,
     Loss,
+    find_passes,
     losses_between,
-    passes_of_lap,
     usual_passes,
 )
 from runtime.bridge.analysis.passes import Pass
-from runtime.bridge.analysis.quantities import find_straight, known_corners, sector_name
+from runtime.bridge.analysis.quantities import find_straight, list_corners, sector_name
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
 from runtime.bridge.coach.need import Beside, Lap, Ranked, Slots, Strange, Their
 from runtime.bridge.coach.scene import Outing, Scene, Teller
@@ -228,7 +228,7 @@ class View(NamedTuple):
     def passes(self, lap: Segment) -> Mapping[str, Pass]:
         """Return the passes of a lap; empty if the corners are unknown."""
         try:
-            return passes_of_lap(self.drive, lap.number or 0)
+            return find_passes(self.drive, lap.number or 0)
         except NoCorners:
             return {}
 
@@ -434,7 +434,7 @@ def place_of(drive: Drive, where: str | None) -> Place | None:
     for at, sector in enumerate(drive.sectors, 1):
         if where == sector_name(at):
             return Place(sector=at, start_m=sector.start_m, end_m=sector.end_m)
-    spots = next((corner for corner in known_corners(drive) if corner.name == where), None)
+    spots = next((corner for corner in list_corners(drive) if corner.name == where), None)
     if spots is None:
         return None
     return Place(corner=where, start_m=spots.entry.distance_m, end_m=spots.exit.distance_m)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from runtime.bridge.analysis.drive import known_track, place_laps
+from runtime.bridge.analysis.drive import keep_aligned_track, place_laps
 from runtime.bridge.analysis.summary import Summary, summarise
 from runtime.bridge.session.laps import Laps
 from runtime.bridge.session.progress import unwrap_lap
@@ -118,7 +118,7 @@ def lap_places(session: LakeSession) -> tuple[Numbers, Numbers]:
     count = len(series.frames)
     number, place = np.full(count, np.nan), np.full(count, np.nan)
     every = series.every
-    progress, _ = place_laps(session.laps, known_track(session.laps, session.where.track))
+    progress, _ = place_laps(session.laps, keep_aligned_track(session.laps, session.where.track))
     for lap in session.laps.complete:
         inside = (every.t >= lap.t_start) & (every.t < lap.t_end)
         number[every.place[inside]] = lap.number
