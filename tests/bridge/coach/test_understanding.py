@@ -129,6 +129,8 @@ def test_most_questions_are_understood_and_hardly_one_is_taken_for_another(
         (("how consistent was I", "and the average without the worst one"), "lap_average"),
         (("how much do I coast", "where, mostly?"), "coasting"),
         (("standard deviation of the brake points in each corner",), "corner_spread"),
+        (("what happened on lap 6", "and what did that cost"), "lap_explain"),
+        (("what happened on lap 6", "might it have been a slide"), "incident_explain"),
         (("kettle's on and the lads are here: gimme two things to sort out",), "tips"),
         (("throttle too late in turn 8?", "and was that slow there on lap 7"), "corner_explain"),
         (("what's trail braking", "so do I do any of that at turn 11 in the end"), "trail_brake"),
@@ -358,6 +360,9 @@ def test_a_short_question_in_another_language_is_found_by_the_examples() -> None
     [
         ("I braked at 90 m in turn 4, right?", "measure"),
         ("which gear in turn 6", "unrecorded"),
+        ("did my throttle use change from the early laps to the late ones", "lap_trend"),
+        ("a mi frenada le cambió algo entre el comienzo y el final", "lap_trend"),
+        ("how hard do I corner in turn 3", "measure"),
         ("How do I approach the first laps while the tyres are cold", "run_plan"),
         ("wo bin ich am längsten weder auf der Bremse noch am Gas", "coasting"),
         ("où suis-je le plus longtemps sans frein ni gaz", "coasting"),
