@@ -1,6 +1,6 @@
-"""Pure functions of a session that was driven: NumPy, and pydantic for what is kept as JSON.
+"""Pure functions on a driven session, with NumPy, and pydantic for results stored as JSON.
 
-A new analytic is a function of a `Drive` here, which returns a frozen dataclass: its annotations
-say units and decimals, the texts below its fields are the descriptions in the API. A route in
-`runtime.bridge.api` computes it for a `Subject` and answers with a model that holds it.
+A new analytic is a function of a `Drive` here that returns a frozen dataclass: its annotations give
+units and decimals, and the texts below its fields are the descriptions in the API. A route in
+`runtime.bridge.api` computes it for a `Subject` and answers with a model that contains it.
 """

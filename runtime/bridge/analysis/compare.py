@@ -1,4 +1,4 @@
-"""Two laps side by side: where the one loses time to the other."""
+"""Two laps side by side: where one loses time to the other."""
 
 import math
 import re
@@ -18,12 +18,12 @@ from runtime.bridge.session.units import KMH
 
 AXIS_STEP_M: Final = 5.0
 MOST_STEPS: Final = 20_000
-"""Of an axis: 100 km of 5 m. What is longer, as by a distance that is a fault, has longer ones."""
+"""Of an axis: 100 km in steps of 5 m. A longer lap, from a faulty distance, has longer steps."""
 Kind = Literal["lap", "best", "record", "ideal", "target"]
 LONGEST_S: Final = 3600.0
 SAME_PLACE_M: Final = 50.0
 SAME_LENGTH: Final = 0.1
-"""Share by which the lengths of a lap on one circuit may differ."""
+"""The share by which lap lengths on one circuit may differ."""
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _CLOCK: Final = re.compile(r"([0-9]{1,2}):([0-5][0-9]\.[0-9]{1,6})")
 _SECONDS: Final = re.compile(r"[0-9]{1,4}\.[0-9]{1,6}")
@@ -31,24 +31,24 @@ _ELSEWHERE: Final = re.compile(r"([^:].*):([0-9]{1,6}|best|ideal)")
 
 
 def moments(drive: Drive, lap: Segment, places: Numbers) -> Numbers:
-    """When a lap first reached places (metres of progress); see `crossing_times`."""
+    """Return when a lap first reached places (metres of progress); see `crossing_times`."""
     return crossing_times(drive.series, drive.progress, lap, places)
 
 
 def channel_at(series: Series, name: str, t: Numbers) -> Numbers:
-    """A continuous channel at moments, linear between its known readings.
+    """Interpolate a continuous channel at moments, linearly between its known readings.
 
     NaN where the readings around a moment are as far apart as a pause of the recording, or where
-    it is NaN itself.
+    the moment is NaN.
     """
     return values_at(series.t, series[name], t, longest_step_s(series.nominal_s))
 
 
 def values_at(times: Numbers, values: Numbers, t: Numbers, apart_s: float) -> Numbers:
-    """Readings at moments *t*, linear between the known ones; *times* rise.
+    """Interpolate readings at moments *t*, linearly between the known ones; *times* rise.
 
-    NaN where the readings around a moment are further apart than *apart_s*, or where it is NaN
-    itself.
+    NaN where the readings around a moment are further apart than *apart_s*, or where the moment
+    is NaN.
     """
     result = np.full(len(t), np.nan)
     wanted = t[~np.isnan(t)]
@@ -71,12 +71,12 @@ def values_at(times: Numbers, values: Numbers, t: Numbers, apart_s: float) -> Nu
 
 
 def axis_step_m(length_m: float) -> float:
-    """Metres between two places of an axis: 5, or more where a lap would have too many."""
+    """Return the metres between places of an axis: 5, or more if a lap would have too many."""
     return max(AXIS_STEP_M, length_m / MOST_STEPS)
 
 
 def axis(length_m: float) -> Numbers:
-    """Every 5 m of a lap, see `axis_step_m`, and its end."""
+    """Return places every 5 m of a lap (see `axis_step_m`), and its end."""
     step = axis_step_m(length_m)
     steps = np.arange(0.0, length_m, step)
     if length_m - steps[-1] < step / 1000:  # the end itself, but for rounding
@@ -85,11 +85,11 @@ def axis(length_m: float) -> Numbers:
 
 
 class Reference(NamedTuple):
-    """What somebody wants to compare: a lap, the ideal one, or only a time."""
+    """The other side of a comparison: a lap, the ideal lap, or only a time."""
 
     kind: Kind
     session_id: str | None = None
-    """None: the session that is asked about."""
+    """None: the same session."""
     lap: int | None = None
     """None: its best."""
     time_s: float | None = None
@@ -99,9 +99,8 @@ class Reference(NamedTuple):
 def reference(text: str) -> Reference:
     """Read ``7``, ``best``, ``ideal``, ``record``, ``session:7``, ``1:35.2`` or ``95.2``.
 
-    Of another session its best and its ideal lap too: ``session:best``, ``session:ideal``.
-
-    A time has a decimal point, a number without one is a lap. Raises ValueError.
+    Also the best or ideal lap of another session: ``session:best``, ``session:ideal``. A time has a
+    decimal point; a number without one is a lap. Raises ValueError.
     """
     word = text.strip()
     if word in ("best", "ideal", "record"):
@@ -147,17 +146,17 @@ class Side(NamedTuple):
     corners: tuple[float | None, ...]
     """Seconds from the begin of the approach to the exit."""
     derived: tuple[str, ...] = ()
-    """What no sensor measured (`Series.derived`)."""
+    """Signals that no sensor measured (`Series.derived`)."""
 
 
 class Circuit(NamedTuple):
-    """What two laps are compared on: the circuit of the session that is asked about."""
+    """The circuit on which two laps are compared, from the own session."""
 
     track: str | None
     """Id of the track file."""
     length_m: float
     gate: Gate | None
-    """Start/finish, where laps were cut by position."""
+    """Start/finish, if laps were cut by position."""
     sectors: tuple[Span, ...]
     corners: tuple[Span, ...]
     """From the begin of the approach to the exit."""
@@ -168,7 +167,7 @@ class Circuit(NamedTuple):
 
 
 def circuit(drive: Drive) -> Circuit:
-    """The circuit of a drive."""
+    """Return the circuit of a drive."""
     gate = drive.laps.gate
     return Circuit(
         drive.track.id if drive.track is not None else None,
@@ -182,23 +181,23 @@ def circuit(drive: Drive) -> Circuit:
 
 
 def explain_mismatch(own: Circuit, other: Circuit) -> str | None:
-    """Why laps of two circuits cannot be compared; None where they can."""
+    """Explain why laps of two circuits cannot be compared; None if they can."""
     if own.track is not None and other.track is not None and own.track != other.track:
-        return f"the lap is of another circuit: {other.track}, not {own.track}"
+        return f"the lap is on another circuit: {other.track}, not {own.track}"
     if abs(own.length_m - other.length_m) > SAME_LENGTH * max(own.length_m, other.length_m):
         return f"the lap is {other.length_m:.0f} m long, not {own.length_m:.0f} m"
     if own.gate is not None and other.gate is not None:
         way = metres_between(own.gate.lat, own.gate.lon, other.gate.lat, other.gate.lon)
         if way > SAME_PLACE_M:
-            return f"the lap begins {way:.0f} m away; a track file would tell where laps begin"
+            return f"the lap begins {way:.0f} m away; a track file would define where laps begin"
     return None
 
 
 def measure_side(drive: Drive, number: int | None, on: Circuit) -> Side:
-    """A driven lap, the best for None, scaled to the circuit *on* which it is shown.
+    """Measure a driven lap, the best for None, scaled to the circuit *on*.
 
-    Laps of two sessions agree at the start, at the end and in proportion between.
-    Raises `NoSuchLap`.
+    Laps of two sessions agree at the start and the end, and proportionally between. Raises
+    `NoSuchLap`.
     """
     lap = drive.lap(number)
     scale = drive.length_m / on.length_m
@@ -219,10 +218,9 @@ def measure_side(drive: Drive, number: int | None, on: Circuit) -> Side:
 
 
 def target_side(drive: Drive, time_s: float) -> Side:
-    """The best lap, driven in *time_s*: the same line, faster or slower in one proportion.
+    """Scale the best lap to *time_s*: the same line, faster or slower by one factor.
 
-    Speed goes with that proportion and lateral acceleration with its square; what the pedals
-    would have to do is not known.
+    Speed scales with that factor and lateral acceleration with its square; the pedals are unknown.
     """
     side = measure_side(drive, None, circuit(drive))
     scale = drive.best.duration_s / time_s
@@ -246,7 +244,7 @@ def target_side(drive: Drive, time_s: float) -> Side:
 
 
 def ideal_side(drive: Drive, on: Circuit) -> Side:
-    """The best of every sector and mini-sector: times of parts, and nothing between."""
+    """Return the best of every sector and mini-sector: only times of parts, no channels."""
     ideal = ideal_lap(drive)
     unknown = np.full(len(axis(on.length_m)), np.nan)
     return Side(
@@ -266,13 +264,13 @@ def ideal_side(drive: Drive, on: Circuit) -> Side:
 def _measure_parts(
     drive: Drive, lap: Segment, spans: Sequence[Span], scale: float
 ) -> tuple[float | None, ...]:
-    """Seconds in parts of another circuit that follow each other around it."""
+    """Measure the seconds in adjoining parts of another circuit."""
     own = [Span(span.name, span.start_m * scale, span.end_m * scale) for span in spans]
     return tuple(sector_times(drive.laps, drive.progress, lap, own))
 
 
 def _measure_corner(drive: Drive, lap: Segment, corner: Span, scale: float) -> float | None:
-    """Seconds of a lap in a corner; of one over start/finish, at both ends of that lap."""
+    """Measure the seconds of a lap in a corner; over start/finish, at both ends of the lap."""
     places = np.array([corner.start_m * scale, corner.end_m * scale])
     begin, end = (float(moment) for moment in moments(drive, lap, places))
     if math.isnan(begin + end):
@@ -286,7 +284,7 @@ def _measure_corner(drive: Drive, lap: Segment, corner: Span, scale: float) -> f
 
 
 class PartDelta(NamedTuple):
-    """A part of the lap: seconds of both, and how much more the first took."""
+    """A part of the lap: seconds of both sides, and their difference."""
 
     span: Span
     a_s: float | None
@@ -299,7 +297,7 @@ class PartDelta(NamedTuple):
 
 
 class CornerDelta(NamedTuple):
-    """A corner: its times from the begin of its approach on, and the lowest speeds on the axis from
+    """A corner: its times from the begin of its approach, and the lowest speeds on the axis from
     entry to exit."""
 
     part: PartDelta
@@ -308,13 +306,13 @@ class CornerDelta(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two laps on one axis, from start to end every `axis_step_m` of the first's circuit."""
+    """Two laps on one axis, every `axis_step_m` of the first lap's circuit."""
 
     a: Side
     b: Side
     distance_m: Numbers
     delta_s: Numbers
-    """How much longer the first has taken to reach each place; NaN where that is not known."""
+    """How much longer the first has taken to reach each place; NaN where unknown."""
     sectors: tuple[PartDelta, ...]
     mini_sectors: tuple[PartDelta, ...]
     corners: tuple[CornerDelta, ...]
@@ -323,13 +321,13 @@ class Comparison(NamedTuple):
 
     @property
     def gap_s(self) -> float | None:
-        """How much longer the first took for the lap."""
+        """How much longer the first lap took."""
         has_times = self.a.time_s is not None and self.b.time_s is not None
         return self.a.time_s - self.b.time_s if has_times else None  # type: ignore[operator]
 
 
 def compare_sides(a: Side, b: Side, where: Circuit) -> Comparison:
-    """The two laps on the circuit they were scaled to."""
+    """Compare two laps on the circuit they were scaled to."""
     length, at = where.length_m, axis(where.length_m)
     corners = []
     for span, window, a_s, b_s in zip(
@@ -357,7 +355,7 @@ def _deltas(
 
 
 def _lowest(speed: Numbers) -> float | None:
-    """The smallest, where every place has a speed."""
+    """Return the smallest speed, if every place has one."""
     if not len(speed) or np.isnan(speed).any():
         return None
     return float(speed.min())

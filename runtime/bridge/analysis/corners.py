@@ -1,4 +1,4 @@
-"""The corners of a session: how fast, how repeatable and how smooth each was driven."""
+"""The corners of a session: how fast, how consistently and how smoothly each was driven."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -24,7 +24,7 @@ CONTROLS: Final = ("steering_deg", "brake_bar", "throttle_pct")
 
 @dataclass(frozen=True, slots=True)
 class SpeedClassRecord:
-    """The corners of about one speed: the mean over the passes of the smallest speed."""
+    """Corners of similar speed: the mean over the passes of the smallest speed."""
 
     band: SpeedBand
     corners: tuple[str, ...]
@@ -38,7 +38,7 @@ class SpeedClassRecord:
 def corner_classes(
     drive: Drive, low_max: float = LOW_MAX_KMH, med_max: float = MED_MAX_KMH
 ) -> tuple[SpeedClassRecord, ...]:
-    """The driven corners by speed: below *low_max*, below *med_max* (km/h), and the rest.
+    """Group the driven corners by speed: below *low_max*, below *med_max* (km/h), and the rest.
 
     A corner's speed is the mean over its passes of the smallest speed in it. Raises `NoCorners`.
     """
@@ -71,7 +71,7 @@ class PassRecord:
     exit_speed_kmh: Kmh | None
     """km/h at the exit, interpolated"""
     peak_brake_bar: Bar | None
-    """bar, largest from 200 m before the entry, or from the last apex where that is nearer, to the
+    """bar, largest from 200 m before the entry, or from the last apex if that is nearer, to the
     exit"""
     max_g_lat: Gravity | None
     """g without sign"""
@@ -114,10 +114,10 @@ class CornerRecord:
     """with the largest apex speed"""
     averages: PassAverages | None
     approach_m: Metres | None
-    """m before the entry from which it is timed; null: from the entry, as nothing tells when the
-    driver braked"""
+    """m before the entry from which it is timed; null: from the entry, as braking
+    is unknown"""
     grade: Letter | Literal["ungraded"]
-    """the letter of the scorecard, of the same lap where one is chosen"""
+    """the letter of the scorecard, of the same lap if one is chosen"""
     reference_delta_kmh: Kmh | None
     """km/h of the apex speeds"""
     reference_delta_entry_kmh: Kmh | None
@@ -135,16 +135,16 @@ class CornerReports:
     """Every corner in lap order."""
 
     track: str
-    """name of the circuit; empty: not known"""
+    """name of the circuit; empty: unknown"""
     lap_count: int
-    """complete laps looked at"""
+    """complete laps considered"""
     corners: tuple[CornerRecord, ...]
     reference_available: bool
     """whether a reference file names a corner"""
 
 
 def corner_reports(drive: Drive, references: References = NONE) -> CornerReports:
-    """The passes of every corner, and the best of them beside the reference file.
+    """Report the passes of every corner, and compare the best with the reference file.
 
     Raises `NoCorners`.
     """
@@ -200,7 +200,7 @@ def _report(
 
 
 def _record_pass(drive: Drive, passage: Pass) -> PassRecord:
-    """A pass, with the place where it was slowest."""
+    """Record a pass with the place where it was slowest."""
     speed = drive.series["speed_ms"][passage.frames]
     place = np.nan
     if not np.isnan(speed).all():
@@ -221,7 +221,7 @@ def _averages(passes: Sequence[Pass]) -> PassAverages:
 
 @dataclass(frozen=True, slots=True)
 class SmoothnessRecord:
-    """Standard deviations of how fast the controls moved in the calmest pass."""
+    """Standard deviations of the rates of the controls in the calmest pass."""
 
     lap: int
     steering_dot_std: Percent | None
@@ -233,10 +233,10 @@ class SmoothnessRecord:
 
 
 def smoothness(drive: Drive) -> dict[str, SmoothnessRecord]:
-    """The pass with the calmest steering of every driven corner, in lap order.
+    """Find the pass with the calmest steering of every driven corner, in lap order.
 
-    Without any steering the calmest throttle decides. The deviations are those of a sample, of
-    the first derivative between frames of that pass. Raises `NoCorners`.
+    Without steering the calmest throttle decides. The deviations are sample deviations of the
+    first derivative between frames of the pass. Raises `NoCorners`.
     """
     calmest = {}
     rates = [np.diff(drive.series[name]) / drive.series.dt for name in CONTROLS]
@@ -257,14 +257,14 @@ def _calm(record: SmoothnessRecord) -> tuple[float, float, int]:
 
 
 def _smoothness(rates: Sequence[Numbers], passage: Pass) -> SmoothnessRecord:
-    """The deviations of a pass; *rates* between the frames of the series, of each control."""
+    """Measure the deviations of a pass; *rates*: of each control, between frames of the series."""
     between = slice(passage.first, passage.last - 1)
     return SmoothnessRecord(passage.lap, *(deviation(rate[between], sample=True) for rate in rates))
 
 
 @dataclass(frozen=True, slots=True)
 class VariableCorner:
-    """A corner whose times differ."""
+    """A corner with varying times."""
 
     corner: str
     std_s: Seconds
@@ -273,19 +273,19 @@ class VariableCorner:
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyRecord:
-    """How much laps and corners differ."""
+    """How much laps and corners vary."""
 
     lap_time_std: Seconds
     """s, of a sample; 0 for one lap"""
     lap_time_spread: Seconds
-    """s: slowest less fastest"""
+    """s: slowest minus fastest"""
     most_variable_corner: VariableCorner | None
     per_corner_std: dict[str, Seconds]
     """s, of every driven corner, in lap order"""
 
 
 def consistency(drive: Drive) -> ConsistencyRecord:
-    """How repeatable the driving was. Raises `NoCorners`."""
+    """Measure how consistent the driving was. Raises `NoCorners`."""
     times = [lap.duration_s for lap in drive.counted]
     corners = {
         name: deviation([passage.corner_time_s for passage in passes], sample=True) or 0.0
@@ -309,11 +309,11 @@ class TrackOutRecord:
     p95_xte_m: Metres
     max_xte_m: Metres
     samples: int
-    """frames whose place beside the line is known"""
+    """frames with a known distance to the line"""
 
 
 def track_out(drive: Drive) -> TrackOutRecord | None:
-    """Distance to the reference line in complete laps; None without a line or positions."""
+    """Measure the distance to the line in complete laps; None without a line or positions."""
     beside = np.abs(drive.progress.offset[drive.lap_of > 0])
     offsets = beside[~np.isnan(beside)]
     if not len(offsets):

@@ -1,4 +1,4 @@
-"""A session on its circuit: what every analytic is computed from."""
+"""A session on its circuit: the input of every analytic."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -29,12 +29,12 @@ class NoLaps(ValueError):
 
 
 class NoSuchLap(ValueError):
-    """There is no complete lap of that number."""
+    """No complete lap has this number."""
 
 
 class NoCorners(ValueError):
-    """Neither a track file nor usable positions tell where the corners are, or nothing tells where
-    on the circuit the laps begin."""
+    """The corners are unknown, without a track file and usable positions, or it is unknown where on
+    the circuit the laps begin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,25 +43,25 @@ class Drive:
 
     laps: Laps
     counted: tuple[Segment, ...]
-    """The complete laps that an analytic is about, in time order."""
+    """The complete laps that an analytic considers, in time order."""
     progress: Progress
     track: Track | None = None
     driven: DrivenLine | None = None
-    """The line that the session drives, where no track file has one."""
+    """The line that the session drives, if no track file has one."""
     words: str = ""
-    """What the place is called where there is no track."""
+    """The name of the place if there is no track."""
     partial: bool = False
     """Whether the whole session counts as one lap."""
     chosen: int | None = None
-    """Number of the only lap that is looked at."""
+    """Number of the only lap considered."""
     whole: "Drive | None" = None
     """The drive that this is a lap of."""
     memo: dict[str, object] = field(default_factory=dict)
-    """What was computed of it and is used by several analytics."""
+    """Cached results that several analytics use."""
 
     @property
     def place(self) -> str:
-        """Name of the circuit; empty: nobody knows."""
+        """Name of the circuit; empty if unknown."""
         return self.track.name if self.track is not None else self.words
 
     @property
@@ -76,12 +76,12 @@ class Drive:
 
     @property
     def best(self) -> Segment:
-        """The fastest of the laps looked at, the earliest of equals."""
+        """The fastest of the counted laps; of equal ones the earliest."""
         least = min(lap.duration_s for lap in self.counted)
         return next(lap for lap in self.counted if lap.duration_s <= least + TIE_S)
 
     def lap(self, number: int | None) -> Segment:
-        """The lap of that number, the best one for None. Raises `NoSuchLap`."""
+        """Return the lap of this number, the best one for None. Raises `NoSuchLap`."""
         if number is None:
             return self.best
         for lap in self.counted:
@@ -91,12 +91,12 @@ class Drive:
 
     @cached_property
     def frames(self) -> slice:
-        """The frames looked at: all, or those of the chosen lap."""
+        """The frames considered: all, or those of the chosen lap."""
         return self.counted[0].frames if self.chosen is not None else slice(0, len(self.series))
 
     @cached_property
     def lap_of(self) -> Indices:
-        """Number of the lap looked at that each frame of the series belongs to; 0 outside."""
+        """Number of the counted lap that each frame of the series belongs to; 0 outside."""
         numbers = np.zeros(len(self.series), dtype=np.intp)
         for lap in self.counted:
             numbers[lap.frames] = lap.number or 0
@@ -109,7 +109,7 @@ class Drive:
 
     @property
     def geometry(self) -> Literal["track", "detected"] | None:
-        """Where the corners come from; None: they are not known."""
+        """The source of the corners; None if they are unknown."""
         if self.track is not None and self.track.corners:
             return "track"
         return "detected" if self.detected is not None else None
@@ -124,25 +124,25 @@ class Drive:
         return self.detected
 
     def corner(self, name: str) -> Corner:
-        """The corner of that name, which there must be. Raises `NoCorners`."""
+        """Return the corner of this name, which must exist. Raises `NoCorners`."""
         return next(corner for corner in self.corners if corner.name == name)
 
     def behind_apex_m(self, name: str, frame: int) -> float:
-        """How far behind the apex of a corner a frame lies, metres; negative before it."""
+        """Return how far after the apex of a corner a frame lies, metres; negative before it."""
         away, half = self.progress.p[frame] - self.corner(name).apex.distance_m, self.length_m / 2
         return float((away + half) % self.length_m - half)
 
     @cached_property
     def straights(self) -> tuple[Straight, ...]:
-        """As the track file names them, else the stretches outside every corner."""
+        """Those of the track file, else the stretches outside all corners."""
         if self.track is not None and self.track.straights:
             return self.track.straights
         return find_straights(self.corners, self.length_m) if self.geometry else ()
 
     @cached_property
     def detected(self) -> tuple[Corner, ...] | None:
-        """Corners found in the circuit's line, else in the driven one; None without either."""
-        if self.whole is not None:  # the corners do not depend on which lap is looked at
+        """Corners detected on the circuit's line, else on the driven one; None without either."""
+        if self.whole is not None:  # the corners do not depend on the chosen lap
             return self.whole.detected
         if self.track is not None and self.track.line is not None:
             line, speed = self.track.line, self.series["speed_ms"]
@@ -157,7 +157,7 @@ class Drive:
 
 
 def once_per_drive(compute: Callable[[Drive], T]) -> Callable[[Drive], T]:
-    """Keep what *compute* gives for a drive: several analytics use it."""
+    """Cache the result of *compute* for each drive."""
 
     @wraps(compute)
     def remember(drive: Drive) -> T:
@@ -176,12 +176,10 @@ def drive_of(
     partial: bool = False,
     lap: int | None = None,
 ) -> Drive:
-    """The drive of detected *laps* on *track*; *lap* restricts it to that complete lap.
+    """Build the drive of detected *laps* on *track*; *lap* restricts it to that complete lap.
 
-    *words* are what the place is called where there is no track.
-
-    With *partial*, a session without a complete lap counts as one. Raises `NoLaps` and
-    `NoSuchLap`.
+    *words*: the name of the place if there is no track. With *partial*, a session without a
+    complete lap counts as one. Raises `NoLaps` and `NoSuchLap`.
     """
     complete = laps.complete
     whole = partial and not complete
@@ -199,44 +197,44 @@ def drive_of(
 
 
 def keep_aligned_track(laps: Laps, track: Track | None) -> Track | None:
-    """*track*, as far as it is known where on it the laps begin; else its corners mean nothing."""
+    """Return *track* if it is known where on it the laps begin; otherwise its corners are wrong."""
     return track if laps.start != "unknown" else None
 
 
 def place_laps(laps: Laps, track: Track | None) -> tuple[Progress | None, DrivenLine | None]:
-    """Where each frame is, and the line that the session drives where *track* has none.
+    """Return where each frame is, and the line that the session drives if *track* has none.
 
-    Without a track the places are those of the driven line, else of the distance.
+    Without a track the places are on the driven line, else by distance.
     """
     line = track.line if track is not None else None
     driven = find_session_line(laps) if line is None else None
     if track is not None or driven is None:
         return measure_progress(laps, line), driven
-    nowhere = np.full(len(laps.series), np.nan)  # beside its own line no lap is off the line
+    nowhere = np.full(len(laps.series), np.nan)  # no lap is off its own line
     return driven.progress._replace(offset=nowhere), driven
 
 
 def sectors_of(laps: Laps, progress: Progress, track: Track | None) -> tuple[Span, ...]:
-    """Three sectors: those of the circuit, else between the file's two splits, else thirds."""
+    """Return three sectors: those of the circuit, else between the two splits, else thirds."""
     if track is None:
         return own_sectors(laps, progress)
     return circuit_sectors(track, progress.length_m)
 
 
 def circuit_sectors(track: Track, length_m: float) -> tuple[Span, ...]:
-    """The three sectors of a circuit, thirds where it has none, on a lap of that length."""
+    """Return the three sectors of a circuit, or thirds, scaled to a lap of this length."""
     scale = length_m / track.length_m
     own = tuple(Span(s.name, s.start_m * scale, s.end_m * scale) for s in track.sectors)
     return own if len(own) == 3 else thirds(length_m)
 
 
 def restrict_to_lap(drive: Drive, lap: int) -> Drive:
-    """One complete lap of a drive, on the circuit of the whole. Raises `NoSuchLap`."""
+    """Restrict a drive to one complete lap, on the same circuit. Raises `NoSuchLap`."""
     return replace(drive, counted=(drive.lap(lap),), chosen=lap, whole=drive, memo={})
 
 
 def _along(laps: Laps) -> Progress:
-    """The session as one lap of the length that was driven."""
+    """Treat the session as one lap of the driven length."""
     length = max(laps.full.distance_m, 1.0)
     p = np.minimum(laps.travelled, np.nextafter(length, 0.0))
     return Progress(p, length, "distance", np.full(len(laps.series), np.nan))

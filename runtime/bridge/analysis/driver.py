@@ -12,7 +12,7 @@ from runtime.bridge.analysis.summary import Summary
 from runtime.bridge.session.stats import deviation
 
 ENOUGH: Final = 5
-"""Sessions below which nothing is said."""
+"""The least number of sessions for a statement."""
 CORNER_SESSIONS: Final = 3
 PLATEAU_S: Final = 0.1
 """Best laps of the last sessions that lie this close show no progress."""
@@ -25,7 +25,7 @@ OSCILLATING: Final = 0.10
 
 
 class DriverSession(NamedTuple):
-    """A session of the driver, with what its telemetry shows."""
+    """A session of the driver, with the summary of its telemetry."""
 
     session_id: str
     started_at: int
@@ -63,7 +63,7 @@ class CornerGain(NamedTuple):
 
 @dataclass(frozen=True)
 class Progress:
-    """The series in one look; best laps in seconds."""
+    """The series at a glance; best laps in seconds."""
 
     first_s: float
     latest_s: float
@@ -73,13 +73,13 @@ class Progress:
 
 
 def steps(sessions: Sequence[DriverSession]) -> list[Step]:
-    """The sessions by their start."""
+    """List the sessions by their start."""
     ordered = sorted(sessions, key=lambda session: (session.started_at, session.session_id))
     return [_step(at, session) for at, session in enumerate(ordered, start=1)]
 
 
 def progress(sessions: Sequence[DriverSession]) -> Progress | None:
-    """What the sessions show together; None where none has a lap."""
+    """Summarise the sessions; None if none has a lap."""
     ordered = sorted(sessions, key=lambda session: (session.started_at, session.session_id))
     bests = [best for session in ordered if (best := session.summary.best_s) is not None]
     if not bests:
@@ -95,9 +95,9 @@ def progress(sessions: Sequence[DriverSession]) -> Progress | None:
 
 
 def biggest_gain(apexes: Sequence[dict[str, float]]) -> CornerGain | None:
-    """The corner with the steepest rising least-squares line; None where none rises.
+    """Find the corner with the steepest rising least-squares line; None if none rises.
 
-    *apexes* are apex speeds in km/h by corner, one entry a session. A corner counts that was
+    *apexes* are apex speeds in km/h by corner, one entry a session. A corner counts if it was
     driven in at least `CORNER_SESSIONS` of them.
     """
     points: dict[str, list[tuple[int, float]]] = defaultdict(list)
@@ -134,25 +134,25 @@ def _best_sector(summary: Summary, at: int) -> float | None:
 
 
 class DriverEvent(NamedTuple):
-    """One thing to remember of a driver; unique by session, kind and corner."""
+    """An event in a driver's history; unique by session, kind and corner."""
 
     kind: EventKind
     corner: str | None
     value: float
-    """Of a grade the score from 0 to 1, of a best lap seconds, else the moment's magnitude."""
+    """For a grade the score from 0 to 1, for a best lap seconds, else the moment's magnitude."""
     text: str
-    """Of a grade the letter, of a best lap its time, else what happened."""
+    """For a grade the letter, for a best lap its time, else what happened."""
 
 
 def driver_events(
     card: Scorecard, moments: Sequence[Moment] = (), best_before_s: float | None = None
 ) -> tuple[DriverEvent, ...]:
-    """What a session adds to a driver's history: the same for the same session every time.
+    """List the events that a session adds to a driver's history; deterministic.
 
-    A grade for each graded corner in lap order; a best lap where it is faster than
-    *best_before_s*, or the first; then an improvement for each positive moment and a mistake for
-    each of high severity, at most one of a kind for each corner (and one without a corner), the
-    more important one.
+    A grade for each graded corner in lap order; a best lap if it is faster than *best_before_s*,
+    or the first; then an improvement for each positive moment and a mistake for each of high
+    severity, at most one of a kind for each corner (and one without a corner), the more important
+    one.
     """
     events = [
         DriverEvent("grade", grade.corner, grade.score.total, grade.letter or "")
@@ -172,10 +172,10 @@ def driver_events(
 
 
 def limit_archetype(scores: Mapping[str, Sequence[float]]) -> Archetype:
-    """How a driver uses the grip, from the scores (0 to 1) of each corner over the sessions.
+    """Classify how a driver uses the grip, from the scores (0 to 1) of each corner over sessions.
 
-    Below 0.75 in the mean: under the limit; scores of a corner that differ by more than 0.10
-    (standard deviation of a sample, mean of the corners): to and fro; else at the limit.
+    A mean below 0.75: under the limit; scores of a corner that vary by more than 0.10 (sample
+    standard deviation, mean of the corners): oscillating; else at the limit.
     """
     all_scores = [score for row in scores.values() for score in row]
     if not all_scores:

@@ -1,4 +1,4 @@
-"""Grades of corners from A to F, where the time went, and the scorecard of a session."""
+"""Grades of corners from A to F, causes of lost time, and the scorecard of a session."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from runtime.bridge.session.units import Seconds
 from runtime.bridge.track.model import DANGERS, Corner, DangerZone, Track
 
 AROUND_M: Final = 100.0
-"""So far around a corner a danger counts as one of it."""
+"""A danger within this distance of a corner belongs to it."""
 LEAST_S: Final = 0.05
-"""A smaller loss is not looked into."""
+"""A smaller loss is not attributed."""
 OFF: Final = f"brake off, throttle under {CLOSED_PCT:.0f} %"
-"""What a pass counts as coasting; a throttle may be held below that."""
+"""What counts as coasting in a pass; the throttle may be held below that."""
 ADVICE: Final = {
     "early_brake": "brake later: {}",
     "late_brake": "brake a little earlier to have the car settled at turn-in: {}",
@@ -40,12 +40,12 @@ ADVICE: Final = {
 BOLD: Final = frozenset({"early_brake", "low_apex_speed", "low_exit_speed", "early_lift"})
 """Causes whose remedy is more speed or a later brake point."""
 STEADY: Final = "keep your usual speed and brake point, for a danger zone lies there"
-"""What is said of them where mistakes are punished."""
+"""The advice for them where mistakes are punished."""
 CALM: Final = frozenset({"late_brake", "coasting"})
-"""Causes of a `Loss` whose remedy asks for no more speed: the only ones to mend where mistakes are
+"""Causes of a `Loss` whose remedy needs no more speed: the only ones to fix where mistakes are
 punished."""
 LEAVING: Final = frozenset({"late_throttle", "slow_exit"})
-"""Causes whose remedy asks for more speed behind the apex only."""
+"""Causes whose remedy needs more speed only after the apex."""
 REMEDY: Final[Mapping[str, str]] = {
     "early_brake": "brake later: {:.0f} m earlier than on the best lap",
     "early_slowing": "hold the speed a little longer: it fell {:.0f} m earlier than on the "
@@ -62,7 +62,7 @@ REMEDY: Final[Mapping[str, str]] = {
     "match": "drive it as on the best lap: it costs {:.2f} s",
     "steady": STEADY,
 }
-"""What is said of a loss, by `cause_to_mend`."""
+"""The advice for a loss, by `cause_to_mend`."""
 Letter: TypeAlias = Literal["A", "B", "C", "D", "F"]
 LETTERS: Final[tuple[tuple[float, Letter], ...]] = (
     (0.95, "A"),
@@ -72,29 +72,29 @@ LETTERS: Final[tuple[tuple[float, Letter], ...]] = (
 )
 FULL_MARKS: Final = 0.98
 GOOD: Final = 0.90
-"""A corner with so many points was driven well."""
+"""From this score on, a corner was driven well."""
 FREE_GAP: Final = 0.05
 """A smaller gap costs nothing."""
 WORST_GAP: Final = 0.30
 IDLE_S: Final = 1.5
-"""So long on no pedal is worth no points."""
+"""This long on neither pedal scores nothing."""
 WITHIN_S: Final = 0.5
 MEANINGFUL_S: Final = 2.0
 NAMED: Final = 3
 ENTRY, APEX, EXIT, TIME, TRAIL, NOTHING = 0.10, 0.25, 0.30, 0.15, 0.05, 0.15
-"""What each part of a score weighs."""
+"""The weight of each part of a score."""
 SINGLE: Final = "single_pass_no_reference"
 
 
 def zones_at(corner: Corner, track: Track | None) -> list[DangerZone]:
-    """The danger zones at a corner, from 100 m before it, or where a good lap brakes for it if that
-    is earlier, to 100 m behind it, the gravest first."""
+    """Find the danger zones at a corner, from 100 m before it, or from where a good lap brakes for
+    it if that is earlier, to 100 m after it, the most severe first."""
     braked = corner.brake.before_entry_m if corner.brake else 0.0
     return _zones(corner.entry.distance_m - max(AROUND_M, braked), corner, track)
 
 
 def _zones(begin: float, corner: Corner, track: Track | None) -> list[DangerZone]:
-    """Those from a place on."""
+    """Find the danger zones from *begin* to 100 m after the corner, the most severe first."""
     if track is None:
         return []
     length = track.length_m
@@ -110,16 +110,16 @@ def _zones(begin: float, corner: Corner, track: Track | None) -> list[DangerZone
 
 @once_per_drive
 def dangers(drive: Drive) -> Mapping[str, DangerZone]:
-    """The gravest danger zone of every corner that has one. Raises `NoCorners`."""
+    """Return the most severe danger zone of each corner with any. Raises `NoCorners`."""
     zones = {corner.name: zones_at(corner, drive.track) for corner in drive.corners}
     return {name: there[0] for name, there in zones.items() if there}
 
 
 def may_mend(cause: str, corner: Corner, track: Track | None) -> bool:
-    """Whether a driver may be asked to mend a cause of lost time in a corner.
+    """Whether a driver may be asked to fix a cause of lost time in a corner.
 
-    Where a danger zone lies nobody is asked for more speed; for an earlier throttle only where all
-    of the zone is passed before the apex.
+    At a danger zone nobody is asked for more speed; for an earlier throttle only if the whole zone
+    is passed before the apex.
     """
     if cause in CALM or not zones_at(corner, track):
         return True
@@ -127,8 +127,8 @@ def may_mend(cause: str, corner: Corner, track: Track | None) -> bool:
 
 
 def cause_to_mend(drive: Drive, loss: Loss) -> str:
-    """By what a loss is to be mended: the largest of its causes that has a figure to be reached and
-    may be mended. Without one ``match``, in a danger zone ``steady``; ``none`` for no loss."""
+    """Return the cause to fix first: the largest that has a target figure and may be fixed.
+    Without one ``match``, in a danger zone ``steady``; ``none`` without a loss."""
     corner = drive.corner(loss.corner)
     for cause, _ in loss.causes:
         if figures_of(loss, cause) is not None and may_mend(cause, corner, drive.track):
@@ -148,27 +148,27 @@ class TimeLoss:
     seconds_lost: Seconds
     """s; all causes together are no more than the loss"""
     detail: str
-    """what was done, in numbers"""
+    """what the driver did, in numbers"""
 
 
 class _Found(NamedTuple):
     cause: str
     seconds: float
     share: float
-    """Of the loss that the cause may explain at most."""
+    """The largest share of the loss that the cause may explain."""
     detail: str
 
 
 def calm(causes: tuple[TimeLoss, ...]) -> tuple[TimeLoss, ...]:
-    """Those of the causes whose remedy asks for no more speed."""
+    """Filter the causes whose remedy needs no more speed."""
     return tuple(loss for loss in causes if loss.cause not in BOLD)
 
 
 def attribution(own: Pass, target: Taken) -> tuple[TimeLoss, ...]:
-    """What the loss against *target* is made of, the largest part first.
+    """Split the loss against *target* into causes, the largest first.
 
-    Nothing for 0.05 s or less. Each cause explains no more than its share of the loss, and all
-    together no more than the loss.
+    None for 0.05 s or less. Each cause explains at most its share of the loss, and all together at
+    most the loss.
     """
     loss = own.corner_time_s - target.corner_time_s
     if not loss > LEAST_S:
@@ -184,10 +184,10 @@ def attribution(own: Pass, target: Taken) -> tuple[TimeLoss, ...]:
 def phrase(
     corner: str, causes: tuple[TimeLoss, ...], *, good: bool = True, danger: bool = False
 ) -> str:
-    """One sentence for the driver: what to do about the largest cause, praise where there is none.
+    """Write one sentence for the driver: advice on the largest cause, or praise without any.
 
-    *causes* come from `attribution`; *good*: the grade of the corner is worth more than that;
-    *danger*: mistakes are punished there. Where the usual lap loses time, `remedy` has the word.
+    *causes* come from `attribution`; *good*: the corner has a good grade; *danger*: mistakes are
+    punished there. If the usual lap loses time, `remedy` is used instead.
     """
     if causes and danger:
         first = next(iter(calm(causes)), None)
@@ -199,14 +199,14 @@ def phrase(
 
 
 def remedy(drive: Drive, loss: Loss) -> str:
-    """One sentence for the driver: what to do about a loss beside the best lap."""
+    """Write one sentence for the driver: advice on a loss compared with the best lap."""
     cause = cause_to_mend(drive, loss)
     amount = dict(loss.causes).get(cause, loss.seconds)
     return f"{loss.corner}: {REMEDY[cause].format(abs(amount))}."
 
 
 def _pedal_losses(own: Pass, target: Taken) -> Iterator[_Found]:
-    """Braking and throttle beside the target's."""
+    """Compare braking and throttle with the target's."""
     if own.brake_point_m is not None and target.brake_point_m is not None:
         earlier = own.brake_point_m - target.brake_point_m
         if earlier > 5:
@@ -233,7 +233,7 @@ def _speed_losses(own: Pass, target: Taken) -> Iterator[_Found]:
 
 
 def _own_losses(own: Pass) -> Iterator[_Found]:
-    """What a pass wastes by itself."""
+    """Yield the losses within the pass itself, without a target."""
     coast, nothing = own.coast_seconds or 0.0, own.nothing_time_s or 0.0
     if coast > 0.2:
         detail = f"the car coasted for {coast:.1f} s ({OFF})"
@@ -248,7 +248,7 @@ def _own_losses(own: Pass) -> Iterator[_Found]:
 
 
 def _less(own: float | None, target: float | None) -> float:
-    """How much smaller the own value is; 0 where either is unknown."""
+    """Return how much smaller the own value is; 0 if either is unknown."""
     return target - own if own is not None and target is not None else 0.0
 
 
@@ -256,11 +256,11 @@ class Score(NamedTuple):
     """How good a pass was."""
 
     total: float
-    """The weighted mean of the parts that are known, each from 0 to 1."""
+    """The weighted mean of the known parts, each from 0 to 1."""
     graded_on: tuple[str, ...]
-    """These parts; of the others a channel is missing."""
+    """The known parts; the others lack a channel."""
     trail_brake: float | None
-    """How much of the reference's pressure was kept to the apex, from 0 to 1."""
+    """The share of the reference's pressure that was kept to the apex, from 0 to 1."""
 
 
 class CornerGrade(NamedTuple):
@@ -268,12 +268,12 @@ class CornerGrade(NamedTuple):
 
     corner: str
     weight: float
-    """Share of lap time that the corner decides, all together 1."""
+    """Share of lap time that the corner decides; all add up to 1."""
     n_passes: int
     own: Pass | None = None
     """The graded pass; None for a corner that was never driven whole."""
     target: Taken | None = None
-    """What it is compared with."""
+    """The pass it is compared with."""
     basis: Basis | None = None
     score: Score | None = None
     letter: Letter | None = None
@@ -290,7 +290,7 @@ class CornerGrade(NamedTuple):
     causes: tuple[TimeLoss, ...] = ()
     phrase: str = ""
     danger: bool = False
-    """Whether a danger zone lies there, so that nobody is asked for more speed."""
+    """Whether there is a danger zone, where nobody is asked for more speed."""
 
 
 class Scorecard(NamedTuple):
@@ -309,10 +309,10 @@ class Scorecard(NamedTuple):
 
 
 def score(own: Taken, target: Taken) -> Score:
-    """How good a pass was beside *target*.
+    """Score a pass against *target*.
 
-    A speed or a time within 5 % of the target is worth full points, 30 % off is worth none;
-    being faster costs nothing. Parts that cannot be known leave their weight to the others.
+    A speed or a time within 5 % of the target scores in full, 30 % off scores nothing; being
+    faster costs nothing. Unknown parts leave their weight to the others.
     """
     late = max(0.0, own.corner_time_s - target.corner_time_s) / own.corner_time_s
     parts = {
@@ -332,12 +332,12 @@ def score(own: Taken, target: Taken) -> Score:
 
 
 def letter(total: float) -> Letter:
-    """A from 0.95, B from 0.90, C from 0.80, D from 0.70, else F."""
+    """Return A from 0.95, B from 0.90, C from 0.80, D from 0.70, else F."""
     return next((name for least, name in LETTERS if total >= least), "F")
 
 
 def grade_in_detail(total: float) -> str:
-    """The letter, with A+ from 0.98."""
+    """Return the letter, with A+ from 0.98."""
     return "A+" if total >= FULL_MARKS else letter(total)
 
 
@@ -352,7 +352,7 @@ def _speed(own: float | None, target: float | None) -> float | None:
 
 
 def _trail(own: float | None, target: float | None) -> float | None:
-    """Brake pressure kept to the apex."""
+    """Score the brake pressure kept to the apex."""
     if own is None or target is None:
         return None
     return 1.0 if target == 0 else min(own / max(target, 1.0), 1.0)
@@ -363,10 +363,10 @@ def _idle(nothing_time_s: float | None) -> float | None:
 
 
 def weights(drive: Drive) -> dict[str, float]:
-    """How much of the lap time each corner decides, all together 1. Raises `NoCorners`.
+    """Return the share of lap time that each corner decides; all add up to 1. Raises `NoCorners`.
 
-    As the track file says for all of them; else 0.5 plus half the share that the straight behind
-    a corner has of the longest such straight.
+    From the track file if it has all of them; else 0.5 plus half the ratio of the straight after
+    the corner to the longest such straight.
     """
     corners = drive.corners
     shares = [corner.leverage for corner in corners if corner.leverage is not None]
@@ -387,18 +387,18 @@ def weights(drive: Drive) -> dict[str, float]:
 
 
 def _free(end: float, span: float, entry: float, length: float) -> float:
-    """Metres from the exit of one corner to the entry of the next; 0 where they overlap."""
+    """Return metres from the exit of a corner to the entry of the next; 0 if they overlap."""
     way = (entry - end) % length
     return way if way <= length - span else 0.0
 
 
 def scorecard(drive: Drive, references: References = NONE, lap: int | None = None) -> Scorecard:
-    """The grade of every corner and of the session.
+    """Grade every corner and the session.
 
-    Against a reference file a corner is as good as its best pass; against the session's own best
-    pass, as its usual one, whose time is the middle of all, so that the grade says how repeatable
-    it is. With *lap*, the passes of that lap are graded. What to do is said about the loss beside
-    the best lap, where there is one, as everywhere. Raises `NoCorners` and `NoSuchLap`.
+    Against a reference file the best pass of a corner is graded; against the session's own best
+    pass the usual one, whose time is the median, so that the grade shows how repeatable it is.
+    With *lap*, the passes of that lap are graded. The advice is on the loss compared with the best
+    lap, if there is one. Raises `NoCorners` and `NoSuchLap`.
     """
     if lap is not None and all(counted_lap.number != lap for counted_lap in drive.counted):
         raise NoSuchLap
@@ -478,9 +478,9 @@ def _grade(
 
 
 def costliest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
-    """The corners that cost time, the most first.
+    """Sort the corners that cost time, the costliest first.
 
-    What counts is the usual pass against the best one, or the best pass against a reference.
+    The usual pass counts against the best one, or the best pass against a reference.
     """
     costly = [
         grade for grade in grades if grade.delta_time_s is not None and grade.delta_time_s > 0
@@ -491,9 +491,9 @@ def costliest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
 def _summary(
     drive: Drive, lap: int | None, reference_s: float | None, graded: Sequence[CornerGrade]
 ) -> str:
-    """One sentence about the session, or about *lap*."""
+    """Summarise the session, or *lap*, in one sentence."""
     if not graded:
-        return "There is no reference and no second pass to compare with, so nothing is graded."
+        return "Nothing is graded: there is no reference and no second pass to compare with."
     if reference_s is not None:
         time_s = next(
             (e.duration_s for e in drive.counted if e.number == lap), drive.best.duration_s

@@ -1,4 +1,4 @@
-"""How much of the grip was used: the friction circle, its bands, and swings between them."""
+"""The use of the grip: the friction circle, its bands, and oscillation between them."""
 
 import math
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ EDGES: Final = (0.55, 0.80, 0.95)
 ENVELOPE_SHARE: Final = 0.995
 LEAST_ENVELOPE_G: Final = 0.5
 SMOOTHED_S: Final = 0.2
-"""Combined acceleration is averaged over so long, so that noise changes no band."""
+"""Combined acceleration is averaged over this time, so that noise does not change the band."""
 USUAL_LAPS: Final = 3
-"""So many laps a session needs before they show what is usual."""
+"""The least number of laps that show what is usual."""
 WINDOW_S: Final = 3.0
 STEP_S: Final = 0.5
 NEARLY: Final = 0.95
-"""Clocks of loggers are no better."""
+"""The tolerance for the clocks of loggers."""
 CROSSINGS: Final = 4
 MANY_CROSSINGS: Final = 6
 _MEANING: Final[dict[Band, str]] = {
@@ -60,10 +60,10 @@ class Friction:
     max_combo_g_observed: Gravity | None
     """g; null: not recorded"""
     envelope_g: Gravity | None
-    """g that count as all of the grip: the largest of the reference lap, else the 99.5th percentile
-    of the whole session and 0.5 at least"""
+    """g that count as full grip: the largest of the reference lap, else the 99.5th percentile of
+    the whole session and at least 0.5"""
     basis: Basis
-    """where the envelope is from"""
+    """where the envelope comes from"""
     histogram_pct: tuple[float | None, ...]
     """% of the time in each tenth of the envelope, ten values that add up to 100; the last also
     holds what is beyond; nulls: not recorded"""
@@ -76,7 +76,7 @@ class Friction:
 def friction_circle(
     drive: Drive, references: References = NONE, samples: int = SAMPLES
 ) -> Friction:
-    """The friction circle of the frames looked at, with a scatter of *samples* at most."""
+    """Measure the friction circle of the frames considered, with at most *samples* points."""
     series, frames = drive.series, drive.frames
     lap, envelope = references.of(drive.track), envelope_g(drive, references)
     basis: Basis = "reference_file" if lap is not None and lap.max_combo_g else "session"
@@ -96,7 +96,7 @@ def friction_circle(
 
 
 def _scatter(lat: Numbers, long: Numbers, most: int) -> tuple[FrictionSample, ...]:
-    """At most so many of the frames that have both, at even steps from the first."""
+    """Pick at most *most* of the frames with both values, at even steps from the first."""
     both = np.flatnonzero(~np.isnan(lat) & ~np.isnan(long))
     chosen = both[:: max(1, len(both) // most)][:most]
     pairs = zip(lat[chosen].tolist(), long[chosen].tolist(), strict=True)
@@ -117,7 +117,7 @@ class SlipBandRecord:
 
 @dataclass(frozen=True, slots=True)
 class OscillationRecord:
-    """3 s in which the used grip went from band to band."""
+    """3 s in which the used grip changed between bands."""
 
     t_start: Seconds
     """s of the session's clock"""
@@ -130,16 +130,16 @@ class OscillationRecord:
 
 @dataclass(frozen=True, slots=True)
 class Oscillation(OscillationRecord):
-    """Such an oscillation, and where in the series the combined acceleration was largest."""
+    """An oscillation, and its frame of the series with the largest combined acceleration."""
 
     frame: int
 
 
 def envelope_g(drive: Drive, references: References = NONE) -> float | None:
-    """All of the grip, in g: the largest combined acceleration of the circuit's reference lap.
+    """Return the full grip in g: the largest combined acceleration of the circuit's reference lap.
 
-    Else the 99.5th percentile of the whole session's, and 0.5 g at least. None where no
-    acceleration was recorded.
+    Else the 99.5th percentile of the whole session, and at least 0.5 g. None if no acceleration
+    was recorded.
     """
     lap = references.of(drive.track)
     if lap is not None and lap.max_combo_g:
@@ -149,10 +149,9 @@ def envelope_g(drive: Drive, references: References = NONE) -> float | None:
 
 
 def usual_peak(drive: Drive, values: Numbers) -> float | None:
-    """The largest of *values* in a usual lap: the median over the session's complete laps.
+    """Return the largest of *values* in a usual lap: the median over the session's complete laps.
 
-    What happens in one lap alone does not change it, and what every lap does is usual. None for
-    fewer than three laps in which they are known.
+    A single unusual lap does not change it. None with fewer than three laps with known values.
     """
     peaks = [highest(values[lap.frames]) for lap in drive.laps.complete]
     lap_peaks = [peak for peak in peaks if peak is not None]
@@ -160,12 +159,12 @@ def usual_peak(drive: Drive, values: Numbers) -> float | None:
 
 
 def _find_measured_envelope(drive: Drive, references: References) -> float | None:
-    """The envelope; None where the acceleration was only computed, and its peaks are noise."""
+    """Return the envelope; None if the acceleration was only computed, so its peaks are noise."""
     return None if "combo_g" in drive.series.derived else envelope_g(drive, references)
 
 
 def slip_bands(drive: Drive, references: References = NONE) -> SlipBandRecord | None:
-    """How much of the time was spent in which band; None where no acceleration was measured."""
+    """Measure the time spent in each band; None if no acceleration was measured."""
     envelope = _find_measured_envelope(drive, references)
     if envelope is None:
         return None
@@ -183,11 +182,11 @@ def slip_bands(drive: Drive, references: References = NONE) -> SlipBandRecord | 
 
 
 def slip_oscillations(drive: Drive, references: References = NONE) -> tuple[Oscillation, ...]:
-    """Windows of 3 s, every 0.5 s, with 4 changes of band or more, by time.
+    """Find windows of 3 s, every 0.5 s, with 4 changes of band or more, by time.
 
-    None overlaps another: that with the most changes stays, the earlier of equals. Only what lies
-    in complete laps is looked at; no change is counted across a gap, and none where there are fewer
-    frames than `OSCILLATION_HZ`.
+    Windows do not overlap: the one with the most changes stays, the earlier of equal ones. Only
+    complete laps count; changes across a gap do not, and a recording below `OSCILLATION_HZ` has
+    none.
     """
     envelope = _find_measured_envelope(drive, references)
     series = drive.series
@@ -213,9 +212,9 @@ def slip_oscillations(drive: Drive, references: References = NONE) -> tuple[Osci
 
 
 def _steps(series: Series, moments: Numbers) -> Indices:
-    """The numbers of the steps of time from which a window holds one of the moments, rising.
+    """Return the rising numbers of the time steps whose windows contain any of the moments.
 
-    All the others would count nothing; of a session whose clock jumps by years they are too many.
+    All other windows are empty, and too many if the session's clock jumps by years.
     """
     since = moments - series.t[0]
     first = np.floor((since - WINDOW_S) / STEP_S).astype(np.int64)
@@ -241,12 +240,12 @@ def _oscillation(drive: Drive, begin: float, crossings: int) -> Oscillation:
 
 
 def _find_bands(used: Numbers) -> Indices:
-    """Which band each share of the envelope lies in."""
+    """Return the band of each share of the envelope."""
     return np.searchsorted(np.array(EDGES), used, side="right")
 
 
 def _smooth(drive: Drive) -> Numbers:
-    """Combined acceleration, averaged over 0.2 s around each frame; NaN where it is unknown."""
+    """Average the combined acceleration over 0.2 s around each frame; NaN where unknown."""
     series = drive.series
     combo = series.combo_g
     reach = round(SMOOTHED_S / series.nominal_s / 2) if series.nominal_s > 0 else 0

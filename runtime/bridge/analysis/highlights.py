@@ -1,4 +1,4 @@
-"""The moments of a session that are worth looking at again."""
+"""The moments of a session that are worth a second look."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ KINDS: Final[dict[str, tuple[Severity, str]]] = {
     "improved_vs_first_pass": ("positive", "Better exit of {}"),
     "telemetry_gap": ("engineering", "Gap in the recording"),
 }
-"""Severity and title of each category; empty: the title tells more than the category."""
+"""Severity and title of each category; an empty title is set for each moment."""
 INCIDENTS: Final[dict[str, str]] = {
     "over_g": "Very high load",
     "off_line": "Off the line",
@@ -50,12 +50,12 @@ OF_A_CORNER: Final = 3
 LEAD_IN_S: Final = 3.0
 LEAD_OUT_S: Final = 5.0
 GAPS: Final = 16
-"""So many of the longest pauses are considered."""
+"""The number of longest pauses considered."""
 LEAST_GAIN_S: Final = 0.001
 OVER_LIMIT_G: Final = 1.6
-"""Where no usual lap tells what the car can do."""
+"""The limit without a usual lap to show what the car can do."""
 OVER_USUAL: Final = 1.15
-"""Over the limit is so many times the largest load of a usual lap."""
+"""Over the limit is above this many times the largest load of a usual lap."""
 OVER_REFERENCE: Final = 1.05
 LATE_BRAKE_M: Final = 5.0
 OVERBRAKED_BAR: Final = 30.0
@@ -66,15 +66,15 @@ TRAIL_BAR: Final = 15.0
 TRAIL_SHARES: Final = (0.05, 0.20)
 IMPROVED_KMH: Final = 2.0
 ENOUGH_LAPS: Final = 3
-"""So many laps a session needs before its own best passes say what is late, hard or slow."""
+"""The least number of laps for the session's own best passes to be a reference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """A moment worth looking at again."""
+    """A moment worth a second look."""
 
     id: str
-    """h0, h1, … in the order of importance; the same as of its clip"""
+    """h0, h1, … by importance; the id of its clip too"""
     title: str
     category: str
     """over_limit_in_corner, late_brake_vs_reference, incident, overbraked_vs_reference,
@@ -82,25 +82,25 @@ class Highlight:
     clean_trail_brake, improved_vs_first_pass or telemetry_gap"""
     severity: Severity
     lap: int
-    """complete lap it lies in; 0: outside"""
+    """the complete lap; 0: outside"""
     distance_m: Metres | None
-    """m of the lap; null: not known"""
+    """m of the lap; null: unknown"""
     timestamp_s: Seconds
     """s since the first frame"""
     timestamp: Seconds
     """s of the session's clock"""
     corner: str | None
     video_in_s: Seconds
-    """s since the first frame: 3 s before, 0 at least"""
+    """s since the first frame: 3 s before, at least 0"""
     video_out_s: Seconds
-    """s since the first frame: 5 s behind"""
+    """s since the first frame: 5 s after"""
     narrative_seed: str
     """a sentence with the numbers"""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment(Highlight):
-    """A highlight, and what makes it one in multiples of the least that does."""
+    """A highlight, and its magnitude in multiples of the least that counts."""
 
     magnitude: float
 
@@ -121,7 +121,7 @@ class Candidate(NamedTuple):
     """Empty: that of the category."""
     corner: str | None = None
     lap: int | None = None
-    """None: the complete lap that the frame lies in."""
+    """None: the complete lap of the frame."""
 
     @property
     def rank(self) -> tuple[int, float, float, str, str]:
@@ -133,11 +133,11 @@ class Candidate(NamedTuple):
 def highlights(
     drive: Drive, references: References = NONE, active: Sequence[Active] = ()
 ) -> tuple[Moment, ...]:
-    """The eight most important moments, the most important first.
+    """Find the eight most important moments, the most important first.
 
     By severity, then magnitude, then the later first; at most two of a category and three of a
-    corner, unless fewer than eight would remain. *active* says when assistance systems worked.
-    Without known corners those that need none are given.
+    corner, unless fewer than eight would remain. *active*: when assistance systems worked. Without
+    known corners only moments that do not need them.
     """
     candidates = [
         *_rate_passes(drive, references),
@@ -151,7 +151,7 @@ def highlights(
 
 
 def _choose(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The best by rank, a few of a kind each."""
+    """Choose the best by rank, only a few of each kind."""
     ranked = sorted(candidates, key=lambda item: item.rank)
     chosen: list[Candidate] = []
     rest: list[Candidate] = []
@@ -191,7 +191,7 @@ def _make_moment(drive: Drive, at: int, item: Candidate) -> Moment:
 
 
 def _rate_passes(drive: Drive, references: References) -> list[Candidate]:
-    """What stands out in the passes of every corner, for better or worse.
+    """Find what stands out in the passes of every corner, good or bad.
 
     Comparisons need a reference file, or three complete laps.
     """
@@ -218,7 +218,7 @@ def _can_compare(drive: Drive, aim: Aim) -> bool:
 def _rate_pass(
     drive: Drive, passage: Pass, aim: Aim | None, usual_g: float | None
 ) -> Iterator[Candidate]:
-    """*usual_g* is the largest combined acceleration of a usual lap."""
+    """Rate a pass by itself; *usual_g*: the largest combined acceleration of a usual lap."""
     target = aim.target.max_combo_g if aim is not None else None
     limit = OVER_LIMIT_G if usual_g is None else OVER_USUAL * usual_g
     limit = max(limit, OVER_REFERENCE * target if target is not None else 0.0)
@@ -247,7 +247,7 @@ def _compare_pass(drive: Drive, passage: Pass, aim: Aim) -> Iterator[Candidate]:
             yield _at_apex(drive, passage, "late_brake_vs_reference", later / LATE_BRAKE_M, seed)
     peak, usual = passage.peak_brake_bar, target.peak_brake_bar
     if peak is not None and usual is not None and peak > OVERBRAKED_BAR and usual < GENTLE_BAR:
-        seed = f"{peak:.0f} bar into {passage.corner}, where {usual:.0f} bar are enough."
+        seed = f"{peak:.0f} bar into {passage.corner}, where {usual:.0f} bar is enough."
         yield _at_apex(drive, passage, "overbraked_vs_reference", peak / OVERBRAKED_BAR, seed)
     if passage.exit_speed_kmh is not None and target.exit_speed_kmh is not None:
         slower = target.exit_speed_kmh - passage.exit_speed_kmh
@@ -257,7 +257,7 @@ def _compare_pass(drive: Drive, passage: Pass, aim: Aim) -> Iterator[Candidate]:
 
 
 def _find_improvement(drive: Drive, passes: Sequence[Pass]) -> Iterator[Candidate]:
-    """The later pass that left the corner fastest, compared with the first one."""
+    """Compare the later pass that left the corner fastest with the first pass."""
     with_exit = [
         (passage.exit_speed_kmh, passage)
         for passage in passes
@@ -281,7 +281,7 @@ def _at_apex(drive: Drive, passage: Pass, category: str, magnitude: float, seed:
 
 def _list_incidents(drive: Drive, active: Sequence[Active]) -> Iterator[Candidate]:
     for incident in incidents(drive, active):
-        # Assistance at work is no alarm: it comes last among incidents.
+        # Assistance at work is not an alarm: it comes last among incidents.
         magnitude = 1.0 if incident.kind in ASSISTS else incident.magnitude
         t, title = float(drive.series.t[incident.frame]), INCIDENTS[incident.kind]
         yield Candidate(
@@ -308,7 +308,7 @@ def _find_best_lap(drive: Drive) -> Iterator[Candidate]:
 
 
 def _find_best_sectors(drive: Drive) -> Iterator[Candidate]:
-    """Sectors in which another lap was faster than the best one."""
+    """Find sectors in which another lap was faster than the best lap."""
     if drive.partial:
         return
     rows = dict(zip(drive.counted, sector_table(drive), strict=True))
@@ -329,7 +329,7 @@ def _find_best_sectors(drive: Drive) -> Iterator[Candidate]:
 
 
 def _find_gaps(drive: Drive) -> Iterator[Candidate]:
-    """Pauses of the recording, the longest first."""
+    """Find pauses of the recording, the longest first."""
     series, frames = drive.series, drive.frames
     limit = longest_step_s(series.nominal_s)
     pauses = np.flatnonzero(series.gap)

@@ -1,4 +1,4 @@
-"""Moments in which something went wrong, or nearly did: spins, stops, leaving the line."""
+"""Moments when something went wrong, or nearly did: spins, stops, leaving the line."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,29 +19,29 @@ from runtime.bridge.session.units import KMH, Gravity, Kmh, Metres, Seconds
 TURNED_DEG: Final = 120.0
 WITHIN_S: Final = 2.0
 SLOWED: Final = 0.7
-"""The speed behind is less than this share of the one before."""
+"""The speed after a spin is less than this share of the speed before."""
 OWN_DEG: Final = 60.0
-"""By so much more than the road did between the same places the course of a spin has turned."""
+"""The course of a spin turns by this much more than the road between the same places."""
 ON_ROAD_M: Final = 15.0
-"""Farther beside it the road explains nothing."""
+"""Further from the road, its bends explain nothing."""
 STEP_S: Final = 0.25
-"""The course is taken over so long, or a period of the recording where that is longer."""
+"""The course is measured over this time, but at least one period of the recording."""
 LEAST_MS: Final = 3.0
-"""Slower than this the course is noise, and the last one known stands."""
+"""Below this speed the course is noise, and the last known course counts."""
 DRIVING_MS: Final = 5.0
-"""A car that begins more slowly does not spin; of one that stands the positions wander."""
+"""A slower car does not spin; the positions of a car that stands wander."""
 EDGE: Final = 2
-"""Steps of a pause that are kept on each side of it."""
+"""Steps of a pause that are kept at each of its ends."""
 MOST_MS: Final = 150.0
-"""Faster than this it is the position that jumped, not the car."""
+"""Above this speed the position jumped, not the car."""
 Kind: TypeAlias = Literal[
     "over_g", "off_line", "spin", "stopped", "hard_deceleration", "abs_active", "tc_active"
 ]
 Severity: TypeAlias = Literal["high", "medium", "low"]
 OVER_G: Final = 2.0
-"""Where no usual lap tells what the car can do."""
+"""The limit without a usual lap to show what the car can do."""
 OVER_USUAL: Final = 1.4
-"""An alarm takes so many times the peak of a usual lap, and `LEAST_G`."""
+"""An alarm needs this many times the peak of a usual lap, and at least `LEAST_G`."""
 LEAST_G: Final = 1.0
 OFF_LINE_M: Final = 8.0
 OFF_LINE_S: Final = 0.5
@@ -52,10 +52,10 @@ HARD_G: Final = 1.5
 ASSIST_S: Final = 0.3
 ASSIST_ON: Final = 0.5
 HELD_S: Final = 1.0
-"""So long a sample of an assistance signal stands, where no later one comes."""
+"""A sample of an assistance signal holds for at most this long."""
 MERGED_S: Final = 5.0
 ASSISTS: Final[tuple[Kind, ...]] = ("abs_active", "tc_active")
-"""Signals outside the frames that say an assistance system is at work."""
+"""Signals outside the frames that show an assistance system at work."""
 _SEVERITY: Final[dict[Kind, Severity]] = {
     "over_g": "high",
     "off_line": "high",
@@ -68,7 +68,7 @@ _SEVERITY: Final[dict[Kind, Severity]] = {
 
 
 class Spin(NamedTuple):
-    """The frames of the series in which a car spun, and how far its course turned."""
+    """The frames of the series during which a car spun, and how far its course turned."""
 
     first: int
     last: int
@@ -76,23 +76,23 @@ class Spin(NamedTuple):
 
 
 class Road(NamedTuple):
-    """The line that the frames of a series follow, and where on it each of them is."""
+    """The line that the frames of a series follow, and the place of each on it."""
 
     path: Ring
     progress: Numbers
     """Metres, in [0, length)."""
     offset: Numbers
-    """Metres beside it; NaN where it is not known."""
+    """Metres from the line; NaN where unknown."""
 
 
 def spins(series: Series, road: Road | None = None) -> list[Spin]:
-    """Stretches in which the course turned by more than 120 degrees within 2 s, and the speed
+    """Find stretches in which the course turned by more than 120 degrees within 2 s, and the speed
     fell by more than 30 %.
 
-    Who drives a hairpin does not spin. On the *road* the course has turned by 60 degrees more or
-    less than it; elsewhere so fast that no tyre bears it, with 2 g and more. Nothing where
-    positions are not good enough, or where the recording is so slow that the turn between two
-    fixes may be half a circle.
+    A hairpin is not a spin: near the *road* the course must turn by 60 degrees more or less than
+    the road; elsewhere faster than any tyre allows, with 2 g or more. Empty if positions are not
+    good enough, or if the recording is so slow that the turn between two fixes may be half a
+    circle.
     """
     step = max(STEP_S, series.nominal_s)
     if not series.gps_usable or 2 * step > WITHIN_S or len(series) < 3:
@@ -127,17 +127,17 @@ def spins(series: Series, road: Road | None = None) -> list[Spin]:
 
 
 def _steps(series: Series, step: float) -> Indices:
-    """The numbers of the steps of time at which something was recorded, rising from 0.
+    """Return the numbers of the time steps at which something was recorded, rising from 0.
 
-    A pause of the recording is left out but for its edges, however long it is: a clock may jump by
-    years, and what spans a pause is no spin (`_paused`).
+    Pauses of the recording are left out except for their edges: a clock may jump by years, and a
+    turn across a pause is not a spin (`_is_paused`).
     """
     pauses = np.flatnonzero(series.gap)
     first = np.append(0, pauses + 1)
     last = np.append(pauses, len(series) - 1)
     since = (series.t - series.t[0]) / step
     begins = np.maximum(np.floor(since[first]) - EDGE, 0.0).astype(np.int64)
-    # The last moment of all lies before the last frame.
+    # The last step lies before the last frame.
     ends = np.minimum(np.floor(since[last]) + EDGE + 1, np.ceil(since[-1])).astype(np.int64)
     begins = np.maximum(begins, np.append(0, ends[:-1]))
     counts = np.maximum(ends - begins, 0)
@@ -147,9 +147,9 @@ def _steps(series: Series, step: float) -> Indices:
 
 
 def _course(series: Series, t: Numbers, apart: Numbers) -> tuple[Numbers, Numbers]:
-    """Course in degrees, added up over the turns, between each two moments, and speed in m/s.
+    """Return the cumulative course in degrees and the speed in m/s between moments.
 
-    The moments are *apart* by so many seconds.
+    The moments are *apart* seconds from each other.
     """
     fixed = series.fixed
     lat, lon = series["lat"][fixed], series["lon"][fixed]
@@ -164,7 +164,7 @@ def _course(series: Series, t: Numbers, apart: Numbers) -> tuple[Numbers, Number
         speed = np.interp(t[:-1], series.t[has_speed], recorded[has_speed])
     moving = (np.minimum(way / apart, speed) >= LEAST_MS) & (way <= MOST_MS * apart)
     heading = np.degrees(np.arctan2(dx, dy))
-    # A course that is not known is the one before it; before the first, the first.
+    # An unknown course is the one before it; before the first, the first.
     latest = np.maximum.accumulate(np.where(moving, np.arange(len(way)), 0))
     turns = np.diff(heading[latest], prepend=heading[latest[0]])
     course = np.cumsum((turns + 180.0) % 360.0 - 180.0)
@@ -172,18 +172,18 @@ def _course(series: Series, t: Numbers, apart: Numbers) -> tuple[Numbers, Number
 
 
 def _smooth(place: Numbers) -> Numbers:
-    """Places at even steps of time, weighted with their neighbours against the noise of fixes."""
+    """Smooth places at even time steps with their neighbours, against the noise of fixes."""
     padded = np.pad(place, 1, mode="edge")
     even: Numbers = (padded[:-2] + 2 * place + padded[2:]) / 4
     return even
 
 
 def _bends(series: Series, road: Road, t: Numbers) -> Numbers:
-    """Degrees that the road has turned, added up, between each two moments."""
+    """Return the cumulative turn of the road in degrees between moments."""
     path = road.path
     turned = np.concatenate([[0.0], np.cumsum(path.curvature)]) * path.step
     at = np.interp(t, series.t, unwrap(road.progress, path.length_m))
-    # What is added up to a point is the heading of the step that begins there, in its middle.
+    # The sum up to a point is the heading in the middle of the step that begins there.
     ends = np.arange(len(path) + 1) * path.step - path.step / 2
     laps = np.floor((at - ends[0]) / path.length_m)
     within = np.interp(at - laps * path.length_m, ends, turned)
@@ -193,7 +193,7 @@ def _bends(series: Series, road: Road, t: Numbers) -> Numbers:
 
 
 def _is_paused(series: Series, t: Numbers, window_s: float) -> Flags:
-    """Whether nothing was recorded, or no position, at some time of the window from each moment."""
+    """Whether recording or positions paused within the window after each moment."""
     fixes = series.t[series.fixed]
     wide = np.diff(fixes) > longest_step_s(series.nominal_s)
     before = np.searchsorted(fixes[1:][wide], t)
@@ -203,7 +203,7 @@ def _is_paused(series: Series, t: Numbers, window_s: float) -> Flags:
 
 
 class Active(NamedTuple):
-    """A stretch in which an assistance system was at work; seconds of the session's clock."""
+    """A stretch with an assistance system at work; seconds of the session's clock."""
 
     kind: Kind
     t_start: float
@@ -217,7 +217,7 @@ class IncidentRecord:
     timestamp: Seconds
     """s of the session's clock, of the worst frame"""
     distance_m: Metres | None
-    """m of the lap; null: not known"""
+    """m of the lap; null: unknown"""
     speed_kmh: Kmh | None
     """km/h"""
     combo_g: Gravity | None
@@ -247,12 +247,12 @@ class IncidentRecord:
 
 @dataclass(frozen=True, slots=True)
 class Incident(IncidentRecord):
-    """An incident, and where in the series it is."""
+    """An incident, and its place in the series."""
 
     frame: int
-    """Of the series: where it was worst."""
+    """The worst frame of the series."""
     magnitude: float
-    """The worst value in multiples of what makes it an incident."""
+    """The worst value in multiples of the limit."""
 
 
 class _Event(NamedTuple):
@@ -266,11 +266,11 @@ class _Event(NamedTuple):
 
 
 def incidents(drive: Drive, active: Sequence[Active] = ()) -> tuple[Incident, ...]:
-    """What happened in the frames looked at, by time, then by kind.
+    """Find the incidents in the frames considered, by time, then by kind.
 
-    *active* says when assistance systems worked. A kind whose channels were not recorded is not
-    looked for; leaving the line and standing still count inside complete laps only, since the way
-    through the pits is neither.
+    *active*: when assistance systems worked. Kinds whose channels were not recorded are skipped;
+    leaving the line and standing still count only in complete laps, because the way through the
+    pits is neither.
     """
     events = [
         *_find_over_g(drive),
@@ -285,9 +285,9 @@ def incidents(drive: Drive, active: Sequence[Active] = ()) -> tuple[Incident, ..
 
 
 def activity(samples: dict[str, Samples]) -> tuple[Active, ...]:
-    """When assistance systems worked: their signal above 0.5 for 0.3 s or longer.
+    """Find when assistance systems worked: their signal above 0.5 for 0.3 s or longer.
 
-    A sample stands until the next one, for a second at most. By kind, then by time.
+    A sample holds until the next one, for a second at most. By kind, then by time.
     """
     stretches = []
     for kind in ASSISTS:
@@ -310,7 +310,7 @@ def _peaks(
     limit: float,
     reason: str,
 ) -> Iterator[_Event]:
-    """An event for each stretch, as bad as its worst frame; *reason* has room for that value."""
+    """Yield an event for each stretch, rated by its worst frame; *reason* formats that value."""
     for first, last in stretches:
         worst = first + int(badness[first : last + 1].argmax())
         most = float(badness[worst])
@@ -318,7 +318,7 @@ def _peaks(
 
 
 def _limit(drive: Drive, values: Numbers, fixed: float) -> float:
-    """What of the *values* is an alarm, in g: far above a usual lap, else the *fixed* figure."""
+    """Return the alarm limit for *values*, in g: far above a usual lap, else *fixed*."""
     usual = usual_peak(drive, values)
     return fixed if usual is None else max(OVER_USUAL * usual, LEAST_G)
 
@@ -337,7 +337,7 @@ def _find_off_line(drive: Drive) -> Iterator[_Event]:
     half_width = drive.track.half_width_m if drive.track is not None else 0.0
     limit = max(half_width, OFF_LINE_M)
     off = (offset > limit) & (drive.series["speed_ms"] > MOVING_MS) & (drive.lap_of > 0)
-    reason = "the car was {:.1f} m beside the line"
+    reason = "the car was {:.1f} m off the line"
     return _peaks("off_line", _find_lasting(drive, off, OFF_LINE_S), offset, limit, reason)
 
 
@@ -356,7 +356,7 @@ def _find_hard_deceleration(drive: Drive) -> Iterator[_Event]:
         return iter(())
     limit = _limit(drive, slowing, HARD_G)
     hard = (slowing > limit) & braking.measured & ~braking.flags
-    reason = "the car slowed with {:.2f} g, hardly on the brakes"
+    reason = "the car slowed at {:.2f} g with hardly any brakes"
     return _peaks("hard_deceleration", find_runs(hard, series.gap), slowing, limit, reason)
 
 
@@ -368,7 +368,7 @@ def _find_spins(drive: Drive) -> Iterator[_Event]:
 
 
 def _road(drive: Drive) -> Road | None:
-    """The line that the session drives, else that of the track file where the session is on it."""
+    """Return the line that the session drives, else that of the track file if it follows that."""
     if drive.driven is not None:
         line, progress = drive.driven.line, drive.driven.progress
     elif drive.track is not None and drive.track.line is not None:
@@ -382,7 +382,7 @@ def _road(drive: Drive) -> Road | None:
 def _find_assistance(drive: Drive, active: Sequence[Active]) -> Iterator[_Event]:
     t = drive.series.t
     for work in active:
-        # The series goes on counting after midnight, which other signals do not know.
+        # The series runs on after midnight; other signals do not.
         day = DAY_S if work.t_end < t[0] - DAY_S / 2 else 0.0
         first, last = _nearest(t, np.array([work.t_start, work.t_end]) + day).tolist()
         seconds = work.t_end - work.t_start
@@ -398,7 +398,7 @@ def _nearest(t: Numbers, moments: Numbers) -> Indices:
 
 
 def _find_lasting(drive: Drive, flags: Flags, seconds: float) -> Iterator[tuple[int, int]]:
-    """The stretches whose first and last frame are so far apart."""
+    """Yield the stretches that last at least *seconds*."""
     t = drive.series.t
     for first, last in find_runs(flags, drive.series.gap):
         if t[last] - t[first] >= seconds:
@@ -406,7 +406,7 @@ def _find_lasting(drive: Drive, flags: Flags, seconds: float) -> Iterator[tuple[
 
 
 def _merge_events(drive: Drive, events: list[_Event]) -> Iterator[Incident]:
-    """Those of a kind that follow each other within 5 s as one, which is as bad as the worst."""
+    """Merge events of a kind less than 5 s apart into one, rated by the worst."""
     t = drive.series.t
     groups: list[list[_Event]] = []
     for event in sorted(events, key=lambda part: (part.kind, part.first)):

@@ -1,4 +1,4 @@
-"""What costs a driver time again and again on a circuit: at most three habits; pure."""
+"""The habits that cost a driver time again and again on a circuit, at most three."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,17 +17,17 @@ EFFORT: Final[Mapping[str, int]] = {
     **dict.fromkeys(("early_slowing", "long_brake", "slow_entry", "slow_exit"), 2),
     **dict.fromkeys(("early_brake", "slow_apex", "match", "steady"), 3),
 }
-"""By cause: 1, done at will, to 3, built up over laps."""
+"""By cause: 1, changed at will, to 3, built up over laps."""
 
 
 class Cost(NamedTuple):
-    """What a corner of a session costs, the usual lap beside the best one."""
+    """What a corner of a session costs, the usual lap compared with the best one."""
 
     corner: str
     cause: str
-    """By what it is to be mended, see `cause_to_mend`."""
+    """The cause to fix, see `cause_to_mend`."""
     amount: float
-    """How much of the cause there is, in its own unit: seconds where nothing is measured of it."""
+    """The amount of the cause in its own unit; in seconds if it has none."""
     seconds: float
 
 
@@ -37,7 +37,7 @@ class Driven(NamedTuple):
     driver: str
     track: str
     sessions: list[tuple[Cost, ...]]
-    """Those that could show a loss."""
+    """The sessions that could show a loss."""
 
 
 @dataclass(frozen=True)
@@ -49,28 +49,27 @@ class Insight:
     id: str
     """The cause."""
     gain_s: float
-    """Seconds a lap that it costs on the circuit, mean of the sessions in which it was found."""
+    """Seconds a lap that it costs on the circuit, mean of the sessions that show it."""
     corners: tuple[str, ...]
-    """What costs most first."""
+    """The costliest first."""
     metric: float
-    """How much of the cause there is in the first of the corners, mean of the sessions there."""
+    """The amount of the cause in the first of the corners, mean of the sessions there."""
     sessions: int
-    """In which it was found."""
+    """The number of sessions that show it."""
     looked_at: int
     """Sessions of the driver on the circuit that could show it."""
     evidence: int
-    """Corners of sessions behind it."""
+    """The number of corners, over all sessions, that show it."""
 
     @property
     def effort(self) -> int:
-        """1, little, to 3."""
+        """From 1, little, to 3."""
         return EFFORT[self.id]
 
 
 def costs(drive: Drive, lap: int | None = None) -> tuple[Cost, ...] | None:
-    """What each corner costs on the usual lap, or on *lap*, beside the best lap; None where there
-    is nothing to compare. Raises `NoSuchLap`.
-    """
+    """Return what each corner costs on the usual lap, or on *lap*, compared with the best lap; None
+    if there is nothing to compare. Raises `NoSuchLap`."""
     try:
         losses = losses_to_best(drive, lap)
     except NoCorners:
@@ -85,7 +84,7 @@ def costs(drive: Drive, lap: int | None = None) -> tuple[Cost, ...] | None:
 
 
 def insights(seasons: Iterable[Driven]) -> tuple[Insight, ...]:
-    """The habits that cost most in all the sessions: the least effort first, then the largest gain
+    """Find the habits that cost most in all sessions: the least effort first, then the largest gain
     a lap."""
     habits: list[Insight] = []
     for driven in seasons:

@@ -16,13 +16,13 @@ from runtime.bridge.track.model import inside
 
 MINI_SECTORS: Final = 25
 SHORTEST_PART_M: Final = 1.0
-"""A stretch between two corners that is shorter belongs to the corner before it."""
+"""A shorter stretch between two corners belongs to the corner before it."""
 Times: TypeAlias = tuple[tuple[float | None, ...], ...]
 """Seconds for each lap and part; None where recording paused or a bound was not passed."""
 
 
 class Part(NamedTuple):
-    """A corner, or what lies between two of them, from start/finish to start/finish."""
+    """A corner, or the stretch between two corners, from start/finish to start/finish."""
 
     span: Span
     corner: str | None
@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 
 def mini_sectors(length_m: float) -> tuple[Span, ...]:
-    """A lap in 25 parts of one length."""
+    """Divide a lap into 25 parts of equal length."""
     count = MINI_SECTORS
     return tuple(
         Span(str(i + 1), length_m * i / count, length_m * (i + 1) / count) for i in range(count)
@@ -39,11 +39,11 @@ def mini_sectors(length_m: float) -> tuple[Span, ...]:
 
 @once_per_drive
 def parts(drive: Drive) -> tuple[Part, ...]:
-    """The lap as corners and straights in turn; nothing where the corners are not known.
+    """Divide the lap into corners and straights; empty if the corners are unknown.
 
-    A corner begins with its approach, as its time does, so that a second lost belongs to one part
-    only. One over start/finish gives a part at each end of the lap. Where two corners overlap the
-    later one begins at the exit of the one before.
+    A corner begins with its approach, like its time, so that lost time belongs to one part only.
+    A corner over start/finish gives a part at each end of the lap. If two corners overlap, the
+    later one begins at the exit of the earlier.
     """
     length = drive.length_m
     windows: list[tuple[float, float, str]] = []
@@ -72,7 +72,7 @@ def parts(drive: Drive) -> tuple[Part, ...]:
 
 
 def _name_stretch(drive: Drive, begin: float, end: float) -> str:
-    """The name of the straight in the middle of a stretch; else that of the stretch itself."""
+    """Return the name of the straight in the middle of a stretch, else its distances."""
     middle = (begin + end) / 2
     for straight in drive.straights:
         if inside(middle, straight.start_m, straight.end_m, drive.length_m):
@@ -81,7 +81,7 @@ def _name_stretch(drive: Drive, begin: float, end: float) -> str:
 
 
 def times(drive: Drive, spans: Sequence[Span]) -> Times:
-    """Seconds that each counted lap took in *spans*, which follow each other around the lap."""
+    """Return the seconds of each counted lap in *spans*, which adjoin around the lap."""
     return tuple(
         tuple(sector_times(drive.laps, drive.progress, lap, spans)) for lap in drive.counted
     )
@@ -89,14 +89,14 @@ def times(drive: Drive, spans: Sequence[Span]) -> Times:
 
 @once_per_drive
 def sector_table(drive: Drive) -> Times:
-    """Seconds of each counted lap in the three sectors."""
+    """Return the seconds of each counted lap in the three sectors."""
     return times(drive, drive.sectors)
 
 
 def corner_windows(drive: Drive) -> tuple[Span, ...]:
-    """Entry and exit of each corner in lap order; nothing where the corners are not known.
+    """Return entry and exit of each corner in lap order; empty if the corners are unknown.
 
-    A window that ends before it begins goes over start/finish.
+    A window that ends before it begins crosses start/finish.
     """
     try:
         corners = drive.corners
@@ -106,9 +106,9 @@ def corner_windows(drive: Drive) -> tuple[Span, ...]:
 
 
 def list_timed_corners(drive: Drive) -> tuple[Span, ...]:
-    """Each corner from the begin of its approach to its exit, which is the stretch of its time.
+    """Return each corner's timed stretch, from the begin of its approach to its exit.
 
-    In lap order; nothing where the corners are not known. One that ends before it begins goes over
+    In lap order; empty if the corners are unknown. A stretch that ends before it begins crosses
     start/finish.
     """
     length, windows = drive.length_m, corner_windows(drive)
@@ -121,14 +121,14 @@ def list_timed_corners(drive: Drive) -> tuple[Span, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PartTime:
-    """The best that was done in a part of the lap."""
+    """The best time in a part of the lap."""
 
     name: str
     """of the sector, corner or straight; the number of a mini-sector"""
     time_s: Seconds | None
     """s: smallest over the complete laps; null: none has a time there"""
     from_lap: int | None
-    """number of that lap, the earliest of equals"""
+    """number of that lap; of equal ones the earliest"""
     start_m: Metres
     """m of lap progress from start/finish"""
     end_m: Metres
@@ -136,7 +136,7 @@ class PartTime:
 
 
 def best_parts(drive: Drive, spans: Sequence[Span], table: Times) -> tuple[PartTime, ...]:
-    """The best of each part, *table* having a row for each counted lap."""
+    """Return the best of each part; *table* has a row for each counted lap."""
     result = []
     for span, column in zip(spans, zip(*table, strict=True), strict=True):
         least = min((time for time in column if time is not None), default=None)
@@ -151,13 +151,13 @@ def best_parts(drive: Drive, spans: Sequence[Span], table: Times) -> tuple[PartT
 
 @dataclass(frozen=True, slots=True)
 class ComposedLap:
-    """A lap put together from the best of its parts, as each was really driven."""
+    """A lap composed of the best of its parts, each as driven."""
 
     lap_s: Seconds | None
-    """s: sum of the parts, which are in milliseconds as it is, never above the best lap; null: a
-    part has no time"""
+    """s: sum of the parts, all rounded to milliseconds, never above the best lap; null: a part has
+    no time"""
     gain_s: Seconds | None
-    """s: best lap less that"""
+    """s: best lap minus that"""
     parts: tuple[PartTime, ...]
     """from start/finish around the lap"""
 
@@ -166,21 +166,21 @@ class ComposedLap:
 class IdealLap:
     """The ideal lap, which is the sum of the best sectors, and two bounds of finer parts.
 
-    The finer the parts, the less can the pieces be joined: nobody leaves one at the speed at
-    which the next was entered.
+    The finer the parts, the less they fit together: nobody leaves one at the speed at which the
+    next was entered.
     """
 
     best_actual_lap_s: Seconds
     """s: fastest complete lap"""
     sectors: ComposedLap
     mini_sectors: ComposedLap
-    """the same of 25 parts of one length; finer than anybody can join: a bound"""
+    """the same of 25 parts of equal length; too fine to drive: a bound"""
     corners_and_straights: ComposedLap
     """the same of every corner and every straight; no parts without known corners"""
 
 
 def ideal_lap(drive: Drive) -> IdealLap:
-    """The sum of the best sectors, of the best mini-sectors, of the best corners and straights."""
+    """Add up the best sectors, the best mini-sectors, and the best corners and straights."""
     minis = mini_sectors(drive.length_m)
     bends = tuple(part.span for part in parts(drive))
     return IdealLap(
@@ -196,7 +196,7 @@ def _compose_lap(drive: Drive, spans: Sequence[Span], table: Times) -> ComposedL
     seconds = [part.time_s for part in result if part.time_s is not None]
     if not result or len(seconds) < len(result):
         return ComposedLap(None, None, result)
-    # The best lap itself may lack a part in which recording paused.
+    # The sum may exceed the best lap if that lacks a part, because recording paused there.
     best = drive.best.duration_s
     total = min(sum(seconds), best)
     shown = zip(result, round_splits(seconds, total), strict=True)
@@ -215,7 +215,7 @@ class SectorSplit:
     """s: between the crossings of its ends, interpolated; the sectors of a lap add up to its time;
     null: recording paused in it"""
     is_best: bool
-    """nobody was faster in it; ties are all flagged"""
+    """whether no lap was faster in it; ties are all flagged"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +229,9 @@ class LapRecord:
     time: str
     """the same as m:ss.mmm"""
     delta_to_best_s: Seconds
-    """s behind the best lap, as both times are shown; 0 of the best itself"""
+    """s behind the best lap, from the rounded times; 0 for the best itself"""
     is_best: bool
-    """of one lap only: the fastest, the earliest of equals"""
+    """true for one lap only: the fastest; of equal ones the earliest"""
     sectors: tuple[SectorSplit, ...]
     valid: bool
     """whether the lap counts; all laps of this table do"""
@@ -244,7 +244,7 @@ class LapRecord:
     max_speed_kmh: Kmh | None
     """km/h: largest speed of the lap"""
     method: Method
-    """how it was found"""
+    """how it was detected"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,12 +258,12 @@ class LapTable:
 
     @property
     def lap_count(self) -> int:
-        """How many there are."""
+        """The number of laps."""
         return len(self.laps)
 
 
 def lap_time_table(drive: Drive) -> LapTable:
-    """Time, gap to the best lap, splits and top speed of each complete lap."""
+    """List time, gap to the best lap, splits and top speed of each complete lap."""
     best, table = drive.best, sector_table(drive)
     quickest = [part.time_s for part in best_parts(drive, drive.sectors, table)]
     laps = []
@@ -312,7 +312,7 @@ class OutlierLap:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How lap times are spread."""
+    """The distribution of lap times."""
 
     lap_count: int
     min_s: Seconds
@@ -320,13 +320,13 @@ class Distribution:
     max_s: Seconds
     """s: slowest"""
     q1_s: Seconds
-    """s: lower quartile, between neighbours in proportion"""
+    """s: lower quartile, interpolated linearly"""
     median_s: Seconds
     """s"""
     q3_s: Seconds
     """s: upper quartile"""
     iqr_s: Seconds
-    """s: upper less lower quartile"""
+    """s: upper minus lower quartile"""
     whisker_low_s: Seconds
     """s: fastest lap within 1.5 interquartile ranges of the lower quartile"""
     whisker_high_s: Seconds
@@ -340,7 +340,7 @@ class Distribution:
 
 
 def lap_time_distribution(drive: Drive) -> Distribution:
-    """Quartiles between neighbours in proportion, whiskers and outliers by Tukey's rule."""
+    """Compute interpolated quartiles, and whiskers and outliers by Tukey's rule."""
     seconds = [lap.duration_s for lap in drive.counted]
     box, spread = box_plot(seconds), deviation(seconds, sample=False)
     assert box is not None  # a drive has a lap
@@ -378,7 +378,7 @@ class SectorDefinition:
 
 @dataclass(frozen=True, slots=True)
 class LapSplits:
-    """Seconds of a lap in each sector; null where recording paused in it."""
+    """Seconds of a lap in each sector; null if recording paused in it."""
 
     lap_number: int
     s1: Seconds | None
@@ -391,7 +391,7 @@ class LapSplits:
 
 @dataclass(frozen=True, slots=True)
 class SectorTimes:
-    """Where the sectors lie, and each lap's times in them, in time order."""
+    """The positions of the sectors, and each lap's times in them, in time order."""
 
     sector_definitions: tuple[SectorDefinition, ...]
     laps: tuple[LapSplits, ...]
@@ -399,7 +399,7 @@ class SectorTimes:
 
 
 def all_sector_times(drive: Drive) -> SectorTimes:
-    """The sectors of the track file, else thirds of the lap, with each lap's times in them."""
+    """List each lap's times in the sectors of the track file, else in thirds of the lap."""
     rows = zip(drive.counted, sector_table(drive), strict=True)
     return SectorTimes(
         tuple(SectorDefinition(*span) for span in drive.sectors),

@@ -1,4 +1,4 @@
-"""Where time is lost against another lap or pass, corner by corner, and what it is lost by."""
+"""Where time is lost against another lap or pass, corner by corner, and why."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -22,36 +22,37 @@ from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH
 
 WORTH_S: Final = 0.02
-"""A smaller loss is none."""
+"""A smaller loss does not count."""
 STEP_M: Final = 1.0
 EXIT_M: Final = 50.0
-"""So far behind the other's apex zone the own smallest speed is looked for."""
+"""The own smallest speed is searched up to this far after the other's apex zone."""
 SLOWEST: Final = 1.03
-"""Up to so many times its smallest speed the quicker lap is at its apex."""
+"""Up to this many times its smallest speed, the quicker lap is in its apex zone."""
 SMALL_SHARE: Final = 0.05
-"""A part of a loss that is a smaller share of it has no cause."""
+"""A cause that explains a smaller share of the loss is ignored."""
 EARLY_M: Final = 3.0
 LATE_M: Final = 4.0
 LATE_THROTTLE_M: Final = 3.0
 SLOW_KMH: Final = 0.7
 SLOW_ENTRY_KMH: Final = 2.0
 COASTING_S: Final = 0.2
-"""What is less than that apart is not told apart at 10 Hz."""
-TOLD_MS: Final = 3.0
-"""Whoever slows by less has no place of slowing."""
+"""A smaller difference cannot be measured at 10 Hz."""
+SLOWED_MS: Final = 3.0
+"""A car that slows by less has no place of slowing."""
 SOFT: Final = 0.85
-"""With less of the other's peak pressure the brake is used softly."""
+"""Below this share of the other's peak pressure, the brake is used softly."""
 
 MOMENT: Final = 1.4
-"""Who lacks more of the other's speed had a moment there: no habit that is mended by speed."""
+"""If the other was faster by more than this factor, the driver had a moment there, not a habit that
+more speed would fix."""
 
 
 class Figure(NamedTuple):
-    """What of a pass shows whether a cause of lost time is mended."""
+    """The field of a pass that shows whether a cause of lost time is fixed."""
 
     name: str
     less: bool = False
-    """Whether it is to become smaller, not larger."""
+    """Whether it should become smaller, not larger."""
 
 
 FIGURE_OF: Final[Mapping[str, Figure]] = {
@@ -69,11 +70,12 @@ FIGURE_OF: Final[Mapping[str, Figure]] = {
 
 
 class Loss(NamedTuple):
-    """What one corner costs; *seconds* positive: the own side is slower.
+    """The time that one corner costs; *seconds* positive: the own side is slower.
 
-    It runs from the approach, where braking for the corner begins on the lap that brakes earliest,
-    to where the next corner's approach begins: what a bad exit costs on the straight is in it, and
-    the sum over the corners is the difference of the lap times. The three parts are its sum.
+    It is measured from the approach, where braking for the corner begins on the lap that brakes
+    earliest, to the begin of the next corner's approach: it includes what a bad exit costs on the
+    straight, and the sum over the corners is the difference of the lap times. The three parts add
+    up to it.
     """
 
     corner: str
@@ -81,10 +83,10 @@ class Loss(NamedTuple):
     own: Pass
     other: Pass
     causes: tuple[tuple[str, float], ...]
-    """Keys of the messages ``cause-…``, what costs most first, each with how much it is: metres
-    earlier or later, seconds more, km/h less, bar less (long_brake)."""
+    """Keys of the messages ``cause-…``, the costliest first, each with its amount: metres earlier
+    or later, seconds more, km/h less, bar less (long_brake)."""
     entry_s: float
-    """Up to where the other side is nearly at its smallest speed."""
+    """Up to the apex zone of the other side."""
     apex_s: float
     """While the other side is within 3 % of its smallest speed."""
     exit_s: float
@@ -99,40 +101,37 @@ class _Trace(NamedTuple):
     speed: Numbers
     """m/s."""
     coasting: Numbers
-    """1 where no pedal is down, else 0 or between."""
+    """1 while coasting, else 0, interpolated."""
 
 
 def usual_passes(drive: Drive) -> dict[str, Pass]:
-    """The pass of each corner whose time, up to the next corner's approach, is the median of the
-    complete laps, of an even number the slower; its figures are the medians of three laps or more.
-
-    Raises `NoCorners`.
-    """
+    """Return the pass of each corner whose time, up to the next corner's approach, is the median of
+    the complete laps (see `usual_pass`). Raises `NoCorners`."""
     return {name: usual_pass(ranked) for name, ranked in _rank_passes(drive).items()}
 
 
 def stand_in(drive: Drive) -> int:
-    """The lap that is looked at where fewer than three make no usual one: the slower of two, the
-    only one; 0 where there is a usual one."""
+    """Return the lap that replaces the usual one with fewer than three laps: the slower of two, or
+    the only one; 0 if there is a usual one."""
     if len(drive.counted) >= USUAL_LAPS:
         return 0
     return max(drive.counted, key=lambda lap: (lap is not drive.best, lap.duration_s)).number or 0
 
 
 def best_passes(drive: Drive) -> dict[str, Pass]:
-    """The quickest pass of each corner, up to the next corner's approach. Raises `NoCorners`."""
+    """Return the quickest pass of each corner, up to the next approach. Raises `NoCorners`."""
     return {name: ranked[0] for name, ranked in _rank_passes(drive).items()}
 
 
 def find_passes(drive: Drive, lap: int) -> dict[str, Pass]:
-    """The passes of one lap by corner. Raises `NoCorners`."""
+    """Return the passes of one lap by corner. Raises `NoCorners`."""
     passes = [passage for passes in passes_of(drive).values() for passage in passes]
     return {passage.corner: passage for passage in passes if passage.lap == lap}
 
 
 def stretch_times(drive: Drive) -> dict[str, dict[int, float]]:
-    """Seconds of each corner up to the next one's approach, by corner and lap number: those that
-    `Loss` compares. What was not recorded whole is left out. Raises `NoCorners`."""
+    """Return the seconds that `Loss` compares, from each approach to the next, by corner and lap
+    number. Incompletely recorded ones are left out. Raises `NoCorners`."""
     begins = _begins(drive, drive)
     return {
         corner.name: {
@@ -147,9 +146,9 @@ def stretch_times(drive: Drive) -> dict[str, dict[int, float]]:
 def losses_between(
     own: Mapping[str, Pass], other: Mapping[str, Pass], drive: Drive, rival: Drive | None = None
 ) -> tuple[Loss, ...]:
-    """What each corner costs, the most first; corners that either side lacks are left out.
+    """Measure what each corner costs, the most first; corners missing on a side are left out.
 
-    *own* are passes of *drive*, *other* of *rival*'s, or of *drive* too. Raises `NoCorners`.
+    *own* are passes of *drive*, *other* those of *rival* or also of *drive*. Raises `NoCorners`.
     """
     rival = rival or drive
     begins = _begins(drive, rival)
@@ -164,8 +163,8 @@ def losses_between(
 
 
 def losses_to_best(drive: Drive, lap: int | None = None) -> tuple[Loss, ...]:
-    """What each corner costs on the usual lap, or where there is none on the one that stands in for
-    it, or on *lap*, beside the best lap; nothing for the best lap itself.
+    """Measure what each corner costs compared with the best lap, on *lap*, else on the usual lap or
+    its `stand_in`; nothing for the best lap itself.
 
     Raises `NoCorners` and `NoSuchLap`.
     """
@@ -178,8 +177,8 @@ def losses_to_best(drive: Drive, lap: int | None = None) -> tuple[Loss, ...]:
 
 
 def figures_of(loss: Loss, cause: str) -> tuple[float, float] | None:
-    """What was and what is to be reached to mend a cause; None where a figure is not known or asks
-    for nothing."""
+    """Return the measured and the target figure for fixing a cause; None if a figure is unknown or
+    the target is already reached."""
     figure = FIGURE_OF.get(cause)
     if figure is None:
         return None
@@ -192,19 +191,19 @@ def figures_of(loss: Loss, cause: str) -> tuple[float, float] | None:
 
 
 class ToFile(NamedTuple):
-    """A corner of a lap beside the speeds of the circuit's file."""
+    """A corner of a lap compared with the speeds in the circuit's file."""
 
     corner: str
     lost_s: float
     own_kmh: float
-    """At the apex, as is the file's."""
+    """At the apex, like *file_kmh*."""
     file_kmh: float
 
 
 def losses_to_file(drive: Drive, passes: Mapping[str, Pass]) -> list[ToFile]:
-    """Each corner of a lap beside the file's speeds, the one that is furthest off first.
+    """Compare each corner of a lap with the file's speeds, the largest loss first.
 
-    Both are timed alike: from entry to apex and from there to the exit the speed changes evenly.
+    Both are timed the same way: the speed changes evenly from entry to apex and from apex to exit.
     """
     result = []
     for corner in drive.track.corners if drive.track is not None else ():
@@ -239,8 +238,8 @@ def compare_halves(
     laps: Sequence[int],
     stretches: Mapping[str, Mapping[int, float]] | None = None,
 ) -> list[Halves]:
-    """Each corner, or each of *stretches* (seconds by lap), that was driven in both halves of some
-    laps. Raises `NoCorners`."""
+    """Compare the halves of some laps for each corner, or each of *stretches* (seconds by lap),
+    that was driven in both. Raises `NoCorners`."""
     halves, result = (laps[: len(laps) // 2], laps[(len(laps) + 1) // 2 :]), []
     for corner, by_lap in (stretches or stretch_times(drive)).items():
         sides = [[by_lap[lap] for lap in half if lap in by_lap] for half in halves]
@@ -257,7 +256,7 @@ class _Sides(NamedTuple):
 
 @once_per_drive
 def _rank_passes(drive: Drive) -> dict[str, list[Pass]]:
-    """The passes of each corner by the time up to the next approach, the quickest first."""
+    """Rank the passes of each corner by the time up to the next approach, quickest first."""
     times = stretch_times(drive)
     ranked = {
         name: sorted(
@@ -271,7 +270,7 @@ def _rank_passes(drive: Drive) -> dict[str, list[Pass]]:
 
 @once_per_drive
 def _traces(drive: Drive) -> dict[int, _Trace]:
-    """The complete laps on the axis, by number."""
+    """Sample the complete laps on the axis, by number."""
     series, places = drive.series, axis(drive.length_m)
     coasts = is_coasting(series).astype(np.float64)
     traces = {}
@@ -284,8 +283,8 @@ def _traces(drive: Drive) -> dict[int, _Trace]:
 
 
 def _begins(drive: Drive, rival: Drive) -> Numbers:
-    """Where the approach of each corner begins, metres of the own circuit: where braking for it
-    begins on the lap of either session that brakes earliest."""
+    """Return where the approach of each corner begins, metres of the own circuit: where braking for
+    it begins on the earliest-braking lap of both sessions."""
     mine, its = approaches(drive), approaches(rival)
     return np.array(
         [
@@ -297,8 +296,8 @@ def _begins(drive: Drive, rival: Drive) -> Numbers:
 
 
 def _along(drive: Drive, lap: int, shares: Numbers) -> _Trace | None:
-    """A lap at rising *shares* of its length, above 1 behind start/finish, where the same lap is
-    taken on; None where it was not recorded whole there."""
+    """Sample a lap at rising *shares* of its length; above 1, after start/finish, the same lap is
+    continued. None if it was not fully recorded there."""
     trace = _traces(drive).get(lap)
     if trace is None:
         return None
@@ -309,7 +308,7 @@ def _along(drive: Drive, lap: int, shares: Numbers) -> _Trace | None:
 
 
 def _stretch(begin: float, end: float, length: float) -> Numbers:
-    """Shares of the lap from one place to another, about every 3 m; see `_along`."""
+    """Return shares of the lap from one place to another, about every metre; see `_along`."""
     way = (end - begin) % length or length
     first = begin % length
     return np.linspace(first, first + way, max(int(way / STEP_M), 2)) / length
@@ -335,8 +334,8 @@ def _loss(own: Pass, other: Pass, sides: _Sides, window: tuple[float, float]) ->
 
 
 def _apex_zone(drive: Drive, corner: str, shares: Numbers, speed: Numbers) -> tuple[int, int]:
-    """Where the other side is nearly at its smallest speed between entry and exit: the first and
-    the last index."""
+    """Return the first and last index at which the other side is close to its smallest speed
+    between entry and exit."""
     place = drive.corner(corner)
     begin, length = shares[0] * drive.length_m, drive.length_m
     entry, leave = (
@@ -354,13 +353,13 @@ def _apex_zone(drive: Drive, corner: str, shares: Numbers, speed: Numbers) -> tu
 
 
 Cost = tuple[float, float]
-"""Seconds that a cause costs, and how much of it there is."""
+"""The seconds that a cause costs, and its amount."""
 
 
 def _entry_costs(
     loss: Loss, sides: _Sides, traces: tuple[_Trace, _Trace], apart: Numbers, shares: Numbers
 ) -> Iterator[tuple[str, Cost]]:
-    """What the way to the apex zone costs, and by what; *apart* ends where the zone begins."""
+    """Yield what the way to the apex zone costs, by cause; *apart* ends where the zone begins."""
     own, other = loss.own, loss.other
     mine, its = (trace.speed[: len(apart)] for trace in traces)
     step = float(shares[1] - shares[0]) * sides.own.length_m
@@ -369,7 +368,7 @@ def _entry_costs(
     braked = difference(own.brake_point_m, other.brake_point_m) or 0.0
     recorded = not find_missing(sides.own.series, ("brake",))
     earlier = braked if recorded and braked > EARLY_M else step * _shift(mine, its)
-    if slower > SLOW_ENTRY_KMH:  # it was slow before anybody braked
+    if slower > SLOW_ENTRY_KMH:  # slower before either side braked
         carried = its - np.sqrt(np.maximum(its**2 - its[0] ** 2 + mine[0] ** 2, 1.0))
         cost = min(left, step * float(np.sum(np.maximum(carried, 0.0) / its**2)))
         yield "slow_entry", (cost, slower)
@@ -394,10 +393,10 @@ def _entry_costs(
 def _later_costs(
     loss: Loss, traces: tuple[_Trace, _Trace], zone: tuple[int, int]
 ) -> Iterator[tuple[str, Cost]]:
-    """What apex and exit cost, and by what.
+    """Yield what apex and exit cost, by cause.
 
-    A speed that is missing at the end of the apex zone is missing behind it, too: with the other's
-    acceleration the difference of the squares stays. What is lost beyond that is the exit's own.
+    Speed missing at the end of the apex zone is missing after it, too: with the other's
+    acceleration the difference of the squares stays. Any further loss is the exit's own.
     """
     own, other = loss.own, loss.other
     mine, its = (trace.speed[zone[1] :] for trace in traces)
@@ -423,10 +422,10 @@ def _later_costs(
 
 
 def _shift(own: Numbers, other: Numbers) -> float:
-    """How many steps earlier the own side slows on its way to the apex, by the places where both
-    pass the same speeds; 0 where they do not slow enough to tell."""
+    """Return how many steps earlier the own side slows on its way to the apex, by the places where
+    both pass the same speeds; 0 if they do not slow enough."""
     low, high = max(own[-1], other[-1]), min(own.max(), other.max())
-    if high - low < TOLD_MS:
+    if high - low < SLOWED_MS:
         return 0.0
     levels = low + np.array([0.35, 0.5, 0.65]) * (high - low)
     lags = [np.flatnonzero(other > level)[-1] - np.flatnonzero(own > level)[-1] for level in levels]

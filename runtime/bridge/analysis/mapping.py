@@ -1,4 +1,4 @@
-"""The circuit and the driven lines, ready to be drawn."""
+"""The circuit and the driven lines, ready for drawing."""
 
 from bisect import bisect_left
 from dataclasses import replace
@@ -27,12 +27,12 @@ GRADE_COLOURS: Final = {
 }
 NO_GRADE: Final = "#9e9e9e"
 Basis: TypeAlias = Literal["track", "lap", "driven"]
-"""What an outline comes from: the track file, the session's laps, or all its positions so far."""
+"""The source of an outline: the track file, the session's laps, or all its positions so far."""
 S = TypeVar("S", Spot, Marker)
 
 
 class LapLine(NamedTuple):
-    """One lap as it was driven: points at least 5 m apart, where there was a fix."""
+    """One lap as driven: points with a fix, at least 5 m apart."""
 
     lap: int
     lat: Numbers
@@ -42,31 +42,30 @@ class LapLine(NamedTuple):
 
 
 class TrackMap(NamedTuple):
-    """Everything of a drive that can be drawn, in degrees WGS-84."""
+    """Everything to draw of a drive, in degrees WGS-84."""
 
     track: str | None
-    """Name of the circuit; None: nobody knows."""
+    """Name of the circuit; None if unknown."""
     length_m: float
     corners: tuple[Corner, ...]
-    """Each with the place of its apex; None where the place of the track is unknown."""
+    """With the position of the apex; None if the position of the track is unknown."""
     pins: tuple[Marker, ...]
-    """The markers of the track file with their places, likewise."""
+    """The markers of the track file with their positions, likewise."""
     danger_zones: tuple[DangerZone, ...]
     laps: tuple[LapLine, ...]
     """The complete laps with a fix, in time order."""
     basis: Basis | None
-    """Of the centre line; None: there is none."""
+    """Of the centre line; None without one."""
     centre_lat: Numbers
     centre_lon: Numbers
-    """The line of the track file, else the median of the laps in steps of 4 m; once around, the
-    start not repeated. Before the first lap the way so far, which need not close."""
+    """The line of the track file, else the median of the laps in steps of 4 m; once around, without
+    repeating the start. Before the first lap the way so far, which may be open."""
     bounds: tuple[float, float, float, float] | None
-    """South, west, north, east of all that is drawn; a west above the east lies over the date
-    line."""
+    """South, west, north, east of the whole drawing; west is above east across the date line."""
 
 
 def track_map(drive: Drive) -> TrackMap:
-    """The map of a drive; without positions, what the track file gives of it."""
+    """Draw the map of a drive; without positions, only from the track file."""
     track = drive.track
     laps = tuple(lap_line for lap in drive.counted if len((lap_line := _draw_lap(drive, lap)).lat))
     try:
@@ -89,22 +88,22 @@ def track_map(drive: Drive) -> TrackMap:
 
 
 def outline(track: Track) -> TrackMap:
-    """The map of a circuit on which nothing was driven yet."""
+    """Draw the map of a circuit without any drive."""
     return _draw(track, track.line, tuple(track.in_lap_order()), track.length_m)
 
 
 def _draw(
     track: Track | None, line: Line | None, corners: tuple[Corner, ...], length_m: float
 ) -> TrackMap:
-    """What a track file, and a line to place it on, give of a map."""
+    """Draw what a track file and a line to place it on give."""
 
     def place(spot: S) -> S:
-        """With the place that the track file gives, else on the line."""
+        """Set the position to that of the track file, else on the line."""
         if spot.lat is not None and spot.lon is not None:
             return spot
         if line is None:
             return replace(spot, lat=None, lon=None)
-        # The line of the driver may be a little longer or shorter than the lap.
+        # The driven line may be slightly longer or shorter than the lap.
         lat, lon = line.place(spot.distance_m / length_m * line.length_m)
         return replace(spot, lat=lat, lon=lon)
 
@@ -132,9 +131,9 @@ def _draw_lap(drive: Drive, lap: Segment) -> LapLine:
 
 
 def space_points(way: Numbers) -> Indices:
-    """The first point, then each that is 5 m or more behind the one chosen before it.
+    """Choose the first point, then each that is 5 m or more after the last chosen one.
 
-    *way* never falls. Where that would be more than 2000 points, the steps are longer.
+    *way* never falls. If that gives more than 2000 points, the steps are longer.
     """
     if not len(way):
         return np.zeros(0, dtype=np.intp)
@@ -157,12 +156,12 @@ def _bounds(lat: Numbers, lon: Numbers) -> tuple[float, float, float, float] | N
 
 
 def colour_of(grade: str | None) -> str:
-    """The colour of a corner's grade, as ``#rrggbb``; grey without one."""
+    """Return the colour of a corner's grade, as ``#rrggbb``; grey without one."""
     return GRADE_COLOURS.get(grade or "", NO_GRADE)
 
 
 def corner_colours(drive: Drive, references: References = NONE) -> tuple[tuple[str, str], ...]:
-    """The colour of each corner's grade, by name in lap order; none where no corner is known."""
+    """Return the colour of each corner's grade, in lap order; empty if no corner is known."""
     if drive.geometry is None:
         return ()
     graded = scorecard(drive, references).corners

@@ -1,4 +1,4 @@
-"""Several laps, each with everything that was recorded of it, on one axis of lap distance."""
+"""Several laps with all their recorded channels on one axis of lap distance."""
 
 from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Final
@@ -19,13 +19,13 @@ SPEED: Final = "speed_kmh"
 SHOWN: Final = tuple(name for name in WIDE_SIGNALS if name not in ("distance_m", "speed_ms"))
 """Columns of a frame that are shown under their own name."""
 KEPT_BY_A_TARGET: Final = ("lat", "lon")
-"""What stays where the same line is driven in another time."""
+"""Channels that stay the same if the line is driven in another time."""
 Channels = Mapping[str, Numbers]
 """Values at each place of the axis by name; NaN stands for null."""
 
 
 def lap_places(length_m: float, points: int) -> Numbers:
-    """The axis: *points* places from 0 to the end of the lap, m."""
+    """Return the axis: *points* places from 0 to the end of the lap, m."""
     return np.linspace(0.0, length_m, points)
 
 
@@ -36,11 +36,11 @@ def lap_channels(
     signals: Mapping[str, Samples],
     discrete: Collection[str],
 ) -> Channels:
-    """Everything that was recorded of a driven lap, at *points* places that are even in progress.
+    """Sample all recorded channels of a driven lap at *points* evenly spaced places.
 
     ``time_s`` since its start, speed in km/h, then columns and *signals* under their own names and
-    in their own units. What the session did not record is left out. Nothing lies between two
-    values of *discrete* signals. Raises `NoSuchLap`.
+    in their own units. Channels without data are left out. *discrete* signals are not
+    interpolated. Raises `NoSuchLap`.
     """
     lap = drive.lap(number)
     t = moments(drive, lap, lap_places(drive.length_m, points))
@@ -60,9 +60,9 @@ def lap_channels(
 def ideal_channels(
     drive: Drive, points: int, signals: Mapping[str, Samples], discrete: Collection[str]
 ) -> Channels:
-    """The ideal lap: in each sector the lap that was fastest there, as it was driven.
+    """Compose the ideal lap: in each sector the lap that was fastest there, as driven.
 
-    As `lap_channels`; nothing where a sector has no time.
+    Like `lap_channels`; empty if a sector has no time.
     """
     parts = ideal_lap(drive).sectors.parts
     if any(part.time_s is None for part in parts):
@@ -84,10 +84,9 @@ def ideal_channels(
 
 
 def lap_axis(drive: Drive, number: int, step_m: float | None) -> Axis:
-    """The distance axis of a lap, m of its progress: every *step_m*, or its frames for None.
+    """Return the distance axis of a lap, m of progress: every *step_m*, or its frames for None.
 
-    Places that it passed while nothing was recorded are left out. Raises `NoSuchLap` and
-    `TooLong`.
+    Places passed while nothing was recorded are left out. Raises `NoSuchLap` and `TooLong`.
     """
     lap, length = drive.lap(number), drive.length_m
     if step_m is None:
@@ -100,7 +99,7 @@ def lap_axis(drive: Drive, number: int, step_m: float | None) -> Axis:
 
 
 def target_channels(best: Channels, scale: float) -> Channels:
-    """The best lap in a time that is *scale* times shorter: the same line in one proportion."""
+    """Scale the best lap to a time that is *scale* times shorter, on the same line."""
     channels = {name: best[name] for name in KEPT_BY_A_TARGET if name in best}
     channels[TIME] = best[TIME] / scale
     if SPEED in best:
@@ -109,9 +108,9 @@ def target_channels(best: Channels, scale: float) -> Channels:
 
 
 def missing_channels(own: Channels, named: Set[str], laps: Iterable[Channels]) -> list[str]:
-    """What a lap lacks of the channels that were *named*.
+    """List the *named* channels that a lap lacks.
 
-    Where none was: of speed, the columns of a frame, and what other *laps* have.
+    By default of speed, the columns of a frame, and the channels of the other *laps*.
     """
     return sorted((named or {SPEED, *SHOWN}.union(*laps)) - own.keys())
 
@@ -121,7 +120,7 @@ def _is_known(series: Series, name: str) -> bool:
 
 
 def _signal_at(samples: Samples, t: Numbers, *, held: bool) -> Numbers:
-    """A signal at moments, those that are NaN too; not *held* across a pause of its own."""
+    """Sample a signal at moments, which may be NaN; *held* or interpolated, except in pauses."""
     if held:
         return np.where(np.isnan(t), np.nan, hold_previous(t, samples))
     period = float(np.median(np.diff(samples.t))) if len(samples.t) > 1 else 0.0

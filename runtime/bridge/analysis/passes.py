@@ -26,18 +26,17 @@ from runtime.bridge.track.model import inside
 
 LEAST_FRAMES: Final = 3
 APPROACH_M: Final = 200.0
-"""So far before a corner its braking is looked for, but not before the apex of the last corner:
-what was braked there was braked for that one. Braking that is under way there counts from where it
-began."""
+"""The braking for a corner is searched from this far before it, but not before the apex of the last
+corner: braking there was for that one. Braking already under way counts from where it began."""
 STEERED_DEG: Final = 3.0
 USUAL_LAPS: Final = 3
-"""From so many on one of them is usual."""
+"""From this number of laps on, there is a usual one."""
 FIGURES: Final = tuple(
     "entry_speed_kmh apex_speed_kmh exit_speed_kmh apex_place_speed_kmh peak_brake_bar"
     " brake_point_m brake_release_m trail_brake_bar_at_apex throttle_at_exit_pct max_g_lat"
     " max_combo_g coast_seconds nothing_time_s".split()
 )
-"""What of a pass has a usual value."""
+"""The fields of a pass that have a usual value."""
 
 
 class Pass(NamedTuple):
@@ -46,7 +45,7 @@ class Pass(NamedTuple):
     corner: str
     lap: int
     approach: int
-    """The first frame of the 200 m before the entry, or behind the last apex."""
+    """The first frame of the 200 m before the entry, or after the last apex."""
     start: int
     """The first frame of the approach: the time of the corner begins there, see `approaches`."""
     first: int
@@ -55,25 +54,25 @@ class Pass(NamedTuple):
     apex_frame: int
     """The frame nearest to the apex."""
     t_start: float
-    """Where the approach begins: seconds of the session's clock, interpolated, as are *t_entry* and
+    """The begin of the approach: seconds of the session's clock, interpolated, like *t_entry* and
     *t_exit*."""
     t_entry: float
     t_exit: float
     entry_speed_kmh: float | None
-    """At the entry, between the frames around it; the exit likewise."""
+    """At the entry, interpolated; the same for the exit."""
     apex_speed_kmh: float | None
     """The smallest in the window: what drivers call the speed at the apex."""
     exit_speed_kmh: float | None
     apex_place_speed_kmh: float | None
-    """Of the frame nearest to the place that the circuit has as the corner's apex."""
+    """Of the frame nearest to the place of the corner's apex on the circuit."""
     peak_brake_bar: float | None
     """From the approach to the exit."""
     brake_point_m: float | None
     """Metres before the entry where the braking that reaches the corner began: 5 bar or more, and
-    not under 2 bar until the last time before the entry; negative where it began inside the window;
-    None where there was none."""
+    not under 2 bar until the last time before the entry; negative if it began inside the window;
+    None without braking."""
     brake_release_m: float | None
-    """Metres behind the entry where it fell below 2 bar for good; None where it was not pressed."""
+    """Metres after the entry where it fell below 2 bar for good; None if it was not pressed."""
     trail_brake_bar_at_apex: float | None
     throttle_at_exit_pct: float | None
     """Of the last frame in the window."""
@@ -83,10 +82,10 @@ class Pass(NamedTuple):
     coast_seconds: float | None
     """Coasting from the begin of the approach to the exit; see `is_coasting`."""
     steering_corrections: int | None
-    """Changes of the steering's side with 3 degrees or more on both."""
+    """Changes of the steering's side, with 3 degrees or more on both sides."""
     nothing_time_s: float | None
-    """From the last brake of 2 bar or more to the first throttle of 5 % or more; 0 where they
-    overlap, and without either. Looked for from 200 m before the entry to the exit."""
+    """From the last brake of 2 bar or more to the first throttle of 5 % or more; 0 if they overlap,
+    and without either. Searched from 200 m before the entry to the exit."""
 
     @property
     def min_speed_kmh(self) -> float | None:
@@ -106,11 +105,11 @@ class Pass(NamedTuple):
 
 @once_per_drive
 def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
-    """The passes of every corner, by its name in lap order; empty where no lap passed it whole.
+    """Return the passes of every corner, by name in lap order; empty if no lap passed it whole.
 
-    A pass belongs to the lap that holds its apex. A window over start/finish reaches into the
-    neighbouring lap, and so may an approach. A pass of which a part was not recorded, the approach
-    included, or of fewer than 3 frames, is left out. Raises `NoCorners`.
+    A pass belongs to the lap that contains its apex. A window over start/finish reaches into the
+    neighbouring lap, and so may an approach. A pass that was not fully recorded, including the
+    approach, or that has fewer than 3 frames, is left out. Raises `NoCorners`.
     """
     corners = drive.corners
     passes_by_corner: dict[str, list[Pass]] = {corner.name: [] for corner in corners}
@@ -125,12 +124,12 @@ def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
 
 
 def approaches(drive: Drive) -> dict[str, float]:
-    """Metres before its entry from which each corner is timed, by its name.
+    """Return the metres before its entry from which each corner is timed, by name.
 
     That is where braking for it began on the lap of the session that braked earliest, so that the
-    time that an early brake costs counts for its corner and not for the straight before; not before
-    the exit of the last corner. 0 where nobody braked before the entry. It is the same whichever
-    laps are looked at. Raises `NoCorners`.
+    time an early brake costs counts for its corner and not for the straight before; not before the
+    exit of the last corner. 0 if no lap braked before the entry. It does not depend on the laps
+    considered. Raises `NoCorners`.
     """
     return _approaches(drive.whole or drive)
 
@@ -156,28 +155,28 @@ def _approaches(drive: Drive) -> dict[str, float]:
 
 
 class _Window(NamedTuple):
-    """Where a pass lies; frames are indices of the series."""
+    """The position of a pass; frames are indices of the series."""
 
     corner: int
     lap: int
     since: int
-    """The first frame behind the last apex."""
+    """The first frame after the last apex."""
     approach: int
     start: int
     first: int
     last: int
     apex: int
     start_m: float
-    """Metres of the unwrapped way, as are *entry_m* and *exit_m*."""
+    """Metres of the unwrapped way, like *entry_m* and *exit_m*."""
     entry_m: float
     exit_m: float
 
 
 def _place_corners(drive: Drive, lengths: Numbers) -> Numbers:
-    """Places of the corners (rows) in metres: the last apex, where their braking is looked for from
-    on, the begin of the approach, entry, apex and exit.
+    """Return the places of the corners (rows) in metres: the last apex, the begin of the search for
+    their braking, the begin of the approach, entry, apex and exit.
 
-    The apex is the one in [0, length). *lengths* are those of the approaches.
+    The apex lies in [0, length). *lengths* are those of the approaches.
     """
     length = drive.length_m
     apexes = [corner.apex.distance_m % length for corner in drive.corners]
@@ -192,14 +191,14 @@ def _place_corners(drive: Drive, lengths: Numbers) -> Numbers:
 
 
 def _list_windows(drive: Drive, way: Numbers, lengths: Numbers) -> Iterator[_Window]:
-    """All passes that were recorded whole, by lap."""
+    """Yield all fully recorded passes, by lap."""
     places, pauses = _place_corners(drive, lengths), np.flatnonzero(drive.series.gap)
     for lap, base in _list_laps(drive, way) if len(places) else ():
         yield from _find_passes(pauses, way, lap, places + base)
 
 
 def _list_laps(drive: Drive, way: Numbers) -> Iterator[tuple[Segment, float]]:
-    """The laps with the place of their start; a whole session may start and end anywhere."""
+    """Yield the laps with the place of their start; a whole session may start and end anywhere."""
     length = drive.length_m
     for lap in drive.counted:
         if lap.last - lap.first < LEAST_FRAMES:
@@ -214,12 +213,12 @@ def _list_laps(drive: Drive, way: Numbers) -> Iterator[tuple[Segment, float]]:
 
 
 def _find_passes(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -> Iterator[_Window]:
-    """The corners that a lap passed whole; *places* as `_places` gives them, for this lap.
+    """Yield the corners that a lap passed whole; *places* from `_place_corners`, for this lap.
 
     Recording paused after each of the frames *pauses*.
     """
     since, begin, start, entry, apex, leave = places.T
-    # From the last frame before the first place to the first one behind the last place.
+    # From the last frame before the first place to the first frame after the last place.
     earlier = way[: lap.first] < since.min()
     lo = lap.first - 1 - int(earlier[::-1].argmax()) if earlier.any() else 0
     end = min(lap.last + 1, len(way))
@@ -234,7 +233,7 @@ def _find_passes(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -
     whole = before == np.searchsorted(pauses, last)
     near = np.clip(near, 1, len(way) - 1)
     near -= np.abs(way[near - 1] - apex) <= np.abs(way[near] - apex)
-    # What lies before a pause, or the first frame, does not belong to the approach.
+    # Frames before a pause do not belong to the approach.
     resumed = np.concatenate([[0], pauses + 1])[np.searchsorted(pauses, first - 1)]
     behind, approach = (
         np.maximum(lo + np.searchsorted(reached, place), resumed) for place in (since, begin)
@@ -256,7 +255,7 @@ class _Meter:
         self._coasting_told, self._coasting = has_coasting_readings(series), is_coasting(series)
 
     def measure(self, corner: str, at: _Window) -> Pass:
-        """The numbers of a pass."""
+        """Measure a pass."""
         series, inside, reach = self._series, slice(at.first, at.last), slice(at.approach, at.last)
         speed, brake = series["speed_ms"], series["brake_bar"]
         t_start, _ = self._crossing(at.start, at.start_m)
@@ -283,10 +282,10 @@ class _Meter:
         )
 
     def braking(self, at: _Window) -> tuple[float | None, float | None]:
-        """Where the braking that reaches the corner began, metres before the entry, and where the
-        last one up to the exit ended, metres behind it."""
+        """Return where the braking that reaches the corner began, metres before the entry, and
+        where the last braking up to the exit ended, metres after the entry."""
         before, final = np.searchsorted(self._begins, [at.first, at.last]).tolist()
-        # The last one that began before the entry, if it was not over before the approach.
+        # The last braking that began before the entry, unless it ended before the approach.
         if before and self._ends[before - 1] > at.approach:
             begun = max(int(self._begins[before - 1]), at.since)
         elif before < final:
@@ -297,7 +296,7 @@ class _Meter:
         return point, float(self._way[ended]) - at.entry_m if ended < at.last else None
 
     def _crossing(self, i: int, place: float) -> tuple[float, float | None]:
-        """Time and speed (km/h) at a place between frame *i* and the one before."""
+        """Return time and speed (km/h) at a place between frame *i* and the one before."""
         before, after = self._way[i - 1], self._way[i]
         share = (place - before) / (after - before) if after > before else 1.0
         share = min(max(float(share), 0.0), 1.0)
@@ -307,12 +306,12 @@ class _Meter:
         return float(t[i - 1] + share * (t[i] - t[i - 1])), nan_to_none(nearest * KMH)
 
     def _measure_coasting(self, frames: slice) -> float | None:
-        """Seconds of coasting; None where no frame tells."""
+        """Return the seconds of coasting; None without readings."""
         seconds = float(self._series.weight[frames][self._coasting[frames]].sum())
         return seconds if self._coasting_told[frames].any() else None
 
     def _measure_nothing_time(self, frames: slice) -> float | None:
-        """Seconds between the pedals; None where a pedal was not recorded at all."""
+        """Return the seconds between the pedals; None if a pedal was not recorded."""
         throttle, t = self._series["throttle_pct"][frames], self._series.t[frames]
         if np.isnan(throttle).all() or not self._brake_told[frames].any():
             return None
@@ -330,16 +329,13 @@ def _count_corrections(steering: Numbers) -> int | None:
 
 
 def by_time(passes: Iterable[Pass]) -> list[Pass]:
-    """The quickest first, the earlier of equals."""
+    """Sort passes, quickest first; of equal ones the earlier first."""
     return sorted(passes, key=lambda passage: (passage.corner_time_s, passage.t_start))
 
 
 def usual_pass(ranked: Sequence[Pass]) -> Pass:
-    """The pass in the middle of *ranked*, the quickest first; of an even number the slower of the
-    two. Its figures are the medians of three passes or more.
-
-    There must be one.
-    """
+    """Return the middle pass of *ranked* (quickest first, not empty), the slower of two middle
+    ones. From three passes on, its figures are the medians of all."""
     usual = ranked[len(ranked) // 2]
     if len(ranked) < USUAL_LAPS:
         return usual
@@ -349,11 +345,11 @@ def usual_pass(ranked: Sequence[Pass]) -> Pass:
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
-    """The mean of what is known; None where nothing is."""
+    """Return the mean of the known values; None if there are none."""
     numbers = [value for value in values if value is not None]
     return sum(numbers) / len(numbers) if numbers else None
 
 
 def difference(own: float | None, target: float | None) -> float | None:
-    """By how much the own value is above another; None where either is not known."""
+    """Return how much the own value is above another; None if either is unknown."""
     return own - target if own is not None and target is not None else None

@@ -47,20 +47,20 @@ STATES: Final = ((True, False), (False, True), (True, True), (False, False))
 """Throttle and brake of the four states, in the order of `PedalStates`."""
 STEP_M: Final = 50.0
 MOST_STEPS: Final = 2000
-"""100 km. What is longer, as by a distance that is a fault, has longer steps."""
+"""100 km. A longer lap, from a faulty distance, has longer steps."""
 RISING_PCT_S: Final = 5.0
 TURNING_G: Final = 0.5
 SLOWER_KMH: Final = 1.0
 APART_S: Final = 0.5
 RISE_S: Final = 0.1
-"""The throttle's rate is taken over so long, or a period where that is longer."""
+"""The time over which the throttle's rate is measured, but at least one period."""
 HALF_PCT: Final = 50.0
 OPENING_PCT_S: Final = 10.0
-"""A throttle that opens no faster is held."""
+"""A throttle that opens no faster than this is held."""
 BEHIND_S: Final = 3.0
-"""So long behind the exit a throttle may open that belongs to the corner."""
+"""A throttle that opens up to this long after the exit belongs to the corner."""
 HELD_S: Final = 0.3
-"""A throttle that is open for a shorter time was only brushed."""
+"""A throttle that is open for less than this was only brushed."""
 HARD_BAR: Final = 25.0
 AHEAD_M: Final = 400.0
 PUSHED_PCT: Final = 50.0
@@ -70,7 +70,7 @@ TRAIL_APEX_BAR: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class PedalState:
-    """How often the pedals were in one state; nulls where a pedal was never recorded."""
+    """How often the pedals were in one state; nulls if a pedal was never recorded."""
 
     frames: int | None
     pct: Percent | None
@@ -93,7 +93,7 @@ class PedalStates:
 
 @dataclass(frozen=True, slots=True)
 class PedalsRecorded:
-    """Whether there is a reading at all; without one nobody knows any of the states."""
+    """Whether there are readings; without those of both pedals the states are unknown."""
 
     throttle: bool
     brake: bool
@@ -101,10 +101,10 @@ class PedalsRecorded:
 
 @dataclass(frozen=True, slots=True)
 class Pedals:
-    """What the feet did over the frames looked at."""
+    """The use of the pedals over the frames considered."""
 
     frame_count: int
-    """frames looked at; those of the states are fewer where a reading is missing"""
+    """frames considered; the states have fewer where a reading is missing"""
     frame_dt_s: Seconds4
     """s: median period"""
     states: PedalStates
@@ -114,7 +114,7 @@ class Pedals:
 def pedal_behavior(
     drive: Drive, throttle_th: float = THROTTLE_PCT, brake_th: float = BRAKE_BAR
 ) -> Pedals:
-    """The states of the pedals; a pedal is down strictly above its threshold (%, bar)."""
+    """Measure the states of the pedals; a pedal is down strictly above its threshold (%, bar)."""
     series, frames = drive.series, drive.frames
     throttle, braking = series["throttle_pct"], series.braking
     measured = np.zeros(len(series), dtype=np.bool_)
@@ -161,7 +161,7 @@ class HustleStretch:
 
 
 def hustle_map(drive: Drive) -> tuple[HustleStretch, ...]:
-    """The lap in steps of 50 m, from start/finish."""
+    """Measure full throttle in steps of 50 m, from start/finish."""
     series, length = drive.series, drive.length_m
     step = max(STEP_M, length / MOST_STEPS)
     count = max(1, math.ceil(length / step))
@@ -190,8 +190,8 @@ def hustle_map(drive: Drive) -> tuple[HustleStretch, ...]:
 
 
 def _find_rise(series: Series, first: int) -> int:
-    """The frame in which a throttle that opens in frame *first* rises to half: that one, but where
-    it is held below for a while."""
+    """Return the frame from which a throttle that opens in frame *first* rises to half: *first*,
+    unless it is held below half for a while."""
     throttle = series["throttle_pct"][first:]
     at = first + int(np.argmax(throttle >= HALF_PCT))
     steps = np.diff(throttle[: at - first + 1]) / np.diff(series.t[first : at + 1])
@@ -201,11 +201,11 @@ def _find_rise(series: Series, first: int) -> int:
 
 
 def opening_m(drive: Drive, passage: Pass) -> float | None:
-    """Where the throttle opens in a pass, metres behind the apex, negative before it: behind the
-    last braking it goes to 20 % or more and stays there for 0.3 s, or to the exit, and rises to
-    50 % before it closes again; where it is held below that, where it rises from there. Where it
-    does not rise so far until 3 s behind the exit, the first part counts. None where it does not
-    open. Raises `NoCorners`."""
+    """Return where the throttle opens in a pass, metres after the apex, negative before it: after
+    the last braking it goes to 20 % or more and stays there for 0.3 s, or to the exit, and rises to
+    50 % before it closes again; if it is held below that, where it rises from there. If it does not
+    rise that far until 3 s after the exit, the first part counts. None if it does not open.
+    Raises `NoCorners`."""
     series = drive.series
     throttle, braking = series["throttle_pct"], is_on_brake(series)
     braked = np.flatnonzero(braking[passage.approach : passage.last])
@@ -240,7 +240,7 @@ class ThrottleBoxRecord:
     """frames in which the throttle was recorded"""
     min_pct: FinePercent | None
     q1_pct: FinePercent | None
-    """quartile, between neighbours in proportion"""
+    """quartile, interpolated linearly"""
     median_pct: FinePercent | None
     q3_pct: FinePercent | None
     max_pct: FinePercent | None
@@ -252,7 +252,7 @@ class ThrottleBoxRecord:
 
 
 def throttle_boxes(drive: Drive) -> tuple[ThrottleBoxRecord, ...]:
-    """The throttle of every frame in each corner's window, in lap order. Raises `NoCorners`."""
+    """Summarise the throttle in each corner's window, in lap order. Raises `NoCorners`."""
     return tuple(_summarise(drive, name, passes) for name, passes in passes_of(drive).items())
 
 
@@ -280,7 +280,7 @@ def _summarise(drive: Drive, name: str, passes: tuple[Pass, ...]) -> ThrottleBox
 
 @dataclass(frozen=True, slots=True)
 class ChangeOfSpeedRecord:
-    """Throttle added in a bend although the car is slower than it could be there."""
+    """Throttle added in a corner where the car is slower than the reference."""
 
     timestamp: Seconds
     """s of the session's clock"""
@@ -298,8 +298,8 @@ class ChangeOfSpeedRecord:
 def changes_of_speed(
     drive: Drive, references: References = NONE
 ) -> tuple[ChangeOfSpeedRecord, ...]:
-    """Moments in corners with the throttle rising by 5 %/s or more and 0.5 g or more to the side,
-    slower by more than 1 km/h than the reference entered; half a second apart or more, by time.
+    """List moments in corners with the throttle rising by 5 %/s or more at 0.5 g lateral or more,
+    more than 1 km/h slower than the reference's entry; at least half a second apart, by time.
 
     Raises `NoCorners`.
     """
@@ -316,7 +316,7 @@ def changes_of_speed(
 
 
 def _measure_rate(series: Series) -> Numbers:
-    """How fast the throttle opens, percent a second."""
+    """Measure how fast the throttle opens, percent a second."""
     throttle = series["throttle_pct"]
     lag = max(1, round(RISE_S / series.nominal_s)) if series.nominal_s > 0 else 1
     rate = np.full(len(series), np.nan)
@@ -348,7 +348,7 @@ def _find_changes(
 
 
 def _space_out(events: list[ChangeOfSpeedRecord]) -> tuple[ChangeOfSpeedRecord, ...]:
-    """Those that lie half a second or more behind the one kept before; windows may overlap."""
+    """Keep events at least half a second after the last kept one; windows may overlap."""
     kept: list[ChangeOfSpeedRecord] = []
     for event in events:
         if not kept or event.timestamp - kept[-1].timestamp >= APART_S:
@@ -358,12 +358,12 @@ def _space_out(events: list[ChangeOfSpeedRecord]) -> tuple[ChangeOfSpeedRecord, 
 
 @dataclass(frozen=True, slots=True)
 class BrakeEndRecord:
-    """How a corner's braking ends: means over its passes, null where nothing is known."""
+    """How a corner's braking ends: means over its passes, null where unknown."""
 
     corner: str
     n_passes: int
     brake_release_m: Metres | None
-    """m behind the entry where the brake falls below 2 bar"""
+    """m after the entry where the brake falls below 2 bar"""
     release_rate_bar_s: Bar | None
     """bar/s: peak less 2 bar by the time from the peak to below 2 bar"""
     bar_at_apex: Bar | None
@@ -374,7 +374,7 @@ class BrakeEndRecord:
 
 @dataclass(frozen=True, slots=True)
 class BrakeEndSummary:
-    """Time on no pedal: from the last brake of 2 bar to the first throttle of 5 %."""
+    """Time on neither pedal: from the last brake of 2 bar to the first throttle of 5 %."""
 
     average_nothing_time_s: Seconds | None
     """s: mean of the passes that have any; 0: none has; null: a pedal is missing"""
@@ -387,7 +387,7 @@ class BrakeEndSummary:
 
 
 def brake_ends(drive: Drive) -> BrakeEndSummary:
-    """The time between brake and throttle, and how the brake is let go. Raises `NoCorners`."""
+    """Measure the time between brake and throttle, and the brake release. Raises `NoCorners`."""
     passes = passes_of(drive)
     corners = tuple(_measure_brake_end(drive.series, name, row) for name, row in passes.items())
     means = {
@@ -419,9 +419,9 @@ def _measure_brake_end(series: Series, name: str, passes: Sequence[Pass]) -> Bra
 
 
 def release_rate(series: Series, passage: Pass) -> float | None:
-    """How fast a pass let the brake go: bar a second from the peak to below 2 bar.
+    """Measure how fast a pass released the brake: bar a second from the peak to below 2 bar.
 
-    None where it did not brake above 2 bar, or not let go before the exit.
+    None if it did not brake above 2 bar, or did not release the brake before the exit.
     """
     brake = series["brake_bar"][passage.approach : passage.last]
     if passage.peak_brake_bar is None or passage.peak_brake_bar <= RELEASED_BAR:
@@ -469,7 +469,7 @@ class BrakeAcceleration:
 
 
 def brake_acceleration(drive: Drive) -> BrakeAcceleration:
-    """How hard the car brakes before the corners and accelerates out. Raises `NoCorners`.
+    """Measure how hard the car brakes for the corners and accelerates out. Raises `NoCorners`.
 
     A zone is a stretch of a complete lap with the brake above 25 bar; it belongs to the corner
     whose apex comes next, if that is within 400 m of the zone's middle.
@@ -502,7 +502,7 @@ def brake_acceleration(drive: Drive) -> BrakeAcceleration:
 
 
 def _find_zones(drive: Drive) -> Iterator[tuple[str, float, float]]:
-    """Corner, strongest deceleration in g and seconds of each zone of hard braking."""
+    """Yield corner, strongest deceleration in g and seconds of each zone of hard braking."""
     series, corners = drive.series, drive.corners
     if series.braking is None:
         return
@@ -518,7 +518,7 @@ def _find_zones(drive: Drive) -> Iterator[tuple[str, float, float]]:
 
 
 def _find_next_corner(corners: Sequence[Corner], place: float, length: float) -> Corner | None:
-    """The corner whose apex comes next on the way, if that is near."""
+    """Find the corner whose apex comes next, if it is near."""
     ways = [((corner.apex.distance_m - place) % length, at) for at, corner in enumerate(corners)]
     close = min((way for way in ways if way[0] <= AHEAD_M), default=None)
     return corners[close[1]] if close is not None else None
@@ -535,7 +535,7 @@ def _find_strongest_pull(series: Series, passes: Sequence[Pass]) -> float | None
 
 @dataclass(frozen=True, slots=True)
 class TrailBrakeRecord:
-    """A pass that braked into the corner, and how near the pressure at the apex was to good."""
+    """A pass that braked into the corner, and how close to ideal the pressure at the apex was."""
 
     lap: int
     corner: str
@@ -547,7 +547,7 @@ class TrailBrakeRecord:
 
 
 def trail_braking(drive: Drive) -> tuple[TrailBrakeRecord, ...]:
-    """Passes with 10 bar or more and 1 bar or more left at the apex, by corner and lap.
+    """List passes with 10 bar or more, and 1 bar or more left at the apex, by corner and lap.
 
     Raises `NoCorners`.
     """

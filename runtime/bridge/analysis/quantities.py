@@ -1,4 +1,4 @@
-"""How large a quantity was in a corner, on a straight or over a lap, lap by lap."""
+"""Measures a quantity in a corner, on a straight or over a lap, lap by lap."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -41,26 +41,26 @@ _NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "corrections": ("steering",),
     "coasting": ("throttle", "brake"),
 }
-"""What must be recorded, by the names of `session.definitions.QUANTITIES`."""
+"""What must be recorded, as names of `session.definitions.QUANTITIES`."""
 LEAST_FIXES: Final = 50
 AFTER_S: Final = 5.0
-"""So long behind a corner its throttle is looked at."""
+"""The throttle of a corner is considered for this long after it."""
 CORNERS_ONLY: Final = (
     *("brake_point", "brake_release", "brake_rate"),
     *("throttle_point", "full_point"),
 )
-"""What a lap or a straight has no value of."""
+"""Quantities of corners only, not of laps or straights."""
 AT_SPOTS: Final = frozenset(
     "speed brake_pressure throttle lateral_g total_g steering rpm yaw_rate clock".split()
 )
-"""What has a value at the entry, the apex and the exit."""
+"""Quantities with a value at the entry, the apex and the exit."""
 SUMS: Final = ("brake_time", "brakings", "coasting", "corrections", "time")
 MEANS: Final = ("throttle", "full_throttle")
-"""How a stretch adds up to one value: of these by sum or mean, else by the largest."""
+"""Quantities whose value over a stretch is a sum or a mean; for others it is the largest."""
 
 
 def is_missing(drive: Drive, quantity: str) -> bool:
-    """Whether the session did not record what the quantity is measured with."""
+    """Whether the session did not record the channels of the quantity."""
     series = drive.series
     if quantity in ("brake_pressure", "brake_rate", "rpm"):
         return not is_recorded(series["rpm" if quantity == "rpm" else "brake_bar"])
@@ -72,14 +72,14 @@ def is_missing(drive: Drive, quantity: str) -> bool:
 def measure_laps(
     drive: Drive, quantity: str, where: str | None = None, spot: str | None = None
 ) -> dict[int, float]:
-    """The quantity by lap, in a corner, on a straight or in a sector, else over the whole lap.
+    """Measure the quantity by lap, in a corner, on a straight or in a sector, else over the lap.
 
     In a corner, without a *spot*: the apex speed, the peak brake pressure, the lowest throttle, the
     share of full throttle, the largest g and steering angle, the engine speed at the apex, seconds
-    of braking, coasting and of the corner. Metres before the entry (brake point), behind it (brake
-    release), behind the apex (throttle pick-up and full throttle; none where the throttle was never
+    of braking, coasting and of the corner. Metres before the entry (brake point), after it (brake
+    release), after the apex (throttle pick-up and full throttle; none if the throttle was never
     closed). With ``entry``, ``apex`` or ``exit``: the value there. On a straight or a lap: the top
-    speed, mean throttle, else the largest, or the sum. Laps without a value are left out.
+    speed, mean throttle, else the largest value, or the sum. Laps without a value are left out.
     """
     if is_missing(drive, quantity):
         return {}
@@ -124,7 +124,7 @@ def _yield_numbers(
 
 
 def passes_in(drive: Drive, corner: str | None) -> tuple[Pass, ...]:
-    """The passes of a corner; none where the corners are not known or none has that name."""
+    """Return the passes of a corner; none if the corners are unknown or none has this name."""
     try:
         return passes_of(drive).get(corner or "", ())
     except NoCorners:
@@ -132,28 +132,28 @@ def passes_in(drive: Drive, corner: str | None) -> tuple[Pass, ...]:
 
 
 def list_corners(drive: Drive) -> tuple[Corner, ...]:
-    """In lap order; none where they are not known."""
+    """List the corners in lap order; none if they are unknown."""
     return drive.corners if drive.geometry else ()
 
 
 def find_straight(drive: Drive, name: str | None) -> Straight | None:
-    """The straight of that name."""
+    """Find the straight of this name."""
     return next((straight for straight in drive.straights if straight.name == name), None)
 
 
 def sector_name(number: int) -> str:
-    """What a sector is called as a place, by its number from 1."""
+    """Return the name of a sector as a place, by its number from 1."""
     return f"Sector {number}"
 
 
 def find_stretch(drive: Drive, name: str | None) -> Straight | Span | None:
-    """The straight or the sector of that name."""
+    """Find the straight or the sector of this name."""
     sectors = {sector_name(at): span for at, span in enumerate(drive.sectors, 1)}
     return find_straight(drive, name) or sectors.get(name or "")
 
 
 def straight_beside(drive: Drive, corner: str, *, behind: bool) -> Straight | None:
-    """The straight that a corner leads onto, or that leads to it."""
+    """Find the straight after a corner, if *behind*, else the one before it."""
     bend = next((straight for straight in list_corners(drive) if straight.name == corner), None)
     if bend is None:
         return None
@@ -169,7 +169,7 @@ def straight_beside(drive: Drive, corner: str, *, behind: bool) -> Straight | No
 
 
 def corner_before(drive: Drive, straight: Straight) -> str | None:
-    """The corner that leads onto a straight."""
+    """Find the corner that leads onto a straight."""
     ways = {
         (straight.start_m - corner.exit.distance_m + 1.0) % drive.length_m: corner.name
         for corner in list_corners(drive)
@@ -178,7 +178,7 @@ def corner_before(drive: Drive, straight: Straight) -> str | None:
 
 
 def peak_place(drive: Drive, quantity: str, lap: int) -> str | None:
-    """The corner or the straight in which a lap reached the largest value of a quantity."""
+    """Find the corner or straight in which a lap reached the largest value of a quantity."""
     values = _measure_frames(drive.series, quantity)[drive.lap(lap).frames]
     if not is_recorded(values):
         return None
@@ -187,7 +187,7 @@ def peak_place(drive: Drive, quantity: str, lap: int) -> str | None:
 
 
 class FullThrottle(NamedTuple):
-    """A stretch of full throttle: seconds, metres, and in which places it begins and ends."""
+    """A stretch of full throttle: seconds, metres, and the places where it begins and ends."""
 
     seconds: float
     metres: float
@@ -196,7 +196,7 @@ class FullThrottle(NamedTuple):
 
 
 def longest_full_throttle(drive: Drive, lap: int) -> FullThrottle | None:
-    """The longest stretch that begins on a lap, wherever it ends; None where there is none."""
+    """Find the longest full throttle that begins on a lap, wherever it ends; None without any."""
     frames, series = drive.lap(lap).frames, drive.series
     stretches = [
         (float(series.weight[first : last + 1].sum()), first, last)
@@ -211,7 +211,7 @@ def longest_full_throttle(drive: Drive, lap: int) -> FullThrottle | None:
 
 
 def _place_at(drive: Drive, frame: int, *, braking: bool = False) -> str | None:
-    """The corner or the straight of a frame; *braking* counts for the corner that it is for."""
+    """Find the corner or straight of a frame; *braking* belongs to the corner it is for."""
     place = float(drive.progress.p[frame])
     windows: list[Span] = list(list_timed_corners(drive) if braking else ())
     windows += [
@@ -222,7 +222,7 @@ def _place_at(drive: Drive, frame: int, *, braking: bool = False) -> str | None:
 
 
 def _find_frames(drive: Drive, frames: slice, straight: Straight | Span | None) -> Indices:
-    """The frames of a lap, or those of them on a straight or in a sector."""
+    """Return the frames of a lap, or only those on a straight or in a sector."""
     in_lap = np.arange(frames.start, frames.stop)
     if straight is None:
         return in_lap
@@ -234,7 +234,7 @@ def _find_frames(drive: Drive, frames: slice, straight: Straight | Span | None) 
 
 
 def _measure_time(drive: Drive, lap: Segment, straight: Straight | Span) -> float | None:
-    """Seconds of a lap on a straight; over start/finish those at both ends of the lap."""
+    """Measure the seconds of a lap on a straight; over start/finish, at both ends of the lap."""
     wraps = straight.start_m > straight.end_m
     bounds = sorted((straight.start_m, straight.end_m))
     parts = [Span("", a, b) for a, b in pairwise([0.0, *bounds, drive.length_m])]
@@ -245,7 +245,7 @@ def _measure_time(drive: Drive, lap: Segment, straight: Straight | Span) -> floa
 
 
 def _measure_frames(series: Series, quantity: str) -> Numbers:
-    """The quantity of each frame; of what takes time the seconds; NaN where it is not known."""
+    """Measure the quantity in each frame, durations as seconds; NaN where unknown."""
     match quantity:
         case "speed":
             return series["speed_ms"] * KMH
@@ -287,7 +287,7 @@ def _measure_frames(series: Series, quantity: str) -> Numbers:
 def _reduce(
     series: Series, values: Numbers, quantity: str, frames: Indices | slice
 ) -> float | None:
-    """The quantity of a stretch: a sum of seconds, a mean share, else the largest."""
+    """Reduce a quantity over a stretch: a sum, a mean over time, else the largest value."""
     numbers = values[frames]
     weight, is_known = series.weight[frames], ~np.isnan(numbers)
     if quantity in MEANS:
@@ -344,8 +344,8 @@ def _measure_pass(
 
 
 def _find_full_throttle(drive: Drive, passage: Pass) -> float | None:
-    """Metres behind the apex where the throttle is fully open again; None where it never closed, or
-    was not opened until the next braking."""
+    """Return where the throttle is fully open again, metres after the apex; None if it never
+    closed, or did not open within `AFTER_S`."""
     series = drive.series
     full = is_full_throttle(series)
     closed = np.flatnonzero(~full[passage.start : passage.last])
@@ -359,8 +359,8 @@ def _find_full_throttle(drive: Drive, passage: Pass) -> float | None:
 
 
 def fix_noise_m(series: Series) -> float | None:
-    """How far a fix is off its neighbours, metres in each direction, by the third differences of
-    positions, which a car's way leaves small; a slow drift is not in it. None without positions."""
+    """Estimate the noise of fixes, metres in each direction, by the third differences of positions,
+    which the motion of a car keeps small; slow drift is not included. None without positions."""
     if not series.gps_usable:
         return None
     lat, lon = series["lat"][series.fixed], series["lon"][series.fixed]

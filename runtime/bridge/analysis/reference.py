@@ -1,4 +1,4 @@
-"""Reference laps: what corners are compared with, and the files that hold them."""
+"""Reference laps: the laps that corners are compared with, and their files."""
 
 import json
 import logging
@@ -43,12 +43,12 @@ Duration: TypeAlias = Annotated[float, Number(0, LARGEST, digits=4), AfterValida
 
 @dataclass(frozen=True)
 class Target:
-    """A corner as the reference took it; each number is that of `Pass`, None where unknown."""
+    """A corner in the reference lap; the fields are those of `Pass`, None if unknown."""
 
     corner_time_s: Duration
     """From *approach_m* before the entry to the exit."""
     approach_m: Metric | None = None
-    """None: from the entry, as nothing told when the driver braked."""
+    """None: from the entry, as braking is unknown."""
     approach_times_s: tuple[Metric, ...] = ()
     """Seconds from 0, 10, 20 m and so on before the entry to the entry."""
     entry_speed_kmh: Metric | None = None
@@ -66,15 +66,15 @@ class Target:
     steering_corrections: Metric | None = None
     nothing_time_s: Metric | None = None
     entry_distance_m: Metric | None = None
-    """Metres of the lap, as are apex and exit."""
+    """Metres of the lap, like apex and exit."""
     apex_distance_m: Metric | None = None
     exit_distance_m: Metric | None = None
 
 
 STEP_M: Final = 10.0
-"""Between two of a reference's approach times."""
+"""The step between a reference's approach times."""
 METRICS: Final = tuple(column.name for column in fields(Target) if hasattr(Pass, column.name))
-"""What a reference lap takes over from a pass."""
+"""The fields that a reference lap takes from a pass."""
 Taken: TypeAlias = Pass | Target
 """How a corner was taken: in a session, or by a reference."""
 
@@ -86,14 +86,14 @@ class ReferenceLap:
     track: Text
     """Id or name of its circuit."""
     source_file: Note = ""
-    """Where it comes from."""
+    """Its source."""
     lap_time_s: Duration
     total_distance_m: Metric | None = None
     n_frames: Annotated[int, Number(0, 10**9)] | None = None
     max_combo_g: Metric | None = None
     """The largest combined acceleration of the lap."""
     corners: dict[str, Target]
-    """By name; one at least."""
+    """By name; at least one."""
 
 
 FILE: Final = TypeAdapter(ReferenceLap)
@@ -101,14 +101,14 @@ FILE: Final = TypeAdapter(ReferenceLap)
 
 @dataclass(frozen=True, eq=False)
 class References:
-    """The reference laps there are, by id of their circuit."""
+    """The known reference laps, by id of their circuit."""
 
     laps: Mapping[str, ReferenceLap] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
-    """Why a file is no reference lap, by the id of the circuit."""
+    """Why a file is not a reference lap, by the id of the circuit."""
 
     def of(self, track: Track | None) -> ReferenceLap | None:
-        """The lap of a circuit; None without one, and for a lap of another circuit."""
+        """Return the lap of a circuit; None without one, or if the file is for another circuit."""
         lap = self.laps.get(track.id) if track is not None else None
         if lap is None or track is None:
             return None
@@ -119,19 +119,19 @@ NONE: Final = References()
 
 
 class Aim(NamedTuple):
-    """What one corner is compared with."""
+    """The pass or target that one corner is compared with."""
 
     target: Taken
     basis: Basis
     own: Pass | None = None
-    """The session's pass that it is, where it is one."""
+    """The session's pass, if the target is one."""
 
 
 def find_aims(drive: Drive, references: References = NONE) -> dict[str, Aim]:
-    """What each corner is compared with, where there is anything.
+    """Find what each corner is compared with, if there is anything.
 
-    The reference file where it names the corner, else the session's own quickest pass, the
-    earliest of equals. Raises `NoCorners`.
+    The reference file if it names the corner, else the session's own quickest pass; of equal ones
+    the earliest. Raises `NoCorners`.
     """
     lap = references.of(drive.track)
     aims: dict[str, Aim] = {}
@@ -146,10 +146,10 @@ def find_aims(drive: Drive, references: References = NONE) -> dict[str, Aim]:
 
 
 def match_timing(target: Target, approach_m: float, passes: Sequence[Pass]) -> Target:
-    """A reference's corner, timed from *approach_m* before its entry, as the *passes* are.
+    """Time a reference's corner from *approach_m* before its entry, like the *passes*.
 
-    A file that does not tell how long its approach took counts as level with the quickest of the
-    passes there. Where it has a smallest speed apart from that at the apex, that is the apex speed.
+    A file without approach times counts as level with the quickest of the passes there. If it has
+    a smallest speed besides the one at the apex, that is the apex speed.
     """
     metres = STEP_M * np.arange(len(target.approach_times_s))
     seconds = np.array(target.approach_times_s)
@@ -167,16 +167,16 @@ def match_timing(target: Target, approach_m: float, passes: Sequence[Pass]) -> T
 
 
 def basis_of(drive: Drive, references: References = NONE) -> Basis:
-    """Whether a reference file counts for any corner of the circuit. Raises `NoCorners`."""
+    """Return ``reference_file`` if a file names any corner of the circuit. Raises `NoCorners`."""
     lap = references.of(drive.track)
     named = lap is not None and any(corner.name in lap.corners for corner in drive.corners)
     return "reference_file" if named else "session_best"
 
 
 def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> ReferenceLap:
-    """The drive's complete lap of that number, else its best one, as a reference for others.
+    """Make a reference lap of the drive's complete lap of this number, else of its best one.
 
-    Raises `NoSuchLap`, and `NoCorners` where the lap passed no corner whole.
+    Raises `NoSuchLap`, and `NoCorners` if the lap passed no corner whole.
     """
     lap = drive.lap(number)
     corners: dict[str, Target] = {}
@@ -203,7 +203,7 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
 
 
 def approach_times(drive: Drive, passage: Pass) -> tuple[float, ...]:
-    """Seconds from every 10 m before the entry to the entry, over the 200 m that were recorded."""
+    """Return seconds from every 10 m before the entry to the entry, over up to 200 m."""
     frames = slice(max(passage.approach - 1, 0), passage.first + 1)
     t = drive.series.t[frames]
     way = np.maximum.accumulate(unwrap(drive.progress.p, drive.length_m)[frames])
@@ -213,27 +213,27 @@ def approach_times(drive: Drive, passage: Pass) -> tuple[float, ...]:
 
 
 def reference_json(lap: ReferenceLap) -> dict[str, object]:
-    """The lap as its file holds it, numbers to four places."""
+    """Return the lap as JSON for its file, with numbers to four decimals."""
     made: dict[str, object] = FILE.dump_python(lap)
     return made
 
 
 def reference_text(lap: ReferenceLap) -> str:
-    """The file of a reference lap, which `parse_reference` reads."""
+    """Return the text of a reference lap's file, which `parse_reference` reads."""
     return json.dumps(reference_json(lap), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def parse_reference(text: str) -> ReferenceLap:
-    """The lap of a reference file. Raises `TrackError`, which says what is wrong and where.
+    """Parse a reference file. Raises `TrackError`, which says what is wrong and where.
 
-    Lap and corner times must be above 0; of the other numbers any may be missing.
+    Lap and corner times must be above 0; all other numbers may be missing.
     """
     try:
         lap = FILE.validate_python(read_object(text))
     except ValidationError as error:
         raise TrackError(describe_fault(error)) from None
     if not lap.corners:
-        raise TrackError("corners: one corner at least is needed")
+        raise TrackError("corners: must have at least one corner")
     return lap
 
 
@@ -246,9 +246,9 @@ class ReferenceBook:
         self._current = NONE
 
     def current(self) -> References:
-        """The laps as the files are now; the same object as long as no file changes.
+        """Return the laps of the current files; the same object until a file changes.
 
-        A file that is no reference lap is left out, with a warning. An absent folder has none.
+        A file that is not a reference lap is left out with a warning. A missing folder has none.
         """
         seen = self._list_files()
         if seen != self._seen:
@@ -267,19 +267,19 @@ class ReferenceBook:
 
 
 def read_references(folder: Path) -> References:
-    """Every reference lap of a folder."""
+    """Read the reference laps of a folder."""
     return References(*read_folder(folder, read_reference))
 
 
 def read_reference(path: Path) -> ReferenceLap:
-    """The lap of one file. Raises `TrackError`, which names the file."""
+    """Read the lap of one file. Raises `TrackError`, which names the file."""
     return read_file(path, parse_reference)
 
 
 def write_reference(path: Path, lap: ReferenceLap, *, force: bool = False) -> None:
-    """Write the file, its folder too. Raises `TrackError` and `OSError`.
+    """Write the file, and its folder. Raises `TrackError` and `OSError`.
 
-    A file that is there already is written over only with *force*.
+    An existing file is overwritten only with *force*.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:

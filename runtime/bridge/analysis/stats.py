@@ -1,4 +1,4 @@
-"""A session in a few numbers, and how fast each straight was driven."""
+"""The key figures of a session, and the speeds on each straight."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,12 +17,12 @@ ON_TRACK_MS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Numbers of the frames looked at; None where the channel was not recorded."""
+    """Figures of the frames considered; None if the channel was not recorded."""
 
     top_speed_kmh: Kmh | None
     """km/h: largest speed"""
     average_speed_kmh: Kmh | None
-    """km/h: mean over time, each frame weighing as long as it lasted"""
+    """km/h: mean over time"""
     max_combo_g: Gravity | None
     """g: largest combined acceleration"""
     max_g_lat: Gravity | None
@@ -40,7 +40,7 @@ class Stats:
     time_on_track_s: Seconds | None
     """s: faster than 5 m/s, within session_duration_s"""
     n_frames: int
-    """frames whose time goes forward"""
+    """frames whose time moves forward"""
     session_duration_s: Seconds
     """s: from the first frame to the last, or of the chosen lap; samples of signals before and
     after are not counted"""
@@ -53,14 +53,14 @@ class Stats:
     sample_rate_hz: Hertz | None
     """Hz: frames a second while the recording ran; a burst of rows is one frame"""
     n_gaps: int
-    """pauses of the recording (longer than 0.5 s and than 5 median periods), and moments at which
-    its clock was put back"""
+    """pauses of the recording (longer than 0.5 s and than 5 median periods), and setbacks of its
+    clock"""
     derived: tuple[str, ...] = ()
     """The accelerations that no sensor measured (`Series.derived`)."""
 
 
 def stats(drive: Drive) -> Stats:
-    """The session in numbers, or its chosen lap."""
+    """Compute the figures of the session, or of its chosen lap."""
     series, frames = drive.series, drive.frames
     whole = drive.counted[0] if drive.chosen is not None else drive.laps.full
     speed, weight = series["speed_ms"][frames], series.weight[frames]
@@ -90,7 +90,7 @@ def stats(drive: Drive) -> Stats:
 
 
 def _has_distance(series: Series) -> bool:
-    """Whether anything tells of a way: speed, distance or positions."""
+    """Whether a distance is known: from speed, distance or positions."""
     return any(is_recorded(series[name]) for name in ("speed_ms", "distance_m", "lat"))
 
 
@@ -113,13 +113,13 @@ def find_runs(flags: Flags, broken: Flags | None = None) -> list[tuple[int, int]
 
 
 def highest(values: Numbers) -> float | None:
-    """The largest of what is known."""
+    """Return the largest known value."""
     extreme = float(np.fmax.reduce(values, initial=np.nan))
     return None if np.isnan(extreme) else extreme
 
 
 def lowest(values: Numbers) -> float | None:
-    """The smallest of what is known."""
+    """Return the smallest known value."""
     extreme = highest(-values)
     return None if extreme is None else 0.0 - extreme
 
@@ -141,7 +141,7 @@ def _longest(series: Series, frames: slice) -> float | None:
     pause = np.append(series.gap, True)[frames]
     longest = 0.0
     for first, last in find_runs(is_full_throttle(series)[frames], pause[:-1]):
-        # The last frame lasts until the next one; before a pause nobody knows how long.
+        # A frame lasts until the next one; before a pause its duration is unknown.
         until = t[last] if pause[last] or last + 1 == len(t) else t[last + 1]
         longest = max(longest, float(until - t[first]))
     return longest
@@ -162,7 +162,7 @@ class StraightRecord:
 
     name: str
     start_m: Metres
-    """m of lap progress; above end_m: over start/finish"""
+    """m of lap progress; above end_m: crosses start/finish"""
     end_m: Metres
     """m of lap progress"""
     top_speed_kmh: Kmh | None
@@ -176,17 +176,17 @@ class StraightRecord:
 
 
 def straight_line_speed(drive: Drive) -> tuple[StraightRecord, ...]:
-    """Top speeds on the straights, which are those of the track file, else of its corners.
+    """Measure top speeds on the straights of the track file, else between the corners.
 
-    In lap order. Where a straight goes over start/finish, each lap has a part of it at either end.
-    Of out and in laps the straights count that were driven from end to end.
+    In lap order. If a straight crosses start/finish, each lap has a part of it at either end. Out
+    and in laps count on straights that they drove from end to end.
     """
     speed = drive.series["speed_ms"][drive.frames] * KMH
     return tuple(_speeds_on(drive, straight, speed) for straight in drive.straights)
 
 
 def _passes(drive: Drive, straight: Straight) -> Flags:
-    """The frames on *straight*, but for those of out and in laps that drove a part of it only."""
+    """Flag the frames on *straight*, except those of out and in laps that drove only part of it."""
     place = drive.progress.p[drive.frames]
     pause = drive.series.gap[drive.frames][: len(place) - 1]
     begun, not_ended = place >= straight.start_m, place <= straight.end_m

@@ -1,4 +1,4 @@
-"""What lists, tables and the leaderboard need of a session's laps; small, and kept as JSON."""
+"""A session's laps for lists, tables and the leaderboard; small, and stored as JSON."""
 
 from dataclasses import dataclass
 
@@ -22,13 +22,13 @@ class LapSummary:
     t_start: float
     t_end: float
     sectors: tuple[float | None, ...]
-    """Seconds; None where recording paused in one."""
+    """Seconds; None if recording paused in one."""
     best_sector: float | None
     """Seconds of the shortest sector."""
     avg_speed_kmh: float
     max_combo_g: float | None
     coast_pct: float | None
-    """% of the lap's time; None where a pedal, or the speed, was not recorded."""
+    """% of the lap's time; None if a pedal, or the speed, was not recorded."""
     best: bool
     outlier: bool
 
@@ -44,9 +44,9 @@ class Summary:
     length_m: float | None
     """Of a lap."""
     derived: tuple[str, ...]
-    """What no sensor measured (`Series.derived`)."""
+    """Signals that no sensor measured (`Series.derived`)."""
     apexes: tuple[tuple[str, float], ...] = ()
-    """Apex speed of each corner, km/h, of its quickest pass; by corner name."""
+    """Apex speed of the quickest pass of each corner, km/h; by corner name."""
 
     @property
     def best_s(self) -> float | None:
@@ -55,7 +55,7 @@ class Summary:
 
 
 def summarise(laps: Laps, track: Track | None = None) -> Summary:
-    """The summary of detected laps on *track*, where it is given."""
+    """Summarise detected laps, on *track* if given."""
     track = keep_aligned_track(laps, track)
     progress, _ = place_laps(laps, track)
     spans = sectors_of(laps, progress, track) if progress is not None else ()
@@ -77,7 +77,7 @@ def summarise(laps: Laps, track: Track | None = None) -> Summary:
 
 
 def _apexes(laps: Laps, progress: Progress, track: Track) -> tuple[tuple[str, float], ...]:
-    """Apex speeds of the quickest passes; a corner that no lap passed whole is left out."""
+    """Return apex speeds of the quickest passes; corners that no lap passed whole are left out."""
     if not laps.complete:
         return ()
     quickest = find_aims(Drive(laps, laps.complete, progress, track))

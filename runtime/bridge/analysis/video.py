@@ -1,4 +1,4 @@
-"""Telemetry beside the video that was filmed of it: frame by frame, and as clips."""
+"""Matches telemetry with the session's video: frame by frame, and as clips."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,24 +24,24 @@ class Footage:
     """The video of a session, frame by frame in time order, then by file."""
 
     t: Numbers
-    """Seconds on the clock of the session's series, which goes on after midnight."""
+    """Seconds on the clock of the session's series, which runs on after midnight."""
     files: tuple[str, ...]
-    """Every file, by name."""
+    """All files, by name."""
     file: Indices
-    """Which of them holds each frame."""
+    """The index of the file of each frame."""
     offset: Numbers
-    """Seconds into the file, as the session gives them; NaN where it does not."""
+    """Seconds into the file according to the session; NaN if unknown."""
     avitime_ms: Numbers
-    """The logger's video time; NaN where there is none."""
+    """The logger's video time; NaN without one."""
 
     @cached_property
     def place(self) -> Numbers:
-        """Seconds into the file: as given, else the logger's video time; NaN without either."""
+        """Seconds into the file: the offset, else the logger's video time; NaN without either."""
         return np.where(np.isnan(self.offset), self.avitime_ms / 1000.0, self.offset)
 
 
 def footage(drive: Drive, video: Sequence[VideoFrame]) -> Footage:
-    """The video frames of a drive, in any order."""
+    """Sort the video frames of a drive, which come in any order."""
     files = tuple(sorted({frame.file_path for frame in video}))
     number = {name: at for at, name in enumerate(files)}
     t = _on_clock(drive, np.array([frame.timestamp for frame in video], dtype=np.float64))
@@ -61,7 +61,7 @@ def _column(values: Sequence[float | None]) -> Numbers:
 
 
 def _on_clock(drive: Drive, t: Numbers) -> Numbers:
-    """Moments on the clock of the series, which adds a day after midnight."""
+    """Convert moments to the clock of the series, which adds a day after midnight."""
     series = drive.series
     if not len(t) or series.t[-1] == series.frames.columns[TIMESTAMP][series.index[-1]]:
         return t
@@ -72,20 +72,20 @@ class Matched(NamedTuple):
     """Frames of telemetry in time order, each once, and the video frame nearest to each."""
 
     frames: Indices
-    """Among those of the series."""
+    """Frames of the series."""
     video: Indices
     """The video frame of each; -1: none within the window."""
     dt_s: Numbers
     """From the telemetry frame to its video frame; NaN without one."""
     more: bool
-    """Whether frames were left out at the end because there were too many."""
+    """Whether frames at the end were left out because there were too many."""
 
 
 class Ask(NamedTuple):
-    """Which frames to match, and how closely."""
+    """The frames to match, and how closely."""
 
     begin: float | None = None
-    """Seconds of the session's clock, as is *end*; both belong to the range."""
+    """Seconds of the session's clock, like *end*; both are included."""
     end: float | None = None
     window_s: float = WINDOW_S
     most: int = 5000
@@ -96,10 +96,10 @@ ALL: Final = Ask()
 
 
 def match_frames(drive: Drive, video: Footage, ask: Ask = ALL) -> Matched:
-    """Each frame with the video frame nearest in time, at most the window away.
+    """Match each frame with the video frame nearest in time, at most the window away.
 
-    Of two that are equally near the earlier one is taken, and of two files with the same moment
-    the first by name.
+    Of two equally near frames the earlier is taken, and of two files with the same moment the
+    first by name.
     """
     t = drive.series.t
     low = 0 if ask.begin is None else int(np.searchsorted(t, ask.begin))
@@ -120,7 +120,7 @@ def match_frames(drive: Drive, video: Footage, ask: Ask = ALL) -> Matched:
 
 
 def _nearest(t: Numbers, video: Numbers) -> tuple[Indices, Numbers]:
-    """The nearest video frame to each moment and the time to it; NaN where there is no video."""
+    """Return the nearest video frame to each moment and the time to it; NaN without video."""
     if not len(video):
         return np.full(len(t), -1), np.full(len(t), np.nan)
     after = np.minimum(np.searchsorted(video, t), len(video) - 1)
@@ -133,7 +133,7 @@ def _nearest(t: Numbers, video: Numbers) -> tuple[Indices, Numbers]:
 
 @dataclass(frozen=True, slots=True)
 class ClipSource:
-    """The part of a video file that shows it."""
+    """The part of a video file that shows the clip."""
 
     file_path: str
     in_offset_s: Seconds
@@ -144,7 +144,7 @@ class ClipSource:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """A highlight to be cut out of the video."""
+    """A highlight to cut out of the video."""
 
     id: str
     """of the highlight"""
@@ -157,7 +157,7 @@ class Clip:
     severity: str
     """high, medium, positive or engineering"""
     lap: int
-    """complete lap; 0 outside of one"""
+    """complete lap; 0 outside"""
     sources: tuple[ClipSource, ...]
     """by file name; empty without video"""
     available: bool
@@ -165,7 +165,7 @@ class Clip:
 
 
 def make_clips(drive: Drive, video: Footage, moments: Sequence[Highlight]) -> tuple[Clip, ...]:
-    """What to cut out of the video for each highlight."""
+    """Make the clip of each highlight."""
     first = float(drive.series.t[0])
     clips = []
     for moment in moments:
@@ -187,10 +187,9 @@ def make_clips(drive: Drive, video: Footage, moments: Sequence[Highlight]) -> tu
 
 
 def clip_sources(video: Footage, begin: float, end: float) -> tuple[ClipSource, ...]:
-    """What each file holds between two moments of the session's clock, by file name.
+    """Find the part of each file between two moments of the session's clock, by file name.
 
-    A file's offset follows its frames in proportion; a file with less than two frames whose
-    offset is known holds nothing.
+    Offsets are interpolated between frames; a file with fewer than two known offsets has no part.
     """
     has_place = ~np.isnan(video.place)
     sources = []

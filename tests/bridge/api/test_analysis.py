@@ -317,7 +317,7 @@ async def test_a_lap_that_is_not_there_or_elsewhere_is_refused(driven: Bridge) -
     assert await driven.refused("GET", f"{path}?a=1&b=s:9") == (404, "unknown_lap")
     answer = await driven.get(f"{path}?a=1&b=line:1")
     assert answer.status == 400
-    assert answer.json["error"] == "b: the lap is of another circuit: larkfell, not tarn-oval"
+    assert answer.json["error"] == "b: the lap is on another circuit: larkfell, not tarn-oval"
     assert answer.json["param"] == "b"
 
 
