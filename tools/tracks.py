@@ -16,7 +16,7 @@ from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import TIMESTAMP, Gate, Numbers
 from runtime.bridge.simulator.car import Car
 from runtime.bridge.track.build import find_brake_point, find_typical_speeds
-from runtime.bridge.track.corners import classify_severity, find_straights
+from runtime.bridge.track.corners import find_straights, rate_severity
 from runtime.bridge.track.file import format_track
 from runtime.bridge.track.model import (
     Corner,
@@ -302,7 +302,7 @@ def _corner(track: Track, number: int, name: str, bend: Bend, window: tuple[floa
         name,
         number,
         direction,
-        classify_severity(peak),
+        rate_severity(peak),
         entry,
         apex,
         leave,

@@ -8,10 +8,15 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.laps import corner_windows, ideal_lap, list_timed_corners, mini_sectors
+from runtime.bridge.analysis.laps import (
+    compose_ideal_lap,
+    list_mini_sectors,
+    list_timed_corners,
+    list_windows,
+)
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Segment
-from runtime.bridge.session.progress import Span, crossing_times, sector_times
+from runtime.bridge.session.progress import Span, time_crossings, time_sectors
 from runtime.bridge.session.recording import Gate, Numbers
 from runtime.bridge.session.series import Series, longest_step_s
 from runtime.bridge.session.units import KMH
@@ -30,21 +35,21 @@ _SECONDS: Final = re.compile(r"[0-9]{1,4}\.[0-9]{1,6}")
 _ELSEWHERE: Final = re.compile(r"([^:].*):([0-9]{1,6}|best|ideal)")
 
 
-def moments(drive: Drive, lap: Segment, places: Numbers) -> Numbers:
-    """Return when a lap first reached places (metres of progress); see `crossing_times`."""
-    return crossing_times(drive.series, drive.progress, lap, places)
+def find_moments(drive: Drive, lap: Segment, places: Numbers) -> Numbers:
+    """Return when a lap first reached places (metres of progress); see `time_crossings`."""
+    return time_crossings(drive.series, drive.progress, lap, places)
 
 
-def channel_at(series: Series, name: str, t: Numbers) -> Numbers:
+def sample_channel(series: Series, name: str, t: Numbers) -> Numbers:
     """Interpolate a continuous channel at moments, linearly between its known readings.
 
     NaN where the readings around a moment are as far apart as a pause of the recording, or where
     the moment is NaN.
     """
-    return values_at(series.t, series[name], t, longest_step_s(series.nominal_s))
+    return sample_values(series.t, series[name], t, longest_step_s(series.nominal_s))
 
 
-def values_at(times: Numbers, values: Numbers, t: Numbers, apart_s: float) -> Numbers:
+def sample_values(times: Numbers, values: Numbers, t: Numbers, apart_s: float) -> Numbers:
     """Interpolate readings at moments *t*, linearly between the known ones; *times* rise.
 
     NaN where the readings around a moment are further apart than *apart_s*, or where the moment
@@ -96,7 +101,7 @@ class Reference(NamedTuple):
     """Of a target."""
 
 
-def reference(text: str) -> Reference:
+def parse_side(text: str) -> Reference:
     """Read ``7``, ``best``, ``ideal``, ``record``, ``session:7``, ``1:35.2`` or ``95.2``.
 
     Also the best or ideal lap of another session: ``session:best``, ``session:ideal``. A time has a
@@ -144,7 +149,7 @@ class Side(NamedTuple):
     minis: tuple[float | None, ...]
     """Seconds in the 25 mini-sectors."""
     corners: tuple[float | None, ...]
-    """Seconds from the begin of the approach to the exit."""
+    """Seconds from the start of the approach to the exit."""
     derived: tuple[str, ...] = ()
     """Signals that no sensor measured (`Series.derived`)."""
 
@@ -159,14 +164,14 @@ class Circuit(NamedTuple):
     """Start/finish, if laps were cut by position."""
     sectors: tuple[Span, ...]
     corners: tuple[Span, ...]
-    """From the begin of the approach to the exit."""
+    """From the start of the approach to the exit."""
     windows: tuple[Span, ...]
     """From entry to exit."""
     apexes: tuple[float, ...]
     """Metres of lap progress, one for each corner."""
 
 
-def circuit(drive: Drive) -> Circuit:
+def describe_circuit(drive: Drive) -> Circuit:
     """Return the circuit of a drive."""
     gate = drive.laps.gate
     return Circuit(
@@ -175,7 +180,7 @@ def circuit(drive: Drive) -> Circuit:
         gate,
         drive.sectors,
         list_timed_corners(drive),
-        corner_windows(drive),
+        list_windows(drive),
         tuple(corner.apex.distance_m for corner in drive.corners) if drive.geometry else (),
     )
 
@@ -201,28 +206,28 @@ def measure_side(drive: Drive, number: int | None, on: Circuit) -> Side:
     """
     lap = drive.lap(number)
     scale = drive.length_m / on.length_m
-    t = moments(drive, lap, axis(on.length_m) * scale)
+    t = find_moments(drive, lap, axis(on.length_m) * scale)
     return Side(
         lap.duration_s,
         lap.number,
         t - lap.t_start,
-        channel_at(drive.series, "speed_ms", t) * KMH,
-        channel_at(drive.series, "throttle_pct", t),
-        channel_at(drive.series, "brake_bar", t),
-        channel_at(drive.series, "g_lat", t),
+        sample_channel(drive.series, "speed_ms", t) * KMH,
+        sample_channel(drive.series, "throttle_pct", t),
+        sample_channel(drive.series, "brake_bar", t),
+        sample_channel(drive.series, "g_lat", t),
         _measure_parts(drive, lap, on.sectors, scale),
-        _measure_parts(drive, lap, mini_sectors(on.length_m), scale),
+        _measure_parts(drive, lap, list_mini_sectors(on.length_m), scale),
         tuple(_measure_corner(drive, lap, corner, scale) for corner in on.corners),
         tuple(sorted(drive.series.derived)),
     )
 
 
-def target_side(drive: Drive, time_s: float) -> Side:
+def scale_side(drive: Drive, time_s: float) -> Side:
     """Scale the best lap to *time_s*: the same line, faster or slower by one factor.
 
     Speed scales with that factor and lateral acceleration with its square; the pedals are unknown.
     """
-    side = measure_side(drive, None, circuit(drive))
+    side = measure_side(drive, None, describe_circuit(drive))
     scale = drive.best.duration_s / time_s
     unknown = np.full(len(side.elapsed), np.nan)
     sectors, minis, corners = (
@@ -243,9 +248,9 @@ def target_side(drive: Drive, time_s: float) -> Side:
     )
 
 
-def ideal_side(drive: Drive, on: Circuit) -> Side:
+def compose_ideal(drive: Drive, on: Circuit) -> Side:
     """Return the best of every sector and mini-sector: only times of parts, no channels."""
-    ideal = ideal_lap(drive)
+    ideal = compose_ideal_lap(drive)
     unknown = np.full(len(axis(on.length_m)), np.nan)
     return Side(
         ideal.sectors.lap_s,
@@ -266,13 +271,13 @@ def _measure_parts(
 ) -> tuple[float | None, ...]:
     """Measure the seconds in adjoining parts of another circuit."""
     own = [Span(span.name, span.start_m * scale, span.end_m * scale) for span in spans]
-    return tuple(sector_times(drive.laps, drive.progress, lap, own))
+    return tuple(time_sectors(drive.laps, drive.progress, lap, own))
 
 
 def _measure_corner(drive: Drive, lap: Segment, corner: Span, scale: float) -> float | None:
     """Measure the seconds of a lap in a corner; over start/finish, at both ends of the lap."""
     places = np.array([corner.start_m * scale, corner.end_m * scale])
-    begin, end = (float(moment) for moment in moments(drive, lap, places))
+    begin, end = (float(moment) for moment in find_moments(drive, lap, places))
     if math.isnan(begin + end):
         return None
     stays = [(begin, end)]
@@ -297,7 +302,7 @@ class PartDelta(NamedTuple):
 
 
 class CornerDelta(NamedTuple):
-    """A corner: its times from the begin of its approach, and the lowest speeds on the axis from
+    """A corner: its times from the start of its approach, and the lowest speeds on the axis from
     entry to exit."""
 
     part: PartDelta
@@ -342,7 +347,7 @@ def compare_sides(a: Side, b: Side, where: Circuit) -> Comparison:
         at,
         a.elapsed - b.elapsed,
         _deltas(where.sectors, a.sectors, b.sectors),
-        _deltas(mini_sectors(length), a.minis, b.minis),
+        _deltas(list_mini_sectors(length), a.minis, b.minis),
         tuple(corners),
         axis_step_m(length),
     )

@@ -7,8 +7,8 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import Letter, scorecard
-from runtime.bridge.analysis.passes import Pass, approaches, difference, mean_of, passes_of
+from runtime.bridge.analysis.grading import Letter, grade_session
+from runtime.bridge.analysis.passes import Pass, list_passes, mean_of, measure_approaches, subtract
 from runtime.bridge.analysis.reference import NONE, References, Taken, find_aims
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.stats import deviation, quantile
@@ -35,7 +35,7 @@ class SpeedClassRecord:
     """km/h"""
 
 
-def corner_classes(
+def classify_corners(
     drive: Drive, low_max: float = LOW_MAX_KMH, med_max: float = MED_MAX_KMH
 ) -> tuple[SpeedClassRecord, ...]:
     """Group the driven corners by speed: below *low_max*, below *med_max* (km/h), and the rest.
@@ -43,7 +43,7 @@ def corner_classes(
     A corner's speed is the mean over its passes of the smallest speed in it. Raises `NoCorners`.
     """
     members: dict[SpeedBand, list[tuple[str, float]]] = {band: [] for band in BANDS}
-    for name, passes in passes_of(drive).items():
+    for name, passes in list_passes(drive).items():
         speed = mean_of([passage.apex_speed_kmh for passage in passes])
         if speed is not None:
             at = 0 if speed < low_max else 1 if speed < med_max else 2
@@ -76,7 +76,7 @@ class PassRecord:
     max_g_lat: Gravity | None
     """g without sign"""
     corner_time_s: Seconds
-    """s from the begin of the approach to the exit, interpolated"""
+    """s from the start of the approach to the exit, interpolated"""
     apex_place_speed_kmh: Kmh | None
     """km/h of the frame nearest to the place of the apex"""
     apex_distance_m: Metres | None
@@ -85,9 +85,7 @@ class PassRecord:
     """the same as apex_speed_kmh"""
 
 
-PASS_FIELDS: Final = tuple(
-    column.name for column in fields(PassRecord) if hasattr(Pass, column.name)
-)
+PASS_FIELDS: Final = tuple(f.name for f in fields(PassRecord) if hasattr(Pass, f.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +141,16 @@ class CornerReports:
     """whether a reference file names a corner"""
 
 
-def corner_reports(drive: Drive, references: References = NONE) -> CornerReports:
+def report_corners(drive: Drive, references: References = NONE) -> CornerReports:
     """Report the passes of every corner, and compare the best with the reference file.
 
     Raises `NoCorners`.
     """
     lap = references.of(drive.track)
     targets = lap.corners if lap is not None else {}
-    passes, lengths = passes_of(drive), approaches(drive)
+    passes, lengths = list_passes(drive), measure_approaches(drive)
     compared = find_aims(drive, references)
-    card = scorecard(drive.whole or drive, references, drive.chosen)
+    card = grade_session(drive.whole or drive, references, drive.chosen)
     letters = {grade.corner: grade.letter for grade in card.corners}
     return CornerReports(
         drive.place,
@@ -188,9 +186,9 @@ def _report(
     deltas: tuple[float | None, float | None, float | None, float | None] = (None,) * 4
     if best is not None and target is not None:
         deltas = (
-            difference(best.apex_speed_kmh, target.apex_speed_kmh),
-            difference(best.entry_speed_kmh, target.entry_speed_kmh),
-            difference(best.exit_speed_kmh, target.exit_speed_kmh),
+            subtract(best.apex_speed_kmh, target.apex_speed_kmh),
+            subtract(best.entry_speed_kmh, target.entry_speed_kmh),
+            subtract(best.exit_speed_kmh, target.exit_speed_kmh),
             best.corner_time_s - target.corner_time_s,
         )
     averages = _averages(passes) if passes else None
@@ -232,7 +230,7 @@ class SmoothnessRecord:
     """percent a second"""
 
 
-def smoothness(drive: Drive) -> dict[str, SmoothnessRecord]:
+def measure_smoothness(drive: Drive) -> dict[str, SmoothnessRecord]:
     """Find the pass with the calmest steering of every driven corner, in lap order.
 
     Without steering the calmest throttle decides. The deviations are sample deviations of the
@@ -240,7 +238,7 @@ def smoothness(drive: Drive) -> dict[str, SmoothnessRecord]:
     """
     calmest = {}
     rates = [np.diff(drive.series[name]) / drive.series.dt for name in CONTROLS]
-    for name, passes in passes_of(drive).items():
+    for name, passes in list_passes(drive).items():
         rated = [_smoothness(rates, passage) for passage in passes]
         if rated:
             calmest[name] = min(rated, key=_calm)
@@ -284,12 +282,12 @@ class ConsistencyRecord:
     """s, of every driven corner, in lap order"""
 
 
-def consistency(drive: Drive) -> ConsistencyRecord:
+def measure_consistency(drive: Drive) -> ConsistencyRecord:
     """Measure how consistent the driving was. Raises `NoCorners`."""
     times = [lap.duration_s for lap in drive.counted]
     corners = {
         name: deviation([passage.corner_time_s for passage in passes], sample=True) or 0.0
-        for name, passes in passes_of(drive).items()
+        for name, passes in list_passes(drive).items()
         if passes
     }
     most = max(corners.items(), key=lambda pair: pair[1], default=None)
@@ -312,7 +310,7 @@ class TrackOutRecord:
     """frames with a known distance to the line"""
 
 
-def track_out(drive: Drive) -> TrackOutRecord | None:
+def measure_track_out(drive: Drive) -> TrackOutRecord | None:
     """Measure the distance to the line in complete laps; None without a line or positions."""
     beside = np.abs(drive.progress.offset[drive.lap_of > 0])
     offsets = beside[~np.isnan(beside)]

@@ -12,9 +12,9 @@ from runtime.bridge.session.laps import TIE_S, Laps, Segment
 from runtime.bridge.session.progress import (
     Progress,
     Span,
+    divide_in_thirds,
+    find_own_sectors,
     measure_progress,
-    own_sectors,
-    thirds,
 )
 from runtime.bridge.session.series import Series
 from runtime.bridge.track.corners import find_corners, find_straights, scale_corner
@@ -105,7 +105,7 @@ class Drive:
     @cached_property
     def sectors(self) -> tuple[Span, ...]:
         """Three, from 0 to the length."""
-        return sectors_of(self.laps, self.progress, self.track)
+        return choose_sectors(self.laps, self.progress, self.track)
 
     @property
     def geometry(self) -> Literal["track", "detected"] | None:
@@ -214,10 +214,10 @@ def place_laps(laps: Laps, track: Track | None) -> tuple[Progress | None, Driven
     return driven.progress._replace(offset=nowhere), driven
 
 
-def sectors_of(laps: Laps, progress: Progress, track: Track | None) -> tuple[Span, ...]:
+def choose_sectors(laps: Laps, progress: Progress, track: Track | None) -> tuple[Span, ...]:
     """Return three sectors: those of the circuit, else between the two splits, else thirds."""
     if track is None:
-        return own_sectors(laps, progress)
+        return find_own_sectors(laps, progress)
     return circuit_sectors(track, progress.length_m)
 
 
@@ -225,7 +225,7 @@ def circuit_sectors(track: Track, length_m: float) -> tuple[Span, ...]:
     """Return the three sectors of a circuit, or thirds, scaled to a lap of this length."""
     scale = length_m / track.length_m
     own = tuple(Span(s.name, s.start_m * scale, s.end_m * scale) for s in track.sectors)
-    return own if len(own) == 3 else thirds(length_m)
+    return own if len(own) == 3 else divide_in_thirds(length_m)
 
 
 def restrict_to_lap(drive: Drive, lap: int) -> Drive:

@@ -72,13 +72,13 @@ class Progress:
     gain: CornerGain | None
 
 
-def steps(sessions: Sequence[DriverSession]) -> list[Step]:
+def list_steps(sessions: Sequence[DriverSession]) -> list[Step]:
     """List the sessions by their start."""
     ordered = sorted(sessions, key=lambda session: (session.started_at, session.session_id))
     return [_step(at, session) for at, session in enumerate(ordered, start=1)]
 
 
-def progress(sessions: Sequence[DriverSession]) -> Progress | None:
+def summarise_progress(sessions: Sequence[DriverSession]) -> Progress | None:
     """Summarise the sessions; None if none has a lap."""
     ordered = sorted(sessions, key=lambda session: (session.started_at, session.session_id))
     bests = [best for session in ordered if (best := session.summary.best_s) is not None]
@@ -90,11 +90,11 @@ def progress(sessions: Sequence[DriverSession]) -> Progress | None:
         latest_s=bests[-1],
         best_s=min(bests),
         plateau=len(recent) == RECENT and max(recent) - min(recent) < PLATEAU_S,
-        gain=biggest_gain([dict(session.summary.apexes) for session in ordered]),
+        gain=find_biggest_gain([dict(session.summary.apexes) for session in ordered]),
     )
 
 
-def biggest_gain(apexes: Sequence[dict[str, float]]) -> CornerGain | None:
+def find_biggest_gain(apexes: Sequence[dict[str, float]]) -> CornerGain | None:
     """Find the corner with the steepest rising least-squares line; None if none rises.
 
     *apexes* are apex speeds in km/h by corner, one entry a session. A corner counts if it was
@@ -144,7 +144,7 @@ class DriverEvent(NamedTuple):
     """For a grade the letter, for a best lap its time, else what happened."""
 
 
-def driver_events(
+def list_events(
     card: Scorecard, moments: Sequence[Moment] = (), best_before_s: float | None = None
 ) -> tuple[DriverEvent, ...]:
     """List the events that a session adds to a driver's history; deterministic.
@@ -171,7 +171,7 @@ def driver_events(
     return tuple(events)
 
 
-def limit_archetype(scores: Mapping[str, Sequence[float]]) -> Archetype:
+def classify_limit(scores: Mapping[str, Sequence[float]]) -> Archetype:
     """Classify how a driver uses the grip, from the scores (0 to 1) of each corner over sessions.
 
     A mean below 0.75: under the limit; scores of a corner that vary by more than 0.10 (sample

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive, NoSuchLap, once_per_drive
-from runtime.bridge.analysis.losses import WORTH_S, Loss, figures_of, losses_to_best
-from runtime.bridge.analysis.passes import Pass, by_time, difference, passes_of, usual_pass
+from runtime.bridge.analysis.losses import WORTH_S, Loss, find_figures, measure_losses_to_best
+from runtime.bridge.analysis.passes import Pass, choose_usual, list_passes, sort_by_time, subtract
 from runtime.bridge.analysis.reference import (
     NONE,
     Aim,
     Basis,
     References,
     Taken,
-    basis_of,
     find_aims,
+    find_basis,
 )
 from runtime.bridge.session.definitions import CLOSED_PCT
 from runtime.bridge.session.ranking import format_time
@@ -86,7 +86,7 @@ ENTRY, APEX, EXIT, TIME, TRAIL, NOTHING = 0.10, 0.25, 0.30, 0.15, 0.05, 0.15
 SINGLE: Final = "single_pass_no_reference"
 
 
-def zones_at(corner: Corner, track: Track | None) -> list[DangerZone]:
+def find_zones(corner: Corner, track: Track | None) -> list[DangerZone]:
     """Find the danger zones at a corner, from 100 m before it, or from where a good lap brakes for
     it if that is earlier, to 100 m after it, the most severe first."""
     braked = corner.brake.before_entry_m if corner.brake else 0.0
@@ -109,9 +109,9 @@ def _zones(begin: float, corner: Corner, track: Track | None) -> list[DangerZone
 
 
 @once_per_drive
-def dangers(drive: Drive) -> Mapping[str, DangerZone]:
+def find_dangers(drive: Drive) -> Mapping[str, DangerZone]:
     """Return the most severe danger zone of each corner with any. Raises `NoCorners`."""
-    zones = {corner.name: zones_at(corner, drive.track) for corner in drive.corners}
+    zones = {corner.name: find_zones(corner, drive.track) for corner in drive.corners}
     return {name: there[0] for name, there in zones.items() if there}
 
 
@@ -121,7 +121,7 @@ def may_mend(cause: str, corner: Corner, track: Track | None) -> bool:
     At a danger zone nobody is asked for more speed; for an earlier throttle only if the whole zone
     is passed before the apex.
     """
-    if cause in CALM or not zones_at(corner, track):
+    if cause in CALM or not find_zones(corner, track):
         return True
     return cause in LEAVING and not _zones(corner.apex.distance_m, corner, track)
 
@@ -131,9 +131,9 @@ def cause_to_mend(drive: Drive, loss: Loss) -> str:
     Without one ``match``, in a danger zone ``steady``; ``none`` without a loss."""
     corner = drive.corner(loss.corner)
     for cause, _ in loss.causes:
-        if figures_of(loss, cause) is not None and may_mend(cause, corner, drive.track):
+        if find_figures(loss, cause) is not None and may_mend(cause, corner, drive.track):
             return cause
-    if loss.corner in dangers(drive):
+    if loss.corner in find_dangers(drive):
         return "steady"
     return "match" if loss.seconds >= WORTH_S else "none"
 
@@ -159,12 +159,12 @@ class _Found(NamedTuple):
     detail: str
 
 
-def calm(causes: tuple[TimeLoss, ...]) -> tuple[TimeLoss, ...]:
+def filter_calm(causes: tuple[TimeLoss, ...]) -> tuple[TimeLoss, ...]:
     """Filter the causes whose remedy needs no more speed."""
     return tuple(loss for loss in causes if loss.cause not in BOLD)
 
 
-def attribution(own: Pass, target: Taken) -> tuple[TimeLoss, ...]:
+def attribute_loss(own: Pass, target: Taken) -> tuple[TimeLoss, ...]:
     """Split the loss against *target* into causes, the largest first.
 
     None for 0.05 s or less. Each cause explains at most its share of the loss, and all together at
@@ -181,16 +181,16 @@ def attribution(own: Pass, target: Taken) -> tuple[TimeLoss, ...]:
     return tuple(sorted(causes, key=lambda cause: -cause.seconds_lost))
 
 
-def phrase(
+def phrase_advice(
     corner: str, causes: tuple[TimeLoss, ...], *, good: bool = True, danger: bool = False
 ) -> str:
     """Write one sentence for the driver: advice on the largest cause, or praise without any.
 
-    *causes* come from `attribution`; *good*: the corner has a good grade; *danger*: mistakes are
-    punished there. If the usual lap loses time, `remedy` is used instead.
+    *causes* come from `attribute_loss`; *good*: the corner has a good grade; *danger*: mistakes are
+    punished there. If the usual lap loses time, `phrase_remedy` is used instead.
     """
     if causes and danger:
-        first = next(iter(calm(causes)), None)
+        first = next(iter(filter_calm(causes)), None)
         advice = ADVICE[first.cause].format(first.detail) if first is not None else STEADY
         return f"{corner}: {advice}."
     if not causes:
@@ -198,7 +198,7 @@ def phrase(
     return f"{corner}: {ADVICE[causes[0].cause].format(causes[0].detail)}."
 
 
-def remedy(drive: Drive, loss: Loss) -> str:
+def phrase_remedy(drive: Drive, loss: Loss) -> str:
     """Write one sentence for the driver: advice on a loss compared with the best lap."""
     cause = cause_to_mend(drive, loss)
     amount = dict(loss.causes).get(cause, loss.seconds)
@@ -253,7 +253,7 @@ def _less(own: float | None, target: float | None) -> float:
 
 
 class Score(NamedTuple):
-    """How good a pass was."""
+    """The score of a pass."""
 
     total: float
     """The weighted mean of the known parts, each from 0 to 1."""
@@ -308,7 +308,7 @@ class Scorecard(NamedTuple):
     """In lap order."""
 
 
-def score(own: Taken, target: Taken) -> Score:
+def score_pass(own: Taken, target: Taken) -> Score:
     """Score a pass against *target*.
 
     A speed or a time within 5 % of the target scores in full, 30 % off scores nothing; being
@@ -331,14 +331,14 @@ def score(own: Taken, target: Taken) -> Score:
     return Score(total, tuple(parts_known), parts["trail_brake"][1])
 
 
-def letter(total: float) -> Letter:
+def choose_letter(total: float) -> Letter:
     """Return A from 0.95, B from 0.90, C from 0.80, D from 0.70, else F."""
     return next((name for least, name in LETTERS if total >= least), "F")
 
 
 def grade_in_detail(total: float) -> str:
     """Return the letter, with A+ from 0.98."""
-    return "A+" if total >= FULL_MARKS else letter(total)
+    return "A+" if total >= FULL_MARKS else choose_letter(total)
 
 
 def _points(gap: float) -> float:
@@ -362,7 +362,7 @@ def _idle(nothing_time_s: float | None) -> float | None:
     return None if nothing_time_s is None else max(0.0, 1.0 - nothing_time_s / IDLE_S)
 
 
-def weights(drive: Drive) -> dict[str, float]:
+def weigh_corners(drive: Drive) -> dict[str, float]:
     """Return the share of lap time that each corner decides; all add up to 1. Raises `NoCorners`.
 
     From the track file if it has all of them; else 0.5 plus half the ratio of the straight after
@@ -392,7 +392,7 @@ def _free(end: float, span: float, entry: float, length: float) -> float:
     return way if way <= length - span else 0.0
 
 
-def scorecard(drive: Drive, references: References = NONE, lap: int | None = None) -> Scorecard:
+def grade_session(drive: Drive, references: References = NONE, lap: int | None = None) -> Scorecard:
     """Grade every corner and the session.
 
     Against a reference file the best pass of a corner is graded; against the session's own best
@@ -402,21 +402,19 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
     """
     if lap is not None and all(counted_lap.number != lap for counted_lap in drive.counted):
         raise NoSuchLap
-    passes, compared, shares = passes_of(drive), find_aims(drive, references), weights(drive)
-    risky = dangers(drive)
-    losses = {e.corner: e for e in losses_to_best(drive, lap) if e.seconds >= WORTH_S}
+    passes, shares = list_passes(drive), weigh_corners(drive)
+    compared = find_aims(drive, references)
+    risky = find_dangers(drive)
+    losses = {e.corner: e for e in measure_losses_to_best(drive, lap) if e.seconds >= WORTH_S}
     grades = [
         _grade(name, shares[name], corner_passes, compared.get(name), lap, danger=name in risky)
         for name, corner_passes in passes.items()
     ]
-    grades = [
-        grade._replace(phrase=remedy(drive, losses[grade.corner]))
-        if grade.corner in losses
-        else grade
-        for grade in grades
-    ]
+    for at, grade in enumerate(grades):
+        if grade.corner in losses:
+            grades[at] = grade._replace(phrase=phrase_remedy(drive, losses[grade.corner]))
     reference = references.of(drive.track)
-    basis = basis_of(drive, references)
+    basis = find_basis(drive, references)
     lap_s = reference.lap_time_s if reference and basis == "reference_file" else None
     graded = [grade for grade in grades if grade.score is not None]
     weight = sum(grade.weight for grade in graded)
@@ -428,7 +426,7 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
         best_lap_s=drive.best.duration_s,
         reference_lap_s=lap_s,
         basis=basis,
-        letter=letter(total) if total is not None else None,
+        letter=choose_letter(total) if total is not None else None,
         total=total,
         summary=_summary(drive, lap, lap_s, graded),
         corners=tuple(grades),
@@ -449,13 +447,13 @@ def _grade(
         return CornerGrade(name, weight, len(passes), danger=danger)
     if aim.basis == "session_best" and len(passes) < 2:
         return CornerGrade(
-            name, weight, len(passes), by_time(own)[0], ungraded=SINGLE, danger=danger
+            name, weight, len(passes), sort_by_time(own)[0], ungraded=SINGLE, danger=danger
         )
-    graded = usual_pass(by_time(own))
+    graded = choose_usual(sort_by_time(own))
     if aim.basis == "reference_file":
-        graded = max(by_time(own), key=lambda passage: score(passage, aim.target).total)
-    points = score(graded, aim.target)
-    causes = attribution(graded, aim.target)
+        graded = max(sort_by_time(own), key=lambda passage: score_pass(passage, aim.target).total)
+    points = score_pass(graded, aim.target)
+    causes = attribute_loss(graded, aim.target)
     return CornerGrade(
         corner=name,
         weight=weight,
@@ -464,20 +462,20 @@ def _grade(
         target=aim.target,
         basis=aim.basis,
         score=points,
-        letter=letter(points.total),
+        letter=choose_letter(points.total),
         detail=grade_in_detail(points.total),
         delta_time_s=graded.corner_time_s - aim.target.corner_time_s,
-        entry_delta_kmh=difference(graded.entry_speed_kmh, aim.target.entry_speed_kmh),
-        apex_delta_kmh=difference(graded.apex_speed_kmh, aim.target.apex_speed_kmh),
-        exit_delta_kmh=difference(graded.exit_speed_kmh, aim.target.exit_speed_kmh),
-        brake_point_delta_m=difference(graded.brake_point_m, aim.target.brake_point_m),
+        entry_delta_kmh=subtract(graded.entry_speed_kmh, aim.target.entry_speed_kmh),
+        apex_delta_kmh=subtract(graded.apex_speed_kmh, aim.target.apex_speed_kmh),
+        exit_delta_kmh=subtract(graded.exit_speed_kmh, aim.target.exit_speed_kmh),
+        brake_point_delta_m=subtract(graded.brake_point_m, aim.target.brake_point_m),
         causes=causes,
-        phrase=phrase(name, causes, good=points.total >= GOOD, danger=danger),
+        phrase=phrase_advice(name, causes, good=points.total >= GOOD, danger=danger),
         danger=danger,
     )
 
 
-def costliest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
+def sort_by_cost(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
     """Sort the corners that cost time, the costliest first.
 
     The usual pass counts against the best one, or the best pass against a reference.
@@ -493,7 +491,7 @@ def _summary(
 ) -> str:
     """Summarise the session, or *lap*, in one sentence."""
     if not graded:
-        return "Nothing is graded: there is no reference and no second pass to compare with."
+        return "There is no reference and no second pass to compare with, so nothing is graded."
     if reference_s is not None:
         time_s = next(
             (e.duration_s for e in drive.counted if e.number == lap), drive.best.duration_s
@@ -511,7 +509,7 @@ def _summary(
         return f"{subject} {near} {against}."
     if gap < MEANINGFUL_S:
         return f"{subject} has a meaningful gap of {gap:.3f} s to {against}."
-    names = [grade.corner for grade in costliest(graded)[:NAMED]]
+    names = [grade.corner for grade in sort_by_cost(graded)[:NAMED]]
     where = f"; most is to be found in {_join_names(names)}" if names else ""
     return f"{subject} is {gap:.3f} s behind {against}{where}."
 

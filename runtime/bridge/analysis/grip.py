@@ -73,12 +73,12 @@ class Friction:
     """frames at even steps from the first, for a scatter"""
 
 
-def friction_circle(
+def measure_friction_circle(
     drive: Drive, references: References = NONE, samples: int = SAMPLES
 ) -> Friction:
     """Measure the friction circle of the frames considered, with at most *samples* points."""
     series, frames = drive.series, drive.frames
-    lap, envelope = references.of(drive.track), envelope_g(drive, references)
+    lap, envelope = references.of(drive.track), find_envelope(drive, references)
     basis: Basis = "reference_file" if lap is not None and lap.max_combo_g else "session"
     combo, weight = series.combo_g[frames], series.weight[frames]
     is_known = ~np.isnan(combo)
@@ -135,7 +135,7 @@ class Oscillation(OscillationRecord):
     frame: int
 
 
-def envelope_g(drive: Drive, references: References = NONE) -> float | None:
+def find_envelope(drive: Drive, references: References = NONE) -> float | None:
     """Return the full grip in g: the largest combined acceleration of the circuit's reference lap.
 
     Else the 99.5th percentile of the whole session, and at least 0.5 g. None if no acceleration
@@ -148,7 +148,7 @@ def envelope_g(drive: Drive, references: References = NONE) -> float | None:
     return None if usual is None else max(usual, LEAST_ENVELOPE_G)
 
 
-def usual_peak(drive: Drive, values: Numbers) -> float | None:
+def find_usual_peak(drive: Drive, values: Numbers) -> float | None:
     """Return the largest of *values* in a usual lap: the median over the session's complete laps.
 
     A single unusual lap does not change it. None with fewer than three laps with known values.
@@ -160,10 +160,10 @@ def usual_peak(drive: Drive, values: Numbers) -> float | None:
 
 def _find_measured_envelope(drive: Drive, references: References) -> float | None:
     """Return the envelope; None if the acceleration was only computed, so its peaks are noise."""
-    return None if "combo_g" in drive.series.derived else envelope_g(drive, references)
+    return None if "combo_g" in drive.series.derived else find_envelope(drive, references)
 
 
-def slip_bands(drive: Drive, references: References = NONE) -> SlipBandRecord | None:
+def measure_bands(drive: Drive, references: References = NONE) -> SlipBandRecord | None:
     """Measure the time spent in each band; None if no acceleration was measured."""
     envelope = _find_measured_envelope(drive, references)
     if envelope is None:
@@ -181,7 +181,7 @@ def slip_bands(drive: Drive, references: References = NONE) -> SlipBandRecord | 
     return SlipBandRecord(dominant, _MEANING[dominant], pct)
 
 
-def slip_oscillations(drive: Drive, references: References = NONE) -> tuple[Oscillation, ...]:
+def find_oscillations(drive: Drive, references: References = NONE) -> tuple[Oscillation, ...]:
     """Find windows of 3 s, every 0.5 s, with 4 changes of band or more, by time.
 
     Windows do not overlap: the one with the most changes stays, the earlier of equal ones. Only

@@ -8,10 +8,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, NoCorners
-from runtime.bridge.analysis.grip import CROSSINGS, slip_oscillations, usual_peak
-from runtime.bridge.analysis.incidents import ASSISTS, Active, incidents
-from runtime.bridge.analysis.laps import best_parts, sector_table
-from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.grip import CROSSINGS, find_oscillations, find_usual_peak
+from runtime.bridge.analysis.incidents import ASSISTS, Active, detect_incidents
+from runtime.bridge.analysis.laps import find_best_parts, measure_sectors
+from runtime.bridge.analysis.passes import Pass, list_passes
 from runtime.bridge.analysis.reference import NONE, Aim, References, find_aims
 from runtime.bridge.session.ranking import format_time
 from runtime.bridge.session.series import longest_step_s
@@ -130,7 +130,7 @@ class Candidate(NamedTuple):
         return severity, -self.magnitude, -self.t, self.category, self.corner or ""
 
 
-def highlights(
+def find_highlights(
     drive: Drive, references: References = NONE, active: Sequence[Active] = ()
 ) -> tuple[Moment, ...]:
     """Find the eight most important moments, the most important first.
@@ -196,10 +196,10 @@ def _rate_passes(drive: Drive, references: References) -> list[Candidate]:
     Comparisons need a reference file, or three complete laps.
     """
     try:
-        aim_of, passes_by_corner = find_aims(drive, references), passes_of(drive)
+        aim_of, passes_by_corner = find_aims(drive, references), list_passes(drive)
     except NoCorners:
         return []
-    usual = usual_peak(drive, drive.series.combo_g)
+    usual = find_usual_peak(drive, drive.series.combo_g)
     candidates: list[Candidate] = []
     for name, passes in passes_by_corner.items():
         aim = aim_of.get(name)
@@ -280,7 +280,7 @@ def _at_apex(drive: Drive, passage: Pass, category: str, magnitude: float, seed:
 
 
 def _list_incidents(drive: Drive, active: Sequence[Active]) -> Iterator[Candidate]:
-    for incident in incidents(drive, active):
+    for incident in detect_incidents(drive, active):
         # Assistance at work is not an alarm: it comes last among incidents.
         magnitude = 1.0 if incident.kind in ASSISTS else incident.magnitude
         t, title = float(drive.series.t[incident.frame]), INCIDENTS[incident.kind]
@@ -290,7 +290,7 @@ def _list_incidents(drive: Drive, active: Sequence[Active]) -> Iterator[Candidat
 
 
 def _list_oscillations(drive: Drive, references: References) -> Iterator[Candidate]:
-    for slip in slip_oscillations(drive, references):
+    for slip in find_oscillations(drive, references):
         seed = (
             f"The used grip changed {slip.crossings} times in 3 s, up to {slip.peak_combo_g:.2f} g."
         )
@@ -311,9 +311,9 @@ def _find_best_sectors(drive: Drive) -> Iterator[Candidate]:
     """Find sectors in which another lap was faster than the best lap."""
     if drive.partial:
         return
-    rows = dict(zip(drive.counted, sector_table(drive), strict=True))
+    rows = dict(zip(drive.counted, measure_sectors(drive), strict=True))
     best_row = rows[drive.best]
-    for at, part in enumerate(best_parts(drive, drive.sectors, tuple(rows.values()))):
+    for at, part in enumerate(find_best_parts(drive, drive.sectors, tuple(rows.values()))):
         own, least = best_row[at], part.time_s
         if own is None or least is None:
             continue

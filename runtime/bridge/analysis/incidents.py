@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grip import usual_peak
+from runtime.bridge.analysis.grip import find_usual_peak
 from runtime.bridge.analysis.stats import find_runs, nan_to_none
 from runtime.bridge.session.geometry import Indices, Plane, Ring
 from runtime.bridge.session.motion import STANDARD_GRAVITY
@@ -85,7 +85,7 @@ class Road(NamedTuple):
     """Metres from the line; NaN where unknown."""
 
 
-def spins(series: Series, road: Road | None = None) -> list[Spin]:
+def find_spins(series: Series, road: Road | None = None) -> list[Spin]:
     """Find stretches in which the course turned by more than 120 degrees within 2 s, and the speed
     fell by more than 30 %.
 
@@ -265,7 +265,7 @@ class _Event(NamedTuple):
     reason: str
 
 
-def incidents(drive: Drive, active: Sequence[Active] = ()) -> tuple[Incident, ...]:
+def detect_incidents(drive: Drive, active: Sequence[Active] = ()) -> tuple[Incident, ...]:
     """Find the incidents in the frames considered, by time, then by kind.
 
     *active*: when assistance systems worked. Kinds whose channels were not recorded are skipped;
@@ -284,7 +284,7 @@ def incidents(drive: Drive, active: Sequence[Active] = ()) -> tuple[Incident, ..
     return tuple(_merge_events(drive, [event for event in events if begin <= event.frame < end]))
 
 
-def activity(samples: dict[str, Samples]) -> tuple[Active, ...]:
+def find_activity(samples: dict[str, Samples]) -> tuple[Active, ...]:
     """Find when assistance systems worked: their signal above 0.5 for 0.3 s or longer.
 
     A sample holds until the next one, for a second at most. By kind, then by time.
@@ -319,7 +319,7 @@ def _peaks(
 
 def _limit(drive: Drive, values: Numbers, fixed: float) -> float:
     """Return the alarm limit for *values*, in g: far above a usual lap, else *fixed*."""
-    usual = usual_peak(drive, values)
+    usual = find_usual_peak(drive, values)
     return fixed if usual is None else max(OVER_USUAL * usual, LEAST_G)
 
 
@@ -361,7 +361,7 @@ def _find_hard_deceleration(drive: Drive) -> Iterator[_Event]:
 
 
 def _find_spins(drive: Drive) -> Iterator[_Event]:
-    for spin in spins(drive.series, _road(drive)):
+    for spin in find_spins(drive.series, _road(drive)):
         reason = f"the course turned by {spin.turned_deg:.0f} degrees while the speed fell"
         magnitude = spin.turned_deg / TURNED_DEG
         yield _Event("spin", spin.first, spin.last, spin.first, magnitude, reason)

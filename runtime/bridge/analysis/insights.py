@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.drive import Drive, NoCorners
 from runtime.bridge.analysis.grading import cause_to_mend
-from runtime.bridge.analysis.losses import WORTH_S, losses_to_best
+from runtime.bridge.analysis.losses import WORTH_S, measure_losses_to_best
 
 MOST: Final = 3
 CORNERS: Final = 4
@@ -21,7 +21,7 @@ EFFORT: Final[Mapping[str, int]] = {
 
 
 class Cost(NamedTuple):
-    """What a corner of a session costs, the usual lap compared with the best one."""
+    """The time that a corner costs in a session, the usual lap compared with the best one."""
 
     corner: str
     cause: str
@@ -67,11 +67,11 @@ class Insight:
         return EFFORT[self.id]
 
 
-def costs(drive: Drive, lap: int | None = None) -> tuple[Cost, ...] | None:
+def measure_costs(drive: Drive, lap: int | None = None) -> tuple[Cost, ...] | None:
     """Return what each corner costs on the usual lap, or on *lap*, compared with the best lap; None
     if there is nothing to compare. Raises `NoSuchLap`."""
     try:
-        losses = losses_to_best(drive, lap)
+        losses = measure_losses_to_best(drive, lap)
     except NoCorners:
         return None
     if not losses:
@@ -83,7 +83,7 @@ def costs(drive: Drive, lap: int | None = None) -> tuple[Cost, ...] | None:
     )
 
 
-def insights(seasons: Iterable[Driven]) -> tuple[Insight, ...]:
+def find_insights(seasons: Iterable[Driven]) -> tuple[Insight, ...]:
     """Find the habits that cost most in all sessions: the least effort first, then the largest gain
     a lap."""
     habits: list[Insight] = []

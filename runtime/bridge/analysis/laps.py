@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive, NoCorners, once_per_drive
-from runtime.bridge.analysis.passes import approaches
+from runtime.bridge.analysis.passes import measure_approaches
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.laps import TIE_S, Method
-from runtime.bridge.session.progress import Span, sector_times
+from runtime.bridge.session.progress import Span, time_sectors
 from runtime.bridge.session.ranking import format_time
 from runtime.bridge.session.stats import box_plot, deviation
 from runtime.bridge.session.units import KMH, Kmh, Metres, Seconds, round_splits, round_to
-from runtime.bridge.track.model import inside
+from runtime.bridge.track.model import is_inside
 
 MINI_SECTORS: Final = 25
 SHORTEST_PART_M: Final = 1.0
@@ -29,7 +29,7 @@ class Part(NamedTuple):
     """The corner's name; None for a straight."""
 
 
-def mini_sectors(length_m: float) -> tuple[Span, ...]:
+def list_mini_sectors(length_m: float) -> tuple[Span, ...]:
     """Divide a lap into 25 parts of equal length."""
     count = MINI_SECTORS
     return tuple(
@@ -38,7 +38,7 @@ def mini_sectors(length_m: float) -> tuple[Span, ...]:
 
 
 @once_per_drive
-def parts(drive: Drive) -> tuple[Part, ...]:
+def divide_lap(drive: Drive) -> tuple[Part, ...]:
     """Divide the lap into corners and straights; empty if the corners are unknown.
 
     A corner begins with its approach, like its time, so that lost time belongs to one part only.
@@ -75,25 +75,25 @@ def _name_stretch(drive: Drive, begin: float, end: float) -> str:
     """Return the name of the straight in the middle of a stretch, else its distances."""
     middle = (begin + end) / 2
     for straight in drive.straights:
-        if inside(middle, straight.start_m, straight.end_m, drive.length_m):
+        if is_inside(middle, straight.start_m, straight.end_m, drive.length_m):
             return straight.name
     return f"{begin:.0f} to {end:.0f} m"
 
 
-def times(drive: Drive, spans: Sequence[Span]) -> Times:
+def measure_times(drive: Drive, spans: Sequence[Span]) -> Times:
     """Return the seconds of each counted lap in *spans*, which adjoin around the lap."""
     return tuple(
-        tuple(sector_times(drive.laps, drive.progress, lap, spans)) for lap in drive.counted
+        tuple(time_sectors(drive.laps, drive.progress, lap, spans)) for lap in drive.counted
     )
 
 
 @once_per_drive
-def sector_table(drive: Drive) -> Times:
+def measure_sectors(drive: Drive) -> Times:
     """Return the seconds of each counted lap in the three sectors."""
-    return times(drive, drive.sectors)
+    return measure_times(drive, drive.sectors)
 
 
-def corner_windows(drive: Drive) -> tuple[Span, ...]:
+def list_windows(drive: Drive) -> tuple[Span, ...]:
     """Return entry and exit of each corner in lap order; empty if the corners are unknown.
 
     A window that ends before it begins crosses start/finish.
@@ -106,13 +106,13 @@ def corner_windows(drive: Drive) -> tuple[Span, ...]:
 
 
 def list_timed_corners(drive: Drive) -> tuple[Span, ...]:
-    """Return each corner's timed stretch, from the begin of its approach to its exit.
+    """Return each corner's timed stretch, from the start of its approach to its exit.
 
     In lap order; empty if the corners are unknown. A stretch that ends before it begins crosses
     start/finish.
     """
-    length, windows = drive.length_m, corner_windows(drive)
-    lengths = approaches(drive) if windows else {}
+    length, windows = drive.length_m, list_windows(drive)
+    lengths = measure_approaches(drive) if windows else {}
     return tuple(
         Span(name, (entry - lengths[name]) % length, leave % length)
         for name, entry, leave in windows
@@ -135,7 +135,7 @@ class PartTime:
     """m of lap progress"""
 
 
-def best_parts(drive: Drive, spans: Sequence[Span], table: Times) -> tuple[PartTime, ...]:
+def find_best_parts(drive: Drive, spans: Sequence[Span], table: Times) -> tuple[PartTime, ...]:
     """Return the best of each part; *table* has a row for each counted lap."""
     result = []
     for span, column in zip(spans, zip(*table, strict=True), strict=True):
@@ -179,20 +179,22 @@ class IdealLap:
     """the same of every corner and every straight; no parts without known corners"""
 
 
-def ideal_lap(drive: Drive) -> IdealLap:
+def compose_ideal_lap(drive: Drive) -> IdealLap:
     """Add up the best sectors, the best mini-sectors, and the best corners and straights."""
-    minis = mini_sectors(drive.length_m)
-    bends = tuple(part.span for part in parts(drive))
+    minis = list_mini_sectors(drive.length_m)
+    bends = tuple(part.span for part in divide_lap(drive))
     return IdealLap(
         drive.best.duration_s,
-        _compose_lap(drive, drive.sectors, sector_table(drive)),
-        _compose_lap(drive, minis, times(drive, minis)),
-        _compose_lap(drive, bends, times(drive, bends) if bends else ((),) * len(drive.counted)),
+        _compose_lap(drive, drive.sectors, measure_sectors(drive)),
+        _compose_lap(drive, minis, measure_times(drive, minis)),
+        _compose_lap(
+            drive, bends, measure_times(drive, bends) if bends else ((),) * len(drive.counted)
+        ),
     )
 
 
 def _compose_lap(drive: Drive, spans: Sequence[Span], table: Times) -> ComposedLap:
-    result = best_parts(drive, spans, table)
+    result = find_best_parts(drive, spans, table)
     seconds = [part.time_s for part in result if part.time_s is not None]
     if not result or len(seconds) < len(result):
         return ComposedLap(None, None, result)
@@ -262,10 +264,10 @@ class LapTable:
         return len(self.laps)
 
 
-def lap_time_table(drive: Drive) -> LapTable:
+def list_lap_times(drive: Drive) -> LapTable:
     """List time, gap to the best lap, splits and top speed of each complete lap."""
-    best, table = drive.best, sector_table(drive)
-    quickest = [part.time_s for part in best_parts(drive, drive.sectors, table)]
+    best, table = drive.best, measure_sectors(drive)
+    quickest = [part.time_s for part in find_best_parts(drive, drive.sectors, table)]
     laps = []
     for lap, row in zip(drive.counted, table, strict=True):
         shown = round_splits(row, lap.duration_s)
@@ -339,7 +341,7 @@ class Distribution:
     """s: standard deviation of the laps as a population"""
 
 
-def lap_time_distribution(drive: Drive) -> Distribution:
+def measure_distribution(drive: Drive) -> Distribution:
     """Compute interpolated quartiles, and whiskers and outliers by Tukey's rule."""
     seconds = [lap.duration_s for lap in drive.counted]
     box, spread = box_plot(seconds), deviation(seconds, sample=False)
@@ -367,7 +369,7 @@ def lap_time_distribution(drive: Drive) -> Distribution:
 
 @dataclass(frozen=True, slots=True)
 class SectorDefinition:
-    """Where a sector lies."""
+    """The bounds of a sector."""
 
     name: str
     start_m: Metres
@@ -398,9 +400,9 @@ class SectorTimes:
     """complete laps in time order"""
 
 
-def all_sector_times(drive: Drive) -> SectorTimes:
+def list_sector_times(drive: Drive) -> SectorTimes:
     """List each lap's times in the sectors of the track file, else in thirds of the lap."""
-    rows = zip(drive.counted, sector_table(drive), strict=True)
+    rows = zip(drive.counted, measure_sectors(drive), strict=True)
     return SectorTimes(
         tuple(SectorDefinition(*span) for span in drive.sectors),
         tuple(LapSplits(lap.number or 0, *round_splits(row, lap.duration_s)) for lap, row in rows),

@@ -7,15 +7,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.analysis.compare import axis, channel_at, moments
+from runtime.bridge.analysis.compare import axis, find_moments, sample_channel
 from runtime.bridge.analysis.drive import Drive, once_per_drive
 from runtime.bridge.analysis.passes import (
     USUAL_LAPS,
     Pass,
-    approaches,
-    difference,
-    passes_of,
-    usual_pass,
+    choose_usual,
+    list_passes,
+    measure_approaches,
+    subtract,
 )
 from runtime.bridge.session.definitions import find_missing, is_coasting
 from runtime.bridge.session.recording import Numbers
@@ -73,7 +73,7 @@ class Loss(NamedTuple):
     """The time that one corner costs; *seconds* positive: the own side is slower.
 
     It is measured from the approach, where braking for the corner begins on the lap that brakes
-    earliest, to the begin of the next corner's approach: it includes what a bad exit costs on the
+    earliest, to the start of the next corner's approach: it includes what a bad exit costs on the
     straight, and the sum over the corners is the difference of the lap times. The three parts add
     up to it.
     """
@@ -104,13 +104,13 @@ class _Trace(NamedTuple):
     """1 while coasting, else 0, interpolated."""
 
 
-def usual_passes(drive: Drive) -> dict[str, Pass]:
+def find_usual_passes(drive: Drive) -> dict[str, Pass]:
     """Return the pass of each corner whose time, up to the next corner's approach, is the median of
-    the complete laps (see `usual_pass`). Raises `NoCorners`."""
-    return {name: usual_pass(ranked) for name, ranked in _rank_passes(drive).items()}
+    the complete laps (see `choose_usual`). Raises `NoCorners`."""
+    return {name: choose_usual(ranked) for name, ranked in _rank_passes(drive).items()}
 
 
-def stand_in(drive: Drive) -> int:
+def choose_stand_in(drive: Drive) -> int:
     """Return the lap that replaces the usual one with fewer than three laps: the slower of two, or
     the only one; 0 if there is a usual one."""
     if len(drive.counted) >= USUAL_LAPS:
@@ -118,32 +118,32 @@ def stand_in(drive: Drive) -> int:
     return max(drive.counted, key=lambda lap: (lap is not drive.best, lap.duration_s)).number or 0
 
 
-def best_passes(drive: Drive) -> dict[str, Pass]:
+def find_best_passes(drive: Drive) -> dict[str, Pass]:
     """Return the quickest pass of each corner, up to the next approach. Raises `NoCorners`."""
     return {name: ranked[0] for name, ranked in _rank_passes(drive).items()}
 
 
 def find_passes(drive: Drive, lap: int) -> dict[str, Pass]:
     """Return the passes of one lap by corner. Raises `NoCorners`."""
-    passes = [passage for passes in passes_of(drive).values() for passage in passes]
+    passes = [passage for passes in list_passes(drive).values() for passage in passes]
     return {passage.corner: passage for passage in passes if passage.lap == lap}
 
 
-def stretch_times(drive: Drive) -> dict[str, dict[int, float]]:
+def measure_stretches(drive: Drive) -> dict[str, dict[int, float]]:
     """Return the seconds that `Loss` compares, from each approach to the next, by corner and lap
     number. Incompletely recorded ones are left out. Raises `NoCorners`."""
     begins = _begins(drive, drive)
     return {
         corner.name: {
             passage.lap: float(trace.elapsed[-1] - trace.elapsed[0])
-            for passage in passes_of(drive)[corner.name]
+            for passage in list_passes(drive)[corner.name]
             if (trace := _along(drive, passage.lap, _stretch(begin, end, drive.length_m)))
         }
         for corner, begin, end in zip(drive.corners, begins, np.roll(begins, -1), strict=True)
     }
 
 
-def losses_between(
+def measure_losses(
     own: Mapping[str, Pass], other: Mapping[str, Pass], drive: Drive, rival: Drive | None = None
 ) -> tuple[Loss, ...]:
     """Measure what each corner costs, the most first; corners missing on a side are left out.
@@ -162,21 +162,19 @@ def losses_between(
     return tuple(sorted((loss for loss in result if loss), key=lambda loss: -loss.seconds))
 
 
-def losses_to_best(drive: Drive, lap: int | None = None) -> tuple[Loss, ...]:
+def measure_losses_to_best(drive: Drive, lap: int | None = None) -> tuple[Loss, ...]:
     """Measure what each corner costs compared with the best lap, on *lap*, else on the usual lap or
-    its `stand_in`; nothing for the best lap itself.
-
-    Raises `NoCorners` and `NoSuchLap`.
-    """
+    the one that replaces it (`choose_stand_in`); nothing for the best lap itself. Raises
+    `NoCorners` and `NoSuchLap`."""
     best = drive.best.number or 0
-    number = (drive.lap(lap).number if lap is not None else stand_in(drive)) or 0
+    number = (drive.lap(lap).number if lap is not None else choose_stand_in(drive)) or 0
     if len(drive.counted) < 2 or number == best:
         return ()
-    own = find_passes(drive, number) if number else usual_passes(drive)
-    return losses_between(own, find_passes(drive, best), drive)
+    own = find_passes(drive, number) if number else find_usual_passes(drive)
+    return measure_losses(own, find_passes(drive, best), drive)
 
 
-def figures_of(loss: Loss, cause: str) -> tuple[float, float] | None:
+def find_figures(loss: Loss, cause: str) -> tuple[float, float] | None:
     """Return the measured and the target figure for fixing a cause; None if a figure is unknown or
     the target is already reached."""
     figure = FIGURE_OF.get(cause)
@@ -200,7 +198,7 @@ class ToFile(NamedTuple):
     file_kmh: float
 
 
-def losses_to_file(drive: Drive, passes: Mapping[str, Pass]) -> list[ToFile]:
+def measure_losses_to_file(drive: Drive, passes: Mapping[str, Pass]) -> list[ToFile]:
     """Compare each corner of a lap with the file's speeds, the largest loss first.
 
     Both are timed the same way: the speed changes evenly from entry to apex and from apex to exit.
@@ -241,7 +239,7 @@ def compare_halves(
     """Compare the halves of some laps for each corner, or each of *stretches* (seconds by lap),
     that was driven in both. Raises `NoCorners`."""
     halves, result = (laps[: len(laps) // 2], laps[(len(laps) + 1) // 2 :]), []
-    for corner, by_lap in (stretches or stretch_times(drive)).items():
+    for corner, by_lap in (stretches or measure_stretches(drive)).items():
         sides = [[by_lap[lap] for lap in half if lap in by_lap] for half in halves]
         if all(sides):
             best = min(by_lap.values())
@@ -257,13 +255,13 @@ class _Sides(NamedTuple):
 @once_per_drive
 def _rank_passes(drive: Drive) -> dict[str, list[Pass]]:
     """Rank the passes of each corner by the time up to the next approach, quickest first."""
-    times = stretch_times(drive)
+    times = measure_stretches(drive)
     ranked = {
         name: sorted(
             (passage for passage in passes if passage.lap in times[name]),
             key=lambda passage: (times[passage.corner][passage.lap], passage.t_start),
         )
-        for name, passes in passes_of(drive).items()
+        for name, passes in list_passes(drive).items()
     }
     return {name: passes for name, passes in ranked.items() if passes}
 
@@ -275,9 +273,9 @@ def _traces(drive: Drive) -> dict[int, _Trace]:
     coasts = is_coasting(series).astype(np.float64)
     traces = {}
     for lap in drive.counted:
-        t = moments(drive, lap, places)
+        t = find_moments(drive, lap, places)
         coasting = np.interp(t, series.t, coasts)
-        speed = channel_at(series, "speed_ms", t)
+        speed = sample_channel(series, "speed_ms", t)
         traces[lap.number or 0] = _Trace(t - lap.t_start, speed, coasting)
     return traces
 
@@ -285,7 +283,7 @@ def _traces(drive: Drive) -> dict[int, _Trace]:
 def _begins(drive: Drive, rival: Drive) -> Numbers:
     """Return where the approach of each corner begins, metres of the own circuit: where braking for
     it begins on the earliest-braking lap of both sessions."""
-    mine, its = approaches(drive), approaches(rival)
+    mine, its = measure_approaches(drive), measure_approaches(rival)
     return np.array(
         [
             (corner.entry.distance_m - max(mine[corner.name], its.get(corner.name, 0.0)))
@@ -365,7 +363,7 @@ def _entry_costs(
     step = float(shares[1] - shares[0]) * sides.own.length_m
     left = loss.entry_s
     slower = float(its[0] - mine[0]) * KMH
-    braked = difference(own.brake_point_m, other.brake_point_m) or 0.0
+    braked = subtract(own.brake_point_m, other.brake_point_m) or 0.0
     recorded = not find_missing(sides.own.series, ("brake",))
     earlier = braked if recorded and braked > EARLY_M else step * _shift(mine, its)
     if slower > SLOW_ENTRY_KMH:  # slower before either side braked
@@ -384,7 +382,7 @@ def _entry_costs(
         else:
             yield "early_brake" if earlier is braked else "early_slowing", (cost, earlier)
         left -= max(cost, 0.0)
-    more = difference(own.coast_seconds, other.coast_seconds) or 0.0
+    more = subtract(own.coast_seconds, other.coast_seconds) or 0.0
     if more > COASTING_S:
         rolled = traces[0].coasting[: len(apart)][1:] > 0.5
         yield "coasting", (min(left, float(np.sum(np.diff(apart)[rolled]))), more)
@@ -405,8 +403,8 @@ def _later_costs(
     kept = float(np.sum(ways * (1.0 / carried[:-1] - 1.0 / its[:-1])))
     kept = min(max(kept, 0.0), max(loss.exit_s, 0.0))
     before, behind = loss.apex_s + kept, loss.exit_s - kept
-    slower = difference(other.min_speed_kmh, own.min_speed_kmh) or 0.0
-    later_brake = -(difference(own.brake_point_m, other.brake_point_m) or 0.0)
+    slower = subtract(other.min_speed_kmh, own.min_speed_kmh) or 0.0
+    later_brake = -(subtract(own.brake_point_m, other.brake_point_m) or 0.0)
     if later_brake > LATE_M and loss.entry_s < 0:
         yield "late_brake", (before, later_brake)
     elif slower > SLOW_KMH:
@@ -414,7 +412,7 @@ def _later_costs(
     slowest = traces[0].speed[zone[0] : zone[1] + round(EXIT_M / STEP_M)].min()
     step = float(np.sum(ways)) / max(len(ways), 1)
     later = step * int(np.argmax(np.append(mine, np.inf) > SLOWEST * slowest))
-    slow_exit = difference(other.exit_speed_kmh, own.exit_speed_kmh) or 0.0
+    slow_exit = subtract(other.exit_speed_kmh, own.exit_speed_kmh) or 0.0
     if later > LATE_THROTTLE_M and own.throttle_at_exit_pct is not None:
         yield "late_throttle", (behind, later)
     elif slow_exit > SLOW_KMH:

@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, NoCorners
-from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.grading import grade_session
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.session.geometry import Indices, Line
 from runtime.bridge.session.laps import Segment
@@ -64,7 +64,7 @@ class TrackMap(NamedTuple):
     """South, west, north, east of the whole drawing; west is above east across the date line."""
 
 
-def track_map(drive: Drive) -> TrackMap:
+def draw_map(drive: Drive) -> TrackMap:
     """Draw the map of a drive; without positions, only from the track file."""
     track = drive.track
     laps = tuple(lap_line for lap in drive.counted if len((lap_line := _draw_lap(drive, lap)).lat))
@@ -87,7 +87,7 @@ def track_map(drive: Drive) -> TrackMap:
     return drawn._replace(track=drive.place or None, bounds=_bounds(lats, lons))
 
 
-def outline(track: Track) -> TrackMap:
+def draw_outline(track: Track) -> TrackMap:
     """Draw the map of a circuit without any drive."""
     return _draw(track, track.line, tuple(track.in_lap_order()), track.length_m)
 
@@ -155,7 +155,7 @@ def _bounds(lat: Numbers, lon: Numbers) -> tuple[float, float, float, float] | N
     return float(lat.min()), west, float(lat.max()), east
 
 
-def colour_of(grade: str | None) -> str:
+def choose_colour(grade: str | None) -> str:
     """Return the colour of a corner's grade, as ``#rrggbb``; grey without one."""
     return GRADE_COLOURS.get(grade or "", NO_GRADE)
 
@@ -164,5 +164,5 @@ def corner_colours(drive: Drive, references: References = NONE) -> tuple[tuple[s
     """Return the colour of each corner's grade, in lap order; empty if no corner is known."""
     if drive.geometry is None:
         return ()
-    graded = scorecard(drive, references).corners
-    return tuple((grade.corner, colour_of(grade.detail)) for grade in graded)
+    graded = grade_session(drive, references).corners
+    return tuple((grade.corner, choose_colour(grade.detail)) for grade in graded)

@@ -5,9 +5,9 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.analysis.compare import channel_at, moments, values_at
+from runtime.bridge.analysis.compare import find_moments, sample_channel, sample_values
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.laps import ideal_lap
+from runtime.bridge.analysis.laps import compose_ideal_lap
 from runtime.bridge.session.progress import unwrap_lap
 from runtime.bridge.session.recording import WIDE_SIGNALS, Numbers, Samples
 from runtime.bridge.session.resample import Axis, grid, hold_previous, sort_samples
@@ -43,13 +43,13 @@ def lap_channels(
     interpolated. Raises `NoSuchLap`.
     """
     lap = drive.lap(number)
-    t = moments(drive, lap, lap_places(drive.length_m, points))
+    t = find_moments(drive, lap, lap_places(drive.length_m, points))
     channels = {TIME: t - lap.t_start}
     if _is_known(drive.series, "speed_ms"):
-        channels[SPEED] = channel_at(drive.series, "speed_ms", t) * KMH
+        channels[SPEED] = sample_channel(drive.series, "speed_ms", t) * KMH
     for name in SHOWN:
         if _is_known(drive.series, name):
-            channels[name] = channel_at(drive.series, name, t)
+            channels[name] = sample_channel(drive.series, name, t)
     for name in signals.keys() - channels.keys():
         samples = sort_samples(name, drive.series, signals)
         if len(samples.t):
@@ -64,7 +64,7 @@ def ideal_channels(
 
     Like `lap_channels`; empty if a sector has no time.
     """
-    parts = ideal_lap(drive).sectors.parts
+    parts = compose_ideal_lap(drive).sectors.parts
     if any(part.time_s is None for part in parts):
         return {}
     numbers = sorted({part.from_lap for part in parts if part.from_lap is not None})
@@ -77,7 +77,7 @@ def ideal_channels(
         for name, values in laps[part.from_lap or 0].items():
             channels[name][inside] = values[inside]
         lap = drive.lap(part.from_lap)
-        begin = moments(drive, lap, np.array([part.start_m]))[0] - lap.t_start
+        begin = find_moments(drive, lap, np.array([part.start_m]))[0] - lap.t_start
         channels[TIME][inside] += begun - begin
         begun += part.time_s or 0.0
     return channels
@@ -93,7 +93,7 @@ def lap_axis(drive: Drive, number: int, step_m: float | None) -> Axis:
         reached = np.maximum.accumulate(unwrap_lap(drive.progress, lap))
         return Axis(drive.series.t[lap.frames], np.clip(reached, 0.0, length))
     places = grid(0.0, length, step=step_m)
-    t = moments(drive, lap, places)
+    t = find_moments(drive, lap, places)
     passed = ~np.isnan(t)
     return Axis(t[passed], places[passed])
 
@@ -124,4 +124,4 @@ def _signal_at(samples: Samples, t: Numbers, *, held: bool) -> Numbers:
     if held:
         return np.where(np.isnan(t), np.nan, hold_previous(t, samples))
     period = float(np.median(np.diff(samples.t))) if len(samples.t) > 1 else 0.0
-    return values_at(samples.t, samples.value, t, longest_step_s(period))
+    return sample_values(samples.t, samples.value, t, longest_step_s(period))

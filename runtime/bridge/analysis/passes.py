@@ -22,7 +22,7 @@ from runtime.bridge.session.progress import unwrap
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.units import KMH
-from runtime.bridge.track.model import inside
+from runtime.bridge.track.model import is_inside
 
 LEAST_FRAMES: Final = 3
 APPROACH_M: Final = 200.0
@@ -47,14 +47,14 @@ class Pass(NamedTuple):
     approach: int
     """The first frame of the 200 m before the entry, or after the last apex."""
     start: int
-    """The first frame of the approach: the time of the corner begins there, see `approaches`."""
+    """The first frame of the approach, where the corner's time begins (`measure_approaches`)."""
     first: int
     """Frames of the series from *first* to before *last* lie inside the window."""
     last: int
     apex_frame: int
     """The frame nearest to the apex."""
     t_start: float
-    """The begin of the approach: seconds of the session's clock, interpolated, like *t_entry* and
+    """The start of the approach: seconds of the session's clock, interpolated, like *t_entry* and
     *t_exit*."""
     t_entry: float
     t_exit: float
@@ -80,7 +80,7 @@ class Pass(NamedTuple):
     """Without sign."""
     max_combo_g: float | None
     coast_seconds: float | None
-    """Coasting from the begin of the approach to the exit; see `is_coasting`."""
+    """Coasting from the start of the approach to the exit; see `is_coasting`."""
     steering_corrections: int | None
     """Changes of the steering's side, with 3 degrees or more on both sides."""
     nothing_time_s: float | None
@@ -94,7 +94,7 @@ class Pass(NamedTuple):
 
     @property
     def corner_time_s(self) -> float:
-        """From the begin of the approach to the exit, seconds."""
+        """From the start of the approach to the exit, seconds."""
         return self.t_exit - self.t_start
 
     @property
@@ -104,7 +104,7 @@ class Pass(NamedTuple):
 
 
 @once_per_drive
-def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
+def list_passes(drive: Drive) -> dict[str, tuple[Pass, ...]]:
     """Return the passes of every corner, by name in lap order; empty if no lap passed it whole.
 
     A pass belongs to the lap that contains its apex. A window over start/finish reaches into the
@@ -114,7 +114,7 @@ def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
     corners = drive.corners
     passes_by_corner: dict[str, list[Pass]] = {corner.name: [] for corner in corners}
     way = unwrap(drive.progress.p, drive.length_m)
-    lengths = approaches(drive)
+    lengths = measure_approaches(drive)
     meter = _Meter(drive.series, way)
     for at in _list_windows(drive, way, np.array([lengths[corner.name] for corner in corners])):
         passage = meter.measure(corners[at.corner].name, at)
@@ -123,7 +123,7 @@ def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
     return {name: tuple(passes) for name, passes in passes_by_corner.items()}
 
 
-def approaches(drive: Drive) -> dict[str, float]:
+def measure_approaches(drive: Drive) -> dict[str, float]:
     """Return the metres before its entry from which each corner is timed, by name.
 
     That is where braking for it began on the lap of the session that braked earliest, so that the
@@ -145,7 +145,7 @@ def _approaches(drive: Drive) -> dict[str, float]:
         entry = corner.entry.distance_m
         rooms = (
             0.0
-            if inside(entry, other.entry.distance_m, other.exit.distance_m, length)
+            if is_inside(entry, other.entry.distance_m, other.exit.distance_m, length)
             else (entry - other.exit.distance_m) % length
             for other in corners
             if other is not corner
@@ -173,8 +173,8 @@ class _Window(NamedTuple):
 
 
 def _place_corners(drive: Drive, lengths: Numbers) -> Numbers:
-    """Return the places of the corners (rows) in metres: the last apex, the begin of the search for
-    their braking, the begin of the approach, entry, apex and exit.
+    """Return the places of the corners (rows) in metres: the last apex, the start of the search for
+    their braking, the start of the approach, entry, apex and exit.
 
     The apex lies in [0, length). *lengths* are those of the approaches.
     """
@@ -328,12 +328,12 @@ def _count_corrections(steering: Numbers) -> int | None:
     return int(np.count_nonzero(np.diff(np.sign(steered))))
 
 
-def by_time(passes: Iterable[Pass]) -> list[Pass]:
+def sort_by_time(passes: Iterable[Pass]) -> list[Pass]:
     """Sort passes, quickest first; of equal ones the earlier first."""
     return sorted(passes, key=lambda passage: (passage.corner_time_s, passage.t_start))
 
 
-def usual_pass(ranked: Sequence[Pass]) -> Pass:
+def choose_usual(ranked: Sequence[Pass]) -> Pass:
     """Return the middle pass of *ranked* (quickest first, not empty), the slower of two middle
     ones. From three passes on, its figures are the medians of all."""
     usual = ranked[len(ranked) // 2]
@@ -350,6 +350,6 @@ def mean_of(values: Sequence[float | None]) -> float | None:
     return sum(numbers) / len(numbers) if numbers else None
 
 
-def difference(own: float | None, target: float | None) -> float | None:
+def subtract(own: float | None, target: float | None) -> float | None:
     """Return how much the own value is above another; None if either is unknown."""
     return own - target if own is not None and target is not None else None

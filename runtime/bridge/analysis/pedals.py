@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import Pass, mean_of, passes_of
+from runtime.bridge.analysis.passes import Pass, list_passes, mean_of
 from runtime.bridge.analysis.reference import NONE, References, find_aims
 from runtime.bridge.analysis.stats import find_runs
 from runtime.bridge.session.definitions import (
@@ -111,14 +111,15 @@ class Pedals:
     recorded: PedalsRecorded
 
 
-def pedal_behavior(
+def measure_pedals(
     drive: Drive, throttle_th: float = THROTTLE_PCT, brake_th: float = BRAKE_BAR
 ) -> Pedals:
     """Measure the states of the pedals; a pedal is down strictly above its threshold (%, bar)."""
     series, frames = drive.series, drive.frames
     throttle, braking = series["throttle_pct"], series.braking
+    has_brake = has_brake_reading(series)
     measured = np.zeros(len(series), dtype=np.bool_)
-    measured[frames] = (has_brake_reading(series) & ~np.isnan(throttle))[frames]
+    measured[frames] = (has_brake & ~np.isnan(throttle))[frames]
     gas, stop = throttle > throttle_th, measured & False
     if braking is not None:
         stop = braking.is_pressed(brake_th)
@@ -137,9 +138,7 @@ def pedal_behavior(
                 for state, pct in zip(states, rounded_pcts, strict=True)
             )
         ),
-        PedalsRecorded(
-            is_recorded(throttle[frames]), bool(has_brake_reading(series)[frames].any())
-        ),
+        PedalsRecorded(is_recorded(throttle[frames]), bool(has_brake[frames].any())),
     )
 
 
@@ -160,7 +159,7 @@ class HustleStretch:
     """frames with a reading of the throttle"""
 
 
-def hustle_map(drive: Drive) -> tuple[HustleStretch, ...]:
+def measure_hustle(drive: Drive) -> tuple[HustleStretch, ...]:
     """Measure full throttle in steps of 50 m, from start/finish."""
     series, length = drive.series, drive.length_m
     step = max(STEP_M, length / MOST_STEPS)
@@ -200,7 +199,7 @@ def _find_rise(series: Series, first: int) -> int:
     return rise if series.t[rise] - series.t[first] >= HELD_S else first
 
 
-def opening_m(drive: Drive, passage: Pass) -> float | None:
+def find_opening(drive: Drive, passage: Pass) -> float | None:
     """Return where the throttle opens in a pass, metres after the apex, negative before it: after
     the last braking it goes to 20 % or more and stays there for 0.3 s, or to the exit, and rises to
     50 % before it closes again; if it is held below that, where it rises from there. If it does not
@@ -213,10 +212,8 @@ def opening_m(drive: Drive, passage: Pass) -> float | None:
     stop = int(np.searchsorted(series.t, passage.t_exit + BEHIND_S))
     again = np.flatnonzero(braking[passage.last : stop])
     stop = passage.last + int(again[0]) if len(again) else max(stop, passage.last)
-    opened = [
-        (begin + first, begin + last + 1)
-        for first, last in find_runs(throttle[begin:stop] >= POWER_PCT)
-    ]
+    open_runs = find_runs(throttle[begin:stop] >= POWER_PCT)
+    opened = [(begin + first, begin + last + 1) for first, last in open_runs]
     held = [
         (first, end)
         for first, end in opened
@@ -251,9 +248,9 @@ class ThrottleBoxRecord:
     """largest value likewise"""
 
 
-def throttle_boxes(drive: Drive) -> tuple[ThrottleBoxRecord, ...]:
+def summarise_throttle(drive: Drive) -> tuple[ThrottleBoxRecord, ...]:
     """Summarise the throttle in each corner's window, in lap order. Raises `NoCorners`."""
-    return tuple(_summarise(drive, name, passes) for name, passes in passes_of(drive).items())
+    return tuple(_summarise(drive, name, passes) for name, passes in list_passes(drive).items())
 
 
 def _summarise(drive: Drive, name: str, passes: tuple[Pass, ...]) -> ThrottleBoxRecord:
@@ -295,7 +292,7 @@ class ChangeOfSpeedRecord:
     """percent a second"""
 
 
-def changes_of_speed(
+def find_throttle_changes(
     drive: Drive, references: References = NONE
 ) -> tuple[ChangeOfSpeedRecord, ...]:
     """List moments in corners with the throttle rising by 5 %/s or more at 0.5 g lateral or more,
@@ -306,7 +303,7 @@ def changes_of_speed(
     rate = _measure_rate(drive.series)
     compared = find_aims(drive, references)
     events: list[ChangeOfSpeedRecord] = []
-    for name, passes in passes_of(drive).items():
+    for name, passes in list_passes(drive).items():
         usual = compared[name].target.entry_speed_kmh if name in compared else None
         if usual is not None:
             events += [
@@ -358,7 +355,7 @@ def _space_out(events: list[ChangeOfSpeedRecord]) -> tuple[ChangeOfSpeedRecord, 
 
 @dataclass(frozen=True, slots=True)
 class BrakeEndRecord:
-    """How a corner's braking ends: means over its passes, null where unknown."""
+    """The end of a corner's braking: means over its passes, null where unknown."""
 
     corner: str
     n_passes: int
@@ -386,15 +383,12 @@ class BrakeEndSummary:
     """every corner in lap order"""
 
 
-def brake_ends(drive: Drive) -> BrakeEndSummary:
+def measure_brake_ends(drive: Drive) -> BrakeEndSummary:
     """Measure the time between brake and throttle, and the brake release. Raises `NoCorners`."""
-    passes = passes_of(drive)
+    passes = list_passes(drive)
     corners = tuple(_measure_brake_end(drive.series, name, row) for name, row in passes.items())
-    means = {
-        corner.corner: corner.nothing_time_s
-        for corner in corners
-        if corner.nothing_time_s is not None
-    }
+    times = {corner.corner: corner.nothing_time_s for corner in corners}
+    means = {name: seconds for name, seconds in times.items() if seconds is not None}
     pauses = [passage.nothing_time_s for row in passes.values() for passage in row]
     average = mean_of([seconds or None for seconds in pauses])
     if average is None and any(seconds is not None for seconds in pauses):
@@ -412,13 +406,13 @@ def _measure_brake_end(series: Series, name: str, passes: Sequence[Pass]) -> Bra
         corner=name,
         n_passes=len(passes),
         brake_release_m=mean_of([passage.brake_release_m for passage in passes]),
-        release_rate_bar_s=mean_of([release_rate(series, passage) for passage in passes]),
+        release_rate_bar_s=mean_of([measure_release(series, passage) for passage in passes]),
         bar_at_apex=mean_of([passage.trail_brake_bar_at_apex for passage in passes]),
         nothing_time_s=mean_of([passage.nothing_time_s or None for passage in passes]),
     )
 
 
-def release_rate(series: Series, passage: Pass) -> float | None:
+def measure_release(series: Series, passage: Pass) -> float | None:
     """Measure how fast a pass released the brake: bar a second from the peak to below 2 bar.
 
     None if it did not brake above 2 bar, or did not release the brake before the exit.
@@ -450,7 +444,7 @@ class BrakeZoneRecord:
 
 @dataclass(frozen=True, slots=True)
 class CornerExitRecord:
-    """How the car pulls out of a corner."""
+    """The acceleration out of a corner."""
 
     corner: str
     max_long_accel_g: Gravity | None
@@ -468,7 +462,7 @@ class BrakeAcceleration:
     corner_exits: tuple[CornerExitRecord, ...]
 
 
-def brake_acceleration(drive: Drive) -> BrakeAcceleration:
+def measure_brake_acceleration(drive: Drive) -> BrakeAcceleration:
     """Measure how hard the car brakes for the corners and accelerates out. Raises `NoCorners`.
 
     A zone is a stretch of a complete lap with the brake above 25 bar; it belongs to the corner
@@ -495,7 +489,7 @@ def brake_acceleration(drive: Drive) -> BrakeAcceleration:
                 exit_speed_kmh=mean_of([passage.exit_speed_kmh for passage in passes]),
                 n_passes=len(passes),
             )
-            for name, passes in passes_of(drive).items()
+            for name, passes in list_passes(drive).items()
             if passes
         ),
     )
@@ -546,13 +540,13 @@ class TrailBrakeRecord:
     least) away from it"""
 
 
-def trail_braking(drive: Drive) -> tuple[TrailBrakeRecord, ...]:
+def rate_trail_braking(drive: Drive) -> tuple[TrailBrakeRecord, ...]:
     """List passes with 10 bar or more, and 1 bar or more left at the apex, by corner and lap.
 
     Raises `NoCorners`.
     """
     records = []
-    for name, passes in passes_of(drive).items():
+    for name, passes in list_passes(drive).items():
         for passage in passes:
             peak, apex = passage.peak_brake_bar, passage.trail_brake_bar_at_apex
             if peak is None or apex is None or peak < TRAIL_PEAK_BAR or apex < TRAIL_APEX_BAR:

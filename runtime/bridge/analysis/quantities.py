@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, NoCorners
-from runtime.bridge.analysis.laps import corner_windows, list_timed_corners
-from runtime.bridge.analysis.passes import Pass, passes_of
-from runtime.bridge.analysis.pedals import opening_m, release_rate
-from runtime.bridge.analysis.stats import find_runs, highest, lowest, straight_line_speed
+from runtime.bridge.analysis.laps import list_timed_corners, list_windows
+from runtime.bridge.analysis.passes import Pass, list_passes
+from runtime.bridge.analysis.pedals import find_opening, measure_release
+from runtime.bridge.analysis.stats import find_runs, highest, lowest, measure_straights
 from runtime.bridge.session.definitions import (
     POWER_PCT,
     find_missing,
@@ -23,11 +23,11 @@ from runtime.bridge.session.definitions import (
 )
 from runtime.bridge.session.geometry import Indices, Plane
 from runtime.bridge.session.laps import Segment
-from runtime.bridge.session.progress import Span, sector_times
+from runtime.bridge.session.progress import Span, time_sectors
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series, find_fixes
 from runtime.bridge.session.units import KMH
-from runtime.bridge.track.model import Corner, Straight, inside
+from runtime.bridge.track.model import Corner, Straight, is_inside
 
 _NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "speed": ("speed",),
@@ -89,7 +89,7 @@ def measure_laps(
 def _yield_numbers(
     drive: Drive, quantity: str, where: str | None, spot: str | None
 ) -> Iterator[tuple[int, float]]:
-    passes = passes_in(drive, where) if where is not None else ()
+    passes = find_passes_in(drive, where) if where is not None else ()
     straight = find_stretch(drive, where)
     if passes:
         values = _measure_frames(drive.series, quantity)
@@ -98,7 +98,7 @@ def _yield_numbers(
             if number is not None:
                 yield item.lap, number
     elif isinstance(straight, Straight) and quantity == "speed":
-        record = next(item for item in straight_line_speed(drive) if item.name == where)
+        record = next(item for item in measure_straights(drive) if item.name == where)
         yield from ((item.lap_number, item.top_speed_kmh) for item in record.per_lap)
     elif where is None and quantity == "time":
         yield from ((lap.number or 0, lap.duration_s) for lap in drive.counted)
@@ -123,10 +123,10 @@ def _yield_numbers(
                 yield lap.number or 0, number
 
 
-def passes_in(drive: Drive, corner: str | None) -> tuple[Pass, ...]:
+def find_passes_in(drive: Drive, corner: str | None) -> tuple[Pass, ...]:
     """Return the passes of a corner; none if the corners are unknown or none has this name."""
     try:
-        return passes_of(drive).get(corner or "", ())
+        return list_passes(drive).get(corner or "", ())
     except NoCorners:
         return ()
 
@@ -141,18 +141,18 @@ def find_straight(drive: Drive, name: str | None) -> Straight | None:
     return next((straight for straight in drive.straights if straight.name == name), None)
 
 
-def sector_name(number: int) -> str:
+def name_sector(number: int) -> str:
     """Return the name of a sector as a place, by its number from 1."""
     return f"Sector {number}"
 
 
 def find_stretch(drive: Drive, name: str | None) -> Straight | Span | None:
     """Find the straight or the sector of this name."""
-    sectors = {sector_name(at): span for at, span in enumerate(drive.sectors, 1)}
+    sectors = {name_sector(at): span for at, span in enumerate(drive.sectors, 1)}
     return find_straight(drive, name) or sectors.get(name or "")
 
 
-def straight_beside(drive: Drive, corner: str, *, behind: bool) -> Straight | None:
+def find_straight_beside(drive: Drive, corner: str, *, behind: bool) -> Straight | None:
     """Find the straight after a corner, if *behind*, else the one before it."""
     bend = next((straight for straight in list_corners(drive) if straight.name == corner), None)
     if bend is None:
@@ -162,13 +162,13 @@ def straight_beside(drive: Drive, corner: str, *, behind: bool) -> Straight | No
         (
             straight
             for straight in drive.straights
-            if inside(place % drive.length_m, straight.start_m, straight.end_m, drive.length_m)
+            if is_inside(place % drive.length_m, straight.start_m, straight.end_m, drive.length_m)
         ),
         None,
     )
 
 
-def corner_before(drive: Drive, straight: Straight) -> str | None:
+def find_corner_before(drive: Drive, straight: Straight) -> str | None:
     """Find the corner that leads onto a straight."""
     ways = {
         (straight.start_m - corner.exit.distance_m + 1.0) % drive.length_m: corner.name
@@ -177,7 +177,7 @@ def corner_before(drive: Drive, straight: Straight) -> str | None:
     return ways[min(ways)] if ways else None
 
 
-def peak_place(drive: Drive, quantity: str, lap: int) -> str | None:
+def find_peak(drive: Drive, quantity: str, lap: int) -> str | None:
     """Find the corner or straight in which a lap reached the largest value of a quantity."""
     values = _measure_frames(drive.series, quantity)[drive.lap(lap).frames]
     if not is_recorded(values):
@@ -195,7 +195,7 @@ class FullThrottle(NamedTuple):
     ends: str | None
 
 
-def longest_full_throttle(drive: Drive, lap: int) -> FullThrottle | None:
+def find_longest_full_throttle(drive: Drive, lap: int) -> FullThrottle | None:
     """Find the longest full throttle that begins on a lap, wherever it ends; None without any."""
     frames, series = drive.lap(lap).frames, drive.series
     stretches = [
@@ -215,10 +215,11 @@ def _place_at(drive: Drive, frame: int, *, braking: bool = False) -> str | None:
     place = float(drive.progress.p[frame])
     windows: list[Span] = list(list_timed_corners(drive) if braking else ())
     windows += [
-        *corner_windows(drive),
+        *list_windows(drive),
         *(Span(straight.name, straight.start_m, straight.end_m) for straight in drive.straights),
     ]
-    return next((n for n, begin, end in windows if inside(place, begin, end, drive.length_m)), None)
+    length = drive.length_m
+    return next((n for n, begin, end in windows if is_inside(place, begin, end, length)), None)
 
 
 def _find_frames(drive: Drive, frames: slice, straight: Straight | Span | None) -> Indices:
@@ -238,7 +239,7 @@ def _measure_time(drive: Drive, lap: Segment, straight: Straight | Span) -> floa
     wraps = straight.start_m > straight.end_m
     bounds = sorted((straight.start_m, straight.end_m))
     parts = [Span("", a, b) for a, b in pairwise([0.0, *bounds, drive.length_m])]
-    times = sector_times(drive.laps, drive.progress, lap, parts)
+    times = time_sectors(drive.laps, drive.progress, lap, parts)
     chosen = [times[0], times[2]] if wraps else [times[1]]
     measured = [seconds for seconds in chosen if seconds is not None]
     return sum(measured) if len(measured) == len(chosen) else None
@@ -274,9 +275,8 @@ def _measure_frames(series: Series, quantity: str) -> Numbers:
         case "steering":
             return np.abs(series["steering_deg"])
         case "coasting":
-            return np.where(
-                has_coasting_readings(series), is_coasting(series) * series.weight, np.nan
-            )
+            seconds = is_coasting(series) * series.weight
+            return np.where(has_coasting_readings(series), seconds, np.nan)
         case "rpm":
             return series["rpm"]
         case "yaw_rate":
@@ -320,10 +320,10 @@ def _measure_pass(
 ) -> float | None:
     series = drive.series
     if quantity == "brake_rate":
-        return release_rate(series, passage)
+        return measure_release(series, passage)
     if quantity == "throttle_point":
         lifted = lowest(series["throttle_pct"][passage.start : passage.last])
-        return opening_m(drive, passage) if lifted is not None and lifted < POWER_PCT else None
+        return find_opening(drive, passage) if lifted is not None and lifted < POWER_PCT else None
     if quantity == "full_point":
         return _find_full_throttle(drive, passage)
     spot = spot if spot in ("entry", "apex", "exit") and quantity in AT_SPOTS else None
@@ -358,7 +358,7 @@ def _find_full_throttle(drive: Drive, passage: Pass) -> float | None:
     return drive.behind_apex_m(passage.corner, passage.start + int(closed[-1] + opened[0]))
 
 
-def fix_noise_m(series: Series) -> float | None:
+def estimate_fix_noise(series: Series) -> float | None:
     """Estimate the noise of fixes, metres in each direction, by the third differences of positions,
     which the motion of a car keeps small; slow drift is not included. None without positions."""
     if not series.gps_usable:

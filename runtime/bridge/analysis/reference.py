@@ -12,17 +12,11 @@ import numpy as np
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import Pass, approaches, by_time, passes_of
+from runtime.bridge.analysis.passes import Pass, list_passes, measure_approaches, sort_by_time
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.progress import unwrap
-from runtime.bridge.track.file import (
-    describe_fault,
-    read_file,
-    read_folder,
-    read_object,
-    write_file,
-)
+from runtime.bridge.track.file import describe_fault, load_json, read_file, read_folder, write_file
 from runtime.bridge.track.model import Note, Number, Text, Track, TrackError
 
 Basis: TypeAlias = Literal["reference_file", "session_best"]
@@ -135,12 +129,12 @@ def find_aims(drive: Drive, references: References = NONE) -> dict[str, Aim]:
     """
     lap = references.of(drive.track)
     aims: dict[str, Aim] = {}
-    for name, passes in passes_of(drive).items():
+    for name, passes in list_passes(drive).items():
         if lap is not None and name in lap.corners:
-            target = match_timing(lap.corners[name], approaches(drive)[name], passes)
+            target = match_timing(lap.corners[name], measure_approaches(drive)[name], passes)
             aims[name] = Aim(target, "reference_file")
         elif passes:
-            best = by_time(passes)[0]
+            best = sort_by_time(passes)[0]
             aims[name] = Aim(best, "session_best", best)
     return aims
 
@@ -166,26 +160,26 @@ def match_timing(target: Target, approach_m: float, passes: Sequence[Pass]) -> T
     )
 
 
-def basis_of(drive: Drive, references: References = NONE) -> Basis:
+def find_basis(drive: Drive, references: References = NONE) -> Basis:
     """Return ``reference_file`` if a file names any corner of the circuit. Raises `NoCorners`."""
     lap = references.of(drive.track)
     named = lap is not None and any(corner.name in lap.corners for corner in drive.corners)
     return "reference_file" if named else "session_best"
 
 
-def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> ReferenceLap:
+def make_reference(drive: Drive, number: int | None = None, source: str = "") -> ReferenceLap:
     """Make a reference lap of the drive's complete lap of this number, else of its best one.
 
     Raises `NoSuchLap`, and `NoCorners` if the lap passed no corner whole.
     """
-    lap = drive.lap(number)
+    lap, lengths = drive.lap(number), measure_approaches(drive)
     corners: dict[str, Target] = {}
     for corner in drive.corners:
-        for passage in passes_of(drive)[corner.name]:
+        for passage in list_passes(drive)[corner.name]:
             if passage.lap == lap.number:
                 corners[corner.name] = Target(
-                    approach_m=approaches(drive)[corner.name] if drive.series.braking else None,
-                    approach_times_s=approach_times(drive, passage),
+                    approach_m=lengths[corner.name] if drive.series.braking else None,
+                    approach_times_s=measure_approach(drive, passage),
                     **{name: getattr(passage, name) for name in METRICS},
                     entry_distance_m=corner.entry.distance_m,
                     apex_distance_m=corner.apex.distance_m,
@@ -202,7 +196,7 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
     )
 
 
-def approach_times(drive: Drive, passage: Pass) -> tuple[float, ...]:
+def measure_approach(drive: Drive, passage: Pass) -> tuple[float, ...]:
     """Return seconds from every 10 m before the entry to the entry, over up to 200 m."""
     frames = slice(max(passage.approach - 1, 0), passage.first + 1)
     t = drive.series.t[frames]
@@ -212,15 +206,15 @@ def approach_times(drive: Drive, passage: Pass) -> tuple[float, ...]:
     return tuple((passage.t_entry - np.interp(places, way, t)).tolist())
 
 
-def reference_json(lap: ReferenceLap) -> dict[str, object]:
+def dump_reference(lap: ReferenceLap) -> dict[str, object]:
     """Return the lap as JSON for its file, with numbers to four decimals."""
     made: dict[str, object] = FILE.dump_python(lap)
     return made
 
 
-def reference_text(lap: ReferenceLap) -> str:
+def format_reference(lap: ReferenceLap) -> str:
     """Return the text of a reference lap's file, which `parse_reference` reads."""
-    return json.dumps(reference_json(lap), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return json.dumps(dump_reference(lap), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def parse_reference(text: str) -> ReferenceLap:
@@ -229,7 +223,7 @@ def parse_reference(text: str) -> ReferenceLap:
     Lap and corner times must be above 0; all other numbers may be missing.
     """
     try:
-        lap = FILE.validate_python(read_object(text))
+        lap = FILE.validate_python(load_json(text))
     except ValidationError as error:
         raise TrackError(describe_fault(error)) from None
     if not lap.corners:
@@ -283,6 +277,6 @@ def write_reference(path: Path, lap: ReferenceLap, *, force: bool = False) -> No
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        write_file(path, reference_text(lap), force=force)
+        write_file(path, format_reference(lap), force=force)
     except TrackError as error:
         raise TrackError(f"{path} {error}") from None

@@ -59,7 +59,7 @@ class Stats:
     """The accelerations that no sensor measured (`Series.derived`)."""
 
 
-def stats(drive: Drive) -> Stats:
+def compute_stats(drive: Drive) -> Stats:
     """Compute the figures of the session, or of its chosen lap."""
     series, frames = drive.series, drive.frames
     whole = drive.counted[0] if drive.chosen is not None else drive.laps.full
@@ -175,7 +175,7 @@ class StraightRecord:
     """complete laps in time order"""
 
 
-def straight_line_speed(drive: Drive) -> tuple[StraightRecord, ...]:
+def measure_straights(drive: Drive) -> tuple[StraightRecord, ...]:
     """Measure top speeds on the straights of the track file, else between the corners.
 
     In lap order. If a straight crosses start/finish, each lap has a part of it at either end. Out

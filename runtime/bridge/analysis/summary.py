@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from runtime.bridge.analysis.drive import Drive, keep_aligned_track, place_laps, sectors_of
+from runtime.bridge.analysis.drive import Drive, choose_sectors, keep_aligned_track, place_laps
 from runtime.bridge.analysis.reference import find_aims
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.definitions import has_coasting_readings, is_coasting, measure_share
 from runtime.bridge.session.laps import Laps, Segment
-from runtime.bridge.session.progress import Progress, sector_times
+from runtime.bridge.session.progress import Progress, time_sectors
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
@@ -58,11 +58,11 @@ def summarise(laps: Laps, track: Track | None = None) -> Summary:
     """Summarise detected laps, on *track* if given."""
     track = keep_aligned_track(laps, track)
     progress, _ = place_laps(laps, track)
-    spans = sectors_of(laps, progress, track) if progress is not None else ()
+    spans = choose_sectors(laps, progress, track) if progress is not None else ()
     coasts, has_readings = is_coasting(laps.series), has_coasting_readings(laps.series)
     counted = []
     for lap in laps.complete:
-        times = sector_times(laps, progress, lap, spans) if progress is not None else []
+        times = time_sectors(laps, progress, lap, spans) if progress is not None else []
         inside = lap.frames
         coasting = measure_share(laps.series.weight[inside], coasts[inside], has_readings[inside])
         counted.append(_lap(laps.series, lap, tuple(times), coasting))

@@ -40,7 +40,7 @@ class Footage:
         return np.where(np.isnan(self.offset), self.avitime_ms / 1000.0, self.offset)
 
 
-def footage(drive: Drive, video: Sequence[VideoFrame]) -> Footage:
+def sort_footage(drive: Drive, video: Sequence[VideoFrame]) -> Footage:
     """Sort the video frames of a drive, which come in any order."""
     files = tuple(sorted({frame.file_path for frame in video}))
     number = {name: at for at, name in enumerate(files)}
@@ -169,7 +169,7 @@ def make_clips(drive: Drive, video: Footage, moments: Sequence[Highlight]) -> tu
     first = float(drive.series.t[0])
     clips = []
     for moment in moments:
-        sources = clip_sources(video, first + moment.video_in_s, first + moment.video_out_s)
+        sources = find_sources(video, first + moment.video_in_s, first + moment.video_out_s)
         clips.append(
             Clip(
                 id=moment.id,
@@ -186,7 +186,7 @@ def make_clips(drive: Drive, video: Footage, moments: Sequence[Highlight]) -> tu
     return tuple(clips)
 
 
-def clip_sources(video: Footage, begin: float, end: float) -> tuple[ClipSource, ...]:
+def find_sources(video: Footage, begin: float, end: float) -> tuple[ClipSource, ...]:
     """Find the part of each file between two moments of the session's clock, by file name.
 
     Offsets are interpolated between frames; a file with fewer than two known offsets has no part.

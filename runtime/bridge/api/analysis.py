@@ -17,19 +17,19 @@ from runtime.bridge.analysis.corners import (
     MED_MAX_KMH,
     CornerReports,
     SpeedClassRecord,
-    corner_classes,
-    corner_reports,
+    classify_corners,
+    report_corners,
 )
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import Letter, Scorecard, TimeLoss, scorecard
-from runtime.bridge.analysis.grip import SAMPLES, Friction, friction_circle
-from runtime.bridge.analysis.highlights import Highlight, highlights
+from runtime.bridge.analysis.grading import Letter, Scorecard, TimeLoss, grade_session
+from runtime.bridge.analysis.grip import SAMPLES, Friction, measure_friction_circle
+from runtime.bridge.analysis.highlights import Highlight, find_highlights
 from runtime.bridge.analysis.incidents import (
     ASSISTS,
     Active,
     IncidentRecord,
-    activity,
-    incidents,
+    detect_incidents,
+    find_activity,
 )
 from runtime.bridge.analysis.laps import (
     Distribution,
@@ -37,10 +37,10 @@ from runtime.bridge.analysis.laps import (
     LapTable,
     PartTime,
     SectorTimes,
-    all_sector_times,
-    ideal_lap,
-    lap_time_distribution,
-    lap_time_table,
+    compose_ideal_lap,
+    list_lap_times,
+    list_sector_times,
+    measure_distribution,
 )
 from runtime.bridge.analysis.pedals import (
     BRAKE_BAR,
@@ -50,14 +50,14 @@ from runtime.bridge.analysis.pedals import (
     HustleStretch,
     Pedals,
     ThrottleBoxRecord,
-    brake_acceleration,
-    brake_ends,
-    hustle_map,
-    pedal_behavior,
-    throttle_boxes,
+    measure_brake_acceleration,
+    measure_brake_ends,
+    measure_hustle,
+    measure_pedals,
+    summarise_throttle,
 )
-from runtime.bridge.analysis.reference import References, reference_json, reference_lap
-from runtime.bridge.analysis.stats import Stats, StraightRecord, stats, straight_line_speed
+from runtime.bridge.analysis.reference import References, dump_reference, make_reference
+from runtime.bridge.analysis.stats import Stats, StraightRecord, compute_stats, measure_straights
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
     AnswerModel,
@@ -475,7 +475,7 @@ class Subject:
             return ()
 
         async def find() -> tuple[Active, ...]:
-            return activity(await db.read_signals(session_id, names))
+            return find_activity(await db.read_signals(session_id, names))
 
         return await self.service.analytics.once(self.row, (ASSISTS, *names), find)
 
@@ -516,7 +516,7 @@ def _length_m(drive: Drive) -> float:
 async def session_stats(request: web.Request, *, path: SessionPath, query: LapQuery) -> StatsAnswer:
     """Sum a session up: speeds, accelerations, pedals, duration."""
     subject = subject_of(request, path, query)
-    numbers = await subject.compute(stats)
+    numbers = await subject.compute(compute_stats)
     return await subject.answer(StatsAnswer, numbers, stats=numbers)
 
 
@@ -524,7 +524,7 @@ async def session_stats(request: web.Request, *, path: SessionPath, query: LapQu
 async def table(request: web.Request, *, path: SessionPath, query: WholeQuery) -> LapTimeTable:
     """List the complete laps with their sectors, gaps to the best and flags of the bests."""
     subject = subject_of(request, path, query)
-    return await subject.answer(LapTimeTable, await subject.compute(lap_time_table))
+    return await subject.answer(LapTimeTable, await subject.compute(list_lap_times))
 
 
 @routes.get("/session/{sid}/lap_time_distribution", errors=GUARD)
@@ -533,14 +533,14 @@ async def distribution(
 ) -> LapTimeDistribution:
     """Show how the lap times are spread, as a box plot does."""
     subject = subject_of(request, path, query)
-    return await subject.answer(LapTimeDistribution, await subject.compute(lap_time_distribution))
+    return await subject.answer(LapTimeDistribution, await subject.compute(measure_distribution))
 
 
 @routes.get("/session/{sid}/ideal_lap", errors=GUARD)
 async def ideal(request: web.Request, *, path: SessionPath, query: WholeQuery) -> IdealLapAnswer:
     """Add up the best sectors, and beside them the best of finer parts of the lap."""
     subject = subject_of(request, path, query)
-    composed = await subject.compute(ideal_lap)
+    composed = await subject.compute(compose_ideal_lap)
     sectors = composed.sectors
     return await subject.answer(
         IdealLapAnswer,
@@ -557,7 +557,7 @@ async def sector_times(
 ) -> SectorTimesAnswer:
     """List each lap's time in the three sectors."""
     subject = subject_of(request, path, query)
-    return await subject.answer(SectorTimesAnswer, await subject.compute(all_sector_times))
+    return await subject.answer(SectorTimesAnswer, await subject.compute(list_sector_times))
 
 
 @routes.get("/session/{sid}/friction_circle", errors=ONE_LAP)
@@ -566,7 +566,7 @@ async def friction(
 ) -> FrictionAnswer:
     """Show how much of the grip was used, and for how long."""
     subject = subject_of(request, path, query)
-    circle = await subject.compute(friction_circle, subject.references, query.samples)
+    circle = await subject.compute(measure_friction_circle, subject.references, query.samples)
     return await subject.answer(FrictionAnswer, friction=circle)
 
 
@@ -574,7 +574,7 @@ async def friction(
 async def hustle(request: web.Request, *, path: SessionPath, query: LapQuery) -> HustleAnswer:
     """Show where around the lap the throttle was fully open."""
     subject = subject_of(request, path, query)
-    return await subject.answer(HustleAnswer, hustle_map=await subject.compute(hustle_map))
+    return await subject.answer(HustleAnswer, hustle_map=await subject.compute(measure_hustle))
 
 
 @routes.get("/session/{sid}/pedal_behavior", errors=ONE_LAP)
@@ -584,7 +584,7 @@ async def pedals(request: web.Request, *, path: SessionPath, query: PedalQuery) 
         if value < 0:
             raise BadQuery(f"{name}: must be 0 or more", param=name)
     subject = subject_of(request, path, query)
-    states = await subject.compute(pedal_behavior, query.throttle_th, query.brake_th)
+    states = await subject.compute(measure_pedals, query.throttle_th, query.brake_th)
     thresholds = PedalThresholds(throttle_pct=query.throttle_th, brake_bar=query.brake_th)
     return await subject.answer(PedalAnswer, states, thresholds=thresholds)
 
@@ -595,7 +595,7 @@ async def straight_speeds(
 ) -> StraightAnswer:
     """Show the top speed on each straight, and of which lap it is."""
     subject = subject_of(request, path, query)
-    straights = await subject.compute(straight_line_speed)
+    straights = await subject.compute(measure_straights)
     length = await subject.compute(_length_m)
     return await subject.answer(StraightAnswer, track_length_m=length, straights=straights)
 
@@ -606,7 +606,7 @@ async def get_scorecard(
 ) -> ScorecardAnswer:
     """Grade the corners of a session from A to F, and say where the time went."""
     subject = subject_of(request, path, WholeQuery(partial=query.partial))
-    grades = await subject.compute(scorecard, subject.references, lap=query.lap)
+    grades = await subject.compute(grade_session, subject.references, lap=query.lap)
     card = scorecard_record(path.sid, grades)
     return await subject.answer(ScorecardAnswer, scorecard=card, corners=card.corners)
 
@@ -615,7 +615,7 @@ async def get_scorecard(
 async def get_corners(request: web.Request, *, path: SessionPath, query: LapQuery) -> CornersAnswer:
     """List the passes of every corner, the best of them beside the reference file."""
     subject = subject_of(request, path, query)
-    reports = await subject.compute(corner_reports, subject.references)
+    reports = await subject.compute(report_corners, subject.references)
     return await subject.answer(CornersAnswer, reports)
 
 
@@ -625,8 +625,8 @@ async def get_reference(
 ) -> ReferenceAnswer:
     """Show a complete lap, the best one where none is named, as a reference file holds it."""
     subject = subject_of(request, path, WholeQuery(partial=query.partial))
-    lap = await subject.compute(reference_lap, query.lap, path.sid)
-    return ReferenceAnswer.model_validate(reference_json(lap))
+    lap = await subject.compute(make_reference, query.lap, path.sid)
+    return ReferenceAnswer.model_validate(dump_reference(lap))
 
 
 @routes.get("/session/{sid}/eob", errors=CORNERS)
@@ -635,7 +635,7 @@ async def end_of_braking(
 ) -> BrakeEndAnswer:
     """Show how braking ends: the release, and the time until the throttle."""
     subject = subject_of(request, path, query)
-    return await subject.answer(BrakeEndAnswer, eob=await subject.compute(brake_ends))
+    return await subject.answer(BrakeEndAnswer, eob=await subject.compute(measure_brake_ends))
 
 
 @routes.get("/session/{sid}/throttle_corner_box", errors=CORNERS)
@@ -644,7 +644,7 @@ async def throttle_box(
 ) -> ThrottleBoxes:
     """Show how far the throttle was open in each corner, as box plots."""
     subject = subject_of(request, path, query)
-    return await subject.answer(ThrottleBoxes, corners=await subject.compute(throttle_boxes))
+    return await subject.answer(ThrottleBoxes, corners=await subject.compute(summarise_throttle))
 
 
 @routes.get("/session/{sid}/corner_classification", errors=CORNERS)
@@ -658,7 +658,7 @@ async def classification(
     if not med > low:
         raise BadQuery("med_max: must be above low_max", param="med_max")
     subject = subject_of(request, path, query)
-    bands = await subject.compute(corner_classes, low, med)
+    bands = await subject.compute(classify_corners, low, med)
     thresholds = ClassThresholds(low_max_kmh=low, med_max_kmh=med)
     return await subject.answer(CornerClasses, thresholds=thresholds, bands=bands)
 
@@ -669,7 +669,9 @@ async def braking(
 ) -> BrakeAccelerationAnswer:
     """Show how hard the car brakes before the corners and pulls out of them."""
     subject = subject_of(request, path, query)
-    return await subject.answer(BrakeAccelerationAnswer, await subject.compute(brake_acceleration))
+    return await subject.answer(
+        BrakeAccelerationAnswer, await subject.compute(measure_brake_acceleration)
+    )
 
 
 def scorecard_record(session_id: str, card: Scorecard) -> ScorecardRecord:
@@ -685,7 +687,7 @@ def scorecard_record(session_id: str, card: Scorecard) -> ScorecardRecord:
 async def get_highlights(request: web.Request, *, path: SessionPath, query: LapQuery) -> Highlights:
     """List the eight moments that are most worth looking at again."""
     subject = subject_of(request, path, query)
-    moments = await subject.compute(highlights, subject.references, await subject.assisted())
+    moments = await subject.compute(find_highlights, subject.references, await subject.assisted())
     return await subject.answer(Highlights, highlights=moments, count=len(moments))
 
 
@@ -693,5 +695,5 @@ async def get_highlights(request: web.Request, *, path: SessionPath, query: LapQ
 async def get_incidents(request: web.Request, *, path: SessionPath, query: LapQuery) -> Incidents:
     """List what went wrong, or nearly did."""
     subject = subject_of(request, path, query)
-    moments = await subject.compute(incidents, await subject.assisted())
+    moments = await subject.compute(detect_incidents, await subject.assisted())
     return await subject.answer(Incidents, incidents=moments, count=len(moments))

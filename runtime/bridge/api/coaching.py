@@ -12,34 +12,34 @@ from runtime.bridge.analysis.corners import (
     ConsistencyRecord,
     SmoothnessRecord,
     TrackOutRecord,
-    consistency,
-    smoothness,
-    track_out,
+    measure_consistency,
+    measure_smoothness,
+    measure_track_out,
 )
-from runtime.bridge.analysis.driver import driver_events
-from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.driver import list_events
+from runtime.bridge.analysis.grading import grade_session
 from runtime.bridge.analysis.grip import (
     Friction,
     OscillationRecord,
     SlipBandRecord,
-    friction_circle,
-    slip_bands,
-    slip_oscillations,
+    find_oscillations,
+    measure_bands,
+    measure_friction_circle,
 )
-from runtime.bridge.analysis.highlights import Highlight, highlights
-from runtime.bridge.analysis.incidents import IncidentRecord, incidents
-from runtime.bridge.analysis.insights import Driven, Insight, costs, insights
+from runtime.bridge.analysis.highlights import Highlight, find_highlights
+from runtime.bridge.analysis.incidents import IncidentRecord, detect_incidents
+from runtime.bridge.analysis.insights import Driven, Insight, find_insights, measure_costs
 from runtime.bridge.analysis.pedals import (
     BrakeEndSummary,
     ChangeOfSpeedRecord,
     HustleStretch,
     TrailBrakeRecord,
-    brake_ends,
-    changes_of_speed,
-    hustle_map,
-    trail_braking,
+    find_throttle_changes,
+    measure_brake_ends,
+    measure_hustle,
+    rate_trail_braking,
 )
-from runtime.bridge.analysis.stats import stats
+from runtime.bridge.analysis.stats import compute_stats
 from runtime.bridge.api.analysis import (
     CORNERS,
     GUARD,
@@ -616,7 +616,7 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
         if count == query.limit_sessions:
             break
         try:
-            found = await service.analytics.of(row, Scope(), costs, query.lap)
+            found = await service.analytics.of(row, Scope(), measure_costs, query.lap)
         except (NoCompleteLap, UnknownLap, NoRows, StoreDamaged):
             continue
         count += 1
@@ -630,7 +630,7 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
     return InsightsAnswer(
         insights=[
             _insight(one, rank, words, service)
-            for rank, one in enumerate(insights(driven.values()), start=1)
+            for rank, one in enumerate(find_insights(driven.values()), start=1)
         ],
         session_bursts=len(bursts),
         sessions=count,
@@ -772,11 +772,11 @@ def _fragments(review: Review, sums: dict[str, object], moments: object) -> Frag
 
 async def _remember(subject: Subject, driver: str, best_before_s: float | None) -> int:
     """Add to the driver's history; how much was new."""
-    card = await subject.cornering(scorecard, subject.references)
+    card = await subject.cornering(grade_session, subject.references)
     if card is None:
         return 0
-    moments = await subject.compute(highlights, subject.references, await subject.assisted())
-    events = driver_events(card, moments, best_before_s)
+    moments = await subject.compute(find_highlights, subject.references, await subject.assisted())
+    events = list_events(card, moments, best_before_s)
     told = [NewEvent(one.kind, one.corner or "", one.value, one.text) for one in events]
     db = subject.service.db
     return await add_events(db, driver, subject.row.session_id, told, unix_ms())
@@ -797,21 +797,21 @@ def _since(began: float) -> float:
 async def _blocks(subject: Subject) -> dict[str, object]:
     """The analytics of a session as their own routes answer them."""
     of, cornering, references = subject.compute, subject.cornering, subject.references
-    card = await cornering(scorecard, references)
+    card = await cornering(grade_session, references)
     active = await subject.assisted()
     return {
         "scorecard": card and scorecard_record(subject.row.session_id, card),
-        "highlights": await of(highlights, references, active),
-        "stats": await of(stats),
-        "smoothness": await cornering(smoothness) or {},
-        "consistency": await cornering(consistency),
-        "friction": await of(friction_circle, references, SCATTER),
-        "hustle_map": await of(hustle_map),
-        "track_out": await of(track_out),
-        "trail_brake": await cornering(trail_braking) or (),
-        "eob": await cornering(brake_ends),
-        "slip_band": await of(slip_bands, references),
-        "slip_oscillations": await of(slip_oscillations, references),
-        "change_of_speed_events": await cornering(changes_of_speed, references) or (),
-        "incidents": await of(incidents, active),
+        "highlights": await of(find_highlights, references, active),
+        "stats": await of(compute_stats),
+        "smoothness": await cornering(measure_smoothness) or {},
+        "consistency": await cornering(measure_consistency),
+        "friction": await of(measure_friction_circle, references, SCATTER),
+        "hustle_map": await of(measure_hustle),
+        "track_out": await of(measure_track_out),
+        "trail_brake": await cornering(rate_trail_braking) or (),
+        "eob": await cornering(measure_brake_ends),
+        "slip_band": await of(measure_bands, references),
+        "slip_oscillations": await of(find_oscillations, references),
+        "change_of_speed_events": await cornering(find_throttle_changes, references) or (),
+        "incidents": await of(detect_incidents, active),
     }

@@ -12,13 +12,13 @@ from runtime.bridge.analysis.compare import (
     Kind,
     Reference,
     Side,
-    circuit,
     compare_sides,
+    compose_ideal,
+    describe_circuit,
     explain_mismatch,
-    ideal_side,
     measure_side,
-    reference,
-    target_side,
+    parse_side,
+    scale_side,
 )
 from runtime.bridge.api.analysis import ONE_LAP
 from runtime.bridge.api.shapes import AnswerModel, Derived, SessionPath, round_values, rounded
@@ -138,7 +138,7 @@ async def compare(
     service = request.app[SERVICE]
     row = service.session(path.sid)
     wanted = [read_reference(name, getattr(query, name)) for name in ("a", "b")]
-    where = await service.analytics.of(row, Scope(), circuit)
+    where = await service.analytics.of(row, Scope(), describe_circuit)
     a, b = [
         await choose_lap(service, row, name, getattr(query, name), ref, where)
         for name, ref in zip("ab", wanted, strict=True)
@@ -150,7 +150,7 @@ async def compare(
 def read_reference(name: str, text: str) -> Reference:
     """The reference that a parameter called *name* holds. Raises `BadQuery`."""
     try:
-        return reference(text)
+        return parse_side(text)
     except ValueError as problem:
         raise BadQuery(f"{name}: {problem}", param=name) from problem
 
@@ -161,18 +161,18 @@ async def choose_lap(
     """The lap of a reference. Raises `BadQuery` for one of another circuit."""
     analyses = service.analytics
     if ref.time_s is not None:
-        side = await analyses.of(row, Scope(), target_side, ref.time_s)
+        side = await analyses.of(row, Scope(), scale_side, ref.time_s)
         return ChosenLap(text, ref.kind, None, side)
     owner, number = row, ref.lap
     if ref.kind == "record":
         owner, number = await _record(service, row, where)
     elif ref.session_id is not None and ref.session_id != row.session_id:
         owner = service.session(ref.session_id)
-        other = await analyses.of(owner, Scope(), circuit)
+        other = await analyses.of(owner, Scope(), describe_circuit)
         if (why := explain_mismatch(where, other)) is not None:
             raise BadQuery(f"{name}: {why}", param=name)
     if ref.kind == "ideal":
-        side = await analyses.of(owner, Scope(), ideal_side, where)
+        side = await analyses.of(owner, Scope(), compose_ideal, where)
         return ChosenLap(text, ref.kind, owner, side)
     side = await analyses.of(owner, Scope(), measure_side, number, where)
     return ChosenLap(text, ref.kind, owner, side)
@@ -200,7 +200,7 @@ async def _record(
         if session_id == row.session_id:
             return row, number
         owner = service.session(session_id)
-        there = await service.analytics.of(owner, Scope(), circuit)
+        there = await service.analytics.of(owner, Scope(), describe_circuit)
         if explain_mismatch(where, there) is None:  # two unknown places
             return owner, number
     return row, None

@@ -7,7 +7,13 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import AfterValidator, Field, StrictInt
 
-from runtime.bridge.analysis.driver import ENOUGH, DriverSession, Step, progress, steps
+from runtime.bridge.analysis.driver import (
+    ENOUGH,
+    DriverSession,
+    Step,
+    list_steps,
+    summarise_progress,
+)
 from runtime.bridge.api.sessions import merge_laps, reported
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
@@ -237,13 +243,13 @@ async def evolution(
     if len(driven) < ENOUGH:
         return Reply(None, status=204)
     summary = None
-    if (whole := progress(driven)) is not None:
+    if (whole := summarise_progress(driven)) is not None:
         summary = EvolutionSummary.of(whole, improvement_s=whole.first_s - whole.latest_s)
     return Evolution(
         driver_id=path.id,
         track=track,
         session_count=len(driven),
-        evolution=[_step(step) for step in steps(driven)],
+        evolution=[_step(step) for step in list_steps(driven)],
         summary=summary,
     )
 
@@ -254,7 +260,7 @@ async def profile(request: web.Request, *, path: DriverPath) -> Profile:
     service = request.app[SERVICE]
     own = service.db.sessions(driver=path.id)
     driven = await _driven(service, own)
-    whole = progress(driven)
+    whole = summarise_progress(driven)
     events = await service.db.read(lambda reader: driver_events(reader, path.id))
     known = grades(await _apart(service, events))
     gain = None
@@ -266,7 +272,7 @@ async def profile(request: web.Request, *, path: DriverPath) -> Profile:
         biggest_improvement=gain,
         best_lap_history=[
             BestLap(session_id=step.session_id, lap_s=step.best_s)
-            for step in steps(driven)
+            for step in list_steps(driven)
             if step.best_s is not None
         ],
         sessions=len(own),

@@ -14,8 +14,8 @@ from runtime.bridge.analysis.compare import (
     Circuit,
     Comparison,
     PartDelta,
-    circuit,
     compare_sides,
+    describe_circuit,
 )
 from runtime.bridge.analysis.overlay import (
     TIME,
@@ -155,7 +155,7 @@ async def overlay(request: web.Request, *, query: OverlayQuery) -> web.StreamRes
     if wanted[0].session_id is None:
         raise BadQuery("laps[0]: must be <session>:<lap> or <session>:best", param="laps[0]")
     row = service.session(wanted[0].session_id)
-    where = await service.analytics.of(row, Scope(), circuit)
+    where = await service.analytics.of(row, Scope(), describe_circuit)
     named = {name.strip() for name in query.channels.split(",")} - {""}
     shown = []
     for i, (text, ref) in enumerate(zip(texts, wanted, strict=True)):

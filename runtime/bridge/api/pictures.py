@@ -11,14 +11,14 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.highlights import highlights
+from runtime.bridge.analysis.highlights import find_highlights
 from runtime.bridge.analysis.mapping import (
     NO_GRADE,
     Basis,
     TrackMap,
     corner_colours,
-    outline,
-    track_map,
+    draw_map,
+    draw_outline,
 )
 from runtime.bridge.analysis.video import (
     WINDOW_S,
@@ -26,9 +26,9 @@ from runtime.bridge.analysis.video import (
     Clip,
     Footage,
     Matched,
-    footage,
     make_clips,
     match_frames,
+    sort_footage,
 )
 from runtime.bridge.api.analysis import (
     GUARD,
@@ -171,8 +171,8 @@ async def session_map(
         where = await subject.service.book.circuit(subject.row)
         if where.track is not None:
             head = {"session_id": subject.row.session_id, "derived": []}
-            return json_bytes(_json(head | _map(outline(where.track), {})))
-    drawn = await subject.compute(track_map)
+            return json_bytes(_json(head | _map(draw_outline(where.track), {})))
+    drawn = await subject.compute(draw_map)
     whole = subject_of(request, path, any_drive)
     colours = dict(await whole.compute(corner_colours, whole.references))
     body = await subject.head() | _map(drawn, colours)
@@ -197,7 +197,7 @@ async def sync(request: web.Request, *, path: SessionPath, query: SyncQuery) -> 
 async def clips(request: web.Request, *, path: SessionPath, query: WholeQuery) -> ClipsAnswer:
     """List what to cut out of the video for each highlight."""
     subject = subject_of(request, path, query)
-    moments = await subject.compute(highlights, subject.references, await subject.assisted())
+    moments = await subject.compute(find_highlights, subject.references, await subject.assisted())
     made = make_clips(*await _filmed(subject), moments)
     return await subject.answer(ClipsAnswer, clips=made, count=len(made))
 
@@ -208,7 +208,7 @@ async def _filmed(subject: Subject) -> tuple[Drive, Footage]:
 
     async def find() -> Footage:
         video = await subject.service.db.video(subject.row.session_id)
-        return await asyncio.to_thread(footage, drive, video)
+        return await asyncio.to_thread(sort_footage, drive, video)
 
     return drive, await subject.service.analytics.once(subject.row, "footage", find)
 

@@ -10,7 +10,7 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.analysis.drive import circuit_sectors
-from runtime.bridge.analysis.mapping import outline
+from runtime.bridge.analysis.mapping import draw_outline
 from runtime.bridge.api.shapes import AnswerModel, capped
 from runtime.bridge.can.cars import CarRecord, NoCarsDir, load_cars
 from runtime.bridge.errors import NoReferenceLine, NoTrack
@@ -308,7 +308,7 @@ async def tracks(request: web.Request) -> TrackList:
 async def track(request: web.Request, *, path: TrackPath) -> TrackAnswer:
     """Draw a circuit: its line, start/finish, sectors and corners."""
     found = _track(request, path)
-    drawn = outline(found)
+    drawn = draw_outline(found)
     points = np.column_stack([drawn.centre_lat, drawn.centre_lon]).round(7)
     spans = circuit_sectors(found, found.length_m)
     return TrackAnswer.of(

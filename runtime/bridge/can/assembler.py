@@ -28,8 +28,8 @@ from runtime.bridge.session.channels import (
     Channel,
     Match,
     Profile,
+    choose_own_names,
     match_channels,
-    own_names,
 )
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Numbers, Samples
 
@@ -99,7 +99,7 @@ class _Finder:
         ]
         own = [Channel(name) for name in self._own]
         self._matches = match_channels(
-            [*own, *channels], own_names(self._own, self._named), BUS_STATED
+            [*own, *channels], choose_own_names(self._own, self._named), BUS_STATED
         )
 
 

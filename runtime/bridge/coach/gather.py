@@ -9,7 +9,7 @@ from typing import Final
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.driver import DriverSession
-from runtime.bridge.analysis.incidents import ASSISTS, Active, activity
+from runtime.bridge.analysis.incidents import ASSISTS, Active, find_activity
 from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.coach.facts.knowledge import signals_for
 from runtime.bridge.coach.lessons import Lessons
@@ -123,7 +123,7 @@ class Gathering:
 
     async def _assisted(self, row: SessionRow) -> tuple[Active, ...]:
         """When assistance systems worked in a session."""
-        return activity(await self._channels(row, ASSISTS))
+        return find_activity(await self._channels(row, ASSISTS))
 
     async def _channels(self, row: SessionRow, names: Iterable[str]) -> dict[str, Samples]:
         """Those of the signals of which a session has samples."""

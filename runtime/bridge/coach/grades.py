@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.driver import Archetype, limit_archetype
+from runtime.bridge.analysis.driver import Archetype, classify_limit
 from runtime.bridge.storage.coaching import EventRow
 
 GRADE: Final = "grade"
@@ -78,7 +78,7 @@ def grades(events: Sequence[EventRow]) -> Grades:
         improved=improved,
         improvement=gains[improved] if improved is not None else None,
         recent=len(recent),
-        archetype=limit_archetype(scores),
+        archetype=classify_limit(scores),
         corners={corner: tuple(known) for corner, known in sorted(history.items())},
     )
 

@@ -8,11 +8,11 @@ import re
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive, NoCorners
-from runtime.bridge.analysis.grading import scorecard
-from runtime.bridge.analysis.highlights import highlights
-from runtime.bridge.analysis.laps import ideal_lap, lap_time_distribution, lap_time_table
+from runtime.bridge.analysis.grading import grade_session
+from runtime.bridge.analysis.highlights import find_highlights
+from runtime.bridge.analysis.laps import compose_ideal_lap, list_lap_times, measure_distribution
 from runtime.bridge.analysis.reference import NONE, References
-from runtime.bridge.analysis.stats import stats
+from runtime.bridge.analysis.stats import compute_stats
 from runtime.bridge.coach.model import Message
 
 LONGEST_WHY: Final = 1000
@@ -36,20 +36,20 @@ class Verdict(NamedTuple):
 
 def add_up(drive: Drive, references: References = NONE) -> Json:
     """The session in sums; corners have numbers instead of names."""
-    numbers, laps, ideal = stats(drive), lap_time_table(drive), ideal_lap(drive)
+    numbers, laps, ideal = compute_stats(drive), list_lap_times(drive), compose_ideal_lap(drive)
     known: Json = {
         "laps": numbers.n_laps,
         "best_lap_s": round(laps.best_lap_s, 3),
-        "lap_time_std_s": round(lap_time_distribution(drive).stddev_s, 3),
+        "lap_time_std_s": round(measure_distribution(drive).stddev_s, 3),
         "lap_times_s": [round(one.lap_time_s, 3) for one in laps.laps][:MOST_LAPS],
         "top_speed_kmh": _round(numbers.top_speed_kmh, 1),
         "max_combo_g": _round(numbers.max_combo_g, 2),
         "max_brake_bar": _round(numbers.max_brake_bar, 1),
         "ideal_gain_s": _round(ideal.sectors.gain_s, 3),
-        "incidents": sum(one.category == "incident" for one in highlights(drive, references)),
+        "incidents": sum(one.category == "incident" for one in find_highlights(drive, references)),
     }
     try:
-        card = scorecard(drive, references)
+        card = grade_session(drive, references)
     except NoCorners:
         return known
     known["corners"] = [

@@ -27,7 +27,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from runtime.bridge.analysis.drive import Drive, NoCorners
-from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.passes import Pass, list_passes
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.asking import Row
 from runtime.bridge.coach.fact import Fact
@@ -441,7 +441,7 @@ def _laps(drive: Drive) -> View:
 
 
 def _corners(drive: Drive) -> View:
-    passes = [one for found in passes_of(drive).values() for one in found]
+    passes = [one for found in list_passes(drive).values() for one in found]
     fields: dict[str, Callable[[Pass], float | None]] = {
         "time_s": lambda one: one.corner_time_s,
         "coast_s": lambda one: one.coast_seconds,

@@ -11,8 +11,8 @@ from urllib.parse import quote
 from runtime.bridge.analysis.drive import NoCorners, NoLaps, NoSuchLap, drive_of
 from runtime.bridge.analysis.reference import (
     ReferenceLap,
+    make_reference,
     parse_reference,
-    reference_lap,
     write_reference,
 )
 from runtime.bridge.commands.flags import make_parser, read_line
@@ -65,7 +65,7 @@ async def _lap(arguments: argparse.Namespace, settings: BridgeSettings) -> Refer
             if isinstance(found, str):
                 return _asked(found, session, number)
             drive = drive_of(found.laps, found.where.track)
-            return _with_corners(reference_lap(drive, number, session))
+            return _with_corners(make_reference(drive, number, session))
     except NoLaps:
         raise CannotMake("the session has no complete lap") from None
     except NoSuchLap:

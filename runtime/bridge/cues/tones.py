@@ -19,7 +19,7 @@ from runtime.bridge.cues.model import (
 )
 from runtime.bridge.session.definitions import CLOSED_PCT, POWER_PCT, RELEASED_BAR
 from runtime.bridge.session.units import KMH
-from runtime.bridge.track.model import inside
+from runtime.bridge.track.model import is_inside
 
 GRIP_G: Final = 2.29
 BRAKES_BAR: Final = 73.5
@@ -241,9 +241,9 @@ class Watch:
             return None
         for entry in circuit.zones:
             zone = entry.zone
-            if not inside(p, zone.start_m, zone.end_m, length):
+            if not is_inside(p, zone.start_m, zone.end_m, length):
                 continue
-            if inside(before, zone.start_m, zone.end_m, length):
+            if is_inside(before, zone.start_m, zone.end_m, length):
                 continue
             own = self._entered[zone.id]
             if len(own) >= USUAL_PASSES:

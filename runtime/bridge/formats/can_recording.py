@@ -30,8 +30,8 @@ from runtime.bridge.session.channels import (
     TALL_TABLE,
     Channel,
     Match,
+    choose_own_names,
     describe,
-    own_names,
 )
 from runtime.bridge.session.recording import (
     WIDE,
@@ -223,7 +223,11 @@ class _Log:
                 unit = "" if name in made else self._decoder.units.get(name, "")
                 channels.append(Channel(name, unit, profile=describe(samples, share)))
         return find_channels(
-            channels, self._logger, self._options, stated=BUS_STATED, own=own_names(joined, made)
+            channels,
+            self._logger,
+            self._options,
+            stated=BUS_STATED,
+            own=choose_own_names(joined, made),
         )
 
     def _joined(self) -> dict[str, Samples]:

@@ -21,8 +21,8 @@ from runtime.bridge.session.channels import (
     Stated,
     can_choose,
     describe,
-    key_of,
     match_channels,
+    normalise_name,
 )
 from runtime.bridge.session.motion import FASTEST_MS
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
@@ -61,7 +61,7 @@ class Column(NamedTuple):
     @property
     def key(self) -> str:
         """The name in the form in which names are compared."""
-        return key_of(self.name)
+        return normalise_name(self.name)
 
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def first_of(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
     by_key: dict[str, Column] = {}
     for column in columns:
         by_key.setdefault(column.key, column)
-    return next((by_key[key] for name in names if (key := key_of(name)) in by_key), None)
+    return next((by_key[key] for name in names if (key := normalise_name(name)) in by_key), None)
 
 
 def logger_of(form: str, names: Iterable[str]) -> str:

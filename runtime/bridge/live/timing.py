@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.analysis.drive import circuit_sectors, place_laps, sectors_of
+from runtime.bridge.analysis.drive import choose_sectors, circuit_sectors, place_laps
 from runtime.bridge.cues.engine import Where
 from runtime.bridge.session.gates import (
     AGAIN_M,
@@ -25,7 +25,7 @@ from runtime.bridge.session.laps import GAP_SHARE, Laps, is_lap
 from runtime.bridge.session.progress import (
     OVER_S,
     project_on_line,
-    sector_times,
+    time_sectors,
     unwrap,
     unwrap_lap,
 )
@@ -119,11 +119,11 @@ NO_PAST: Final = Past()
 def read_history(laps: Laps, track: Track) -> History:
     """The laps of a stored session, on *track*."""
     progress, _ = place_laps(laps, track)
-    spans = sectors_of(laps, progress, track) if progress is not None else ()
+    spans = choose_sectors(laps, progress, track) if progress is not None else ()
     timed: list[TimedLap] = []
     best = math.inf
     for lap in laps.complete:
-        sectors = sector_times(laps, progress, lap, spans) if progress is not None else []
+        sectors = time_sectors(laps, progress, lap, spans) if progress is not None else []
         trace = None
         if progress is not None and lap.duration_s < best:
             places, t = unwrap_lap(progress, lap), laps.series.t[lap.frames] - lap.t_start

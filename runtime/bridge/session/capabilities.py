@@ -1,4 +1,4 @@
-"""Which coaches can use the signals of a session."""
+"""Finds the coaches that can use the signals of a session."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -27,7 +27,7 @@ class DisabledCoach(NamedTuple):
 
 
 class Coaching(NamedTuple):
-    """Which coaches can run on a session."""
+    """The coaches that can and cannot run on a session."""
 
     available: tuple[str, ...]
     disabled: tuple[DisabledCoach, ...]

@@ -47,7 +47,7 @@ class Scale(NamedTuple):
 SAME: Final = Scale()
 FROM_KMH: Final = Scale(1 / KMH)
 Units = Mapping[str, Scale]
-"""Conversion to the bridge's unit, by the units of one kind of quantity (as `unit_key`)."""
+"""Conversion to the bridge's unit, by the units of one kind of quantity (as `normalise_unit`)."""
 
 
 def _same(*names: str) -> dict[str, Scale]:
@@ -130,7 +130,7 @@ BUS_STATED: Final = (PRESSURE,)
 """Kinds that a bus must state the unit of: without one they are usually raw counts."""
 
 
-def unit_key(text: str) -> str:
+def normalise_unit(text: str) -> str:
     """Normalise a unit for comparison."""
     return re.sub(r"[\s_\[\]()]+", "", text.casefold())
 
@@ -140,7 +140,7 @@ class Signal(NamedTuple):
 
     units: Units
     names: Mapping[str, int]
-    """Rank of each name (as `key_of`); 0 is the best."""
+    """Rank of each name (as `normalise_name`); 0 is the best."""
     stated: frozenset[str] = frozenset()
     """Names that count only where the source states a unit of this kind."""
     usual: str = ""
@@ -157,7 +157,7 @@ _SHORT: Final = 4
 """Names of at most this many letters keep their word breaks: ``lon_g`` is not ``long``."""
 
 
-def key_of(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Normalise a name for comparison: letters and digits, in lower case."""
     return _key(_words(name))
 
@@ -181,8 +181,8 @@ def _signal(
     words = names.split()
     ranks: dict[str, int] = {}
     for rank, word in enumerate(words):
-        ranks.setdefault(key_of(word), rank)
-    stated = frozenset(key_of(word) for word in words if word.endswith("?"))
+        ranks.setdefault(normalise_name(word), rank)
+    stated = frozenset(normalise_name(word) for word in words if word.endswith("?"))
     return Signal(units, ranks, stated, usual, credible, steady)
 
 
@@ -428,19 +428,19 @@ def _forms(name: str) -> tuple[_Form, ...]:
     units: tuple[str, ...] = ()
     source = 0
     for inside in _BRACKETS.findall(name):
-        source = max(source, _SOURCES.get(unit_key(inside), 0))
-        if unit_key(inside) in _UNIT_WORDS:
-            units += (unit_key(inside),)
+        source = max(source, _SOURCES.get(normalise_unit(inside), 0))
+        if normalise_unit(inside) in _UNIT_WORDS:
+            units += (normalise_unit(inside),)
     plain = _BRACKETS.sub(" ", name).strip()
     last = re.split(r"[\s_]+", plain)[-1]
-    is_unit = unit_key(last) in _UNIT_WORDS and not last.isalnum()  # with signs, as m/s
+    is_unit = normalise_unit(last) in _UNIT_WORDS and not last.isalnum()  # with signs, as m/s
     if is_unit and len(last) < len(plain):
-        units += (unit_key(last),)
+        units += (normalise_unit(last),)
         plain = plain[: -len(last)]
     words = _words(plain)
     if words and words[0] in SPEED and len(words) == 1:  # a speed named by its unit
         units += (words[0],)
-    forms = [_Form(key_of(name), units, 0), _Form(_key(words), units, source)]
+    forms = [_Form(normalise_name(name), units, 0), _Form(_key(words), units, source)]
     while len(words) > 1:
         if words[-1] in _SOURCES or words[0] in _SOURCES:
             at = -1 if words[-1] in _SOURCES else 0
@@ -659,7 +659,7 @@ def _candidates(channel: Channel, stated: Stated) -> Iterator[tuple[str, _Candid
 
 def _is_open(channel: Channel, signal: Signal, stated: Stated) -> bool:
     """Whether a required unit is missing; on a bus, an unknown unit counts as missing."""
-    unknown = bool(stated and unit_key(channel.unit)) and len(set(signal.units.values())) > 1
+    unknown = bool(stated and normalise_unit(channel.unit)) and len(set(signal.units.values())) > 1
     return unknown or signal.units in stated
 
 
@@ -672,16 +672,16 @@ def _usual_unit(signal: Signal, profile: Profile) -> str:
 
 def _unit(channel: Channel, signal: Signal, form: _Form) -> tuple[str, Scale] | None:
     """Return the stated unit with its scale, or an empty one; None: a unit of another kind."""
-    shown = {unit_key(unit): unit.strip(" []()") for unit in (*form.units, channel.unit)}
+    shown = {normalise_unit(unit): unit.strip(" []()") for unit in (*form.units, channel.unit)}
     last = [unit for text in (channel.name, channel.purpose) for unit in _forms(text)[-1].units]
-    for unit in (*form.units, *last, unit_key(channel.unit)):
+    for unit in (*form.units, *last, normalise_unit(channel.unit)):
         if unit in signal.units:
             return shown.get(unit, unit), signal.units[unit]
-    other = any(unit in _UNIT_WORDS for unit in (*form.units, unit_key(channel.unit)))
+    other = any(unit in _UNIT_WORDS for unit in (*form.units, normalise_unit(channel.unit)))
     return None if other else ("", SAME)
 
 
-def own_names(names: Iterable[str], made: Set[str]) -> dict[str, Choice]:
+def choose_own_names(names: Iterable[str], made: Set[str]) -> dict[str, Choice]:
     """Choose the channels that already have the name of a signal, *made* by the car file or not.
 
     Except the distance of a bus: it is kept next to the computed distance.
@@ -713,11 +713,11 @@ def _choose(channels: Sequence[Channel], signal: str, choice: Choice) -> Match:
     if channel is None:
         names = ", ".join(channel.name for channel in channels)
         raise BadMapping(f"{signal}: unknown channel {choice.text}; known are {names}", signal)
-    if unit and unit_key(unit) not in kind.units:
+    if unit and normalise_unit(unit) not in kind.units:
         raise BadMapping(f"{signal}: the unit must be one of {', '.join(kind.units)}", signal)
     read = _unit(channel._replace(unit=unit or channel.unit), kind, _forms(channel.name)[-1])
     if unit:
-        return Match(signal, channel.name, kind.units[unit_key(unit)], unit, choice.why)
+        return Match(signal, channel.name, kind.units[normalise_unit(unit)], unit, choice.why)
     if read is not None and read[0]:
         return Match(signal, channel.name, read[1], read[0], choice.why)
     if channel.name == signal:
@@ -730,7 +730,8 @@ def _choose(channels: Sequence[Channel], signal: str, choice: Choice) -> Match:
 def _find_channel(channels: Sequence[Channel], name: str) -> Channel | None:
     """Find a channel by name, if need be regardless of case and signs."""
     exact = next((channel for channel in channels if channel.name == name), None)
-    near = (channel for channel in channels if name and key_of(channel.name) == key_of(name))
+    key = normalise_name(name)
+    near = (channel for channel in channels if name and normalise_name(channel.name) == key)
     return exact or next(near, None)
 
 
@@ -746,7 +747,7 @@ _OPEN: Final = tuple(kind for kind in KINDS if not any(kind is other for other i
 
 
 @functools.lru_cache(maxsize=8192)
-def signal_of(name: str) -> NamedSignal | None:
+def find_signal(name: str) -> NamedSignal | None:
     """Return the signal of numbers that are known by their *name* alone.
 
     None if the table does not have the name, or if the name leaves the unit open.

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.session.channels import NamedSignal, signal_of
+from runtime.bridge.session.channels import NamedSignal, find_signal
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.names import LONGEST_NAME, NAMES, clean_name, is_name
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers, Samples
@@ -333,7 +333,7 @@ def _read_further(
 @functools.lru_cache(maxsize=512)
 def _find_signals(names: tuple[str, ...]) -> tuple[tuple[NamedSignal, str], ...]:
     """Find the signals that names mean, the better name first."""
-    signals = ((signal, name) for name in names if (signal := signal_of(name)) is not None)
+    signals = ((signal, name) for name in names if (signal := find_signal(name)) is not None)
     return tuple(sorted(signals))
 
 

@@ -74,7 +74,7 @@ def unwrap_lap(progress: Progress, lap: Segment) -> Numbers:
     return level
 
 
-def crossing_times(series: Series, progress: Progress, lap: Segment, places: Numbers) -> Numbers:
+def time_crossings(series: Series, progress: Progress, lap: Segment, places: Numbers) -> Numbers:
     """Return when a lap first reached each of the places (metres, 0 to length), interpolated.
 
     0 and the length are the ends of the lap. NaN for a place that was not reached, or that was
@@ -231,14 +231,14 @@ class Span(NamedTuple):
     end_m: float
 
 
-def thirds(length_m: float) -> tuple[Span, ...]:
+def divide_in_thirds(length_m: float) -> tuple[Span, ...]:
     """Divide a circuit without known sectors."""
     return tuple(
         Span(f"Sector {i + 1}", length_m * i / 3, length_m * (i + 1) / 3) for i in range(3)
     )
 
 
-def own_sectors(laps: Laps, progress: Progress) -> tuple[Span, ...]:
+def find_own_sectors(laps: Laps, progress: Progress) -> tuple[Span, ...]:
     """Return three sectors for a track without any: between the session's two splits, else thirds.
 
     Thirds, too, if no lap passes one of the splits.
@@ -246,7 +246,7 @@ def own_sectors(laps: Laps, progress: Progress) -> tuple[Span, ...]:
     places = [_locate_gate(laps, progress, gate) for gate in laps.splits]
     inner = sorted(place for place in places if place is not None)
     if not len(inner) == len(places) == 2:
-        return thirds(progress.length_m)
+        return divide_in_thirds(progress.length_m)
     bounds = pairwise([0.0, *inner, progress.length_m])
     return tuple(Span(f"Sector {i}", begin, end) for i, (begin, end) in enumerate(bounds, 1))
 
@@ -264,7 +264,7 @@ def _locate_gate(laps: Laps, progress: Progress, gate: Gate) -> float | None:
     return place if 0.0 < place < progress.length_m else None
 
 
-def sector_times(
+def time_sectors(
     laps: Laps, progress: Progress, lap: Segment, sectors: Sequence[Span]
 ) -> list[float | None]:
     """Return the seconds in each of a lap's sectors, in order; they add up to the lap time.
@@ -273,7 +273,11 @@ def sector_times(
     *sectors* follow each other from 0 to the length.
     """
     inner = np.array([sector.end_m for sector in sectors[:-1]])
-    bounds = [lap.t_start, *crossing_times(laps.series, progress, lap, inner).tolist(), lap.t_end]
+    bounds = [
+        lap.t_start,
+        *time_crossings(laps.series, progress, lap, inner).tolist(),
+        lap.t_end,
+    ]
     times: list[float | None] = []
     for begin, end in pairwise(bounds):
         is_known = end > begin and not laps.series.gap_time(begin, end) > 0  # False for NaN

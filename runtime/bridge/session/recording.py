@@ -57,7 +57,7 @@ class Samples(NamedTuple):
 
 
 class VideoFrame(NamedTuple):
-    """Where a moment of the session lies in a video file."""
+    """A moment of the session, and its place in a video file."""
 
     timestamp: float
     """Seconds of the session's clock."""

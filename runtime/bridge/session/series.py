@@ -154,7 +154,7 @@ def find_setbacks(frames: Frames, whole: Indices, t: Numbers) -> tuple[Indices, 
     none = np.zeros(0, dtype=np.intp), np.zeros(0)
     kept = is_later(t)
     times, late = t[kept], np.flatnonzero(~kept)
-    late = late[~_is_duplicate(frames, whole, t, late, np.flatnonzero(kept))]
+    late = late[~_is_repeat(frames, whole, t, late, np.flatnonzero(kept))]
     dt = np.diff(times if len(times) > 1 else t)
     dt = dt[dt > 0]
     if not len(late) or not len(dt):
@@ -182,9 +182,7 @@ def find_setbacks(frames: Frames, whole: Indices, t: Numbers) -> tuple[Indices, 
     return starts, times[places[lost]] + usual - t[starts]
 
 
-def _is_duplicate(
-    frames: Frames, whole: Indices, t: Numbers, late: Indices, kept: Indices
-) -> Flags:
+def _is_repeat(frames: Frames, whole: Indices, t: Numbers, late: Indices, kept: Indices) -> Flags:
     """Flag the *late* frames that repeat a kept one.
 
     All their columns are equal; the distance counts only where nothing else is known, since a
@@ -550,8 +548,7 @@ class Series:
 
     @cached_property
     def _frozen(self) -> Flags:
-        """Whether each frame's position stays the same to the last digit for too long while
-        driving."""
+        """Whether each frame's position stays exactly the same for too long while driving."""
         if not len(self):
             return np.zeros(0, dtype=np.bool_)
         lat, lon = self["lat"], self["lon"]

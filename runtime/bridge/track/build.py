@@ -9,7 +9,7 @@ from runtime.bridge.session.definitions import BRAKING_BAR, RELEASED_BAR, find_b
 from runtime.bridge.session.geometry import Line, Plane
 from runtime.bridge.session.laps import Laps, detect
 from runtime.bridge.session.names import slug
-from runtime.bridge.session.progress import own_sectors
+from runtime.bridge.session.progress import find_own_sectors
 from runtime.bridge.session.recording import Frames, Gate, Numbers, Samples
 from runtime.bridge.track.corners import find_corners, find_sectors, find_straights
 from runtime.bridge.track.driven import DrivenLine, draw_line, find_session_line
@@ -70,7 +70,7 @@ def build_from_laps(laps: Laps, name: str, *, altitude: Samples | None = None) -
     heights = _measure_heights(driven, laps, altitude)
     line = driven.line if heights is None else replace(driven.line, altitude=heights)
     built = _build_from_line(line, name, find_corners(line, driven.speed_ms))
-    session_sectors = tuple(Sector(*span) for span in own_sectors(laps, driven.progress))
+    session_sectors = tuple(Sector(*span) for span in find_own_sectors(laps, driven.progress))
     track = _add_habits(replace(built.track, sectors=session_sectors), driven, laps)
     braked = sum(corner.brake is not None for corner in track.corners)
     notes = [

@@ -44,8 +44,8 @@ TYPICAL_LOOK_M: Final = 20.0
 FINE_M: Final = 2.0
 
 
-def classify_severity(peak: float) -> int:
-    """Classify a corner by its tightest curvature in degrees a metre: 1, a hairpin, to 6."""
+def rate_severity(peak: float) -> int:
+    """Rate a corner by its tightest curvature in degrees a metre: 1, a hairpin, to 6."""
     return next((i for i, least in enumerate(SEVERITIES, 1) if abs(peak) >= least), 6)
 
 
@@ -58,7 +58,7 @@ def scale_corner(corner: Corner, scale: float) -> Corner:
         apex=Spot(scale * corner.apex.distance_m),
         exit=Spot(scale * corner.exit.distance_m),
         curvature_peak=peak,
-        severity=classify_severity(peak),
+        severity=rate_severity(peak),
     )
 
 
@@ -236,9 +236,7 @@ def _build_corner(motion: Motion, first: int, last: int, used: Numbers, length: 
     )
     direction: Direction = "right" if motion.turning[inside[0] % count] > 0 else "left"
     peak = math.degrees(sizes.max())
-    return Corner(
-        "", 0, direction, classify_severity(peak), entry, apex, leave, curvature_peak=peak
-    )
+    return Corner("", 0, direction, rate_severity(peak), entry, apex, leave, curvature_peak=peak)
 
 
 def find_straights(corners: Sequence[Corner], length_m: float) -> tuple[Straight, ...]:
@@ -270,11 +268,7 @@ def find_sectors(length: float, corners: Sequence[Corner]) -> tuple[Sector, ...]
 
     The straight with start/finish separates no sectors: the lap begins there anyway.
     """
-    free = [
-        straight
-        for straight in find_straights(corners, length)
-        if straight.start_m < straight.end_m
-    ]
+    free = [s for s in find_straights(corners, length) if s.start_m < s.end_m]
     longest = sorted(free, key=lambda straight: straight.end_m - straight.start_m)[-2:]
     bounds = [0.0, *sorted((straight.start_m + straight.end_m) / 2 for straight in longest), length]
     if len(bounds) != 4 or min(np.diff(bounds)) < SHORTEST_SECTOR * length:

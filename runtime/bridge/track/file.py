@@ -94,7 +94,7 @@ NAME: Final = TypeAdapter(Text)
 NOTE: Final = TypeAdapter(Note)
 
 
-def read_object(text: str) -> dict[str, Any]:
+def load_json(text: str) -> dict[str, Any]:
     """Read a JSON object; raises `TrackError` with line and column."""
     if len(text) > LARGEST_TEXT:
         raise TrackError("the file is larger than 16 MiB")
@@ -276,7 +276,7 @@ def parse_track(text: str, track_id: str = "") -> tuple[Track, tuple[ReadWarning
     Raises `TrackError`, which names the place, if the text is not a JSON object or lacks a length
     or a start.
     """
-    file = _File(read_object(text))
+    file = _File(load_json(text))
     length = file.length = file.value("track_length_m", LENGTH)
     line = file.attempt(lambda: _line(file))
     corners, inner = _corners(file)

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from runtime.bridge.track.build import Trace
-from runtime.bridge.track.file import describe_fault, read_object
+from runtime.bridge.track.file import describe_fault, load_json
 from runtime.bridge.track.model import Number, Text, TrackError
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class Centreline(NamedTuple):
 
 def read_geojson(text: str) -> Centreline:
     """Read the first line or ring of a file; raises `TrackError`, naming the place."""
-    file = read_object(text)
+    file = load_json(text)
     features, place = [file], ""
     if file.get("features") is not None:
         features, place = _read(OBJECTS, file["features"], "features"), "features"

@@ -52,7 +52,7 @@ class Identity(NamedTuple):
     track: Track | None = None
     """None: no known circuit."""
     ground: Ground | None = None
-    """What identified it; None without a circuit."""
+    """The evidence for it; None without a circuit."""
     name: str = ""
     """The name of the place: the driver's words if they are right, else the circuit's name; empty
     if unknown."""
@@ -118,7 +118,7 @@ class Steps(NamedTuple):
 
 
 class Match(NamedTuple):
-    """How positions match a circuit."""
+    """The match between positions and a circuit."""
 
     fits: bool
     """False: they are laps of another circuit."""

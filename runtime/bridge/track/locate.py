@@ -27,7 +27,7 @@ FASTEST_MS: Final = 100.0
 
 
 class Report(NamedTuple):
-    """What a device reports of the place of its car; NaN: nothing."""
+    """A device's report on the place of its car; NaN: nothing."""
 
     lat: float
     lon: float

@@ -266,7 +266,7 @@ class Track:
         return sorted(self.corners, key=lambda corner: corner.apex.distance_m)
 
 
-def inside(distance_m: float, start_m: float, end_m: float, length_m: float) -> bool:
+def is_inside(distance_m: float, start_m: float, end_m: float, length_m: float) -> bool:
     """Whether a place lies in a window that may straddle start/finish."""
     return (distance_m - start_m) % length_m <= (end_m - start_m) % length_m
 

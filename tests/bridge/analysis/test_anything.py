@@ -9,43 +9,43 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.compare import (
-    circuit,
     compare_sides,
-    ideal_side,
+    compose_ideal,
+    describe_circuit,
     measure_side,
-    target_side,
+    scale_side,
 )
 from runtime.bridge.analysis.corners import (
-    consistency,
-    corner_classes,
-    corner_reports,
-    smoothness,
-    track_out,
+    classify_corners,
+    measure_consistency,
+    measure_smoothness,
+    measure_track_out,
+    report_corners,
 )
 from runtime.bridge.analysis.drive import Drive, NoCorners, NoLaps, drive_of
-from runtime.bridge.analysis.grading import scorecard
-from runtime.bridge.analysis.grip import friction_circle, slip_bands, slip_oscillations
-from runtime.bridge.analysis.highlights import highlights
-from runtime.bridge.analysis.incidents import incidents
+from runtime.bridge.analysis.grading import grade_session
+from runtime.bridge.analysis.grip import find_oscillations, measure_bands, measure_friction_circle
+from runtime.bridge.analysis.highlights import find_highlights
+from runtime.bridge.analysis.incidents import detect_incidents
 from runtime.bridge.analysis.laps import (
-    all_sector_times,
-    ideal_lap,
-    lap_time_distribution,
-    lap_time_table,
+    compose_ideal_lap,
+    list_lap_times,
+    list_sector_times,
+    measure_distribution,
 )
-from runtime.bridge.analysis.mapping import track_map
-from runtime.bridge.analysis.passes import passes_of
+from runtime.bridge.analysis.mapping import draw_map
+from runtime.bridge.analysis.passes import list_passes
 from runtime.bridge.analysis.pedals import (
-    brake_acceleration,
-    brake_ends,
-    changes_of_speed,
-    hustle_map,
-    pedal_behavior,
-    throttle_boxes,
-    trail_braking,
+    find_throttle_changes,
+    measure_brake_acceleration,
+    measure_brake_ends,
+    measure_hustle,
+    measure_pedals,
+    rate_trail_braking,
+    summarise_throttle,
 )
-from runtime.bridge.analysis.reference import reference_lap
-from runtime.bridge.analysis.stats import stats, straight_line_speed
+from runtime.bridge.analysis.reference import make_reference
+from runtime.bridge.analysis.stats import compute_stats, measure_straights
 from runtime.bridge.formats.readers.csv_table import read_csv
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames
@@ -56,33 +56,33 @@ from tests.bridge.track.examples import REAL
 from tools.drive import USUAL, drive
 
 EVERY: Final[tuple[Callable[[Drive], Any], ...]] = (
-    stats,
-    friction_circle,
-    hustle_map,
-    track_map,
-    lap_time_table,
-    lap_time_distribution,
-    ideal_lap,
-    all_sector_times,
-    pedal_behavior,
-    straight_line_speed,
-    passes_of,
-    scorecard,
-    brake_ends,
-    brake_acceleration,
-    trail_braking,
-    throttle_boxes,
-    changes_of_speed,
-    corner_classes,
-    corner_reports,
-    incidents,
-    highlights,
-    slip_bands,
-    slip_oscillations,
-    smoothness,
-    consistency,
-    track_out,
-    reference_lap,
+    compute_stats,
+    measure_friction_circle,
+    measure_hustle,
+    draw_map,
+    list_lap_times,
+    measure_distribution,
+    compose_ideal_lap,
+    list_sector_times,
+    measure_pedals,
+    measure_straights,
+    list_passes,
+    grade_session,
+    measure_brake_ends,
+    measure_brake_acceleration,
+    rate_trail_braking,
+    summarise_throttle,
+    find_throttle_changes,
+    classify_corners,
+    report_corners,
+    detect_incidents,
+    find_highlights,
+    measure_bands,
+    find_oscillations,
+    measure_smoothness,
+    measure_consistency,
+    measure_track_out,
+    make_reference,
 )
 
 
@@ -171,12 +171,12 @@ def drives(frames: Frames) -> Iterator[Drive]:
 def test_a_damaged_session_has_numbers_or_nulls(seed: int) -> None:
     for found in drives(damaged(seed)):
         check(found)
-        assert (ideal_lap(found).sectors.gain_s or 0.0) >= 0.0
-        where, lap = circuit(found), found.counted[0].number
+        assert (compose_ideal_lap(found).sectors.gain_s or 0.0) >= 0.0
+        where, lap = describe_circuit(found), found.counted[0].number
         sides = [
             measure_side(found, lap, where),
-            ideal_side(found, where),
-            target_side(found, 50.0),
+            compose_ideal(found, where),
+            scale_side(found, 50.0),
         ]
         for side in sides:
             result = compare_sides(sides[0], side, where)

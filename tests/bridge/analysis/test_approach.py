@@ -5,20 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.compare import circuit, compare_sides, measure_side
-from runtime.bridge.analysis.corners import corner_reports
+from runtime.bridge.analysis.compare import compare_sides, describe_circuit, measure_side
+from runtime.bridge.analysis.corners import report_corners
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import scorecard
-from runtime.bridge.analysis.laps import ideal_lap, parts, times
-from runtime.bridge.analysis.passes import approaches, passes_of
+from runtime.bridge.analysis.grading import grade_session
+from runtime.bridge.analysis.laps import compose_ideal_lap, divide_lap, measure_times
+from runtime.bridge.analysis.passes import list_passes, measure_approaches
 from runtime.bridge.analysis.reference import (
     ReferenceLap,
     References,
     Target,
     find_aims,
+    format_reference,
+    make_reference,
     parse_reference,
-    reference_lap,
-    reference_text,
 )
 from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
@@ -71,8 +71,8 @@ def pair() -> Drive:
 
 
 def test_the_approach_begins_at_the_earliest_braking(pair: Drive) -> None:
-    assert approaches(pair) == pytest.approx({"Turn 1": EARLY_M, "Turn 2": 50.0}, abs=0.5)
-    for name, passes in passes_of(pair).items():
+    assert measure_approaches(pair) == pytest.approx({"Turn 1": EARLY_M, "Turn 2": 50.0}, abs=0.5)
+    for name, passes in list_passes(pair).items():
         for one in passes:
             ahead = 120.0 if name == "Turn 1" else 50.0
             seconds = ahead / ((one.entry_speed_kmh or 0.0) / 3.6)
@@ -89,9 +89,9 @@ def test_an_approach_ends_at_the_exit_of_the_corner_before() -> None:
     )
 
     drive = driven(session, near)
-    (second,) = passes_of(drive)["Turn 2"]
+    (second,) = list_passes(drive)["Turn 2"]
     assert second.brake_point_m == pytest.approx(60.0, abs=0.5)
-    assert approaches(drive) == pytest.approx({"Turn 1": 0.0, "Turn 2": 30.0})
+    assert measure_approaches(drive) == pytest.approx({"Turn 1": 0.0, "Turn 2": 30.0})
     assert second.corner_time_s == pytest.approx(150 / 25, abs=0.01)
 
 
@@ -102,14 +102,16 @@ def test_what_an_early_brake_costs_is_lost_in_its_corner_and_not_on_the_straight
     loss = early.duration_s - best.duration_s
     assert loss > 0.5
 
-    names = [part.span.name for part in parts(pair)]
-    rows = np.array(times(pair, [part.span for part in parts(pair)]), dtype=np.float64)
+    names = [part.span.name for part in divide_lap(pair)]
+    rows = np.array(measure_times(pair, [part.span for part in divide_lap(pair)]), dtype=np.float64)
     lost = dict(zip(names, (rows[1] - rows[0]).tolist(), strict=True))
     assert lost.pop("Turn 1") == pytest.approx(loss, abs=0.005)
     assert all(abs(seconds) < 0.005 for seconds in lost.values()), lost
-    assert ideal_lap(pair).corners_and_straights.lap_s == pytest.approx(best.duration_s, abs=0.005)
+    assert compose_ideal_lap(pair).corners_and_straights.lap_s == pytest.approx(
+        best.duration_s, abs=0.005
+    )
 
-    where = circuit(pair)
+    where = describe_circuit(pair)
     both = compare_sides(measure_side(pair, 2, where), measure_side(pair, 1, where), where)
     deltas = [one.part.delta_s for one in both.corners]
     assert deltas == pytest.approx([loss, 0.0], abs=0.005)
@@ -118,7 +120,7 @@ def test_what_an_early_brake_costs_is_lost_in_its_corner_and_not_on_the_straight
 
 def test_an_early_brake_is_a_cause_in_its_corner(pair: Drive) -> None:
     best, early = pair.counted
-    first, second = scorecard(pair, lap=2).corners
+    first, second = grade_session(pair, lap=2).corners
 
     assert first.delta_time_s == pytest.approx(early.duration_s - best.duration_s, abs=0.005)
     assert first.brake_point_delta_m == pytest.approx(EARLY_M - LATE_M, abs=1.0)
@@ -133,26 +135,26 @@ def test_one_lap_is_timed_from_where_the_whole_session_is(pair: Drive) -> None:
         paced_frames(_pace, 2, hz=100.0, brake_bar=_pressure, throttle_pct=0.0), TRACK, lap=1
     )
 
-    assert passes_of(late)["Turn 1"] == passes_of(pair)["Turn 1"][:1]
+    assert list_passes(late)["Turn 1"] == list_passes(pair)["Turn 1"][:1]
 
 
 def test_a_reference_is_timed_over_the_approach_of_the_session(pair: Drive) -> None:
-    lap = parse_reference(reference_text(replace(reference_lap(pair, 1), track="ring")))
+    lap = parse_reference(format_reference(replace(make_reference(pair, 1), track="ring")))
     early = driven(paced_frames(_all_early, 1, hz=100.0, brake_bar=_all_early_pressure), TRACK)
     assert lap.corners["Turn 1"].approach_m == pytest.approx(EARLY_M, abs=0.5)
     alone = driven(paced_frames(_pace, 1, hz=100.0, brake_bar=_pressure), TRACK)
-    own = parse_reference(reference_text(replace(reference_lap(alone), track="ring")))
+    own = parse_reference(format_reference(replace(make_reference(alone), track="ring")))
     assert own.corners["Turn 1"].approach_m == pytest.approx(LATE_M, abs=0.5)
 
     best, late = pair.counted
     for kept in (lap, own):
-        found = corner_reports(early, References({"ring": kept})).corners[0]
+        found = report_corners(early, References({"ring": kept})).corners[0]
         loss = late.duration_s - best.duration_s
         assert found.reference_delta_time_s == pytest.approx(loss, abs=0.01)
 
 
 def test_a_file_that_tells_nothing_of_the_approach_counts_as_level_there(pair: Drive) -> None:
-    first = passes_of(pair)["Turn 1"][0]
+    first = list_passes(pair)["Turn 1"][0]
     seconds = first.t_exit - first.t_entry
     old = ReferenceLap(track="ring", lap_time_s=30.0, corners={"Turn 1": Target(seconds)})
 

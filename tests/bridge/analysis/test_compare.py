@@ -7,14 +7,14 @@ from runtime.bridge.analysis.compare import (
     Circuit,
     Comparison,
     Reference,
-    channel_at,
-    circuit,
     compare_sides,
+    compose_ideal,
+    describe_circuit,
     explain_mismatch,
-    ideal_side,
     measure_side,
-    reference,
-    target_side,
+    parse_side,
+    sample_channel,
+    scale_side,
 )
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.session.laps import detect
@@ -27,7 +27,7 @@ TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
 
 
 def laps_of(drive: Drive, a: int | None, b: int | None) -> Comparison:
-    where = circuit(drive)
+    where = describe_circuit(drive)
     return compare_sides(measure_side(drive, a, where), measure_side(drive, b, where), where)
 
 
@@ -48,7 +48,7 @@ def laps_of(drive: Drive, a: int | None, b: int | None) -> Comparison:
     ],
 )
 def test_a_reference_is_read_as_it_is_written(text: str, expected: Reference) -> None:
-    assert reference(text) == expected
+    assert parse_side(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_reference_is_read_as_it_is_written(text: str, expected: Reference) ->
 )
 def test_anything_else_is_refused_with_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match="must be"):
-        reference(text)
+        parse_side(text)
 
 
 def test_the_delta_grows_where_time_is_lost() -> None:
@@ -102,18 +102,18 @@ def test_laps_of_sessions_of_different_lengths_are_scaled_before_they_are_subtra
         columns[name] = origin + 1.03 * (columns[name] - origin)
     long = drive_of(detect(type(short.series.frames)(columns), gate=gate))
     assert long.length_m == pytest.approx(1030.0, abs=1.0)
-    where = circuit(short)
+    where = describe_circuit(short)
 
     found = compare_sides(measure_side(short, 1, where), measure_side(long, 1, where), where)
 
     assert np.abs(found.delta_s).max() < 0.01
-    assert explain_mismatch(where, circuit(long)) is None
+    assert explain_mismatch(where, describe_circuit(long)) is None
 
 
 def test_a_target_is_the_best_lap_in_another_time() -> None:
     drive = lapped([(20.0, 20.0, 20.0), (25.0, 20.0, 20.0)])
 
-    side = target_side(drive, 54.0)
+    side = scale_side(drive, 54.0)
 
     assert (side.time_s, side.lap) == (54.0, None)
     assert side.elapsed[-1] == pytest.approx(54.0)
@@ -124,9 +124,9 @@ def test_a_target_is_the_best_lap_in_another_time() -> None:
 
 def test_the_ideal_lap_has_times_of_parts_only() -> None:
     drive = lapped(TWO)
-    where = circuit(drive)
+    where = describe_circuit(drive)
 
-    found = compare_sides(measure_side(drive, 1, where), ideal_side(drive, where), where)
+    found = compare_sides(measure_side(drive, 1, where), compose_ideal(drive, where), where)
 
     assert found.b.time_s == pytest.approx(50.0)
     assert [one.delta_s for one in found.sectors] == pytest.approx([0.0, 0.0, 10.0])
@@ -162,10 +162,10 @@ def test_a_sparse_channel_is_read_between_its_samples() -> None:
     series._channels["brake_bar"] = sparse
 
     t = np.array([1.0, 10.05, np.nan, 119.0])
-    np.testing.assert_allclose(channel_at(series, "brake_bar", t), t * 2.0)
+    np.testing.assert_allclose(sample_channel(series, "brake_bar", t), t * 2.0)
 
     series._channels["brake_bar"] = np.where(np.arange(len(series)) % 20 == 0, 1.0, np.nan)
-    far = channel_at(series, "brake_bar", np.array([1.0, 2.0, 4.0]))
+    far = sample_channel(series, "brake_bar", np.array([1.0, 2.0, 4.0]))
     assert [bool(nothing) for nothing in np.isnan(far)] == [True, False, False]
 
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.corners import corner_classes, corner_reports
-from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.corners import classify_corners, report_corners
+from runtime.bridge.analysis.grading import grade_session
 from runtime.bridge.analysis.pedals import (
-    brake_acceleration,
-    brake_ends,
-    changes_of_speed,
-    throttle_boxes,
-    trail_braking,
+    find_throttle_changes,
+    measure_brake_acceleration,
+    measure_brake_ends,
+    rate_trail_braking,
+    summarise_throttle,
 )
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.session.recording import Frames, Numbers
@@ -37,7 +37,7 @@ def pedalled(laps: int = 2, hz: float = 100.0) -> Frames:
 
 
 def test_the_end_of_braking() -> None:
-    found = brake_ends(driven(pedalled(), ring_track()))
+    found = measure_brake_ends(driven(pedalled(), ring_track()))
 
     first, second = found.corners
     assert (first.corner, first.n_passes, second.n_passes) == ("Turn 1", 2, 2)
@@ -54,20 +54,22 @@ def test_the_release_rate_is_pressure_by_time() -> None:
     def brake(way: Numbers) -> Numbers:
         return np.interp(way % 1000, [150, 190, 240], [0, 50, 0])
 
-    (first, _) = brake_ends(driven(ring_frames(1, hz=100.0, brake_bar=brake), ring_track())).corners
+    (first, _) = measure_brake_ends(
+        driven(ring_frames(1, hz=100.0, brake_bar=brake), ring_track())
+    ).corners
     assert first.release_rate_bar_s == pytest.approx(50 / 50 * 25, rel=0.02)
 
 
 def test_pedals_without_a_pause_give_zero_and_missing_ones_nothing() -> None:
     smooth = ring_frames(1, brake_bar=0.0, throttle_pct=50.0)
 
-    found = brake_ends(driven(smooth, ring_track()))
+    found = measure_brake_ends(driven(smooth, ring_track()))
     assert (found.average_nothing_time_s, found.worst_corner, found.per_corner_avg_s) == (
         0.0,
         None,
         {},
     )
-    bare = brake_ends(driven(without(smooth, "throttle_pct"), ring_track()))
+    bare = measure_brake_ends(driven(without(smooth, "throttle_pct"), ring_track()))
     assert bare.average_nothing_time_s is None
 
 
@@ -75,7 +77,7 @@ def test_the_throttle_of_a_corner_as_a_box() -> None:
     def throttle(way: Numbers) -> Numbers:
         return np.clip(way % 1000 - 200, 0, 100)
 
-    first, second = throttle_boxes(
+    first, second = summarise_throttle(
         driven(ring_frames(3, hz=50.0, throttle_pct=throttle), ring_track())
     )
     assert (first.n_passes, second.n_passes) == (3, 3)
@@ -101,7 +103,7 @@ def test_corners_are_slow_medium_or_fast(low: float, med: float, classes: list[l
         speed: Numbers = 25.0 - 5.0 * between(way, 180, 320)  # 72 and 90 km/h
         return speed
 
-    found = corner_classes(driven(paced_frames(pace, 2), ring_track()), low, med)
+    found = classify_corners(driven(paced_frames(pace, 2), ring_track()), low, med)
     assert [one.band for one in found] == ["low_speed", "med_speed", "high_speed"]
     assert [list(one.corners) for one in found] == classes
     for one in found:
@@ -113,7 +115,7 @@ def test_one_slow_lap_does_not_make_a_slow_corner() -> None:
         speed: Numbers = 25.0 - 10.0 * between(way, 180, 320) * (way > 4000)
         return speed
 
-    slow, medium, _ = corner_classes(driven(paced_frames(pace, 5), ring_track()))
+    slow, medium, _ = classify_corners(driven(paced_frames(pace, 5), ring_track()))
     assert (slow.corners, medium.corners) == ((), ("Turn 1", "Turn 2"))
     assert medium.mean_apex_kmh == pytest.approx((90 + (4 * 90 + 54) / 5) / 2, abs=0.1)
 
@@ -125,7 +127,7 @@ def test_brake_zones_belong_to_the_corner_ahead() -> None:
         brake_bar=lambda way: 40.0 * between(way, 150, 200) + 26 * between(way, 950, 975),
         g_long=lambda way: -1.1 * between(way, 160, 170) - 0.5 * between(way, 900, 990),
     )
-    found = brake_acceleration(driven(session, ring_track()))
+    found = measure_brake_acceleration(driven(session, ring_track()))
 
     (zone,) = (
         found.brake_zones
@@ -138,7 +140,7 @@ def test_brake_zones_belong_to_the_corner_ahead() -> None:
 def test_a_zone_without_a_corner_ahead_belongs_to_none() -> None:
     session = ring_frames(2, hz=50.0, brake_bar=lambda way: 40.0 * between(way, 720, 760))
 
-    assert brake_acceleration(driven(session, ring_track())).brake_zones == ()
+    assert measure_brake_acceleration(driven(session, ring_track())).brake_zones == ()
 
 
 def test_a_pause_parts_a_brake_zone() -> None:
@@ -146,7 +148,7 @@ def test_a_pause_parts_a_brake_zone() -> None:
 
     session = ring_frames(1, hz=50.0, brake_bar=lambda way: 40.0 * between(way, 100, 200))
     way = np.arange(len(session)) * 0.5 - 400
-    (zone,) = brake_acceleration(
+    (zone,) = measure_brake_acceleration(
         driven(kept(session, np.abs(way - 150) > 15), ring_track())
     ).brake_zones
 
@@ -161,7 +163,7 @@ def test_corner_exits_count_the_push_behind_the_apex() -> None:
         throttle_pct=lambda way: 51.0 * between(way, 270, 400),
         g_long=lambda way: 0.9 * between(way, 255, 265) + 0.4 * between(way, 280, 290),
     )
-    first, second = brake_acceleration(driven(session, ring_track())).corner_exits
+    first, second = measure_brake_acceleration(driven(session, ring_track())).corner_exits
 
     assert (first.corner, first.n_passes) == ("Turn 1", 2)
     assert first.max_long_accel_g == pytest.approx(0.4)
@@ -177,8 +179,8 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
     drive = driven(changed(paced_frames(pace, 2, hz=50.0), brake_bar=0.0), ring_track())
     target = Target(4.5, entry_speed_kmh=95.0, exit_speed_kmh=90.0, min_speed_kmh=74.0)
     lap = ReferenceLap(track="ring", lap_time_s=40.0, corners={"Turn 1": target})
-    found = corner_reports(drive, References({"ring": lap}))
-    card = scorecard(drive, References({"ring": lap}))
+    found = report_corners(drive, References({"ring": lap}))
+    card = grade_session(drive, References({"ring": lap}))
     first, second = found.corners
 
     assert (found.track, found.lap_count, found.reference_available) == ("Ring", 2, True)
@@ -198,8 +200,8 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
 @pytest.mark.parametrize("lap", [None, 1, 2])
 def test_a_corner_has_the_letter_of_the_scorecard(lap: int | None) -> None:
     session = paced_frames(lambda way: np.where((way > 200) & (way < 300), 15.0, 25.0), 2)
-    found = corner_reports(driven(session, ring_track(), lap=lap))
-    card = scorecard(driven(session, ring_track()), lap=lap)
+    found = report_corners(driven(session, ring_track(), lap=lap))
+    card = grade_session(driven(session, ring_track()), lap=lap)
 
     assert not found.reference_available
     assert [one.grade for one in found.corners] == [one.letter for one in card.corners]
@@ -208,7 +210,7 @@ def test_a_corner_has_the_letter_of_the_scorecard(lap: int | None) -> None:
 
 def test_without_speed_the_quickest_pass_is_the_best() -> None:
     session = without(paced_frames(lambda way: 25 + way / 1000, 2), "speed_ms")
-    first = corner_reports(driven(session, ring_track())).corners[0]
+    first = report_corners(driven(session, ring_track())).corners[0]
 
     assert first.best_pass is not None
     assert (first.best_pass.lap_number, first.best_pass.apex_distance_m) == (2, None)
@@ -226,7 +228,7 @@ def test_trail_braking_is_best_at_a_tenth_of_the_peak(
         hz=50.0,
         brake_bar=lambda way: peak * between(way, 150, 200) + apex * between(way, 200, 255),
     )
-    (found,) = trail_braking(driven(session, ring_track()))
+    (found,) = rate_trail_braking(driven(session, ring_track()))
 
     assert (found.corner, found.lap, found.peak_bar, found.apex_bar) == ("Turn 1", 1, peak, apex)
     assert found.quality == pytest.approx(quality)
@@ -242,10 +244,10 @@ def test_throttle_in_a_slow_car_is_a_change_of_speed() -> None:
     lap = ReferenceLap(
         track="ring", lap_time_s=40.0, corners={"Turn 1": Target(4.0, entry_speed_kmh=95.0)}
     )
-    found = changes_of_speed(driven(session, ring_track()), References({"ring": lap}))
+    found = find_throttle_changes(driven(session, ring_track()), References({"ring": lap}))
 
     assert [one.corner for one in found] == ["Turn 1", "Turn 1"]  # 0.8 s of rise, 0.5 s apart
     assert found[0].distance_m == pytest.approx(251, abs=2)
     assert [found[0].speed_kmh, found[0].reference_kmh] == pytest.approx([90.0, 95.0])
     assert found[1].throttle_dot == pytest.approx(40 / 0.8, rel=0.05)
-    assert changes_of_speed(driven(changed(session, g_lat=0.4), ring_track())) == ()
+    assert find_throttle_changes(driven(changed(session, g_lat=0.4), ring_track())) == ()

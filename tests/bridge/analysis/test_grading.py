@@ -12,14 +12,14 @@ from runtime.bridge.analysis.drive import NoSuchLap
 from runtime.bridge.analysis.grading import (
     ADVICE,
     SINGLE,
-    attribution,
-    costliest,
-    phrase,
-    score,
-    scorecard,
-    weights,
+    attribute_loss,
+    grade_session,
+    phrase_advice,
+    score_pass,
+    sort_by_cost,
+    weigh_corners,
 )
-from runtime.bridge.analysis.passes import passes_of, usual_pass
+from runtime.bridge.analysis.passes import choose_usual, list_passes
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
 from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
@@ -56,21 +56,21 @@ from tests.bridge.session.sessions import changed
     ],
 )
 def test_each_part_of_a_score_has_its_weight(own: dict[str, Any], total: float) -> None:
-    assert score(passed(**own), passed()).total == pytest.approx(total)
+    assert score_pass(passed(**own), passed()).total == pytest.approx(total)
 
 
 def test_a_target_that_does_not_trail_asks_for_none() -> None:
     target = passed(trail_brake_bar_at_apex=0.0)
 
-    assert score(passed(trail_brake_bar_at_apex=0.0), target).total == 1.0
-    little = score(passed(trail_brake_bar_at_apex=0.3), passed(trail_brake_bar_at_apex=0.6))
+    assert score_pass(passed(trail_brake_bar_at_apex=0.0), target).total == 1.0
+    little = score_pass(passed(trail_brake_bar_at_apex=0.3), passed(trail_brake_bar_at_apex=0.6))
     assert little.total == pytest.approx(1 - 0.7 * 0.05)  # 0.3 of 1 bar at least
 
 
 def test_parts_without_a_channel_leave_their_weight_to_the_others() -> None:
     own = passed(nothing_time_s=None, trail_brake_bar_at_apex=None, exit_speed_kmh=85.0)
 
-    found = score(own, passed())
+    found = score_pass(own, passed())
     assert found.total == pytest.approx(1 - 0.30 / 2 / 0.80)
     assert found.graded_on == ("entry_speed", "apex_speed", "exit_speed", "corner_time")
 
@@ -95,7 +95,7 @@ def test_parts_without_a_channel_leave_their_weight_to_the_others() -> None:
 def test_each_cause_has_its_seconds_and_its_share(
     own: dict[str, Any], cause: str, seconds: float
 ) -> None:
-    (found,) = attribution(passed(t_exit=6.0, **own), passed())
+    (found,) = attribute_loss(passed(t_exit=6.0, **own), passed())
 
     assert found.cause == cause
     assert found.seconds_lost == pytest.approx(seconds)
@@ -118,12 +118,12 @@ def test_each_cause_has_its_seconds_and_its_share(
     ],
 )
 def test_what_is_within_its_bounds_is_no_cause(own: dict[str, Any]) -> None:
-    assert attribution(passed(t_exit=6.0, **own), passed()) == ()
+    assert attribute_loss(passed(t_exit=6.0, **own), passed()) == ()
 
 
 @pytest.mark.parametrize("loss", [-1.0, 0.0, 0.05])
 def test_a_small_loss_is_not_looked_into(loss: float) -> None:
-    assert attribution(passed(t_exit=5.0 + loss, apex_speed_kmh=40.0), passed()) == ()
+    assert attribute_loss(passed(t_exit=5.0 + loss, apex_speed_kmh=40.0), passed()) == ()
 
 
 @given(
@@ -153,7 +153,7 @@ def test_causes_never_explain_more_than_was_lost(
         nothing_time_s=nothing,
         steering_corrections=corrections,
     )
-    found = [cause.seconds_lost for cause in attribution(own, passed())]
+    found = [cause.seconds_lost for cause in attribute_loss(own, passed())]
 
     assert sum(found) <= loss + 1e-9
     assert found == sorted(found, reverse=True)
@@ -161,18 +161,18 @@ def test_causes_never_explain_more_than_was_lost(
 
 
 def test_the_sentence_is_about_the_largest_cause() -> None:
-    causes = attribution(passed(t_exit=6.0, apex_speed_kmh=70.0, coast_seconds=0.3), passed())
+    causes = attribute_loss(passed(t_exit=6.0, apex_speed_kmh=70.0, coast_seconds=0.3), passed())
 
     assert [cause.cause for cause in causes] == ["coast_in_corner", "low_apex_speed"]
-    assert phrase("Turn {1}", causes).startswith("Turn {1}: stay on a pedal")
-    assert "0.3 s" in phrase("Turn 1", causes)
-    assert "well driven" in phrase("Turn 1", ())
+    assert phrase_advice("Turn {1}", causes).startswith("Turn {1}: stay on a pedal")
+    assert "0.3 s" in phrase_advice("Turn 1", causes)
+    assert "well driven" in phrase_advice("Turn 1", ())
     assert set(ADVICE) >= {cause.cause for cause in causes}
 
 
 def test_weights_follow_the_straight_behind_a_corner() -> None:
     # behind Turn 1 lie 300 m, behind Turn 2 500 m
-    found = weights(driven(ring_frames(1), ring_track()))
+    found = weigh_corners(driven(ring_frames(1), ring_track()))
 
     assert found["Turn 1"] / found["Turn 2"] == pytest.approx((0.5 + 0.5 * 300 / 500) / 1.0)
     assert sum(found.values()) == pytest.approx(1.0)
@@ -181,17 +181,17 @@ def test_weights_follow_the_straight_behind_a_corner() -> None:
 def test_weights_of_the_track_file_count_where_all_are_there() -> None:
     both = tuple(replace(one, leverage=value) for one, value in zip(TWO, (0.1, 0.3), strict=True))
 
-    assert weights(driven(ring_frames(1), ring_track(both))) == pytest.approx(
+    assert weigh_corners(driven(ring_frames(1), ring_track(both))) == pytest.approx(
         {"Turn 1": 0.25, "Turn 2": 0.75}
     )
     half = (both[0], TWO[1])
-    assert weights(driven(ring_frames(1), ring_track(half)))["Turn 1"] != pytest.approx(0.25)
+    assert weigh_corners(driven(ring_frames(1), ring_track(half)))["Turn 1"] != pytest.approx(0.25)
 
 
 def test_corners_that_overlap_leave_no_straight_between() -> None:
     near = (corner("Turn 1", 1, 100, 150, 260), corner("Turn 2", 2, 240, 300, 350))
 
-    found = weights(driven(ring_frames(1), ring_track(near)))
+    found = weigh_corners(driven(ring_frames(1), ring_track(near)))
     assert found["Turn 1"] == pytest.approx(found["Turn 2"] / 2)
 
 
@@ -208,7 +208,7 @@ def laps_of(*speeds: float) -> Any:
 
 
 def test_against_the_own_best_the_usual_pass_is_graded() -> None:
-    card = scorecard(driven(laps_of(25.0, 20.0, 24.0), ring_track()))
+    card = grade_session(driven(laps_of(25.0, 20.0, 24.0), ring_track()))
 
     assert (card.basis, card.n_laps, card.reference_lap_s) == ("session_best", 3, None)
     first, second = card.corners
@@ -234,8 +234,8 @@ def test_the_usual_pass_is_the_one_whose_time_is_in_the_middle(
     speeds: tuple[float, ...], usual: int
 ) -> None:
     drive = driven(laps_of(*speeds), ring_track())
-    first = scorecard(drive).corners[0]
-    times = sorted(one.corner_time_s for one in passes_of(drive)["Turn 1"])
+    first = grade_session(drive).corners[0]
+    times = sorted(one.corner_time_s for one in list_passes(drive)["Turn 1"])
 
     assert first.own is not None
     assert first.own.lap == usual
@@ -247,23 +247,23 @@ def test_the_figures_of_the_usual_pass_are_medians() -> None:
     points = (121.0, 127.0, None, 124.0)
     ranked = [passed(lap=lap, brake_point_m=point) for lap, point in enumerate(points, 1)]
 
-    assert (usual_pass(ranked).lap, usual_pass(ranked).brake_point_m) == (3, 124.0)
-    assert usual_pass(ranked[:2]) == ranked[1]
+    assert (choose_usual(ranked).lap, choose_usual(ranked).brake_point_m) == (3, 124.0)
+    assert choose_usual(ranked[:2]) == ranked[1]
 
 
 def test_corners_are_ordered_by_the_seconds_that_they_cost_whatever_they_weigh() -> None:
     drive = driven(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track())
-    first, second = scorecard(drive).corners
+    first, second = grade_session(drive).corners
     light = first._replace(weight=0.01, delta_time_s=0.2)
     heavy = second._replace(weight=0.99, delta_time_s=0.1)
 
-    assert costliest((heavy, light)) == [light, heavy]
-    assert costliest((heavy._replace(delta_time_s=0.0), light._replace(delta_time_s=-0.1))) == []
+    assert sort_by_cost((heavy, light)) == [light, heavy]
+    assert sort_by_cost((heavy._replace(delta_time_s=0.0), light._replace(delta_time_s=-0.1))) == []
 
 
 def test_a_wide_spread_lowers_the_grade() -> None:
     drive = driven(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track())
-    card = scorecard(drive)
+    card = grade_session(drive)
 
     first = card.corners[0]
     assert first.own is not None
@@ -277,11 +277,11 @@ def test_a_wide_spread_lowers_the_grade() -> None:
     )
     assert "behind the best passes; most is to be found in Turn 1" in card.summary
     assert card.summary.startswith("The usual pass of every corner together is ")
-    assert scorecard(drive, lap=4).summary.startswith("Lap 4 is ")
+    assert grade_session(drive, lap=4).summary.startswith("Lap 4 is ")
 
 
 def test_a_single_pass_without_a_reference_has_no_grade() -> None:
-    card = scorecard(driven(laps_of(25.0), ring_track()))
+    card = grade_session(driven(laps_of(25.0), ring_track()))
 
     for one in card.corners:
         assert (one.letter, one.score, one.ungraded) == (None, None, SINGLE)
@@ -298,7 +298,7 @@ def file(lap_s: float = 38.0, **corners: Target) -> References:
 def test_against_a_file_the_best_pass_is_graded_and_may_win() -> None:
     drive = driven(laps_of(25.0, 20.0), ring_track())
     target = Target(5.0, entry_speed_kmh=72.0, apex_speed_kmh=72.0, exit_speed_kmh=72.0)
-    card = scorecard(drive, file(Turn_1=target))
+    card = grade_session(drive, file(Turn_1=target))
 
     first, second = card.corners
     assert card.basis == "reference_file"
@@ -319,7 +319,7 @@ def test_against_a_file_the_best_pass_is_graded_and_may_win() -> None:
 )
 def test_the_summary_speaks_of_the_gap(ahead: float, said: str) -> None:
     drive = driven(laps_of(25.0, 25.0), ring_track())
-    card = scorecard(drive, file(drive.best.duration_s - ahead, Turn_1=Target(4.0)))
+    card = grade_session(drive, file(drive.best.duration_s - ahead, Turn_1=Target(4.0)))
 
     assert said in card.summary
 
@@ -327,16 +327,16 @@ def test_the_summary_speaks_of_the_gap(ahead: float, said: str) -> None:
 def test_the_passes_of_one_lap_can_be_graded() -> None:
     drive = driven(laps_of(25.0, 20.0, 24.0), ring_track())
 
-    card = scorecard(drive, NONE, 2)
+    card = grade_session(drive, NONE, 2)
     assert [one.own.lap for one in card.corners if one.own] == [2, 2]
     assert card.corners[0].n_passes == 3
     with pytest.raises(NoSuchLap):
-        scorecard(drive, NONE, 4)
+        grade_session(drive, NONE, 4)
 
 
 def test_a_corner_never_driven_whole_stays_in_the_list() -> None:
     short = (*TWO, corner("Turn 3", 3, 800, 801, 802))
-    card = scorecard(driven(laps_of(25.0, 24.0), ring_track(short)))
+    card = grade_session(driven(laps_of(25.0, 24.0), ring_track(short)))
 
     last = card.corners[2]
     assert (last.corner, last.n_passes, last.own, last.letter) == ("Turn 3", 0, None, None)
@@ -344,7 +344,7 @@ def test_a_corner_never_driven_whole_stays_in_the_list() -> None:
 
 def test_a_session_with_nothing_but_positions_is_graded() -> None:
     session = without(laps_of(25.0, 20.0, 24.0), "speed_ms")
-    card = scorecard(driven(session, ring_track()))
+    card = grade_session(driven(session, ring_track()))
 
     first = card.corners[0]
     assert first.score is not None
@@ -353,7 +353,7 @@ def test_a_session_with_nothing_but_positions_is_graded() -> None:
 
 
 def test_a_circuit_without_corners_has_nothing_to_grade() -> None:
-    card = scorecard(driven(ring_frames(2)))
+    card = grade_session(driven(ring_frames(2)))
 
     assert (card.corners, card.letter) == ((), None)
 
@@ -362,4 +362,4 @@ def test_leverages_of_zero_are_no_weights() -> None:
     none = tuple(replace(one, leverage=0.0) for one in TWO)
     track = replace(ring_track(), corners=none)
 
-    assert sum(weights(driven(ring_frames(1), track)).values()) == pytest.approx(1.0)
+    assert sum(weigh_corners(driven(ring_frames(1), track)).values()) == pytest.approx(1.0)

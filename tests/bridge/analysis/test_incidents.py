@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.drive import drive_of
-from runtime.bridge.analysis.incidents import Active, Incident, activity, incidents, spins
+from runtime.bridge.analysis.incidents import (
+    Active,
+    Incident,
+    detect_incidents,
+    find_activity,
+    find_spins,
+)
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers, Samples
 from runtime.bridge.simulator.schedule import schedule_of
@@ -24,7 +30,7 @@ from tests.bridge.track.test_driven import recorded
 
 
 def of(session: Frames, *active: Active, partial: bool = False) -> tuple[Incident, ...]:
-    return incidents(driven(session, ring_track(), partial=partial), active)
+    return detect_incidents(driven(session, ring_track(), partial=partial), active)
 
 
 def test_an_even_drive_has_no_incident() -> None:
@@ -159,10 +165,10 @@ def spun(turn_deg: float, behind: float, hz: float = 10.0) -> Frames:
 def test_a_spin_turns_far_and_slows(turn: float, behind: float, found: bool, hz: float) -> None:
     drive = driven(spun(turn, behind, hz), partial=True)
 
-    kinds = [one.kind for one in incidents(drive)]
+    kinds = [one.kind for one in detect_incidents(drive)]
     assert kinds == (["spin"] if found else [])
     if found:
-        (one,) = spins(drive.series)
+        (one,) = find_spins(drive.series)
         assert one.turned_deg == pytest.approx(abs(turn), abs=2)
         assert 18 <= drive.series.t[one.first] <= 20.5
 
@@ -173,8 +179,8 @@ def test_a_hairpin_that_is_driven_fast_is_no_spin() -> None:
     )
     drive = driven(session, LARKFELL)
 
-    assert spins(drive.series), "the course does turn that far"
-    assert "spin" not in {one.kind for one in incidents(drive)}
+    assert find_spins(drive.series), "the course does turn that far"
+    assert "spin" not in {one.kind for one in detect_incidents(drive)}
 
 
 @pytest.mark.parametrize("hz", [10.0, 25.0])
@@ -182,7 +188,7 @@ def test_hairpins_of_a_kart_track_are_no_spins(hz: float) -> None:
     track, session = recorded("karting", 4, hz=hz)
 
     for drive in (drive_of(detect(session, gate=track.start)), driven(session, partial=True)):
-        assert "spin" not in {one.kind for one in incidents(drive)}
+        assert "spin" not in {one.kind for one in detect_incidents(drive)}
 
 
 def test_a_car_that_stops_in_noise_does_not_spin() -> None:
@@ -192,7 +198,7 @@ def test_a_car_that_stops_in_noise_does_not_spin() -> None:
     x = np.cumsum(speed) * 0.04
     session = frames(t, speed_ms=speed, **at(x + noise[0], noise[1], 46.0))
 
-    assert spins(driven(session, partial=True).series) == []
+    assert find_spins(driven(session, partial=True).series) == []
 
 
 def spun_at(begin_m: float, turn_deg: float) -> Frames:
@@ -216,14 +222,14 @@ def test_a_spin_in_a_corner_or_out_of_one_is_found(place: float, turn_deg: float
     drive = driven(spun_at(place, turn_deg), LARKFELL, partial=True)
 
     assert drive.progress.basis == "line"
-    assert "spin" in {one.kind for one in incidents(drive)}
+    assert "spin" in {one.kind for one in detect_incidents(drive)}
 
 
 def test_a_pause_in_which_the_car_turned_is_no_spin() -> None:
     session = spun(170.0, 0.3)
     t = session.columns["timestamp"]
 
-    assert incidents(driven(kept(session, (t < 19.5) | (t > 22)), partial=True)) == ()
+    assert detect_incidents(driven(kept(session, (t < 19.5) | (t > 22)), partial=True)) == ()
 
 
 def jumping() -> Frames:
@@ -253,7 +259,7 @@ def leaping() -> Frames:
 
 @pytest.mark.parametrize("session", [jumping(), wandering(), leaping(), spun(170.0, 0.3, hz=0.5)])
 def test_positions_with_faults_and_slow_recordings_show_no_spin(session: Frames) -> None:
-    assert spins(driven(session, partial=True).series) == []
+    assert find_spins(driven(session, partial=True).series) == []
 
 
 def signal(*pairs: tuple[float, float]) -> dict[str, Samples]:
@@ -275,7 +281,7 @@ def signal(*pairs: tuple[float, float]) -> dict[str, Samples]:
 def test_assistance_is_at_work_from_sample_to_sample(
     pairs: tuple[tuple[float, float], ...], found: list[tuple[float, float]]
 ) -> None:
-    assert [(one.t_start, one.t_end) for one in activity(signal(*pairs))] == found
+    assert [(one.t_start, one.t_end) for one in find_activity(signal(*pairs))] == found
 
 
 def test_assistance_is_an_incident_of_low_severity() -> None:

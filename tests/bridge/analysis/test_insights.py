@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.drive import Drive, NoSuchLap, drive_of
-from runtime.bridge.analysis.grading import BOLD, REMEDY, dangers
-from runtime.bridge.analysis.insights import EFFORT, MOST, Cost, Driven, costs, insights
-from runtime.bridge.analysis.losses import find_passes, losses_between, usual_passes
+from runtime.bridge.analysis.grading import BOLD, REMEDY, find_dangers
+from runtime.bridge.analysis.insights import (
+    EFFORT,
+    MOST,
+    Cost,
+    Driven,
+    find_insights,
+    measure_costs,
+)
+from runtime.bridge.analysis.losses import find_passes, find_usual_passes, measure_losses
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import Frames
 from runtime.bridge.session.series import series
@@ -31,9 +38,9 @@ def driven(seed: int = 4, *, places: bool = True) -> Drive:
 def test_what_a_corner_costs_is_what_the_coach_says_of_it() -> None:
     drive = driven()
     best = find_passes(drive, drive.best.number or 0)
-    losses = {loss.corner: loss for loss in losses_between(usual_passes(drive), best, drive)}
+    losses = {loss.corner: loss for loss in measure_losses(find_usual_passes(drive), best, drive)}
 
-    found = costs(drive) or ()
+    found = measure_costs(drive) or ()
 
     worth = {name for name, loss in losses.items() if loss.seconds >= 0.02}
     assert {cost.corner for cost in found} == worth
@@ -41,19 +48,19 @@ def test_what_a_corner_costs_is_what_the_coach_says_of_it() -> None:
         loss = losses[cost.corner]
         assert cost.seconds == loss.seconds
         assert cost.amount == dict(loss.causes).get(cost.cause, loss.seconds)
-    assert worth & set(dangers(drive))
-    assert not [each for each in found if each.corner in dangers(drive) and each.cause in BOLD]
+    assert worth & set(find_dangers(drive))
+    assert not [each for each in found if each.corner in find_dangers(drive) and each.cause in BOLD]
     assert set(EFFORT) == set(REMEDY)
 
 
 def test_a_lap_is_looked_at_alone() -> None:
     drive = driven()
     slow = max(drive.counted, key=lambda lap: lap.duration_s).number
-    whole = sum(cost.seconds for cost in costs(drive) or ())
-    assert sum(cost.seconds for cost in costs(drive, slow) or ()) > whole
-    assert costs(drive, drive.best.number) is None
+    whole = sum(cost.seconds for cost in measure_costs(drive) or ())
+    assert sum(cost.seconds for cost in measure_costs(drive, slow) or ()) > whole
+    assert measure_costs(drive, drive.best.number) is None
     with pytest.raises(NoSuchLap):
-        costs(drive, 77)
+        measure_costs(drive, 77)
 
 
 def at(*sessions: tuple[Cost, ...], track: str = "Larkfell") -> Driven:
@@ -64,7 +71,7 @@ def test_a_habit_is_one_cause_and_costs_what_it_costs_where_it_shows() -> None:
     monday = (Cost("T1", "slow_apex", 4.0, 0.2), Cost("T2", "slow_apex", 9.0, 0.1))
     friday = (Cost("T1", "slow_apex", 2.0, 0.1), Cost("T3", "coasting", 0.4, 0.14))
 
-    coasting, slow = insights([at(monday, friday)])
+    coasting, slow = find_insights([at(monday, friday)])
 
     assert (slow.id, slow.corners) == ("slow_apex", ("T1", "T2"))
     assert (slow.sessions, slow.looked_at, slow.evidence) == (2, 2, 3)
@@ -79,7 +86,7 @@ def test_a_loss_is_of_its_circuit_alone() -> None:
     rolled = (Cost("T1", "coasting", 1.0, 0.8),)
     elsewhere = at((Cost("T1", "coasting", 1.0, 0.2),), (), track="Other")
 
-    found = {one.track: one for one in insights([at(rolled, ()), elsewhere])}
+    found = {one.track: one for one in find_insights([at(rolled, ()), elsewhere])}
 
     assert found["Larkfell"].gain_s == pytest.approx(0.8)
     assert found["Other"].gain_s == pytest.approx(0.2)
@@ -87,15 +94,15 @@ def test_a_loss_is_of_its_circuit_alone() -> None:
 
 
 def test_what_costs_least_in_all_the_sessions_is_left_out() -> None:
-    assert insights([]) == insights([at((), ())]) == ()
+    assert find_insights([]) == find_insights([at((), ())]) == ()
     often = tuple(Cost("T1", cause, 1.0, 0.2) for cause in ("early_brake", "slow_apex", "coasting"))
     once = Cost("T1", "late_throttle", 1.0, 0.5)
 
-    found = insights([at((*often, once), often, often)])
+    found = find_insights([at((*often, once), often, often)])
 
     assert len(found) == MOST
     assert "late_throttle" not in {one.id for one in found}
 
 
 def test_without_corners_there_is_none() -> None:
-    assert costs(driven(places=False)) is None
+    assert measure_costs(driven(places=False)) is None

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.analysis.laps import (
-    all_sector_times,
-    ideal_lap,
-    lap_time_distribution,
-    lap_time_table,
-    mini_sectors,
-    parts,
-    sector_table,
-    times,
+    compose_ideal_lap,
+    divide_lap,
+    list_lap_times,
+    list_mini_sectors,
+    list_sector_times,
+    measure_distribution,
+    measure_sectors,
+    measure_times,
 )
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.units import round_splits, round_to_sum
@@ -37,7 +37,7 @@ LAPS = st.tuples(PARTS, st.lists(NEARLY, min_size=2, max_size=6)).map(
 
 
 def test_of_equal_laps_the_earliest_alone_is_the_best() -> None:
-    table = lap_time_table(lapped([(20.0, 20.0, 20.0)] * 4))
+    table = list_lap_times(lapped([(20.0, 20.0, 20.0)] * 4))
 
     assert [row.is_best for row in table.laps] == [True, False, False, False]
     assert all(split.is_best for row in table.laps for split in row.sectors)
@@ -55,12 +55,12 @@ def test_noise_below_a_microsecond_makes_no_lap_and_no_sector_faster() -> None:
     )
 
     assert noisy.best.number == 1
-    assert [row.delta_to_best_s for row in lap_time_table(noisy).laps] == [0.0, 0.0, 0.0]
-    assert [one.from_lap for one in ideal_lap(noisy).sectors.parts] == [1, 1, 1]
+    assert [row.delta_to_best_s for row in list_lap_times(noisy).laps] == [0.0, 0.0, 0.0]
+    assert [one.from_lap for one in compose_ideal_lap(noisy).sectors.parts] == [1, 1, 1]
 
 
 def test_the_spread_is_that_of_a_box_plot() -> None:
-    found = lap_time_distribution(lapped([(20, 20, t) for t in (20.0, 21.0, 22.0, 23.0, 60.0)]))
+    found = measure_distribution(lapped([(20, 20, t) for t in (20.0, 21.0, 22.0, 23.0, 60.0)]))
 
     assert (found.lap_count, round(found.min_s, 6), round(found.max_s, 6)) == (5, 60.0, 100.0)
     assert [round(v, 6) for v in (found.q1_s, found.median_s, found.q3_s)] == [61.0, 62.0, 63.0]
@@ -72,7 +72,7 @@ def test_the_spread_is_that_of_a_box_plot() -> None:
 
 def test_mini_sectors_find_what_sectors_average_out() -> None:
     # One lap is quick in one half of each sector and slow in the other, one is even.
-    found = ideal_lap(lapped([(15.0, 15.0) * 3, (20.0, 10.0) * 3]))
+    found = compose_ideal_lap(lapped([(15.0, 15.0) * 3, (20.0, 10.0) * 3]))
 
     assert found.sectors.gain_s == pytest.approx(0.0, abs=1e-9)
     assert found.mini_sectors.gain_s is not None
@@ -85,11 +85,11 @@ def test_a_pause_in_a_sector_leaves_it_out_and_the_ideal_never_beats_logic() -> 
     t = frames.columns["timestamp"]
     paused = drive_of(detect(kept(frames, (t < 105.0) | (t > 108.0)), track_length_m=LENGTH))
 
-    rows = all_sector_times(paused).laps
-    found = ideal_lap(paused)
+    rows = list_sector_times(paused).laps
+    found = compose_ideal_lap(paused)
 
     assert [row.s2 is None for row in rows] == [False, True, False]
-    assert not any(split.is_best for split in lap_time_table(paused).laps[1].sectors[1:2])
+    assert not any(split.is_best for split in list_lap_times(paused).laps[1].sectors[1:2])
     assert found.sectors.lap_s == pytest.approx(73.0)  # the best lap is not above itself
     assert found.sectors.gain_s == pytest.approx(0.0)
 
@@ -100,11 +100,11 @@ def test_parts_add_up_and_no_ideal_lap_is_slower_than_the_best(
 ) -> None:
     drive = lapped(laps)
     assert [round(lap.duration_s, 6) for lap in drive.counted] == [round(sum(x), 6) for x in laps]
-    minis = times(drive, mini_sectors(drive.length_m))
-    for table in (sector_table(drive), minis):
+    minis = measure_times(drive, list_mini_sectors(drive.length_m))
+    for table in (measure_sectors(drive), minis):
         for lap, row in zip(drive.counted, table, strict=True):
             assert sum(time or 0.0 for time in row) == pytest.approx(lap.duration_s, abs=1e-6)
-    found = ideal_lap(drive)
+    found = compose_ideal_lap(drive)
     for composed in (found.sectors, found.mini_sectors):
         assert composed.lap_s is not None
         assert composed.lap_s <= found.best_actual_lap_s
@@ -116,7 +116,7 @@ def test_parts_add_up_and_no_ideal_lap_is_slower_than_the_best(
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_shown_times_add_up_to_the_millisecond(seed: int) -> None:
     drive, _ = oval(5, seed=seed)
-    table, ideal = lap_time_table(drive), ideal_lap(drive)
+    table, ideal = list_lap_times(drive), compose_ideal_lap(drive)
     for lap in table.laps:
         apart = round(lap.lap_time_s, 3) - round(table.best_lap_s, 3)
         assert lap.delta_to_best_s == pytest.approx(apart, abs=1e-9)
@@ -128,7 +128,7 @@ def test_shown_times_add_up_to_the_millisecond(seed: int) -> None:
 
 def test_corners_and_straights_cover_the_lap_once() -> None:
     drive, truth = oval()
-    found = parts(drive)
+    found = divide_lap(drive)
 
     assert [part.corner for part in found] == [None, "Turn 1", None, "Turn 2", None]
     bounds = [part.span for part in found]
@@ -136,7 +136,7 @@ def test_corners_and_straights_cover_the_lap_once() -> None:
     assert bounds[-1].end_m == drive.length_m
     assert all(a.end_m == b.start_m for a, b in pairwise(bounds))
     assert bounds[0].name == bounds[-1].name == "Main straight"
-    for row, true in zip(times(drive, bounds), truth, strict=True):
+    for row, true in zip(measure_times(drive, bounds), truth, strict=True):
         assert sum(time or 0.0 for time in row) == pytest.approx(true, abs=0.02)
 
 
@@ -144,8 +144,8 @@ def test_laps_without_positions_or_speed_still_have_times() -> None:
     frames = session(THREE)
     drive = drive_of(detect(changed(frames, speed_ms=np.nan), track_length_m=LENGTH))
 
-    assert [row.max_speed_kmh for row in lap_time_table(drive).laps] == [None, None, None]
-    assert ideal_lap(drive).sectors.lap_s == pytest.approx(72.0)
+    assert [row.max_speed_kmh for row in list_lap_times(drive).laps] == [None, None, None]
+    assert compose_ideal_lap(drive).sectors.lap_s == pytest.approx(72.0)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.analysis.mapping import (
     NO_GRADE,
-    colour_of,
+    choose_colour,
     corner_colours,
+    draw_map,
     space_points,
-    track_map,
 )
 from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.laps import detect
@@ -31,7 +31,7 @@ def metres_beside(lat: Numbers, lon: Numbers) -> Numbers:
 def test_the_lines_lie_on_the_circuit_and_their_points_five_metres_apart() -> None:
     drive, _ = oval(3, hz=50.0)
 
-    found = track_map(drive)
+    found = draw_map(drive)
 
     assert [one.lap for one in found.laps] == [1, 2, 3]
     for one in found.laps:
@@ -51,7 +51,7 @@ def test_the_lines_lie_on_the_circuit_and_their_points_five_metres_apart() -> No
 
 def test_corners_pins_and_zones_come_from_the_track_file() -> None:
     track = TRACKS["larkfell"]
-    found = track_map(on_track(track, driven(track, 1, hz=5.0).frames))
+    found = draw_map(on_track(track, driven(track, 1, hz=5.0).frames))
 
     assert [one.name for one in found.corners] == [c.name for c in track.in_lap_order()]
     assert all(None not in (one.apex.lat, one.apex.lon) for one in found.corners)
@@ -65,7 +65,7 @@ def test_without_a_track_file_the_median_of_the_laps_is_the_centre_line() -> Non
     drive, _ = oval(3)
     laps = detect(drive.series.frames, gate=OVAL.start)
 
-    found = track_map(drive_of(laps))
+    found = draw_map(drive_of(laps))
 
     assert (found.pins, found.danger_zones) == ((), ())
     assert metres_beside(found.centre_lat, found.centre_lon).max() < 3.0
@@ -79,12 +79,12 @@ def test_without_a_track_file_the_median_of_the_laps_is_the_centre_line() -> Non
 
 
 def test_without_positions_nothing_is_drawn_but_the_track_file() -> None:
-    bare = track_map(lapped([(20.0, 20.0, 20.0)] * 2))
+    bare = draw_map(lapped([(20.0, 20.0, 20.0)] * 2))
     assert (bare.laps, bare.bounds, len(bare.centre_lat), bare.corners) == ((), None, 0, ())
 
     drive, _ = oval(2)
     blind = changed(drive.series.frames, lat=np.nan, lon=np.nan)
-    known = track_map(on_track(OVAL, blind))
+    known = draw_map(on_track(OVAL, blind))
     assert known.laps == ()
     assert len(known.centre_lat) == len(OVAL.line or ())
     assert known.bounds is not None
@@ -96,7 +96,7 @@ def test_fixes_that_were_lost_are_left_out() -> None:
     lost[200:250] = np.nan
     gappy = changed(frames, lat=lost)
 
-    found = track_map(drive_of(detect(gappy, gate=circle_gate(), track_length_m=1000.0)))
+    found = draw_map(drive_of(detect(gappy, gate=circle_gate(), track_length_m=1000.0)))
 
     assert not any(np.isnan(one.lat).any() for one in found.laps)
     assert len(found.laps[0].lat) < len(found.laps[1].lat)
@@ -110,7 +110,7 @@ def test_over_the_date_line_the_bounds_stay_small() -> None:
     laps = detect(Frames(columns), gate=gate, track_length_m=1000.0)
     assert laps.method == "gps"
 
-    south, west, north, east = track_map(drive_of(laps)).bounds or (0, 0, 0, 0)
+    south, west, north, east = draw_map(drive_of(laps)).bounds or (0, 0, 0, 0)
 
     assert (west > 179.9, east < -179.9) == (True, True)
     assert (east + 360.0 - west) * 111_320 == pytest.approx(1000 / math.pi, rel=0.02)
@@ -143,9 +143,9 @@ def test_grades_have_colours_and_corners_without_one_are_grey() -> None:
     drive, _ = oval(3)
 
     assert dict(corner_colours(drive)).keys() == {"Turn 1", "Turn 2"}
-    assert set(dict(corner_colours(drive)).values()) <= {colour_of(g) for g in "ABCDF"} | {
-        colour_of("A+")
+    assert set(dict(corner_colours(drive)).values()) <= {choose_colour(g) for g in "ABCDF"} | {
+        choose_colour("A+")
     }
     assert {colour for _, colour in corner_colours(oval(1)[0])} == {NO_GRADE}
     assert corner_colours(lapped([(20.0, 20.0, 20.0)] * 2)) == ()
-    assert colour_of("A+") == "#1b5e20"
+    assert choose_colour("A+") == "#1b5e20"

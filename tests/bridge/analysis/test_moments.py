@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.highlights import MOST, Moment, highlights
+from runtime.bridge.analysis.highlights import MOST, Moment, find_highlights
 from runtime.bridge.analysis.incidents import Active
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
 from runtime.bridge.session.recording import Frames, Numbers
@@ -27,7 +27,7 @@ from tools.drive import drive as synthetic
 def of(
     session: Frames, references: References = NONE, *active: Active, partial: bool = False
 ) -> tuple[Moment, ...]:
-    return highlights(driven(session, ring_track(), partial=partial), references, active)
+    return find_highlights(driven(session, ring_track(), partial=partial), references, active)
 
 
 def file(**metrics: Any) -> References:
@@ -190,7 +190,7 @@ def test_at_most_eight_of_which_few_are_alike(seed: int) -> None:
     track = Library.read(DATA).tracks["larkfell"]
     session = synthetic(track, 4, hz=20.0, skill=0.7, seed=seed, noise=USUAL).frames
     drive = driven(session, track)
-    found = highlights(drive)
+    found = find_highlights(drive)
 
     assert len(found) == MOST
     assert [one.id for one in found] == [f"h{i}" for i in range(MOST)]
@@ -201,7 +201,7 @@ def test_at_most_eight_of_which_few_are_alike(seed: int) -> None:
     assert max(names.count(name) for name in names) <= 2
     corners = [one.corner for one in found if one.corner]
     assert max((corners.count(name) for name in corners), default=0) <= 3
-    assert highlights(driven(session, track)) == found
+    assert find_highlights(driven(session, track)) == found
     for one in found:
         assert drive.series.t[0] <= one.timestamp <= drive.series.t[-1]
         assert one.video_in_s < one.video_out_s
@@ -222,7 +222,7 @@ def test_without_known_corners_the_rest_is_found() -> None:
     session = ring_frames(2, distance_m=lambda way: way % 1000, combo_g=1.0)
     session.columns["combo_g"][300] = 2.5
     bare = without(session, "lat", "lon")
-    found = highlights(driven(bare, ring_track(line=False, corners=())))
+    found = find_highlights(driven(bare, ring_track(line=False, corners=())))
 
     assert {"incident", "best_lap"} <= set(categories(found))
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from runtime.bridge.analysis.drive import Drive, drive_of
-from runtime.bridge.analysis.grip import friction_circle
+from runtime.bridge.analysis.grip import measure_friction_circle
 from runtime.bridge.analysis.pedals import (
     Pedals,
-    hustle_map,
-    pedal_behavior,
+    measure_hustle,
+    measure_pedals,
 )
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
-from runtime.bridge.analysis.stats import stats, straight_line_speed
+from runtime.bridge.analysis.stats import compute_stats, measure_straights
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.lapkit import LENGTH, OVAL, circled, lapped, on_track, oval, session
@@ -38,7 +38,7 @@ def made(**channels: Numbers | float) -> Drive:
 
 
 def test_even_driving_has_even_numbers() -> None:
-    found = stats(made(throttle_pct=100.0, brake_bar=0.0, g_lat=-0.5, g_long=0.0))
+    found = compute_stats(made(throttle_pct=100.0, brake_bar=0.0, g_lat=-0.5, g_long=0.0))
 
     assert found.top_speed_kmh == pytest.approx(180.0)
     assert found.average_speed_kmh == pytest.approx(180.0)
@@ -58,7 +58,7 @@ def test_the_average_speed_is_over_time_not_over_frames() -> None:
     t = frames.columns["timestamp"]
     sparse = kept(frames, (t < 60.0) | (np.arange(len(t)) % 4 == 0))  # the second lap at 2.5 Hz
 
-    found = stats(drive_of(detect(sparse, track_length_m=LENGTH)))
+    found = compute_stats(drive_of(detect(sparse, track_length_m=LENGTH)))
 
     assert found.average_speed_kmh == pytest.approx(3.6 * 2 * LENGTH / 120.0, rel=0.01)
 
@@ -67,17 +67,17 @@ def test_full_throttle_runs_end_at_a_lift_and_at_a_pause() -> None:
     throttle = np.full(COUNT, 100.0)
     throttle[300:310] = 94.9
     frames = session(PLAIN, throttle_pct=throttle)
-    assert stats(made(throttle_pct=throttle)).longest_full_throttle_s == pytest.approx(89.0)
+    assert compute_stats(made(throttle_pct=throttle)).longest_full_throttle_s == pytest.approx(89.0)
 
     t = frames.columns["timestamp"]
     paused = detect(kept(frames, (t < 60.0) | (t > 63.0)), track_length_m=LENGTH)
 
-    assert stats(drive_of(paused)).longest_full_throttle_s == pytest.approx(56.9)
-    assert stats(drive_of(paused)).n_gaps == 1
+    assert compute_stats(drive_of(paused)).longest_full_throttle_s == pytest.approx(56.9)
+    assert compute_stats(drive_of(paused)).n_gaps == 1
 
 
 def test_the_friction_circle_of_even_cornering_is_one_bin() -> None:
-    found = friction_circle(made(g_lat=0.6, g_long=0.8))
+    found = measure_friction_circle(made(g_lat=0.6, g_long=0.8))
 
     assert found.max_combo_g_observed == found.envelope_g == pytest.approx(1.0)
     assert found.histogram_pct == pytest.approx([0.0] * 9 + [100.0])
@@ -88,13 +88,13 @@ def test_the_friction_circle_of_even_cornering_is_one_bin() -> None:
 
 def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there_is_one() -> None:
     gentle = made(g_lat=0.1, g_long=0.0)
-    assert friction_circle(gentle).envelope_g == 0.5
+    assert measure_friction_circle(gentle).envelope_g == 0.5
 
     drive, _ = oval(2)
     lap = ReferenceLap(
         track=OVAL.id, lap_time_s=20.0, corners={"Turn 1": Target(5.0)}, max_combo_g=0.4
     )
-    found = friction_circle(drive, References({OVAL.id: lap}))
+    found = measure_friction_circle(drive, References({OVAL.id: lap}))
 
     assert (found.envelope_g, found.basis) == (0.4, "reference_file")
     assert found.over_limit_pct is not None
@@ -102,14 +102,17 @@ def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there
 
 
 def test_a_recorded_combination_counts_before_one_of_its_parts() -> None:
-    assert friction_circle(made(g_lat=0.6, g_long=0.8, combo_g=2.0)).max_combo_g_observed == 2.0
+    assert (
+        measure_friction_circle(made(g_lat=0.6, g_long=0.8, combo_g=2.0)).max_combo_g_observed
+        == 2.0
+    )
 
 
 @pytest.mark.parametrize(("most", "stride", "count"), [(1500, 1, 1201), (500, 2, 500), (7, 171, 7)])
 def test_the_scatter_takes_every_so_manyth_frame(most: int, stride: int, count: int) -> None:
     g_lat = np.arange(COUNT) / COUNT
 
-    found = friction_circle(made(g_lat=g_lat, g_long=0.0), samples=most)
+    found = measure_friction_circle(made(g_lat=g_lat, g_long=0.0), samples=most)
 
     assert [one.gLat for one in found.samples] == g_lat[::stride][:count].tolist()
 
@@ -122,13 +125,13 @@ def test_the_scatter_takes_every_so_manyth_frame(most: int, stride: int, count: 
 def test_shares_add_up_whatever_was_recorded(g: Numbers, throttle: Numbers, brake: Numbers) -> None:
     drive = made(g_lat=g, g_long=g[::-1], throttle_pct=throttle, brake_bar=brake)
 
-    histogram = friction_circle(drive).histogram_pct
+    histogram = measure_friction_circle(drive).histogram_pct
     assert sum(share or 0.0 for share in histogram) == pytest.approx(100.0)
-    found = pedal_behavior(drive)
+    found = measure_pedals(drive)
     assert sum(count or 0 for count in counts(found)) == (~np.isnan(brake)).sum()
     shares = [state.pct or 0.0 for state in (getattr(found.states, name) for name in STATES)]
     assert sum(shares) == pytest.approx(0.0 if np.isnan(brake).all() else 100.0)
-    for stretch in hustle_map(drive):
+    for stretch in measure_hustle(drive):
         assert stretch.fraction is not None
         assert 0.0 <= stretch.fraction <= 1.0
 
@@ -138,7 +141,7 @@ def test_the_hustle_map_is_the_share_of_time_in_steps_of_fifty_metres() -> None:
     lap, at = place // LENGTH, place % LENGTH
     throttle = np.where((at < 100) | ((at >= 200) & (at < 300) & (lap == 0)), 95.0, 94.0)
 
-    found = hustle_map(made(throttle_pct=throttle))
+    found = measure_hustle(made(throttle_pct=throttle))
 
     assert len(found) == 60
     assert [one.start_m for one in found[:3]] == [0.0, 50.0, 100.0]
@@ -149,7 +152,7 @@ def test_the_hustle_map_is_the_share_of_time_in_steps_of_fifty_metres() -> None:
 
 
 def test_the_last_step_of_the_hustle_map_ends_with_the_lap() -> None:
-    found = hustle_map(oval(2)[0])
+    found = measure_hustle(oval(2)[0])
 
     assert len(found) == math.ceil(OVAL.length_m / 50)
     assert found[-1].end_m == pytest.approx(OVAL.length_m)
@@ -163,10 +166,10 @@ def test_pedals_are_down_strictly_above_their_thresholds() -> None:
     throttle[320:350] = 50.0
     drive = made(throttle_pct=throttle, brake_bar=brake)
 
-    found = pedal_behavior(drive)
+    found = measure_pedals(drive)
     assert counts(found) == (100, 20, 30, COUNT - 150)
     assert found.frame_dt_s == pytest.approx(0.1)
-    zero = pedal_behavior(drive, 0.0, 0.0)
+    zero = measure_pedals(drive, 0.0, 0.0)
     assert counts(zero) == (300, 100, 100, COUNT - 500)
 
 
@@ -177,7 +180,7 @@ def test_the_time_in_a_state_is_that_of_the_clock_not_of_its_frames() -> None:
     pedals = changed(frames, throttle_pct=throttle, brake_bar=0.0)
     sparse = kept(pedals, (t < 60.0) | (np.arange(len(t)) % 4 == 0))
 
-    found = pedal_behavior(drive_of(detect(sparse, track_length_m=LENGTH)))
+    found = measure_pedals(drive_of(detect(sparse, track_length_m=LENGTH)))
 
     power, _, _, coast = (count or 0 for count in counts(found))
     assert power == 4 * (coast - 1)
@@ -192,8 +195,8 @@ def test_rows_in_bursts_give_the_numbers_of_an_even_recording() -> None:
     burst = {name: values[rows] for name, values in even.columns.items()}
     burst["timestamp"] = (t[:, None] + np.array([-0.02, -0.01, -0.005, 0.0])).ravel()
 
-    ours = stats(drive_of(detect(Frames(burst), track_length_m=LENGTH)))
-    usual = stats(drive_of(detect(even, track_length_m=LENGTH)))
+    ours = compute_stats(drive_of(detect(Frames(burst), track_length_m=LENGTH)))
+    usual = compute_stats(drive_of(detect(even, track_length_m=LENGTH)))
 
     assert ours.average_speed_kmh == pytest.approx(usual.average_speed_kmh)
     assert ours.time_on_track_s == pytest.approx(usual.time_on_track_s)
@@ -204,7 +207,7 @@ def test_straights_have_their_top_speed_and_the_lap_it_is_of() -> None:
     drive, _ = oval(3)
     place, speed = drive.progress.p, drive.series["speed_ms"] * 3.6
 
-    found = straight_line_speed(drive)
+    found = measure_straights(drive)
 
     assert [one.name for one in found] == ["Main straight", "Straight 2"]
     back = (place >= 348.5) & (place <= 668.5)
@@ -226,7 +229,7 @@ def test_a_top_speed_on_the_way_in_belongs_to_no_lap() -> None:
     speed[last.last + 3] += 10.0
     again = on_track(OVAL, Frames({**columns, "speed_ms": speed}))
 
-    found = straight_line_speed(again)[0]
+    found = measure_straights(again)[0]
 
     assert (found.top_speed_kmh, found.from_lap) == (speed[last.last + 3] * 3.6, None)
     assert max(top.top_speed_kmh for top in found.per_lap) < 99.0 * 3.6
@@ -241,14 +244,14 @@ def test_a_straight_that_was_driven_in_part_only_has_no_top_speed_of_it() -> Non
     columns["speed_ms"][last:] *= 1.2
     cut = {name: values[first - 6 : last + 6] for name, values in columns.items()}
 
-    found = straight_line_speed(on_track(OVAL, Frames(cut)))[0]
+    found = measure_straights(on_track(OVAL, Frames(cut)))[0]
 
     assert found.top_speed_kmh == max(top.top_speed_kmh for top in found.per_lap)
     assert found.from_lap is not None
 
 
 def test_a_circle_has_no_straights() -> None:
-    assert straight_line_speed(circled()) == ()
+    assert measure_straights(circled()) == ()
 
 
 def test_a_lap_at_one_hertz_and_over_midnight_is_whole() -> None:
@@ -256,7 +259,7 @@ def test_a_lap_at_one_hertz_and_over_midnight_is_whole() -> None:
     late = changed(frames, timestamp=(frames.columns["timestamp"] + 86_350.0) % 86_400.0)
     drive = drive_of(detect(late, gate=circle_gate(), track_length_m=1000.0))
 
-    found = stats(drive)
+    found = compute_stats(drive)
 
     assert found.n_laps == 3
     assert found.best_lap_s == pytest.approx(40.0, abs=0.05)

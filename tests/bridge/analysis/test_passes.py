@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.passes import Pass, list_passes
 from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
@@ -25,7 +25,7 @@ from tests.bridge.session.sessions import kept
 
 def one(drive: Drive, name: str = "Turn 1") -> Pass:
     """The only pass of a corner."""
-    (found,) = passes_of(drive)[name]
+    (found,) = list_passes(drive)[name]
     return found
 
 
@@ -33,7 +33,7 @@ def one(drive: Drive, name: str = "Turn 1") -> Pass:
 def test_an_even_drive_takes_as_long_as_the_window_is_long(hz: float) -> None:
     drive = driven(ring_frames(3, speed=20.0, hz=hz), ring_track())
 
-    found = passes_of(drive)
+    found = list_passes(drive)
     assert [p.lap for p in found["Turn 1"]] == [1, 2, 3]
     for p in (*found["Turn 1"], *found["Turn 2"]):
         assert p.corner_time_s == pytest.approx(100 / 20, abs=0.01)
@@ -47,7 +47,7 @@ def test_speeds_are_those_of_the_places_not_of_the_frames() -> None:
     def pace(way: Numbers) -> Numbers:
         return 30.0 - 10.0 * np.interp(way % LENGTH, [200, 250, 300], [0, 1, 0])
 
-    p = passes_of(driven(paced_frames(pace, 1, hz=20.0), ring_track()))["Turn 1"][0]
+    p = list_passes(driven(paced_frames(pace, 1, hz=20.0), ring_track()))["Turn 1"][0]
 
     assert p.entry_speed_kmh == pytest.approx(108.0, abs=0.3)
     assert p.apex_speed_kmh == pytest.approx(72.0, abs=1.0)
@@ -132,7 +132,7 @@ def test_largest_accelerations_are_without_sign() -> None:
 
 def test_a_corner_over_start_finish_belongs_to_the_lap_of_its_apex() -> None:
     over = (corner("Turn 1", 1, 960, 20, 60), corner("Turn 2", 2, 930, 990, 30))
-    found = passes_of(driven(ring_frames(3, hz=50.0), ring_track(over)))
+    found = list_passes(driven(ring_frames(3, hz=50.0), ring_track(over)))
 
     assert [p.lap for p in found["Turn 1"]] == [1, 2, 3]
     assert [p.lap for p in found["Turn 2"]] == [1, 2, 3]
@@ -145,7 +145,7 @@ def test_braking_before_start_finish_counts_for_the_first_corner() -> None:
     first = (corner("Turn 1", 1, 50, 80, 120),)
     session = ring_frames(2, hz=100.0, brake_bar=lambda way: 40.0 * between(way, 950, 60))
 
-    found = passes_of(driven(session, ring_track(first)))["Turn 1"]
+    found = list_passes(driven(session, ring_track(first)))["Turn 1"]
     assert [p.lap for p in found] == [1, 2]
     for p in found:
         assert p.brake_point_m == pytest.approx(100.0, abs=0.5)
@@ -158,7 +158,7 @@ def test_a_corner_in_which_recording_paused_has_no_pass(name: str) -> None:
     middle = {"Turn 1": 1250, "Turn 2": 1650}[name]
     drive = driven(kept(session, np.abs(way - middle) > 30), ring_track())
 
-    laps = {corner: [p.lap for p in passes] for corner, passes in passes_of(drive).items()}
+    laps = {corner: [p.lap for p in passes] for corner, passes in list_passes(drive).items()}
     assert laps == {"Turn 1": [1, 2], "Turn 2": [1, 2]} | {name: [1]}
 
 
@@ -176,7 +176,7 @@ def test_an_approach_begins_behind_a_pause() -> None:
 def test_a_recording_too_slow_for_the_corner_has_no_pass() -> None:
     short = (corner("Turn 1", 1, 200, 210, 220),)
 
-    assert passes_of(driven(ring_frames(1, hz=1.0), ring_track(short))) == {"Turn 1": ()}
+    assert list_passes(driven(ring_frames(1, hz=1.0), ring_track(short))) == {"Turn 1": ()}
 
 
 """What is computed of speed and positions instead."""
@@ -184,7 +184,7 @@ def test_a_recording_too_slow_for_the_corner_has_no_pass() -> None:
 
 def test_without_positions_the_distance_tells_the_place() -> None:
     session = without(ring_frames(2, distance_m=lambda way: way + 400), "lat", "lon")
-    found = passes_of(driven(session, ring_track()))
+    found = list_passes(driven(session, ring_track()))
 
     assert [p.lap for p in found["Turn 1"]] == [1, 2]
     assert found["Turn 1"][0].corner_time_s == pytest.approx(4.0, abs=0.01)
@@ -194,15 +194,15 @@ def test_a_part_of_a_lap_shows_the_corners_it_holds() -> None:
     session = ring_frames(0, begin_m=-450.0, speed=25.0)  # from 550 m over the line to 100 m
     drive = driven(session, ring_track(), partial=True)
 
-    found = passes_of(drive)
+    found = list_passes(drive)
     assert [p.lap for p in found["Turn 2"]] == [1]
     assert found["Turn 1"] == ()
 
 
 def test_passes_of_one_lap_are_those_of_the_session() -> None:
     session = ring_frames(3, brake_bar=lambda way: 20.0 * between(way, 150, 230))
-    whole = passes_of(driven(session, ring_track()))
-    second = passes_of(driven(session, ring_track(), lap=2))
+    whole = list_passes(driven(session, ring_track()))
+    second = list_passes(driven(session, ring_track(), lap=2))
 
     assert second == {name: (passes[1],) for name, passes in whole.items()}
 
@@ -223,7 +223,7 @@ def test_corner_times_and_stretches_between_add_up_to_the_lap(
         return speed * (1 + 0.3 * np.sin(2 * np.pi * way / LENGTH + phase))
 
     drive = driven(paced_frames(pace, 2, hz=hz, begin_m=begin), ring_track())
-    found = passes_of(drive)
+    found = list_passes(drive)
     for lap in drive.counted:
         inside = [p for passes in found.values() for p in passes if p.lap == lap.number]
         bounds = [lap.t_start, *(t for p in inside for t in (p.t_entry, p.t_exit)), lap.t_end]

@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.corners import consistency, smoothness, track_out
-from runtime.bridge.analysis.driver import DriverEvent, driver_events, limit_archetype
-from runtime.bridge.analysis.grading import scorecard
-from runtime.bridge.analysis.grip import slip_bands, slip_oscillations
-from runtime.bridge.analysis.highlights import highlights
+from runtime.bridge.analysis.corners import (
+    measure_consistency,
+    measure_smoothness,
+    measure_track_out,
+)
+from runtime.bridge.analysis.driver import DriverEvent, classify_limit, list_events
+from runtime.bridge.analysis.grading import grade_session
+from runtime.bridge.analysis.grip import find_oscillations, measure_bands
+from runtime.bridge.analysis.highlights import find_highlights
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
@@ -33,7 +37,7 @@ def limited(most_g: float) -> References:
 
 def test_an_even_hand_is_perfectly_smooth() -> None:
     session = ring_frames(2, hz=50.0, steering_deg=lambda way: way % 1000, brake_bar=3.0)
-    found = smoothness(driven(session, ring_track()))
+    found = measure_smoothness(driven(session, ring_track()))
 
     assert list(found) == ["Turn 1", "Turn 2"]
     assert found["Turn 1"].steering_dot_std == pytest.approx(0.0, abs=1e-6)
@@ -48,21 +52,21 @@ def test_the_calmest_pass_is_shown() -> None:
         return chance.normal(30, np.where(way < 1000, 2.0, 0.1))
 
     session = ring_frames(2, hz=50.0, steering_deg=steering)
-    found = smoothness(driven(session, ring_track()))["Turn 1"]
+    found = measure_smoothness(driven(session, ring_track()))["Turn 1"]
     assert found.lap == 2
     # differences of independent errors, by a 50th of a second
     assert found.steering_dot_std == pytest.approx(0.1 * np.sqrt(2) * 50, rel=0.2)
 
 
 def test_an_even_driver_is_consistent_and_another_is_not() -> None:
-    even = consistency(driven(ring_frames(3, hz=20.0), ring_track()))
+    even = measure_consistency(driven(ring_frames(3, hz=20.0), ring_track()))
     assert even.lap_time_std == pytest.approx(0.0, abs=1e-3)
 
     def pace(way: Numbers) -> Numbers:
         speed: Numbers = 25.0 - 5.0 * between(way, 200, 300) * (way > 1000)
         return speed
 
-    found = consistency(driven(paced_frames(pace, 2, hz=50.0), ring_track()))
+    found = measure_consistency(driven(paced_frames(pace, 2, hz=50.0), ring_track()))
     assert found.lap_time_spread == pytest.approx(1.0, abs=0.02)
     assert found.lap_time_std == pytest.approx(1.0 / np.sqrt(2), abs=0.02)
     assert found.most_variable_corner is not None
@@ -71,19 +75,19 @@ def test_an_even_driver_is_consistent_and_another_is_not() -> None:
 
 
 def test_one_lap_does_not_vary() -> None:
-    found = consistency(driven(ring_frames(1), ring_track()))
+    found = measure_consistency(driven(ring_frames(1), ring_track()))
 
     assert (found.lap_time_std, found.lap_time_spread) == (0.0, 0.0)
     assert found.most_variable_corner is None
 
 
 def test_distance_to_the_line() -> None:
-    found = track_out(driven(ring_frames(2, hz=20.0), ring_track()))
+    found = measure_track_out(driven(ring_frames(2, hz=20.0), ring_track()))
 
     assert found is not None
     assert found.max_xte_m < 0.2
     assert found.samples == pytest.approx(2 * 800, abs=2)
-    assert track_out(driven(ring_frames(2))) is None
+    assert measure_track_out(driven(ring_frames(2))) is None
 
 
 @pytest.mark.parametrize(
@@ -99,7 +103,7 @@ def test_distance_to_the_line() -> None:
     ],
 )
 def test_bands_of_the_used_grip(combo: float, band: str) -> None:
-    found = slip_bands(driven(ring_frames(1, combo_g=combo), ring_track()), limited(1.0))
+    found = measure_bands(driven(ring_frames(1, combo_g=combo), ring_track()), limited(1.0))
 
     assert found is not None
     assert found.dominant_band == band
@@ -109,12 +113,12 @@ def test_bands_of_the_used_grip(combo: float, band: str) -> None:
 
 def test_shares_of_the_bands_are_shares_of_time() -> None:
     session = ring_frames(2, hz=50.0, combo_g=lambda way: 0.2 + 0.7 * between(way, 0, 300))
-    found = slip_bands(driven(session, ring_track()), limited(1.0))
+    found = measure_bands(driven(session, ring_track()), limited(1.0))
 
     assert found is not None
     assert sum(found.pct_per_band.values()) == pytest.approx(100.0)
     assert found.pct_per_band["at_peak"] == pytest.approx(30.0, abs=0.2)
-    assert slip_bands(driven(without(session, "combo_g"), ring_track())) is None
+    assert measure_bands(driven(without(session, "combo_g"), ring_track())) is None
 
 
 @pytest.mark.parametrize("hz", [20.0, 50.0, 100.0])
@@ -124,7 +128,7 @@ def test_grip_that_goes_back_and_forth_is_an_oscillation(hz: float) -> None:
         return np.where((way > 500) & (way < 575), used, 0.4)
 
     session = ring_frames(2, hz=hz, combo_g=combo)
-    found = slip_oscillations(driven(session, ring_track()), limited(1.0))
+    found = find_oscillations(driven(session, ring_track()), limited(1.0))
 
     assert len(found) == 1
     assert found[0].crossings >= 4
@@ -139,7 +143,7 @@ def test_ten_frames_a_second_show_no_oscillation() -> None:
 
     for hz, shown in ((20.0, 1), (10.0, 0)):
         session = ring_frames(2, hz=hz, combo_g=combo)
-        assert len(slip_oscillations(driven(session, ring_track()), limited(1.0))) == shown
+        assert len(find_oscillations(driven(session, ring_track()), limited(1.0))) == shown
 
 
 def test_noise_on_the_edge_of_a_band_is_no_oscillation() -> None:
@@ -147,7 +151,7 @@ def test_noise_on_the_edge_of_a_band_is_no_oscillation() -> None:
     noise = chance.normal(0.6, 0.02, 100 * 1000)
     session = ring_frames(2, hz=100.0, combo_g=lambda way: noise[: len(way)])
 
-    assert slip_oscillations(driven(session, ring_track()), limited(1.0)) == ()
+    assert find_oscillations(driven(session, ring_track()), limited(1.0)) == ()
 
 
 def test_a_pause_is_no_change_of_band() -> None:
@@ -155,7 +159,7 @@ def test_a_pause_is_no_change_of_band() -> None:
     t = session.columns["timestamp"]
     paused = kept(session, (t < 37.5) | (t > 39))
 
-    assert slip_oscillations(driven(paused, ring_track()), limited(1.0)) == ()
+    assert find_oscillations(driven(paused, ring_track()), limited(1.0)) == ()
 
 
 def test_a_session_leaves_events_in_a_history() -> None:
@@ -164,8 +168,8 @@ def test_a_session_leaves_events_in_a_history() -> None:
         return speed
 
     drive = driven(paced_frames(pace, 3, hz=20.0), ring_track())
-    card, moments = scorecard(drive), highlights(drive)
-    found = driver_events(card, moments, None)
+    card, moments = grade_session(drive), find_highlights(drive)
+    found = list_events(card, moments, None)
 
     grades = [one for one in found if one.kind == "grade"]
     assert [one.corner for one in grades] == ["Turn 1", "Turn 2"]
@@ -175,14 +179,14 @@ def test_a_session_leaves_events_in_a_history() -> None:
     keys = [(one.kind, one.corner) for one in found]
     assert len(keys) == len(set(keys))
     assert ("improvement", "Turn 1") in keys
-    assert driver_events(card, moments, None) == found
-    slower = driver_events(card, moments, card.best_lap_s)
+    assert list_events(card, moments, None) == found
+    slower = list_events(card, moments, card.best_lap_s)
     assert {one.kind for one in slower} == {"grade", "improvement"}
 
 
 def test_a_mistake_is_an_event_for_its_corner() -> None:
     drive = driven(ring_frames(2, combo_g=lambda way: 1 + between(way, 240, 260)), ring_track())
-    found = driver_events(scorecard(drive), highlights(drive, limited(1.0)), 1.0)
+    found = list_events(grade_session(drive), find_highlights(drive, limited(1.0)), 1.0)
 
     assert [one.corner for one in found if one.kind == "mistake"] == ["Turn 1"]
 
@@ -199,4 +203,4 @@ def test_a_mistake_is_an_event_for_its_corner() -> None:
     ],
 )
 def test_how_a_driver_uses_the_grip(scores: dict[str, list[float]], kind: str) -> None:
-    assert limit_archetype(scores) == kind
+    assert classify_limit(scores) == kind

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from runtime.bridge.analysis.drive import NoSuchLap
-from runtime.bridge.analysis.passes import passes_of
+from runtime.bridge.analysis.passes import list_passes
 from runtime.bridge.analysis.reference import (
     NONE,
     ReferenceBook,
     ReferenceLap,
     References,
     Target,
-    basis_of,
     find_aims,
+    find_basis,
+    format_reference,
+    make_reference,
     parse_reference,
     read_references,
-    reference_lap,
-    reference_text,
     write_reference,
 )
 from runtime.bridge.track.model import TrackError
@@ -83,8 +83,8 @@ def test_a_lap_written_is_the_lap_read() -> None:
     session = ring_frames(
         2, brake_bar=lambda way: 20.0 * between(way, 150, 230), g_lat=1.1, g_long=0
     )
-    lap = reference_lap(driven(session, ring_track()), 2, "s1")
-    again = parse_reference(reference_text(lap))
+    lap = make_reference(driven(session, ring_track()), 2, "s1")
+    again = parse_reference(format_reference(lap))
 
     assert (again.track, again.source_file) == ("ring", "s1, lap 2")
     assert again.lap_time_s == pytest.approx(40.0, abs=1e-3)
@@ -101,9 +101,9 @@ def test_the_best_lap_is_the_reference_where_none_is_named() -> None:
     session = paced_frames(lambda way: 25.0 + 0.001 * way, 3)
     drive = driven(session, ring_track())
 
-    assert reference_lap(drive).lap_time_s == min(lap.duration_s for lap in drive.counted)
+    assert make_reference(drive).lap_time_s == min(lap.duration_s for lap in drive.counted)
     with pytest.raises(NoSuchLap):
-        reference_lap(drive, 4)
+        make_reference(drive, 4)
 
 
 def references(*names: str, track: str = "ring") -> References:
@@ -118,9 +118,9 @@ def test_the_file_counts_where_it_names_a_corner_and_the_session_elsewhere() -> 
     assert found["Turn 1"].basis == "session_best"
     assert found["Turn 1"].own is found["Turn 1"].target
     assert found["Turn 2"] == (Target(3.0, approach_m=0.0), "reference_file", None)
-    assert basis_of(drive, references("Turn 2")) == "reference_file"
-    assert basis_of(drive, references("Elsewhere")) == "session_best"
-    assert basis_of(drive) == "session_best"
+    assert find_basis(drive, references("Turn 2")) == "reference_file"
+    assert find_basis(drive, references("Elsewhere")) == "session_best"
+    assert find_basis(drive) == "session_best"
 
 
 def test_a_file_of_another_circuit_does_not_count() -> None:
@@ -136,7 +136,7 @@ def test_the_session_is_compared_with_its_quickest_pass() -> None:
     drive = driven(paced_frames(lambda way: 25.0 + 0.001 * way, 3), ring_track())
 
     for name, aim in find_aims(drive).items():
-        times = [one.corner_time_s for one in passes_of(drive)[name]]
+        times = [one.corner_time_s for one in list_passes(drive)[name]]
         assert aim.target.corner_time_s == min(times)
         assert aim.own is not None
         assert aim.own.lap == 3

@@ -10,9 +10,9 @@ from runtime.bridge.analysis.video import (
     Ask,
     ClipSource,
     Footage,
-    clip_sources,
-    footage,
+    find_sources,
     match_frames,
+    sort_footage,
 )
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, VideoFrame
@@ -22,7 +22,7 @@ DRIVE = lapped([(10.0, 10.0, 10.0)] * 2)
 
 
 def filmed(*moments: float, path: str = "a.mp4", drive: Drive = DRIVE) -> Footage:
-    return footage(drive, [VideoFrame(t, None, path, t - 5.0) for t in moments])
+    return sort_footage(drive, [VideoFrame(t, None, path, t - 5.0) for t in moments])
 
 
 def pairs(video: Footage, ask: Ask) -> list[tuple[float, float | None]]:
@@ -51,7 +51,7 @@ def test_exactly_the_window_counts_and_of_two_the_earlier_is_taken(t: float) -> 
 
 def test_of_two_files_with_one_moment_the_first_by_name_is_taken() -> None:
     frames = [VideoFrame(1.0, None, name, 0.0) for name in ("b.mp4", "a.mp4", "c.mp4")]
-    video = footage(DRIVE, frames)
+    video = sort_footage(DRIVE, frames)
 
     found = match_frames(DRIVE, video, Ask(0.95, 1.04))
 
@@ -75,7 +75,7 @@ def test_without_video_nothing_is_matched() -> None:
 
     assert found.video.tolist() == [-1] * 10
     assert np.isnan(found.dt_s).all()
-    assert clip_sources(filmed(), 0.0, 9.0) == ()
+    assert find_sources(filmed(), 0.0, 9.0) == ()
 
 
 @given(
@@ -99,7 +99,9 @@ def test_video_goes_on_after_midnight_as_the_session_does() -> None:
     frames = dict(DRIVE.series.frames.columns)
     frames["timestamp"] = (frames["timestamp"] + 86_370.0) % 86_400.0
     late = drive_of(detect(Frames(frames), track_length_m=3000.0))
-    video = footage(late, [VideoFrame(86_399.0, 10, "a", None), VideoFrame(1.0, 2010, "a", None)])
+    video = sort_footage(
+        late, [VideoFrame(86_399.0, 10, "a", None), VideoFrame(1.0, 2010, "a", None)]
+    )
 
     assert video.t.tolist() == [86_399.0, 86_401.0]
     assert video.place.tolist() == [0.01, 2.01]
@@ -111,10 +113,10 @@ def test_cuts_follow_the_offsets_of_each_file() -> None:
     first = [VideoFrame(10.0 + i, None, "one.mp4", 2.0 * i) for i in range(6)]
     second = [VideoFrame(14.0 + i, 1000 * i, "two.mp4", None) for i in range(6)]
     lost = [VideoFrame(10.0 + i, None, "lost.mp4", None) for i in range(6)]
-    video = footage(DRIVE, [*second, *first, *lost])
+    video = sort_footage(DRIVE, [*second, *first, *lost])
 
-    assert clip_sources(video, 12.0, 17.0) == (
+    assert find_sources(video, 12.0, 17.0) == (
         ClipSource("one.mp4", 4.0, 10.0),
         ClipSource("two.mp4", 0.0, 3.0),
     )
-    assert clip_sources(video, 0.0, 9.0) == ()
+    assert find_sources(video, 0.0, 9.0) == ()

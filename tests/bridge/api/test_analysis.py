@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from runtime.bridge.analysis.reference import parse_reference, reference_text
+from runtime.bridge.analysis.reference import format_reference, parse_reference
 from runtime.bridge.api.analysis import FrictionAnswer
 from runtime.bridge.api.compare import CompareAnswer
 from runtime.bridge.api.pictures import MapAnswer, SyncAnswer
@@ -390,7 +390,7 @@ async def test_a_reference_file_counts_from_the_moment_it_is_there(
         assert quick["source_file"] == "s, lap 2"
 
         book.mkdir()
-        text = reference_text(parse_reference(json.dumps(quick)))
+        text = format_reference(parse_reference(json.dumps(quick)))
         (book / f"{OVAL.id}.json").write_text(text, encoding="utf-8")
         behind = await bridge.ok("GET", "/session/s/corners")
         card = (await bridge.ok("GET", "/session/s/scorecard"))["scorecard"]

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from runtime.bridge.analysis.driver import DriverSession
-from runtime.bridge.analysis.reference import References, reference_lap
+from runtime.bridge.analysis.reference import References, make_reference
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.tellers import tell
@@ -402,7 +402,7 @@ def test_progress_is_that_to_the_session_before() -> None:
 
 
 def test_a_reference_lap_on_file_is_the_first_plan() -> None:
-    reference = replace(reference_lap(record(BEN.frames)), track=TRACK.id)
+    reference = replace(make_reference(record(BEN.frames)), track=TRACK.id)
     planned = replace(scene(), references=References({TRACK.id: reference}))
     fact = ask("theory", planned)["theory-reference"]
     assert number(fact, "time") == NEAR(BEN.time(BEN.best), abs=0.01)

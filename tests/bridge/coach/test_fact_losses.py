@@ -12,13 +12,13 @@ import pytest
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.driver import DriverSession
-from runtime.bridge.analysis.grading import CALM, REMEDY, scorecard
+from runtime.bridge.analysis.grading import CALM, REMEDY, grade_session
 from runtime.bridge.analysis.losses import (
     WORTH_S,
     Loss,
     find_passes,
-    losses_between,
-    usual_passes,
+    find_usual_passes,
+    measure_losses,
 )
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Corner as CornerCell
@@ -133,7 +133,7 @@ def driven(laps: list[Lap], track: Track | None = TRACK, without: tuple[str, ...
 def lost(laps: list[Lap]) -> tuple[Loss, ...]:
     """What the usual lap of a session loses against its best."""
     own = driven(laps)
-    return losses_between(usual_passes(own), find_passes(own, own.best.number or 0), own)
+    return measure_losses(find_usual_passes(own), find_passes(own, own.best.number or 0), own)
 
 
 @cache
@@ -179,7 +179,7 @@ def test_what_a_bad_exit_costs_on_the_straight_counts_for_its_corner() -> None:
 def test_the_corners_of_two_laps_add_up_to_the_difference_of_the_laps() -> None:
     own = usual_session()
     slow, best = own.lap(1), own.best
-    losses = losses_between(find_passes(own, 1), find_passes(own, best.number or 0), own)
+    losses = measure_losses(find_passes(own, 1), find_passes(own, best.number or 0), own)
     assert len(losses) == len(TRACK.corners)
     total = slow.duration_s - best.duration_s
     assert sum(loss.seconds for loss in losses) == pytest.approx(total, abs=0.002)
@@ -248,7 +248,7 @@ def test_the_scorecard_advises_what_the_coach_advises() -> None:
         late_throttle(brake_early(clean(), "Turn 1", 20), "Turn 8", 30), "Turn 7", 0.08
     )
     drive = driven([bent, bent, clean(), bent])
-    card = {grade.corner: grade for grade in scorecard(drive).corners}
+    card = {grade.corner: grade for grade in grade_session(drive).corners}
     view = reviews.compare(scene_of(drive))
 
     told = {loss.corner: loss for loss in reviews.list_losses(view)}

@@ -13,9 +13,9 @@ from runtime.bridge.session.channels import (
     Choice,
     Profile,
     describe,
-    key_of,
+    find_signal,
     match_channels,
-    signal_of,
+    normalise_name,
 )
 from runtime.bridge.session.recording import Samples
 
@@ -225,7 +225,7 @@ def test_a_mapping_that_does_not_fit_names_what_there_is(signal: str, text: str,
 def test_a_number_without_a_unit_is_a_signal_where_its_name_says_enough(
     key: str, column: str | None
 ) -> None:
-    signal = signal_of(key)
+    signal = find_signal(key)
     assert (signal.name if signal else None) == column
 
 
@@ -241,4 +241,4 @@ def test_what_was_kept_counts_as_far_as_the_file_has_the_channels() -> None:
 def test_no_name_of_the_table_stands_for_two_signals() -> None:
     keys = [key for signal in SIGNALS.values() for key in signal.names if key not in signal.stated]
     assert len(keys) == len(set(keys))
-    assert key_of("lon_g") != key_of("long")
+    assert normalise_name("lon_g") != normalise_name("long")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.laps import detect
-from runtime.bridge.session.progress import measure_progress, sector_times, thirds
+from runtime.bridge.session.progress import divide_in_thirds, measure_progress, time_sectors
 from runtime.bridge.session.recording import WIDE, Frames, Gate
 from tests.bridge.session.sessions import circle, circle_gate
 
@@ -49,7 +49,7 @@ def check(frames: Frames, gate: Gate | None, length: float | None) -> None:
         known = progress.p[~np.isnan(progress.p)]
         assert ((known >= 0) & (known < progress.length_m)).all()
         for lap in laps.complete:
-            times = sector_times(laps, progress, lap, thirds(progress.length_m))
+            times = time_sectors(laps, progress, lap, divide_in_thirds(progress.length_m))
             assert all(time is None or time > 0 for time in times)
             if None not in times:
                 assert abs(sum(time or 0 for time in times) - lap.duration_s) < 1e-3

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.laps import Laps, detect
-from runtime.bridge.session.progress import Span, measure_progress, sector_times
+from runtime.bridge.session.progress import Span, measure_progress, time_sectors
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, Samples
 from runtime.bridge.session.series import DAY_S, series
 from runtime.bridge.track.library import Library
@@ -58,7 +58,7 @@ def test_sectors_before_and_behind_the_moment_keep_their_times() -> None:
         assert progress is not None
         found = [lap for lap in laps.segments if lap.kind == "lap"]
         assert [lap.valid for lap in found] == [True, times is t, True]
-        return [sector_times(laps, progress, lap, spans) for lap in found]
+        return [time_sectors(laps, progress, lap, spans) for lap in found]
 
     usual, late = sectors(t), sectors(np.where(t > moment, t - 5.0, t))
 

@@ -11,11 +11,11 @@ from runtime.bridge.session.progress import (
     APART_M,
     Progress,
     Span,
-    crossing_times,
+    divide_in_thirds,
     measure_progress,
-    sector_times,
     smooth_progress,
-    thirds,
+    time_crossings,
+    time_sectors,
     unwrap_lap,
 )
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
@@ -138,7 +138,7 @@ def test_places_are_reached_at_interpolated_moments(line: Line | None) -> None:
     laps, found = placed(circle(130), line)
 
     places = np.array([0.0, 1.0, 250.0, 999.9, LENGTH])
-    times = crossing_times(laps.series, found, laps.complete[1], places)
+    times = time_crossings(laps.series, found, laps.complete[1], places)
 
     expected = [48.0, 48.04, 58.0, 87.996, 88.0]
     assert times == pytest.approx(expected, abs=2e-3)
@@ -149,7 +149,7 @@ def test_a_place_that_was_passed_during_a_pause_has_no_moment() -> None:
     t = session.columns[TIMESTAMP]
     laps, found = placed(kept(session, (t < 60) | (t > 61.5)), circle_line())
 
-    times = crossing_times(laps.series, found, laps.complete[1], np.array([200.0, 320.0, 400.0]))
+    times = time_crossings(laps.series, found, laps.complete[1], np.array([200.0, 320.0, 400.0]))
 
     assert times == pytest.approx([56.0, np.nan, 64.0], abs=2e-3, nan_ok=True)
 
@@ -159,7 +159,7 @@ def test_sectors_add_up_to_the_lap() -> None:
     sectors = [Span("S1", 0, 100), Span("S2", 100, 600), Span("S3", 600, LENGTH)]
 
     for lap in laps.complete:
-        times = sector_times(laps, found, lap, sectors)
+        times = time_sectors(laps, found, lap, sectors)
         assert times == pytest.approx([4.0, 20.0, 16.0], abs=2e-3)
         assert sum(time for time in times if time) == pytest.approx(lap.duration_s, abs=1e-9)
 
@@ -179,7 +179,7 @@ def test_a_pause_takes_the_sectors_away_in_which_it_lies(
     keep = (t < pause[0]) | (t > pause[1])
     laps, progress = placed(kept(session, keep), circle_line())
 
-    times = sector_times(laps, progress, laps.complete[1], thirds(LENGTH))
+    times = time_sectors(laps, progress, laps.complete[1], divide_in_thirds(LENGTH))
 
     assert times == [one if one is None else pytest.approx(one, abs=0.01) for one in expected]
 

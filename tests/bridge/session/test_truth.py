@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.laps import Laps, detect
-from runtime.bridge.session.progress import Span, measure_progress, sector_times
+from runtime.bridge.session.progress import Span, measure_progress, time_sectors
 from runtime.bridge.session.recording import Frames
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
@@ -82,7 +82,7 @@ def test_sectors_of_driven_laps_add_up_and_agree_with_the_distance(
     spans = [Span(*astuple(sector)) for sector in track.sectors]
 
     for lap, begin in zip(laps.complete, driven.crossings_s, strict=False):
-        times = sector_times(laps, progress, lap, spans)
+        times = time_sectors(laps, progress, lap, spans)
         assert sum(time or 0.0 for time in times) == pytest.approx(lap.duration_s, abs=1e-3)
         start_m = np.interp(begin, laps.series.t, laps.travelled)
         at = [start_m + span.end_m for span in spans[:-1]]

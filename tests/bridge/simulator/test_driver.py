@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.grading import zones_at
+from runtime.bridge.analysis.grading import find_zones
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.session.recording import WIDE, LiveFrame
 from runtime.bridge.simulator.course import BAR_PER_PSI, MPH, course_of, natural_seconds
@@ -110,6 +110,6 @@ def test_the_coach_speaks_of_the_habits_before_their_corners() -> None:
         min(corners, key=lambda one: abs(one.apex.distance_m - habit.bend.apex_m)).name
         for habit in drive.driver.habits
     }
-    safe = {one.name for one in corners if not zones_at(one, LARKFELL)}
+    safe = {one.name for one in corners if not find_zones(one, LARKFELL)}
     assert wrong & safe
     assert wrong & safe <= told

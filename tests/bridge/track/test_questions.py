@@ -12,7 +12,7 @@ from runtime.bridge.track.model import (
     TrackError,
     filter_markers,
     find_phase,
-    inside,
+    is_inside,
     sample_elevation,
 )
 from tests.bridge.track.examples import text
@@ -97,14 +97,19 @@ def test_without_a_line_there_is_no_elevation_though_there_is_a_profile(track: T
 
 
 def test_a_window_may_straddle_the_line() -> None:
-    assert [inside(d, 950, 60, 1000) for d in (949, 950, 0, 60, 61)] == [
+    assert [is_inside(d, 950, 60, 1000) for d in (949, 950, 0, 60, 61)] == [
         False,
         True,
         True,
         True,
         False,
     ]
-    assert [inside(d, 400, 600, 1000) for d in (399, 400, 600, 601)] == [False, True, True, False]
+    assert [is_inside(d, 400, 600, 1000) for d in (399, 400, 600, 601)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_corners_are_found_by_name_or_number_and_listed_in_lap_order(track: Track) -> None:

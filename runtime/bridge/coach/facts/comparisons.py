@@ -7,27 +7,27 @@ from statistics import mean
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import dangers
+from runtime.bridge.analysis.grading import find_dangers
 from runtime.bridge.analysis.losses import (
     WORTH_S,
     Loss,
-    best_passes,
+    choose_stand_in,
+    find_best_passes,
     find_passes,
-    losses_between,
-    stand_in,
-    usual_passes,
+    find_usual_passes,
+    measure_losses,
 )
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.quantities import (
     CORNERS_ONLY,
     SUMS,
-    corner_before,
+    find_corner_before,
+    find_longest_full_throttle,
+    find_passes_in,
+    find_peak,
     find_straight,
     list_corners,
-    longest_full_throttle,
-    passes_in,
-    peak_place,
-    sector_name,
+    name_sector,
 )
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Placed, Term, Unit, Value
 from runtime.bridge.coach.facts import knowledge, reviews
@@ -228,7 +228,9 @@ def tell_values(view: View) -> Facts:
         lost = [loss for loss in beside_best.lost_here if loss.seconds >= WORTH_S]
         facts += [beside_best.state("loss-with-straight", loss) for loss in lost]
     straight = find_straight(drive, places[0])
-    bend = corner_before(drive, straight) if straight and quantity == "speed" and rivals else None
+    bend = (
+        find_corner_before(drive, straight) if straight and quantity == "speed" and rivals else None
+    )
     if bend and (spread := find_spread(drive, "speed", bend, "exit")):
         facts.append(_against(view, spread, *rivals[0]))
     return tuple(facts)
@@ -306,7 +308,7 @@ def _tell_laps(view: View, spread: Spread) -> Fact:
     picks = (which or (left and order in ORDERED)) and not (view.named or ranks)
     if laps and laps != [best] and not picks:
         side, shown = orient(quantity, *(spread.values[lap] for lap in laps), spread.usual)
-        spot = peak_place(drive, quantity, laps[0]) if spread.peaks and len(laps) == 1 else None
+        spot = find_peak(drive, quantity, laps[0]) if spread.peaks and len(laps) == 1 else None
         spot = spot if where is None else None
         values |= {"laps": tuple(laps), "values": shown[:-1], "count": len(laps)}
         values |= {"usual": shown[-1], "side": side, **_name_place(drive, spot)}
@@ -321,7 +323,7 @@ def _tell_laps(view: View, spread: Spread) -> Fact:
         place = min(view.slots.place, len(rank))
         lap = rank[place - 1]
         side, shown = orient(quantity, spread.values[lap], spread.usual, of[rank[-1]])
-        spot = peak_place(drive, quantity, lap) if where is None and high else None
+        spot = find_peak(drive, quantity, lap) if where is None and high else None
         values |= {"value": shown[0], "usual": shown[1], "lap": lap, "side": side, "nth": place}
         values |= _name_place(drive, spot)
         values |= {"last": shown[2], "last_lap": rank[-1]}
@@ -332,7 +334,7 @@ def _tell_laps(view: View, spread: Spread) -> Fact:
         better = spread.corner and view.slots.whether and view.slots.gains is not None
         return judge(fact, view.slots, so=False) if level and better and place == 1 else fact
     side, shown = orient(quantity, spread.find(best), spread.usual)
-    spot = peak_place(drive, quantity, best) if where is None and spread.peaks else None
+    spot = find_peak(drive, quantity, best) if where is None and spread.peaks else None
     values |= {"best": shown[0], "usual": shown[1], "lap": best, "side": side}
     values |= _name_place(drive, spot)
     return view.fact("measure-best", values, (best,), where)
@@ -340,20 +342,20 @@ def _tell_laps(view: View, spread: Spread) -> Fact:
 
 def _name_place(drive: Drive, spot: str | None) -> dict[str, Cell]:
     """Name where on the lap a value was reached."""
-    place: Cell = "" if spot is None else Corner(spot) if passes_in(drive, spot) else spot
+    place: Cell = "" if spot is None else Corner(spot) if find_passes_in(drive, spot) else spot
     return {"place": place, "placed": "yes" if spot else "no"}
 
 
 def _tell_longest(view: View) -> Facts:
     """Return the longest stretch at full throttle on the named laps, else on all."""
     drive = view.drive
-    laps = {lap: longest_full_throttle(drive, lap) for lap in numbers_of(view.asked)}
+    laps = {lap: find_longest_full_throttle(drive, lap) for lap in numbers_of(view.asked)}
     runs = {lap: run for lap, run in laps.items() if run and run.begins and run.ends}
     if not runs:
         return tell_values(view)
     lap, run = max(runs.items(), key=lambda item: item[1].seconds)
     ends = [name or "" for name in (run.begins, run.ends)]
-    begin, end = (Corner(name) if passes_in(drive, name) else name for name in ends)
+    begin, end = (Corner(name) if find_passes_in(drive, name) else name for name in ends)
     values: dict[str, Cell] = {"seconds": Value(run.seconds, "s"), "lap": lap, "begin": begin}
     values |= {"length": Value(run.metres, "m"), "end": end}
     return (view.fact("full-throttle-run", values, (lap,), run.begins),)
@@ -486,7 +488,7 @@ def _tell_rank(view: View) -> Facts:
     high = is_high(quantity, order)
     bends = drive.straights if roads else list_corners(drive)
     names = tuple(bend.name for bend in bends if roads or view.covers(bend.name))
-    lap = laps[0] if len(laps) == 1 else (stand_in(drive) and drive.best.number) or 0
+    lap = laps[0] if len(laps) == 1 else (choose_stand_in(drive) and drive.best.number) or 0
     spreads = [spread for name in names if (spread := find_spread(drive, quantity, name, spot))]
     if view.rivals or (quantity == "time" and not every):
         return _differing(view, spreads)
@@ -654,7 +656,7 @@ def _compare(
 
 def _is_dangerous(view: View, spread: Spread) -> bool:
     """Whether the corner lies in a danger zone, where nobody is advised to do more."""
-    return view.slots.wishes and spread.corner and spread.where in dangers(view.drive)
+    return view.slots.wishes and spread.corner and spread.where in find_dangers(view.drive)
 
 
 def _two_laps(view: View, spread: Spread) -> Fact:
@@ -718,7 +720,7 @@ def _tell_judge(view: View) -> Facts:
     """Judge a quantity at the named places; else find the corners it is true of."""
     slots, drive = view.slots, view.drive
     quantity, spot, places = slots.quantity or "speed", slots.spot, places_of(drive, slots)
-    lap = next(iter(view.listed), stand_in(drive))
+    lap = next(iter(view.listed), choose_stand_in(drive))
     if slots.laps == ("best",):  # than on my best lap
         view, lap = view.about(laps=()), 0
     corners = quantity in CORNERS_ONLY or spot not in (None, "lap") or slots.where
@@ -757,10 +759,10 @@ def _find_target(view: View, spread: Spread, lap: int = 0) -> tuple[Side, float 
     alone, best = len(spread.values) < 2, drive.best.number or 0
     if not spread.corner or where is None:
         return None if alone else (Side(spread.find(best), "best_lap", best), None)
-    own = find_passes(drive, lap) if lap else usual_passes(drive)
-    best_own = best_passes(drive)
+    own = find_passes(drive, lap) if lap else find_usual_passes(drive)
+    best_own = find_best_passes(drive)
     for name, outing in view.scene.rivals.items():
-        rival, passes = outing.drive, best_passes(outing.drive)
+        rival, passes = outing.drive, find_best_passes(outing.drive)
         ahead = _cost((drive, best_own), (rival, passes), where) or 0.0
         theirs = find_spread(rival, quantity, where, spot)
         if theirs is not None and where in passes and ahead > APART["s"]:
@@ -789,7 +791,7 @@ def _cost(own: _Passes, other: _Passes, where: str) -> float | None:
     (drive, mine), (rival, theirs) = own, other
     if where not in mine or where not in theirs:
         return None
-    losses = losses_between({where: mine[where]}, {where: theirs[where]}, drive, rival)
+    losses = measure_losses({where: mine[where]}, {where: theirs[where]}, drive, rival)
     return losses[0].seconds if losses else None
 
 
@@ -819,7 +821,7 @@ def tell_spread(view: View) -> Facts:
     for name, side in drives:
         laps = view.listed if len(view.listed) >= FEW_LAPS else ()
         sectors = range(1, len(side.sectors) + 1) if slots.which == "sector" else ()
-        places = [*map(sector_name, sectors)] or [corner.name for corner in list_corners(side)]
+        places = [*map(name_sector, sectors)] or [corner.name for corner in list_corners(side)]
         corners = _deviations(side, quantity, spot, places, laps)
         if len(corners) < 2:
             continue
@@ -906,11 +908,11 @@ def _check(view: View) -> Facts:
     quantity, where = slots.quantity or "time", (*slots.corners, *slots.straights, None)[0]
     laps = () if slots.all_laps else view.listed
     ordered = slots.order in ORDERED
-    if quantity == "time" and where and passes_in(drive, where) and not laps:
+    if quantity == "time" and where and find_passes_in(drive, where) and not laps:
         return _check_loss(view, where)
     same = slots.order == "each" and quantity in _PLACES and not (slots.amounts or rivals)
     plain = not (same or slots.amounts or ordered or rivals)
-    if plain and quantity in ("throttle", "full_throttle") and passes_in(drive, where):
+    if plain and quantity in ("throttle", "full_throttle") and find_passes_in(drive, where):
         quantity = "throttle"
     elif plain and quantity in _BRAKING:
         quantity = "brake_time"

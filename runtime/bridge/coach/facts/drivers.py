@@ -6,18 +6,24 @@ from datetime import UTC, datetime
 from statistics import mean, median
 from typing import Final
 
-from runtime.bridge.analysis.compare import circuit, compare_sides, measure_side
+from runtime.bridge.analysis.compare import compare_sides, describe_circuit, measure_side
 from runtime.bridge.analysis.drive import NoCorners
-from runtime.bridge.analysis.driver import PLATEAU_S, DriverSession, Step, progress, steps
+from runtime.bridge.analysis.driver import (
+    PLATEAU_S,
+    DriverSession,
+    Step,
+    list_steps,
+    summarise_progress,
+)
 from runtime.bridge.analysis.losses import (
     WORTH_S,
     Halves,
     Loss,
     compare_halves,
-    losses_between,
-    usual_passes,
+    find_usual_passes,
+    measure_losses,
 )
-from runtime.bridge.analysis.quantities import measure_laps, sector_name
+from runtime.bridge.analysis.quantities import measure_laps, name_sector
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Value
 from runtime.bridge.coach.facts import comparisons
@@ -218,7 +224,7 @@ def _tell_named(of: View) -> list[Fact]:
 def _usual(of: View) -> tuple[Loss, ...]:
     """Return the corners' usual losses, largest first."""
     its = _rival(of).drive
-    return losses_between(of.usual_passes, usual_passes(its), of.drive, its)
+    return measure_losses(of.usual_passes, find_usual_passes(its), of.drive, its)
 
 
 def _tell_usual(of: View, facts: Sequence[Fact]) -> list[Fact]:
@@ -232,7 +238,7 @@ def _tell_usual(of: View, facts: Sequence[Fact]) -> list[Fact]:
 
 def _sectors(of: View) -> list[Fact]:
     """Compare sectors: the named or requested ones singly, else all in one sentence."""
-    on, its = circuit(of.drive), _rival(of).drive
+    on, its = describe_circuit(of.drive), _rival(of).drive
     sides = (
         measure_side(of.drive, of.lap, on),
         measure_side(its, of.lap_of(its).number, on),
@@ -336,7 +342,7 @@ def _series(view: View) -> tuple[list[Step], Step, list[DriverSession]]:
     who = view.outing.session
     now = DriverSession(who.id, who.started_at, summarise(view.drive.laps, view.drive.track))
     earlier = [session for session in view.scene.earlier if session.summary.best_s is not None]
-    ordered = steps([*earlier, now])
+    ordered = list_steps([*earlier, now])
     return ordered[:-1], ordered[-1], [*earlier, now]
 
 
@@ -368,7 +374,7 @@ def _tell_progress(view: View) -> Facts:
         old = deviation(then, sample=False) or 0.0
         values: dict[str, Cell] = {"now": span(spread_s(view.counted)), "then": span(old)}
         facts.append(view.fact("progress-spread", values, basis="earlier"))
-    whole = progress(every)
+    whole = summarise_progress(every)
     if len(earlier) > 1:
         facts.insert(0, _against(view, "progress-series", earlier[0], now, len(every)))
         if whole is not None and whole.plateau:
@@ -393,7 +399,7 @@ def _halves(view: View) -> list[Halves]:
     try:
         sectors = range(1, len(view.drive.sectors) + 1) if view.slots.which == "sector" else ()
         times = {
-            sector_name(at): measure_laps(view.drive, "time", sector_name(at)) for at in sectors
+            name_sector(at): measure_laps(view.drive, "time", name_sector(at)) for at in sectors
         }
         return compare_halves(view.drive, numbers_of(view.pool), times)
     except NoCorners:

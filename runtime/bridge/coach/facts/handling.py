@@ -6,20 +6,20 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grip import envelope_g
-from runtime.bridge.analysis.incidents import Incident, incidents
+from runtime.bridge.analysis.grip import find_envelope
+from runtime.bridge.analysis.incidents import Incident, detect_incidents
 from runtime.bridge.analysis.losses import (
     find_passes,
-    losses_between,
-    usual_passes,
+    find_usual_passes,
+    measure_losses,
 )
 from runtime.bridge.analysis.passes import STEERED_DEG, USUAL_LAPS, Pass
-from runtime.bridge.analysis.pedals import release_rate, trail_braking
+from runtime.bridge.analysis.pedals import measure_release, rate_trail_braking
 from runtime.bridge.analysis.quantities import (
-    fix_noise_m,
+    estimate_fix_noise,
+    find_passes_in,
     is_missing,
     list_corners,
-    passes_in,
 )
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Unit, Value
 from runtime.bridge.coach.facts.comparisons import FEW_LAPS, tell, tell_values
@@ -68,7 +68,7 @@ def tell_trail_brake(view: View) -> Facts:
         return tell_values(view.about(quantity="brake_pressure"))
     lead: list[Fact] = []
     if not names:
-        held = {(pass_.corner, pass_.lap) for pass_ in trail_braking(drive)}
+        held = {(pass_.corner, pass_.lap) for pass_ in rate_trail_braking(drive)}
         counts: dict[str, Cell] = {
             "into": sum(_entry_bar(drive, pass_)[1] for pass_ in usual.values()),
             "apex": sum((name, pass_.lap) in held for name, pass_ in usual.items()),
@@ -85,7 +85,7 @@ def tell_trail_brake(view: View) -> Facts:
 
 def _usual(drive: Drive) -> Mapping[str, Pass]:
     """Return the usual passes; empty if the corners are unknown."""
-    return usual_passes(drive) if list_corners(drive) else {}
+    return find_usual_passes(drive) if list_corners(drive) else {}
 
 
 def _slowing(drive: Drive, pass_: Pass) -> float:
@@ -107,7 +107,7 @@ def _release(view: View, drive: Drive, pass_: Pass, driver: str) -> Fact:
     turned = steering[frames] >= _TURNED * np.fmax.reduce(steering[pass_.frames])
     overlap = float(series.weight[frames][turned & is_on_brake(series)[frames]].sum())
     entry, trailed = _entry_bar(drive, pass_)
-    rate, place = release_rate(series, pass_), pass_.brake_release_m
+    rate, place = measure_release(series, pass_), pass_.brake_release_m
     side, (shown,) = orient("brake_release", Value(place or 0.0, "m"))
     apex = pass_.trail_brake_bar_at_apex
     values: dict[str, Cell] = {"driver": driver, "where": Corner(pass_.corner)}
@@ -140,7 +140,7 @@ def tell_grip(view: View) -> Facts:
         return (*lead, not_recorded("total_g"))
     order = slots.order if slots.corners or slots.order in ORDERED else "least"
     facts = tell(view.about(quantity="total_g", order=order, where=not slots.corners, spot=None))
-    envelope = envelope_g(view.drive)
+    envelope = find_envelope(view.drive)
     if envelope is None:
         return (*lead, *facts)
     cells = [cell for fact in facts for cell in fact.values.values()]
@@ -216,7 +216,7 @@ def _find_odd(view: View) -> tuple[int, str, float]:
     losses = [
         (loss.seconds, -lap, loss.corner)
         for lap in numbers or [lap.number or 0 for lap in drive.counted]
-        for loss in (losses_between(find_passes(drive, lap), usual, drive) if usual else ())
+        for loss in (measure_losses(find_passes(drive, lap), usual, drive) if usual else ())
     ]
     seconds, lap, corner = max(losses, default=(0.0, 0, ""))
     return (-lap if seconds >= _ODD_S or view.slots.laps else 0), corner, seconds
@@ -269,7 +269,7 @@ def find_incidents(view: View) -> list[Incident]:
     drive, laps, corners = view.drive, view.listed, view.slots.corners
     return [
         incident
-        for incident in incidents(drive, view.scene.assisted if view.name == "own" else ())
+        for incident in detect_incidents(drive, view.scene.assisted if view.name == "own" else ())
         if incident.severity != "low"
         and (not laps or incident.lap in laps)
         and (not corners or _corner_at(drive, incident.distance_m) in corners)
@@ -328,7 +328,7 @@ def tell_resolution(view: View) -> Facts:
     """State metres between samples, noise of the fixes, scatter of the brake row, and whether the
     distance in question can be resolved."""
     drive = view.drive
-    series, noise = drive.series, fix_noise_m(drive.series)
+    series, noise = drive.series, estimate_fix_noise(drive.series)
     aim_m = next((amount.number for amount in view.slots.amounts if amount.unit == "m"), _ASKED_M)
     names = view.slots.corners or tuple(corner.name for corner in list_corners(drive))
     points = [row for name in names if (row := find_spread(drive, "brake_point", name, None))]
@@ -340,7 +340,7 @@ def tell_resolution(view: View) -> Facts:
         )
         for row in points
     )
-    windows = [slice(pass_.start, pass_.last) for n in names for pass_ in passes_in(drive, n)]
+    windows = [slice(pass_.start, pass_.last) for n in names for pass_ in find_passes_in(drive, n)]
     speed = max(float(np.fmax.reduce(series["speed_ms"][w])) for w in windows or [drive.frames])
     step = speed / (series.rate_hz or 1.0)
     values: dict[str, Cell] = {"rate": round(series.rate_hz or 1.0)}

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from runtime.bridge.analysis.incidents import ASSISTS
-from runtime.bridge.analysis.quantities import is_missing, list_corners, passes_in
+from runtime.bridge.analysis.quantities import find_passes_in, is_missing, list_corners
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Place, Term, Unit, Value
 from runtime.bridge.coach.facts.view import NO_CIRCUIT, corners_of, not_recorded
 from runtime.bridge.coach.need import UNRECORDED, Quantity, Slots
@@ -21,7 +21,7 @@ from runtime.bridge.session.definitions import CLOSED_PCT, COASTING_MS, RELEASED
 from runtime.bridge.session.recording import Samples
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track import model
-from runtime.bridge.track.model import DangerZone, Track, inside
+from runtime.bridge.track.model import DangerZone, Track, is_inside
 
 WHEELS: Final = ("fl", "fr", "rl", "rr")
 LAST_S: Final = 10.0
@@ -115,7 +115,7 @@ def _gears_in(scene: Scene, corner: str, samples: Samples) -> list[int]:
     order = np.argsort(counted, kind="stable")
     times, gears = counted[order], samples.value[order]
     at_apex = []
-    for pass_ in passes_in(drive, corner):
+    for pass_ in find_passes_in(drive, corner):
         window = drive.series["speed_ms"][pass_.first : pass_.last]
         if not len(window) or np.isnan(window).all():
             continue
@@ -148,7 +148,7 @@ def _corner_of_time(scene: Scene, t: float) -> str:
         (
             corner.name
             for corner in list_corners(drive)
-            for pass_ in passes_in(drive, corner.name)
+            for pass_ in find_passes_in(drive, corner.name)
             if drive.series.t[pass_.approach] <= t <= drive.series.t[pass_.last - 1]
         ),
         "",
@@ -358,7 +358,7 @@ def _corner_of(track: Track, zone: DangerZone) -> model.Corner | None:
     length = track.length_m
     order = sorted(track.corners, key=lambda c: (c.exit.distance_m - zone.start_m) % length)
     touching = (
-        c for c in order if inside(c.apex.distance_m, zone.start_m - 10, zone.end_m, length)
+        c for c in order if is_inside(c.apex.distance_m, zone.start_m - 10, zone.end_m, length)
     )
     return next(touching, order[0] if order else None)
 

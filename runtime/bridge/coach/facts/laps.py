@@ -6,7 +6,7 @@ from itertools import combinations
 from statistics import linear_regression, mean, median
 from typing import Final
 
-from runtime.bridge.analysis.laps import ideal_lap
+from runtime.bridge.analysis.laps import compose_ideal_lap
 from runtime.bridge.analysis.passes import USUAL_LAPS
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.comparisons import (
@@ -245,7 +245,7 @@ def _tell_luck(view: View) -> Facts:
     facts = [view.fact("lap-luck", values, [lap, second])]
     gains = view.losses(view.usual_passes, view.passes(lap))[:1]
     facts += [view.loss("lap-luck-corner", loss, lap, "usual") for loss in gains]
-    ideal = ideal_lap(view.drive).sectors
+    ideal = compose_ideal_lap(view.drive).sectors
     if ideal.lap_s is not None:
         behind, kept = lap.duration_s - ideal.lap_s, [part.from_lap for part in ideal.parts]
         values = {"kept": kept.count(lap.number), "gap": span(behind)}

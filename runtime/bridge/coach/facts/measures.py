@@ -12,13 +12,13 @@ from runtime.bridge.analysis.quantities import (
     CORNERS_ONLY,
     MEANS,
     SUMS,
+    find_passes_in,
     find_straight,
+    find_straight_beside,
     is_missing,
     list_corners,
     measure_laps,
-    passes_in,
-    sector_name,
-    straight_beside,
+    name_sector,
 )
 from runtime.bridge.coach.fact import Cell, Corner, Term, Unit, Value
 from runtime.bridge.coach.facts.view import NO_CORNERS, Facts, Tell, View, not_recorded, teller
@@ -92,7 +92,7 @@ class Spread(NamedTuple):
     @property
     def corner(self) -> bool:
         """Whether the place is a corner."""
-        return bool(passes_in(self.drive, self.where))
+        return bool(find_passes_in(self.drive, self.where))
 
     @property
     def usual(self) -> Value:
@@ -259,8 +259,8 @@ def places_of(drive: Drive, slots: Slots) -> tuple[str | None, ...]:
     (None)."""
     if slots.spot in ("straight", "after", "before"):
         behind = slots.spot != "before"
-        roads = [straight_beside(drive, corner, behind=behind) for corner in slots.corners]
+        roads = [find_straight_beside(drive, corner, behind=behind) for corner in slots.corners]
         if names := tuple(straight.name for straight in roads if straight):
             return names
-    sectors = () if slots.quantity in CORNERS_ONLY else map(sector_name, slots.sectors)
+    sectors = () if slots.quantity in CORNERS_ONLY else map(name_sector, slots.sectors)
     return (*slots.straights, *slots.corners) or tuple(sectors) or (None,)

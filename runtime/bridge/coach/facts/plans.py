@@ -7,16 +7,16 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.analysis.grading import dangers
+from runtime.bridge.analysis.grading import find_dangers
 from runtime.bridge.analysis.losses import (
     EARLY_M,
     WORTH_S,
     Loss,
     find_passes,
-    losses_between,
-    usual_passes,
+    find_usual_passes,
+    measure_losses,
 )
-from runtime.bridge.analysis.passes import Pass, difference, passes_of
+from runtime.bridge.analysis.passes import Pass, list_passes, subtract
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.knowledge import GLOSSARY, name_term
 from runtime.bridge.coach.facts.reviews import (
@@ -72,7 +72,7 @@ def again(view: View) -> Fact:
 
 def technique(view: View, corner: str, spot: str) -> Fact:
     """Describe how to drive a part of a corner in general."""
-    danger = "yes" if corner in dangers(view.drive) else "no"
+    danger = "yes" if corner in find_dangers(view.drive) else "no"
     concept = {"entry": "trail_brake", "exit": "late_apex"}.get(spot, "look_ahead")
     values: dict[str, Cell] = {"corner": Corner(corner), "spot": spot, "danger": danger}
     fact = view.state("technique", **values)
@@ -215,7 +215,7 @@ def what_if(view: View) -> Facts:
         wide = compare_widest(view.scene, plain)
         if wide.other in plain.drivers:  # the usual lap is what would improve
             rival = view.scene.rivals[wide.other].drive
-            usual = losses_between(view.usual_passes, usual_passes(rival), view.drive, rival)
+            usual = measure_losses(view.usual_passes, find_usual_passes(rival), view.drive, rival)
             wide = wide._replace(lost=usual, lap=0)
         return sum_losses(wide)
     amount = amount or Value(MORE_KMH, "km/h")
@@ -224,7 +224,7 @@ def what_if(view: View) -> Facts:
         "corner": Corner(corner),
         "amount": amount,
         "lap": own.lap,
-        "danger": "yes" if corner in dangers(view.drive) else "no",
+        "danger": "yes" if corner in find_dangers(view.drive) else "no",
     }
     place = place_of(view.drive, corner)
     if amount.unit == "m":
@@ -239,7 +239,7 @@ def what_if(view: View) -> Facts:
 
 def grip_facts(view: View, own: Pass, amount: Value) -> Facts:
     """Whether any corner of the session showed the lateral g that more speed takes."""
-    passes = [pass_ for row in passes_of(view.drive).values() for pass_ in row]
+    passes = [pass_ for row in list_passes(view.drive).values() for pass_ in row]
     peaks = [pass_.max_g_lat for pass_ in passes if pass_.max_g_lat is not None]
     if own.max_g_lat is None or not own.apex_speed_kmh:
         return ()
@@ -262,8 +262,8 @@ def _later(own: Pass, view: View, amount: Value) -> float:
     share of the usual lap's loss before the apex; beyond that, metres at full instead of entry
     speed."""
     usual, metres = view.usual_passes.get(own.corner, own), abs(amount.number)
-    later_m = difference(usual.brake_point_m, own.brake_point_m) or 0.0
-    lost = losses_between({own.corner: usual}, {own.corner: own}, view.drive)
+    later_m = subtract(usual.brake_point_m, own.brake_point_m) or 0.0
+    lost = measure_losses({own.corner: usual}, {own.corner: own}, view.drive)
     saved = 0.0
     if lost and later_m > EARLY_M and lost[0].entry_s > 0.0:
         saved = lost[0].entry_s * min(metres / later_m, 1.0)

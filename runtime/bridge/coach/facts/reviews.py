@@ -7,20 +7,20 @@ from statistics import median
 from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import cause_to_mend, dangers
+from runtime.bridge.analysis.grading import cause_to_mend, find_dangers
 from runtime.bridge.analysis.losses import (
     WORTH_S,
     Loss,
-    best_passes,
-    figures_of,
+    choose_stand_in,
+    find_best_passes,
+    find_figures,
     find_passes,
-    losses_between,
-    losses_to_best,
-    stand_in,
-    stretch_times,
-    usual_passes,
+    find_usual_passes,
+    measure_losses,
+    measure_losses_to_best,
+    measure_stretches,
 )
-from runtime.bridge.analysis.passes import difference, passes_of
+from runtime.bridge.analysis.passes import list_passes, subtract
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.view import (
     NO_CORNERS,
@@ -74,7 +74,7 @@ def _compare(scene: Scene, slots: Slots) -> View:
     assert scene.outing is not None
     view, drive = View(scene, slots, scene.outing, "own"), scene.outing.drive
     best, alone, corners = drive.best.number or 0, len(drive.counted) < 2, corners_of(scene)
-    lap = next((lap.number or 0 for lap in view.named), stand_in(drive))
+    lap = next((lap.number or 0 for lap in view.named), choose_stand_in(drive))
     named = next((name for name in slots.drivers if name in scene.rivals), "")
     other = named or (next(iter(scene.rivals), "") if alone else "")
     if other:
@@ -83,16 +83,16 @@ def _compare(scene: Scene, slots: Slots) -> View:
         theirs, both = view.lap_of(rival).number or 0, corners and rival.geometry
         its = find_passes(rival, theirs) if both else {}
         own = find_passes(drive, lap) if its else {}
-        return view._replace(lost=losses_between(own, its, drive, rival) if its else ())
+        return view._replace(lost=measure_losses(own, its, drive, rival) if its else ())
     if alone or not corners:
         return view
     if lap == best and view.named and slots.corners:  # what was better there than usual
-        lost = losses_between(find_passes(drive, lap), usual_passes(drive), drive)
+        lost = measure_losses(find_passes(drive, lap), find_usual_passes(drive), drive)
         return view._replace(lost=lost, basis="usual", lap=lap)
     if lap == best:
-        lost = losses_between(find_passes(drive, lap), best_passes(drive), drive)
+        lost = measure_losses(find_passes(drive, lap), find_best_passes(drive), drive)
         return view._replace(lost=lost, basis="best_pass", lap=lap)
-    return view._replace(lost=losses_to_best(drive, lap or None), lap=lap)
+    return view._replace(lost=measure_losses_to_best(drive, lap or None), lap=lap)
 
 
 def compare_widest(scene: Scene, slots: Slots = NO_SLOTS) -> View:
@@ -382,7 +382,7 @@ def _strong(scene: Scene, corners: tuple[str, ...], rival: str = "") -> Facts:
     steady = min(corners or spreads, key=lambda name: spreads.get(name, 9.9), default="")
     if steady in spreads:
         width = span(ceil(100 * spreads[steady] or 1) / 100)
-        count = len(passes_of(drive)[steady])
+        count = len(list_passes(drive)[steady])
         fact = view.state("strong-steady", corner=Corner(steady), spread=width, count=count)
         facts.append(replace(fact, place=place_of(drive, steady)))
     gained = drive.counted[0].duration_s - drive.best.duration_s
@@ -395,12 +395,12 @@ def _strong(scene: Scene, corners: tuple[str, ...], rival: str = "") -> Facts:
 
 def _spreads(drive: Drive) -> dict[str, float]:
     """Return seconds between the quickest and slowest pass of the corners that take some speed."""
-    usual = usual_passes(drive)
+    usual = find_usual_passes(drive)
     return {
         name: max(laps.values()) - min(laps.values())
-        for name, laps in stretch_times(drive).items()
+        for name, laps in measure_stretches(drive).items()
         if len(laps) >= STEADY_LAPS
-        and (difference(usual[name].entry_speed_kmh, usual[name].apex_speed_kmh) or 0) >= BRAKED_KMH
+        and (subtract(usual[name].entry_speed_kmh, usual[name].apex_speed_kmh) or 0) >= BRAKED_KMH
     }
 
 
@@ -411,14 +411,14 @@ def advise(view: View, loss: Loss) -> Fact:
     """
     cause = cause_to_mend(view.drive, loss)
     remedy = REMEDIES[cause]
-    now, aim = figures_of(loss, cause) or (0.0, 0.0)
+    now, aim = find_figures(loss, cause) or (0.0, 0.0)
     values: dict[str, Cell] = {
         "cause": cause,
         "action": Term("action", remedy.action),
         "now": Value(now, remedy.unit),
         "aim": Value(aim, remedy.unit),
         "step": Value(STEP_M, "m"),
-        "danger": "yes" if loss.corner in dangers(view.drive) else "no",
+        "danger": "yes" if loss.corner in find_dangers(view.drive) else "no",
         "reached": loss.other.lap,
     }
     return replace(view.state("advice", loss, **values), concept=remedy.concept)

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from runtime.bridge.analysis.laps import ideal_lap, sector_table
-from runtime.bridge.analysis.losses import WORTH_S, losses_to_file
+from runtime.bridge.analysis.laps import compose_ideal_lap, measure_sectors
+from runtime.bridge.analysis.losses import WORTH_S, measure_losses_to_file
 from runtime.bridge.analysis.passes import USUAL_LAPS
-from runtime.bridge.analysis.quantities import sector_name
+from runtime.bridge.analysis.quantities import name_sector
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Value
 from runtime.bridge.coach.facts.comparisons import Lost, rank_lost, tell_lost, tell_values
 from runtime.bridge.coach.facts.drivers import duel, tell_sectors
@@ -59,18 +59,18 @@ def _tell_rank(view: View) -> Facts:
         return (view.fact("sector-unknown", {}),)
     fact = tell_lost(view, ranked, min(view.slots.place, len(ranked)) - 1, least=least)
     if view.slots.whether and view.slots.sectors:
-        names = map(sector_name, view.slots.sectors)
+        names = map(name_sector, view.slots.sectors)
         fact = judge(fact, view.slots, so=ranked[0].where in names)
     return (fact,)
 
 
 def _rank(view: View) -> list[Lost]:
-    return rank_lost(view, list(map(sector_name, _numbers(view))))
+    return rank_lost(view, list(map(name_sector, _numbers(view))))
 
 
 def _tell_explain(view: View) -> Facts:
     ranked = _rank(view)
-    names = list(map(sector_name, view.slots.sectors))
+    names = list(map(name_sector, view.slots.sectors))
     if not ranked or len(view.counted) < 2:
         return _tell_rank(view)
     at = next((at for at, lost in enumerate(ranked) if lost.where in names), 0)
@@ -95,7 +95,7 @@ def _tell_explain(view: View) -> Facts:
 
 
 def _tell_ideal(view: View) -> Facts:
-    ideal, best = ideal_lap(view.drive).sectors, view.drive.best
+    ideal, best = compose_ideal_lap(view.drive).sectors, view.drive.best
     if ideal.lap_s is None:
         return (view.fact("ideal-unknown", {}),)
     gain = best.duration_s - ideal.lap_s
@@ -103,7 +103,7 @@ def _tell_ideal(view: View) -> Facts:
     values |= {"best": best.number or 0, "best_time": lap_time(best.duration_s)}
     values["same"] = "yes" if gain < LEVEL_S else "no"
     facts = [view.fact("ideal-lap", values, [best], basis="ideal", gain_s=gain)]
-    row = dict(zip(view.counted, sector_table(view.drive), strict=True))[best]
+    row = dict(zip(view.counted, measure_sectors(view.drive), strict=True))[best]
     if len(ideal.parts) == 3 and None not in row:
         values = {}
         for at, (part, own) in enumerate(zip(ideal.parts, row, strict=True), 1):
@@ -115,7 +115,7 @@ def _tell_ideal(view: View) -> Facts:
 
 
 def _tell_honest(view: View) -> Facts:
-    ideal = ideal_lap(view.drive)
+    ideal = compose_ideal_lap(view.drive)
     if ideal.sectors.lap_s is None:
         return (view.fact("ideal-unknown", {}),)
     laps = tuple(sorted({part.from_lap or 0 for part in ideal.sectors.parts}))
@@ -128,7 +128,7 @@ def _tell_honest(view: View) -> Facts:
 
 
 def _tell_theory(view: View) -> Facts:
-    best, targets = view.drive.best, losses_to_file(view.drive, view.best_passes)
+    best, targets = view.drive.best, measure_losses_to_file(view.drive, view.best_passes)
     reference = view.scene.references.of(view.scene.track)
     facts: list[Fact] = []
 
@@ -156,7 +156,7 @@ def _tell_theory(view: View) -> Facts:
 
 
 def _tell_goal(view: View) -> Facts:
-    ideal, best = ideal_lap(view.drive), view.drive.best
+    ideal, best = compose_ideal_lap(view.drive), view.drive.best
     values: dict[str, Cell] = {"best": lap_time(best.duration_s), "lap": best.number or 0}
     facts: list[Fact] = []
     targets = list_named_times(view.slots, best.duration_s)
@@ -199,7 +199,7 @@ def _tell_ideals(scene: Scene, slots: Slots) -> Facts:
     if scene.outing is None or not both:
         return facts
     drives = [outing.drive for outing in (scene.outing, scene.rivals[other])]
-    rows = [[part.time_s for part in ideal_lap(drive).sectors.parts] for drive in drives]
+    rows = [[part.time_s for part in compose_ideal_lap(drive).sectors.parts] for drive in drives]
     pairs = [[time for time in pair if time is not None] for pair in zip(*rows, strict=False)]
     if len(rows[0]) != len(rows[1]) or not all(pairs):
         return facts

@@ -10,18 +10,18 @@ from runtime.bridge.analysis.losses import (
     WORTH_S,
     Loss,
     find_passes,
-    losses_between,
-    usual_passes,
+    find_usual_passes,
+    measure_losses,
 )
 from runtime.bridge.analysis.passes import Pass
-from runtime.bridge.analysis.quantities import find_straight, list_corners, sector_name
+from runtime.bridge.analysis.quantities import find_straight, list_corners, name_sector
 from runtime.bridge.coach.fact import Basis, Cell, Corner, Fact, Place, Term, Unit, Value
 from runtime.bridge.coach.need import Beside, Lap, Ranked, Slots, Strange, Their
 from runtime.bridge.coach.scene import Outing, Scene, Teller
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.stats import deviation
 from runtime.bridge.track import model
-from runtime.bridge.track.model import inside
+from runtime.bridge.track.model import is_inside
 
 _MOST_NAMES: Final = 6
 """The most names of drivers or straights that a sentence lists."""
@@ -136,7 +136,7 @@ class Remedy(NamedTuple):
     size: Unit = "m"
     """Unit of the cause."""
     unit: Unit = ""
-    """Unit of the figure that shows success, see `figures_of`."""
+    """Unit of the figure that shows success, see `find_figures`."""
 
 
 REMEDIES: Final[Mapping[str, Remedy]] = {
@@ -221,7 +221,7 @@ class View(NamedTuple):
     def usual_passes(self) -> Mapping[str, Pass]:
         """The usual pass of each corner; empty if the corners are unknown."""
         try:
-            return usual_passes(self.drive)
+            return find_usual_passes(self.drive)
         except NoCorners:
             return {}
 
@@ -234,7 +234,7 @@ class View(NamedTuple):
 
     def losses(self, own: Mapping[str, Pass], other: Mapping[str, Pass]) -> list[Loss]:
         """Return the losses worth mentioning at the places in question, largest first."""
-        losses = losses_between(own, other, self.drive) if own and other else ()
+        losses = measure_losses(own, other, self.drive) if own and other else ()
         return [loss for loss in losses if loss.seconds >= WORTH_S and self.covers(loss.corner)]
 
     @property
@@ -432,7 +432,7 @@ def place_of(drive: Drive, where: str | None) -> Place | None:
     if (straight := find_straight(drive, where)) is not None:
         return Place(straight=where, start_m=straight.start_m, end_m=straight.end_m)
     for at, sector in enumerate(drive.sectors, 1):
-        if where == sector_name(at):
+        if where == name_sector(at):
             return Place(sector=at, start_m=sector.start_m, end_m=sector.end_m)
     spots = next((corner for corner in list_corners(drive) if corner.name == where), None)
     if spots is None:
@@ -444,7 +444,7 @@ def in_sector(drive: Drive, corner: str, sector: int) -> bool:
     """Whether a corner's apex lies in a sector, numbered from 1."""
     spans = drive.sectors[sector - 1 : sector] if sector > 0 else ()
     apexes = [bend.apex.distance_m for bend in drive.corners if bend.name == corner]
-    return any(inside(a, s.start_m, s.end_m, drive.length_m) for a in apexes for s in spans)
+    return any(is_inside(a, s.start_m, s.end_m, drive.length_m) for a in apexes for s in spans)
 
 
 def judge(fact: Fact, slots: Slots, *, so: bool) -> Fact:

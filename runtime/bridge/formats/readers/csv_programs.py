@@ -15,7 +15,7 @@ class Program(NamedTuple):
     opening: str = ""
     """A part of the lines before the table, in lower case; empty: the columns decide."""
     columns: frozenset[str] = frozenset()
-    """Columns that no other program has together, as `key_of` writes them."""
+    """Columns that no other program has together, as `normalise_name` writes them."""
     channels: Mapping[str, str] = {}
     """Columns by signal where their names could be anything, or say what is no such signal."""
     long: tuple[str, str, str] | None = None

@@ -39,9 +39,9 @@ from runtime.bridge.session.channels import (
     NONE,
     Channel,
     Choice,
-    key_of,
     match_channels,
-    unit_key,
+    normalise_name,
+    normalise_unit,
 )
 from runtime.bridge.session.recording import TIMESTAMP, Numbers, ReadWarning, Recording, Samples
 from runtime.bridge.session.series import is_place
@@ -61,7 +61,7 @@ _SWITCH: Final = {"true": 1.0, "on": 1.0, "yes": 1.0, "false": 0.0, "off": 0.0, 
 _UNIT_WORDS: Final = frozenset(unit for kind in KINDS for unit in kind)
 _BRACKETS: Final = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 TIMES: Final = tuple(
-    key_of(name)
+    normalise_name(name)
     for name in (
         "timestamp unix_time unix_timestamp utc_time utc utc_timestamp date_time datetime "
         "device_time gps_time time time_of_day session_time elapsed_time seconds secs t interval "
@@ -320,7 +320,9 @@ def _units(below: Sequence[list[str]], width: int) -> tuple[list[str], list[str]
     """The row of units, and the other row between names and data, as far as there are any."""
     empty = [""] * width
     units = max(
-        below, key=lambda row: sum(unit_key(cell) in _UNIT_WORDS for cell in row), default=empty
+        below,
+        key=lambda row: sum(normalise_unit(cell) in _UNIT_WORDS for cell in row),
+        default=empty,
     )
     return units, next((row for row in below if row is not units), empty)
 
@@ -469,13 +471,13 @@ def _time_columns(head: _Head) -> list[int]:
 
 def _time_key(name: str) -> tuple[str, str]:
     """The name of a column in the form of `TIMES`, and its unit where the name states one."""
-    inside = [unit_key(text) for text in _BRACKETS.findall(name)]
+    inside = [normalise_unit(text) for text in _BRACKETS.findall(name)]
     plain = _BRACKETS.sub(" ", name).strip()
     unit = next((unit for unit in inside if unit in _SECONDS), "")
     head, _, last = plain.replace(" ", "_").rpartition("_")
     if head and last.lower() in _SECONDS and not unit:
         plain, unit = head, last.lower()
-    return key_of(plain), unit
+    return normalise_name(plain), unit
 
 
 def _clock_of(
@@ -492,7 +494,7 @@ def _clock_of(
         return _clock_of_day(values, used, head, columns, created)
     if kind == "moment":
         return _Clock(values, "utc", "iso", used, 0.0, created)
-    unit = _time_key(head.names[at])[1] or unit_key(head.units[at])
+    unit = _time_key(head.names[at])[1] or normalise_unit(head.units[at])
     usual = float(np.median(np.abs(known)))
     factor = _SECONDS.get(unit) or next((f for above, f in _UNIX if usual > above), 1.0)
     if unit == "unixtime":

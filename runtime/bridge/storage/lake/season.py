@@ -8,13 +8,19 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from runtime.bridge.analysis.corners import consistency
+from runtime.bridge.analysis.corners import measure_consistency
 from runtime.bridge.analysis.drive import Drive, NoCorners, NoLaps, drive_of
-from runtime.bridge.analysis.driver import DriverSession, Progress, Step, progress, steps
-from runtime.bridge.analysis.grading import LEAST_S, scorecard
-from runtime.bridge.analysis.grip import friction_circle, slip_bands
-from runtime.bridge.analysis.laps import ideal_lap, lap_time_distribution
-from runtime.bridge.analysis.pedals import brake_acceleration, brake_ends
+from runtime.bridge.analysis.driver import (
+    DriverSession,
+    Progress,
+    Step,
+    list_steps,
+    summarise_progress,
+)
+from runtime.bridge.analysis.grading import LEAST_S, grade_session
+from runtime.bridge.analysis.grip import measure_bands, measure_friction_circle
+from runtime.bridge.analysis.laps import compose_ideal_lap, measure_distribution
+from runtime.bridge.analysis.pedals import measure_brake_acceleration, measure_brake_ends
 from runtime.bridge.analysis.summary import Summary, summarise
 from runtime.bridge.session.ranking import Candidate, Entry, rank_laps
 from runtime.bridge.session.units import FinePercent, Gravity, Kmh, Seconds, Share
@@ -135,10 +141,10 @@ def digest_session(
 
 
 def _driving(drive: Drive) -> Driving:
-    times, ideal = lap_time_distribution(drive), ideal_lap(drive)
-    friction, bands = friction_circle(drive, samples=1), slip_bands(drive)
+    times, ideal = measure_distribution(drive), compose_ideal_lap(drive)
+    friction, bands = measure_friction_circle(drive, samples=1), measure_bands(drive)
     try:
-        corners, nothing_time_s = _corners(drive), brake_ends(drive).average_nothing_time_s
+        corners, nothing_time_s = _corners(drive), measure_brake_ends(drive).average_nothing_time_s
     except NoCorners:
         corners, nothing_time_s = (), None
     decels = [corner.max_decel_g for corner in corners if corner.max_decel_g is not None]
@@ -159,8 +165,10 @@ def _driving(drive: Drive) -> Driving:
 
 def _corners(drive: Drive) -> tuple[CornerDigest, ...]:
     """Every corner in lap order. Raises `NoCorners`."""
-    spread = consistency(drive).per_corner_std
-    zones = {zone.corner: zone.max_decel_g for zone in brake_acceleration(drive).brake_zones}
+    spread = measure_consistency(drive).per_corner_std
+    zones = {
+        zone.corner: zone.max_decel_g for zone in measure_brake_acceleration(drive).brake_zones
+    }
     return tuple(
         CornerDigest(
             corner=grade.corner,
@@ -173,7 +181,7 @@ def _corners(drive: Drive) -> tuple[CornerDigest, ...]:
             apex_kmh=grade.own.apex_speed_kmh if grade.own else None,
             max_decel_g=zones.get(grade.corner),
         )
-        for grade in scorecard(drive).corners
+        for grade in grade_session(drive).corners
     )
 
 
@@ -273,7 +281,7 @@ def _candidate(digest: SessionDigest, place: str, number: int, time_s: float) ->
 
 def _trend(driver: str, track: str, own: Sequence[SessionDigest]) -> Trend:
     driven = [DriverSession(each.session_id, each.started_at, each.summary) for each in own]
-    return Trend(driver, track, tuple(steps(driven)), progress(driven))
+    return Trend(driver, track, tuple(list_steps(driven)), summarise_progress(driven))
 
 
 def _losses(driver: str, track: str, own: Sequence[SessionDigest]) -> list[RepeatedLoss]:
