@@ -50,9 +50,9 @@ def circled(seconds: float = 130.0, **changes: float) -> Drive:
     return drive_of(detect(circle(seconds, **changes), gate=circle_gate(), track_length_m=1000.0))
 
 
-def on_track(track: Track, found: Frames) -> Drive:
+def on_track(track: Track, result: Frames) -> Drive:
     """The drive of a session on a circuit."""
-    laps = detect(found, gate=track.start, track_length_m=track.length_m)
+    laps = detect(result, gate=track.start, track_length_m=track.length_m)
     return drive_of(laps, track)
 
 

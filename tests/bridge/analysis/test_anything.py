@@ -96,7 +96,7 @@ def numbers(values: Any) -> Iterator[float]:
         for value in values:
             yield from numbers(value)
     elif is_dataclass(values):
-        yield from numbers(tuple(getattr(values, one.name) for one in fields(values)))
+        yield from numbers(tuple(getattr(values, item.name) for item in fields(values)))
 
 
 def check(drive: Drive) -> None:
@@ -159,12 +159,12 @@ def drives(frames: Frames) -> Iterator[Drive]:
         gate, length = (track.start, track.length_m) if track else (None, None)
         laps = detect(frames, gate=gate, track_length_m=length)
         try:
-            found = drive_of(laps, track, partial=True)
+            result = drive_of(laps, track, partial=True)
         except NoLaps:
             continue
-        yield found
-        if not found.partial:
-            yield drive_of(laps, track, lap=found.counted[-1].number)
+        yield result
+        if not result.partial:
+            yield drive_of(laps, track, lap=result.counted[-1].number)
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -189,5 +189,5 @@ def test_a_handful_of_frames_taken_as_one_lap_has_numbers_or_nulls(count: int) -
     columns = drive(OVAL, 1, hz=5.0, seed=1).frames.columns
     few = Frames({name: values[:count] for name, values in columns.items()})
 
-    for found in drives(few):
-        check(found)
+    for result in drives(few):
+        check(result)

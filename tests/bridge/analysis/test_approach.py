@@ -73,10 +73,10 @@ def pair() -> Drive:
 def test_the_approach_begins_at_the_earliest_braking(pair: Drive) -> None:
     assert measure_approaches(pair) == pytest.approx({"Turn 1": EARLY_M, "Turn 2": 50.0}, abs=0.5)
     for name, passes in list_passes(pair).items():
-        for one in passes:
+        for passage in passes:
             ahead = 120.0 if name == "Turn 1" else 50.0
-            seconds = ahead / ((one.entry_speed_kmh or 0.0) / 3.6)
-            assert 0.4 * seconds < one.t_entry - one.t_start <= seconds + 0.01
+            seconds = ahead / ((passage.entry_speed_kmh or 0.0) / 3.6)
+            assert 0.4 * seconds < passage.t_entry - passage.t_start <= seconds + 0.01
 
 
 def test_an_approach_ends_at_the_exit_of_the_corner_before() -> None:
@@ -113,7 +113,7 @@ def test_what_an_early_brake_costs_is_lost_in_its_corner_and_not_on_the_straight
 
     where = describe_circuit(pair)
     both = compare_sides(measure_side(pair, 2, where), measure_side(pair, 1, where), where)
-    deltas = [one.part.delta_s for one in both.corners]
+    deltas = [item.part.delta_s for item in both.corners]
     assert deltas == pytest.approx([loss, 0.0], abs=0.005)
     assert both.corners[0].a_min_kmh == pytest.approx(3.6 * SLOW, abs=0.5)
 
@@ -148,9 +148,9 @@ def test_a_reference_is_timed_over_the_approach_of_the_session(pair: Drive) -> N
 
     best, late = pair.counted
     for kept in (lap, own):
-        found = report_corners(early, References({"ring": kept})).corners[0]
+        result = report_corners(early, References({"ring": kept})).corners[0]
         loss = late.duration_s - best.duration_s
-        assert found.reference_delta_time_s == pytest.approx(loss, abs=0.01)
+        assert result.reference_delta_time_s == pytest.approx(loss, abs=0.01)
 
 
 def test_a_file_that_tells_nothing_of_the_approach_counts_as_level_there(pair: Drive) -> None:

@@ -60,36 +60,36 @@ def test_anything_else_is_refused_with_a_sentence(text: str) -> None:
 
 
 def test_the_delta_grows_where_time_is_lost() -> None:
-    found = laps_of(lapped(TWO), 2, 1)
+    result = laps_of(lapped(TWO), 2, 1)
 
-    at = found.distance_m
+    at = result.distance_m
     expected = np.interp(at, [0, 1000, 2000, 3000], [0.0, 10.0, 10.0, 0.0])
-    np.testing.assert_allclose(found.delta_s, expected, atol=1e-6)
-    assert found.gap_s == pytest.approx(0.0)
-    assert [one.delta_s for one in found.sectors] == pytest.approx([10.0, 0.0, -10.0])
-    minis = [one.delta_s or 0.0 for one in found.mini_sectors]
+    np.testing.assert_allclose(result.delta_s, expected, atol=1e-6)
+    assert result.gap_s == pytest.approx(0.0)
+    assert [sector.delta_s for sector in result.sectors] == pytest.approx([10.0, 0.0, -10.0])
+    minis = [sector.delta_s or 0.0 for sector in result.mini_sectors]
     assert len(minis) == 25
     assert sum(minis) == pytest.approx(0.0, abs=1e-6)
     assert minis[0] == pytest.approx(10.0 * 3 / 25)
-    assert found.b.speed_kmh[100] == pytest.approx(180.0)
-    assert found.a.speed_kmh[100] == pytest.approx(120.0)
+    assert result.b.speed_kmh[100] == pytest.approx(180.0)
+    assert result.a.speed_kmh[100] == pytest.approx(120.0)
 
 
 def test_corner_and_mini_sector_deltas_are_those_of_the_true_times() -> None:
     drive, truth = oval(3, hz=50.0)
 
-    found = laps_of(drive, 1, 2)
+    result = laps_of(drive, 1, 2)
 
-    assert found.gap_s == pytest.approx(truth[0] - truth[1], abs=0.01)
-    assert found.delta_s[-1] == pytest.approx(found.gap_s, abs=1e-9)
-    assert sum(one.delta_s or 0.0 for one in found.mini_sectors) == pytest.approx(found.gap_s)
-    assert [one.part.span.name for one in found.corners] == ["Turn 1", "Turn 2"]
-    for corner in found.corners:
+    assert result.gap_s == pytest.approx(truth[0] - truth[1], abs=0.01)
+    assert result.delta_s[-1] == pytest.approx(result.gap_s, abs=1e-9)
+    assert sum(item.delta_s or 0.0 for item in result.mini_sectors) == pytest.approx(result.gap_s)
+    assert [item.part.span.name for item in result.corners] == ["Turn 1", "Turn 2"]
+    for corner in result.corners:
         span = corner.part.span
-        change = np.interp([span.start_m, span.end_m], found.distance_m, found.delta_s)
+        change = np.interp([span.start_m, span.end_m], result.distance_m, result.delta_s)
         assert corner.part.delta_s == pytest.approx(change[1] - change[0], abs=0.01)
-        inside = (found.distance_m >= span.start_m) & (found.distance_m <= span.end_m)
-        assert corner.a_min_kmh == pytest.approx(found.a.speed_kmh[inside].min())
+        inside = (result.distance_m >= span.start_m) & (result.distance_m <= span.end_m)
+        assert corner.a_min_kmh == pytest.approx(result.a.speed_kmh[inside].min())
 
 
 def test_laps_of_sessions_of_different_lengths_are_scaled_before_they_are_subtracted() -> None:
@@ -104,9 +104,9 @@ def test_laps_of_sessions_of_different_lengths_are_scaled_before_they_are_subtra
     assert long.length_m == pytest.approx(1030.0, abs=1.0)
     where = describe_circuit(short)
 
-    found = compare_sides(measure_side(short, 1, where), measure_side(long, 1, where), where)
+    result = compare_sides(measure_side(short, 1, where), measure_side(long, 1, where), where)
 
-    assert np.abs(found.delta_s).max() < 0.01
+    assert np.abs(result.delta_s).max() < 0.01
     assert explain_mismatch(where, describe_circuit(long)) is None
 
 
@@ -126,12 +126,12 @@ def test_the_ideal_lap_has_times_of_parts_only() -> None:
     drive = lapped(TWO)
     where = describe_circuit(drive)
 
-    found = compare_sides(measure_side(drive, 1, where), compose_ideal(drive, where), where)
+    result = compare_sides(measure_side(drive, 1, where), compose_ideal(drive, where), where)
 
-    assert found.b.time_s == pytest.approx(50.0)
-    assert [one.delta_s for one in found.sectors] == pytest.approx([0.0, 0.0, 10.0])
-    assert all((one.delta_s or 0.0) >= -1e-9 for one in found.mini_sectors)
-    assert np.isnan(found.delta_s).all()
+    assert result.b.time_s == pytest.approx(50.0)
+    assert [sector.delta_s for sector in result.sectors] == pytest.approx([0.0, 0.0, 10.0])
+    assert all((sector.delta_s or 0.0) >= -1e-9 for sector in result.mini_sectors)
+    assert np.isnan(result.delta_s).all()
 
 
 def test_what_was_not_recorded_is_null_and_a_pause_is_not_bridged() -> None:
@@ -139,17 +139,17 @@ def test_what_was_not_recorded_is_null_and_a_pause_is_not_bridged() -> None:
     t = frames.columns["timestamp"]
     paused = drive_of(detect(kept(frames, (t < 70.0) | (t > 74.0)), track_length_m=LENGTH))
 
-    found = laps_of(paused, 2, 1)
+    result = laps_of(paused, 2, 1)
 
-    gone = np.isnan(found.delta_s)
-    at = found.distance_m
+    gone = np.isnan(result.delta_s)
+    at = result.distance_m
     assert gone[(at > 10 / 30 * 1000 + 10) & (at < 14 / 30 * 1000 - 10)].all()
     assert not gone[at < 300].any()
     assert not gone[at > 500].any()
-    assert np.isnan(found.a.throttle_pct[gone]).all()
-    assert np.isnan(found.a.brake_bar).all()
-    assert found.sectors[0].delta_s is None
-    assert [one.delta_s is None for one in found.mini_sectors[:5]] == [
+    assert np.isnan(result.a.throttle_pct[gone]).all()
+    assert np.isnan(result.a.brake_bar).all()
+    assert result.sectors[0].delta_s is None
+    assert [sector.delta_s is None for sector in result.mini_sectors[:5]] == [
         *(False, False, True, True, False)
     ]
 

@@ -37,17 +37,17 @@ def pedalled(laps: int = 2, hz: float = 100.0) -> Frames:
 
 
 def test_the_end_of_braking() -> None:
-    found = measure_brake_ends(driven(pedalled(), ring_track()))
+    result = measure_brake_ends(driven(pedalled(), ring_track()))
 
-    first, second = found.corners
+    first, second = result.corners
     assert (first.corner, first.n_passes, second.n_passes) == ("Turn 1", 2, 2)
     # below 2 bar at 230 - 2/42*30 m; the throttle comes at 280 m
     assert first.brake_release_m == pytest.approx(30 - 2 / 42 * 30, abs=0.3)
     assert first.nothing_time_s == pytest.approx((50 + 2 / 42 * 30) / 25, abs=0.03)
     assert first.bar_at_apex == 0.0
     assert second.nothing_time_s is None
-    assert found.per_corner_avg_s == {"Turn 1": first.nothing_time_s}
-    assert (found.worst_corner, found.average_nothing_time_s) == ("Turn 1", first.nothing_time_s)
+    assert result.per_corner_avg_s == {"Turn 1": first.nothing_time_s}
+    assert (result.worst_corner, result.average_nothing_time_s) == ("Turn 1", first.nothing_time_s)
 
 
 def test_the_release_rate_is_pressure_by_time() -> None:
@@ -63,8 +63,8 @@ def test_the_release_rate_is_pressure_by_time() -> None:
 def test_pedals_without_a_pause_give_zero_and_missing_ones_nothing() -> None:
     smooth = ring_frames(1, brake_bar=0.0, throttle_pct=50.0)
 
-    found = measure_brake_ends(driven(smooth, ring_track()))
-    assert (found.average_nothing_time_s, found.worst_corner, found.per_corner_avg_s) == (
+    result = measure_brake_ends(driven(smooth, ring_track()))
+    assert (result.average_nothing_time_s, result.worst_corner, result.per_corner_avg_s) == (
         0.0,
         None,
         {},
@@ -103,11 +103,11 @@ def test_corners_are_slow_medium_or_fast(low: float, med: float, classes: list[l
         speed: Numbers = 25.0 - 5.0 * between(way, 180, 320)  # 72 and 90 km/h
         return speed
 
-    found = classify_corners(driven(paced_frames(pace, 2), ring_track()), low, med)
-    assert [one.band for one in found] == ["low_speed", "med_speed", "high_speed"]
-    assert [list(one.corners) for one in found] == classes
-    for one in found:
-        assert (one.mean_apex_kmh is None) == (not one.corners)
+    result = classify_corners(driven(paced_frames(pace, 2), ring_track()), low, med)
+    assert [item.band for item in result] == ["low_speed", "med_speed", "high_speed"]
+    assert [list(item.corners) for item in result] == classes
+    for item in result:
+        assert (item.mean_apex_kmh is None) == (not item.corners)
 
 
 def test_one_slow_lap_does_not_make_a_slow_corner() -> None:
@@ -127,10 +127,10 @@ def test_brake_zones_belong_to_the_corner_ahead() -> None:
         brake_bar=lambda way: 40.0 * between(way, 150, 200) + 26 * between(way, 950, 975),
         g_long=lambda way: -1.1 * between(way, 160, 170) - 0.5 * between(way, 900, 990),
     )
-    found = measure_brake_acceleration(driven(session, ring_track()))
+    result = measure_brake_acceleration(driven(session, ring_track()))
 
     (zone,) = (
-        found.brake_zones
+        result.brake_zones
     )  # that at 950 m lies more than 400 m before Turn 2, 288 m before Turn 1
     assert (zone.corner, zone.n_passes) == ("Turn 1", 4)
     assert zone.max_decel_g == pytest.approx((2 * -1.1 + 2 * -0.5) / 4)
@@ -179,11 +179,11 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
     drive = driven(changed(paced_frames(pace, 2, hz=50.0), brake_bar=0.0), ring_track())
     target = Target(4.5, entry_speed_kmh=95.0, exit_speed_kmh=90.0, min_speed_kmh=74.0)
     lap = ReferenceLap(track="ring", lap_time_s=40.0, corners={"Turn 1": target})
-    found = report_corners(drive, References({"ring": lap}))
+    result = report_corners(drive, References({"ring": lap}))
     card = grade_session(drive, References({"ring": lap}))
-    first, second = found.corners
+    first, second = result.corners
 
-    assert (found.track, found.lap_count, found.reference_available) == ("Ring", 2, True)
+    assert (result.track, result.lap_count, result.reference_available) == ("Ring", 2, True)
     assert first.best_pass is not None
     assert first.best_pass.lap_number == 2
     assert first.best_pass.apex_distance_m == pytest.approx(240, abs=1)
@@ -191,7 +191,7 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
     assert first.reference_delta_entry_kmh == pytest.approx(-5.0, abs=0.2)
     assert first.reference_delta_exit_kmh == pytest.approx(0.0, abs=0.2)
     assert first.reference_delta_time_s == pytest.approx(first.best_pass.corner_time_s - 4.5)
-    assert [first.grade, second.grade] == [one.letter for one in card.corners]
+    assert [first.grade, second.grade] == [corner.letter for corner in card.corners]
     assert first.averages is not None
     assert first.averages.apex_speed_kmh == pytest.approx((54 + 72) / 2, abs=0.4)
     assert second.reference_delta_kmh is None
@@ -200,12 +200,12 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
 @pytest.mark.parametrize("lap", [None, 1, 2])
 def test_a_corner_has_the_letter_of_the_scorecard(lap: int | None) -> None:
     session = paced_frames(lambda way: np.where((way > 200) & (way < 300), 15.0, 25.0), 2)
-    found = report_corners(driven(session, ring_track(), lap=lap))
+    result = report_corners(driven(session, ring_track(), lap=lap))
     card = grade_session(driven(session, ring_track()), lap=lap)
 
-    assert not found.reference_available
-    assert [one.grade for one in found.corners] == [one.letter for one in card.corners]
-    assert {one.reference_delta_kmh for one in found.corners} == {None}
+    assert not result.reference_available
+    assert [corner.grade for corner in result.corners] == [corner.letter for corner in card.corners]
+    assert {corner.reference_delta_kmh for corner in result.corners} == {None}
 
 
 def test_without_speed_the_quickest_pass_is_the_best() -> None:
@@ -228,10 +228,15 @@ def test_trail_braking_is_best_at_a_tenth_of_the_peak(
         hz=50.0,
         brake_bar=lambda way: peak * between(way, 150, 200) + apex * between(way, 200, 255),
     )
-    (found,) = rate_trail_braking(driven(session, ring_track()))
+    (result,) = rate_trail_braking(driven(session, ring_track()))
 
-    assert (found.corner, found.lap, found.peak_bar, found.apex_bar) == ("Turn 1", 1, peak, apex)
-    assert found.quality == pytest.approx(quality)
+    assert (result.corner, result.lap, result.peak_bar, result.apex_bar) == (
+        "Turn 1",
+        1,
+        peak,
+        apex,
+    )
+    assert result.quality == pytest.approx(quality)
 
 
 def test_throttle_in_a_slow_car_is_a_change_of_speed() -> None:
@@ -244,10 +249,10 @@ def test_throttle_in_a_slow_car_is_a_change_of_speed() -> None:
     lap = ReferenceLap(
         track="ring", lap_time_s=40.0, corners={"Turn 1": Target(4.0, entry_speed_kmh=95.0)}
     )
-    found = find_throttle_changes(driven(session, ring_track()), References({"ring": lap}))
+    result = find_throttle_changes(driven(session, ring_track()), References({"ring": lap}))
 
-    assert [one.corner for one in found] == ["Turn 1", "Turn 1"]  # 0.8 s of rise, 0.5 s apart
-    assert found[0].distance_m == pytest.approx(251, abs=2)
-    assert [found[0].speed_kmh, found[0].reference_kmh] == pytest.approx([90.0, 95.0])
-    assert found[1].throttle_dot == pytest.approx(40 / 0.8, rel=0.05)
+    assert [item.corner for item in result] == ["Turn 1", "Turn 1"]  # 0.8 s of rise, 0.5 s apart
+    assert result[0].distance_m == pytest.approx(251, abs=2)
+    assert [result[0].speed_kmh, result[0].reference_kmh] == pytest.approx([90.0, 95.0])
+    assert result[1].throttle_dot == pytest.approx(40 / 0.8, rel=0.05)
     assert find_throttle_changes(driven(changed(session, g_lat=0.4), ring_track())) == ()

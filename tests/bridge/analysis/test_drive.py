@@ -57,7 +57,7 @@ def test_corners_come_from_the_track_file_in_the_order_of_a_lap() -> None:
     drive = driven(ring_frames(1), ring_track(turned))
 
     assert drive.geometry == "track"
-    assert [one.name for one in drive.corners] == ["A", "B"]
+    assert [item.name for item in drive.corners] == ["A", "B"]
 
 
 def test_a_line_that_bends_everywhere_has_no_corners_but_a_geometry() -> None:
@@ -91,11 +91,11 @@ def test_corners_are_found_in_the_driven_line() -> None:
     drive = driven(frames(made.pop("t"), **made))
 
     assert drive.geometry == "detected"
-    assert [one.name for one in drive.corners] == ["C1", "C2"]
-    assert [one.direction for one in drive.corners] == ["right", "right"]
+    assert [item.name for item in drive.corners] == ["C1", "C2"]
+    assert [item.direction for item in drive.corners] == ["right", "right"]
     arc = math.pi * 60
-    for one in drive.corners:
-        window = (one.exit.distance_m - one.entry.distance_m) % drive.length_m
+    for item in drive.corners:
+        window = (item.exit.distance_m - item.entry.distance_m) % drive.length_m
         assert window == pytest.approx(arc, abs=20)
     assert len(drive.straights) == 2
 
@@ -117,14 +117,14 @@ def test_sectors_and_straights_of_the_file_are_taken() -> None:
     track = replace(ring_track(), sectors=sectors, straights=(Straight("Back", 700, 150),))
     drive = driven(ring_frames(1), track)
 
-    assert [tuple(one) for one in drive.sectors] == [astuple(one) for one in sectors]
+    assert [tuple(sector) for sector in drive.sectors] == [astuple(sector) for sector in sectors]
     assert drive.straights == track.straights
 
 
 def test_without_a_file_sectors_are_thirds() -> None:
     drive = driven(ring_frames(2))
 
-    assert [one.start_m for one in drive.sectors] == pytest.approx(
+    assert [sector.start_m for sector in drive.sectors] == pytest.approx(
         [0, drive.length_m / 3, 2 * drive.length_m / 3]
     )
 

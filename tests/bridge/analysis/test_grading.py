@@ -70,9 +70,9 @@ def test_a_target_that_does_not_trail_asks_for_none() -> None:
 def test_parts_without_a_channel_leave_their_weight_to_the_others() -> None:
     own = passed(nothing_time_s=None, trail_brake_bar_at_apex=None, exit_speed_kmh=85.0)
 
-    found = score_pass(own, passed())
-    assert found.total == pytest.approx(1 - 0.30 / 2 / 0.80)
-    assert found.graded_on == ("entry_speed", "apex_speed", "exit_speed", "corner_time")
+    result = score_pass(own, passed())
+    assert result.total == pytest.approx(1 - 0.30 / 2 / 0.80)
+    assert result.graded_on == ("entry_speed", "apex_speed", "exit_speed", "corner_time")
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ def test_parts_without_a_channel_leave_their_weight_to_the_others() -> None:
 def test_each_cause_has_its_seconds_and_its_share(
     own: dict[str, Any], cause: str, seconds: float
 ) -> None:
-    (found,) = attribute_loss(passed(t_exit=6.0, **own), passed())
+    (result,) = attribute_loss(passed(t_exit=6.0, **own), passed())
 
-    assert found.cause == cause
-    assert found.seconds_lost == pytest.approx(seconds)
+    assert result.cause == cause
+    assert result.seconds_lost == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -153,11 +153,11 @@ def test_causes_never_explain_more_than_was_lost(
         nothing_time_s=nothing,
         steering_corrections=corrections,
     )
-    found = [cause.seconds_lost for cause in attribute_loss(own, passed())]
+    result = [cause.seconds_lost for cause in attribute_loss(own, passed())]
 
-    assert sum(found) <= loss + 1e-9
-    assert found == sorted(found, reverse=True)
-    assert all(seconds > 0 for seconds in found)
+    assert sum(result) <= loss + 1e-9
+    assert result == sorted(result, reverse=True)
+    assert all(seconds > 0 for seconds in result)
 
 
 def test_the_sentence_is_about_the_largest_cause() -> None:
@@ -172,14 +172,14 @@ def test_the_sentence_is_about_the_largest_cause() -> None:
 
 def test_weights_follow_the_straight_behind_a_corner() -> None:
     # behind Turn 1 lie 300 m, behind Turn 2 500 m
-    found = weigh_corners(driven(ring_frames(1), ring_track()))
+    result = weigh_corners(driven(ring_frames(1), ring_track()))
 
-    assert found["Turn 1"] / found["Turn 2"] == pytest.approx((0.5 + 0.5 * 300 / 500) / 1.0)
-    assert sum(found.values()) == pytest.approx(1.0)
+    assert result["Turn 1"] / result["Turn 2"] == pytest.approx((0.5 + 0.5 * 300 / 500) / 1.0)
+    assert sum(result.values()) == pytest.approx(1.0)
 
 
 def test_weights_of_the_track_file_count_where_all_are_there() -> None:
-    both = tuple(replace(one, leverage=value) for one, value in zip(TWO, (0.1, 0.3), strict=True))
+    both = tuple(replace(item, leverage=value) for item, value in zip(TWO, (0.1, 0.3), strict=True))
 
     assert weigh_corners(driven(ring_frames(1), ring_track(both))) == pytest.approx(
         {"Turn 1": 0.25, "Turn 2": 0.75}
@@ -191,8 +191,8 @@ def test_weights_of_the_track_file_count_where_all_are_there() -> None:
 def test_corners_that_overlap_leave_no_straight_between() -> None:
     near = (corner("Turn 1", 1, 100, 150, 260), corner("Turn 2", 2, 240, 300, 350))
 
-    found = weigh_corners(driven(ring_frames(1), ring_track(near)))
-    assert found["Turn 1"] == pytest.approx(found["Turn 2"] / 2)
+    result = weigh_corners(driven(ring_frames(1), ring_track(near)))
+    assert result["Turn 1"] == pytest.approx(result["Turn 2"] / 2)
 
 
 def laps_of(*speeds: float) -> Any:
@@ -235,7 +235,7 @@ def test_the_usual_pass_is_the_one_whose_time_is_in_the_middle(
 ) -> None:
     drive = driven(laps_of(*speeds), ring_track())
     first = grade_session(drive).corners[0]
-    times = sorted(one.corner_time_s for one in list_passes(drive)["Turn 1"])
+    times = sorted(passage.corner_time_s for passage in list_passes(drive)["Turn 1"])
 
     assert first.own is not None
     assert first.own.lap == usual
@@ -273,7 +273,7 @@ def test_a_wide_spread_lowers_the_grade() -> None:
     assert first.apex_delta_kmh == pytest.approx((16 - 25) * 3.6, abs=0.5)
     assert [cause.cause for cause in first.causes] == ["low_exit_speed", "low_apex_speed"]
     assert card.total == pytest.approx(
-        sum(one.weight * one.score.total for one in card.corners if one.score)
+        sum(grade.weight * grade.score.total for grade in card.corners if grade.score)
     )
     assert "behind the best passes; most is to be found in Turn 1" in card.summary
     assert card.summary.startswith("The usual pass of every corner together is ")
@@ -283,9 +283,9 @@ def test_a_wide_spread_lowers_the_grade() -> None:
 def test_a_single_pass_without_a_reference_has_no_grade() -> None:
     card = grade_session(driven(laps_of(25.0), ring_track()))
 
-    for one in card.corners:
-        assert (one.letter, one.score, one.ungraded) == (None, None, SINGLE)
-        assert one.own is not None
+    for grade in card.corners:
+        assert (grade.letter, grade.score, grade.ungraded) == (None, None, SINGLE)
+        assert grade.own is not None
     assert (card.letter, card.total) == (None, None)
     assert "nothing is graded" in card.summary
 
@@ -309,7 +309,7 @@ def test_against_a_file_the_best_pass_is_graded_and_may_win() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ahead", "said"),
+    ("ahead", "message"),
     [
         (0.3, "is within 0.300 s of the reference"),
         (-0.2, "is 0.200 s ahead of the reference"),
@@ -317,18 +317,18 @@ def test_against_a_file_the_best_pass_is_graded_and_may_win() -> None:
         (2.5, "is 2.500 s behind the reference"),
     ],
 )
-def test_the_summary_speaks_of_the_gap(ahead: float, said: str) -> None:
+def test_the_summary_speaks_of_the_gap(ahead: float, message: str) -> None:
     drive = driven(laps_of(25.0, 25.0), ring_track())
     card = grade_session(drive, file(drive.best.duration_s - ahead, Turn_1=Target(4.0)))
 
-    assert said in card.summary
+    assert message in card.summary
 
 
 def test_the_passes_of_one_lap_can_be_graded() -> None:
     drive = driven(laps_of(25.0, 20.0, 24.0), ring_track())
 
     card = grade_session(drive, NONE, 2)
-    assert [one.own.lap for one in card.corners if one.own] == [2, 2]
+    assert [grade.own.lap for grade in card.corners if grade.own] == [2, 2]
     assert card.corners[0].n_passes == 3
     with pytest.raises(NoSuchLap):
         grade_session(drive, NONE, 4)
@@ -359,7 +359,7 @@ def test_a_circuit_without_corners_has_nothing_to_grade() -> None:
 
 
 def test_leverages_of_zero_are_no_weights() -> None:
-    none = tuple(replace(one, leverage=0.0) for one in TWO)
+    none = tuple(replace(item, leverage=0.0) for item in TWO)
     track = replace(ring_track(), corners=none)
 
     assert sum(weigh_corners(driven(ring_frames(1), track)).values()) == pytest.approx(1.0)

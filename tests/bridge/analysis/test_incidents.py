@@ -45,11 +45,11 @@ def test_a_high_load_is_as_bad_as_its_worst_frame() -> None:
     session = ring_frames(1, hz=10.0, combo_g=1.0)
     session.columns["combo_g"][300:303] = [2.1, 2.6, 2.2]
 
-    (found,) = of(session)
-    assert (found.kind, found.severity, found.frame, found.lap) == ("over_g", "high", 301, 1)
-    assert found.magnitude == pytest.approx(1.3)
-    assert [found.t_start, found.t_end] == pytest.approx([30.0, 30.2])
-    assert "2.60 g" in found.reason
+    (result,) = of(session)
+    assert (result.kind, result.severity, result.frame, result.lap) == ("over_g", "high", 301, 1)
+    assert result.magnitude == pytest.approx(1.3)
+    assert [result.t_start, result.t_end] == pytest.approx([30.0, 30.2])
+    assert "2.60 g" in result.reason
 
 
 @pytest.mark.parametrize(("apart_s", "count"), [(3.0, 1), (4.8, 1), (5.2, 2), (9.0, 2)])
@@ -58,11 +58,11 @@ def test_events_of_a_kind_close_together_are_one(apart_s: float, count: int) -> 
     second = 300 + round(apart_s * 10)
     session.columns["combo_g"][[300, second]] = [2.1, 2.5]
 
-    found = of(session)
-    assert len(found) == count
-    assert found[-1].magnitude == pytest.approx(1.25)
-    assert found[0].t_start == pytest.approx(30.0)
-    assert found[-1].t_end == pytest.approx(30.0 + apart_s)
+    result = of(session)
+    assert len(result) == count
+    assert result[-1].magnitude == pytest.approx(1.25)
+    assert result[0].t_start == pytest.approx(30.0)
+    assert result[-1].t_end == pytest.approx(30.0 + apart_s)
 
 
 def test_events_of_two_kinds_stay_apart_in_the_order_of_time() -> None:
@@ -70,15 +70,15 @@ def test_events_of_two_kinds_stay_apart_in_the_order_of_time() -> None:
     session.columns["combo_g"][310] = 2.1
     session.columns["g_long"][300] = -1.8
 
-    assert [one.kind for one in of(session)] == ["hard_deceleration", "over_g"]
+    assert [incident.kind for incident in of(session)] == ["hard_deceleration", "over_g"]
 
 
-@pytest.mark.parametrize(("pressure", "found"), [(0.0, True), (4.9, True), (5.0, False)])
-def test_slowing_hard_is_an_incident_without_brakes_only(pressure: float, found: bool) -> None:
+@pytest.mark.parametrize(("pressure", "result"), [(0.0, True), (4.9, True), (5.0, False)])
+def test_slowing_hard_is_an_incident_without_brakes_only(pressure: float, result: bool) -> None:
     session = ring_frames(1, hz=10.0, g_long=0.0, brake_bar=pressure)
     session.columns["g_long"][300] = -1.6
 
-    assert bool(of(session)) is found
+    assert bool(of(session)) is result
     assert of(without(session, "brake_bar")) == ()  # nobody knows what the foot did
 
 
@@ -89,7 +89,7 @@ def test_a_high_load_is_one_beyond_the_usual_lap(usual: float, peak: float, alar
     session = ring_frames(4, hz=10.0, combo_g=lambda way: usual * between(way, 200, 300))
     session.columns["combo_g"][700] = peak
 
-    assert [one.kind for one in of(session)] == (["over_g"] if alarm else [])
+    assert [incident.kind for incident in of(session)] == (["over_g"] if alarm else [])
 
 
 @pytest.mark.parametrize(("slowing", "alarm"), [(1.1, False), (1.3, True)])
@@ -102,7 +102,7 @@ def test_slowing_hard_is_more_than_the_usual_braking(slowing: float, alarm: bool
     )
     session.columns["g_long"][700] = -slowing
 
-    assert [one.kind for one in of(session)] == (["hard_deceleration"] if alarm else [])
+    assert [incident.kind for incident in of(session)] == (["hard_deceleration"] if alarm else [])
 
 
 def beside(metres: float, begin: float, end: float, *, speed: float = 25.0) -> Frames:
@@ -117,16 +117,16 @@ def beside(metres: float, begin: float, end: float, *, speed: float = 25.0) -> F
 
 
 @pytest.mark.parametrize(
-    ("metres", "long_m", "found"),
+    ("metres", "long_m", "result"),
     [(12.0, 40, True), (-12.0, 40, True), (7.5, 200, False), (12.0, 10, False)],
 )
 def test_leaving_the_line_needs_eight_metres_for_half_a_second(
-    metres: float, long_m: float, found: bool
+    metres: float, long_m: float, result: bool
 ) -> None:
     session = beside(metres, 500, 500 + long_m)
 
-    kinds = {one.kind for one in of(session)}
-    assert kinds == ({"off_line"} if found else set())
+    kinds = {incident.kind for incident in of(session)}
+    assert kinds == ({"off_line"} if result else set())
 
 
 def test_the_way_through_the_pits_is_not_off_the_line() -> None:
@@ -137,9 +137,9 @@ def test_standing_in_a_lap_is_an_incident_and_in_the_pits_is_none() -> None:
     def halted(way: Numbers) -> Numbers:
         return 25.0 - 24.5 * between(way, 500, 503)
 
-    (found,) = of(paced_frames(halted, 1, hz=10.0))
-    assert (found.kind, found.lap) == ("stopped", 1)
-    assert found.t_end - found.t_start == pytest.approx(6.0, abs=0.3)
+    (result,) = of(paced_frames(halted, 1, hz=10.0))
+    assert (result.kind, result.lap) == ("stopped", 1)
+    assert result.t_end - result.t_start == pytest.approx(6.0, abs=0.3)
 
     def before(way: Numbers) -> Numbers:
         return np.where((way > -200) & (way < -197), 0.5, 25.0)
@@ -159,18 +159,18 @@ def spun(turn_deg: float, behind: float, hz: float = 10.0) -> Frames:
 
 @pytest.mark.parametrize("hz", [2.0, 5.0, 10.0, 100.0])
 @pytest.mark.parametrize(
-    ("turn", "behind", "found"),
+    ("turn", "behind", "result"),
     [(170.0, 0.3, True), (-170.0, 0.3, True), (100.0, 0.3, False), (170.0, 0.9, False)],
 )
-def test_a_spin_turns_far_and_slows(turn: float, behind: float, found: bool, hz: float) -> None:
+def test_a_spin_turns_far_and_slows(turn: float, behind: float, result: bool, hz: float) -> None:
     drive = driven(spun(turn, behind, hz), partial=True)
 
-    kinds = [one.kind for one in detect_incidents(drive)]
-    assert kinds == (["spin"] if found else [])
-    if found:
-        (one,) = find_spins(drive.series)
-        assert one.turned_deg == pytest.approx(abs(turn), abs=2)
-        assert 18 <= drive.series.t[one.first] <= 20.5
+    kinds = [incident.kind for incident in detect_incidents(drive)]
+    assert kinds == (["spin"] if result else [])
+    if result:
+        (incident,) = find_spins(drive.series)
+        assert incident.turned_deg == pytest.approx(abs(turn), abs=2)
+        assert 18 <= drive.series.t[incident.first] <= 20.5
 
 
 def test_a_hairpin_that_is_driven_fast_is_no_spin() -> None:
@@ -180,7 +180,7 @@ def test_a_hairpin_that_is_driven_fast_is_no_spin() -> None:
     drive = driven(session, LARKFELL)
 
     assert find_spins(drive.series), "the course does turn that far"
-    assert "spin" not in {one.kind for one in detect_incidents(drive)}
+    assert "spin" not in {incident.kind for incident in detect_incidents(drive)}
 
 
 @pytest.mark.parametrize("hz", [10.0, 25.0])
@@ -188,7 +188,7 @@ def test_hairpins_of_a_kart_track_are_no_spins(hz: float) -> None:
     track, session = recorded("karting", 4, hz=hz)
 
     for drive in (drive_of(detect(session, gate=track.start)), driven(session, partial=True)):
-        assert "spin" not in {one.kind for one in detect_incidents(drive)}
+        assert "spin" not in {incident.kind for incident in detect_incidents(drive)}
 
 
 def test_a_car_that_stops_in_noise_does_not_spin() -> None:
@@ -222,7 +222,7 @@ def test_a_spin_in_a_corner_or_out_of_one_is_found(place: float, turn_deg: float
     drive = driven(spun_at(place, turn_deg), LARKFELL, partial=True)
 
     assert drive.progress.basis == "line"
-    assert "spin" in {one.kind for one in detect_incidents(drive)}
+    assert "spin" in {incident.kind for incident in detect_incidents(drive)}
 
 
 def test_a_pause_in_which_the_car_turned_is_no_spin() -> None:
@@ -268,7 +268,7 @@ def signal(*pairs: tuple[float, float]) -> dict[str, Samples]:
 
 
 @pytest.mark.parametrize(
-    ("pairs", "found"),
+    ("pairs", "result"),
     [
         (((0, 0), (1, 1), (1.3, 0)), [(1.0, 1.3)]),
         (((0, 0), (1, 1), (1.2, 0)), []),
@@ -279,23 +279,23 @@ def signal(*pairs: tuple[float, float]) -> dict[str, Samples]:
     ],
 )
 def test_assistance_is_at_work_from_sample_to_sample(
-    pairs: tuple[tuple[float, float], ...], found: list[tuple[float, float]]
+    pairs: tuple[tuple[float, float], ...], result: list[tuple[float, float]]
 ) -> None:
-    assert [(one.t_start, one.t_end) for one in find_activity(signal(*pairs))] == found
+    assert [(item.t_start, item.t_end) for item in find_activity(signal(*pairs))] == result
 
 
 def test_assistance_is_an_incident_of_low_severity() -> None:
-    found = of(ring_frames(1, hz=10.0), Active("abs_active", 30.02, 30.7))
+    result = of(ring_frames(1, hz=10.0), Active("abs_active", 30.02, 30.7))
 
-    assert [(one.kind, one.severity, one.frame, one.lap) for one in found] == [
+    assert [(item.kind, item.severity, item.frame, item.lap) for item in result] == [
         ("abs_active", "low", 300, 1)
     ]
-    assert found[0].t_end == pytest.approx(30.7)
+    assert result[0].t_end == pytest.approx(30.7)
 
 
 def test_assistance_after_midnight_lies_where_the_frames_go_on() -> None:
     plain = ring_frames(1, hz=10.0)
     late = changed(plain, timestamp=(plain.columns["timestamp"] + 86_380.0) % 86_400)
 
-    (found,) = of(late, Active("tc_active", 20.0, 20.5))
-    assert found.frame == 400
+    (result,) = of(late, Active("tc_active", 20.0, 20.5))
+    assert result.frame == 400

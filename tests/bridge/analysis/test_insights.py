@@ -31,8 +31,8 @@ def driven(seed: int = 4, *, places: bool = True) -> Drive:
     if not places:
         columns |= dict.fromkeys(("lat", "lon"), np.full(len(columns["timestamp"]), np.nan))
     gate = LARKFELL.start if places else None
-    found = detect_laps(series(Frames(columns)), gate=gate, track_length_m=LARKFELL.length_m)
-    return drive_of(found, LARKFELL if places else None)
+    result = detect_laps(series(Frames(columns)), gate=gate, track_length_m=LARKFELL.length_m)
+    return drive_of(result, LARKFELL if places else None)
 
 
 def test_what_a_corner_costs_is_what_the_coach_says_of_it() -> None:
@@ -40,16 +40,18 @@ def test_what_a_corner_costs_is_what_the_coach_says_of_it() -> None:
     best = find_passes(drive, drive.best.number or 0)
     losses = {loss.corner: loss for loss in measure_losses(find_usual_passes(drive), best, drive)}
 
-    found = measure_costs(drive) or ()
+    result = measure_costs(drive) or ()
 
     worth = {name for name, loss in losses.items() if loss.seconds >= 0.02}
-    assert {cost.corner for cost in found} == worth
-    for cost in found:
+    assert {cost.corner for cost in result} == worth
+    for cost in result:
         loss = losses[cost.corner]
         assert cost.seconds == loss.seconds
         assert cost.amount == dict(loss.causes).get(cost.cause, loss.seconds)
     assert worth & set(find_dangers(drive))
-    assert not [each for each in found if each.corner in find_dangers(drive) and each.cause in BOLD]
+    assert not [
+        item for item in result if item.corner in find_dangers(drive) and item.cause in BOLD
+    ]
     assert set(EFFORT) == set(REMEDY)
 
 
@@ -86,11 +88,11 @@ def test_a_loss_is_of_its_circuit_alone() -> None:
     rolled = (Cost("T1", "coasting", 1.0, 0.8),)
     elsewhere = at((Cost("T1", "coasting", 1.0, 0.2),), (), track="Other")
 
-    found = {one.track: one for one in find_insights([at(rolled, ()), elsewhere])}
+    result = {item.track: item for item in find_insights([at(rolled, ()), elsewhere])}
 
-    assert found["Larkfell"].gain_s == pytest.approx(0.8)
-    assert found["Other"].gain_s == pytest.approx(0.2)
-    assert [(one.sessions, one.looked_at) for one in found.values()] == [(1, 2), (1, 2)]
+    assert result["Larkfell"].gain_s == pytest.approx(0.8)
+    assert result["Other"].gain_s == pytest.approx(0.2)
+    assert [(item.sessions, item.looked_at) for item in result.values()] == [(1, 2), (1, 2)]
 
 
 def test_what_costs_least_in_all_the_sessions_is_left_out() -> None:
@@ -98,10 +100,10 @@ def test_what_costs_least_in_all_the_sessions_is_left_out() -> None:
     often = tuple(Cost("T1", cause, 1.0, 0.2) for cause in ("early_brake", "slow_apex", "coasting"))
     once = Cost("T1", "late_throttle", 1.0, 0.5)
 
-    found = find_insights([at((*often, once), often, often)])
+    result = find_insights([at((*often, once), often, often)])
 
-    assert len(found) == MOST
-    assert "late_throttle" not in {one.id for one in found}
+    assert len(result) == MOST
+    assert "late_throttle" not in {item.id for item in result}
 
 
 def test_without_corners_there_is_none() -> None:

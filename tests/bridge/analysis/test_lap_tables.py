@@ -56,28 +56,28 @@ def test_noise_below_a_microsecond_makes_no_lap_and_no_sector_faster() -> None:
 
     assert noisy.best.number == 1
     assert [row.delta_to_best_s for row in list_lap_times(noisy).laps] == [0.0, 0.0, 0.0]
-    assert [one.from_lap for one in compose_ideal_lap(noisy).sectors.parts] == [1, 1, 1]
+    assert [part.from_lap for part in compose_ideal_lap(noisy).sectors.parts] == [1, 1, 1]
 
 
 def test_the_spread_is_that_of_a_box_plot() -> None:
-    found = measure_distribution(lapped([(20, 20, t) for t in (20.0, 21.0, 22.0, 23.0, 60.0)]))
+    result = measure_distribution(lapped([(20, 20, t) for t in (20.0, 21.0, 22.0, 23.0, 60.0)]))
 
-    assert (found.lap_count, round(found.min_s, 6), round(found.max_s, 6)) == (5, 60.0, 100.0)
-    assert [round(v, 6) for v in (found.q1_s, found.median_s, found.q3_s)] == [61.0, 62.0, 63.0]
-    assert (round(found.whisker_low_s, 6), round(found.whisker_high_s, 6)) == (60.0, 63.0)
-    assert [lap.lap_number for lap in found.outliers] == [5]
-    assert found.mean_s == pytest.approx(69.2)
-    assert found.stddev_s == pytest.approx(np.std([60, 61, 62, 63, 100]))
+    assert (result.lap_count, round(result.min_s, 6), round(result.max_s, 6)) == (5, 60.0, 100.0)
+    assert [round(v, 6) for v in (result.q1_s, result.median_s, result.q3_s)] == [61.0, 62.0, 63.0]
+    assert (round(result.whisker_low_s, 6), round(result.whisker_high_s, 6)) == (60.0, 63.0)
+    assert [lap.lap_number for lap in result.outliers] == [5]
+    assert result.mean_s == pytest.approx(69.2)
+    assert result.stddev_s == pytest.approx(np.std([60, 61, 62, 63, 100]))
 
 
 def test_mini_sectors_find_what_sectors_average_out() -> None:
     # One lap is quick in one half of each sector and slow in the other, one is even.
-    found = compose_ideal_lap(lapped([(15.0, 15.0) * 3, (20.0, 10.0) * 3]))
+    result = compose_ideal_lap(lapped([(15.0, 15.0) * 3, (20.0, 10.0) * 3]))
 
-    assert found.sectors.gain_s == pytest.approx(0.0, abs=1e-9)
-    assert found.mini_sectors.gain_s is not None
-    assert 10.0 < found.mini_sectors.gain_s < 15.0
-    assert len(found.mini_sectors.parts) == 25
+    assert result.sectors.gain_s == pytest.approx(0.0, abs=1e-9)
+    assert result.mini_sectors.gain_s is not None
+    assert 10.0 < result.mini_sectors.gain_s < 15.0
+    assert len(result.mini_sectors.parts) == 25
 
 
 def test_a_pause_in_a_sector_leaves_it_out_and_the_ideal_never_beats_logic() -> None:
@@ -86,12 +86,12 @@ def test_a_pause_in_a_sector_leaves_it_out_and_the_ideal_never_beats_logic() -> 
     paused = drive_of(detect(kept(frames, (t < 105.0) | (t > 108.0)), track_length_m=LENGTH))
 
     rows = list_sector_times(paused).laps
-    found = compose_ideal_lap(paused)
+    result = compose_ideal_lap(paused)
 
     assert [row.s2 is None for row in rows] == [False, True, False]
     assert not any(split.is_best for split in list_lap_times(paused).laps[1].sectors[1:2])
-    assert found.sectors.lap_s == pytest.approx(73.0)  # the best lap is not above itself
-    assert found.sectors.gain_s == pytest.approx(0.0)
+    assert result.sectors.lap_s == pytest.approx(73.0)  # the best lap is not above itself
+    assert result.sectors.gain_s == pytest.approx(0.0)
 
 
 @given(LAPS)
@@ -104,13 +104,13 @@ def test_parts_add_up_and_no_ideal_lap_is_slower_than_the_best(
     for table in (measure_sectors(drive), minis):
         for lap, row in zip(drive.counted, table, strict=True):
             assert sum(time or 0.0 for time in row) == pytest.approx(lap.duration_s, abs=1e-6)
-    found = compose_ideal_lap(drive)
-    for composed in (found.sectors, found.mini_sectors):
+    result = compose_ideal_lap(drive)
+    for composed in (result.sectors, result.mini_sectors):
         assert composed.lap_s is not None
-        assert composed.lap_s <= found.best_actual_lap_s
+        assert composed.lap_s <= result.best_actual_lap_s
         assert composed.gain_s is not None
         assert composed.gain_s >= 0
-    assert found.sectors.lap_s == pytest.approx(sum(min(part) for part in zip(*laps, strict=True)))
+    assert result.sectors.lap_s == pytest.approx(sum(min(part) for part in zip(*laps, strict=True)))
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -128,10 +128,10 @@ def test_shown_times_add_up_to_the_millisecond(seed: int) -> None:
 
 def test_corners_and_straights_cover_the_lap_once() -> None:
     drive, truth = oval()
-    found = divide_lap(drive)
+    result = divide_lap(drive)
 
-    assert [part.corner for part in found] == [None, "Turn 1", None, "Turn 2", None]
-    bounds = [part.span for part in found]
+    assert [part.corner for part in result] == [None, "Turn 1", None, "Turn 2", None]
+    bounds = [part.span for part in result]
     assert bounds[0].start_m == 0
     assert bounds[-1].end_m == drive.length_m
     assert all(a.end_m == b.start_m for a, b in pairwise(bounds))
@@ -166,11 +166,11 @@ def test_rounded_parts_add_up_to_the_rounded_whole(
 
 @given(st.lists(st.floats(5, 300), min_size=3, max_size=3))
 def test_splits_in_milliseconds_are_the_lap_time_and_each_within_one(times_s: list[float]) -> None:
-    found = round_splits(times_s, sum(times_s))
+    result = round_splits(times_s, sum(times_s))
 
-    known = [time or 0.0 for time in found]
-    assert round(sum(known), 3) == pytest.approx(round(sum(times_s), 3), abs=0.0011)
-    assert all(abs(a - b) <= 0.001 + 1e-9 for a, b in zip(known, times_s, strict=True))
+    expected = [time or 0.0 for time in result]
+    assert round(sum(expected), 3) == pytest.approx(round(sum(times_s), 3), abs=0.0011)
+    assert all(abs(a - b) <= 0.001 + 1e-9 for a, b in zip(expected, times_s, strict=True))
 
 
 def test_splits_of_a_lap_with_a_pause_are_rounded_each() -> None:

@@ -31,47 +31,47 @@ def metres_beside(lat: Numbers, lon: Numbers) -> Numbers:
 def test_the_lines_lie_on_the_circuit_and_their_points_five_metres_apart() -> None:
     drive, _ = oval(3, hz=50.0)
 
-    found = draw_map(drive)
+    result = draw_map(drive)
 
-    assert [one.lap for one in found.laps] == [1, 2, 3]
-    for one in found.laps:
-        assert metres_beside(one.lat, one.lon).max() < 3.0
-        x, y = Plane(float(one.lat[0]), float(one.lon[0])).xy(one.lat, one.lon)
+    assert [lap.lap for lap in result.laps] == [1, 2, 3]
+    for lap in result.laps:
+        assert metres_beside(lap.lat, lap.lon).max() < 3.0
+        x, y = Plane(float(lap.lat[0]), float(lap.lon[0])).xy(lap.lat, lap.lon)
         steps = np.hypot(np.diff(x), np.diff(y))
         assert steps.min() > 4.9
         assert steps.max() < 6.5
-        assert len(one.speed_ms) == len(one.lat)
-        assert not np.isnan(one.speed_ms).any()
-    south, west, north, east = found.bounds or (0, 0, 0, 0)
-    assert south == min(found.centre_lat.min(), *(one.lat.min() for one in found.laps))
-    assert (west <= found.centre_lon).all()
+        assert len(lap.speed_ms) == len(lap.lat)
+        assert not np.isnan(lap.speed_ms).any()
+    south, west, north, east = result.bounds or (0, 0, 0, 0)
+    assert south == min(result.centre_lat.min(), *(lap.lat.min() for lap in result.laps))
+    assert (west <= result.centre_lon).all()
     assert north > south
     assert east > west
 
 
 def test_corners_pins_and_zones_come_from_the_track_file() -> None:
     track = TRACKS["larkfell"]
-    found = draw_map(on_track(track, driven(track, 1, hz=5.0).frames))
+    result = draw_map(on_track(track, driven(track, 1, hz=5.0).frames))
 
-    assert [one.name for one in found.corners] == [c.name for c in track.in_lap_order()]
-    assert all(None not in (one.apex.lat, one.apex.lon) for one in found.corners)
-    assert [one.id for one in found.pins] == [marker.id for marker in track.markers]
-    assert all(one.lat is not None for one in found.pins)
-    assert found.danger_zones == track.danger_zones
-    np.testing.assert_array_equal(found.centre_lat, track.line.lat if track.line else [])
+    assert [item.name for item in result.corners] == [c.name for c in track.in_lap_order()]
+    assert all(None not in (item.apex.lat, item.apex.lon) for item in result.corners)
+    assert [item.id for item in result.pins] == [marker.id for marker in track.markers]
+    assert all(item.lat is not None for item in result.pins)
+    assert result.danger_zones == track.danger_zones
+    np.testing.assert_array_equal(result.centre_lat, track.line.lat if track.line else [])
 
 
 def test_without_a_track_file_the_median_of_the_laps_is_the_centre_line() -> None:
     drive, _ = oval(3)
     laps = detect(drive.series.frames, gate=OVAL.start)
 
-    found = draw_map(drive_of(laps))
+    result = draw_map(drive_of(laps))
 
-    assert (found.pins, found.danger_zones) == ((), ())
-    assert metres_beside(found.centre_lat, found.centre_lon).max() < 3.0
-    assert len(found.centre_lat) == pytest.approx(OVAL.length_m / 4, abs=3)
-    assert [one.name for one in found.corners] == ["C1", "C2"]
-    apexes = [(one.apex.lat, one.apex.lon) for one in found.corners]
+    assert (result.pins, result.danger_zones) == ((), ())
+    assert metres_beside(result.centre_lat, result.centre_lon).max() < 3.0
+    assert len(result.centre_lat) == pytest.approx(OVAL.length_m / 4, abs=3)
+    assert [corner.name for corner in result.corners] == ["C1", "C2"]
+    apexes = [(corner.apex.lat, corner.apex.lon) for corner in result.corners]
     truth = [OVAL.line.place(c.apex.distance_m) for c in OVAL.in_lap_order()] if OVAL.line else []
     for (lat, lon), (true_lat, true_lon) in zip(apexes, truth, strict=True):
         assert lat == pytest.approx(true_lat, abs=20 / 111_320)
@@ -84,10 +84,10 @@ def test_without_positions_nothing_is_drawn_but_the_track_file() -> None:
 
     drive, _ = oval(2)
     blind = changed(drive.series.frames, lat=np.nan, lon=np.nan)
-    known = draw_map(on_track(OVAL, blind))
-    assert known.laps == ()
-    assert len(known.centre_lat) == len(OVAL.line or ())
-    assert known.bounds is not None
+    expected = draw_map(on_track(OVAL, blind))
+    assert expected.laps == ()
+    assert len(expected.centre_lat) == len(OVAL.line or ())
+    assert expected.bounds is not None
 
 
 def test_fixes_that_were_lost_are_left_out() -> None:
@@ -96,10 +96,10 @@ def test_fixes_that_were_lost_are_left_out() -> None:
     lost[200:250] = np.nan
     gappy = changed(frames, lat=lost)
 
-    found = draw_map(drive_of(detect(gappy, gate=circle_gate(), track_length_m=1000.0)))
+    result = draw_map(drive_of(detect(gappy, gate=circle_gate(), track_length_m=1000.0)))
 
-    assert not any(np.isnan(one.lat).any() for one in found.laps)
-    assert len(found.laps[0].lat) < len(found.laps[1].lat)
+    assert not any(np.isnan(lap.lat).any() for lap in result.laps)
+    assert len(result.laps[0].lat) < len(result.laps[1].lat)
 
 
 def test_over_the_date_line_the_bounds_stay_small() -> None:
@@ -133,10 +133,10 @@ def test_points_are_five_metres_apart_or_more(way: list[float], chosen: list[int
 def test_a_long_lap_has_longer_steps() -> None:
     way = np.arange(0.0, 100_000.0, 1.0)
 
-    found = space_points(way)
+    result = space_points(way)
 
-    assert 1900 < len(found) <= 2000
-    assert way[found[-1]] > 99_900
+    assert 1900 < len(result) <= 2000
+    assert way[result[-1]] > 99_900
 
 
 def test_grades_have_colours_and_corners_without_one_are_grey() -> None:

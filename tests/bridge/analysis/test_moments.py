@@ -37,15 +37,15 @@ def file(**metrics: Any) -> References:
     )
 
 
-def categories(found: tuple[Moment, ...]) -> list[str]:
-    return [one.category for one in found]
+def categories(result: tuple[Moment, ...]) -> list[str]:
+    return [item.category for item in result]
 
 
 def test_an_even_drive_has_a_best_lap_and_nothing_else() -> None:
-    found = of(ring_frames(2, hz=20.0))
+    result = of(ring_frames(2, hz=20.0))
 
-    assert set(categories(found)) <= {"best_lap", "best_sector"}
-    best = next(one for one in found if one.category == "best_lap")
+    assert set(categories(result)) <= {"best_lap", "best_sector"}
+    best = next(item for item in result if item.category == "best_lap")
     assert best.title == "Best lap, 0:40.000"
 
 
@@ -54,8 +54,8 @@ def test_a_sector_that_was_not_faster_in_milliseconds_is_no_moment() -> None:
         rng = np.random.default_rng(seed)
         frames = ring_frames(4, hz=20.0)
         noisy = frames.columns["distance_m"] + rng.normal(0, 1e-9, len(frames))
-        found = of(changed(frames, distance_m=noisy))
-        assert "best_sector" not in categories(found)
+        result = of(changed(frames, distance_m=noisy))
+        assert "best_sector" not in categories(result)
 
 
 def test_a_moment_lies_at_the_apex_of_its_own_lap() -> None:
@@ -65,16 +65,16 @@ def test_a_moment_lies_at_the_apex_of_its_own_lap() -> None:
         t0=1000.0,
         combo_g=lambda way: 1.0 + 1.5 * between(way, 278, 282) * (way > 1000),
     )
-    found = of(session, file(max_combo_g=1.2))
+    result = of(session, file(max_combo_g=1.2))
 
-    one = next(one for one in found if one.category == "over_limit_in_corner")
-    assert (one.lap, one.corner, one.severity) == (2, "Turn 1", "high")
-    assert one.distance_m == pytest.approx(250, abs=3)
-    assert one.timestamp_s == pytest.approx((1250 + 400) / 25, abs=0.11)
-    assert one.timestamp == pytest.approx(1000 + one.timestamp_s)
-    assert one.video_in_s == pytest.approx(one.timestamp_s - 3)
-    assert one.video_out_s == pytest.approx(one.timestamp_s + 5)
-    assert one.magnitude == pytest.approx(2.5 / 1.6)
+    item = next(item for item in result if item.category == "over_limit_in_corner")
+    assert (item.lap, item.corner, item.severity) == (2, "Turn 1", "high")
+    assert item.distance_m == pytest.approx(250, abs=3)
+    assert item.timestamp_s == pytest.approx((1250 + 400) / 25, abs=0.11)
+    assert item.timestamp == pytest.approx(1000 + item.timestamp_s)
+    assert item.video_in_s == pytest.approx(item.timestamp_s - 3)
+    assert item.video_out_s == pytest.approx(item.timestamp_s + 5)
+    assert item.magnitude == pytest.approx(2.5 / 1.6)
 
 
 def braked(begin: float, pressure: float = 25.0, laps: int = 1) -> Frames:
@@ -110,25 +110,25 @@ def test_a_moment_is_what_differs_enough_from_the_reference(
     assert (category in categories(of(session, file(**reference)))) is is_moment
 
 
-@pytest.mark.parametrize(("laps", "found"), [(2, False), (3, True)])
-def test_the_own_best_pass_tells_from_three_laps_on(laps: int, found: bool) -> None:
+@pytest.mark.parametrize(("laps", "result"), [(2, False), (3, True)])
+def test_the_own_best_pass_tells_from_three_laps_on(laps: int, result: bool) -> None:
     def pace(way: Numbers) -> Numbers:
         speed: Numbers = 30.0 - np.where(way < 1000, 10.0, 5.0) * between(way, 180, 320)
         return speed
 
     moments = of(paced_frames(pace, laps, hz=20.0))
-    assert ("slow_exit_vs_reference" in categories(moments)) is found
+    assert ("slow_exit_vs_reference" in categories(moments)) is result
     assert "improved_vs_first_pass" in categories(moments)
-    for one in moments:
-        if one.category == "slow_exit_vs_reference":
-            assert one.lap == 1
-            assert "the quickest pass" in one.narrative_seed
+    for moment in moments:
+        if moment.category == "slow_exit_vs_reference":
+            assert moment.lap == 1
+            assert "the quickest pass" in moment.narrative_seed
 
 
 @pytest.mark.parametrize(
-    ("apex_bar", "found"), [(0.9, False), (1.0, True), (4.0, True), (4.2, False)]
+    ("apex_bar", "result"), [(0.9, False), (1.0, True), (4.0, True), (4.2, False)]
 )
-def test_a_clean_release_keeps_a_little_brake_to_the_apex(apex_bar: float, found: bool) -> None:
+def test_a_clean_release_keeps_a_little_brake_to_the_apex(apex_bar: float, result: bool) -> None:
     session = ring_frames(
         1,
         hz=50.0,
@@ -136,7 +136,7 @@ def test_a_clean_release_keeps_a_little_brake_to_the_apex(apex_bar: float, found
         throttle_pct=lambda way: 50.0 * between(way, 255, 150),
     )
 
-    assert ("clean_trail_brake" in categories(of(session))) is found
+    assert ("clean_trail_brake" in categories(of(session))) is result
 
 
 def test_coasting_through_a_corner() -> None:
@@ -150,11 +150,11 @@ def test_coasting_through_a_corner() -> None:
 def test_gaps_of_the_recording_come_last() -> None:
     session = ring_frames(3, hz=10.0)
     t = session.columns["timestamp"]
-    found = of(kept(session, ((t < 30) | (t > 32)) & ((t < 70) | (t > 70.9))))
+    result = of(kept(session, ((t < 30) | (t > 32)) & ((t < 70) | (t > 70.9))))
 
-    gaps = [one for one in found if one.category == "telemetry_gap"]
-    assert found[-2:] == tuple(gaps)
-    assert [one.timestamp for one in gaps] == pytest.approx([29.9, 69.9])
+    gaps = [item for item in result if item.category == "telemetry_gap"]
+    assert result[-2:] == tuple(gaps)
+    assert [item.timestamp for item in gaps] == pytest.approx([29.9, 69.9])
     assert gaps[0].severity == "engineering"
 
 
@@ -163,16 +163,20 @@ def test_a_sector_that_another_lap_drove_faster_is_a_highlight() -> None:
         first = (way < 1000) * between(way, 400, 500)  # 1 m/s faster in S2 of lap 1 only
         return 25.0 + first + 0.5 * (way >= 1000)
 
-    found = [one for one in of(paced_frames(pace, 2, hz=20.0)) if one.category == "best_sector"]
-    assert found == []  # lap 2 is faster everywhere else and nearly there
+    result = [
+        frame for frame in of(paced_frames(pace, 2, hz=20.0)) if frame.category == "best_sector"
+    ]
+    assert result == []  # lap 2 is faster everywhere else and nearly there
 
     def quicker(way: Numbers) -> Numbers:
         speed: Numbers = 25.0 + 5 * (way < 1000) * between(way, 400, 500) + (way >= 1000)
         return speed
 
-    (one,) = [one for one in of(paced_frames(quicker, 2, hz=20.0)) if one.category == "best_sector"]
-    assert (one.lap, one.title, one.severity) == (1, "Best Sector 2", "positive")
-    assert one.distance_m == pytest.approx(2000 / 3, abs=3)
+    (frame,) = [
+        frame for frame in of(paced_frames(quicker, 2, hz=20.0)) if frame.category == "best_sector"
+    ]
+    assert (frame.lap, frame.title, frame.severity) == (1, "Best Sector 2", "positive")
+    assert frame.distance_m == pytest.approx(2000 / 3, abs=3)
 
 
 def test_incidents_are_highlights_and_assistance_is_the_least_of_them() -> None:
@@ -180,9 +184,9 @@ def test_incidents_are_highlights_and_assistance_is_the_least_of_them() -> None:
     session.columns["combo_g"][260] = 2.1
     active = (Active("abs_active", 45.0, 48.0),)
 
-    found = [one for one in of(session, NONE, *active) if one.category == "incident"]
-    assert [one.title for one in found] == ["Very high load", "Anti-lock brakes at work"]
-    assert all(one.severity == "high" for one in found)
+    result = [item for item in of(session, NONE, *active) if item.category == "incident"]
+    assert [item.title for item in result] == ["Very high load", "Anti-lock brakes at work"]
+    assert all(item.severity == "high" for item in result)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -190,22 +194,22 @@ def test_at_most_eight_of_which_few_are_alike(seed: int) -> None:
     track = Library.read(DATA).tracks["larkfell"]
     session = synthetic(track, 4, hz=20.0, skill=0.7, seed=seed, noise=USUAL).frames
     drive = driven(session, track)
-    found = find_highlights(drive)
+    result = find_highlights(drive)
 
-    assert len(found) == MOST
-    assert [one.id for one in found] == [f"h{i}" for i in range(MOST)]
+    assert len(result) == MOST
+    assert [item.id for item in result] == [f"h{i}" for i in range(MOST)]
     order = ["high", "medium", "positive", "engineering"]
-    ranks = [(order.index(one.severity), -one.magnitude) for one in found]
+    ranks = [(order.index(item.severity), -item.magnitude) for item in result]
     assert ranks == sorted(ranks)
-    names = categories(found)
+    names = categories(result)
     assert max(names.count(name) for name in names) <= 2
-    corners = [one.corner for one in found if one.corner]
+    corners = [item.corner for item in result if item.corner]
     assert max((corners.count(name) for name in corners), default=0) <= 3
-    assert find_highlights(driven(session, track)) == found
-    for one in found:
-        assert drive.series.t[0] <= one.timestamp <= drive.series.t[-1]
-        assert one.video_in_s < one.video_out_s
-        assert one.narrative_seed.endswith(".")
+    assert find_highlights(driven(session, track)) == result
+    for item in result:
+        assert drive.series.t[0] <= item.timestamp <= drive.series.t[-1]
+        assert item.video_in_s < item.video_out_s
+        assert item.narrative_seed.endswith(".")
 
 
 def test_fewer_than_eight_are_filled_up_with_more_of_a_kind() -> None:
@@ -213,31 +217,31 @@ def test_fewer_than_eight_are_filled_up_with_more_of_a_kind() -> None:
     for at in (200, 350, 500, 650, 800, 950, 1100, 1250, 1400):
         session.columns["combo_g"][at] = 2.5
 
-    found = of(session)
-    assert len(found) == MOST
-    assert categories(found).count("incident") > 2
+    result = of(session)
+    assert len(result) == MOST
+    assert categories(result).count("incident") > 2
 
 
 def test_without_known_corners_the_rest_is_found() -> None:
     session = ring_frames(2, distance_m=lambda way: way % 1000, combo_g=1.0)
     session.columns["combo_g"][300] = 2.5
     bare = without(session, "lat", "lon")
-    found = find_highlights(driven(bare, ring_track(line=False, corners=())))
+    result = find_highlights(driven(bare, ring_track(line=False, corners=())))
 
-    assert {"incident", "best_lap"} <= set(categories(found))
+    assert {"incident", "best_lap"} <= set(categories(result))
 
 
 def test_a_part_of_a_lap_has_moments_but_no_best_lap() -> None:
     session = ring_frames(0, hz=10.0, combo_g=1.0)
     session.columns["combo_g"][100] = 2.5
-    found = of(session, partial=True)
+    result = of(session, partial=True)
 
-    assert categories(found) == ["incident"]
-    assert found[0].lap == 1
+    assert categories(result) == ["incident"]
+    assert result[0].lap == 1
 
 
 def test_what_lies_outside_complete_laps_has_lap_zero() -> None:
     session = ring_frames(1, hz=10.0, combo_g=1.0)
     session.columns["combo_g"][20] = 2.5
 
-    assert [one.lap for one in of(session) if one.category == "incident"] == [0]
+    assert [item.lap for item in of(session) if item.category == "incident"] == [0]

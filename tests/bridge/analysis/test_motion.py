@@ -27,9 +27,9 @@ COUNT = len(session(PLAIN))
 STATES = ("throttle_only", "brake_only", "trail_brake", "coast")
 
 
-def counts(found: Pedals) -> tuple[int | None, ...]:
+def counts(result: Pedals) -> tuple[int | None, ...]:
     """Frames on the throttle, on the brake, on both, on neither."""
-    return tuple(getattr(found.states, name).frames for name in STATES)
+    return tuple(getattr(result.states, name).frames for name in STATES)
 
 
 def made(**channels: Numbers | float) -> Drive:
@@ -38,19 +38,19 @@ def made(**channels: Numbers | float) -> Drive:
 
 
 def test_even_driving_has_even_numbers() -> None:
-    found = compute_stats(made(throttle_pct=100.0, brake_bar=0.0, g_lat=-0.5, g_long=0.0))
+    result = compute_stats(made(throttle_pct=100.0, brake_bar=0.0, g_lat=-0.5, g_long=0.0))
 
-    assert found.top_speed_kmh == pytest.approx(180.0)
-    assert found.average_speed_kmh == pytest.approx(180.0)
-    assert found.max_g_lat == found.max_combo_g == pytest.approx(0.5)
-    assert (found.max_accel_g, found.max_decel_g, found.max_brake_bar) == (0.0, 0.0, 0.0)
-    assert found.longest_full_throttle_s == pytest.approx(120.0)
-    assert (found.n_frames, found.n_laps, found.n_gaps) == (COUNT, 2, 0)
-    assert found.session_duration_s == pytest.approx(120.0)
-    assert found.distance_m == pytest.approx(2 * LENGTH)
-    assert found.best_lap_s == pytest.approx(60.0)
-    assert found.sample_rate_hz == pytest.approx(10.0)
-    assert found.time_on_track_s == found.session_duration_s  # the last frame lasts beyond it
+    assert result.top_speed_kmh == pytest.approx(180.0)
+    assert result.average_speed_kmh == pytest.approx(180.0)
+    assert result.max_g_lat == result.max_combo_g == pytest.approx(0.5)
+    assert (result.max_accel_g, result.max_decel_g, result.max_brake_bar) == (0.0, 0.0, 0.0)
+    assert result.longest_full_throttle_s == pytest.approx(120.0)
+    assert (result.n_frames, result.n_laps, result.n_gaps) == (COUNT, 2, 0)
+    assert result.session_duration_s == pytest.approx(120.0)
+    assert result.distance_m == pytest.approx(2 * LENGTH)
+    assert result.best_lap_s == pytest.approx(60.0)
+    assert result.sample_rate_hz == pytest.approx(10.0)
+    assert result.time_on_track_s == result.session_duration_s  # the last frame lasts beyond it
 
 
 def test_the_average_speed_is_over_time_not_over_frames() -> None:
@@ -58,9 +58,9 @@ def test_the_average_speed_is_over_time_not_over_frames() -> None:
     t = frames.columns["timestamp"]
     sparse = kept(frames, (t < 60.0) | (np.arange(len(t)) % 4 == 0))  # the second lap at 2.5 Hz
 
-    found = compute_stats(drive_of(detect(sparse, track_length_m=LENGTH)))
+    result = compute_stats(drive_of(detect(sparse, track_length_m=LENGTH)))
 
-    assert found.average_speed_kmh == pytest.approx(3.6 * 2 * LENGTH / 120.0, rel=0.01)
+    assert result.average_speed_kmh == pytest.approx(3.6 * 2 * LENGTH / 120.0, rel=0.01)
 
 
 def test_full_throttle_runs_end_at_a_lift_and_at_a_pause() -> None:
@@ -77,13 +77,13 @@ def test_full_throttle_runs_end_at_a_lift_and_at_a_pause() -> None:
 
 
 def test_the_friction_circle_of_even_cornering_is_one_bin() -> None:
-    found = measure_friction_circle(made(g_lat=0.6, g_long=0.8))
+    result = measure_friction_circle(made(g_lat=0.6, g_long=0.8))
 
-    assert found.max_combo_g_observed == found.envelope_g == pytest.approx(1.0)
-    assert found.histogram_pct == pytest.approx([0.0] * 9 + [100.0])
-    assert found.over_limit_pct == 0.0
-    assert found.basis == "session"
-    assert len(found.samples) == COUNT
+    assert result.max_combo_g_observed == result.envelope_g == pytest.approx(1.0)
+    assert result.histogram_pct == pytest.approx([0.0] * 9 + [100.0])
+    assert result.over_limit_pct == 0.0
+    assert result.basis == "session"
+    assert len(result.samples) == COUNT
 
 
 def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there_is_one() -> None:
@@ -94,11 +94,11 @@ def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there
     lap = ReferenceLap(
         track=OVAL.id, lap_time_s=20.0, corners={"Turn 1": Target(5.0)}, max_combo_g=0.4
     )
-    found = measure_friction_circle(drive, References({OVAL.id: lap}))
+    result = measure_friction_circle(drive, References({OVAL.id: lap}))
 
-    assert (found.envelope_g, found.basis) == (0.4, "reference_file")
-    assert found.over_limit_pct is not None
-    assert found.over_limit_pct > 10.0
+    assert (result.envelope_g, result.basis) == (0.4, "reference_file")
+    assert result.over_limit_pct is not None
+    assert result.over_limit_pct > 10.0
 
 
 def test_a_recorded_combination_counts_before_one_of_its_parts() -> None:
@@ -112,9 +112,9 @@ def test_a_recorded_combination_counts_before_one_of_its_parts() -> None:
 def test_the_scatter_takes_every_so_manyth_frame(most: int, stride: int, count: int) -> None:
     g_lat = np.arange(COUNT) / COUNT
 
-    found = measure_friction_circle(made(g_lat=g_lat, g_long=0.0), samples=most)
+    result = measure_friction_circle(made(g_lat=g_lat, g_long=0.0), samples=most)
 
-    assert [one.gLat for one in found.samples] == g_lat[::stride][:count].tolist()
+    assert [sample.gLat for sample in result.samples] == g_lat[::stride][:count].tolist()
 
 
 @given(
@@ -127,9 +127,9 @@ def test_shares_add_up_whatever_was_recorded(g: Numbers, throttle: Numbers, brak
 
     histogram = measure_friction_circle(drive).histogram_pct
     assert sum(share or 0.0 for share in histogram) == pytest.approx(100.0)
-    found = measure_pedals(drive)
-    assert sum(count or 0 for count in counts(found)) == (~np.isnan(brake)).sum()
-    shares = [state.pct or 0.0 for state in (getattr(found.states, name) for name in STATES)]
+    result = measure_pedals(drive)
+    assert sum(count or 0 for count in counts(result)) == (~np.isnan(brake)).sum()
+    shares = [state.pct or 0.0 for state in (getattr(result.states, name) for name in STATES)]
     assert sum(shares) == pytest.approx(0.0 if np.isnan(brake).all() else 100.0)
     for stretch in measure_hustle(drive):
         assert stretch.fraction is not None
@@ -141,22 +141,22 @@ def test_the_hustle_map_is_the_share_of_time_in_steps_of_fifty_metres() -> None:
     lap, at = place // LENGTH, place % LENGTH
     throttle = np.where((at < 100) | ((at >= 200) & (at < 300) & (lap == 0)), 95.0, 94.0)
 
-    found = measure_hustle(made(throttle_pct=throttle))
+    result = measure_hustle(made(throttle_pct=throttle))
 
-    assert len(found) == 60
-    assert [one.start_m for one in found[:3]] == [0.0, 50.0, 100.0]
-    shares = [one.fraction for one in found[:7]]
+    assert len(result) == 60
+    assert [item.start_m for item in result[:3]] == [0.0, 50.0, 100.0]
+    shares = [item.fraction for item in result[:7]]
     assert shares == pytest.approx([1.0, 1.0, 0.0, 0.0, 0.5, 0.5, 0.0])
-    assert sum(one.n_frames for one in found) == 1201
-    assert found[10].n_frames == 20
+    assert sum(item.n_frames for item in result) == 1201
+    assert result[10].n_frames == 20
 
 
 def test_the_last_step_of_the_hustle_map_ends_with_the_lap() -> None:
-    found = measure_hustle(oval(2)[0])
+    result = measure_hustle(oval(2)[0])
 
-    assert len(found) == math.ceil(OVAL.length_m / 50)
-    assert found[-1].end_m == pytest.approx(OVAL.length_m)
-    assert found[-1].start_m == 50 * (len(found) - 1)
+    assert len(result) == math.ceil(OVAL.length_m / 50)
+    assert result[-1].end_m == pytest.approx(OVAL.length_m)
+    assert result[-1].start_m == 50 * (len(result) - 1)
 
 
 def test_pedals_are_down_strictly_above_their_thresholds() -> None:
@@ -166,9 +166,9 @@ def test_pedals_are_down_strictly_above_their_thresholds() -> None:
     throttle[320:350] = 50.0
     drive = made(throttle_pct=throttle, brake_bar=brake)
 
-    found = measure_pedals(drive)
-    assert counts(found) == (100, 20, 30, COUNT - 150)
-    assert found.frame_dt_s == pytest.approx(0.1)
+    result = measure_pedals(drive)
+    assert counts(result) == (100, 20, 30, COUNT - 150)
+    assert result.frame_dt_s == pytest.approx(0.1)
     zero = measure_pedals(drive, 0.0, 0.0)
     assert counts(zero) == (300, 100, 100, COUNT - 500)
 
@@ -180,12 +180,12 @@ def test_the_time_in_a_state_is_that_of_the_clock_not_of_its_frames() -> None:
     pedals = changed(frames, throttle_pct=throttle, brake_bar=0.0)
     sparse = kept(pedals, (t < 60.0) | (np.arange(len(t)) % 4 == 0))
 
-    found = measure_pedals(drive_of(detect(sparse, track_length_m=LENGTH)))
+    result = measure_pedals(drive_of(detect(sparse, track_length_m=LENGTH)))
 
-    power, _, _, coast = (count or 0 for count in counts(found))
+    power, _, _, coast = (count or 0 for count in counts(result))
     assert power == 4 * (coast - 1)
-    assert found.states.throttle_only.time_s == pytest.approx(60.0)
-    assert found.states.coast.time_s == pytest.approx(60.0, abs=0.2)
+    assert result.states.throttle_only.time_s == pytest.approx(60.0)
+    assert result.states.coast.time_s == pytest.approx(60.0, abs=0.2)
 
 
 def test_rows_in_bursts_give_the_numbers_of_an_even_recording() -> None:
@@ -207,18 +207,18 @@ def test_straights_have_their_top_speed_and_the_lap_it_is_of() -> None:
     drive, _ = oval(3)
     place, speed = drive.progress.p, drive.series["speed_ms"] * 3.6
 
-    found = measure_straights(drive)
+    result = measure_straights(drive)
 
-    assert [one.name for one in found] == ["Main straight", "Straight 2"]
+    assert [item.name for item in result] == ["Main straight", "Straight 2"]
     back = (place >= 348.5) & (place <= 668.5)
-    assert found[1].top_speed_kmh == speed[back].max()
-    assert [top.lap_number for top in found[1].per_lap] == [1, 2, 3]
-    for top, lap in zip(found[1].per_lap, drive.counted, strict=True):
+    assert result[1].top_speed_kmh == speed[back].max()
+    assert [top.lap_number for top in result[1].per_lap] == [1, 2, 3]
+    for top, lap in zip(result[1].per_lap, drive.counted, strict=True):
         assert top.top_speed_kmh == speed[lap.frames][back[lap.frames]].max()
     main = (place >= 856.99) | (place <= 160.0)
-    assert found[0].top_speed_kmh == speed[main].max()
-    tops = [top.top_speed_kmh for top in found[0].per_lap]
-    assert found[0].average_top_kmh == pytest.approx(sum(tops) / 3)
+    assert result[0].top_speed_kmh == speed[main].max()
+    tops = [top.top_speed_kmh for top in result[0].per_lap]
+    assert result[0].average_top_kmh == pytest.approx(sum(tops) / 3)
 
 
 def test_a_top_speed_on_the_way_in_belongs_to_no_lap() -> None:
@@ -229,10 +229,10 @@ def test_a_top_speed_on_the_way_in_belongs_to_no_lap() -> None:
     speed[last.last + 3] += 10.0
     again = on_track(OVAL, Frames({**columns, "speed_ms": speed}))
 
-    found = measure_straights(again)[0]
+    result = measure_straights(again)[0]
 
-    assert (found.top_speed_kmh, found.from_lap) == (speed[last.last + 3] * 3.6, None)
-    assert max(top.top_speed_kmh for top in found.per_lap) < 99.0 * 3.6
+    assert (result.top_speed_kmh, result.from_lap) == (speed[last.last + 3] * 3.6, None)
+    assert max(top.top_speed_kmh for top in result.per_lap) < 99.0 * 3.6
 
 
 def test_a_straight_that_was_driven_in_part_only_has_no_top_speed_of_it() -> None:
@@ -244,10 +244,10 @@ def test_a_straight_that_was_driven_in_part_only_has_no_top_speed_of_it() -> Non
     columns["speed_ms"][last:] *= 1.2
     cut = {name: values[first - 6 : last + 6] for name, values in columns.items()}
 
-    found = measure_straights(on_track(OVAL, Frames(cut)))[0]
+    result = measure_straights(on_track(OVAL, Frames(cut)))[0]
 
-    assert found.top_speed_kmh == max(top.top_speed_kmh for top in found.per_lap)
-    assert found.from_lap is not None
+    assert result.top_speed_kmh == max(top.top_speed_kmh for top in result.per_lap)
+    assert result.from_lap is not None
 
 
 def test_a_circle_has_no_straights() -> None:
@@ -259,9 +259,9 @@ def test_a_lap_at_one_hertz_and_over_midnight_is_whole() -> None:
     late = changed(frames, timestamp=(frames.columns["timestamp"] + 86_350.0) % 86_400.0)
     drive = drive_of(detect(late, gate=circle_gate(), track_length_m=1000.0))
 
-    found = compute_stats(drive)
+    result = compute_stats(drive)
 
-    assert found.n_laps == 3
-    assert found.best_lap_s == pytest.approx(40.0, abs=0.05)
-    assert found.session_duration_s == pytest.approx(129.0)
+    assert result.n_laps == 3
+    assert result.best_lap_s == pytest.approx(40.0, abs=0.05)
+    assert result.session_duration_s == pytest.approx(129.0)
     assert lapped(PLAIN, hz=1.0).best.duration_s == pytest.approx(60.0)

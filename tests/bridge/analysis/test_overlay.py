@@ -27,22 +27,22 @@ def channels_of(
 
 
 def test_time_and_channels_stand_at_even_places_of_the_lap() -> None:
-    found = channels_of(2)
+    result = channels_of(2)
 
     at = lap_places(LENGTH, POINTS)
     expected = np.interp(at, [0, 1000, 2000, 3000], [0.0, 30.0, 50.0, 60.0])
-    np.testing.assert_allclose(found["time_s"], expected, atol=1e-6)
-    np.testing.assert_allclose(found[SPEED][[50, 150, 250]], [120.0, 180.0, 360.0])
-    np.testing.assert_allclose(found["throttle_pct"], 40.0)
-    assert found.keys().isdisjoint(["brake_bar", "lat", "lon"])
+    np.testing.assert_allclose(result["time_s"], expected, atol=1e-6)
+    np.testing.assert_allclose(result[SPEED][[50, 150, 250]], [120.0, 180.0, 360.0])
+    np.testing.assert_allclose(result["throttle_pct"], 40.0)
+    assert result.keys().isdisjoint(["brake_bar", "lat", "lon"])
 
 
 def test_readings_that_no_number_holds_between_them_are_left_out() -> None:
     huge = Samples(np.array([60.0, 61.0, 62.0]), np.array([1.7e308, -1.7e308, 1.7e308]))
 
-    found = channels_of(2, {"huge": huge})["huge"]
+    result = channels_of(2, {"huge": huge})["huge"]
 
-    assert not np.isinf(found).any()
+    assert not np.isinf(result).any()
 
 
 def test_a_state_is_held_and_a_measurement_is_read_between_its_samples() -> None:
@@ -53,21 +53,21 @@ def test_a_state_is_held_and_a_measurement_is_read_between_its_samples() -> None
         "nothing": Samples(np.empty(0), np.empty(0)),
     }
 
-    found = channels_of(2, signals, ("gear_position",))
+    result = channels_of(2, signals, ("gear_position",))
 
-    moment = 60.0 + found["time_s"]
-    np.testing.assert_array_equal(found["gear_position"], np.where(moment < 75.0, 2.0, 3.0))
-    np.testing.assert_allclose(found["oil_temp_c"], 80.0 + moment)
-    assert "nothing" not in found
+    moment = 60.0 + result["time_s"]
+    np.testing.assert_array_equal(result["gear_position"], np.where(moment < 75.0, 2.0, 3.0))
+    np.testing.assert_allclose(result["oil_temp_c"], 80.0 + moment)
+    assert "nothing" not in result
 
 
 def test_a_signal_is_not_drawn_across_a_pause_of_its_own() -> None:
     t = np.arange(0.0, 121.0)
     kept = (t < 70.0) | (t > 85.0)
-    found = channels_of(2, {"oil_temp_c": Samples(t[kept], t[kept])})
+    result = channels_of(2, {"oil_temp_c": Samples(t[kept], t[kept])})
 
-    moment = 60.0 + found["time_s"]
-    np.testing.assert_array_equal(np.isnan(found["oil_temp_c"]), (moment > 69.0) & (moment < 86.0))
+    moment = 60.0 + result["time_s"]
+    np.testing.assert_array_equal(np.isnan(result["oil_temp_c"]), (moment > 69.0) & (moment < 86.0))
 
 
 def test_places_that_were_passed_unseen_have_no_row() -> None:
@@ -75,9 +75,9 @@ def test_places_that_were_passed_unseen_have_no_row() -> None:
     t = frames.columns["timestamp"]
     paused = drive_of(detect(kept(frames, (t < 70.0) | (t > 74.0)), track_length_m=LENGTH))
 
-    found = lap_axis(paused, 2, 50.0)
+    result = lap_axis(paused, 2, 50.0)
 
-    assert found.distance_m is not None
-    gone = set(np.arange(0.0, 3001.0, 50.0)) - set(found.distance_m.tolist())
+    assert result.distance_m is not None
+    gone = set(np.arange(0.0, 3001.0, 50.0)) - set(result.distance_m.tolist())
     assert gone == {350.0, 400.0, 450.0}
-    assert (np.diff(found.t) > 0).all()
+    assert (np.diff(result.t) > 0).all()

@@ -25,22 +25,22 @@ from tests.bridge.session.sessions import kept
 
 def one(drive: Drive, name: str = "Turn 1") -> Pass:
     """The only pass of a corner."""
-    (found,) = list_passes(drive)[name]
-    return found
+    (result,) = list_passes(drive)[name]
+    return result
 
 
 @pytest.mark.parametrize("hz", [1.0, 5.0, 10.0, 100.0, 200.0])
 def test_an_even_drive_takes_as_long_as_the_window_is_long(hz: float) -> None:
     drive = driven(ring_frames(3, speed=20.0, hz=hz), ring_track())
 
-    found = list_passes(drive)
-    assert [p.lap for p in found["Turn 1"]] == [1, 2, 3]
-    for p in (*found["Turn 1"], *found["Turn 2"]):
+    result = list_passes(drive)
+    assert [p.lap for p in result["Turn 1"]] == [1, 2, 3]
+    for p in (*result["Turn 1"], *result["Turn 2"]):
         assert p.corner_time_s == pytest.approx(100 / 20, abs=0.01)
         assert p.entry_speed_kmh == pytest.approx(72.0)
         assert p.exit_speed_kmh == pytest.approx(72.0)
         assert p.min_speed_kmh == pytest.approx(72.0)
-    assert found["Turn 1"][0].t_entry == pytest.approx((400 + 200) / 20, abs=0.01)
+    assert result["Turn 1"][0].t_entry == pytest.approx((400 + 200) / 20, abs=0.01)
 
 
 def test_speeds_are_those_of_the_places_not_of_the_frames() -> None:
@@ -132,11 +132,11 @@ def test_largest_accelerations_are_without_sign() -> None:
 
 def test_a_corner_over_start_finish_belongs_to_the_lap_of_its_apex() -> None:
     over = (corner("Turn 1", 1, 960, 20, 60), corner("Turn 2", 2, 930, 990, 30))
-    found = list_passes(driven(ring_frames(3, hz=50.0), ring_track(over)))
+    result = list_passes(driven(ring_frames(3, hz=50.0), ring_track(over)))
 
-    assert [p.lap for p in found["Turn 1"]] == [1, 2, 3]
-    assert [p.lap for p in found["Turn 2"]] == [1, 2, 3]
-    for passes in found.values():
+    assert [p.lap for p in result["Turn 1"]] == [1, 2, 3]
+    assert [p.lap for p in result["Turn 2"]] == [1, 2, 3]
+    for passes in result.values():
         for p in passes:
             assert p.corner_time_s == pytest.approx(100 / 25, abs=0.01)
 
@@ -145,9 +145,9 @@ def test_braking_before_start_finish_counts_for_the_first_corner() -> None:
     first = (corner("Turn 1", 1, 50, 80, 120),)
     session = ring_frames(2, hz=100.0, brake_bar=lambda way: 40.0 * between(way, 950, 60))
 
-    found = list_passes(driven(session, ring_track(first)))["Turn 1"]
-    assert [p.lap for p in found] == [1, 2]
-    for p in found:
+    result = list_passes(driven(session, ring_track(first)))["Turn 1"]
+    assert [p.lap for p in result] == [1, 2]
+    for p in result:
         assert p.brake_point_m == pytest.approx(100.0, abs=0.5)
 
 
@@ -184,19 +184,19 @@ def test_a_recording_too_slow_for_the_corner_has_no_pass() -> None:
 
 def test_without_positions_the_distance_tells_the_place() -> None:
     session = without(ring_frames(2, distance_m=lambda way: way + 400), "lat", "lon")
-    found = list_passes(driven(session, ring_track()))
+    result = list_passes(driven(session, ring_track()))
 
-    assert [p.lap for p in found["Turn 1"]] == [1, 2]
-    assert found["Turn 1"][0].corner_time_s == pytest.approx(4.0, abs=0.01)
+    assert [p.lap for p in result["Turn 1"]] == [1, 2]
+    assert result["Turn 1"][0].corner_time_s == pytest.approx(4.0, abs=0.01)
 
 
 def test_a_part_of_a_lap_shows_the_corners_it_holds() -> None:
     session = ring_frames(0, begin_m=-450.0, speed=25.0)  # from 550 m over the line to 100 m
     drive = driven(session, ring_track(), partial=True)
 
-    found = list_passes(drive)
-    assert [p.lap for p in found["Turn 2"]] == [1]
-    assert found["Turn 1"] == ()
+    result = list_passes(drive)
+    assert [p.lap for p in result["Turn 2"]] == [1]
+    assert result["Turn 1"] == ()
 
 
 def test_passes_of_one_lap_are_those_of_the_session() -> None:
@@ -223,9 +223,9 @@ def test_corner_times_and_stretches_between_add_up_to_the_lap(
         return speed * (1 + 0.3 * np.sin(2 * np.pi * way / LENGTH + phase))
 
     drive = driven(paced_frames(pace, 2, hz=hz, begin_m=begin), ring_track())
-    found = list_passes(drive)
+    result = list_passes(drive)
     for lap in drive.counted:
-        inside = [p for passes in found.values() for p in passes if p.lap == lap.number]
+        inside = [p for passes in result.values() for p in passes if p.lap == lap.number]
         bounds = [lap.t_start, *(t for p in inside for t in (p.t_entry, p.t_exit)), lap.t_end]
         assert bounds == sorted(bounds)
         assert len(inside) in (len(TWO), len(TWO) - 1)  # at 2 Hz a fast corner has too few frames

@@ -37,12 +37,12 @@ def limited(most_g: float) -> References:
 
 def test_an_even_hand_is_perfectly_smooth() -> None:
     session = ring_frames(2, hz=50.0, steering_deg=lambda way: way % 1000, brake_bar=3.0)
-    found = measure_smoothness(driven(session, ring_track()))
+    result = measure_smoothness(driven(session, ring_track()))
 
-    assert list(found) == ["Turn 1", "Turn 2"]
-    assert found["Turn 1"].steering_dot_std == pytest.approx(0.0, abs=1e-6)
-    assert found["Turn 1"].brake_dot_std == 0.0
-    assert found["Turn 1"].throttle_dot_std is None
+    assert list(result) == ["Turn 1", "Turn 2"]
+    assert result["Turn 1"].steering_dot_std == pytest.approx(0.0, abs=1e-6)
+    assert result["Turn 1"].brake_dot_std == 0.0
+    assert result["Turn 1"].throttle_dot_std is None
 
 
 def test_the_calmest_pass_is_shown() -> None:
@@ -52,10 +52,10 @@ def test_the_calmest_pass_is_shown() -> None:
         return chance.normal(30, np.where(way < 1000, 2.0, 0.1))
 
     session = ring_frames(2, hz=50.0, steering_deg=steering)
-    found = measure_smoothness(driven(session, ring_track()))["Turn 1"]
-    assert found.lap == 2
+    result = measure_smoothness(driven(session, ring_track()))["Turn 1"]
+    assert result.lap == 2
     # differences of independent errors, by a 50th of a second
-    assert found.steering_dot_std == pytest.approx(0.1 * np.sqrt(2) * 50, rel=0.2)
+    assert result.steering_dot_std == pytest.approx(0.1 * np.sqrt(2) * 50, rel=0.2)
 
 
 def test_an_even_driver_is_consistent_and_another_is_not() -> None:
@@ -66,27 +66,27 @@ def test_an_even_driver_is_consistent_and_another_is_not() -> None:
         speed: Numbers = 25.0 - 5.0 * between(way, 200, 300) * (way > 1000)
         return speed
 
-    found = measure_consistency(driven(paced_frames(pace, 2, hz=50.0), ring_track()))
-    assert found.lap_time_spread == pytest.approx(1.0, abs=0.02)
-    assert found.lap_time_std == pytest.approx(1.0 / np.sqrt(2), abs=0.02)
-    assert found.most_variable_corner is not None
-    assert found.most_variable_corner.corner == "Turn 1"
-    assert found.per_corner_std["Turn 2"] == pytest.approx(0.0, abs=0.01)
+    result = measure_consistency(driven(paced_frames(pace, 2, hz=50.0), ring_track()))
+    assert result.lap_time_spread == pytest.approx(1.0, abs=0.02)
+    assert result.lap_time_std == pytest.approx(1.0 / np.sqrt(2), abs=0.02)
+    assert result.most_variable_corner is not None
+    assert result.most_variable_corner.corner == "Turn 1"
+    assert result.per_corner_std["Turn 2"] == pytest.approx(0.0, abs=0.01)
 
 
 def test_one_lap_does_not_vary() -> None:
-    found = measure_consistency(driven(ring_frames(1), ring_track()))
+    result = measure_consistency(driven(ring_frames(1), ring_track()))
 
-    assert (found.lap_time_std, found.lap_time_spread) == (0.0, 0.0)
-    assert found.most_variable_corner is None
+    assert (result.lap_time_std, result.lap_time_spread) == (0.0, 0.0)
+    assert result.most_variable_corner is None
 
 
 def test_distance_to_the_line() -> None:
-    found = measure_track_out(driven(ring_frames(2, hz=20.0), ring_track()))
+    result = measure_track_out(driven(ring_frames(2, hz=20.0), ring_track()))
 
-    assert found is not None
-    assert found.max_xte_m < 0.2
-    assert found.samples == pytest.approx(2 * 800, abs=2)
+    assert result is not None
+    assert result.max_xte_m < 0.2
+    assert result.samples == pytest.approx(2 * 800, abs=2)
     assert measure_track_out(driven(ring_frames(2))) is None
 
 
@@ -103,21 +103,21 @@ def test_distance_to_the_line() -> None:
     ],
 )
 def test_bands_of_the_used_grip(combo: float, band: str) -> None:
-    found = measure_bands(driven(ring_frames(1, combo_g=combo), ring_track()), limited(1.0))
+    result = measure_bands(driven(ring_frames(1, combo_g=combo), ring_track()), limited(1.0))
 
-    assert found is not None
-    assert found.dominant_band == band
-    assert found.pct_per_band[found.dominant_band] == pytest.approx(100.0)
-    assert found.interpretation
+    assert result is not None
+    assert result.dominant_band == band
+    assert result.pct_per_band[result.dominant_band] == pytest.approx(100.0)
+    assert result.interpretation
 
 
 def test_shares_of_the_bands_are_shares_of_time() -> None:
     session = ring_frames(2, hz=50.0, combo_g=lambda way: 0.2 + 0.7 * between(way, 0, 300))
-    found = measure_bands(driven(session, ring_track()), limited(1.0))
+    result = measure_bands(driven(session, ring_track()), limited(1.0))
 
-    assert found is not None
-    assert sum(found.pct_per_band.values()) == pytest.approx(100.0)
-    assert found.pct_per_band["at_peak"] == pytest.approx(30.0, abs=0.2)
+    assert result is not None
+    assert sum(result.pct_per_band.values()) == pytest.approx(100.0)
+    assert result.pct_per_band["at_peak"] == pytest.approx(30.0, abs=0.2)
     assert measure_bands(driven(without(session, "combo_g"), ring_track())) is None
 
 
@@ -128,13 +128,13 @@ def test_grip_that_goes_back_and_forth_is_an_oscillation(hz: float) -> None:
         return np.where((way > 500) & (way < 575), used, 0.4)
 
     session = ring_frames(2, hz=hz, combo_g=combo)
-    found = find_oscillations(driven(session, ring_track()), limited(1.0))
+    result = find_oscillations(driven(session, ring_track()), limited(1.0))
 
-    assert len(found) == 1
-    assert found[0].crossings >= 4
-    assert found[0].t_end - found[0].t_start == pytest.approx(3.0)
-    assert found[0].peak_combo_g == pytest.approx(0.99, abs=0.02)
-    assert found[0].severity == "high"
+    assert len(result) == 1
+    assert result[0].crossings >= 4
+    assert result[0].t_end - result[0].t_start == pytest.approx(3.0)
+    assert result[0].peak_combo_g == pytest.approx(0.99, abs=0.02)
+    assert result[0].severity == "high"
 
 
 def test_ten_frames_a_second_show_no_oscillation() -> None:
@@ -169,26 +169,26 @@ def test_a_session_leaves_events_in_a_history() -> None:
 
     drive = driven(paced_frames(pace, 3, hz=20.0), ring_track())
     card, moments = grade_session(drive), find_highlights(drive)
-    found = list_events(card, moments, None)
+    result = list_events(card, moments, None)
 
-    grades = [one for one in found if one.kind == "grade"]
-    assert [one.corner for one in grades] == ["Turn 1", "Turn 2"]
-    assert [one.text for one in grades] == [one.letter for one in card.corners]
-    (best,) = [one for one in found if one.kind == "pb_lap_s"]
+    grades = [item for item in result if item.kind == "grade"]
+    assert [item.corner for item in grades] == ["Turn 1", "Turn 2"]
+    assert [item.text for item in grades] == [item.letter for item in card.corners]
+    (best,) = [item for item in result if item.kind == "pb_lap_s"]
     assert best == DriverEvent("pb_lap_s", None, card.best_lap_s, f"{card.best_lap_s:.3f}")
-    keys = [(one.kind, one.corner) for one in found]
+    keys = [(item.kind, item.corner) for item in result]
     assert len(keys) == len(set(keys))
     assert ("improvement", "Turn 1") in keys
-    assert list_events(card, moments, None) == found
+    assert list_events(card, moments, None) == result
     slower = list_events(card, moments, card.best_lap_s)
-    assert {one.kind for one in slower} == {"grade", "improvement"}
+    assert {item.kind for item in slower} == {"grade", "improvement"}
 
 
 def test_a_mistake_is_an_event_for_its_corner() -> None:
     drive = driven(ring_frames(2, combo_g=lambda way: 1 + between(way, 240, 260)), ring_track())
-    found = list_events(grade_session(drive), find_highlights(drive, limited(1.0)), 1.0)
+    result = list_events(grade_session(drive), find_highlights(drive, limited(1.0)), 1.0)
 
-    assert [one.corner for one in found if one.kind == "mistake"] == ["Turn 1"]
+    assert [item.corner for item in result if item.kind == "mistake"] == ["Turn 1"]
 
 
 @pytest.mark.parametrize(

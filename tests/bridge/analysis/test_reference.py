@@ -113,11 +113,11 @@ def references(*names: str, track: str = "ring") -> References:
 
 def test_the_file_counts_where_it_names_a_corner_and_the_session_elsewhere() -> None:
     drive = driven(ring_frames(2), ring_track())
-    found = find_aims(drive, references("Turn 2", "Elsewhere"))
+    result = find_aims(drive, references("Turn 2", "Elsewhere"))
 
-    assert found["Turn 1"].basis == "session_best"
-    assert found["Turn 1"].own is found["Turn 1"].target
-    assert found["Turn 2"] == (Target(3.0, approach_m=0.0), "reference_file", None)
+    assert result["Turn 1"].basis == "session_best"
+    assert result["Turn 1"].own is result["Turn 1"].target
+    assert result["Turn 2"] == (Target(3.0, approach_m=0.0), "reference_file", None)
     assert find_basis(drive, references("Turn 2")) == "reference_file"
     assert find_basis(drive, references("Elsewhere")) == "session_best"
     assert find_basis(drive) == "session_best"
@@ -136,7 +136,7 @@ def test_the_session_is_compared_with_its_quickest_pass() -> None:
     drive = driven(paced_frames(lambda way: 25.0 + 0.001 * way, 3), ring_track())
 
     for name, aim in find_aims(drive).items():
-        times = [one.corner_time_s for one in list_passes(drive)[name]]
+        times = [passage.corner_time_s for passage in list_passes(drive)[name]]
         assert aim.target.corner_time_s == min(times)
         assert aim.own is not None
         assert aim.own.lap == 3

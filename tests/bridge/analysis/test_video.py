@@ -27,11 +27,11 @@ def filmed(*moments: float, path: str = "a.mp4", drive: Drive = DRIVE) -> Footag
 
 def pairs(video: Footage, ask: Ask) -> list[tuple[float, float | None]]:
     """Times of the telemetry frames, and of the video frames they got."""
-    found = match_frames(DRIVE, video, ask)
-    times = DRIVE.series.t[found.frames].round(3).tolist()
+    result = match_frames(DRIVE, video, ask)
+    times = DRIVE.series.t[result.frames].round(3).tolist()
     return [
         (t, None if at < 0 else round(float(video.t[at]), 3))
-        for t, at in zip(times, found.video.tolist(), strict=True)
+        for t, at in zip(times, result.video.tolist(), strict=True)
     ]
 
 
@@ -53,16 +53,16 @@ def test_of_two_files_with_one_moment_the_first_by_name_is_taken() -> None:
     frames = [VideoFrame(1.0, None, name, 0.0) for name in ("b.mp4", "a.mp4", "c.mp4")]
     video = sort_footage(DRIVE, frames)
 
-    found = match_frames(DRIVE, video, Ask(0.95, 1.04))
+    result = match_frames(DRIVE, video, Ask(0.95, 1.04))
 
-    assert [video.files[i] for i in video.file[found.video]] == ["a.mp4"]
+    assert [video.files[i] for i in video.file[result.video]] == ["a.mp4"]
 
 
 def test_the_limit_and_unmatched_frames() -> None:
     video = filmed(*np.arange(0.0, 60.0, 0.2).tolist())
 
-    found = match_frames(DRIVE, video, Ask(most=100))
-    assert (len(found.frames), found.more) == (100, True)
+    result = match_frames(DRIVE, video, Ask(most=100))
+    assert (len(result.frames), result.more) == (100, True)
     every = match_frames(DRIVE, video, Ask(most=601))
     assert (len(every.frames), every.more) == (601, False)
     only = match_frames(DRIVE, video, Ask(matched_only=True, most=300))
@@ -71,10 +71,10 @@ def test_the_limit_and_unmatched_frames() -> None:
 
 
 def test_without_video_nothing_is_matched() -> None:
-    found = match_frames(DRIVE, filmed(), Ask(most=10))
+    result = match_frames(DRIVE, filmed(), Ask(most=10))
 
-    assert found.video.tolist() == [-1] * 10
-    assert np.isnan(found.dt_s).all()
+    assert result.video.tolist() == [-1] * 10
+    assert np.isnan(result.dt_s).all()
     assert find_sources(filmed(), 0.0, 9.0) == ()
 
 
@@ -84,11 +84,11 @@ def test_without_video_nothing_is_matched() -> None:
 )
 def test_no_other_video_frame_is_nearer(moments: list[float], window_s: float) -> None:
     video = filmed(*moments)
-    found = match_frames(DRIVE, video, Ask(window_s=window_s, most=1000))
+    result = match_frames(DRIVE, video, Ask(window_s=window_s, most=1000))
 
-    assert found.frames.tolist() == list(range(601))
-    for t, at in zip(DRIVE.series.t.tolist(), found.video.tolist(), strict=True):
-        nearest = min((abs(t - one) for one in moments), default=np.inf)
+    assert result.frames.tolist() == list(range(601))
+    for t, at in zip(DRIVE.series.t.tolist(), result.video.tolist(), strict=True):
+        nearest = min((abs(t - moment) for moment in moments), default=np.inf)
         if at >= 0:
             assert abs(t - video.t[at]) <= nearest + 1e-8
         else:
@@ -105,8 +105,8 @@ def test_video_goes_on_after_midnight_as_the_session_does() -> None:
 
     assert video.t.tolist() == [86_399.0, 86_401.0]
     assert video.place.tolist() == [0.01, 2.01]
-    found = match_frames(late, video, Ask(86_400.95, 86_401.05))
-    assert found.video.tolist() == [1]
+    result = match_frames(late, video, Ask(86_400.95, 86_401.05))
+    assert result.video.tolist() == [1]
 
 
 def test_cuts_follow_the_offsets_of_each_file() -> None:

@@ -46,8 +46,8 @@ def check(frames: Frames, gate: Gate | None, length: float | None) -> None:
         progress = measure_progress(laps, line)
         if progress is None:
             continue
-        known = progress.p[~np.isnan(progress.p)]
-        assert ((known >= 0) & (known < progress.length_m)).all()
+        expected = progress.p[~np.isnan(progress.p)]
+        assert ((expected >= 0) & (expected < progress.length_m)).all()
         for lap in laps.complete:
             times = time_sectors(laps, progress, lap, divide_in_thirds(progress.length_m))
             assert all(time is None or time > 0 for time in times)

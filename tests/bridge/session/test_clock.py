@@ -56,16 +56,18 @@ def test_sectors_before_and_behind_the_moment_keep_their_times() -> None:
         laps = detect(session, gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
         progress = measure_progress(laps, LARKFELL.line)
         assert progress is not None
-        found = [lap for lap in laps.segments if lap.kind == "lap"]
-        assert [lap.valid for lap in found] == [True, times is t, True]
-        return [time_sectors(laps, progress, lap, spans) for lap in found]
+        result = [lap for lap in laps.segments if lap.kind == "lap"]
+        assert [lap.valid for lap in result] == [True, times is t, True]
+        return [time_sectors(laps, progress, lap, spans) for lap in result]
 
     usual, late = sectors(t), sectors(np.where(t > moment, t - 5.0, t))
 
     assert late[1][1] is None
     usual[1][1] = None
-    for one, other in zip(usual, late, strict=True):
-        assert other == [one_s if one_s is None else pytest.approx(one_s, abs=0.2) for one_s in one]
+    for item, other in zip(usual, late, strict=True):
+        assert other == [
+            one_s if one_s is None else pytest.approx(one_s, abs=0.2) for one_s in item
+        ]
 
 
 def test_laps_by_distance_do_not_count_either() -> None:
@@ -81,17 +83,17 @@ def test_laps_by_distance_do_not_count_either() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "told"),
+    ("at", "clock"),
     [
         *[(at, told) for at in (0, 1, 700, 1297) for told in (0.0, -1.0, 5e5)],
         *[(at, 2 * EPOCH) for at in (1, 700, 1200)],
     ],
 )
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_few_times_that_are_far_off_cost_nothing(at: int, told: float, count: int) -> None:
+def test_a_few_times_that_are_far_off_cost_nothing(at: int, clock: float, count: int) -> None:
     t = EPOCH + ticks()
     wrong = t.copy()
-    wrong[at : at + count] = told
+    wrong[at : at + count] = clock
 
     laps, usual = circled(wrong), circled(t)
 
@@ -192,11 +194,11 @@ def test_times_of_whole_seconds_are_no_clock_put_back(hz: float) -> None:
 
 def test_only_the_time_around_the_moment_is_untold() -> None:
     times = [0.0, 1, 2, 3, 4, 5, 2, 3, 4, 5, 6, 7, 8]
-    found = series(frames(times, distance_m=np.arange(13.0)))
+    result = series(frames(times, distance_m=np.arange(13.0)))
 
-    assert found.t.tolist() == [*range(13)]
-    assert np.flatnonzero(found.put_back).tolist() == [5]
-    assert [found.is_timed(a, b) for a, b in [(0, 5), (0, 5.5), (5.5, 8), (6, 12), (5, 6)]] == [
+    assert result.t.tolist() == [*range(13)]
+    assert np.flatnonzero(result.put_back).tolist() == [5]
+    assert [result.is_timed(a, b) for a, b in [(0, 5), (0, 5.5), (5.5, 8), (6, 12), (5, 6)]] == [
         True,
         False,
         False,
@@ -240,10 +242,10 @@ def test_a_clock_put_back_again_before_it_caught_up_goes_on_too() -> None:
 
 def test_samples_beside_the_frames_move_with_the_clock() -> None:
     t = ticks()
-    told = EPOCH + np.where(t > 60.01, t - 400.0, t)
-    samples = {"lap_number": Samples(np.sort(told), t[np.argsort(told)])}
+    reported = EPOCH + np.where(t > 60.01, t - 400.0, t)
+    samples = {"lap_number": Samples(np.sort(reported), t[np.argsort(reported)])}
 
-    read = series(changed(circle(130), timestamp=told), samples)
+    read = series(changed(circle(130), timestamp=reported), samples)
 
     np.testing.assert_allclose(read.signal("lap_number"), t)
 

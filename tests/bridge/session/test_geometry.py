@@ -47,10 +47,10 @@ def test_projection_finds_the_distance_and_the_side() -> None:
     for outside in (-8.0, 0.0, 8.0):
         x, y = (100 + outside) * np.sin(angle), (100 + outside) * np.cos(angle)
         near, _ = path.nearest(x, y)
-        found = path.project(x, y, near)
-        apart = (found.distance - angle * 100 + 300) % path.length_m - 300
+        result = path.project(x, y, near)
+        apart = (result.distance - angle * 100 + 300) % path.length_m - 300
         assert np.abs(apart).max() < 0.25  # beside a corner of the ring: 8 m x half its 2.9 degrees
-        np.testing.assert_allclose(found.offset, -outside, atol=0.05)  # outside is to the left
+        np.testing.assert_allclose(result.offset, -outside, atol=0.05)  # outside is to the left
 
 
 def test_a_ring_through_uneven_points_follows_the_curve_between_them() -> None:

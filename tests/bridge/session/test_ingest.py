@@ -141,7 +141,7 @@ def test_a_name_that_cannot_be_asked_for_is_changed() -> None:
     frame = {"t": 1, "a\nb": 1, "x" * 129: 2, "": 3, "ok-1 %": 4, "a_b": 5, "a,b": 6}
     named = {"a_b": 5, "a_b_2": 1, "a_b_3": 6, "x" * 128: 2, "unnamed": 3, "ok-1 %": 4}
     for batch in (read_frames([frame]), read_frame(frame)):
-        assert {name: one.value[0] for name, one in batch.extras.items()} == named
+        assert {name: item.value[0] for name, item in batch.extras.items()} == named
         assert batch.ignored == ()
 
 
@@ -229,8 +229,8 @@ def test_the_column_s_own_name_wins_and_the_other_is_a_signal() -> None:
     ]
     batch = read_frames(rows)
     assert batch.frames.columns["rpm"][:2].tolist() == [4000, 5100]
-    told = {name: samples.value.tolist() for name, samples in batch.extras.items()}
-    assert told == {
+    reported = {name: samples.value.tolist() for name, samples in batch.extras.items()}
+    assert reported == {
         "EngineSpeed": [5000], "rpm-obd": [3], "vehicle_speed": [50], "brake_pressure_front": [2],
     }  # fmt: skip
     assert np.isnan(batch.frames.columns["speed_ms"]).all(), "in which unit?"

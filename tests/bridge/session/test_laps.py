@@ -58,9 +58,9 @@ def test_frames_without_a_fix_are_passed_over() -> None:
     session = straight([-30, -20, -10, 30])
     session.columns["lat"][2] = np.nan
 
-    found = find_crossings(series(session), EAST)
+    result = find_crossings(series(session), EAST)
 
-    assert found.tolist() == pytest.approx([1 + 2 * 20 / 50])
+    assert result.tolist() == pytest.approx([1 + 2 * 20 / 50])
 
 
 @pytest.mark.parametrize(
@@ -73,17 +73,17 @@ def test_a_lap_begins_20_s_and_300_m_after_the_last_at_least(
 ) -> None:
     session = straight([-10, 10, 500, -10, 10], t=[0.0, 0.5, 1.0, second_t, second_t + 0.5])
     session = changed(session, distance_m=np.array([0, 20, 100, second_m, second_m + 20]))
-    found = series(session)
+    result = series(session)
 
-    assert len(find_lap_starts(found, EAST, measure_distance(found))) == count
+    assert len(find_lap_starts(result, EAST, measure_distance(result))) == count
 
 
 def test_crossings_of_a_circle_are_exact_between_frames() -> None:
     session = series(circle(130, hz=7.3))
 
-    found = find_crossings(session, circle_gate())
+    result = find_crossings(session, circle_gate())
 
-    assert found.tolist() == pytest.approx([8.0, 48.0, 88.0, 128.0], abs=1e-3)
+    assert result.tolist() == pytest.approx([8.0, 48.0, 88.0, 128.0], abs=1e-3)
 
 
 GATE = circle_gate()
@@ -283,7 +283,7 @@ def test_distance_that_adds_up_is_cut_at_whole_laps(constant: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("begin", "end", "found"),
+    ("begin", "end", "result"),
     [
         (0.0, 1990.0, ["lap", "lap"]),
         (0.0, 1970.0, ["lap", "in"]),
@@ -294,11 +294,11 @@ def test_distance_that_adds_up_is_cut_at_whole_laps(constant: bool) -> None:
     ids=["whole", "last too short", "begins late", "begins near the line", "in the middle"],
 )
 def test_the_first_and_last_stretch_count_when_they_are_whole(
-    begin: float, end: float, found: list[str]
+    begin: float, end: float, result: list[str]
 ) -> None:
     laps = detect(without_fixes(np.arange(begin, end, 1.0), speed=10.0), track_length_m=1000.0)
 
-    assert kinds(laps) == found
+    assert kinds(laps) == result
 
 
 def test_distance_that_adds_up_to_less_than_a_lap_and_a_half_is_a_stint() -> None:

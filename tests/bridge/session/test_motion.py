@@ -107,8 +107,8 @@ def test_a_brake_percentage_or_switch_says_when_the_driver_brakes() -> None:
 
 def test_a_brake_pressure_comes_before_all_else() -> None:
     t = np.arange(600) / 10
-    given = frames(t, speed_ms=30.0, brake_bar=pedal(t, 3.0, 40.0))
-    whole = series(given, {"brake_switch": Samples(t, np.ones(600))})
+    value = frames(t, speed_ms=30.0, brake_bar=pedal(t, 3.0, 40.0))
+    whole = series(value, {"brake_switch": Samples(t, np.ones(600))})
     assert whole.braking is not None
     assert whole.braking.basis == "pressure"
     assert whole.braking.is_pressed(2.0).all()
@@ -167,7 +167,7 @@ def test_accelerations_that_no_sensor_measured_come_from_speed_and_positions(hz:
     assert error(whole["g_lat"], true.columns["g_lat"]) < 0.1
     assert error(whole["g_long"], true.columns["g_long"]) < 0.1
     assert error(whole.combo_g, true.columns["combo_g"]) < 0.12
-    peaks = [np.nanmax(np.abs(each)) for each in (whole["g_lat"], true.columns["g_lat"])]
+    peaks = [np.nanmax(np.abs(item)) for item in (whole["g_lat"], true.columns["g_lat"])]
     assert peaks[0] == pytest.approx(peaks[1], abs=0.3)
     speed = true.columns["speed_ms"]
     rate = np.degrees(true.columns["g_lat"] * STANDARD_GRAVITY / np.maximum(speed, 5.0))
@@ -222,9 +222,9 @@ def test_a_position_that_jumps_makes_no_acceleration() -> None:
     lat[1000] += 20.0 / 111_320.0
     whole = series(changed(recorded, lat=lat))
     near = slice(980, 1021)
-    known = whole["g_lat"][near]
-    assert np.isnan(known).any()
-    assert np.nanmax(np.abs(known - true.columns["g_lat"][near])) < 0.5
+    expected = whole["g_lat"][near]
+    assert np.isnan(expected).any()
+    assert np.nanmax(np.abs(expected - true.columns["g_lat"][near])) < 0.5
 
 
 def test_readings_that_fill_no_moment_tell_no_acceleration() -> None:

@@ -33,8 +33,8 @@ def circle_line(shift_m: float = 0.0) -> Line:
     return Line(distance, y / METRES, 10.0 + x / METRES, np.full(len(distance), np.nan), LENGTH)
 
 
-def apart(found: Numbers, expected: Numbers) -> float:
-    return float(np.abs((found - expected + LENGTH / 2) % LENGTH - LENGTH / 2).max())
+def apart(result: Numbers, expected: Numbers) -> float:
+    return float(np.abs((result - expected + LENGTH / 2) % LENGTH - LENGTH / 2).max())
 
 
 def placed(session: Frames, line: Line | None = None) -> tuple[Laps, Progress]:
@@ -50,50 +50,52 @@ def progress_of(session: Frames, line: Line | None = None) -> tuple[Progress, Nu
 
 
 def test_positions_are_projected_on_the_line() -> None:
-    found, expected = progress_of(circle(130), circle_line())
+    result, expected = progress_of(circle(130), circle_line())
 
-    assert found.basis == "line"
-    assert apart(found.p, expected) < 0.05
-    assert np.abs(found.offset).max() < 0.05
-    assert ((found.p >= 0) & (found.p < LENGTH)).all()
+    assert result.basis == "line"
+    assert apart(result.p, expected) < 0.05
+    assert np.abs(result.offset).max() < 0.05
+    assert ((result.p >= 0) & (result.p < LENGTH)).all()
 
 
 def test_beside_the_line_is_positive_to_the_right() -> None:
-    found, _ = progress_of(circle(130), circle_line(shift_m=4.0))  # the line lies 4 m further north
+    result, _ = progress_of(
+        circle(130), circle_line(shift_m=4.0)
+    )  # the line lies 4 m further north
 
-    top, bottom = found.offset[80], found.offset[280]  # at the gate, and half a lap later
+    top, bottom = result.offset[80], result.offset[280]  # at the gate, and half a lap later
     assert (top, bottom) == (pytest.approx(4.0, abs=0.05), pytest.approx(-4.0, abs=0.05))
 
 
 @pytest.mark.parametrize(("shift", "basis"), [(25.0, "line"), (60.0, "distance")])
 def test_the_line_must_be_within_30_metres(shift: float, basis: str) -> None:
-    found, _ = progress_of(circle(130), circle_line(shift_m=shift))
+    result, _ = progress_of(circle(130), circle_line(shift_m=shift))
 
-    assert found.basis == basis
+    assert result.basis == basis
 
 
 def test_without_a_line_each_lap_is_stretched_to_the_length() -> None:
     session = circle(130)
-    found, expected = progress_of(changed(session, distance_m=session.columns["distance_m"] * 1.1))
+    result, expected = progress_of(changed(session, distance_m=session.columns["distance_m"] * 1.1))
 
-    assert found.basis == "distance"
+    assert result.basis == "distance"
     t = session.columns[TIMESTAMP]
     laps = (t > 8) & (t < 128)
-    assert apart(found.p[laps], expected[laps]) < 0.2
-    out = found.p[:80]  # before the first lap: driven metres back from the line
+    assert apart(result.p[laps], expected[laps]) < 0.2
+    out = result.p[:80]  # before the first lap: driven metres back from the line
     assert apart(out, (t[:80] - 8.0) * 27.5 % LENGTH) < 0.2
-    assert np.isnan(found.offset).all()
+    assert np.isnan(result.offset).all()
 
 
 def test_frames_without_a_fix_are_placed_by_their_distance() -> None:
     session = circle(130)
     session.columns["lat"][500:560] = np.nan
     session.columns["lat"][:5] = np.nan
-    found, expected = progress_of(session, circle_line())
+    result, expected = progress_of(session, circle_line())
 
-    assert found.basis == "line"
-    assert apart(found.p[400:], expected[400:]) < 0.1
-    assert np.isnan(found.offset[500:560]).all()
+    assert result.basis == "line"
+    assert apart(result.p[400:], expected[400:]) < 0.1
+    assert np.isnan(result.offset[500:560]).all()
 
 
 def test_a_neighbouring_piece_of_track_does_not_catch_the_car() -> None:
@@ -111,10 +113,10 @@ def test_a_neighbouring_piece_of_track_does_not_catch_the_car() -> None:
     py = np.where(astray, py + 7.0, py)  # nearer to the way back than to the way out
     session = frames(t, distance_m=way, speed_ms=20.0, lat=py / METRES, lon=10.0 + px / METRES)
 
-    found = measure_progress(detect(session, track_length_m=length), line)
+    result = measure_progress(detect(session, track_length_m=length), line)
 
-    assert found is not None
-    assert np.abs(found.p[astray] - way[astray]).max() < 1.0
+    assert result is not None
+    assert np.abs(result.p[astray] - way[astray]).max() < 1.0
 
 
 def test_without_a_line_and_a_length_there_is_no_progress() -> None:
@@ -122,8 +124,8 @@ def test_without_a_line_and_a_length_there_is_no_progress() -> None:
 
 
 def test_a_lap_is_continuous_though_its_first_fix_falls_before_the_line() -> None:
-    laps, found = placed(circle(130), circle_line())
-    early = found._replace(p=(found.p - 3.0) % LENGTH)
+    laps, result = placed(circle(130), circle_line())
+    early = result._replace(p=(result.p - 3.0) % LENGTH)
 
     level = unwrap_lap(early, laps.complete[1])
 
@@ -135,10 +137,10 @@ def test_a_lap_is_continuous_though_its_first_fix_falls_before_the_line() -> Non
 
 @pytest.mark.parametrize("line", [circle_line(), None], ids=["line", "distance"])
 def test_places_are_reached_at_interpolated_moments(line: Line | None) -> None:
-    laps, found = placed(circle(130), line)
+    laps, result = placed(circle(130), line)
 
     places = np.array([0.0, 1.0, 250.0, 999.9, LENGTH])
-    times = time_crossings(laps.series, found, laps.complete[1], places)
+    times = time_crossings(laps.series, result, laps.complete[1], places)
 
     expected = [48.0, 48.04, 58.0, 87.996, 88.0]
     assert times == pytest.approx(expected, abs=2e-3)
@@ -147,19 +149,19 @@ def test_places_are_reached_at_interpolated_moments(line: Line | None) -> None:
 def test_a_place_that_was_passed_during_a_pause_has_no_moment() -> None:
     session = circle(130)
     t = session.columns[TIMESTAMP]
-    laps, found = placed(kept(session, (t < 60) | (t > 61.5)), circle_line())
+    laps, result = placed(kept(session, (t < 60) | (t > 61.5)), circle_line())
 
-    times = time_crossings(laps.series, found, laps.complete[1], np.array([200.0, 320.0, 400.0]))
+    times = time_crossings(laps.series, result, laps.complete[1], np.array([200.0, 320.0, 400.0]))
 
     assert times == pytest.approx([56.0, np.nan, 64.0], abs=2e-3, nan_ok=True)
 
 
 def test_sectors_add_up_to_the_lap() -> None:
-    laps, found = placed(circle(130), circle_line())
+    laps, result = placed(circle(130), circle_line())
     sectors = [Span("S1", 0, 100), Span("S2", 100, 600), Span("S3", 600, LENGTH)]
 
     for lap in laps.complete:
-        times = time_sectors(laps, found, lap, sectors)
+        times = time_sectors(laps, result, lap, sectors)
         assert times == pytest.approx([4.0, 20.0, 16.0], abs=2e-3)
         assert sum(time for time in times if time) == pytest.approx(lap.duration_s, abs=1e-9)
 
@@ -181,7 +183,7 @@ def test_a_pause_takes_the_sectors_away_in_which_it_lies(
 
     times = time_sectors(laps, progress, laps.complete[1], divide_in_thirds(LENGTH))
 
-    assert times == [one if one is None else pytest.approx(one, abs=0.01) for one in expected]
+    assert times == [item if item is None else pytest.approx(item, abs=0.01) for item in expected]
 
 
 HZ = 10.0

@@ -28,16 +28,16 @@ def listed(values: Numbers) -> list[float]:
     ids=["even", "midnight", "two midnights", "equal", "back", "40 s back", "spike", "nan", "none"],
 )
 def test_time_goes_forward(recorded: list[float], times: list[float], index: list[int]) -> None:
-    found = series(frames(recorded))
+    result = series(frames(recorded))
 
-    assert listed(found.t) == times
-    assert found.index.tolist() == index
+    assert listed(result.t) == times
+    assert result.index.tolist() == index
 
 
 def test_a_channel_follows_the_frames_that_are_used() -> None:
-    found = series(frames([1.0, 2.0, 2.0, 3.0], speed_ms=[10.0, 20.0, 99.0, 1e300]))
+    result = series(frames([1.0, 2.0, 2.0, 3.0], speed_ms=[10.0, 20.0, 99.0, 1e300]))
 
-    np.testing.assert_array_equal(found["speed_ms"], [10.0, 20.0, np.nan])
+    np.testing.assert_array_equal(result["speed_ms"], [10.0, 20.0, np.nan])
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_a_gap_is_longer_than_half_a_second_and_five_periods(t: Numbers, gaps: l
 
 
 def test_a_frame_weighs_the_time_to_the_next_unless_that_is_a_gap() -> None:
-    found = series(frames([0.0, 1.0, 2.0, 3.5, 6.5, 7.5, 17.5, 18.5]))
+    result = series(frames([0.0, 1.0, 2.0, 3.5, 6.5, 7.5, 17.5, 18.5]))
 
-    assert found.nominal_s == 1.0
-    assert listed(found.weight) == [
+    assert result.nominal_s == 1.0
+    assert listed(result.weight) == [
         1,
         1,
         1.5,
@@ -82,23 +82,23 @@ FOUR_ROWS = [0.0, 0.005, 0.010, 0.020]
 @pytest.mark.parametrize("offsets", [FOUR_ROWS, [0.0, 0.001], [0.0, 0.004, 0.008]])
 def test_the_rows_of_a_burst_are_one_frame(offsets: list[float]) -> None:
     t = in_bursts(600, offsets)
-    found = series(frames(t, rpm=np.arange(len(t), dtype=float)))
+    result = series(frames(t, rpm=np.arange(len(t), dtype=float)))
 
-    assert len(found) == 600
-    assert found.index.tolist() == list(range(len(offsets) - 1, len(t), len(offsets)))
-    assert found["rpm"].tolist() == found.index.tolist()
-    assert found.rate_hz == pytest.approx(10.0)
-    assert found.weight.sum() == pytest.approx(60.0)
+    assert len(result) == 600
+    assert result.index.tolist() == list(range(len(offsets) - 1, len(t), len(offsets)))
+    assert result["rpm"].tolist() == result.index.tolist()
+    assert result.rate_hz == pytest.approx(10.0)
+    assert result.weight.sum() == pytest.approx(60.0)
 
 
 def test_a_burst_keeps_what_only_one_of_its_rows_knows() -> None:
     t = in_bursts(50, FOUR_ROWS)
     speed, brake = np.full(len(t), np.nan), np.full(len(t), np.nan)
     speed[1::4], brake[::8] = 30.0, 2.0
-    found = series(frames(t, speed_ms=speed, brake_bar=brake))
+    result = series(frames(t, speed_ms=speed, brake_bar=brake))
 
-    assert found["speed_ms"].tolist() == [30.0] * 50
-    np.testing.assert_array_equal(found["brake_bar"], [2.0, np.nan] * 25)
+    assert result["speed_ms"].tolist() == [30.0] * 50
+    np.testing.assert_array_equal(result["brake_bar"], [2.0, np.nan] * 25)
 
 
 @pytest.mark.parametrize("hz", [1.0, 10.0, 100.0, 1000.0])
@@ -126,10 +126,10 @@ def test_a_position_between_two_fixes_lies_between_them(held: bool) -> None:
     place = at(x[fix], np.zeros(len(t)))
     if not held:
         place["lat"][np.arange(len(t)) % 5 != 0] = np.nan
-    found = series(frames(t, **place))
+    result = series(frames(t, **place))
 
-    seen = (found["lon"] - 10.0) * 111_320.0
-    assert found.gps_usable
+    seen = (result["lon"] - 10.0) * 111_320.0
+    assert result.gps_usable
     np.testing.assert_allclose(seen[:-5], x[:-5], atol=1e-6)
 
 
@@ -138,18 +138,18 @@ def test_a_long_silence_of_the_receiver_is_not_drawn_through() -> None:
     place = at(30.0 * t, np.zeros(len(t)))
     place["lat"][50:80] = np.nan
     place["lon"][100:130] = place["lon"][100]
-    found = series(frames(t, **place))
+    result = series(frames(t, **place))
 
-    assert np.flatnonzero(~found.fixed).tolist() == list(range(50, 80))
-    assert np.ptp(found["lon"][100:130]) == 0.0
+    assert np.flatnonzero(~result.fixed).tolist() == list(range(50, 80))
+    assert np.ptp(result["lon"][100:130]) == 0.0
 
 
 def test_gap_time_counts_what_lies_between_two_moments() -> None:
-    found = series(frames([0.0, 1.0, 2.0, 12.0, 13.0, 14.0, 15.0]))
+    result = series(frames([0.0, 1.0, 2.0, 12.0, 13.0, 14.0, 15.0]))
 
-    assert found.gap_time(0, 15) == 10
-    assert found.gap_time(5, 8) == 3
-    assert found.gap_time(0, 2) == 0
+    assert result.gap_time(0, 15) == 10
+    assert result.gap_time(5, 8) == 3
+    assert result.gap_time(0, 2) == 0
 
 
 @pytest.mark.parametrize(
@@ -182,17 +182,17 @@ def test_distance_that_begins_anew_is_unwrapped(
 
 
 def test_a_missing_distance_is_the_integral_of_speed_without_the_gaps() -> None:
-    found = series(frames([0, 1, 2, 12, 13, 14, 15], speed_ms=[10, 20, 20, 50, 50, np.nan, 10]))
+    result = series(frames([0, 1, 2, 12, 13, 14, 15], speed_ms=[10, 20, 20, 50, 50, np.nan, 10]))
 
     # 15 + 20 + nothing + 50 + (50 + 30)/2 + (30 + 10)/2, the missing speed drawn between
-    assert listed(measure_distance(found)) == [0, 15, 35, 35, 85, 125, 145]
+    assert listed(measure_distance(result)) == [0, 15, 35, 35, 85, 125, 145]
 
 
 def test_without_distance_and_speed_the_way_between_fixes_counts() -> None:
     place = at(np.array([0.0, 30.0, 30.0, 30.0]), np.array([0.0, 40.0, 40.0, 140.0]))
-    found = series(frames([0, 1, 2, 3], **place))
+    result = series(frames([0, 1, 2, 3], **place))
 
-    np.testing.assert_allclose(measure_distance(found), [0, 50, 50, 150], rtol=1e-6)
+    np.testing.assert_allclose(measure_distance(result), [0, 50, 50, 150], rtol=1e-6)
 
 
 def measured(t: Numbers, x: Numbers, **columns: Numbers | float) -> Numbers:
@@ -207,10 +207,10 @@ def test_the_noise_of_the_fixes_is_no_distance(hz: float, speed: float) -> None:
     noise = np.random.default_rng(1).normal(0, 0.5, (2, len(t)))
     place = at(20.0 * t + noise[0], noise[1])
 
-    found = measure_travel(frames(t, speed_ms=speed, **place))
+    result = measure_travel(frames(t, speed_ms=speed, **place))
 
-    assert found[-1] == pytest.approx(20 * t[-1], rel=0.005)
-    np.testing.assert_allclose(found, 20 * t, atol=10.0)
+    assert result[-1] == pytest.approx(20 * t[-1], rel=0.005)
+    np.testing.assert_allclose(result, 20 * t, atol=10.0)
 
 
 @pytest.mark.parametrize("speed", [0.3, np.nan])
@@ -245,9 +245,9 @@ def test_a_way_that_nothing_tells_is_unknown() -> None:
 
 
 def test_a_distance_that_never_moves_gives_way_to_speed() -> None:
-    found = series(frames([0, 1, 2], distance_m=0.0, speed_ms=10.0))
+    result = series(frames([0, 1, 2], distance_m=0.0, speed_ms=10.0))
 
-    assert listed(measure_distance(found)) == [0, 10, 20]
+    assert listed(measure_distance(result)) == [0, 10, 20]
 
 
 @pytest.mark.parametrize(
@@ -284,22 +284,27 @@ def test_positions_are_usable_from_four_fifths_of_fixes_over_50_metres() -> None
 def test_the_date_line_is_no_gap_in_the_map() -> None:
     t = np.arange(100) / 10
     lon = (179.9999 + t * 2e-5 + 180) % 360 - 180
-    found = series(frames(t, lat=10.0, lon=lon))
+    result = series(frames(t, lat=10.0, lon=lon))
 
-    assert found.centre is not None
-    assert abs(found.centre[1]) == pytest.approx(179.9999, abs=2e-4)
-    assert not found.gps_usable
+    assert result.centre is not None
+    assert abs(result.centre[1]) == pytest.approx(179.9999, abs=2e-4)
+    assert not result.gps_usable
 
 
 def test_combined_acceleration_is_as_recorded_else_from_its_parts() -> None:
     combo = [np.nan, 1.5, np.nan]
-    found = series(frames([0, 1, 2], g_lat=[3, 3, np.nan], g_long=4.0, combo_g=combo))
+    result = series(frames([0, 1, 2], g_lat=[3, 3, np.nan], g_long=4.0, combo_g=combo))
 
-    np.testing.assert_array_equal(found.combo_g, [5.0, 1.5, np.nan])
+    np.testing.assert_array_equal(result.combo_g, [5.0, 1.5, np.nan])
 
 
 def test_nothing_in_is_nothing_out() -> None:
-    found = series(frames([]))
+    result = series(frames([]))
 
-    assert (len(found), found.nominal_s, found.gps_usable, found.centre) == (0, 0.0, False, None)
-    assert len(found.weight) == len(measure_distance(found)) == 0
+    assert (len(result), result.nominal_s, result.gps_usable, result.centre) == (
+        0,
+        0.0,
+        False,
+        None,
+    )
+    assert len(result.weight) == len(measure_distance(result)) == 0

@@ -19,8 +19,8 @@ EVERY = pytest.mark.parametrize("track", TRACKS.values(), ids=TRACKS)
 
 def errors(laps: Laps, driven: Drive) -> list[float]:
     assert len(laps.complete) == len(driven.lap_times_s)
-    found = [lap.duration_s for lap in laps.complete]
-    return [abs(a - b) for a, b in zip(found, driven.lap_times_s, strict=True)]
+    result = [lap.duration_s for lap in laps.complete]
+    return [abs(a - b) for a, b in zip(result, driven.lap_times_s, strict=True)]
 
 
 def laps_of(frames: Frames, track: Track) -> Laps:
@@ -64,9 +64,9 @@ def test_laps_by_distance_are_as_driven(track: Track) -> None:
     laps = laps_of(blind, track)
 
     assert laps.method == "distance"
-    found = {round(lap.t_start, 1): lap.duration_s for lap in laps.complete}
+    result = {round(lap.t_start, 1): lap.duration_s for lap in laps.complete}
     for start, time in zip(driven.crossings_s[:-1], driven.lap_times_s, strict=True):
-        assert found[round(start, 1)] == pytest.approx(time, abs=0.010)
+        assert result[round(start, 1)] == pytest.approx(time, abs=0.010)
 
 
 @EVERY

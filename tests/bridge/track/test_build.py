@@ -164,12 +164,12 @@ def geojson(kind: str = "LineString", **changes: object) -> str:
 
 @pytest.mark.parametrize("kind", ["LineString", "Polygon"])
 def test_geojson_lines_and_rings_are_read(kind: str) -> None:
-    found = read_geojson(geojson(kind))
+    result = read_geojson(geojson(kind))
 
-    assert found.name == "Pad"
-    assert len(found.trace.lat) == 60
-    assert found.trace.lat[0] == pytest.approx(46 + 150 / 111_320)
-    assert set(found.trace.altitude.tolist()) == {5.0}
+    assert result.name == "Pad"
+    assert len(result.trace.lat) == 60
+    assert result.trace.lat[0] == pytest.approx(46 + 150 / 111_320)
+    assert set(result.trace.altitude.tolist()) == {5.0}
 
 
 def test_a_bare_geometry_is_geojson_too() -> None:
@@ -179,7 +179,7 @@ def test_a_bare_geometry_is_geojson_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "line 1"),
         ("{}", "type: must be a text"),
@@ -191,8 +191,8 @@ def test_a_bare_geometry_is_geojson_too() -> None:
         ('{"features": [5]}', "not an object"),
     ],
 )
-def test_geojson_that_is_no_line_names_the_place(text: str, said: str) -> None:
-    with pytest.raises(TrackError, match=said):
+def test_geojson_that_is_no_line_names_the_place(text: str, message: str) -> None:
+    with pytest.raises(TrackError, match=message):
         read_geojson(text)
 
 

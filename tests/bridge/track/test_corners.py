@@ -26,12 +26,12 @@ def corner(number: int, entry: float, leave: float) -> Corner:
 
 
 def test_a_stadium_has_two_corners_where_it_bends() -> None:
-    found = detect_corners(path(STADIUM, start_m=100.0))
+    result = detect_corners(path(STADIUM, start_m=100.0))
 
     bend = 50 * math.pi
-    assert [corner.direction for corner in found] == ["right", "right"]
-    assert [corner.severity for corner in found] == [4, 4]
-    for corner, begin in zip(found, (300.0, 700.0 + bend), strict=True):
+    assert [corner.direction for corner in result] == ["right", "right"]
+    assert [corner.severity for corner in result] == [4, 4]
+    for corner, begin in zip(result, (300.0, 700.0 + bend), strict=True):
         assert corner.entry.distance_m == pytest.approx(begin, abs=10)
         assert corner.apex.distance_m == pytest.approx(begin + bend / 2, abs=10)
         assert corner.exit.distance_m == pytest.approx(begin + bend, abs=10)
@@ -39,10 +39,10 @@ def test_a_stadium_has_two_corners_where_it_bends() -> None:
 
 
 def test_a_corner_may_lie_over_start_and_finish() -> None:
-    found = detect_corners(path(STADIUM, start_m=450.0))
+    result = detect_corners(path(STADIUM, start_m=450.0))
 
-    over = [corner for corner in found if corner.entry.distance_m > corner.exit.distance_m]
-    assert len(found) == 2
+    over = [corner for corner in result if corner.entry.distance_m > corner.exit.distance_m]
+    assert len(result) == 2
     assert len(over) == 1
     length = 800 + 100 * math.pi
     assert over[0].entry.distance_m == pytest.approx(length - 50, abs=10)
@@ -64,10 +64,10 @@ def test_a_bend_eases_into_another_corner_where_less_than_half_is_asked_for(
     once: list[Part] = [400.0, Bend(100, 50), Bend(40, radius), Bend(40, 55)]
     shape = path(once + once)
 
-    found = detect_corners(shape, np.full(len(shape), 30.0))
+    result = detect_corners(shape, np.full(len(shape), 30.0))
 
-    assert len(found) == count
-    assert all((c.exit.distance_m - c.entry.distance_m) % shape.length_m < 250 for c in found)
+    assert len(result) == count
+    assert all((c.exit.distance_m - c.entry.distance_m) % shape.length_m < 250 for c in result)
 
 
 def test_a_line_that_bends_everywhere_alike_has_no_corners() -> None:
@@ -84,10 +84,10 @@ def test_a_bend_that_is_too_slight_is_no_corner() -> None:
 def test_the_designed_corners_are_found_within_10_metres(name: str) -> None:
     track = Library.read(DATA).tracks[name]
     assert track.line is not None
-    found = find_corners(track.line)
+    result = find_corners(track.line)
 
-    assert len(found) == len(track.corners)
-    for bent, designed in zip(found, track.corners, strict=True):
+    assert len(result) == len(track.corners)
+    for bent, designed in zip(result, track.corners, strict=True):
         assert bent.direction == designed.direction
         assert bent.curvature_peak == pytest.approx(designed.curvature_peak, rel=0.02)
         assert bent.entry.distance_m == pytest.approx(designed.entry.distance_m, abs=10)
@@ -96,9 +96,9 @@ def test_the_designed_corners_are_found_within_10_metres(name: str) -> None:
 
 
 def test_straights_are_what_is_left_between_corners() -> None:
-    found = find_straights([corner(1, 200, 300), corner(2, 500, 600), corner(3, 740, 800)], 1000.0)
+    result = find_straights([corner(1, 200, 300), corner(2, 500, 600), corner(3, 740, 800)], 1000.0)
 
-    assert found == (Straight("Main straight", 800, 200), Straight("Straight 2", 300, 500))
+    assert result == (Straight("Main straight", 800, 200), Straight("Straight 2", 300, 500))
 
 
 def test_a_stretch_of_150_metres_is_no_straight() -> None:
@@ -107,9 +107,9 @@ def test_a_stretch_of_150_metres_is_no_straight() -> None:
 
 
 def test_overlapping_corners_leave_no_straight_between_them() -> None:
-    found = find_straights([corner(1, 100, 500), corner(2, 150, 200), corner(3, 900, 50)], 1000.0)
+    result = find_straights([corner(1, 100, 500), corner(2, 150, 200), corner(3, 900, 50)], 1000.0)
 
-    assert [(s.start_m, s.end_m) for s in found] == [(500, 900)]
+    assert [(s.start_m, s.end_m) for s in result] == [(500, 900)]
 
 
 def test_sectors_part_in_the_middle_of_the_longest_straights() -> None:
@@ -120,16 +120,16 @@ def test_sectors_part_in_the_middle_of_the_longest_straights() -> None:
         parts += [length, quarter]
     shape = path(parts, start_m=100.0)
     corners = detect_corners(shape)
-    found = find_sectors(shape.length_m, corners)
+    result = find_sectors(shape.length_m, corners)
 
     bend = 25 * math.pi
     first = 100 + bend + 150
-    assert [s.end_m for s in found[:2]] == pytest.approx([first, first + 500 + 2 * bend], abs=5)
-    assert found[0].start_m == 0.0
-    assert found[2].end_m == pytest.approx(1000 + 4 * bend)
+    assert [s.end_m for s in result[:2]] == pytest.approx([first, first + 500 + 2 * bend], abs=5)
+    assert result[0].start_m == 0.0
+    assert result[2].end_m == pytest.approx(1000 + 4 * bend)
 
 
 def test_sectors_of_a_line_without_straights_are_thirds() -> None:
-    found = find_sectors(300 * math.pi, ())
+    result = find_sectors(300 * math.pi, ())
 
-    assert np.diff([s.end_m for s in found]) == pytest.approx([100 * math.pi] * 2)
+    assert np.diff([s.end_m for s in result]) == pytest.approx([100 * math.pi] * 2)

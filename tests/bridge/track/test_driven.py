@@ -157,14 +157,14 @@ def test_a_circuit_made_of_a_session_has_the_corners_of_the_session(name: str) -
 
     assert made.length_m == drive.length_m
     assert [astuple(sector) for sector in made.sectors] == [tuple(span) for span in drive.sectors]
-    for found, built in zip(drive.corners, made.corners, strict=True):
-        assert (found.name, found.direction, found.severity) == (
+    for result, built in zip(drive.corners, made.corners, strict=True):
+        assert (result.name, result.direction, result.severity) == (
             built.name,
             built.direction,
             built.severity,
         )
         places = [
-            (c.entry.distance_m, c.apex.distance_m, c.exit.distance_m) for c in (found, built)
+            (c.entry.distance_m, c.apex.distance_m, c.exit.distance_m) for c in (result, built)
         ]
         assert places[0] == places[1]
 

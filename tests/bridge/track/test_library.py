@@ -42,7 +42,7 @@ def test_an_absent_folder_has_no_circuits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "result"),
     [
         ("round", "round"),
         ("ROUND", "round"),
@@ -54,10 +54,10 @@ def test_an_absent_folder_has_no_circuits(tmp_path: Path) -> None:
         ("---", None),
     ],
 )
-def test_a_circuit_is_found_by_its_name_or_id(folder: Path, name: str, found: str | None) -> None:
+def test_a_circuit_is_found_by_its_name_or_id(folder: Path, name: str, result: str | None) -> None:
     track = Library.read(folder).by_name(name)
 
-    assert (track.id if track else None) == found
+    assert (track.id if track else None) == result
 
 
 def test_a_library_with_another_circuit_has_another_digest(folder: Path) -> None:
@@ -118,9 +118,9 @@ def test_names_of_other_letters_have_plain_slugs_that_differ() -> None:
 
     slugs = [slug(name) for name in names]
 
-    assert all(re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", one) and len(one) <= 80 for one in slugs)
+    assert all(re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", item) and len(item) <= 80 for item in slugs)
     assert len(set(slugs)) == len(names)
-    assert [slug(one) for one in slugs] == slugs
+    assert [slug(item) for item in slugs] == slugs
     assert slug(unicodedata.normalize("NFD", fuji)) == slug(f" {fuji} ") == slugs[0]
     assert slugs[2].startswith("fuji-")
 

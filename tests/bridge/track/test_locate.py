@@ -21,8 +21,8 @@ def test_positions_give_the_same_place_as_the_whole_session_does() -> None:
     driven = drive(LARKFELL, 2, seed=3, noise=USUAL)
     columns = driven.frames.columns
     whole = series(driven.frames)
-    found = detect_laps(whole, gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
-    expected = measure_progress(found, LARKFELL.line)
+    result = detect_laps(whole, gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
+    expected = measure_progress(result, LARKFELL.line)
     assert expected is not None
     assert expected.basis == "line"
     locator = Locator(LARKFELL)
@@ -95,7 +95,7 @@ def test_a_distance_that_was_reckoned_goes_on_for_a_short_way(by: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "believed"),
+    ("reported", "believed"),
     [
         ([0.0, 1000.0, 1990.0, 5.0, 20.0], [NAN, NAN, NAN, 5.0, 20.0]),  # the metres of a lap
         ([0.0, 1990.0, 2005.0, 4100.0], [NAN] * 4),  # from the start of a session
@@ -106,11 +106,11 @@ def test_a_distance_that_was_reckoned_goes_on_for_a_short_way(by: str) -> None:
     ],
 )
 def test_a_counter_of_a_lap_is_known_by_its_beginning_anew(
-    told: list[float], believed: list[float]
+    reported: list[float], believed: list[float]
 ) -> None:
     counter = Counter(2000.0)
 
-    assert [counter.update(one) for one in told] == pytest.approx(believed, nan_ok=True)
+    assert [counter.update(item) for item in reported] == pytest.approx(believed, nan_ok=True)
 
 
 def test_a_recording_that_is_played_again_is_no_lap() -> None:
@@ -151,16 +151,16 @@ def driven(step: float, seconds: float) -> Iterator[tuple[float, float, float]]:
 @pytest.mark.parametrize("step", [0.1, 1.0, 1.07, 1.2, 1.5, 2.0, 2.2, 2.9])
 def test_a_gap_between_fixes_is_bridged_at_any_pace(step: float) -> None:
     locator = Locator(LARKFELL)
-    bridged, known = [], 0.0
+    bridged, expected = [], 0.0
     for t, way, distance in driven(step, 20.0):
         here = fix(way) if way < 400.0 else (NAN, NAN)
         place = locator.locate(t, Report(*here, speed_ms=SPEED), distance)
         if way < 400.0:
-            known = way
-        if way - known <= DRIFT_M - 1.0:
+            expected = way
+        if way - expected <= DRIFT_M - 1.0:
             assert off(place, way) < 2.0
-            bridged.append(way - known)
-        elif way - known > DRIFT_M + 1.0:
+            bridged.append(way - expected)
+        elif way - expected > DRIFT_M + 1.0:
             assert place is None
     assert max(bridged) > 170.0
 
@@ -251,13 +251,13 @@ def test_a_fix_that_is_repeated_while_the_car_moves_is_none() -> None:
     assert off(locator.locate(20.1, Report(*fix(1504.0)), 804.0), 1504.0) < 0.1
 
 
-@pytest.mark.parametrize(("speed", "known"), [(0.0, True), (NAN, True), (SPEED, False)])
+@pytest.mark.parametrize(("speed", "expected"), [(0.0, True), (NAN, True), (SPEED, False)])
 def test_without_any_distance_a_repeated_fix_counts_while_the_car_may_stand(
-    speed: float, *, known: bool
+    speed: float, *, expected: bool
 ) -> None:
     locator = Locator(LARKFELL)
     held = fix(700.0)
     places = [locator.locate(i / 10, Report(*held, speed_ms=speed), NAN) for i in range(100)]
 
     assert off(places[int(FROZEN_S * 10) - 1], 700.0) < 0.1
-    assert (places[-1] is not None) is known
+    assert (places[-1] is not None) is expected

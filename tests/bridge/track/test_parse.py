@@ -58,11 +58,11 @@ def test_every_field_of_a_corner_is_read() -> None:
     track, doubts = parse_track(text(corners=[whole], markers=[]))
 
     assert doubts == ()
-    found = track.corners[0]
-    assert (found.direction, found.severity, found.curvature_peak) == ("left", 1, 3.2)
-    assert (found.speeds, found.brake) == (Speeds(30, 20, 25.5), BrakePoint(80, 60))
-    assert (found.nicknames, found.coaching_tip, found.leverage) == (("Hook",), "Wait.", 0.5)
-    assert found.markers == ("own",)
+    result = track.corners[0]
+    assert (result.direction, result.severity, result.curvature_peak) == ("left", 1, 3.2)
+    assert (result.speeds, result.brake) == (Speeds(30, 20, 25.5), BrakePoint(80, 60))
+    assert (result.nicknames, result.coaching_tip, result.leverage) == (("Hook",), "Wait.", 0.5)
+    assert result.markers == ("own",)
     assert [(m.id, m.corner) for m in track.markers] == [("own", "Turn 9")]
 
 
@@ -141,8 +141,8 @@ def test_what_is_wrong_is_left_out_and_its_place_said(
 
 
 def test_one_wrong_corner_does_not_take_the_others() -> None:
-    found = [corner("A", 1, 10, 20, 30), corner("B", 2, 99, 50, 60), corner("A", 3, 200, 210, 220)]
-    track, doubts = parse_track(text(corners=found, markers=[]))
+    result = [corner("A", 1, 10, 20, 30), corner("B", 2, 99, 50, 60), corner("A", 3, 200, 210, 220)]
+    track, doubts = parse_track(text(corners=result, markers=[]))
 
     assert [c.number for c in track.corners] == [1]
     assert [doubt.detail.partition(":")[0] for doubt in doubts] == [
@@ -175,7 +175,7 @@ def test_a_start_that_is_missing_is_taken_from_the_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "message"),
     [
         ("", "line 1, column 1"),
         ('{\n"a": }', "line 2, column 6"),
@@ -191,8 +191,8 @@ def test_a_start_that_is_missing_is_taken_from_the_line() -> None:
         (" " * (16 * 1024 * 1024 + 1), "larger than 16 MiB"),
     ],
 )
-def test_an_unreadable_file_names_the_place(file: str, said: str) -> None:
-    with pytest.raises(TrackError, match=said.replace("[", r"\[")):
+def test_an_unreadable_file_names_the_place(file: str, message: str) -> None:
+    with pytest.raises(TrackError, match=message.replace("[", r"\[")):
         parse_track(file)
 
 

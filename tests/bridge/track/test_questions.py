@@ -65,30 +65,30 @@ def test_elevation_is_sampled_up_to_the_end_of_the_profile(
     track: Track, step: float, count: int
 ) -> None:
     profile = Profile(np.array([0.0, 4258.0]), np.array([10.0, 52.58]))
-    found = sample_elevation(replace(track, length_m=4258.0, elevation=profile), step)
+    result = sample_elevation(replace(track, length_m=4258.0, elevation=profile), step)
 
-    assert found.source == "json_profile"
-    assert len(found.distance) == count
-    np.testing.assert_allclose(found.altitude, 10 + found.distance / 100)
-    assert found.lowest == 10.0
+    assert result.source == "json_profile"
+    assert len(result.distance) == count
+    np.testing.assert_allclose(result.altitude, 10 + result.distance / 100)
+    assert result.lowest == 10.0
 
 
 def test_without_a_profile_the_line_tells_the_heights(track: Track) -> None:
-    found = sample_elevation(replace(track, elevation=None), 2.5)
+    result = sample_elevation(replace(track, elevation=None), 2.5)
 
-    assert found.source == "reference_line"
-    assert len(found.distance) == 401
-    assert found.altitude[:3].tolist() == pytest.approx([100.0, 100.05, 100.1])
-    assert found.altitude[-1] == pytest.approx(100.0)  # once around
+    assert result.source == "reference_line"
+    assert len(result.distance) == 401
+    assert result.altitude[:3].tolist() == pytest.approx([100.0, 100.05, 100.1])
+    assert result.altitude[-1] == pytest.approx(100.0)  # once around
 
 
 def test_without_any_heights_there_are_no_samples(track: Track) -> None:
     assert track.line is not None
     flat = replace(track.line, altitude=np.full(len(track.line), np.nan))
-    found = sample_elevation(replace(track, elevation=None, line=flat))
+    result = sample_elevation(replace(track, elevation=None, line=flat))
 
-    assert (found.source, len(found.distance)) == ("missing", 0)
-    assert (found.lowest, found.highest) == (None, None)
+    assert (result.source, len(result.distance)) == ("missing", 0)
+    assert (result.lowest, result.highest) == (None, None)
 
 
 def test_without_a_line_there_is_no_elevation_though_there_is_a_profile(track: Track) -> None:
@@ -114,7 +114,7 @@ def test_a_window_may_straddle_the_line() -> None:
 
 def test_corners_are_found_by_name_or_number_and_listed_in_lap_order(track: Track) -> None:
     assert [c.name for c in track.in_lap_order()] == ["Turn 1", "Turn 2"]
-    found = track.corner("2")
-    assert found is not None
-    assert found.name == "Turn 2"
+    result = track.corner("2")
+    assert result is not None
+    assert result.name == "Turn 2"
     assert track.corner("Turn") is None

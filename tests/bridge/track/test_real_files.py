@@ -54,9 +54,9 @@ def tianma() -> Recording:
 
 def test_three_ways_to_measure_a_recorded_lap_agree() -> None:
     recording = tianma()
-    told = recording.signals["distance_traveled"].value
-    columns = {**recording.frames.columns, "distance_m": told}
-    blank = np.full(len(told), np.nan)
+    reported = recording.signals["distance_traveled"].value
+    columns = {**recording.frames.columns, "distance_m": reported}
+    blank = np.full(len(reported), np.nan)
 
     by_distance = measure_distance(series(Frames(columns)))[-1]
     by_speed = measure_distance(series(Frames({**columns, "distance_m": blank})))[-1]
