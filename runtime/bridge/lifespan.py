@@ -11,7 +11,7 @@ from typing import Final
 
 from aiohttp import web
 
-from runtime.bridge.api.spectators import spectating
+from runtime.bridge.api.spectators import serve_spectators
 from runtime.bridge.can.adapters import open_source
 from runtime.bridge.can.assembler import Assembler, Flush
 from runtime.bridge.can.decoder import Decoder
@@ -181,7 +181,7 @@ async def _run_live(
         stack.push_async_callback(service.replays.close)
         if settings.spectator_port is not None:
             await stack.enter_async_context(
-                spectating(
+                serve_spectators(
                     service,
                     groups,
                     settings.spectator_host,

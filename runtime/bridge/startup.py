@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from runtime import VERSION
 from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.api.analyze import make_cues
-from runtime.bridge.api.shapes import recording_id
+from runtime.bridge.api.shapes import check_recording_id
 from runtime.bridge.can.carfile import CarError
 from runtime.bridge.can.cars import LoadedCar, Wiring, find_car, load_car
 from runtime.bridge.can.dbc import load_dbc, merge_messages
@@ -74,7 +74,7 @@ def assemble(settings: BridgeSettings) -> Service:
     ]
     notes += [f"track {id_} is left out: {why}" for id_, why in library.unreadable.items()]
     with cannot_start_on_error("can_session_id: "):
-        recording_id(settings.can_session_id)
+        check_recording_id(settings.can_session_id)
     for warning in (*notes, *find_track_warnings(active, settings)):
         log.warning("%s", warning)
     service = Service(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge import lifespan
-from runtime.bridge.api.shapes import iso
+from runtime.bridge.api.shapes import format_iso
 from runtime.bridge.storage import sessions
 from runtime.bridge.storage.errors import StoreFull
 from runtime.bridge.storage.records import NOTHING, Backend, SessionMeta, SessionRow
@@ -50,12 +50,12 @@ async def test_after_a_crash_what_a_bus_began_has_ended_with_its_last_frame(
         assert (await bridge.ok("GET", "/health"))["active_session_id"] == "mine"
         assert len(await bridge.service.db.read_frames("live-1")) == 300
     assert after == {
-        "live-1": iso(NOON + 2_990),
-        "sim-1": iso(NOON + 190),
-        "car-7": iso(NOON + 190),
+        "live-1": format_iso(NOON + 2_990),
+        "sim-1": format_iso(NOON + 190),
+        "car-7": format_iso(NOON + 190),
         "posted": None,
         "mine": None,
-        "done": iso(NOON + 7),
+        "done": format_iso(NOON + 7),
     }
     async with start(db_backend=backend) as bridge:
         assert await ends(bridge) == after

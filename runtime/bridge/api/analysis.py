@@ -1,8 +1,7 @@
-"""Analytics of a session: laps, driving, corners and moments; what guards them all.
+"""Analytics of a session: laps, driving, corners and moments; the checks that all share.
 
-A route reads: which part of the session, what to compute of it, the model of the answer. The
-values of `runtime.bridge.analysis` are written as they are; their annotations say to how many
-decimals.
+Each route selects a part of the session, computes a value of `runtime.bridge.analysis` and answers
+with it. Annotations of the values give the number of decimals.
 """
 
 from collections.abc import Callable
@@ -64,7 +63,7 @@ from runtime.bridge.api.shapes import (
     Derived,
     Flag,
     SessionPath,
-    capped,
+    cap_at,
     fields_of,
 )
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, UnknownLap
@@ -90,40 +89,41 @@ T = TypeVar("T")
 P = ParamSpec("P")
 M = TypeVar("M", bound="Analytic")
 GUARD: Final = (UnknownSession, NoRows, NoCompleteLap, *READ_ERRORS)
-"""What every analytic may answer instead."""
+"""Errors of every analytic."""
 ONE_LAP: Final = (UnknownLap, *GUARD)
 CORNERS: Final = (NoGeometry, *ONE_LAP)
-"""What an analytic of corners may answer instead."""
+"""Errors of an analytic of corners."""
 MOST_SAMPLES: Final = 5000
 Basis = Literal["reference_file", "session_best"]
 routes = Routes("analysis")
 
 
 class WholeQuery(Wire):
-    """Which session counts."""
+    """How to treat a session without a complete lap."""
 
     partial: Flag = Field(
-        False, description="take a session without a complete lap as one lap instead of refusing it"
+        False, description="treat a session without a complete lap as one lap, not as an error"
     )
 
 
 class LapQuery(WholeQuery):
-    """Which part of the session."""
+    """The part of the session to analyse."""
 
     lap: int | None = Field(None, description="only this complete lap; absent: the whole session")
 
 
 class Analytic(AnswerModel):
-    """A session that was looked at."""
+    """An answer about a session."""
 
     session_id: str
     partial: Literal[True] | None = absent(
-        "the session has no complete lap and was taken as one, as was asked for"
+        "the session has no complete lap and was treated as one, as requested"
     )
     derived: Derived = ()
     missing: tuple[str, ...] | None = absent(
-        "what the answer needs and the session did not record, of speed, brake, throttle, "
-        "steering, g, g_lat and g_long; numbers made of it are null, and lists lack what it tells"
+        "quantities that the answer needs and the session did not record, of speed, brake, "
+        "throttle, steering, g, g_lat and g_long; numbers that depend on them are null, and "
+        "entries of lists are missing"
     )
     needs: ClassVar[tuple[str, ...]] = ()
     """Names of `definitions.QUANTITIES`."""
@@ -132,7 +132,7 @@ class Analytic(AnswerModel):
 class Cornering(Analytic):
     """An answer about corners."""
 
-    geometry: Literal["detected"] | None = absent("the corners were found in the driven line")
+    geometry: Literal["detected"] | None = absent("the corners were detected in the driven line")
 
 
 @fields_of(Stats, "derived")
@@ -141,7 +141,7 @@ class SessionNumbers(AnswerModel):
 
 
 class StatsAnswer(SessionNumbers, Analytic):
-    """The numbers, at the top and once more as one object."""
+    """The numbers, at the top level and again as one object."""
 
     needs: ClassVar = ("speed", "brake", "throttle", "g")
 
@@ -159,30 +159,30 @@ class LapTimeTable(Analytic):
 
 @fields_of(Distribution)
 class LapTimeDistribution(Analytic):
-    """How the lap times are spread."""
+    """The distribution of the lap times."""
 
 
 @fields_of(IdealLap, "sectors")
 class IdealLapAnswer(Analytic):
-    """The lap in which every sector went as well as it ever did."""
+    """The lap composed of the best time in every sector."""
 
     ideal_lap_s: Seconds | None = Field(
         description="s: sum of the best sectors; null: recording paused in a sector of every lap"
     )
-    gain_potential_s: Seconds | None = Field(description="s: best lap less ideal lap, 0 or more")
+    gain_potential_s: Seconds | None = Field(description="s: best lap minus ideal lap, 0 or more")
     best_sectors: tuple[PartTime, ...]
 
 
 @fields_of(SectorTimes)
 class SectorTimesAnswer(Analytic):
-    """Every lap's three sectors."""
+    """The three sector times of every lap."""
 
 
-class ModelCallsQuery(LapQuery):
-    """Which frames, and how many points of the scatter."""
+class FrictionQuery(LapQuery):
+    """The part of the session and the number of points in the scatter."""
 
-    samples: Annotated[int, capped(MOST_SAMPLES)] = Field(
-        SAMPLES, description="points of the scatter at most, 1 to 5000"
+    samples: Annotated[int, cap_at(MOST_SAMPLES)] = Field(
+        SAMPLES, description="most points in the scatter, 1 to 5000"
     )
 
 
@@ -203,14 +203,14 @@ class HustleAnswer(Analytic):
 
 
 class PedalQuery(LapQuery):
-    """Which frames, and from where a pedal is down."""
+    """The part of the session, and the thresholds above which a pedal counts as pressed."""
 
-    throttle_th: float = Field(THROTTLE_PCT, description="%: down strictly above; 0 counts")
-    brake_th: float = Field(BRAKE_BAR, description="bar: down strictly above; 0 counts")
+    throttle_th: float = Field(THROTTLE_PCT, description="%: pressed strictly above; 0 is allowed")
+    brake_th: float = Field(BRAKE_BAR, description="bar: pressed strictly above; 0 is allowed")
 
 
 class PedalThresholds(Wire):
-    """Above what a pedal is down."""
+    """The values above which a pedal counts as pressed."""
 
     throttle_pct: float = Field(description="%")
     brake_bar: float = Field(description="bar")
@@ -218,7 +218,7 @@ class PedalThresholds(Wire):
 
 @fields_of(Pedals)
 class PedalAnswer(Analytic):
-    """What the feet did."""
+    """The use of the pedals."""
 
     needs: ClassVar = ("throttle", "brake")
 
@@ -226,7 +226,7 @@ class PedalAnswer(Analytic):
 
 
 class StraightAnswer(Analytic):
-    """The straights in lap order, as the track file has them, else between the corners."""
+    """The straights in lap order, from the track file, else between the corners."""
 
     needs: ClassVar = ("speed",)
 
@@ -235,10 +235,10 @@ class StraightAnswer(Analytic):
 
 
 class GradeQuery(WholeQuery):
-    """Which passes are graded."""
+    """The passes to grade."""
 
     lap: int | None = Field(
-        None, description="grade the passes of this complete lap; absent: see grade"
+        None, description="grade the passes of this complete lap; absent: as described at grade"
     )
 
 
@@ -247,30 +247,30 @@ class GradedCorner(AnswerModel):
 
     corner: str
     name: str = Field(description="the same as corner")
-    lap: int | None = Field(description="lap of the graded pass; null: never driven whole")
-    n_passes: int = Field(description="complete laps that drove through it without a pause")
-    basis: Basis | None = Field(description="what the pass is compared with")
+    lap: int | None = Field(description="lap of the graded pass; null: no complete pass")
+    n_passes: int = Field(description="complete laps through it without a pause in the recording")
+    basis: Basis | None = Field(description="reference of the comparison")
     grade: Letter | None = Field(
         validation_alias="letter",
-        description="A from 0.95, B from 0.90, C from 0.80, D from 0.70, else F: of the best pass "
-        "beside a reference file, else of the usual one beside the quickest one: in the middle by "
-        "its time, its figures the medians of three passes or more",
+        description="A from 0.95, B from 0.90, C from 0.80, D from 0.70, else F. With a reference "
+        "file: the best pass compared with it. Else the usual pass, of median time, compared with "
+        "the quickest; from three passes on, its figures are medians",
     )
     grade_detail: str | None = Field(
         validation_alias="detail", description="A+ from 0.98, else as grade"
     )
     ungraded_reason: str | None = absent("why a driven corner has no grade")
     graded_on: tuple[str, ...] | None = absent(
-        "the parts of the score that are known: entry_speed, apex_speed, exit_speed, corner_time, "
+        "the known parts of the score: entry_speed, apex_speed, exit_speed, corner_time, "
         "trail_brake, nothing_time"
     )
     score_pct: Share | None = Field(
         validation_alias="total",
         description="0 to 1: 0.10 entry + 0.25 apex + 0.30 exit speed + 0.15 corner time + 0.05 "
-        "trail braking + 0.15 time on no pedal; parts without a channel leave their weight to the "
-        "others. A speed or time within 5 % of the reference is 1, 30 % off is 0",
+        "trail braking + 0.15 time on no pedal; a part without its channel passes its weight to "
+        "the others. A speed or time within 5 % of the reference scores 1, 30 % off scores 0",
     )
-    weight: Share = Field(description="share of the lap time that it decides; together 1")
+    weight: Share = Field(description="its share of the lap time; all corners together 1")
     delta_time_s: Seconds | None = Field(description="s; positive: slower")
     delta_s: Seconds | None = Field(
         validation_alias="delta_time_s", description="the same as delta_time_s"
@@ -285,33 +285,31 @@ class GradedCorner(AnswerModel):
     )
     time_loss_attribution: tuple[TimeLoss, ...] = Field(
         validation_alias="causes",
-        description="delta_time_s in parts, by fixed rates for each metre, km/h and second; the "
+        description="parts of delta_time_s, by fixed rates for each metre, km/h and second; the "
         "largest first",
     )
     phrase: str = Field(
-        description="one sentence for the driver; empty without a grade. Where the usual lap loses "
-        "time beside the best one, up to the next corner's approach, it says what the focus says"
+        description="one sentence for the driver; empty without a grade. If the usual lap loses "
+        "time to the best one before the next corner's approach, the same advice as the focus"
     )
     entry_speed_kmh: Kmh | None = Field(description="km/h at the entry, interpolated")
     apex_speed_kmh: Kmh | None = Field(description="km/h, smallest in the window")
-    apex_place_speed_kmh: Kmh | None = Field(
-        description="km/h of the frame nearest to the place of the apex"
-    )
+    apex_place_speed_kmh: Kmh | None = Field(description="km/h of the frame nearest to the apex")
     exit_speed_kmh: Kmh | None = Field(description="km/h at the exit, interpolated")
     min_speed_kmh: Kmh | None = Field(description="the same as apex_speed_kmh")
     peak_brake_bar: Bar | None = Field(
-        description="bar, largest from 200 m before the entry, or from the last apex where that "
-        "is nearer, to the exit"
+        description="bar, largest from 200 m before the entry, or from the last apex if that is "
+        "nearer, to the exit"
     )
     peak_g_lat: Gravity | None = Field(
-        validation_alias="max_g_lat", description="g without sign, largest in the window"
+        validation_alias="max_g_lat", description="g, unsigned, largest in the window"
     )
     max_lateral_g: Gravity | None = Field(
         validation_alias="max_g_lat", description="the same as peak_g_lat"
     )
     time_s: Seconds | None = Field(
         validation_alias="corner_time_s",
-        description="s from the begin of the approach to the exit, interpolated",
+        description="s from the start of the approach to the exit, interpolated",
     )
 
 
@@ -322,19 +320,19 @@ class ScorecardRecord(AnswerModel):
     n_laps: int = Field(description="complete laps")
     best_lap_s: Seconds = Field(description="s")
     reference_lap_s: Seconds | None = Field(description="s: lap time of the reference file")
-    basis: Basis = Field(description="reference_file where the file names any corner")
+    basis: Basis = Field(description="reference_file if the file contains any corner")
     session_grade: Letter | None = Field(
-        validation_alias="letter", description="letter of weighted_total_pct"
+        validation_alias="letter", description="letter for weighted_total_pct"
     )
     weighted_total_pct: Share | None = Field(
-        validation_alias="total", description="0 to 1: mean of the graded corners' scores by weight"
+        validation_alias="total", description="0 to 1: weighted mean of the graded corners' scores"
     )
     summary: str = Field(description="one sentence")
     corners: tuple[GradedCorner, ...] = Field(description="every corner in lap order")
 
 
 class ScorecardAnswer(Cornering):
-    """The scorecard, and its corners once more at the top."""
+    """The scorecard, with its corners again at the top level."""
 
     needs: ClassVar = ("speed", "brake", "throttle", "steering", "g")
 
@@ -352,14 +350,14 @@ class CornersAnswer(Cornering):
 class ReferenceAnswer(Wire):
     """A lap in the form of a reference file."""
 
-    track: str = Field(description="id of the circuit; empty where it has no file")
+    track: str = Field(description="id of the circuit; empty without a track file")
     source_file: str = Field(description="session and lap")
     lap_time_s: float = Field(description="s")
     total_distance_m: float | None = Field(description="m")
     n_frames: int | None
     max_combo_g: float | None = Field(description="g, largest of the lap")
     corners: dict[str, dict[str, float | tuple[float, ...] | None]] = Field(
-        description="metrics of each corner that the lap drove whole, by their names"
+        description="metrics of each corner that the lap passed completely, by name"
     )
 
 
@@ -380,14 +378,14 @@ class ThrottleBoxes(Cornering):
 
 
 class ClassQuery(LapQuery):
-    """Where the classes part, km/h; 0 < low_max < med_max."""
+    """The limits of the classes, km/h; 0 < low_max < med_max."""
 
-    low_max: float = Field(LOW_MAX_KMH, description="a slower corner is of low speed")
-    med_max: float = Field(MED_MAX_KMH, description="a slower corner is of medium speed")
+    low_max: float = Field(LOW_MAX_KMH, description="slower corners are low-speed")
+    med_max: float = Field(MED_MAX_KMH, description="other slower corners are medium-speed")
 
 
 class ClassThresholds(Wire):
-    """Where the classes part."""
+    """The limits of the classes."""
 
     low_max_kmh: float
     med_max_kmh: float
@@ -404,13 +402,13 @@ class CornerClasses(Cornering):
 
 @fields_of(BrakeAcceleration)
 class BrakeAccelerationAnswer(Cornering):
-    """Corners in lap order; those without a zone, or without a pass, are left out."""
+    """Corners in lap order, except those without a zone or a pass."""
 
     needs: ClassVar = ("speed", "brake", "throttle", "g_long")
 
 
 class Highlights(Analytic):
-    """Eight moments at most, the most important first."""
+    """At most eight moments, the most important first."""
 
     needs: ClassVar = ("speed", "brake", "throttle", "g")
 
@@ -437,7 +435,7 @@ class Subject:
 
     @property
     def references(self) -> References:
-        """The reference laps as their files are now."""
+        """The reference laps as currently on disk."""
         return self.service.references.current()
 
     async def compute(
@@ -446,31 +444,31 @@ class Subject:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """What *compute* gives for it; computed once for each state of the session."""
+        """Call *compute* with the drive, once for each state of the session."""
         return await self.service.analytics.of(self.row, self.scope, compute, *args, **kwargs)
 
     async def drive(self) -> Drive:
-        """The session on its circuit, for what depends on more than its frames."""
-        await self.compute(_about, ())  # the guard
+        """Load the session on its circuit, for results that depend on more than its frames."""
+        await self.compute(_describe_session, ())  # raises the errors of every analytic
         return await self.service.analytics.drive(self.row, self.scope)
 
-    async def cornering(
+    async def compute_corners(
         self,
         compute: Callable[Concatenate[Drive, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T | None:
-        """Like `compute`; None where nobody knows where the corners are."""
+        """Like `compute`; None where the corners are unknown."""
         try:
             return await self.compute(compute, *args, **kwargs)
         except NoGeometry:
             return None
 
-    async def assisted(self) -> tuple[Active, ...]:
-        """When assistance systems worked in the session."""
+    async def find_assists(self) -> tuple[Active, ...]:
+        """List when assistance systems intervened in the session."""
         db, session_id = self.service.db, self.row.session_id
-        known = {row.name for row in db.registry()}
-        names = [name for name in ASSISTS if name in known]
+        registered = {row.name for row in db.registry()}
+        names = [name for name in ASSISTS if name in registered]
         if not names:
             return ()
 
@@ -480,26 +478,26 @@ class Subject:
         return await self.service.analytics.once(self.row, (ASSISTS, *names), find)
 
     async def answer(self, model: type[M], *sources: object, **values: object) -> M:
-        """The answer: what *values* names and, for the rest, what *sources* have."""
-        about = await self.compute(_about, model.needs)
+        """Build the answer from *values* and, for all other fields, from *sources*."""
+        about = await self.compute(_describe_session, model.needs)
         return model.of(*sources, **{"session_id": self.row.session_id, **about, **values})
 
     async def head(self) -> dict[str, object]:
-        """What an answer begins with that is written without its model."""
-        about = await self.compute(_about, ())
-        told = {name: about[name] for name in ("partial", "derived") if about[name] is not None}
-        return {"session_id": self.row.session_id, **told}
+        """Return the first fields of an answer that is written without its model."""
+        about = await self.compute(_describe_session, ())
+        fields = {name: about[name] for name in ("partial", "derived") if about[name] is not None}
+        return {"session_id": self.row.session_id, **fields}
 
 
-def subject_of(request: web.Request, path: SessionPath, query: WholeQuery) -> Subject:
-    """What a request is about. Raises `UnknownSession`."""
+def find_subject(request: web.Request, path: SessionPath, query: WholeQuery) -> Subject:
+    """Find the part of a session that a request is about. Raises `UnknownSession`."""
     service = request.app[SERVICE]
     scope = Scope(query.partial, query.lap if isinstance(query, LapQuery) else None)
     return Subject(service, service.session(path.sid), scope)
 
 
-def _about(drive: Drive, needs: tuple[str, ...]) -> dict[str, object]:
-    """What answers say of the session: one that needs these quantities."""
+def _describe_session(drive: Drive, needs: tuple[str, ...]) -> dict[str, object]:
+    """Return what an answer that needs these quantities says of the session."""
     return {
         "partial": drive.partial or None,
         "derived": tuple(sorted(drive.series.derived)),
@@ -508,22 +506,22 @@ def _about(drive: Drive, needs: tuple[str, ...]) -> dict[str, object]:
     }
 
 
-def _length_m(drive: Drive) -> float:
+def _get_length_m(drive: Drive) -> float:
     return drive.length_m
 
 
 @routes.get("/session/{sid}/stats", errors=ONE_LAP)
 async def session_stats(request: web.Request, *, path: SessionPath, query: LapQuery) -> StatsAnswer:
-    """Sum a session up: speeds, accelerations, pedals, duration."""
-    subject = subject_of(request, path, query)
+    """Summarise a session: speeds, accelerations, pedals, duration."""
+    subject = find_subject(request, path, query)
     numbers = await subject.compute(compute_stats)
     return await subject.answer(StatsAnswer, numbers, stats=numbers)
 
 
 @routes.get("/session/{sid}/lap_time_table", errors=GUARD)
 async def table(request: web.Request, *, path: SessionPath, query: WholeQuery) -> LapTimeTable:
-    """List the complete laps with their sectors, gaps to the best and flags of the bests."""
-    subject = subject_of(request, path, query)
+    """List the complete laps with sectors, gaps to the best lap, and best-time flags."""
+    subject = find_subject(request, path, query)
     return await subject.answer(LapTimeTable, await subject.compute(list_lap_times))
 
 
@@ -531,15 +529,15 @@ async def table(request: web.Request, *, path: SessionPath, query: WholeQuery) -
 async def distribution(
     request: web.Request, *, path: SessionPath, query: WholeQuery
 ) -> LapTimeDistribution:
-    """Show how the lap times are spread, as a box plot does."""
-    subject = subject_of(request, path, query)
+    """Show the distribution of the lap times, as in a box plot."""
+    subject = find_subject(request, path, query)
     return await subject.answer(LapTimeDistribution, await subject.compute(measure_distribution))
 
 
 @routes.get("/session/{sid}/ideal_lap", errors=GUARD)
 async def ideal(request: web.Request, *, path: SessionPath, query: WholeQuery) -> IdealLapAnswer:
-    """Add up the best sectors, and beside them the best of finer parts of the lap."""
-    subject = subject_of(request, path, query)
+    """Add up the best sector times, and the best times of finer parts of the lap."""
+    subject = find_subject(request, path, query)
     composed = await subject.compute(compose_ideal_lap)
     sectors = composed.sectors
     return await subject.answer(
@@ -556,16 +554,16 @@ async def sector_times(
     request: web.Request, *, path: SessionPath, query: WholeQuery
 ) -> SectorTimesAnswer:
     """List each lap's time in the three sectors."""
-    subject = subject_of(request, path, query)
+    subject = find_subject(request, path, query)
     return await subject.answer(SectorTimesAnswer, await subject.compute(list_sector_times))
 
 
 @routes.get("/session/{sid}/friction_circle", errors=ONE_LAP)
 async def friction(
-    request: web.Request, *, path: SessionPath, query: ModelCallsQuery
+    request: web.Request, *, path: SessionPath, query: FrictionQuery
 ) -> FrictionAnswer:
     """Show how much of the grip was used, and for how long."""
-    subject = subject_of(request, path, query)
+    subject = find_subject(request, path, query)
     circle = await subject.compute(measure_friction_circle, subject.references, query.samples)
     return await subject.answer(FrictionAnswer, friction=circle)
 
@@ -573,7 +571,7 @@ async def friction(
 @routes.get("/session/{sid}/hustle_map", errors=ONE_LAP)
 async def hustle(request: web.Request, *, path: SessionPath, query: LapQuery) -> HustleAnswer:
     """Show where around the lap the throttle was fully open."""
-    subject = subject_of(request, path, query)
+    subject = find_subject(request, path, query)
     return await subject.answer(HustleAnswer, hustle_map=await subject.compute(measure_hustle))
 
 
@@ -583,7 +581,7 @@ async def pedals(request: web.Request, *, path: SessionPath, query: PedalQuery) 
     for name, value in (("throttle_th", query.throttle_th), ("brake_th", query.brake_th)):
         if value < 0:
             raise BadQuery(f"{name}: must be 0 or more", param=name)
-    subject = subject_of(request, path, query)
+    subject = find_subject(request, path, query)
     states = await subject.compute(measure_pedals, query.throttle_th, query.brake_th)
     thresholds = PedalThresholds(throttle_pct=query.throttle_th, brake_bar=query.brake_th)
     return await subject.answer(PedalAnswer, states, thresholds=thresholds)
@@ -593,10 +591,10 @@ async def pedals(request: web.Request, *, path: SessionPath, query: PedalQuery) 
 async def straight_speeds(
     request: web.Request, *, path: SessionPath, query: LapQuery
 ) -> StraightAnswer:
-    """Show the top speed on each straight, and of which lap it is."""
-    subject = subject_of(request, path, query)
+    """Show the top speed on each straight, and its lap."""
+    subject = find_subject(request, path, query)
     straights = await subject.compute(measure_straights)
-    length = await subject.compute(_length_m)
+    length = await subject.compute(_get_length_m)
     return await subject.answer(StraightAnswer, track_length_m=length, straights=straights)
 
 
@@ -604,17 +602,17 @@ async def straight_speeds(
 async def get_scorecard(
     request: web.Request, *, path: SessionPath, query: GradeQuery
 ) -> ScorecardAnswer:
-    """Grade the corners of a session from A to F, and say where the time went."""
-    subject = subject_of(request, path, WholeQuery(partial=query.partial))
+    """Grade the corners of a session from A to F, and show where the time went."""
+    subject = find_subject(request, path, WholeQuery(partial=query.partial))
     grades = await subject.compute(grade_session, subject.references, lap=query.lap)
-    card = scorecard_record(path.sid, grades)
+    card = make_scorecard_record(path.sid, grades)
     return await subject.answer(ScorecardAnswer, scorecard=card, corners=card.corners)
 
 
 @routes.get("/session/{sid}/corners", errors=CORNERS)
 async def get_corners(request: web.Request, *, path: SessionPath, query: LapQuery) -> CornersAnswer:
-    """List the passes of every corner, the best of them beside the reference file."""
-    subject = subject_of(request, path, query)
+    """List the passes of every corner, the best compared with the reference file."""
+    subject = find_subject(request, path, query)
     reports = await subject.compute(report_corners, subject.references)
     return await subject.answer(CornersAnswer, reports)
 
@@ -623,8 +621,8 @@ async def get_corners(request: web.Request, *, path: SessionPath, query: LapQuer
 async def get_reference(
     request: web.Request, *, path: SessionPath, query: LapQuery
 ) -> ReferenceAnswer:
-    """Show a complete lap, the best one where none is named, as a reference file holds it."""
-    subject = subject_of(request, path, WholeQuery(partial=query.partial))
+    """Show a complete lap (by default the best) in the form of a reference file."""
+    subject = find_subject(request, path, WholeQuery(partial=query.partial))
     lap = await subject.compute(make_reference, query.lap, path.sid)
     return ReferenceAnswer.model_validate(dump_reference(lap))
 
@@ -634,7 +632,7 @@ async def end_of_braking(
     request: web.Request, *, path: SessionPath, query: LapQuery
 ) -> BrakeEndAnswer:
     """Show how braking ends: the release, and the time until the throttle."""
-    subject = subject_of(request, path, query)
+    subject = find_subject(request, path, query)
     return await subject.answer(BrakeEndAnswer, eob=await subject.compute(measure_brake_ends))
 
 
@@ -642,8 +640,8 @@ async def end_of_braking(
 async def throttle_box(
     request: web.Request, *, path: SessionPath, query: LapQuery
 ) -> ThrottleBoxes:
-    """Show how far the throttle was open in each corner, as box plots."""
-    subject = subject_of(request, path, query)
+    """Show the throttle opening in each corner, as box plots."""
+    subject = find_subject(request, path, query)
     return await subject.answer(ThrottleBoxes, corners=await subject.compute(summarise_throttle))
 
 
@@ -651,13 +649,13 @@ async def throttle_box(
 async def classification(
     request: web.Request, *, path: SessionPath, query: ClassQuery
 ) -> CornerClasses:
-    """Part the corners into slow, medium and fast ones."""
+    """Sort the corners into slow, medium and fast ones."""
     low, med = query.low_max, query.med_max
     if not low > 0:
         raise BadQuery("low_max: must be above 0", param="low_max")
     if not med > low:
         raise BadQuery("med_max: must be above low_max", param="med_max")
-    subject = subject_of(request, path, query)
+    subject = find_subject(request, path, query)
     bands = await subject.compute(classify_corners, low, med)
     thresholds = ClassThresholds(low_max_kmh=low, med_max_kmh=med)
     return await subject.answer(CornerClasses, thresholds=thresholds, bands=bands)
@@ -667,33 +665,37 @@ async def classification(
 async def braking(
     request: web.Request, *, path: SessionPath, query: LapQuery
 ) -> BrakeAccelerationAnswer:
-    """Show how hard the car brakes before the corners and pulls out of them."""
-    subject = subject_of(request, path, query)
+    """Show how hard the car brakes before each corner and accelerates out of it."""
+    subject = find_subject(request, path, query)
     return await subject.answer(
         BrakeAccelerationAnswer, await subject.compute(measure_brake_acceleration)
     )
 
 
-def scorecard_record(session_id: str, card: Scorecard) -> ScorecardRecord:
-    """A scorecard as it is answered."""
+def make_scorecard_record(session_id: str, card: Scorecard) -> ScorecardRecord:
+    """Convert a scorecard to its wire form."""
     corners = tuple(
-        GradedCorner.of(one, one.own, one.score, name=one.corner, ungraded_reason=one.ungraded)
-        for one in card.corners
+        GradedCorner.of(
+            graded, graded.own, graded.score, name=graded.corner, ungraded_reason=graded.ungraded
+        )
+        for graded in card.corners
     )
     return ScorecardRecord.of(card, session_id=session_id, corners=corners)
 
 
 @routes.get("/session/{sid}/highlights", errors=ONE_LAP)
 async def get_highlights(request: web.Request, *, path: SessionPath, query: LapQuery) -> Highlights:
-    """List the eight moments that are most worth looking at again."""
-    subject = subject_of(request, path, query)
-    moments = await subject.compute(find_highlights, subject.references, await subject.assisted())
+    """List the eight moments most worth watching again."""
+    subject = find_subject(request, path, query)
+    moments = await subject.compute(
+        find_highlights, subject.references, await subject.find_assists()
+    )
     return await subject.answer(Highlights, highlights=moments, count=len(moments))
 
 
 @routes.get("/session/{sid}/incidents", errors=ONE_LAP)
 async def get_incidents(request: web.Request, *, path: SessionPath, query: LapQuery) -> Incidents:
-    """List what went wrong, or nearly did."""
-    subject = subject_of(request, path, query)
-    moments = await subject.compute(detect_incidents, await subject.assisted())
+    """List detect_incidents and near misses."""
+    subject = find_subject(request, path, query)
+    moments = await subject.compute(detect_incidents, await subject.find_assists())
     return await subject.answer(Incidents, incidents=moments, count=len(moments))

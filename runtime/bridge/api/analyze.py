@@ -1,4 +1,4 @@
-"""Takes a second of a drive, summed up by the driver's device, and answers with coaching."""
+"""Coaching for one second of a drive, as summed up by the driver's device."""
 
 import time
 from collections import deque
@@ -18,9 +18,9 @@ from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
 FRICTION_SHARE: Final = 0.7
-"""Of the whole acceleration, taken for its parts where a burst does not tell them."""
+"""Share of the total acceleration assumed for a component that a burst lacks."""
 MOST_BURSTS: Final = 2000
-"""Of a session; then the oldest go."""
+"""Bursts kept of a session, the newest."""
 MOST_SESSIONS: Final = 256
 routes = Routes("core")
 Count = Annotated[int, Field(ge=0, le=1 << 31)]
@@ -29,7 +29,7 @@ Count = Annotated[int, Field(ge=0, le=1 << 31)]
 class AnalyzeRequest(Wire):
     """About one second of a drive, summed up."""
 
-    session_id: SessionId | None = Field(None, description="present: a note and a cue are made")
+    session_id: SessionId | None = Field(None, description="present: a note and a cue are stored")
     burst_id: Annotated[int, Field(ge=-(1 << 53), le=1 << 53)] | None = None
     avg_speed_kmh: float | None = None
     max_combo_g: float | None = None
@@ -45,7 +45,7 @@ class AnalyzeRequest(Wire):
     frame_count: Count | None = None
     corners_visited: Annotated[list[Short], Field(max_length=100)] | None = None
     distance_m: float | None = Field(
-        None, description="of the lap, or counted on over laps; absent: the place is not known"
+        None, description="since start/finish or over all laps; absent: the position is unknown"
     )
     in_corner: bool | None = None
     past_apex: bool | None = None
@@ -56,16 +56,16 @@ class AnalyzeRequest(Wire):
         None, description="1 hairpin to 6; absent: by the track, else 3"
     )
 
-    def burst(self) -> Burst:
-        """The burst with what was left out filled in."""
-        given = self.model_dump(exclude_none=True, include={*Burst._fields})
-        share = FRICTION_SHARE * given.get("max_combo_g", 0.0)
-        return Burst(**{"max_lateral_g": share, **given})
+    def make_burst(self) -> Burst:
+        """Return the burst with its defaults filled in."""
+        fields = self.model_dump(exclude_none=True, include={*Burst._fields})
+        share = FRICTION_SHARE * fields.get("max_combo_g", 0.0)
+        return Burst(**{"max_lateral_g": share, **fields})
 
 
 @fields_of(Tone)
 class ToneRecord(AnswerModel):
-    """Something to be heard that is no words."""
+    """A tone for the driver."""
 
     frequency: Annotated[float, Decimals(1)] = Field(description="Hz")
     volume: Annotated[float, Field(ge=0, le=1), AfterValidator(partial(round, ndigits=3))]
@@ -75,41 +75,41 @@ class ToneRecord(AnswerModel):
 class AnalyzeAnswer(AnswerModel):
     """Coaching for a second of a drive."""
 
-    coaching: str = Field(description="the pace note, else words for a tone, else a rule's")
-    pace_note: str = Field(description="what may be said to the driver now; empty: nothing")
+    coaching: str = Field(description="the pace note, else the meaning of a tone, else a rule's")
+    pace_note: str = Field(description="text to speak to the driver now; empty: none")
     coach_source: Literal["rule", "local_model", ""]
     cues: tuple[ToneRecord, ...]
     burst_id: int
     source: Literal["sonic_model", "bridge_rules", "rule", "local_model"]
     concept: str = Field(description="id of the concept behind the coaching; empty: none")
-    note_id: int | None = Field(description="of the note that was stored")
+    note_id: int | None = Field(description="id of the stored note")
 
 
 @routes.post("/analyze")
 async def analyze(request: web.Request, *, body: AnalyzeRequest) -> AnalyzeAnswer:
-    """Coach a driver by a second of telemetry; no language model is asked."""
+    """Coach a driver from a second of telemetry, without a language model."""
     service = request.app[SERVICE]
-    burst = body.burst()
+    burst = body.make_burst()
     analysis = service.cues.analyze(burst, time.monotonic())
     note_id = None
-    if analysis.cue is not None:  # the burst is of a session
-        keep(service, burst)
+    if analysis.cue is not None:  # the burst belongs to a session
+        keep_burst(service, burst)
         note_id = await service.note(analysis.cue)
         service.hub.publish_cue(analysis.cue)
     return AnalyzeAnswer.of(analysis, note_id=note_id)
 
 
 def make_cues(service: Service) -> CueEngine:
-    """The cue engine of *service*, with the tracks and drivers of its sessions."""
+    """Build the cue engine of *service*, with the tracks and drivers of its sessions."""
     return CueEngine(
-        lambda session_id: _track(service, session_id),
-        level_of=lambda session_id: _level(service, session_id),
-        heard=lambda burst: keep(service, burst),
+        lambda session_id: _find_track(service, session_id),
+        level_of=lambda session_id: _find_level(service, session_id),
+        heard=lambda burst: keep_burst(service, burst),
     )
 
 
-def keep(service: Service, burst: Burst) -> None:
-    """Remember a burst, of a bounded number of sessions."""
+def keep_burst(service: Service, burst: Burst) -> None:
+    """Keep a burst in memory, for a bounded number of sessions."""
     kept = service.bursts
     if burst.session_id not in kept:
         while len(kept) >= MOST_SESSIONS:
@@ -118,11 +118,11 @@ def keep(service: Service, burst: Burst) -> None:
     kept[burst.session_id].append(burst)
 
 
-def _track(service: Service, session_id: str) -> Track | None:
-    """The circuit of a session; of a burst that belongs to none the active one."""
+def _find_track(service: Service, session_id: str) -> Track | None:
+    """Find the circuit of a session; the active one for a burst without a session."""
     return service.circuits.of(session_id).track if session_id else service.active_track
 
 
-def _level(service: Service, session_id: str) -> str | None:
+def _find_level(service: Service, session_id: str) -> str | None:
     row = service.row(session_id) if session_id else None
     return row.driver_level if row is not None else None

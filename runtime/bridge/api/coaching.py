@@ -1,4 +1,4 @@
-"""What the coach says before and after sessions, remembers, teaches, and finds over several."""
+"""The coach's briefs, debriefs, lessons, conversations and insights over several sessions."""
 
 import time
 from dataclasses import asdict
@@ -46,23 +46,23 @@ from runtime.bridge.api.analysis import (
     ScorecardRecord,
     SessionNumbers,
     Subject,
-    scorecard_record,
+    make_scorecard_record,
 )
-from runtime.bridge.api.drivers import driver_name
+from runtime.bridge.api.drivers import check_driver_name
 from runtime.bridge.api.imports import ImportRequest, import_session
 from runtime.bridge.api.reviews import (
     Narrative,
     Review,
     Source,
     Teaching,
-    best_before,
-    events_here,
-    gathering_of,
-    lesson_of,
+    find_best_before,
+    find_lesson,
+    list_events_here,
     list_facts,
     look_back,
     narrate_story,
     prepare,
+    require_gathering,
     strip_moods,
 )
 from runtime.bridge.api.shapes import (
@@ -73,11 +73,11 @@ from runtime.bridge.api.shapes import (
     SessionId,
     SessionPath,
     Short,
-    capped,
+    cap_at,
     fields_of,
-    iso,
+    format_iso,
 )
-from runtime.bridge.api.tracks import Hour, phase_of
+from runtime.bridge.api.tracks import Hour, find_phase
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.knowledge import danger
 from runtime.bridge.coach.facts.stories import Plan, shorten
@@ -120,9 +120,9 @@ from runtime.web.wire import Wire, absent, needs
 USUAL_GOAL: Final = "personal best lap"
 SCATTER: Final = 300
 """Points of the friction circle in a debrief."""
-OF_A_SESSION: Final = 1000
-LOOKED_AT: Final = 200
-"""Sessions that are tried until enough of them have laps."""
+MOST_TURNS: Final = 1000
+MOST_TRIED: Final = 200
+"""Sessions that insights try until enough of them have laps."""
 routes = Routes("coaching")
 
 
@@ -134,17 +134,17 @@ class NoGrader(ApiError):
 
 
 class GraderFailed(ApiError):
-    """The grader gave no grade."""
+    """The grader returned no grade."""
 
     status, code = 502, "bad_model_reply"
-    text = "the grader gave no grade"
+    text = "the grader returned no grade"
 
 
 class GraderBusy(ApiError):
-    """Too much is waiting for a model."""
+    """Too many requests are waiting for a model."""
 
     status, code, retry_after_s = 503, "model_busy", 5
-    text = "too much is waiting for a model"
+    text = "too many requests are waiting for a model"
 
 
 class GraderLate(ApiError):
@@ -155,31 +155,31 @@ class GraderLate(ApiError):
 
 
 class BriefQuery(Wire):
-    """Before which session."""
+    """The driver and purpose of the session ahead."""
 
-    driver: Short = Field("", description="whose history is looked at")
+    driver: Short = Field("", description="the driver whose history counts")
     date: Short | None = Field(None, description="YYYY-MM-DD; absent: today, UTC")
-    focus: Short | None = Field(None, description="up to three things, by commas")
-    goal: Short = Field(USUAL_GOAL, description="what the session is for")
+    focus: Short | None = Field(None, description="up to three items, separated by commas")
+    goal: Short = Field(USUAL_GOAL, description="purpose of the session")
     language: Language = Field("en", description="en, de, fr or es")
     units: Units = Field("metric", description="metric or imperial")
     hour_local: Hour | None = Field(None, description="0 to 23; absent: now")
-    session_id: SessionId | None = Field(None, description="kept with the conversation")
+    session_id: SessionId | None = Field(None, description="stored with the conversation")
 
 
 class DebriefRequest(Wire):
-    """Which session is spoken about."""
+    """The session to debrief."""
 
     model_config = ConfigDict(json_schema_extra=needs("session_id", "vbo_path"))
 
     session_id: SessionId | None = Field(None, description="a session, or the id for vbo_path")
     vbo_path: StrictStr | None = Field(
-        None, description="absolute path of a VBO file, imported where the id has no frames"
+        None, description="absolute path of a VBO file, imported if the session has no frames"
     )
     driver_id: Short | None = Field(None, description="absent: the session's driver")
     persist_to_profile: StrictBool = Field(True, description="add to the driver's history")
     partial: StrictBool = Field(
-        False, description="take a session without a complete lap as one lap"
+        False, description="treat a session without a complete lap as one lap"
     )
     language: Language = Field("en", description="en, de, fr or es")
     units: Units = Field("metric", description="metric or imperial")
@@ -191,38 +191,38 @@ class LessonRecord(AnswerModel):
     id: str
     title: str
     url: str | None = Field(
-        description="its page, from the start of the course, or whole where --course is an "
-        "address; null without a course"
+        description="its page, relative to the course, or absolute where --course is an address; "
+        "null without a course"
     )
 
 
 @fields_of(Teaching)
 class PedagogyRecord(AnswerModel):
-    """What a corner teaches."""
+    """A lesson to learn from a corner."""
 
     lesson: LessonRecord
-    gain_s: Seconds | None = Field(description="s a lap that acting on it is worth")
-    start_m: Metres | None = Field(description="m of lap progress, as is the end")
+    gain_s: Seconds | None = Field(description="s a lap that the advice is worth")
+    start_m: Metres | None = Field(description="m of lap progress, like end_m")
     end_m: Metres | None
 
 
 class FocusQuery(Wire):
-    """In which words."""
+    """Language and units of the answer."""
 
     language: Language = Field("en", description="en, de, fr or es")
     units: Units = Field("metric", description="metric or imperial")
 
 
 class FocusAnswer(AnswerModel):
-    """What to work on, the greatest gain first."""
+    """The corners to work on, the greatest gain first."""
 
     session_id: str
-    track: str | None = Field(description="name of the circuit; null: not known")
+    track: str | None = Field(description="name of the circuit; null: unknown")
     focus: tuple[PedagogyRecord, ...] = Field(description="three at most")
 
 
 class FragmentsRecord(AnswerModel):
-    """Exactly what the model or the template was handed."""
+    """The exact input of the model or the template."""
 
     telemetry: dict[str, object]
     highlights: list[dict[str, object]]
@@ -230,10 +230,10 @@ class FragmentsRecord(AnswerModel):
 
 
 class DebriefAnswer(AnswerModel):
-    """What is said behind a session, and all that it rests on."""
+    """The debrief of a session, and the analytics behind it."""
 
     session_id: str
-    partial: Literal[True] | None = absent("the session was taken as one lap, as was asked for")
+    partial: Literal[True] | None = absent("the session was treated as one lap, as requested")
     track: str
     driver_id: str
     narrative: str = Field(
@@ -243,11 +243,11 @@ class DebriefAnswer(AnswerModel):
     narrative_source: Source = Field(validation_alias="source")
     emotion: Emotion
     focus: tuple[str, ...] = Field(max_length=3)
-    next_focus: str | None = Field(description="corner with the most to win; null: ungraded")
+    next_focus: str | None = Field(description="corner with the most time to gain; null: ungraded")
     next_focus_lesson: LessonRecord | None = Field(
-        validation_alias="lesson", description="what to read about it"
+        validation_alias="lesson", description="the lesson about it"
     )
-    scorecard: ScorecardRecord | None = Field(description="null: nobody knows the corners")
+    scorecard: ScorecardRecord | None = Field(description="null: the corners are unknown")
     highlights: tuple[Highlight, ...]
     stats: SessionNumbers
     smoothness: dict[str, SmoothnessRecord]
@@ -265,24 +265,24 @@ class DebriefAnswer(AnswerModel):
     fragments: FragmentsRecord
     fell_back: bool
     ungrounded_dropped: int = Field(
-        validation_alias="dropped", description="sentences of the model that were left out"
+        validation_alias="dropped", description="sentences of the model that were rejected"
     )
     sentences_kept: int = Field(
-        validation_alias="kept", description="sentences of the model that were shown"
+        validation_alias="kept", description="sentences of the model that were kept"
     )
-    events_added: int = Field(description="what was new in the driver's history")
+    events_added: int = Field(description="new entries in the driver's history")
     latency_ms: float = Field(description="of all the work on this answer")
 
 
 class ImprovedCorner(AnswerModel):
-    """How much a corner got better."""
+    """A corner that got better, and by how much."""
 
     corner: str
     delta_score: Quality
 
 
 class BriefAnswer(AnswerModel):
-    """What is said before a session."""
+    """The brief before a session."""
 
     driver_id: str
     date: str
@@ -290,14 +290,14 @@ class BriefAnswer(AnswerModel):
     surface_state: str
     weather_note: str
     weakest_recent_corner: str | None = Field(
-        description="as in the profile, of the corners of the active circuit"
+        description="as in the profile, among the corners of the active circuit"
     )
     biggest_recent_improvement: ImprovedCorner | None
     danger_zones_today: tuple[str, ...]
     narrative_md: str
     narrative: str = Field(description="the same as narrative_md")
     focus: tuple[str, ...] = Field(max_length=3)
-    lesson: LessonRecord | None = Field(description="what to read before")
+    lesson: LessonRecord | None = Field(description="the lesson to read before")
     emotion: Emotion
     source: Source
     fell_back: bool
@@ -307,18 +307,18 @@ class BriefAnswer(AnswerModel):
 
 @fields_of(Concept)
 class ConceptRecord(AnswerModel):
-    """One thing that the coach can ask of a driver."""
+    """A technique that the coach can ask of a driver."""
 
     fires_when: str = Field(
         description="the condition as it is evaluated: in_corner and past_apex are flags, brake is "
         "in bar, thr in %, glat in g, v in km/h, to_entry, bz and dz in metres"
     )
-    priority: int = Field(ge=0, le=3, description="the highest of a message about it")
-    lesson: LessonRecord = Field(description="where the course teaches it")
+    priority: int = Field(ge=0, le=3, description="highest priority of a message about it")
+    lesson: LessonRecord = Field(description="the lesson that teaches it")
 
 
 class ConceptList(Wire):
-    """The concepts in the order in which they are tried: the first that applies counts."""
+    """The concepts in the order of evaluation: the first that applies counts."""
 
     concepts: list[ConceptRecord]
     count: int
@@ -327,20 +327,20 @@ class ConceptList(Wire):
 class ConversationPath(Wire):
     """The name of a driver."""
 
-    driver_id: Annotated[str, AfterValidator(driver_name)]
+    driver_id: Annotated[str, AfterValidator(check_driver_name)]
 
 
 class HistoryQuery(Wire):
-    """How much."""
+    """The number of texts."""
 
-    limit: Annotated[int, capped(200)] = Field(20, description="1 to 200, the newest")
+    limit: Annotated[int, cap_at(200)] = Field(20, description="1 to 200, the newest")
 
 
 @fields_of(TurnRow, "id")
 class Turn(AnswerModel):
-    """One text."""
+    """A text of a conversation."""
 
-    session_id: str = Field(description="empty: of no session")
+    session_id: str = Field(description="empty: no session")
     emotion: str
     recorded_at: Moment
 
@@ -362,24 +362,24 @@ class DriverConversation(Wire):
 
 
 class InsightsQuery(Wire):
-    """Which sessions."""
+    """The sessions to examine."""
 
-    lap: Annotated[int, capped(10**6)] | None = Field(None, description="this lap of each alone")
+    lap: Annotated[int, cap_at(10**6)] | None = Field(None, description="only this lap of each")
     language: Language = Field("en", description="en, de, fr or es")
     units: Units = Field("metric", description="metric or imperial")
     driver: Short | None = None
     track: Short | None = None
-    limit_sessions: Annotated[int, capped(50)] = Field(10, description="1 to 50, the newest")
+    limit_sessions: Annotated[int, cap_at(50)] = Field(10, description="1 to 50, the newest")
 
 
 class InsightRecord(AnswerModel):
     """A habit that costs a driver time on a circuit."""
 
     driver: str
-    track: str = Field(description="name of the circuit; empty: not known")
+    track: str = Field(description="name of the circuit; empty: unknown")
     id: str = Field(
-        description="the cause of the lost time, such as early_brake or slow_apex; "
-        "match: no single one; steady: in a danger zone, where nobody is asked for more speed"
+        description="the cause of the lost time, for example early_brake or slow_apex; "
+        "match: no single cause; steady: in a danger zone, where the coach never asks for speed"
     )
     title: str
     detail: str
@@ -389,15 +389,15 @@ class InsightRecord(AnswerModel):
     effort: int = Field(ge=1, le=3, description="1: little")
     est_gain_s: Seconds = Field(
         validation_alias="gain_s",
-        description="s that it costs on the usual lap beside the best one, mean of the sessions "
-        "in which it was found",
+        description="s that the usual lap loses to the best one through it, mean of the sessions "
+        "that show it",
     )
-    sessions: int = Field(description="sessions of the driver there in which it was found")
-    looked_at: int = Field(description="sessions of the driver there that could show it")
+    sessions: int = Field(description="sessions of the driver on the circuit that show it")
+    looked_at: int = Field(description="sessions of the driver on the circuit that could show it")
     evidence_bursts: int = Field(
-        validation_alias="evidence", description="corners of sessions behind it"
+        validation_alias="evidence", description="passes of corners that show it"
     )
-    rank: int = Field(description="1 for the least effort; of equals, for the largest gain")
+    rank: int = Field(description="1 for the least effort; among equals, for the largest gain")
     concept: str
     lesson: LessonRecord
 
@@ -406,23 +406,23 @@ class InsightsAnswer(Wire):
     """At most three habits, the one with the least effort first."""
 
     insights: list[InsightRecord]
-    session_bursts: int = Field(description="bursts in memory of the sessions")
-    sessions: int = Field(description="sessions with a complete lap that were looked at")
+    session_bursts: int = Field(description="bursts of the sessions in memory")
+    sessions: int = Field(description="sessions with a complete lap that were examined")
     generated_at: str
 
 
 class ScoreRequest(Wire):
-    """Which session is graded."""
+    """The session to grade."""
 
     model_config = ConfigDict(json_schema_extra=needs("session_id"))
 
     session_id: SessionId | None = None
-    focus: Short | None = Field(None, description="what to look at")
+    focus: Short | None = Field(None, description="what to grade")
     driver_level: Short | None = None
 
 
 class ScoreAnswer(AnswerModel):
-    """A grade by a model elsewhere, which saw only sums."""
+    """The grade of an external model, which saw only summary figures."""
 
     session_id: str
     score: int = Field(ge=0, le=100)
@@ -433,28 +433,28 @@ class ScoreAnswer(AnswerModel):
 
 @routes.get("/coach/brief", errors=WRITE_ERRORS)
 async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
-    """Say what matters before a session: surface, dangers, what to work on."""
+    """Brief a driver before a session: surface, dangers, what to work on."""
     began = time.monotonic()
     service = request.app[SERVICE]
-    gathering_of(service)  # no database: say so before anything is asked
-    day = _day(query.date)
-    hour, phase = phase_of(query.hour_local, service.active_track)
+    require_gathering(service)  # fails early without a database
+    day = _parse_day(query.date)
+    hour, phase = find_phase(query.hour_local, service.active_track)
     driver, words = query.driver.strip(), words_of(query.language, query.units)
-    known = grades(await events_here(service, driver))
-    best = await best_before(service, None, driver)
+    history = grades(await list_events_here(service, driver))
+    best = await find_best_before(service, None, driver)
     plan = Plan(
         asked=shorten(strip_moods(query.focus or "").split(",")),
         best_s=best,
-        weakest=known.weakest,
-        improved=known.noticed,
+        weakest=history.weakest,
+        improved=history.noticed,
     )
     story, names = await prepare(service, driver, plan, hour)
     items = words.join(story.items(words))
     goal: Cell = strip_moods(query.goal).rstrip(".") or USUAL_GOAL
     if query.goal == USUAL_GOAL:
         goal = Term("goal", "best" if best is not None else "first")
-    lesson = lesson_of(service, story.concept)
-    told = await narrate_story(
+    lesson = find_lesson(service, story.concept)
+    narrative = await narrate_story(
         service,
         story,
         names,
@@ -465,28 +465,28 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
         session_id=query.session_id,
         last=words.text("brief-goal", {"goal": goal, "items": items}),
     )
-    await _keep_turn(service, "coach_brief", query.session_id or "", driver, told)
+    await _keep_turn(service, "coach_brief", query.session_id or "", driver, narrative)
     await service.inbox.post(
         "brief-ready", driver, "Your briefing is ready", query.goal, query.session_id
     )
     gain = None
-    if known.improved is not None:
-        gain = ImprovedCorner(corner=known.improved, delta_score=known.improvement or 0.0)
+    if history.improved is not None:
+        gain = ImprovedCorner(corner=history.improved, delta_score=history.improvement or 0.0)
     zones = danger(Scene(track=service.active_track), Slots())
     return BriefAnswer.of(
-        told,
+        narrative,
         phase,
         driver_id=driver,
         date=day.isoformat(),
         weather_phase=phase.id,
         weather_note=phase.coaching_note,
-        weakest_recent_corner=known.weakest,
+        weakest_recent_corner=history.weakest,
         biggest_recent_improvement=gain,
         danger_zones_today=tuple(words.sentence(zone) for zone in zones if zone.kind == "danger"),
-        narrative_md=told.text,
-        narrative=told.text,
+        narrative_md=narrative.text,
+        narrative=narrative.text,
         lesson=lesson,
-        latency_ms=_since(began),
+        latency_ms=_measure_ms(began),
     )
 
 
@@ -502,15 +502,15 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
     ),
 )
 async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswer:
-    """Say what a session was worth: what went well, what cost time, what to work on."""
+    """Debrief a session: what went well, what cost time, what to work on."""
     began = time.monotonic()
     service = request.app[SERVICE]
-    row = await _session(request, service, body)
+    row = await _find_session(request, service, body)
     driver = (body.driver_id or row.driver or "").strip()
     subject = Subject(service, row, Scope(body.partial))
     words = words_of(body.language, body.units)
     review = await look_back(subject, driver, words)
-    told = await narrate_story(
+    narrative = await narrate_story(
         service,
         review.story,
         review.names,
@@ -521,31 +521,31 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
         session_id=row.session_id,
     )
     partial = (await subject.drive()).partial
-    blocks = await _blocks(subject)
+    blocks = await _compute_blocks(subject)
     added = 0
     if body.persist_to_profile and driver and not partial:
         added = await _remember(subject, driver, review.best_before_s)
-    await _keep_turn(service, "coach_debrief", row.session_id, driver, told)
+    await _keep_turn(service, "coach_debrief", row.session_id, driver, narrative)
     await service.inbox.post(
         "debrief-ready",
         driver,
         "Your debrief is ready",
-        told.focus[0] if told.focus else "",
+        narrative.focus[0] if narrative.focus else "",
         row.session_id,
     )
     return DebriefAnswer.of(
-        told,
+        narrative,
         review,
         session_id=row.session_id,
         partial=True if partial else None,
         track=(await subject.drive()).place,
         driver_id=driver,
-        narrative=told.text,
-        narrative_md=told.text,
-        fragments=_fragments(review, await _sums(subject), blocks["highlights"]),
+        narrative=narrative.text,
+        narrative_md=narrative.text,
+        fragments=_collect_fragments(review, await _sum_up(subject), blocks["highlights"]),
         events_added=added,
         **blocks,
-        latency_ms=_since(began),
+        latency_ms=_measure_ms(began),
     )
 
 
@@ -554,7 +554,7 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
     errors=(NothingRecorded, *(error for error in GUARD if error is not NoRows)),
 )
 async def focus(request: web.Request, *, path: SessionPath, query: FocusQuery) -> FocusAnswer:
-    """Name the corners worth working on: what was done, what to do and the lesson; no model."""
+    """Name the corners to work on, with evidence, advice and a lesson; uses no model."""
     service = request.app[SERVICE]
     row = service.session(path.sid)
     if not row.n_frames:
@@ -568,9 +568,9 @@ async def focus(request: web.Request, *, path: SessionPath, query: FocusQuery) -
 
 @routes.get("/coach/concepts")
 async def concepts(request: web.Request) -> ConceptList:
-    """List what the coach looks for, with the condition of each concept and its lesson."""
+    """List the concepts of the coach, each with its condition and its lesson."""
     service = request.app[SERVICE]
-    records = [ConceptRecord.of(one, lesson=lesson_of(service, one.id)) for one in CONCEPTS]
+    records = [ConceptRecord.of(item, lesson=find_lesson(service, item.id)) for item in CONCEPTS]
     return ConceptList(concepts=records, count=len(records))
 
 
@@ -578,29 +578,29 @@ async def concepts(request: web.Request) -> ConceptList:
 async def of_driver(
     request: web.Request, *, path: ConversationPath, query: HistoryQuery
 ) -> DriverConversation:
-    """List what was said with a driver, over all sessions."""
+    """List a driver's conversations over all sessions."""
     store = request.app[SERVICE].db
     rows = await store.read(lambda reader: driver_turns(reader, path.driver_id, query.limit))
-    history = [_turn(row) for row in rows]
+    history = [_make_turn(row) for row in rows]
     return DriverConversation(driver_id=path.driver_id, history=history, count=len(history))
 
 
 @routes.get("/conversations/{sid}", errors=READ_ERRORS)
 async def of_session(request: web.Request, *, path: SessionPath) -> SessionConversation:
-    """List what was said about a session; nothing for an unknown one."""
+    """List the conversations about a session; empty for an unknown one."""
     store = request.app[SERVICE].db
-    rows = await store.read(lambda reader: session_turns(reader, path.sid, OF_A_SESSION))
-    turns = [_turn(row) for row in rows]
+    rows = await store.read(lambda reader: session_turns(reader, path.sid, MOST_TURNS))
+    turns = [_make_turn(row) for row in rows]
     return SessionConversation(session_id=path.sid, turns=turns, count=len(turns))
 
 
-def _turn(row: TurnRow) -> Turn:
+def _make_turn(row: TurnRow) -> Turn:
     return Turn.of(row, emotion=row.emotion or "neutral")
 
 
 @routes.get("/insights", errors=READ_ERRORS)
 async def get_insights(request: web.Request, *, query: InsightsQuery) -> InsightsAnswer:
-    """Show what costs a driver time again and again on a circuit."""
+    """Show the habits that cost a driver time again and again on a circuit."""
     service = request.app[SERVICE]
     key = service.library.key
     rows = [
@@ -612,50 +612,50 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
     ]
     driven: dict[tuple[str, str], Driven] = {}
     count = 0
-    for row in rows[:LOOKED_AT]:
+    for row in rows[:MOST_TRIED]:
         if count == query.limit_sessions:
             break
         try:
-            found = await service.analytics.of(row, Scope(), measure_costs, query.lap)
+            losses = await service.analytics.of(row, Scope(), measure_costs, query.lap)
         except (NoCompleteLap, UnknownLap, NoRows, StoreDamaged):
             continue
         count += 1
-        if found is not None:
+        if losses is not None:
             place = await service.book.place(row) or row.session_id
             driver, name = row.driver or "", (await service.book.circuit(row)).name
-            known = driven.setdefault((slug(driver), place), Driven(driver, name, []))
-            known.sessions.append(found)
-    bursts = _bursts(service, query, {row.session_id for row in rows})
+            history = driven.setdefault((slug(driver), place), Driven(driver, name, []))
+            history.sessions.append(losses)
+    bursts = _list_bursts(service, query, {row.session_id for row in rows})
     words = words_of(query.language, query.units)
     return InsightsAnswer(
         insights=[
-            _insight(one, rank, words, service)
-            for rank, one in enumerate(find_insights(driven.values()), start=1)
+            _write_insight(insight, rank, words, service)
+            for rank, insight in enumerate(find_insights(driven.values()), start=1)
         ],
         session_bursts=len(bursts),
         sessions=count,
-        generated_at=iso(unix_ms()) or "",
+        generated_at=format_iso(unix_ms()) or "",
     )
 
 
-def _insight(one: Insight, rank: int, words: Words, service: Service) -> InsightRecord:
-    """An insight in words."""
-    remedy = REMEDIES[one.id]
+def _write_insight(insight: Insight, rank: int, words: Words, service: Service) -> InsightRecord:
+    """Put an insight into words."""
+    remedy = REMEDIES[insight.id]
     values: dict[str, Cell] = {
-        "corners": tuple(map(Corner, one.corners)),
-        "corner": Corner(one.corners[0]),
-        "cause": Term("cause", one.id),
-        "size": Value(one.metric, remedy.size),
-        "seconds": Value(one.gain_s, "s"),
-        "sessions": one.sessions,
-        "of": one.looked_at,
+        "corners": tuple(map(Corner, insight.corners)),
+        "corner": Corner(insight.corners[0]),
+        "cause": Term("cause", insight.id),
+        "size": Value(insight.metric, remedy.size),
+        "seconds": Value(insight.gain_s, "s"),
+        "sessions": insight.sessions,
+        "of": insight.looked_at,
         "action": Term("action", remedy.action),
     }
     return InsightRecord.of(
-        one,
+        insight,
         rank=rank,
         concept=remedy.concept,
-        lesson=lesson_of(service, remedy.concept),
+        lesson=find_lesson(service, remedy.concept),
         title=words.sentence(Fact("insight-title", values)),
         detail=words.sentence(Fact("insight-detail", values)),
         metric_label=words.sentence(Fact("insight-metric", values)),
@@ -678,7 +678,7 @@ def _insight(one: Insight, rank: int, words: Words, service: Service) -> Insight
     ),
 )
 async def score(request: web.Request, *, body: ScoreRequest) -> ScoreAnswer:
-    """Let a model elsewhere grade a session; it is told sums, no position and no name."""
+    """Let an external model grade a session; it gets summary figures, no positions or names."""
     service = request.app[SERVICE]
     if body.session_id is None:
         raise BadField("session_id is missing", param="session_id")
@@ -688,15 +688,15 @@ async def score(request: web.Request, *, body: ScoreRequest) -> ScoreAnswer:
     if service.grader is None:
         raise NoGrader
     focus = (body.focus or "").strip() or USUAL_FOCUS
-    grade, model = await _graded(service, row, focus, body.driver_level or row.driver_level or "")
+    grade, model = await _grade(service, row, focus, body.driver_level or row.driver_level or "")
     return ScoreAnswer.of(grade, session_id=row.session_id, model=model, focus=focus)
 
 
-async def _graded(service: Service, row: SessionRow, focus: str, level: str) -> tuple[Verdict, str]:
-    """The grade, and which model gave it."""
+async def _grade(service: Service, row: SessionRow, focus: str, level: str) -> tuple[Verdict, str]:
+    """Ask the grader. Return its grade and the name of its model."""
     grader = service.grader
     assert grader is not None
-    sums = await _sums(Subject(service, row, Scope()))
+    sums = await _sum_up(Subject(service, row, Scope()))
     prompt = score_prompt(sums, focus, level)
     try:
         async with grader.call("score", "post_session", prompt, session_id=row.session_id) as call:
@@ -711,19 +711,19 @@ async def _graded(service: Service, row: SessionRow, focus: str, level: str) -> 
     return grade, grader.state.model or ""
 
 
-def _bursts(service: Service, query: InsightsQuery, sessions: set[str]) -> list[Burst]:
-    """Those in memory that are of the sessions; of all where nobody in particular is asked for."""
+def _list_bursts(service: Service, query: InsightsQuery, sessions: set[str]) -> list[Burst]:
+    """List the bursts of the sessions in memory; of all sessions without a driver and a track."""
     everyone = query.driver is None and query.track is None
     return [
         burst
-        for session_id, kept in service.bursts.items()
+        for session_id, bursts in service.bursts.items()
         if everyone or session_id in sessions
-        for burst in kept
+        for burst in bursts
         if isinstance(burst, Burst) and (query.lap is None or burst.lap == query.lap)
     ]
 
 
-def _day(text: str | None) -> date:
+def _parse_day(text: str | None) -> date:
     if text is None:
         return datetime.now(UTC).date()
     try:
@@ -734,10 +734,10 @@ def _day(text: str | None) -> date:
         raise BadQuery("date must be a day as YYYY-MM-DD", param="date") from problem
 
 
-async def _session(request: web.Request, service: Service, body: DebriefRequest) -> SessionRow:
-    """The session to speak about, imported where it is a file."""
+async def _find_session(request: web.Request, service: Service, body: DebriefRequest) -> SessionRow:
+    """Find the session to debrief, importing its file if needed."""
     if body.session_id is None and body.vbo_path is None:
-        raise BadField("give session_id, or vbo_path", param="session_id")
+        raise BadField("give session_id or vbo_path", param="session_id")
     row = service.db.session(body.session_id) if body.session_id is not None else None
     if body.vbo_path is not None and (row is None or not row.n_frames):
         wanted = ImportRequest(
@@ -751,67 +751,71 @@ async def _session(request: web.Request, service: Service, body: DebriefRequest)
     return row
 
 
-async def _sums(subject: Subject) -> dict[str, object]:
-    """The session in sums, for whoever writes about it."""
+async def _sum_up(subject: Subject) -> dict[str, object]:
+    """Sum the session up for a prompt."""
     return await subject.compute(add_up, subject.references)
 
 
-def _fragments(review: Review, sums: dict[str, object], moments: object) -> FragmentsRecord:
-    """What the narrative was made of."""
+def _collect_fragments(review: Review, sums: dict[str, object], moments: object) -> FragmentsRecord:
+    """Collect the input of the narrative."""
     facts = list_facts(review.story.facts, review.words)
-    shown = [asdict(one) for one in moments] if isinstance(moments, tuple) else []
+    shown = [asdict(moment) for moment in moments] if isinstance(moments, tuple) else []
     return FragmentsRecord(
         telemetry={**sums, "facts": facts},
         highlights=shown,
         pedagogy=[
-            {"concept": one.concept, "corner": one.corner, "evidence": one.evidence, "tip": one.tip}
-            for one in review.taught
+            {name: getattr(lesson, name) for name in ("concept", "corner", "evidence", "tip")}
+            for lesson in review.taught
         ],
     )
 
 
 async def _remember(subject: Subject, driver: str, best_before_s: float | None) -> int:
-    """Add to the driver's history; how much was new."""
-    card = await subject.cornering(grade_session, subject.references)
+    """Add the session to the driver's history. Return the number of new entries."""
+    card = await subject.compute_corners(grade_session, subject.references)
     if card is None:
         return 0
-    moments = await subject.compute(find_highlights, subject.references, await subject.assisted())
-    events = list_events(card, moments, best_before_s)
-    told = [NewEvent(one.kind, one.corner or "", one.value, one.text) for one in events]
+    moments = await subject.compute(
+        find_highlights, subject.references, await subject.find_assists()
+    )
+    events = [
+        NewEvent(event.kind, event.corner or "", event.value, event.text)
+        for event in list_events(card, moments, best_before_s)
+    ]
     db = subject.service.db
-    return await add_events(db, driver, subject.row.session_id, told, unix_ms())
+    return await add_events(db, driver, subject.row.session_id, events, unix_ms())
 
 
 async def _keep_turn(
-    service: Service, role: str, session_id: str, driver: str, told: Narrative
+    service: Service, role: str, session_id: str, driver: str, reply: Narrative
 ) -> None:
-    turn = TurnRow(session_id, driver, role, told.text, unix_ms(), told.focus, told.emotion)
+    turn = TurnRow(session_id, driver, role, reply.text, unix_ms(), reply.focus, reply.emotion)
     await service.db.add((turn,))
 
 
-def _since(began: float) -> float:
-    """Milliseconds since a moment of the monotonic clock."""
+def _measure_ms(began: float) -> float:
+    """Return the milliseconds since a moment of the monotonic clock."""
     return round((time.monotonic() - began) * 1000, 1)
 
 
-async def _blocks(subject: Subject) -> dict[str, object]:
-    """The analytics of a session as their own routes answer them."""
-    of, cornering, references = subject.compute, subject.cornering, subject.references
-    card = await cornering(grade_session, references)
-    active = await subject.assisted()
+async def _compute_blocks(subject: Subject) -> dict[str, object]:
+    """Compute the analytics of a session as their own routes answer them."""
+    of, compute_corners, references = subject.compute, subject.compute_corners, subject.references
+    card = await compute_corners(grade_session, references)
+    active = await subject.find_assists()
     return {
-        "scorecard": card and scorecard_record(subject.row.session_id, card),
+        "scorecard": card and make_scorecard_record(subject.row.session_id, card),
         "highlights": await of(find_highlights, references, active),
         "stats": await of(compute_stats),
-        "smoothness": await cornering(measure_smoothness) or {},
-        "consistency": await cornering(measure_consistency),
+        "smoothness": await compute_corners(measure_smoothness) or {},
+        "consistency": await compute_corners(measure_consistency),
         "friction": await of(measure_friction_circle, references, SCATTER),
         "hustle_map": await of(measure_hustle),
         "track_out": await of(measure_track_out),
-        "trail_brake": await cornering(rate_trail_braking) or (),
-        "eob": await cornering(measure_brake_ends),
+        "trail_brake": await compute_corners(rate_trail_braking) or (),
+        "eob": await compute_corners(measure_brake_ends),
         "slip_band": await of(measure_bands, references),
         "slip_oscillations": await of(find_oscillations, references),
-        "change_of_speed_events": await cornering(find_throttle_changes, references) or (),
+        "change_of_speed_events": await compute_corners(find_throttle_changes, references) or (),
         "incidents": await of(detect_incidents, active),
     }

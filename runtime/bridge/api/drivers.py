@@ -1,4 +1,4 @@
-"""Who drove how fast: drivers session by session, reported laps, and the best laps of all."""
+"""Drivers over their sessions, reported laps, and the leaderboard."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
@@ -14,7 +14,7 @@ from runtime.bridge.analysis.driver import (
     list_steps,
     summarise_progress,
 )
-from runtime.bridge.api.sessions import merge_laps, reported
+from runtime.bridge.api.sessions import group_reported_laps, merge_laps
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
     WRITE_ERRORS,
@@ -22,7 +22,7 @@ from runtime.bridge.api.shapes import (
     Moment,
     Number,
     RecordingId,
-    capped,
+    cap_at,
     fields_of,
 )
 from runtime.bridge.coach.grades import grades
@@ -38,17 +38,17 @@ from runtime.web.wire import Wire
 
 LONGEST_ID: Final = 256
 LONGEST_S: Final = 86_400.0
-"""A reported lap takes no longer."""
+"""Longest lap time that a report may give."""
 routes = Routes("driver")
 board_routes = Routes("leaderboard")
 
 
-def driver_name(text: str) -> str:
-    """A name that a driver can have. Raises ValueError for a way through folders and the like."""
-    a_way = any(part in text for part in ("/", "\\", ".."))
-    if not text.strip() or len(text) > LONGEST_ID or a_way or not text.isprintable():
+def check_driver_name(text: str) -> str:
+    """Return a valid driver name. Raises ValueError for any other text, such as a path."""
+    is_path = any(part in text for part in ("/", "\\", ".."))
+    if not text.strip() or len(text) > LONGEST_ID or is_path or not text.isprintable():
         raise ValueError(
-            f"not a valid driver name: 1 to {LONGEST_ID} printable characters, no path"
+            f"not a valid driver name: use 1 to {LONGEST_ID} printable characters, no path"
         )
     return text
 
@@ -56,13 +56,13 @@ def driver_name(text: str) -> str:
 class DriverPath(Wire):
     """The name of a driver."""
 
-    id: Annotated[str, AfterValidator(driver_name)]
+    id: Annotated[str, AfterValidator(check_driver_name)]
 
 
 class EvolutionQuery(Wire):
-    """On which track."""
+    """The track of the series."""
 
-    track: str | None = Field(None, description="its name or id; absent: the active one")
+    track: str | None = Field(None, description="name or id; absent: the active one")
 
 
 class SectorBests(Wire):
@@ -74,7 +74,7 @@ class SectorBests(Wire):
 
 
 class EvolutionStep(AnswerModel):
-    """One session."""
+    """A session in the series."""
 
     session_id: str
     started_at: Moment
@@ -96,7 +96,7 @@ class CornerGainRecord(AnswerModel):
 
 
 class EvolutionSummary(AnswerModel):
-    """The series in one look."""
+    """The series at a glance."""
 
     first_best_s: Seconds = Field(validation_alias="first_s")
     latest_best_s: Seconds = Field(validation_alias="latest_s")
@@ -107,7 +107,7 @@ class EvolutionSummary(AnswerModel):
 
 
 class Evolution(AnswerModel):
-    """The driver's sessions on a track, by their start."""
+    """The driver's sessions on a track, oldest first."""
 
     driver_id: str
     track: str
@@ -124,7 +124,7 @@ class BestLap(Wire):
 
 
 class CornerScore(Wire):
-    """How much a corner got better."""
+    """A corner that got better, and by how much."""
 
     corner: str
     delta_score: Quality
@@ -138,7 +138,7 @@ class SessionScore(AnswerModel):
 
 
 class Profile(AnswerModel):
-    """What is known of a driver; nulls and nothing for an unknown one."""
+    """The history of a driver; null and empty fields for an unknown one."""
 
     driver_id: str
     weakest_recent_corner: str | None = Field(validation_alias="weakest")
@@ -150,8 +150,8 @@ class Profile(AnswerModel):
     plateau: bool
     limit_archetype: Literal["under_limit", "oscillating", "at_limit", "unknown"] = Field(
         validation_alias="archetype",
-        description="mean of the scores below 0.75: under_limit; scores of a corner that differ by "
-        "more than 0.10: oscillating; no grades: unknown",
+        description="under_limit: mean score below 0.75; oscillating: scores of one corner differ "
+        "by more than 0.10; unknown: no grades",
     )
     corner_history: dict[str, tuple[SessionScore, ...]] = Field(
         validation_alias="corners", description="every grade by corner, oldest first"
@@ -159,10 +159,10 @@ class Profile(AnswerModel):
 
 
 class LapsQuery(Wire):
-    """Which laps."""
+    """Filters of the list."""
 
     session_id: str | None = None
-    limit: Annotated[int, capped(1000)] = 20
+    limit: Annotated[int, cap_at(1000)] = 20
 
 
 @fields_of(LapRow)
@@ -180,11 +180,11 @@ class LapTimes(Wire):
 
 
 class LapRequest(Wire):
-    """A lap to store; one of the same number of the session is replaced."""
+    """A lap to store; it replaces the session's lap of the same number."""
 
     session_id: RecordingId
     lap_number: Annotated[StrictInt, Field(ge=0, le=1_000_000)]
-    lap_time_s: Number = Field(description="seconds: above 0, 86 400 at most")
+    lap_time_s: Number = Field(description="seconds: above 0, at most 86 400")
     best_sector: Number | None = None
     avg_speed_kmh: Number | None = None
     max_combo_g: Number | None = None
@@ -192,17 +192,17 @@ class LapRequest(Wire):
 
 
 class LapSaved(Wire):
-    """The lap is on disk."""
+    """The stored lap."""
 
     saved: Literal[True] = True
     id: int
 
 
 class BoardQuery(Wire):
-    """Which laps, and how many places."""
+    """The track, and the number of places."""
 
     track: str = Field("", description="name or id of a track; absent: all")
-    limit: Annotated[int, capped(MAX_ENTRIES)] = 50
+    limit: Annotated[int, cap_at(MAX_ENTRIES)] = 50
 
 
 @fields_of(Candidate, "place")
@@ -239,7 +239,7 @@ async def evolution(
     active = service.active_track.name if service.active_track else ""
     track = query.track if query.track is not None else active
     wanted, place = service.library.key(track), service.book.place
-    driven = await _driven(service, [row for row in own if await place(row) == wanted])
+    driven = await _load_sessions(service, [row for row in own if await place(row) == wanted])
     if len(driven) < ENOUGH:
         return Reply(None, status=204)
     summary = None
@@ -249,25 +249,25 @@ async def evolution(
         driver_id=path.id,
         track=track,
         session_count=len(driven),
-        evolution=[_step(step) for step in list_steps(driven)],
+        evolution=[_make_step(step) for step in list_steps(driven)],
         summary=summary,
     )
 
 
 @routes.get("/driver/{id}/profile", errors=READ_ERRORS)
 async def profile(request: web.Request, *, path: DriverPath) -> Profile:
-    """Show what the driver's sessions tell: best laps, and whether they still get faster."""
+    """Show a driver's history: best laps, graded corners, and whether they still improve."""
     service = request.app[SERVICE]
     own = service.db.sessions(driver=path.id)
-    driven = await _driven(service, own)
+    driven = await _load_sessions(service, own)
     whole = summarise_progress(driven)
     events = await service.db.read(lambda reader: driver_events(reader, path.id))
-    known = grades(await _apart(service, events))
+    history = grades(await _qualify_corners(service, events))
     gain = None
-    if known.improved is not None:
-        gain = CornerScore(corner=known.improved, delta_score=known.improvement or 0.0)
+    if history.improved is not None:
+        gain = CornerScore(corner=history.improved, delta_score=history.improvement or 0.0)
     return Profile.of(
-        known,
+        history,
         driver_id=path.id,
         biggest_improvement=gain,
         best_lap_history=[
@@ -280,21 +280,21 @@ async def profile(request: web.Request, *, path: DriverPath) -> Profile:
     )
 
 
-async def _apart(service: Service, events: Sequence[EventRow]) -> list[EventRow]:
-    """The events with the circuit behind each name that corners of several circuits have.
+async def _qualify_corners(service: Service, events: Sequence[EventRow]) -> list[EventRow]:
+    """Append the circuit to each corner name that occurs on several circuits.
 
-    One that nobody named is called by the first session there that was asked for.
+    An unnamed circuit goes by the first session requested there.
     """
     places: dict[str, str] = {}
     for name in {event.session_id for event in events}:
         row = service.db.session(name)
         places[name] = await service.book.place(row) if row is not None else ""
-    found: dict[str, set[str]] = defaultdict(set)
+    circuits: dict[str, set[str]] = defaultdict(set)
     for event in events:
-        found[event.corner].add(places[event.session_id])
+        circuits[event.corner].add(places[event.session_id])
     return [
         event._replace(corner=f"{event.corner} ({place.removeprefix('~') or 'elsewhere'})")
-        if event.corner and len(found[event.corner]) > 1
+        if event.corner and len(circuits[event.corner]) > 1
         else event
         for event in events
         for place in (places[event.session_id],)
@@ -310,9 +310,9 @@ async def list_laps(request: web.Request, *, query: LapsQuery) -> LapTimes:
 
 @routes.post("/lap", errors=WRITE_ERRORS)
 async def put_lap(request: web.Request, *, body: LapRequest) -> LapSaved:
-    """Store a lap; its session is made where it is unknown."""
+    """Store a lap, creating its session if needed."""
     if not 0 < body.lap_time_s <= LONGEST_S:
-        raise BadField("lap_time_s: must be above 0, and 86400 s at most", param="lap_time_s")
+        raise BadField("lap_time_s: must be above 0 and at most 86400 s", param="lap_time_s")
     lap = LapRow(recorded_at=unix_ms(), **body.model_dump())
     return LapSaved(id=(await request.app[SERVICE].db.put_lap(lap)).id)
 
@@ -322,14 +322,14 @@ async def board(request: web.Request, *, query: BoardQuery) -> Board:
     """Rank the best laps of all sessions."""
     service = request.app[SERVICE]
     wanted = service.library.key(query.track)
-    laps = [lap async for lap in _candidates(service) if not wanted or lap.place == wanted]
-    entries = [BoardEntry.of(one, one.lap) for one in rank_laps(laps, query.limit)]
+    laps = [lap async for lap in _list_candidates(service) if not wanted or lap.place == wanted]
+    entries = [BoardEntry.of(entry, entry.lap) for entry in rank_laps(laps, query.limit)]
     return Board(entries=entries, count=len(entries))
 
 
-async def _candidates(service: Service) -> AsyncIterator[Candidate]:
-    """Complete laps of sessions with telemetry, and reported ones."""
-    posted = await reported(service)
+async def _list_candidates(service: Service) -> AsyncIterator[Candidate]:
+    """List the complete laps of sessions with telemetry, and the reported ones."""
+    posted = await group_reported_laps(service)
     for row in service.db.sessions():
         track, place = (await service.book.circuit(row)).name, await service.book.place(row)
         for lap in merge_laps(row, await service.book.seen(row), posted[row.session_id]):
@@ -345,13 +345,13 @@ async def _candidates(service: Service) -> AsyncIterator[Candidate]:
             )
 
 
-async def _driven(service: Service, rows: Sequence[SessionRow]) -> list[DriverSession]:
-    """Those of the sessions that have telemetry."""
+async def _load_sessions(service: Service, rows: Sequence[SessionRow]) -> list[DriverSession]:
+    """Load the laps of those sessions that have telemetry."""
     summaries = [(row, await service.book.seen(row)) for row in rows]
     return [DriverSession(row.session_id, row.started_at, laps) for row, laps in summaries if laps]
 
 
-def _step(step: Step) -> EvolutionStep:
+def _make_step(step: Step) -> EvolutionStep:
     return EvolutionStep.of(
         step, sector_pbs=dict(zip(("s1", "s2", "s3"), step.sectors, strict=True))
     )

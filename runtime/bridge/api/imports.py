@@ -1,4 +1,4 @@
-"""Imports recorded files, of this machine or sent by others, each whole or not at all."""
+"""Imports of recorded files, from this machine or uploaded, each whole or not at all."""
 
 import asyncio
 import errno
@@ -70,7 +70,7 @@ MIB: Final = 1 << 20
 routes = Routes("session")
 
 
-def _json(value: object) -> object:
+def _parse_json(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
@@ -80,35 +80,35 @@ def _json(value: object) -> object:
 
 
 class ImportChoices(Wire):
-    """What may be said about a recorded file."""
+    """Details and options of a recorded file."""
 
     session_id: NewSessionId | None = None
     driver: Short | None = None
     driver_level: DriverLevel | None = None
     track: Short | None = Field(
-        None, description="absent: as the file says, else as its positions tell"
+        None, description="absent: as in the file, else recognised from the positions"
     )
     car: Short | None = Field(
-        None, description="of a CAN log also the id, or path in the data folder, of its car file"
+        None, description="for a CAN log also the id, or path in the data folder, of its car file"
     )
     dbc: Annotated[list[Short], Field(max_length=16)] | Short = Field(
-        [], description="of a CAN log: ids, or paths in the data folder; absent: as set up"
+        [], description="for a CAN log: ids, or paths in the data folder; absent: as configured"
     )
     channel: Short | None = Field(
-        None, description="of a CAN log: the channel as the log names it; absent: all as one bus"
+        None, description="for a CAN log: the channel's name in it; absent: all as one bus"
     )
     note: Note | None = None
     coordinate_encoding: Literal["minutes", "degrees", "ddmm"] | None = None
     time_encoding: Literal["hhmmss", "seconds"] | None = None
     mapping: Annotated[dict[Short, Short | None], Field(max_length=128)] | None = Field(
         None,
-        description="channels of the file by signal, as channel, channel:unit or none; the others "
-        "are found by their names; kept for files of the same logger; {}: forget what was kept; "
-        "absent: as kept",
+        description="channels of the file by signal, as channel, channel:unit or none; others are "
+        "found by name; kept for files of the same logger; {}: forget the kept mapping; absent: "
+        "use it",
     )
 
-    def choices(self) -> dict[str, str] | None:
-        """The mapping as texts."""
+    def read_mapping(self) -> dict[str, str] | None:
+        """Return the mapping, with `NONE` for null."""
         if self.mapping is None:
             return None
         return {signal: channel or NONE for signal, channel in self.mapping.items()}
@@ -121,26 +121,26 @@ class ImportRequest(ImportChoices):
 
     vbo_path: StrictStr | None = Field(None, description="absolute path of a VBO file")
     path: StrictStr | None = Field(
-        None, description=f"absolute path of a file of any known format: {KNOWN}"
+        None, description=f"absolute path of a file in any known format: {KNOWN}"
     )
 
 
 class UploadQuery(ImportChoices):
-    """What may be said about a file that is sent; fields of a form say the same."""
+    """Details and options of an uploaded file; the fields of a form have the same names."""
 
     filename: Short | None = Field(
-        None, description="of a file that is sent as it is: its suffix tells the format"
+        None, description="for a file sent as it is: its suffix decides the format"
     )
     mapping: Annotated[
         dict[Short, Short | None] | None,
         Field(max_length=128),
-        BeforeValidator(_json),
+        BeforeValidator(_parse_json),
         WithJsonSchema({"type": "string"}),
-    ] = Field(None, description="as of an import, written as JSON")
+    ] = Field(None, description="as for an import, written as JSON")
 
 
 class Warned(AnswerModel):
-    """Something that the reader noticed."""
+    """A warning of the reader."""
 
     code: str
     detail: str
@@ -149,35 +149,33 @@ class Warned(AnswerModel):
 
 @fields_of(Mapped)
 class MappedChannel(AnswerModel):
-    """The channel of the file that a signal was taken from."""
+    """The source of a signal in the file."""
 
     why: Literal["name", "purpose", "given", "kept", "car", "none"] = Field(
-        description="its name, or what the logger says that it is for; given with this import, or "
-        "kept from one before; made by the car file; none: no channel is that signal"
+        description="chosen by its name, or by its purpose according to the logger; given with "
+        "this import, or kept from an earlier one; defined by the car file; none: no such channel"
     )
 
 
 class ReadFile(AnswerModel):
-    """What a file holds."""
+    """The content of a file."""
 
-    format: str = Field(description="in which the file was read")
-    logger: str = Field(description="the same for files of one format with the same channels")
+    format: str = Field(description="format of the file")
+    logger: str = Field(description="equal for files of one format with the same channels")
     n_frames: int
-    mapping: dict[str, MappedChannel] = Field(
-        description="by signal, the channel that it is taken from"
-    )
+    mapping: dict[str, MappedChannel] = Field(description="source channel by signal")
     warnings: tuple[Warned, ...]
-    facts: dict[str, str] = Field(description="what was found out or guessed while reading")
+    facts: dict[str, str] = Field(description="facts that the reader found or guessed")
 
 
 class ImportPreview(ReadFile):
-    """What an import would take."""
+    """The preview of an import."""
 
-    channels: list[str] = Field(description="of the file, as a mapping may name them")
+    channels: list[str] = Field(description="channels of the file, by the names for a mapping")
 
 
 class ImportAnswer(ReadFile):
-    """What was imported."""
+    """The imported session."""
 
     session_id: str
     duration_s: Annotated[float, Decimals(2)]
@@ -207,7 +205,7 @@ _IMPORT_ERRORS: Final = (*WRITE_ERRORS, *_FILE_ERRORS, SessionExists, BadFrames)
 
 @routes.post("/session/import/preview", errors=(NotImportable, *_FILE_ERRORS))
 async def preview_import(request: web.Request, *, body: ImportRequest) -> ImportPreview:
-    """Show what an import of the file would take; nothing is stored or kept."""
+    """Preview the import of a file; nothing is stored."""
     recording, _ = await asyncio.to_thread(_read_path, request.app[SERVICE], body)
     return ImportPreview.of(
         recording,
@@ -229,15 +227,15 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
 
 @routes.post("/session/upload", alone=True, file="file", beside=("dbc",), errors=_IMPORT_ERRORS)
 async def upload_session(request: web.Request, *, query: UploadQuery) -> ImportAnswer:
-    """Import a recorded file that is sent, whole or not at all.
+    """Import an uploaded file, whole or not at all.
 
-    It comes as it is, with its name in the query, or as the part `file` of a form, for a CAN log
-    with the DBC files of its bus as parts `dbc`. Nothing of them is kept but the session.
+    Send it as it is, with its name in the query, or as the part `file` of a form; a CAN log may
+    come with the DBC files of its bus as parts `dbc`. Only the session is kept.
     """
     service = request.app[SERVICE]
     if query.filename is not None:
         _check_name(query.filename)
-    async with _room(service) as file:
+    async with _open_temporary(service) as file:
         sent = await receive_file(
             request,
             service.settings.upload_max_mib * MIB,
@@ -255,17 +253,17 @@ async def upload_session(request: web.Request, *, query: UploadQuery) -> ImportA
 async def store_recording(
     service: Service, recording: Recording, name: str, choices: ImportChoices
 ) -> ImportAnswer:
-    """Make a session of a recording that was read from a file called *name*."""
+    """Store a recording read from the file *name* as a session."""
     about = choices.model_dump(include={"driver", "driver_level", "track", "car", "note"})
-    asked = SessionMeta(**about, source=name)
+    requested = SessionMeta(**about, source=name)
     session_id, meta = name_session(
-        recording, asked, choices.session_id, service.library, service.db.session
+        recording, requested, choices.session_id, service.library, service.db.session
     )
-    done = await service.db.import_recording(session_id, recording, meta)
+    stored = await service.db.import_recording(session_id, recording, meta)
     unkept: list[ReadWarning] = []
-    if (given := choices.choices()) is not None:
+    if (mapping := choices.read_mapping()) is not None:
         path = maps_file(service.settings.database)
-        unkept = await asyncio.to_thread(keep_map, path, recording.logger, given, name)
+        unkept = await asyncio.to_thread(keep_map, path, recording.logger, mapping, name)
     row = service.session(session_id)
     summary = await service.book.summary(row)
     facts = dict(recording.facts)
@@ -276,33 +274,33 @@ async def store_recording(
         duration_s=measure_duration_s(row, summary),
         distance_m=measure_distance_m(row, summary) or 0.0,
         vbo_source=name,
-        capabilities_count=done.capabilities_count,
+        capabilities_count=stored.capabilities_count,
         n_laps=len(summary.laps) if summary else 0,
         best_lap_s=summary.best_s if summary else None,
         coordinate_encoding=facts.get("coordinate_encoding"),
         time_encoding=facts.get("time_encoding"),
-        warnings=(*recording.doubts, *done.doubts, *unkept),
-        n_signals=done.n_signals,
+        warnings=(*recording.doubts, *stored.doubts, *unkept),
+        n_signals=stored.n_signals,
         format=facts.get("format", "vbo"),
         facts=facts,
     )
 
 
 @asynccontextmanager
-async def _room(service: Service) -> AsyncIterator[BinaryIO]:
-    """A file without a name beside the database, which is gone with the block whatever happens.
+async def _open_temporary(service: Service) -> AsyncIterator[BinaryIO]:
+    """Open an unnamed temporary file next to the database, which ends with the block.
 
-    Raises `NoDatabase`, and `StoreBusy` where enough others are being sent.
+    Raises `NoDatabase`, and `StoreBusy` during too many other uploads.
     """
     if service.store is None:
         raise service.without_database()
     if service.uploads.locked():
-        raise StoreBusy("other files are being sent; try again")
+        raise StoreBusy("other files are being uploaded; try again")
     async with service.uploads:
-        try:  # not in a thread: a client that leaves meanwhile would leave the file open
+        try:  # not in a thread: a client that disconnects meanwhile would leave the file open
             file = _make_file(service.settings.database.parent)
         except OSError as problem:
-            raise _why_unwritable(problem) from problem
+            raise _explain_failure(problem) from problem
         try:
             yield file
         finally:
@@ -317,36 +315,36 @@ async def _write(file: BinaryIO, part: bytes) -> None:
     try:
         await asyncio.to_thread(file.write, part)
     except OSError as problem:
-        raise _why_unwritable(problem) from problem
+        raise _explain_failure(problem) from problem
 
 
-def _why_unwritable(problem: OSError) -> StoreFull | StoreFailed:
+def _explain_failure(problem: OSError) -> StoreFull | StoreFailed:
     full = problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return StoreFull() if full else StoreFailed()
 
 
-def _check_name(given: str) -> str:
-    """The name of a file without folders. Raises `BadField` and `UnreadableRecording`."""
-    name = PureWindowsPath(given).name  # which also parts at /
+def _check_name(path: str) -> str:
+    """Return the file's name without folders. Raises `BadField` and `UnreadableRecording`."""
+    name = PureWindowsPath(path).name  # splits at / too
     if not name or not name.isprintable():
         raise BadField(
             "filename: give the name of the file, in the query or with its part of the form",
             param="filename",
         )
     if PurePath(name).suffix.lower() not in SUFFIXES:
-        raise UnreadableRecording(f"the file is of no known format: {' '.join(sorted(SUFFIXES))}")
+        raise UnreadableRecording(f"unknown file format; known: {KNOWN}")
     return name
 
 
 def _read_path(service: Service, body: ImportRequest) -> tuple[Recording, str]:
     """Open and read a file of this machine; blocks."""
     if (body.vbo_path is None) == (body.path is None):
-        raise BadField("give vbo_path, or path", param="vbo_path")
-    given = body.vbo_path if body.vbo_path is not None else body.path or ""
+        raise BadField("give either vbo_path or path", param="vbo_path")
+    path = body.vbo_path if body.vbo_path is not None else body.path or ""
     suffixes = VBO_SUFFIXES if body.vbo_path is not None else SUFFIXES
     roots = service.settings.import_roots or None
-    name = Path(given).name
-    with open_inside(given, roots, suffixes=suffixes, max_bytes=MAX_BYTES) as stream:
+    name = Path(path).name
+    with open_inside(path, roots, suffixes=suffixes, max_bytes=MAX_BYTES) as stream:
         return _read(service, stream, name, body), name
 
 
@@ -361,26 +359,26 @@ def _read(
     options = Options(
         choices.coordinate_encoding,
         choices.time_encoding,
-        _bus(service, choices, tuple(dbc)),
-        choices.choices(),
+        _choose_bus(service, choices, tuple(dbc)),
+        choices.read_mapping(),
         kept_mappings(maps_file(service.settings.database)),
     )
     return read_recording(stream, name, options)
 
 
-def _bus(
+def _choose_bus(
     service: Service, choices: ImportChoices, sent: tuple[tuple[str, bytes], ...]
 ) -> BusChoice:
-    """What a CAN log is decoded with: as asked, else as the bridge is set up."""
+    """Choose the files to decode a CAN log with: those requested, else those configured."""
     settings = service.settings
-    asked = [choices.dbc] if isinstance(choices.dbc, str) and choices.dbc else list(choices.dbc)
+    names = [choices.dbc] if isinstance(choices.dbc, str) and choices.dbc else list(choices.dbc)
     car = car_file_name(settings.cars_dir, choices.car)
     return BusChoice(
         settings.data_dir,
-        tuple(asked or (() if sent else settings.can_dbc)),
+        tuple(names or (() if sent else settings.can_dbc)),
         car if car is not None else settings.car_file,
         choices.channel or None,
-        dbc_anywhere=not asked,
+        dbc_anywhere=not names,
         car_anywhere=car is None,
         sent=sent,
     )

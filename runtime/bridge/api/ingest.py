@@ -1,4 +1,4 @@
-"""Takes telemetry in: frames, one or many, samples of signals, video frames."""
+"""Ingestion of telemetry: frames, samples of signals, and video frames."""
 
 import asyncio
 import codecs
@@ -46,10 +46,10 @@ from runtime.web.wire import Plain, Wire, absent, needs
 
 BODY_CAP: Final = 64 << 20
 MOST_VIDEO_FRAMES: Final = 100_000
-NO_CELL: Final = "a column of the frames, and no frame near this time lacks it"
+NO_CELL: Final = "a column of the frames, and every frame near this time has it already"
 FULL: Final = "the catalogue of signals is full"
 _LARGE: Final = 256
-"""Frames of a batch that is read off the event loop."""
+"""Frames above which a batch is read off the event loop."""
 routes = Routes("session")
 
 # Checked column by column, many times faster than object by object.
@@ -57,7 +57,7 @@ _FRAME: Final[dict[str, Any]] = {
     "properties": {name: {"type": ["number", "null"]} for name in WIDE},
     **needs(TIMESTAMP, *(name for name, _ in ALIASES[TIMESTAMP])),
 }
-"""The columns of a frame, of which it needs a time."""
+"""The columns of a frame; a time is required."""
 FrameObjects = Annotated[
     Any,
     WithJsonSchema(
@@ -74,7 +74,7 @@ FrameColumns = Annotated[
         {
             "type": "object",
             "additionalProperties": {"type": "array"},
-            "description": "in place of frames: an array for each column",
+            "description": "instead of frames: an array for each column",
         }
     ),
 ]
@@ -91,7 +91,7 @@ SampleObjects = Annotated[
 
 
 class FramesRequest(Plain):
-    """Frames to append, and what is known of their session."""
+    """Frames to append, and details of their session."""
 
     model_config = ConfigDict(json_schema_extra=needs("frames", "columns", alone=True))
 
@@ -103,34 +103,34 @@ class FramesRequest(Plain):
     car: Short | None = None
     note: Note | None = None
 
-    def meta(self) -> SessionMeta:
-        """What is known of the session."""
+    def make_meta(self) -> SessionMeta:
+        """Return the details of the session."""
         return SessionMeta(**self.model_dump(exclude={"frames", "columns"}))
 
 
 PEDALS: Final = {
-    "throttle_pct": "throttle_pct: no value is above 1; it is kept in %, so that 1 is one percent",
-    "brake_bar": "brake_bar: no value is above 1; it is kept in bar",
+    "throttle_pct": "throttle_pct: no value is above 1; the unit is %, so 1 means one percent",
+    "brake_bar": "brake_bar: no value is above 1; the unit is bar",
 }
 DOUBTED_FROM: Final = 20
 
 
 class RejectedFrame(AnswerModel):
-    """Something of a batch that was left out."""
+    """A rejected frame or sample of a batch."""
 
     index: int
     reason: str
 
 
 class IgnoredKey(AnswerModel):
-    """A key of frames whose values were not kept, or not all of them."""
+    """A key whose values were not stored, or not all of them."""
 
     name: str
     reason: str
 
 
 class FramesAnswer(AnswerModel):
-    """The frames are on disk."""
+    """The stored frames."""
 
     saved: Literal[True] = True
     session_id: str
@@ -139,10 +139,10 @@ class FramesAnswer(AnswerModel):
     last_frame_idx: int
     n_rejected: int
     rejected: list[RejectedFrame]
-    n_ignored: int = Field(description="keys whose values were not kept, or not all of them")
-    ignored: list[IgnoredKey] = Field(description="the first twenty of them, by name")
+    n_ignored: int = Field(description="keys whose values were not stored, or not all of them")
+    ignored: list[IgnoredKey] = Field(description="the first twenty of these keys, by name")
     doubts: list[str] | None = absent(
-        "columns whose unit is doubtful: a pedal that never leaves 0 to 1, of twenty frames or more"
+        "columns of doubtful unit: a pedal that stays within 0 to 1 over twenty frames or more"
     )
 
 
@@ -153,16 +153,16 @@ class FrameRequest(Plain):
 
 
 class FrameAnswer(AnswerModel):
-    """The frame is on disk."""
+    """The stored frame."""
 
     saved: Literal[True] = True
     session_id: str
     frame_idx: int
-    ignored: list[IgnoredKey] | None = absent("keys whose values were not kept, the first twenty")
+    ignored: list[IgnoredKey] | None = absent("the first twenty keys whose values were not stored")
 
 
 class VideoFrameRequest(Wire):
-    """Where a moment lies in a video file."""
+    """The position of a moment in a video file."""
 
     timestamp: Number
     avitime_ms: Annotated[StrictInt, Field(ge=-(1 << 53), le=1 << 53)] | None = None
@@ -179,7 +179,7 @@ class VideoRequest(Wire):
 
 
 class VideoAnswer(Wire):
-    """The video frames are on disk."""
+    """The stored video frames."""
 
     saved: Literal[True] = True
     session_id: str
@@ -195,7 +195,7 @@ class SignalsRequest(Plain):
 
 
 class SignalsAnswer(AnswerModel):
-    """The samples are on disk."""
+    """The stored samples."""
 
     saved: Literal[True] = True
     session_id: str
@@ -211,15 +211,15 @@ ERRORS: Final = (*WRITE_ERRORS, NotSaved, NotFound, TooLarge, BadFrames)
 
 
 async def add_frame_lines(request: web.Request, *, path: RecordingPath) -> FramesAnswer:
-    """One frame a line, stored in groups while the lines arrive.
+    """One frame per line, stored in groups as the lines arrive.
 
-    Counts are those of all groups. At a line that is not JSON, or anything else that ends the
-    stream early, the answer is an error with `line` and `n_appended`: the frames before that line
-    are stored, but for those that came together with it where the database refused them. A line
-    holds at most 1 MiB and must be complete 30 s after the one before it.
+    Counts cover all groups. A line that is not JSON, or any other early end of the stream, gives an
+    error with `line` and `n_appended`: the frames before that line are stored, except those of its
+    own group if the database refused them. A line has at most 1 MiB and must be complete within
+    30 s of the previous one.
     """
     intake = _Intake(request.app[SERVICE], path.sid)
-    line = 1  # the one that is awaited, or was at fault
+    line = 1  # the next one, or the faulty one
     try:
         async for lines in read_lines(request, BODY_CAP):
             if line == 1:
@@ -234,7 +234,7 @@ async def add_frame_lines(request: web.Request, *, path: RecordingPath) -> Frame
             error.message += f"; {intake.n_appended} frames before it are stored"
         vars(error).update(line=line, n_appended=intake.n_appended)
         raise
-    return intake.answer()
+    return intake.make_answer()
 
 
 @routes.post(
@@ -246,21 +246,21 @@ async def add_frame_lines(request: web.Request, *, path: RecordingPath) -> Frame
 async def add_frames(
     request: web.Request, *, path: RecordingPath, body: FramesRequest
 ) -> FramesAnswer:
-    """Append frames to a session, which is made where it is unknown."""
-    intake = _Intake(request.app[SERVICE], path.sid, body.meta())
+    """Append frames to a session, creating it if needed."""
+    intake = _Intake(request.app[SERVICE], path.sid, body.make_meta())
     if body.frames is not None and body.columns is not None:
         raise NotSaved("send frames or columns, not both")
-    with _refusing():
+    with _refuse_bad_batch():
         if body.columns is None:
             batch = await _read(body.frames)
         else:
             batch = await asyncio.to_thread(read_columns, body.columns)
     await intake.store(batch)
-    return intake.answer()
+    return intake.make_answer()
 
 
 class _Intake:
-    """What became of the frames of one request, which are stored in one group or several."""
+    """Stores the frames of a request in one or more groups, and keeps count."""
 
     def __init__(self, service: Service, session_id: str, meta: SessionMeta = NOTHING) -> None:
         self.n_appended = 0
@@ -271,12 +271,12 @@ class _Intake:
         self._most = dict.fromkeys(PEDALS, 0.0)
 
     async def store_some(self, frames: list[object]) -> None:
-        """Store a group of frames, of which none need be usable."""
+        """Store a group of frames, which need not contain a usable one."""
         before = self._n_frames
         self._n_frames += len(frames)
         if not frames:
             return
-        with _refusing():
+        with _refuse_bad_batch():
             try:
                 batch = await _read(frames)
             except NoUsableFrame as error:
@@ -285,16 +285,16 @@ class _Intake:
         await self.store(batch, before)
 
     async def store(self, batch: FrameBatch, before: int = 0) -> None:
-        """Store a group; as many frames of the request came *before*."""
+        """Store a group that follows *before* frames of the request."""
         db = self._service.db
-        done = await db.append_frames(self._session_id, batch.frames, batch.extras, self._meta)
-        _tell(self._service, self._session_id, batch, done)
+        appended = await db.append_frames(self._session_id, batch.frames, batch.extras, self._meta)
+        _publish(self._service, self._session_id, batch, appended)
         if not self.n_appended:
-            self._first_idx = done.first_idx
-        self._last_idx = done.last_idx
+            self._first_idx = appended.first_idx
+        self._last_idx = appended.last_idx
         self.n_appended += len(batch.frames)
         self._reject(before, batch.n_rejected, batch.rejected)
-        self._ignored = {key.name: key for key in _ignored(batch, done)} | self._ignored
+        self._ignored = {key.name: key for key in _list_ignored(batch, appended)} | self._ignored
         for name, most in self._most.items():
             column = batch.frames.columns[name]
             self._most[name] = float(np.fmax.reduce(np.abs(column), initial=most))
@@ -304,11 +304,11 @@ class _Intake:
         room = REASONS_KEPT - len(self._rejected)
         self._rejected += [Rejected(before + item.index, item.reason) for item in rejected[:room]]
 
-    def answer(self) -> FramesAnswer:
-        """What became of all frames. Raises `NotSaved` where none was stored."""
+    def make_answer(self) -> FramesAnswer:
+        """Report on all frames. Raises `NotSaved` if none was stored."""
         if not self.n_appended:
             why = f"no frame can be used: {self._rejected[0].reason}" if self._rejected else ""
-            raise NotSaved(why or "the body must hold at least one frame, one a line")
+            raise NotSaved(why or "the body must contain at least one frame, one per line")
         return FramesAnswer.of(
             session_id=self._session_id,
             n_appended=self.n_appended,
@@ -318,16 +318,16 @@ class _Intake:
             rejected=self._rejected,
             n_ignored=len(self._ignored),
             ignored=sorted(self._ignored.values())[:REASONS_KEPT],
-            doubts=self._doubts() or None,
+            doubts=self._find_doubts() or None,
         )
 
-    def _doubts(self) -> list[str]:
+    def _find_doubts(self) -> list[str]:
         small = [name for name, most in self._most.items() if 0.0 < most <= 1.0]
         return [PEDALS[name] for name in small] if self.n_appended >= DOUBTED_FROM else []
 
 
 def _parse_lines(lines: Sequence[bytes]) -> tuple[list[object], int]:
-    """The frames up to the first line that is not JSON, and how many lines that is."""
+    """Parse the frames up to the first line that is not JSON. Return them and their line count."""
     frames: list[object] = []
     for number, line in enumerate(lines):
         try:
@@ -348,21 +348,22 @@ async def _read(frames: object) -> FrameBatch:
 async def add_frame(
     request: web.Request, *, path: RecordingPath, body: FrameRequest
 ) -> FrameAnswer:
-    """Append one frame; tells its index."""
-    with _refusing():
+    """Append one frame and return its index."""
+    with _refuse_bad_batch():
         batch = read_frame(body.model_extra)
     service = request.app[SERVICE]
-    done = await service.db.append_frames(path.sid, batch.frames, batch.extras)
-    _tell(service, path.sid, batch, done)
-    ignored = [IgnoredKey.of(key) for key in sorted(_ignored(batch, done))[:REASONS_KEPT]]
-    return FrameAnswer(session_id=path.sid, frame_idx=done.first_idx, ignored=ignored or None)
+    appended = await service.db.append_frames(path.sid, batch.frames, batch.extras)
+    _publish(service, path.sid, batch, appended)
+    keys = sorted(_list_ignored(batch, appended))[:REASONS_KEPT]
+    ignored = [IgnoredKey.of(key) for key in keys] or None
+    return FrameAnswer(session_id=path.sid, frame_idx=appended.first_idx, ignored=ignored)
 
 
 @routes.post("/session/{sid}/video_frames", body_cap=BODY_CAP, errors=ERRORS)
 async def add_video_frames(
     request: web.Request, *, path: RecordingPath, body: VideoRequest
 ) -> VideoAnswer:
-    """Append where moments of the session lie in video files."""
+    """Append positions of the session's moments in video files."""
     frames = [VideoFrame(**frame.model_dump()) for frame in body.frames]
     count = await request.app[SERVICE].db.append_video(path.sid, frames)
     return VideoAnswer(session_id=path.sid, n_appended=count)
@@ -375,21 +376,21 @@ async def add_signals(
     """Append samples of signals; unknown names are registered."""
     store = request.app[SERVICE].db
     names = {row.signal_id: row.name for row in store.registry()}
-    with _refusing():
+    with _refuse_bad_batch():
         batch = await asyncio.to_thread(read_samples, body.signals, names)
-    done = await store.append_signals(path.sid, batch.samples)
-    rejected = [*batch.rejected, *_unplaced(batch, done.placed)]
+    appended = await store.append_signals(path.sid, batch.samples)
+    rejected = [*batch.rejected, *_list_unplaced(batch, appended.placed)]
     return SignalsAnswer.of(
-        done,
+        appended,
         session_id=path.sid,
         names=sorted(batch.samples),
-        n_rejected=batch.n_rejected + done.n_rejected,
+        n_rejected=batch.n_rejected + appended.n_rejected,
         rejected=sorted(rejected, key=lambda sample: sample.index)[:REASONS_KEPT],
     )
 
 
-def _unplaced(batch: SampleBatch, placed: Mapping[str, Sequence[float]]) -> list[Rejected]:
-    """The samples of columns of the frames that filled none of their cells, the first twenty."""
+def _list_unplaced(batch: SampleBatch, placed: Mapping[str, Sequence[float]]) -> list[Rejected]:
+    """List the first twenty samples of frame columns that filled no cell."""
     lost: list[int] = []
     for name in WIDE_SIGNALS:
         if name in batch.samples:
@@ -400,22 +401,22 @@ def _unplaced(batch: SampleBatch, placed: Mapping[str, Sequence[float]]) -> list
     return [Rejected(at, NO_CELL) for at in sorted(lost)[:REASONS_KEPT]]
 
 
-def _tell(service: Service, session_id: str, batch: FrameBatch, done: Appended) -> None:
-    """What is on disk goes to listeners and coach."""
+def _publish(service: Service, session_id: str, batch: FrameBatch, appended: Appended) -> None:
+    """Send stored frames to listeners and coach."""
     if service.live is not None:
         service.live.publish_stored(
-            session_id, batch.frames, batch.extras, done.first_idx, done.distance_m
+            session_id, batch.frames, batch.extras, appended.first_idx, appended.distance_m
         )
 
 
-def _ignored(batch: FrameBatch, done: Appended) -> list[Ignored]:
-    """What of the frames was not kept, though they were."""
-    return [*batch.ignored, *(Ignored(name, FULL) for name in done.left_out)]
+def _list_ignored(batch: FrameBatch, appended: Appended) -> list[Ignored]:
+    """List the keys of stored frames whose values were not stored."""
+    return [*batch.ignored, *(Ignored(name, FULL) for name in appended.left_out)]
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
-    """Refuse a batch of which nothing can be used."""
+def _refuse_bad_batch() -> Iterator[None]:
+    """Turn the errors of an unusable batch into answers."""
     try:
         yield
     except BatchTooLarge as error:

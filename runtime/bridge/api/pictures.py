@@ -1,4 +1,4 @@
-"""The session as pictures: the map, telemetry beside video, clips of what is worth seeing."""
+"""A session in pictures: its map, telemetry synchronised with video, and clips of highlights."""
 
 import asyncio
 import math
@@ -37,9 +37,9 @@ from runtime.bridge.api.analysis import (
     LapQuery,
     Subject,
     WholeQuery,
-    subject_of,
+    find_subject,
 )
-from runtime.bridge.api.shapes import AnswerModel, Flag, SessionPath, capped, round_values
+from runtime.bridge.api.shapes import AnswerModel, Flag, SessionPath, cap_at, round_values
 from runtime.bridge.api.tracks import CornerPlace, ZoneRecord
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH, Degrees, Metres
@@ -57,7 +57,7 @@ CHANNELS = (
     ("g_lat", 3),
     ("g_long", 3),
 )
-"""What a row of `sync` holds of a frame, and to how many places."""
+"""Channels in a row of `sync`, and their decimals."""
 routes = Routes("analysis")
 
 
@@ -68,7 +68,7 @@ class Pin(AnswerModel):
     label: str
     kind: str
     corner: str | None
-    lat: Degrees | None = Field(description="degrees WGS-84; null: its place is not known")
+    lat: Degrees | None = Field(description="degrees WGS-84; null: unknown")
     lon: Degrees | None = Field(description="degrees WGS-84")
     distance_m: Metres = Field(description="m of lap progress from start/finish")
 
@@ -85,7 +85,7 @@ Point = Annotated[list[float], Field(min_length=2, max_length=2)]
 class MapAnswer(Analytic):
     """The circuit and the driven lines; points are [latitude, longitude] in degrees WGS-84."""
 
-    track: str | None = Field(description="name of the place; null: not known")
+    track: str | None = Field(description="name of the circuit; null: unknown")
     track_length_m: float = Field(description="m")
     per_corner_color: dict[str, str] = Field(
         description="#rrggbb of each corner's grade: A+ #1b5e20, A #43a047, B #7cb342, C #fdd835, "
@@ -95,48 +95,48 @@ class MapAnswer(Analytic):
     marker_pins: list[Pin] = Field(description="of the track file, by distance")
     danger_zones: list[ZoneRecord] = Field(description="of the track file")
     lap_polylines: dict[str, list[Point]] = Field(
-        description="by lap number: fixes 5 m of travel apart or more, 2000 a lap at most"
+        description="by lap number: positions at least 5 m apart, at most 2000 a lap"
     )
     lap_speeds: dict[str, list[float | None]] = Field(
         description="km/h at each of those points; null: not recorded"
     )
     basis: Basis | None = Field(
-        description="what centerline is: the line of the track file, of the laps, or the way that "
-        "was driven so far, which need not close; null: there is none"
+        description="source of centerline: the track file, the laps, or the line driven so far, "
+        "which need not be closed; null: no centerline"
     )
     centerline: list[Point] = Field(
-        description="once around in steps of 4 m; the start is not repeated at the end"
+        description="one lap in steps of 4 m; the start is not repeated at the end"
     )
     bounds: list[Point] | None = Field(
-        description="[south, west] and [north, east] of all lines; a west above the east lies "
-        "over the date line; null: no positions"
+        description="[south, west] and [north, east] of all lines; west is above east across the "
+        "date line; null: no positions"
     )
 
 
 class SyncQuery(WholeQuery):
-    """Which frames, and how near a video frame must be."""
+    """The frames, and the largest distance to a video frame."""
 
     begin: float | None = Field(None, alias="from", description="s of the session's clock")
     end: float | None = Field(None, alias="to", description="s of the session's clock, included")
-    window_s: float = Field(WINDOW_S, description="s: above 0, at most 1; the bound itself counts")
-    limit: Annotated[int, capped(MOST_ROWS)] = Field(5000, description="rows, at most 50000")
-    matched_only: Flag = Field(False, description="leave out frames without a video frame")
+    window_s: float = Field(WINDOW_S, description="s: above 0, at most 1; inclusive")
+    limit: Annotated[int, cap_at(MOST_ROWS)] = Field(5000, description="rows, at most 50000")
+    matched_only: Flag = Field(False, description="omit frames without a video frame")
 
 
 class SyncRow(Wire):
-    """A frame of telemetry, and the video frame nearest in time to it."""
+    """A frame of telemetry and the video frame nearest in time."""
 
     frame_idx: int
-    timestamp: float = Field(description="s of the session's clock, which goes on after midnight")
+    timestamp: float = Field(description="s of the session's clock, which runs on past midnight")
     distance_m: float | None = Field(description="m as recorded")
     speed_ms: float | None = Field(description="m/s")
     brake_bar: float | None = Field(description="bar")
     throttle_pct: float | None = Field(description="%")
     g_lat: float | None = Field(description="g, positive in a right turn")
     g_long: float | None = Field(description="g, positive accelerating")
-    matched: bool = Field(description="whether there is a video frame within the window")
-    file_path: str | None = Field(description="of the video; null without one")
-    file_offset_s: float | None = Field(description="s into the file, as the session says")
+    matched: bool = Field(description="whether a video frame lies within the window")
+    file_path: str | None = Field(description="path of the video; null without one")
+    file_offset_s: float | None = Field(description="s into the file, as recorded")
     avitime_ms: int | None = Field(description="ms: the logger's video time")
     dt_ms: float | None = Field(description="ms from the telemetry frame to the video frame")
 
@@ -147,7 +147,7 @@ class SyncAnswer(Analytic):
     window_s: float
     rows: list[SyncRow]
     count: int = Field(description="rows in this answer")
-    more: bool = Field(description="whether frames were left out because of the limit")
+    more: bool = Field(description="whether the limit cut frames off")
 
 
 class ClipsAnswer(Analytic):
@@ -161,49 +161,51 @@ class ClipsAnswer(Analytic):
 async def session_map(
     request: web.Request, *, path: SessionPath, query: LapQuery
 ) -> web.StreamResponse:
-    """Draw the circuit, its corners by grade, and the line of each lap.
+    """Draw the circuit, its corners coloured by grade, and the line of each lap.
 
-    Before the first complete lap there is the circuit where it is known, else the way so far.
+    Before the first complete lap: the circuit if it is known, else the line driven so far.
     """
     any_drive = WholeQuery(partial=True)
-    subject = subject_of(request, path, any_drive if query.lap is None else query)
+    subject = find_subject(request, path, any_drive if query.lap is None else query)
     if not subject.row.n_frames:
         where = await subject.service.book.circuit(subject.row)
         if where.track is not None:
             head = {"session_id": subject.row.session_id, "derived": []}
-            return json_bytes(_json(head | _map(draw_outline(where.track), {})))
+            return json_bytes(_write_json(head | _make_map(draw_outline(where.track), {})))
     drawn = await subject.compute(draw_map)
-    whole = subject_of(request, path, any_drive)
+    whole = find_subject(request, path, any_drive)
     colours = dict(await whole.compute(corner_colours, whole.references))
-    body = await subject.head() | _map(drawn, colours)
-    return json_bytes(await asyncio.to_thread(_json, body))
+    body = await subject.head() | _make_map(drawn, colours)
+    return json_bytes(await asyncio.to_thread(_write_json, body))
 
 
 @routes.get("/session/{sid}/sync", errors=GUARD, answers={200: SyncAnswer})
 async def sync(request: web.Request, *, path: SessionPath, query: SyncQuery) -> web.StreamResponse:
-    """Put each telemetry frame beside the video frame nearest in time."""
+    """Match each telemetry frame with the video frame nearest in time."""
     if not 0.0 < query.window_s <= 1.0:
         raise BadQuery("window_s: must be above 0 and at most 1", param="window_s")
     if query.begin is not None and query.end is not None and query.begin > query.end:
         raise BadQuery("from: must not be after to", param="from")
-    subject = subject_of(request, path, query)
+    subject = find_subject(request, path, query)
     ask = Ask(query.begin, query.end, query.window_s, query.limit, query.matched_only)
     head = await subject.head()
-    drive, video = await _filmed(subject)
-    return json_bytes(await asyncio.to_thread(_sync, head, drive, video, ask))
+    drive, video = await _load_footage(subject)
+    return json_bytes(await asyncio.to_thread(_write_sync, head, drive, video, ask))
 
 
 @routes.get("/session/{sid}/clips", errors=GUARD)
 async def clips(request: web.Request, *, path: SessionPath, query: WholeQuery) -> ClipsAnswer:
-    """List what to cut out of the video for each highlight."""
-    subject = subject_of(request, path, query)
-    moments = await subject.compute(find_highlights, subject.references, await subject.assisted())
-    made = make_clips(*await _filmed(subject), moments)
-    return await subject.answer(ClipsAnswer, clips=made, count=len(made))
+    """List the video clip of each highlight."""
+    subject = find_subject(request, path, query)
+    moments = await subject.compute(
+        find_highlights, subject.references, await subject.find_assists()
+    )
+    cuts = make_clips(*await _load_footage(subject), moments)
+    return await subject.answer(ClipsAnswer, clips=cuts, count=len(cuts))
 
 
-async def _filmed(subject: Subject) -> tuple[Drive, Footage]:
-    """The session and its video."""
+async def _load_footage(subject: Subject) -> tuple[Drive, Footage]:
+    """Load the session and its video."""
     drive = await subject.drive()
 
     async def find() -> Footage:
@@ -213,46 +215,46 @@ async def _filmed(subject: Subject) -> tuple[Drive, Footage]:
     return drive, await subject.service.analytics.once(subject.row, "footage", find)
 
 
-def _map(drawn: TrackMap, colours: dict[str, str]) -> dict[str, object]:
+def _make_map(drawn: TrackMap, colours: dict[str, str]) -> dict[str, object]:
     return {
         "track": drawn.track,
         "track_length_m": round(drawn.length_m, 2),
         "per_corner_color": colours,
-        "corners": [_corner(corner, colours) for corner in drawn.corners],
+        "corners": [_make_corner(corner, colours) for corner in drawn.corners],
         "marker_pins": [Pin.of(pin).model_dump() for pin in drawn.pins],
         "danger_zones": [asdict(zone) for zone in drawn.danger_zones],
-        "lap_polylines": {str(line.lap): _points(line.lat, line.lon) for line in drawn.laps},
+        "lap_polylines": {str(line.lap): _round_points(line.lat, line.lon) for line in drawn.laps},
         "lap_speeds": {str(line.lap): np.round(line.speed_ms * KMH, 1) for line in drawn.laps},
         "basis": drawn.basis,
-        "centerline": _points(drawn.centre_lat, drawn.centre_lon),
-        "bounds": None if drawn.bounds is None else _bounds(*drawn.bounds),
+        "centerline": _round_points(drawn.centre_lat, drawn.centre_lon),
+        "bounds": None if drawn.bounds is None else _round_bounds(*drawn.bounds),
     }
 
 
-def _corner(corner: Corner, colours: dict[str, str]) -> dict[str, object]:
+def _make_corner(corner: Corner, colours: dict[str, str]) -> dict[str, object]:
     colour = colours.get(corner.name, NO_GRADE)
     return CornerPin.of_corner(corner, colour=colour).model_dump()
 
 
-def _bounds(south: float, west: float, north: float, east: float) -> list[list[float]]:
+def _round_bounds(south: float, west: float, north: float, east: float) -> list[list[float]]:
     return [[round(south, 7), round(west, 7)], [round(north, 7), round(east, 7)]]
 
 
-def _points(lat: Numbers, lon: Numbers) -> Numbers:
+def _round_points(lat: Numbers, lon: Numbers) -> Numbers:
     return np.ascontiguousarray(np.column_stack([lat, lon]).round(7))
 
 
-def _sync(head: dict[str, object], drive: Drive, video: Footage, ask: Ask) -> bytes:
+def _write_sync(head: dict[str, object], drive: Drive, video: Footage, ask: Ask) -> bytes:
     matches = match_frames(drive, video, ask)
-    rows = _rows(drive, video, matches)
+    rows = _make_rows(drive, video, matches)
     more = {"rows": rows, "count": len(rows), "more": matches.more}
-    return _json({**head, "window_s": ask.window_s, **more})
+    return _write_json({**head, "window_s": ask.window_s, **more})
 
 
-def _rows(drive: Drive, video: Footage, matches: Matched) -> list[dict[str, object]]:
-    """Frames and their video frames side by side."""
+def _make_rows(drive: Drive, video: Footage, matches: Matched) -> list[dict[str, object]]:
+    """Make rows of the frames and their video frames."""
     series, frames = drive.series, matches.frames
-    seen = matches.video >= 0
+    has_video = matches.video >= 0
     whole = Footage(
         np.append(video.t, np.nan),
         files=(*video.files, ""),
@@ -260,20 +262,20 @@ def _rows(drive: Drive, video: Footage, matches: Matched) -> list[dict[str, obje
         offset=np.append(video.offset, np.nan),
         avitime_ms=np.append(video.avitime_ms, np.nan),
     )
-    read = [round_values(series[name][frames], digits).tolist() for name, digits in CHANNELS]
-    shown = zip(
+    channels = [round_values(series[name][frames], digits).tolist() for name, digits in CHANNELS]
+    rows = zip(
         series.index[frames].tolist(),
         series.t[frames].round(3).tolist(),
-        *read,
-        seen.tolist(),
+        *channels,
+        has_video.tolist(),
         [whole.files[i] or None for i in whole.file[matches.video].tolist()],
         round_values(whole.offset[matches.video], 3).tolist(),
         [None if math.isnan(ms) else int(ms) for ms in whole.avitime_ms[matches.video].tolist()],
         round_values(matches.dt_s * 1000.0, 3).tolist(),
         strict=True,
     )
-    return [dict(zip(SyncRow.model_fields, row, strict=True)) for row in shown]
+    return [dict(zip(SyncRow.model_fields, row, strict=True)) for row in rows]
 
 
-def _json(body: dict[str, object]) -> bytes:
+def _write_json(body: dict[str, object]) -> bytes:
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)

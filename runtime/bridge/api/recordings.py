@@ -1,4 +1,4 @@
-"""What a session holds: its laps, all of it as parquet, its circuit, and its signals."""
+"""The recording of a session: laps, parquet export, circuit, and signals."""
 
 import asyncio
 from contextlib import aclosing
@@ -21,7 +21,7 @@ from runtime.bridge.api.shapes import (
     SessionPath,
     fields_of,
 )
-from runtime.bridge.api.status import CanDiagnostics, can_state
+from runtime.bridge.api.status import CanDiagnostics, read_can_state
 from runtime.bridge.errors import NoCircuit, TooManyRows, UnknownLap
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session import resample as resampling
@@ -49,20 +49,22 @@ HEADERS: Final = {
     "X-Bridge-Rows": "rows of the table",
 }
 STALL_S: Final = 30.0
-"""A reader that takes nothing for this long is cut off."""
+"""A reader that takes nothing for this long is disconnected."""
 _EDGES: Final = ("out", "in", "partial")
 routes = Routes("session")
 signal_routes = Routes("signals")
 
 
 class LapsQuery(Wire):
-    """What to list."""
+    """The kinds of laps."""
 
-    include: Literal["partial"] | None = Field(None, description="partial: out-lap, in-lap, rest")
+    include: Literal["partial"] | None = Field(
+        None, description="partial: out-laps, in-laps and incomplete laps too"
+    )
 
 
 class LapSegment(AnswerModel):
-    """A stretch of the session; times in seconds of its clock."""
+    """A segment of the session; times in seconds of its clock."""
 
     name: str
     t_start: Seconds
@@ -85,7 +87,7 @@ class LapEnvelope(Wire):
 
 
 class ExportQuery(Wire):
-    """Which table."""
+    """The table to export."""
 
     table: str = Field(
         "telemetry",
@@ -94,51 +96,51 @@ class ExportQuery(Wire):
 
 
 class LakeSession(Wire):
-    """A session as a lake has it."""
+    """A session in the form of a lake."""
 
     session_id: str
     folder: str = Field(description="season=YEAR/car=CAR/session=ID, percent-encoded")
-    stamp: str = Field(description="changes whenever the files would")
+    stamp: str = Field(description="changes whenever the content of the files would change")
 
 
 class LakeIndex(Wire):
-    """What may be exported, the newest first."""
+    """The sessions to export, the newest first."""
 
     count: int
     sessions: list[LakeSession]
 
 
 class CircuitQuery(Wire):
-    """What to call it."""
+    """The name of the circuit."""
 
-    name: str = Field("", max_length=256, description="absent: as the session's circuit")
+    name: str = Field("", max_length=256, description="absent: that of the session's circuit")
 
 
 class CircuitAnswer(Wire):
-    """A circuit made of a session."""
+    """A circuit built from a session."""
 
     session_id: str
-    track_id: str = Field(description="id under which its file would be found")
-    derived: list[str] = Field(description="where each part comes from, a sentence each")
-    track: dict[str, JsonValue] = Field(description="the content of its track file")
+    track_id: str = Field(description="id for its file")
+    derived: list[str] = Field(description="source of each part, one sentence each")
+    track: dict[str, JsonValue] = Field(description="content of its track file")
 
 
 class RegistryQuery(Wire):
-    """What to add to the catalogue."""
+    """Additions to the catalogue."""
 
     include_can_state: Flag = False
 
 
 @fields_of(SignalRow)
 class SignalRecord(AnswerModel):
-    """A signal that may be recorded."""
+    """A signal of the catalogue."""
 
     discovered_at: Moment | None
     n_samples_total: int
 
 
 class UnknownCanId(Wire):
-    """A message of the bus that no database describes."""
+    """A bus message that no DBC file describes."""
 
     id: int
     can_id: str
@@ -150,13 +152,13 @@ class Registry(Wire):
 
     count: int
     signals: list[SignalRecord]
-    can_state: CanDiagnostics | None = absent("only with include_can_state")
+    read_can_state: CanDiagnostics | None = absent("only with include_can_state")
     unknown_can_ids: list[UnknownCanId] | None = absent("only with include_can_state")
 
 
 @fields_of(CapabilityRow)
 class Capability(AnswerModel):
-    """How much there is of one signal."""
+    """The extent of a recorded signal."""
 
     mean_hz: Hertz
 
@@ -169,7 +171,7 @@ class DisabledCoachRecord(AnswerModel):
 
 
 class Capabilities(AnswerModel):
-    """What there is in a session, and which coaches can work with it."""
+    """The signals of a session, and the coaches that can work with them."""
 
     session_id: str
     duration_s: Seconds
@@ -179,11 +181,11 @@ class Capabilities(AnswerModel):
 
 
 class ResampleQuery(Wire):
-    """Which signals, and on which axis."""
+    """The signals and their axis."""
 
     names: str = Field("", description="1 to 64 names, separated by commas")
-    axis: str = Field("time", description="time, distance, or a signal: its own moments")
-    rate_hz: float = Field(0.0, description="0: as recorded; else an even grid, 1000 at most")
+    axis: str = Field("time", description="time, distance, or a signal, for its own timestamps")
+    rate_hz: float = Field(0.0, description="0: as recorded; else an even grid, at most 1000")
     interp: str = Field("previous", description="linear or previous")
     t_from: float | None = None
     t_to: float | None = None
@@ -191,8 +193,8 @@ class ResampleQuery(Wire):
     max_age_s: float | None = Field(None, description="a previous sample older than this is null")
     lap: int | None = Field(
         None,
-        description="only this complete lap; the distance axis is then that of the lap, from 0 to "
-        "the length of the circuit",
+        description="only this complete lap; the distance axis then runs from 0 to the length of "
+        "the circuit",
     )
 
 
@@ -207,15 +209,15 @@ class ResampleRows(Wire):
     t_to: float | None
     names: list[str]
     rows: list[dict[str, float | None]] = Field(
-        description="t, distance_m on the distance axis (since the start of the session, or of "
-        "the lap that is named), and each name"
+        description="t, distance_m on the distance axis (since the start of the session or of the "
+        "requested lap), and each name"
     )
     missing: list[str]
     count: int
 
 
 class RecomputeAnswer(Wire):
-    """How many signals the session has."""
+    """The number of signals in the session."""
 
     session_id: str
     capabilities_count: int
@@ -228,8 +230,8 @@ async def laps(request: web.Request, *, path: SessionPath, query: LapsQuery) -> 
     summary = await service.book.summary(service.session(path.sid))
     if summary is None:
         raise NoRows("the session has no telemetry", session_id=path.sid)
-    edges = query.include == "partial"
-    inner = [lap for lap in summary.segments if edges or lap.kind not in _EDGES]
+    partial = query.include == "partial"
+    inner = [lap for lap in summary.segments if partial or lap.kind not in _EDGES]
     return LapEnvelope(
         laps=[LapSegment.of(lap) for lap in (summary.full, *inner)],
         track_length_m=summary.length_m,
@@ -245,7 +247,7 @@ async def laps(request: web.Request, *, path: SessionPath, query: LapsQuery) -> 
 async def export(
     request: web.Request, *, path: SessionPath, query: ExportQuery
 ) -> web.StreamResponse:
-    """Write a table of the session as one parquet file, streamed."""
+    """Stream a table of the session as a parquet file."""
     table = await request.app[SERVICE].db.export(path.sid, query.table)
     response = web.StreamResponse(
         headers={
@@ -259,19 +261,17 @@ async def export(
     async with aclosing(table.batches) as batches:  # type: ignore[type-var]
         if request.method == "HEAD":
             return web.Response(headers=response.headers)
-        begun = False
         async for batch in batches:
-            if not begun:  # until here an error still gets its status
+            if not response.prepared:  # until here an error still gets its status
                 await response.prepare(request)
-                begun = True
             try:
                 async with asyncio.timeout(STALL_S):
                     await response.write(batch)
-            except TimeoutError:  # a reader that takes nothing would keep the log growing
+            except TimeoutError:  # a stalled reader would keep the write-ahead log growing
                 if request.transport is not None:
                     request.transport.abort()
                 return response
-    if not begun:
+    if not response.prepared:
         await response.prepare(request)
     await response.write_eof()
     return response
@@ -279,7 +279,7 @@ async def export(
 
 @routes.get("/lake", errors=READ_ERRORS)
 async def lake_index(request: web.Request) -> LakeIndex:
-    """List the sessions with telemetry as `python -m runtime.bridge export` writes them."""
+    """List the sessions with telemetry that `python -m runtime.bridge export` writes."""
     service = request.app[SERVICE]
     rows = [row for row in service.db.sessions() if row.n_frames]
     circuits = service.library.digest
@@ -300,7 +300,7 @@ async def lake_index(request: web.Request) -> LakeIndex:
     errors=(UnknownSession, NoRows, *READ_ERRORS),
 )
 async def lake_files(request: web.Request, *, path: SessionPath) -> web.Response:
-    """Give telemetry with laps, signals, laps and a summary as parquet files in one archive."""
+    """Return a ZIP archive of parquet files: telemetry with laps, signals, laps, summary."""
     service = request.app[SERVICE]
     row = service.session(path.sid)
     if not row.n_frames:
@@ -315,7 +315,7 @@ async def lake_files(request: web.Request, *, path: SessionPath) -> web.Response
     "/session/{sid}/track", errors=(UnknownSession, NoRows, NoCircuit, BadQuery, *READ_ERRORS)
 )
 async def circuit(request: web.Request, *, path: SessionPath, query: CircuitQuery) -> CircuitAnswer:
-    """Make a track file of the line that the session drives; nothing is stored."""
+    """Build a track file from the driven line of a session; nothing is stored."""
     service = request.app[SERVICE]
     row = service.session(path.sid)
     if not row.n_frames:
@@ -335,11 +335,11 @@ async def circuit(request: web.Request, *, path: SessionPath, query: CircuitQuer
 
 @signal_routes.get("/signals/registry", errors=READ_ERRORS)
 async def registry(request: web.Request, *, query: RegistryQuery) -> Registry:
-    """List every signal that is known."""
+    """List every known signal."""
     service = request.app[SERVICE]
     totals = await service.db.samples_total()
     rows = service.db.registry()
-    state = await can_state(service) if query.include_can_state else None
+    state = await read_can_state(service) if query.include_can_state else None
     return Registry(
         count=len(rows),
         signals=[SignalRecord.of(row, n_samples_total=totals.get(row.name, 0)) for row in rows],
@@ -347,8 +347,8 @@ async def registry(request: web.Request, *, query: RegistryQuery) -> Registry:
         unknown_can_ids=None
         if state is None
         else [
-            UnknownCanId(id=int(one.can_id, 16), can_id=one.can_id, hz=round(one.hz, 1))
-            for one in state.unknown_ids
+            UnknownCanId(id=int(row.can_id, 16), can_id=row.can_id, hz=round(row.hz, 1))
+            for row in state.unknown_ids
         ],
     )
 
@@ -357,7 +357,7 @@ async def registry(request: web.Request, *, query: RegistryQuery) -> Registry:
     "/session/{sid}/capabilities/recompute", errors=(UnknownSession, NoRows, *WRITE_ERRORS)
 )
 async def recompute(request: web.Request, *, path: SessionPath) -> RecomputeAnswer:
-    """Count the samples of a session anew."""
+    """Recount the samples of a session."""
     service = request.app[SERVICE]
     row = service.session(path.sid)
     count = await service.db.recompute_capabilities(row.session_id)
@@ -368,7 +368,7 @@ async def recompute(request: web.Request, *, path: SessionPath) -> RecomputeAnsw
 
 @signal_routes.get("/session/{sid}/capabilities", errors=(UnknownSession, NoRows, *READ_ERRORS))
 async def capabilities(request: web.Request, *, path: SessionPath) -> Capabilities:
-    """Tell what was recorded how often, and which coaches can work with it."""
+    """Show the rate of each recorded signal, and which coaches can work with the session."""
     service = request.app[SERVICE]
     row = service.session(path.sid)
     rows = await service.db.capabilities(row.session_id)
@@ -392,39 +392,33 @@ async def signals(
     """Put signals on a common axis."""
     service = request.app[SERVICE]
     try:
-        wanted = _query(query)
+        wanted = _parse_query(query)
         row = service.session(path.sid)
         if query.lap is not None:
-            wanted = _clipped(wanted, await service.book.summary(row), query.lap, row)
-        resampled = await _resampled(service, row, wanted, query.lap)
+            wanted = _clip_to_lap(wanted, await service.book.summary(row), query.lap, row)
+        resampled = await _resample(service, row, wanted, query.lap)
     except resampling.TooLong as error:
-        words = f"the answer would have more than {resampling.MAX_ROWS} rows"
-        raise TooManyRows(words, max_points=resampling.MAX_ROWS) from error
+        text = f"the answer would have more than {resampling.MAX_ROWS} rows"
+        raise TooManyRows(text, max_points=resampling.MAX_ROWS) from error
     except resampling.BadResample as error:
         raise BadQuery(str(error), param=error.param) from error
-    return json_bytes(await asyncio.to_thread(_body, row.session_id, wanted, resampled))
+    return json_bytes(await asyncio.to_thread(_write_body, row.session_id, wanted, resampled))
 
 
-def _query(query: ResampleQuery) -> resampling.Query:
-    """What is asked for; raises `BadResample`."""
+def _parse_query(query: ResampleQuery) -> resampling.Query:
+    """Parse names, axis and interpolation. Raises `BadResample`."""
     names = tuple(name.strip() for name in query.names.split(",") if name.strip())
     if not names:
-        raise resampling.BadResample("names", "names must be given")
-    given = query.model_dump(exclude={"lap"})
-    return resampling.Query(
-        **given
-        | {
-            "names": names,
-            "axis": parse_axis(query.axis),
-            "interp": parse_interpolation(query.interp),
-        }
-    )
+        raise resampling.BadResample("names", "names is missing")
+    axis, interp = parse_axis(query.axis), parse_interpolation(query.interp)
+    fields = query.model_dump(exclude={"lap"})
+    return resampling.Query(**fields | {"names": names, "axis": axis, "interp": interp})
 
 
-def _clipped(
+def _clip_to_lap(
     wanted: resampling.Query, summary: Summary | None, number: int, row: SessionRow
 ) -> resampling.Query:
-    """The query within one lap."""
+    """Limit the query to a lap. Raises `UnknownLap`."""
     lap = next((lap for lap in summary.laps if lap.number == number), None) if summary else None
     if lap is None:
         raise UnknownLap(session_id=row.session_id)
@@ -433,20 +427,20 @@ def _clipped(
     return replace(wanted, t_from=t_from, t_to=max(t_from, t_to))
 
 
-async def _resampled(
+async def _resample(
     service: Service, row: SessionRow, wanted: resampling.Query, lap: int | None
 ) -> Resampled:
     store = service.db
     if not row.n_frames and not row.n_signals:
         raise NoRows("the session has no data", session_id=row.session_id)
-    known = {signal.name: signal for signal in store.registry()}
-    asked = [*wanted.names, *(() if wanted.axis in resampling.AXES else (wanted.axis,))]
-    if wanted.axis not in (*resampling.AXES, *known):
-        words = "axis must be time, distance or the name of a registered signal"
-        raise resampling.BadResample("axis", words)
-    if not known.keys() >= set(wanted.names):
-        raise resampling.BadResample("names", "names holds a signal that is not registered")
-    tall = [name for name in asked if name not in WIDE_SIGNALS]
+    registered = {signal.name: signal for signal in store.registry()}
+    needed = [*wanted.names, *(() if wanted.axis in resampling.AXES else (wanted.axis,))]
+    if wanted.axis not in (*resampling.AXES, *registered):
+        text = "axis must be time, distance or the name of a registered signal"
+        raise resampling.BadResample("axis", text)
+    if not registered.keys() >= set(wanted.names):
+        raise resampling.BadResample("names", "names contains a signal that is not registered")
+    tall = [name for name in needed if name not in WIDE_SIGNALS]
     frames = await store.read_frames(row.session_id)
     samples = await store.read_signals(row.session_id, tall) if tall else {}
     axis = None
@@ -457,16 +451,16 @@ async def _resampled(
     elif wanted.axis == "distance" and (summary := await service.book.summary(row)) is not None:
         wanted = replace(wanted, track_length_m=summary.length_m)
     discrete = [
-        name for name in wanted.names if resampling.is_discrete(name, known[name].semantics)
+        name for name in wanted.names if resampling.is_discrete(name, registered[name].semantics)
     ]
     return await asyncio.to_thread(resample, frames, samples, wanted, discrete, axis)
 
 
-def _body(session_id: str, query: resampling.Query, resampled: Resampled) -> bytes:
-    """The answer as JSON; NaN becomes null."""
-    # What was recorded stays as it is; a moment between two frames is known to a millisecond.
-    reckoned = query.axis == "distance" and query.rate_hz > 0
-    t = np.round(resampled.t, 3) if reckoned else resampled.t
+def _write_body(session_id: str, query: resampling.Query, resampled: Resampled) -> bytes:
+    """Write the answer as JSON; NaN becomes null."""
+    # Recorded times stay exact; interpolated ones are accurate to a millisecond.
+    interpolated = query.axis == "distance" and query.rate_hz > 0
+    t = np.round(resampled.t, 3) if interpolated else resampled.t
     columns: dict[str, list[Any]] = {"t": t.tolist()}
     if resampled.distance_m is not None:
         columns["distance_m"] = np.round(resampled.distance_m, 3).tolist()

@@ -1,4 +1,4 @@
-"""Briefs and debriefs of a running bridge: the facts gathered, told, and a model's word on them."""
+"""Briefs and debriefs: collect the facts, put them into words, let a model add a remark."""
 
 import asyncio
 import json
@@ -31,17 +31,17 @@ from runtime.bridge.storage.records import SessionRow
 
 Source: TypeAlias = Literal["local_model", "template"]
 SESSIONS: Final = 50
-"""Of a driver on a track, the newest, are looked at."""
+"""Newest sessions of a driver on a track that are considered."""
 EMOTIONS: Final[tuple[Emotion, ...]] = get_args(Emotion)
 CALM: Final[frozenset[Emotion]] = frozenset({"thinking", "analyzing", "encouraging"})
-"""Moods of a model that judge no session."""
+"""Moods that express no verdict on a session."""
 _MOOD: Final = re.compile(r"\[\s*emotion\s*:\s*([a-z]+)\s*\]", re.IGNORECASE)
 _TAG: Final = re.compile(r"\[\s*emotion\s*:[^\]]*\]", re.IGNORECASE)
 _FOCUS: Final = re.compile(r"<FOCUS>(.*?)</FOCUS>", re.IGNORECASE | re.DOTALL)
 
 
 class Narrative(NamedTuple):
-    """What the driver is told."""
+    """The text of a brief or debrief."""
 
     text: str
     """Markdown."""
@@ -49,17 +49,17 @@ class Narrative(NamedTuple):
     emotion: Emotion
     focus: tuple[str, ...]
     dropped: int = 0
-    """Sentences of the model that were left out."""
+    """Sentences of the model that were rejected."""
     kept: int = 0
 
     @property
     def fell_back(self) -> bool:
-        """Whether the model had no part in it."""
+        """Whether the text is without a word of the model."""
         return self.source == "template"
 
 
 class Teaching(NamedTuple):
-    """One thing to learn from a corner."""
+    """A lesson to learn from a corner."""
 
     concept: str
     corner: str
@@ -68,14 +68,14 @@ class Teaching(NamedTuple):
     tip: str
     lesson: Lesson
     gain_s: float | None
-    """Seconds a lap that acting on it is worth."""
+    """Seconds a lap that the advice is worth."""
     start_m: float | None
-    """Metres from start/finish, as is the end."""
+    """Metres from start/finish, like *end_m*."""
     end_m: float | None
 
 
 class Review(NamedTuple):
-    """A session looked back on."""
+    """A session in retrospect."""
 
     story: Story
     scene: Scene
@@ -87,38 +87,38 @@ class Review(NamedTuple):
 
     @property
     def next_focus(self) -> str | None:
-        """The corner with the most to win."""
+        """The corner with the most time to gain."""
         return self.story.next_focus
 
 
 def strip_moods(text: str) -> str:
-    """A text without tags of moods, on one line."""
+    """Remove mood tags and line breaks from a text."""
     return " ".join(_TAG.sub(" ", text).split())
 
 
-def gathering_of(service: Service) -> Gathering:
-    """What facts of a running bridge come from. Raises `NoDatabase`."""
+def require_gathering(service: Service) -> Gathering:
+    """Return the source of all facts. Raises `NoDatabase`."""
     if service.gathering is None:
         raise service.without_database()
     return service.gathering
 
 
-def lesson_of(service: Service, concept: str) -> Lesson:
-    """The lesson that teaches a concept, by its id."""
+def find_lesson(service: Service, concept: str) -> Lesson:
+    """Find the lesson that teaches a concept, by the concept's id."""
     lesson = service.lessons.find(concept)
-    assert lesson is not None  # each concept has one
+    assert lesson is not None  # every concept has a lesson
     return lesson
 
 
 async def look_back(subject: Subject, driver: str, words: Words) -> Review:
-    """A session as a debrief looks at it. Raises what `Analyses.of` raises but `NoGeometry`."""
+    """Review a session for its debrief. Raises the errors of `Analyses.of` except `NoGeometry`."""
     service, row = subject.service, subject.row
     drive = await subject.drive()
-    gathering = gathering_of(service)
-    known = await gathering.look(row.session_id, driver)
+    gathering = require_gathering(service)
+    view = await gathering.look(row.session_id, driver)
     session = Session(row.session_id, row.driver or driver, row.car or "", row.started_at)
-    scene = replace(known.scene, outing=Outing(session, drive), without_laps=False)
-    before = await best_before(service, row, driver)
+    scene = replace(view.scene, outing=Outing(session, drive), without_laps=False)
+    before = await find_best_before(service, row, driver)
     story = await asyncio.to_thread(tell_debrief, scene, before)
     taught = tuple(
         Teaching(
@@ -126,33 +126,32 @@ async def look_back(subject: Subject, driver: str, words: Words) -> Review:
             advice.place.corner if advice.place and advice.place.corner else "",
             words.sentence(problem),
             words.sentence(advice),
-            lesson_of(service, advice.concept or story.concept),
+            find_lesson(service, advice.concept or story.concept),
             advice.gain_s,
             advice.place.start_m if advice.place else None,
             advice.place.end_m if advice.place else None,
         )
         for problem, advice in zip(story.problems, story.advice, strict=True)
     )
-    lesson = lesson_of(service, story.concept)
-    return Review(story, scene, known.names, words, lesson, taught, before)
+    lesson = find_lesson(service, story.concept)
+    return Review(story, scene, view.names, words, lesson, taught, before)
 
 
 async def prepare(service: Service, driver: str, plan: Plan, hour: int) -> tuple[Story, Names]:
-    """The briefing of a driver on the active circuit, from the last session there with a lap."""
-    gathering = gathering_of(service)
-    for row in await driven_here(service, driver):
-        known = await gathering.look(row.session_id, driver, hour=hour)
-        if known.scene.outing is not None:
-            return tell_brief(known.scene, plan), known.names
-    known = await gathering.look("", driver, hour=hour)
-    return tell_brief(known.scene, plan), known.names
+    """Brief a driver on the active circuit, from the last session there with a complete lap."""
+    gathering = require_gathering(service)
+    for row in await list_sessions_here(service, driver):
+        view = await gathering.look(row.session_id, driver, hour=hour)
+        if view.scene.outing is not None:
+            return tell_brief(view.scene, plan), view.names
+    view = await gathering.look("", driver, hour=hour)
+    return tell_brief(view.scene, plan), view.names
 
 
-async def best_before(service: Service, row: SessionRow | None, driver: str) -> float | None:
-    """The driver's best lap on the circuit of a session, of those that are remembered and those of
-    earlier sessions, the session itself left out; None where its circuit is not known.
+async def find_best_before(service: Service, row: SessionRow | None, driver: str) -> float | None:
+    """Find the driver's best lap time on a session's circuit before that session.
 
-    Without a session: on the active circuit, in any session.
+    None where its circuit is unknown. Without a session: the best ever on the active circuit.
     """
     own = row.session_id if row is not None else None
     place = None if row is None else await service.book.place(row)
@@ -160,26 +159,28 @@ async def best_before(service: Service, row: SessionRow | None, driver: str) -> 
         return None
     times = [
         event.value
-        for event in await events_here(service, driver, place)
+        for event in await list_events_here(service, driver, place)
         if event.kind == "pb_lap_s" and event.session_id != own
     ]
-    for one in await driven_here(service, driver, place):
-        earlier = row is None or one.started_at < row.started_at
-        if earlier and one.session_id != own:
-            summary = await service.book.seen(one)
+    for other in await list_sessions_here(service, driver, place):
+        earlier = row is None or other.started_at < row.started_at
+        if earlier and other.session_id != own:
+            summary = await service.book.seen(other)
             if summary is not None and summary.best_s is not None:
                 times.append(summary.best_s)
     return min(times, default=None)
 
 
-async def driven_here(service: Service, driver: str, place: str | None = None) -> list[SessionRow]:
-    """A driver's newest sessions with telemetry at a place of `LapBook`, else on the active track.
+async def list_sessions_here(
+    service: Service, driver: str, place: str | None = None
+) -> list[SessionRow]:
+    """List a driver's sessions with telemetry at a place of `LapBook`, the newest first.
 
-    The newest comes first; of nobody there are none. Where there is no active track, all are.
+    Without a place: on the active track, or everywhere if there is none. No driver, no sessions.
     """
     if not driver.strip():
         return []
-    wanted = _wanted(service, place)
+    wanted = _choose_place(service, place)
     rows = [
         row
         for row in service.db.sessions(driver=driver)
@@ -188,17 +189,17 @@ async def driven_here(service: Service, driver: str, place: str | None = None) -
     return rows[:SESSIONS]
 
 
-async def events_here(
+async def list_events_here(
     service: Service, driver: str, place: str | None = None
 ) -> Sequence[EventRow]:
-    """What is remembered of a driver at a place of `LapBook`, else on the active track.
+    """List a driver's history at a place of `LapBook`.
 
-    Of nobody that is nothing. Where there is no active track, it is everything.
+    Without a place: on the active track, or everywhere if there is none. No driver, no history.
     """
     if not driver.strip():
         return ()
     events = await service.db.read(lambda reader: driver_events(reader, driver))
-    wanted = _wanted(service, place)
+    wanted = _choose_place(service, place)
     if not wanted:
         return events
     sessions = {event.session_id for event in events}
@@ -210,8 +211,8 @@ async def events_here(
     ]
 
 
-def _wanted(service: Service, place: str | None) -> str:
-    """The place that is asked for; empty: any."""
+def _choose_place(service: Service, place: str | None) -> str:
+    """Return *place*, else the active track's; empty: any place."""
     if place is not None:
         return place
     return service.active_track.id if service.active_track is not None else ""
@@ -229,7 +230,7 @@ async def narrate_story(
     session_id: str | None,
     last: str = "",
 ) -> Narrative:
-    """The story in words, with what a model adds that its facts bear out.
+    """Write the story, with the remarks of a model that its facts bear out.
 
     *last* is a paragraph before the lesson.
     """
@@ -239,7 +240,7 @@ async def narrate_story(
     plain = Narrative(text, "template", story.emotion, story.items(words))
     model = service.model
     assert model is not None
-    async with model.call(role, mode, _ask(text, words), session_id=session_id) as call:
+    async with model.call(role, mode, _make_prompt(text, words), session_id=session_id) as call:
         try:
             reply = await call.text()
         except ModelFailed as failed:
@@ -264,7 +265,7 @@ async def narrate_story(
         )
 
 
-def _ask(text: str, words: Words) -> list[Message]:
+def _make_prompt(text: str, words: Words) -> list[Message]:
     system = (
         "You are a racing driver's coach. The text below is shown to the driver as it is. Add at "
         f"most two short sentences in {LANGUAGES[words.language]} that help to understand it or to "
@@ -275,26 +276,26 @@ def _ask(text: str, words: Words) -> list[Message]:
 
 
 def _read_focus(text: str) -> tuple[str, ...]:
-    """The items that a model lists in its tags; empty without any."""
-    found = _FOCUS.search(text)
+    """Read the items that a model lists in its focus tag; empty without one."""
+    tag = _FOCUS.search(text)
     try:
-        given = json.loads(found[1]) if found else ()
+        items = json.loads(tag[1]) if tag else ()
     except (ValueError, RecursionError):
-        given = ()
+        items = ()
     return shorten(
-        [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+        [item for item in items if isinstance(item, str)] if isinstance(items, list) else []
     )
 
 
 def _read_mood(text: str) -> Emotion | None:
-    """The first mood of the vocabulary that a model's text is tagged with."""
+    """Read the first tag of a model's text that names a mood of the vocabulary."""
     return next(
         (mood for tag in _MOOD.findall(text) for mood in EMOTIONS if mood == tag.lower()), None
     )
 
 
 def list_facts(facts: Sequence[Fact], words: Words) -> list[dict[str, object]]:
-    """Facts as JSON: kind, place, laps and the sentence."""
+    """Convert facts to JSON: kind, corner, laps and the sentence."""
     return [
         {
             "id": fact.id,

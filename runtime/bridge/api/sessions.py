@@ -23,9 +23,9 @@ from runtime.bridge.api.shapes import (
     SessionPath,
     Short,
     Text,
-    capped,
+    cap_at,
     fields_of,
-    rounded,
+    round_finite,
 )
 from runtime.bridge.cues.model import USUAL_LEVEL
 from runtime.bridge.service import SERVICE, Service
@@ -51,14 +51,14 @@ MOST_SESSIONS: Final = 500
 NOTES: Final = 50
 UNNAMED: Final = "session"
 UNKNOWN_TRACK: Final = (
-    "no circuit is known of the name {!r}: the session is recorded all the same, "
-    "and its positions tell whether it was driven on a known one"
+    "no circuit is called {!r}: the session is recorded anyway, "
+    "and its positions show whether it was driven on a known circuit"
 )
 routes = Routes("session")
 
 
 class StartRequest(Wire):
-    """Who drives what where."""
+    """The driver, car and circuit of a new session."""
 
     driver: Short | None = None
     driver_level: DriverLevel | None = Field(
@@ -68,27 +68,27 @@ class StartRequest(Wire):
     )
     track: Short | None = Field(
         None,
-        description="name or id, one that is not among the circuits too; absent: as soon as the "
-        "positions or the length of the laps tell",
+        description="name or id of a circuit, known here or not; absent: recognised from the "
+        "positions or the length of the laps",
     )
     car: Short | None = Field(None, description="absent: the loaded car")
     note: Note | None = None
     session_id: NewSessionId | None = Field(
         None,
-        description="letters, digits and . _ : - , but not SIM or _live; "
-        "absent: made of track and time",
+        description="letters, digits and . _ : - , except SIM and _live; "
+        "absent: made from track and time",
     )
 
 
 class StartAnswer(AnswerModel):
-    """The session that is active now."""
+    """The session that is now active."""
 
     started: Literal[True] = True
     session_id: str
     started_at: Moment
-    resumed: bool = Field(description="whether it was there before")
-    track: Text = Field(description="as far as it is known; empty: not yet")
-    track_id: str | None = Field(description="of its circuit; null: none that is known here")
+    resumed: bool = Field(description="whether the session existed before")
+    track: Text = Field(description="name of the circuit; empty: not known yet")
+    track_id: str | None = Field(description="id of its circuit; null: not a known one")
     hint: str | None = Field(description="what an unknown circuit means for the session")
 
 
@@ -101,14 +101,14 @@ class EndAnswer(AnswerModel):
 
 
 class SessionsQuery(Wire):
-    """Which sessions."""
+    """Filters of the list."""
 
-    limit: Annotated[int, capped(MOST_SESSIONS)] = 50
+    limit: Annotated[int, cap_at(MOST_SESSIONS)] = 50
     active_only: Flag = False
     driver: str | None = None
-    track: str | None = Field(None, description="its name or id")
+    track: str | None = Field(None, description="name or id")
     q: str | None = Field(
-        None, description="words that all stand in its id, driver, car, note or circuit's name"
+        None, description="words that must all occur in its id, driver, car, note or circuit's name"
     )
 
 
@@ -119,11 +119,11 @@ class SessionRecord(AnswerModel):
     driver: Text
     driver_level: Text
     track: Text = Field(
-        description="as the driver called it, else the circuit's name; empty: not known (yet)"
+        description="name given by the driver, else the circuit's; empty: not known (yet)"
     )
-    track_id: str | None = Field(description="of its circuit; null: none that is known here")
+    track_id: str | None = Field(description="id of its circuit; null: not a known one")
     track_by: Ground | None = Field(
-        description="what tells the circuit: the driver, the positions, or the length of the laps"
+        description="source of the circuit: the driver, the positions, or the length of the laps"
     )
     car: Text
     started_at: Moment
@@ -142,14 +142,14 @@ class SessionList(Wire):
 
 @fields_of(LapRow, "id", "session_id")
 class SessionLap(AnswerModel):
-    """A lap as reported, or as found in the telemetry."""
+    """A lap, reported or found in the telemetry."""
 
     recorded_at: Moment
 
 
 @fields_of(NoteRow, "emotion", "concept")
 class NoteRecord(AnswerModel):
-    """What the coach said."""
+    """A note of the coach."""
 
     distance_m: Metres | None
     recorded_at: Moment
@@ -167,17 +167,17 @@ class SessionDetail(AnswerModel):
     n_frames: int
     n_signals: int
     duration_s: float = Field(
-        description="s: from the first to the last frame, as its laps and stats say; "
-        "of a session without frames, from the first to the last sample"
+        description="s, from the first to the last frame, as in its laps and stats; "
+        "without frames, from the first to the last sample"
     )
     distance_m: Metres | None
     silent: str | None = Field(
-        description="why the live coach says nothing about corners; null: it does, or would"
+        description="why the live coach says nothing about corners; null: it can"
     )
 
 
 class ChangeRequest(Wire):
-    """What a session shall say; a field that is absent stays, null or an empty text clears."""
+    """New details of a session: an absent field stays, null or an empty text clears it."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -192,20 +192,20 @@ class ChangeRequest(Wire):
 
 
 class DeleteAnswer(Wire):
-    """The session is gone."""
+    """The deleted session."""
 
     deleted: Literal[True] = True
     session_id: str
 
 
 class ResetRequest(Wire):
-    """Which session's bursts to clear; absent: all."""
+    """The session whose bursts to clear; absent: all."""
 
     session_id: SessionId | None = None
 
 
 class ResetAnswer(Wire):
-    """What was cleared."""
+    """The number of bursts cleared."""
 
     cleared_bursts: int
     status: Literal["ok"] = "ok"
@@ -213,7 +213,7 @@ class ResetAnswer(Wire):
 
 @routes.post("/session/start", alone=True, errors=WRITE_ERRORS)
 async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
-    """Begin a session, or go on with one; it becomes the active one."""
+    """Start or resume a session, which becomes the active one."""
     service = request.app[SERVICE]
     existing = service.db.session(body.session_id) if body.session_id else None
     meta = SessionMeta(
@@ -238,7 +238,7 @@ async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
 
 @routes.post("/session/reset", alone=True)
 async def reset(request: web.Request, *, body: ResetRequest) -> ResetAnswer:
-    """Clear what is kept in memory of bursts; the database is not touched."""
+    """Clear the bursts in memory; the database stays as it is."""
     service = request.app[SERVICE]
     chosen = [body.session_id] if body.session_id else list(service.bursts)
     if body.session_id:
@@ -257,7 +257,7 @@ async def end(request: web.Request, *, path: SessionPath) -> EndAnswer:
     row = await service.db.end_session(path.sid, unix_ms())
     service.cues.forget(row.session_id)
     service.bursts.pop(row.session_id, None)
-    service.aside(_look(service, row, tell=was_open))
+    service.aside(_finish_laps(service, row, tell=was_open))
     return EndAnswer.of(row)
 
 
@@ -272,52 +272,52 @@ async def list_sessions(request: web.Request, *, query: SessionsQuery) -> Sessio
         rows = [row for row in rows if key((await circuit(row)).name) == wanted]
     if query.q:
         words, circuit = query.q.casefold().split(), service.book.circuit
-        rows = [row for row in rows if _has(row, (await circuit(row)).name, words)]
+        rows = [row for row in rows if _contains_words(row, (await circuit(row)).name, words)]
     rows = rows[: query.limit]
-    posted, seen = await reported(service), service.book.seen
+    posted, seen = await group_reported_laps(service), service.book.seen
     records = [
-        await _record(service, row, merge_laps(row, await seen(row), posted[row.session_id]))
+        await _make_record(service, row, merge_laps(row, await seen(row), posted[row.session_id]))
         for row in rows
     ]
     return SessionList(sessions=records, count=len(records))
 
 
-def _has(row: SessionRow, circuit: str | None, words: Iterable[str]) -> bool:
-    """Whether all of *words*, in lower case, stand in what is known of a session."""
-    said = (row.session_id, row.driver, row.car, row.note, row.track, circuit)
-    text = " ".join(filter(None, said)).casefold()
+def _contains_words(row: SessionRow, circuit: str | None, words: Iterable[str]) -> bool:
+    """Whether all *words*, in lower case, occur in a session's details."""
+    details = (row.session_id, row.driver, row.car, row.note, row.track, circuit)
+    text = " ".join(filter(None, details)).casefold()
     return all(word in text for word in words)
 
 
 @routes.get("/session/{sid}", errors=(UnknownSession, *READ_ERRORS))
 async def one_session(request: web.Request, *, path: SessionPath) -> SessionDetail:
     """Show a session with its laps and the coach's last notes."""
-    return await _detail(request.app[SERVICE], path.sid)
+    return await _load_detail(request.app[SERVICE], path.sid)
 
 
 @routes.patch("/session/{sid}", errors=(UnknownSession, BadField, *WRITE_ERRORS))
 async def change_session(
     request: web.Request, *, path: SessionPath, body: ChangeRequest
 ) -> SessionDetail:
-    """Correct what a session says of its driver, car, track and note; laps follow the track."""
+    """Correct the driver, car, track and note of a session; its laps follow the track."""
     service = request.app[SERVICE]
     change = cast(SessionChange, body.model_dump(exclude_unset=True))
     if not change:
         raise BadField("give driver, car, track or note")
     await service.db.change_session(path.sid, change)
     service.circuits.forget(path.sid)
-    return await _detail(service, path.sid)
+    return await _load_detail(service, path.sid)
 
 
 @routes.delete("/session/{sid}", errors=(UnknownSession, SessionInUse, *WRITE_ERRORS))
 async def delete_session(request: web.Request, *, path: SessionPath) -> DeleteAnswer:
-    """Delete a session with everything that was recorded and written about it.
+    """Delete a session with everything recorded in it and written about it.
 
-    Not the active one, nor one that is being replayed or filled by a bus.
+    The active session, and one that is being replayed or filled by a bus, are not deleted.
     """
     service = request.app[SERVICE]
     _check_unused(service, service.session(path.sid).session_id)
-    # Whoever asked may leave: half a deletion would leave tokens and streams behind.
+    # The client may disconnect: half a deletion would leave tokens and streams behind.
     await service.finish(_delete(service, path.sid))
     return DeleteAnswer(session_id=path.sid)
 
@@ -330,13 +330,13 @@ async def _delete(service: Service, session_id: str) -> None:
 def _check_unused(service: Service, session_id: str) -> None:
     replay = service.replays.current if service.replays is not None else None
     if replay is not None and replay.source.session_id == session_id:
-        raise SessionInUse("the session is being replayed: stop that first", session_id=session_id)
+        raise SessionInUse("the session is being replayed: stop it first", session_id=session_id)
     if service.filled_session() == session_id:
         raise SessionInUse("a bus fills the session: disconnect it first", session_id=session_id)
 
 
 def _forget(service: Service, session_id: str) -> None:
-    """Drop what is kept in memory of a session that was deleted."""
+    """Drop everything in memory about a deleted session."""
     service.bursts.pop(session_id, None)
     for keeper in (
         service.cues,
@@ -353,13 +353,13 @@ def _forget(service: Service, session_id: str) -> None:
         service.questions.memory.forget(session_id)
 
 
-async def _detail(service: Service, session_id: str) -> SessionDetail:
+async def _load_detail(service: Service, session_id: str) -> SessionDetail:
     row = service.session(session_id)
     posted = await service.db.laps(row.session_id)
     notes = await service.db.notes(row.session_id, NOTES)
     summary = await service.book.summary(row)
     laps = merge_laps(row, summary, posted)
-    record = await _record(service, row, laps)
+    record = await _make_record(service, row, laps)
     return SessionDetail.of(
         record,
         row,
@@ -373,8 +373,8 @@ async def _detail(service: Service, session_id: str) -> SessionDetail:
     )
 
 
-async def reported(service: Service) -> defaultdict[str, list[LapRow]]:
-    """The reported laps of each session; none where they are damaged, so that lists go on."""
+async def group_reported_laps(service: Service) -> defaultdict[str, list[LapRow]]:
+    """Group the reported laps by session; none if they are damaged, so that lists still work."""
     laps = defaultdict[str, list[LapRow]](list)
     with suppress(StoreDamaged):
         for lap in await service.db.laps():
@@ -382,27 +382,27 @@ async def reported(service: Service) -> defaultdict[str, list[LapRow]]:
     return laps
 
 
-def recorded_ms(row: SessionRow, t: float) -> int:
-    """The time of day, Unix milliseconds, of a moment of a session's clock.
+def to_unix_ms(row: SessionRow, t: float) -> int:
+    """Convert a moment of a session's clock to Unix milliseconds.
 
-    That clock may run ahead of the day's, as the synthetic car's does, or stand for frames that
-    came all at once: nothing was recorded later than now, nor than the session's end.
+    The clock of a session may run ahead of the time of day, as the synthetic car's does, or belong
+    to frames that came all at once: the result is never later than now or the session's end.
     """
     now_ms = unix_ms()
     return min(round(unix_s(row, t, now_ms / 1000) * 1000), row.ended_at or now_ms)
 
 
 def merge_laps(row: SessionRow, summary: Summary | None, posted: Iterable[LapRow]) -> list[LapRow]:
-    """The laps of a session by number: those found in its telemetry, and those reported.
+    """Merge the laps found in a session's telemetry with the reported ones, by number.
 
-    Of two with one number the reported one counts.
+    A reported lap replaces a found one of the same number.
     """
-    laps = {lap.number: _derived(row, lap) for lap in summary.laps} if summary is not None else {}
+    laps = {lap.number: _make_lap_row(row, lap) for lap in (summary.laps if summary else ())}
     laps |= {lap.lap_number: lap for lap in posted}
     return [laps[number] for number in sorted(laps)]
 
 
-async def _record(service: Service, row: SessionRow, laps: Sequence[LapRow]) -> SessionRecord:
+async def _make_record(service: Service, row: SessionRow, laps: Sequence[LapRow]) -> SessionRecord:
     where, times = await service.book.circuit(row), [lap.lap_time_s for lap in laps]
     return SessionRecord.of(
         row,
@@ -414,22 +414,22 @@ async def _record(service: Service, row: SessionRow, laps: Sequence[LapRow]) -> 
     )
 
 
-def _derived(row: SessionRow, lap: LapSummary) -> LapRow:
-    """A lap found in the telemetry."""
+def _make_lap_row(row: SessionRow, lap: LapSummary) -> LapRow:
+    """Convert a lap found in the telemetry to a row."""
     return LapRow(
         session_id=row.session_id,
         lap_number=lap.number,
         lap_time_s=round(lap.time_s, 3),
-        best_sector=rounded(lap.best_sector, 3),
-        avg_speed_kmh=rounded(lap.avg_speed_kmh, 1),
-        max_combo_g=rounded(lap.max_combo_g, 3),
-        coast_pct=rounded(lap.coast_pct, 1),
-        recorded_at=recorded_ms(row, lap.t_end),
+        best_sector=round_finite(lap.best_sector, 3),
+        avg_speed_kmh=round_finite(lap.avg_speed_kmh, 1),
+        max_combo_g=round_finite(lap.max_combo_g, 3),
+        coast_pct=round_finite(lap.coast_pct, 1),
+        recorded_at=to_unix_ms(row, lap.t_end),
     )
 
 
 def measure_duration_s(row: SessionRow, summary: Summary | None) -> float:
-    """Seconds between the first and the last frame; without any, of what else was recorded."""
+    """Seconds between the first and the last frame; without frames, between other samples."""
     if summary is not None:
         return round(summary.full.duration_s, 3)
     if row.t_start is None or row.t_end is None:
@@ -438,20 +438,20 @@ def measure_duration_s(row: SessionRow, summary: Summary | None) -> float:
 
 
 def measure_distance_m(row: SessionRow, summary: Summary | None) -> float | None:
-    """Metres driven in the session, all laps together; None where nothing tells."""
+    """Metres driven in the whole session; None where they are unknown."""
     return summary.full.distance_m if summary and summary.full.distance_m else row.distance_m
 
 
-async def _look(service: Service, row: SessionRow, *, tell: bool) -> None:
-    """Find the laps of a session that has ended, before somebody asks, and tell the driver."""
+async def _finish_laps(service: Service, row: SessionRow, *, tell: bool) -> None:
+    """Find the laps of an ended session in advance, and notify the driver if *tell*."""
     summary = await service.book.summary(row)
     if not tell:
         return
     laps = merge_laps(row, summary, await service.db.laps(row.session_id))
     count = len(laps)
-    said = f"{count} laps" if count != 1 else "1 lap"
+    text = f"{count} laps" if count != 1 else "1 lap"
     if laps:
-        said += f", the best in {format_time(min(lap.lap_time_s for lap in laps))}"
+        text += f", the best in {format_time(min(lap.lap_time_s for lap in laps))}"
     await service.inbox.post(
-        "session-saved", row.driver or "", "Session saved", said, row.session_id, lap_count=count
+        "session-saved", row.driver or "", "Session saved", text, row.session_id, lap_count=count
     )

@@ -1,4 +1,4 @@
-"""What the routes share: ids, times of day, numbers of queries, and answers made of values."""
+"""Shared by the routes: ids, times of day, numbers of queries, answers built from domain values."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ _SESSION_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}")
 _FLAGS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
-def iso(ms: int | None) -> str | None:
+def format_iso(ms: int | None) -> str | None:
     """Unix milliseconds as ISO 8601 in UTC with milliseconds."""
     if ms is None:
         return None
@@ -43,53 +43,53 @@ def iso(ms: int | None) -> str | None:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
 
 
-def rounded(value: float | None, digits: int) -> float | None:
-    """The value to so many decimals, None for null and for what is not finite."""
+def round_finite(value: float | None, digits: int) -> float | None:
+    """Round a value; None for null, NaN and infinity."""
     return None if value is None or not isfinite(value) else units.round_to(value, digits)
 
 
 def round_values(values: Numbers, digits: int) -> Numbers:
-    """The values to so many decimals, never as -0; orjson writes NaN as null."""
+    """Round values, without -0. NaN stays, which orjson writes as null."""
     return np.round(values, digits) + 0.0
 
 
-def session_id(text: str) -> str:
-    """A session id. Raises ValueError for a text that cannot be one."""
+def check_session_id(text: str) -> str:
+    """Return a valid session id. Raises ValueError for any other text."""
     if not _SESSION_ID.fullmatch(text):
         raise ValueError(
-            "not a valid session id: letters, digits and . _ : - , 128 characters at most"
+            "not a valid session id: use letters, digits and . _ : - , at most 128 characters"
         )
     if text in RESERVED:
-        raise ValueError(f"not a valid session id: {', '.join(RESERVED)} are paths of their own")
+        raise ValueError(f"not a valid session id: {', '.join(RESERVED)} are reserved")
     return text
 
 
-def recording_id(text: str) -> str:
-    """The id of a session that something is stored in. Raises ValueError for what cannot be one."""
-    if session_id(text) == ACTIVE:
+def check_recording_id(text: str) -> str:
+    """Return a session id that data can be stored under. Raises ValueError for any other text."""
+    if check_session_id(text) == ACTIVE:
         raise ValueError(
-            f"not a valid session id: streams call the active session {ACTIVE}; give another"
+            f"not a valid session id: in streams, {ACTIVE} is the active session; choose another"
         )
     return text
 
 
-def _new_session_id(text: str) -> str:
-    if recording_id(text) == LIVE_SESSION:
+def _check_new_session_id(text: str) -> str:
+    if check_recording_id(text) == LIVE_SESSION:
         raise ValueError(
-            f"a session cannot begin as {LIVE_SESSION}, which takes what a bus brings while no"
-            " session is open; give another, or none"
+            f"{LIVE_SESSION} is reserved for the frames of a bus while no session is open; choose"
+            " another session id, or leave it out"
         )
     return text
 
 
-def _level(text: str) -> str:
+def _parse_level(text: str) -> str:
     word = text.strip().lower()
     if word and word not in LEVELS:
-        raise ValueError(f"not a level of a driver; known: {', '.join(LEVELS)}")
+        raise ValueError(f"unknown driver level; known: {', '.join(LEVELS)}")
     return LEVELS.get(word, "")
 
 
-def _flag(value: object) -> object:
+def _parse_flag(value: object) -> object:
     if not isinstance(value, str):
         return value
     if value.lower() not in _FLAGS:
@@ -97,15 +97,15 @@ def _flag(value: object) -> object:
     return _FLAGS[value.lower()]
 
 
-def capped(most: int, least: int = 1) -> BeforeValidator:
-    """An integer of a query, pulled down to *most*; below *least* or no number is refused."""
+def cap_at(most: int, least: int = 1) -> BeforeValidator:
+    """Validate an integer of a query: a larger one becomes *most*, one below *least* is refused."""
 
     def check(value: object) -> object:
         if isinstance(value, str):
             match = re.fullmatch(r"([+-]?)0*([0-9]+)", value)
             if match is None:
                 raise ValueError("must be a whole number")
-            value = int(match[1] + match[2][:_DIGITS])  # more are beyond every cap all the same
+            value = int(match[1] + match[2][:_DIGITS])  # already beyond every cap
         if isinstance(value, int):
             if value < least:
                 raise ValueError(f"must be at least {least}")
@@ -115,24 +115,24 @@ def capped(most: int, least: int = 1) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-Moment = Annotated[str, BeforeValidator(iso)]
-"""Unix milliseconds, written as a time of day in UTC."""
+Moment = Annotated[str, BeforeValidator(format_iso)]
+"""Unix milliseconds, written as ISO 8601 in UTC."""
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
-"""A text that is empty where the value is null."""
-SessionId = Annotated[StrictStr, AfterValidator(session_id)]
-RecordingId = Annotated[StrictStr, AfterValidator(recording_id)]
-NewSessionId = Annotated[StrictStr, AfterValidator(_new_session_id)]
-DriverLevel = Annotated[StrictStr, AfterValidator(_level)]
-"""A driver's level as it is kept; empty: none is given."""
-Flag = Annotated[bool, BeforeValidator(_flag)]
-"""A yes or no of a query, whatever its case."""
+"""A text; empty for null."""
+SessionId = Annotated[StrictStr, AfterValidator(check_session_id)]
+RecordingId = Annotated[StrictStr, AfterValidator(check_recording_id)]
+NewSessionId = Annotated[StrictStr, AfterValidator(_check_new_session_id)]
+DriverLevel = Annotated[StrictStr, AfterValidator(_parse_level)]
+"""A driver's level as it is stored; empty: none."""
+Flag = Annotated[bool, BeforeValidator(_parse_flag)]
+"""A yes or no of a query, in any case."""
 Short = Annotated[StrictStr, Field(max_length=256)]
 Note = Annotated[StrictStr, Field(max_length=2000)]
 Derived = Annotated[
     tuple[str, ...],
     Field(
-        description="what no sensor measured: accelerations (g_lat, g_long, combo_g) and yaw_rate "
-        "computed from speed and positions, and smoothed; braking, told by how the car slows"
+        description="computed instead of measured: accelerations (g_lat, g_long, combo_g) and "
+        "yaw_rate from speed and positions, smoothed; braking from the car's deceleration"
     ),
 ]
 Number = Annotated[_Float | _Int, AfterValidator(float)]
@@ -145,13 +145,13 @@ class SessionPath(Wire):
 
 
 class RecordingPath(Wire):
-    """The id of a session that something is stored in."""
+    """The id of a session that data is stored in."""
 
     sid: RecordingId
 
 
 class AnswerModel(Wire):
-    """An answer, or a part of one, that is read from the attributes of values of the domain."""
+    """An answer, or a part of one, read from the attributes of domain values."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -161,9 +161,9 @@ class AnswerModel(Wire):
 
     @classmethod
     def of(cls, *values: object, **more: object) -> Self:
-        """The answer of what *more* names and, for the rest, the first value that has it.
+        """Build the answer from *more* and, for all other fields, the first value that has them.
 
-        Of a value that is None every attribute is None.
+        Every attribute of a value that is None is None.
         """
         return cls.model_validate(_Joined(values, more))
 
@@ -172,9 +172,9 @@ M = TypeVar("M", bound=AnswerModel)
 
 
 def fields_of(value: type, *left_out: str) -> Callable[[type[M]], type[M]]:
-    """Give an answer the fields of a *value* of the domain, but for those that are *left_out*.
+    """Give an answer the fields of a domain *value*, except those *left_out*.
 
-    Their types and docstrings are the value's. What the class itself says of a field counts.
+    Types and docstrings are the value's; a field that the class defines itself comes first.
     """
 
     def fill(model: type[M]) -> type[M]:

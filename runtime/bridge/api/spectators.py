@@ -1,4 +1,4 @@
-"""Lets others watch a session: tokens for them, and the listener that takes nothing else."""
+"""Spectators of a session: their tokens, and the listener that serves only them."""
 
 import asyncio
 import io
@@ -31,7 +31,7 @@ PAGE: Final = "/spectator/{sid}"
 CODE: Final = "/spectator/{sid}/code.svg"
 MANIFEST: Final = "/spectator/{sid}/app.webmanifest"
 PAGES: Final = ("/spectator/*",)
-"""Links on other sites may open these."""
+"""Pages that links on other sites may open."""
 FORWARDED: Final = ("X-Forwarded-For", "Forwarded")
 WATCHED: Final = (
     "/stream",
@@ -46,38 +46,38 @@ WATCHED: Final = (
     MANIFEST,
     FILE,
 )
-"""What a spectator may see, by path pattern."""
+"""Path patterns that a spectator may request."""
 OPEN: Final = ("/health", "/metrics", "/docs", "/openapi.json")
-"""Of no session: on the main listener no token closes these, for a client may send the key of
-another server everywhere."""
+"""Paths without session data: the main listener ignores tokens on them, because some clients send
+the key of another server with every request."""
 LIMITS: Final = Limits(connections=128, per_peer=48)
-"""Apart from those of the main listener; behind a proxy all spectators have one address."""
-CAREFUL: Final = {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
+"""Separate from those of the main listener; behind a proxy all spectators share one address."""
+PRIVATE: Final = {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
 log = logging.getLogger(__name__)
 routes = Routes("spectator")
 
 
 class BadToken(Unauthorized):
-    """The token was never good, has expired or was revoked."""
+    """The token is unknown, has expired or was revoked."""
 
     code = "bad_token"
 
     def __init__(self) -> None:
         super().__init__(
-            "a valid token is needed: ?token=<token> or Authorization: Bearer <token>",
+            "a valid token is required: ?token=<token> or Authorization: Bearer <token>",
             headers={"WWW-Authenticate": "Bearer"},
         )
 
 
 class TokenScope(Forbidden):
-    """The token is for another session, or for less than this."""
+    """The token is for another session, or does not allow the request."""
 
     code = "token_scope"
-    text = "the token is for one session, and for watching it only"
+    text = "the token only allows watching one session"
 
 
 class TokenRequest(Wire):
-    """Which session, and for how long."""
+    """The session, and the lifetime of the token."""
 
     session_id: SessionId
     ttl_s: Annotated[StrictInt, Field(ge=60, le=86_400, description="seconds")] = TTL_S
@@ -85,10 +85,10 @@ class TokenRequest(Wire):
 
 @fields_of(Issued)
 class TokenAnswer(AnswerModel):
-    """A token; it is shown this once."""
+    """A new token, which is never shown again."""
 
-    url: str = Field(description="path and query of a spectator's page")
-    address: str = Field(description="the same with scheme, host and port, for other devices")
+    url: str = Field(description="path and query of the spectator's page")
+    address: str = Field(description="url with scheme, host and port, for other devices")
 
 
 class TokenPath(Wire):
@@ -98,23 +98,23 @@ class TokenPath(Wire):
 
 
 class RevokeAnswer(Wire):
-    """Whether the token was good until now."""
+    """Whether the token was valid until now."""
 
     revoked: bool
 
 
 @routes.post("/spectator/token", alone=True, errors=(TooManyTokens, *WRITE_ERRORS))
 async def issue_token(request: web.Request, *, body: TokenRequest) -> Reply[TokenAnswer]:
-    """Make a token with which others can watch a session, for a while."""
-    made = await request.app[SERVICE].spectators.issue(body.session_id, body.ttl_s)
-    address = _address(request, made.session_id, made.token)
-    made_url = address.raw_path_qs
-    return Reply(TokenAnswer.of(made, url=made_url, address=str(address)), headers=CAREFUL)
+    """Issue a token with which others can watch a session for a limited time."""
+    issued = await request.app[SERVICE].spectators.issue(body.session_id, body.ttl_s)
+    address = _make_address(request, issued.session_id, issued.token)
+    answer = TokenAnswer.of(issued, url=address.raw_path_qs, address=str(address))
+    return Reply(answer, headers=PRIVATE)
 
 
 @routes.delete("/spectator/token/{token}", secret_path=True, errors=WRITE_ERRORS)
 async def revoke_token(request: web.Request, *, path: TokenPath) -> RevokeAnswer:
-    """Make a token useless; streams that are open with it end."""
+    """Revoke a token; streams opened with it end."""
     return RevokeAnswer(revoked=await request.app[SERVICE].spectators.revoke(path.token))
 
 
@@ -122,28 +122,28 @@ async def revoke_token(request: web.Request, *, path: TokenPath) -> RevokeAnswer
 async def watch(
     request: web.Request,
     *,
-    path: SessionPath,  # noqa: ARG001 - judged with the token
+    path: SessionPath,  # noqa: ARG001 - checked with the token
 ) -> web.StreamResponse:
-    """A page that shows the session live, for the token in its address."""
-    return _page(request, "spectator") if GRANT in request else _refused(request, PAGE)
+    """Show the session live, for the token in the page's address."""
+    return _make_page(request, "spectator") if GRANT in request else _answer_refused(request, PAGE)
 
 
 @routes.get(CODE, text="image/svg+xml", errors=(BadToken, TokenScope))
 async def code(request: web.Request, *, path: SessionPath) -> web.StreamResponse:
-    """The address of the page as a QR code, for the camera of another phone."""
+    """Return the page's address as a QR code, for the camera of another phone."""
     if GRANT not in request:
         raise BadToken
-    address = _address(request, path.sid, _offered(request) or "")
+    address = _make_address(request, path.sid, _read_token(request) or "")
     svg = await asyncio.to_thread(_draw_code, str(address))
-    return web.Response(body=svg, content_type="image/svg+xml", headers=CAREFUL)
+    return web.Response(body=svg, content_type="image/svg+xml", headers=PRIVATE)
 
 
 @routes.get(MANIFEST, text="application/manifest+json", errors=(BadToken, TokenScope))
 async def manifest(request: web.Request, *, path: SessionPath) -> web.StreamResponse:
-    """What a phone needs to keep the page on its home screen."""
+    """Return the web app manifest, with which a phone keeps the page on its home screen."""
     if GRANT not in request:
         raise BadToken
-    address = _address(request, path.sid, _offered(request) or "")
+    address = _make_address(request, path.sid, _read_token(request) or "")
     about = {
         "name": f"Paddock: {path.sid}",
         "short_name": "Paddock",
@@ -152,13 +152,13 @@ async def manifest(request: web.Request, *, path: SessionPath) -> web.StreamResp
         "display": "standalone",
         "icons": [{"src": FILES.address("icon.svg"), "sizes": "any", "type": "image/svg+xml"}],
     }
-    return web.json_response(about, content_type="application/manifest+json", headers=CAREFUL)
+    return web.json_response(about, content_type="application/manifest+json", headers=PRIVATE)
 
 
 def make_spectator_app(service: Service, groups: Iterable[Routes], host: str) -> web.Application:
-    """An application of those routes of *groups* that spectators may see, behind tokens.
+    """Build an application of those routes of *groups* that spectators may request with a token.
 
-    It uses *service* and neither starts nor stops it. *host* is where it will listen.
+    It uses *service* without starting or stopping it. *host* is its listening address.
     """
     app = web.Application()
     app[SERVICE] = service
@@ -170,24 +170,24 @@ def make_spectator_app(service: Service, groups: Iterable[Routes], host: str) ->
         pages=PAGES,
     )
     install(app, Door(render=render, hosts=hosts, admit=_admit))
-    seen = Routes(routes.tag)
-    seen.routes = [
+    allowed = Routes(routes.tag)
+    allowed.routes = [
         route
         for group in groups
         for route in group.routes
         if route.method == "GET" and route.path in WATCHED
     ]
-    mount(app, seen)
-    app.router.add_route("*", "/{rest:.*}", _nothing)
-    app.on_response_prepare.append(_careful)
+    mount(app, allowed)
+    app.router.add_route("*", "/{rest:.*}", _refuse_path)
+    app.on_response_prepare.append(_add_private_headers)
     return app
 
 
 @asynccontextmanager
-async def spectating(
+async def serve_spectators(
     service: Service, groups: Iterable[Routes], host: str, port: int, main: Lifecycle
 ) -> AsyncIterator[Running]:
-    """Spectators are let in on a listener of their own until the block ends or *main* drains.
+    """Serve spectators on their own listener until the block ends or *main* drains.
 
     Raises `CannotBind`.
     """
@@ -207,7 +207,7 @@ async def spectating(
 
 
 class _Follower:
-    """Ends the spectators' streams when the main listener begins to end."""
+    """Ends the spectators' streams when the main listener starts to drain."""
 
     ends_on_drain = True
 
@@ -220,27 +220,27 @@ class _Follower:
 
 
 def _admit(request: web.Request, route: Route | None) -> web.StreamResponse | None:
-    """Ask for a token, and see that it is for what is asked for; files of pages hold no data."""
+    """Require a token that allows the request; files of pages hold no data."""
     if route is not None and route.path == FILE:
         return None
-    if (grant := _granted(request)) is None:
-        return _refused(request, route.path if route else None)
+    if (grant := _find_grant(request)) is None:
+        return _answer_refused(request, route.path if route else None)
     if route is None or route.method != "GET" or route.path not in WATCHED:
         raise TokenScope
-    asked = request.query.getall("session_id", [])
+    sessions = request.query.getall("session_id", [])
     if (sid := request.match_info.get("sid")) is not None:
-        asked = [*asked, sid]
-    if any(name != grant.session_id for name in asked):
+        sessions = [*sessions, sid]
+    if any(name != grant.session_id for name in sessions):
         raise TokenScope
     request[GRANT] = grant
     return None
 
 
 def check_token(request: web.Request, route: Route | None) -> web.StreamResponse | None:
-    """On the main listener: no token is needed, but one that is presented is judged.
+    """Check the token of a request on the main listener, which does not require one.
 
-    It opens what it opens on the spectators' listener, and nothing is written with it. With
-    ``require_token_remote`` what a proxy forwards needs one.
+    A token allows the same as on the spectators' listener, and no writes. With
+    ``require_token_remote``, requests forwarded by a proxy need one.
     """
     forwarded = any(name in request.headers for name in FORWARDED)
     needed = forwarded and request.app[SERVICE].settings.require_token_remote
@@ -250,30 +250,30 @@ def check_token(request: web.Request, route: Route | None) -> web.StreamResponse
     return None
 
 
-def _granted(request: web.Request) -> Grant | None:
-    """What the token of a request allows; None where it has none that is good."""
-    offered = _offered(request)
-    return request.app[SERVICE].spectators.grant(offered) if offered else None
+def _find_grant(request: web.Request) -> Grant | None:
+    """Look up the grant of a request's token; None without a valid one."""
+    token = _read_token(request)
+    return request.app[SERVICE].spectators.grant(token) if token else None
 
 
-def _refused(request: web.Request, path: str | None) -> web.StreamResponse:
-    """A page that says so, to who asked for one; to programs `BadToken` is raised."""
+def _answer_refused(request: web.Request, path: str | None) -> web.StreamResponse:
+    """Answer a request for a page with one that explains; for any other raise `BadToken`."""
     if path != PAGE or not asks_for_html(request):
         raise BadToken
-    return _page(request, "refused", BadToken.status)
+    return _make_page(request, "refused", BadToken.status)
 
 
-def _page(request: web.Request, name: str, status: int = 200) -> web.Response:
-    """A page of ours; its address may hold the token, so nobody keeps it."""
+def _make_page(request: web.Request, name: str, status: int = 200) -> web.Response:
+    """Return a page that must not be cached, as its address may contain the token."""
     response = FILES.page(request, f"{name}.html")
-    response.headers.update(CAREFUL)
+    response.headers.update(PRIVATE)
     if status != web.HTTPOk.status_code:
         response.set_status(status)
     return response
 
 
-def _address(request: web.Request, sid: str, token: str) -> URL:
-    """Where others open the page: on the spectators' listener, where there is one."""
+def _make_address(request: web.Request, sid: str, token: str) -> URL:
+    """Make the page's address for other devices, on the spectators' listener if there is one."""
     page = request.url.with_path(f"/spectator/{quote(sid, safe='')}", encoded=True)
     own = request.app[SERVICE].spectators
     wire = request.get_extra_info("sockname")
@@ -285,7 +285,7 @@ def _address(request: web.Request, sid: str, token: str) -> URL:
 
 
 def _draw_code(text: str) -> bytes:
-    """A QR code as SVG, with the quiet zone around it; black on white in dark rooms too."""
+    """Draw a QR code as SVG with its quiet zone, black on white in dark mode too."""
     picture = io.BytesIO()
     segno.make(text, micro=False).save(
         picture, kind="svg", xmldecl=False, omitsize=True, light="#fff"
@@ -294,26 +294,26 @@ def _draw_code(text: str) -> bytes:
 
 
 def _has_bearer(request: web.Request) -> bool:
-    schemes = (given.partition(" ")[0] for given in request.headers.getall("Authorization", []))
+    schemes = (value.partition(" ")[0] for value in request.headers.getall("Authorization", []))
     return any(scheme.lower() == "bearer" for scheme in schemes)
 
 
-def _offered(request: web.Request) -> str | None:
-    """The token of the header or, where there is none, of the query."""
-    given = request.headers.getall("Authorization", [])
-    if given:
-        scheme, _, token = given[0].partition(" ")
-        return token.strip() if len(given) == 1 and scheme.lower() == "bearer" else None
+def _read_token(request: web.Request) -> str | None:
+    """Read the token from the header or, without one, from the query."""
+    values = request.headers.getall("Authorization", [])
+    if values:
+        scheme, _, token = values[0].partition(" ")
+        return token.strip() if len(values) == 1 and scheme.lower() == "bearer" else None
     tokens = request.query.getall("token", [])
     return tokens[0] if len(tokens) == 1 else None
 
 
-async def _nothing(_request: web.Request) -> web.StreamResponse:
-    """Whatever spectators have no business with."""
+async def _refuse_path(_request: web.Request) -> web.StreamResponse:
+    """Refuse every other path."""
     raise TokenScope
 
 
-async def _careful(_request: web.Request, response: web.StreamResponse) -> None:
-    """The address of a page may hold the token, which other sites shall not see."""
-    for name, value in CAREFUL.items():
+async def _add_private_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """Keep the token, which a page's address may contain, from caches and other sites."""
+    for name, value in PRIVATE.items():
         response.headers.setdefault(name, value)

@@ -1,4 +1,4 @@
-"""Health, the CAN bus, and how calls of the language model went."""
+"""Health, the CAN bus, and statistics of language-model calls."""
 
 import asyncio
 import time
@@ -10,7 +10,14 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.api.metrics import collect_families
-from runtime.bridge.api.shapes import READ_ERRORS, AnswerModel, Moment, capped, fields_of, iso
+from runtime.bridge.api.shapes import (
+    READ_ERRORS,
+    AnswerModel,
+    Moment,
+    cap_at,
+    fields_of,
+    format_iso,
+)
 from runtime.bridge.can.devices import UsbDevice, usb_devices
 from runtime.bridge.can.reader import NO_READER, CanSnapshot
 from runtime.bridge.live.outlets.outlet import State as OutletState
@@ -23,7 +30,7 @@ from runtime.web.metrics import CONTENT_TYPE, render
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
-DAMAGED: Final = "the file of the database is damaged: some of what is stored cannot be read"
+DAMAGED: Final = "the database file is damaged: some of the stored data cannot be read"
 MINUTE_MS: Final = 60_000
 Micros: TypeAlias = Annotated[float, Decimals(3)]
 core = Routes("core")
@@ -31,7 +38,7 @@ diagnostics = Routes("diagnostics")
 
 
 class CanHealth(AnswerModel):
-    """The CAN bus in one look."""
+    """The CAN bus at a glance."""
 
     connected: bool
     fps: Tenths = Field(validation_alias="frames_per_second")
@@ -49,14 +56,14 @@ class SimulatorHealth(AnswerModel):
 
     running: bool
     lap_seconds: float | None
-    speed_x: float | None = Field(description="speed of its clock that was asked for")
+    speed_x: float | None = Field(description="requested speed of its clock")
     reached_x: Tenths | None = Field(
-        description="speed that was reached over the last seconds; null: not known yet"
+        description="speed reached over the last seconds; null: not known yet"
     )
 
 
 class ModelHealth(AnswerModel):
-    """The language-model server that the coach asks."""
+    """The language-model server of the coach."""
 
     up: bool
     transport: Literal["http", "none"]
@@ -65,7 +72,7 @@ class ModelHealth(AnswerModel):
 
 
 class ReplayHealth(Wire):
-    """Whether a session is replayed."""
+    """Whether a replay is running."""
 
     running: bool
 
@@ -75,14 +82,14 @@ class StreamsHealth(AnswerModel):
 
     listeners: int
     published: int
-    dropped: int = Field(description="events that slow listeners did not get")
+    dropped: int = Field(description="events that slow listeners missed")
     refused: int
     spectators: int
 
 
 @fields_of(Figures)
 class WriterHealth(AnswerModel):
-    """How writing goes: commits, and how long the last ones took."""
+    """The database writer: its commits, and the times of the latest ones."""
 
     group_mean: Annotated[float, Decimals(2)]
     commit_p50_ms: Micros
@@ -96,23 +103,23 @@ class DbHealth(AnswerModel):
     schema_version: int
     recovered_from: str | None
     problem: str | None = Field(
-        description="why no database is open, or that its file is damaged; null: all is well"
+        description="why no database is open, or a note on damage to its file; null: no problem"
     )
     writer: WriterHealth | None
 
 
 class OutletHealth(AnswerModel):
-    """A server that live points go to."""
+    """A server that receives live points."""
 
     name: Literal["influx", "mqtt"]
-    place: str = Field(description="its address, without what opens it")
+    place: str = Field(description="its address, without credentials")
     state: OutletState
     problem: str | None = Field(
-        description="why it takes nothing, or what it refused last; null: all is well"
+        description="why it is unavailable, or its latest refusal; null: no problem"
     )
     sent: int
     waiting: int
-    dropped: int = Field(description="events that were dropped while it took nothing")
+    dropped: int = Field(description="events dropped while it was unavailable")
     refused: int = Field(description="points that it refused")
 
 
@@ -139,7 +146,7 @@ class Health(Wire):
 
 
 class KnownId(AnswerModel):
-    """A message that is decoded."""
+    """A decoded message."""
 
     can_id: str
     message: str | None
@@ -150,7 +157,7 @@ class KnownId(AnswerModel):
 
 
 class UnknownId(AnswerModel):
-    """An id that no message is known of."""
+    """An id without a known message."""
 
     can_id: str
     count: int = Field(validation_alias="frames")
@@ -159,12 +166,12 @@ class UnknownId(AnswerModel):
 
 @fields_of(UsbDevice)
 class UsbRecord(AnswerModel):
-    """A device that is plugged in."""
+    """A USB device that is plugged in."""
 
 
 @fields_of(CanSnapshot, "counts", "faults")
 class CanDiagnostics(AnswerModel):
-    """The CAN reader; rates are those of the last five seconds."""
+    """The CAN reader; rates cover the last five seconds."""
 
     session_id: str | None
     frames_total: int
@@ -185,11 +192,11 @@ class CanDiagnostics(AnswerModel):
 
 
 class ModelCallsQuery(Wire):
-    """Which calls of the model."""
+    """Filters of the list."""
 
     session_id: str | None = None
     role: str | None = None
-    limit: Annotated[int, capped(1000)] = 100
+    limit: Annotated[int, cap_at(1000)] = 100
     since_minutes: float = Field(0.0, ge=0, le=1e9, description="0: all")
 
 
@@ -211,7 +218,7 @@ class Reason(Wire):
 
 @fields_of(ModelCall)
 class ModelCallRecord(AnswerModel):
-    """One call of the model."""
+    """A call of the model."""
 
     role: str | None
     mode: str | None
@@ -222,7 +229,7 @@ class ModelCallRecord(AnswerModel):
 
 
 class ModelCallsAnswer(Wire):
-    """How calling the model went; the figures are of every call that matches."""
+    """Statistics of all matching calls of the model, and the newest calls."""
 
     count: int
     p50_latency_ms: Tenths | None
@@ -237,7 +244,7 @@ class ModelCallsAnswer(Wire):
 
 @core.get("/health")
 async def health(request: web.Request) -> Health:
-    """Say that the bridge is up; asks no disk and waits for nobody."""
+    """Show the state of the bridge, without disk access or waiting."""
     service = request.app[SERVICE]
     bus = service.bus
     reader = bus.snapshot() if bus is not None else NO_READER
@@ -254,7 +261,7 @@ async def health(request: web.Request) -> Health:
         can=CanHealth.of(
             reader, reader.counts, session_id=service.bus_session() if bus is not None else None
         ),
-        timestamp=iso(unix_ms()) or "",
+        timestamp=format_iso(unix_ms()) or "",
         simulator=SimulatorHealth.of(car, running=car is not None and car.running),
         local_model=ModelHealth.of(
             model,
@@ -263,7 +270,7 @@ async def health(request: web.Request) -> Health:
         ),
         replay=ReplayHealth(running=bool(service.replays and service.replays.current)),
         streams=StreamsHealth.of(service.hub, spectators=service.spectators.views),
-        db=_db(service),
+        db=_describe_database(service),
         outlets=[
             OutletHealth.of(outlet, name=outlet.target.name, place=outlet.target.place)
             for outlet in service.outlets
@@ -274,12 +281,12 @@ async def health(request: web.Request) -> Health:
 
 @core.get("/metrics", text="text/plain")
 async def metrics(request: web.Request) -> web.Response:
-    """What the bridge counts, as text for Prometheus."""
+    """Return the metrics of the bridge as text for Prometheus."""
     text = render(collect_families(request.app[SERVICE]))
     return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
 
 
-def _db(service: Service) -> DbHealth:
+def _describe_database(service: Service) -> DbHealth:
     store = service.store
     if store is None:
         why = service.why_no_database or None
@@ -290,19 +297,19 @@ def _db(service: Service) -> DbHealth:
 
 @diagnostics.get("/diagnostics/can")
 async def can(request: web.Request) -> CanDiagnostics:
-    """Show the state of the CAN reader, and the adapters that are plugged in."""
-    return await can_state(request.app[SERVICE])
+    """Show the state of the CAN reader, and the connected adapters."""
+    return await read_can_state(request.app[SERVICE])
 
 
-async def can_state(service: Service) -> CanDiagnostics:
-    """Current state of the bus."""
+async def read_can_state(service: Service) -> CanDiagnostics:
+    """Read the current state of the bus."""
     now = service.bus.snapshot() if service.bus is not None else NO_READER
-    wiring = service.wiring
+    wiring, error_s = service.wiring, now.last_error_at
     return CanDiagnostics.of(
         now,
         now.counts,
         session_id=service.bus_session(),
-        last_error_at=iso(None if now.last_error_at is None else round(now.last_error_at * 1000)),
+        last_error_at=format_iso(None if error_s is None else round(error_s * 1000)),
         dropped_rows=service.recorder.dropped if service.recorder is not None else 0,
         dbc_files=wiring.dbc_files if now.loaded else (),
         car_id=wiring.car.id if wiring.car is not None else None,
@@ -312,7 +319,7 @@ async def can_state(service: Service) -> CanDiagnostics:
 
 @diagnostics.get("/diagnostics/llm_friction", errors=READ_ERRORS)
 async def llm_friction(request: web.Request, *, query: ModelCallsQuery) -> ModelCallsAnswer:
-    """Show how calls of the language model went, the newest first."""
+    """Show the calls of the language model, newest first, and their statistics."""
     span = query.since_minutes * MINUTE_MS
     since = int(unix_ms() - span) if span else 0
     calls = await request.app[SERVICE].db.read(
@@ -322,22 +329,22 @@ async def llm_friction(request: web.Request, *, query: ModelCallsQuery) -> Model
 
 
 def summarise_calls(calls: Sequence[ModelCall], limit: int) -> ModelCallsAnswer:
-    """The figures of *calls*, given newest first, and the newest *limit* of them."""
+    """Summarise *calls*, newest first, and list the newest *limit* of them."""
     reasons = Counter(call.reason for call in calls if call.reason)
     by_role = {role: [c for c in calls if c.role == role] for role in {c.role for c in calls}}
     return ModelCallsAnswer(
         count=len(calls),
-        p50_latency_ms=_latency(calls, 0.5),
-        p95_latency_ms=_latency(calls, 0.95),
-        error_rate=_share([call.error is not None for call in calls]),
-        fallback_rate=_share([call.fell_back for call in calls]),
-        truncation_rate=_share([call.truncated for call in calls]),
+        p50_latency_ms=_find_quantile(calls, 0.5),
+        p95_latency_ms=_find_quantile(calls, 0.95),
+        error_rate=_compute_share([call.error is not None for call in calls]),
+        fallback_rate=_compute_share([call.fell_back for call in calls]),
+        truncation_rate=_compute_share([call.truncated for call in calls]),
         by_role=[
             RoleCalls(
                 role=role,
                 count=len(own),
-                p50_latency_ms=_latency(own, 0.5),
-                fallback_rate=_share([call.fell_back for call in own]),
+                p50_latency_ms=_find_quantile(own, 0.5),
+                fallback_rate=_compute_share([call.fell_back for call in own]),
             )
             for role, own in sorted(by_role.items())
         ],
@@ -349,9 +356,9 @@ def summarise_calls(calls: Sequence[ModelCall], limit: int) -> ModelCallsAnswer:
     )
 
 
-def _latency(calls: Sequence[ModelCall], p: float) -> float | None:
+def _find_quantile(calls: Sequence[ModelCall], p: float) -> float | None:
     return quantile([call.latency_ms for call in calls], p)
 
 
-def _share(flags: Sequence[bool]) -> float:
+def _compute_share(flags: Sequence[bool]) -> float:
     return sum(flags) / len(flags) if flags else 0.0

@@ -1,4 +1,4 @@
-"""What the files of the data folder say: circuits with markers, dangers and heights, and cars."""
+"""Circuits of the data folder, with markers, danger zones and heights, and its cars."""
 
 import asyncio
 import math
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from runtime.bridge.analysis.drive import circuit_sectors
 from runtime.bridge.analysis.mapping import draw_outline
-from runtime.bridge.api.shapes import AnswerModel, capped
+from runtime.bridge.api.shapes import AnswerModel, cap_at
 from runtime.bridge.can.cars import CarRecord, NoCarsDir, load_cars
 from runtime.bridge.errors import NoReferenceLine, NoTrack
 from runtime.bridge.service import SERVICE
@@ -36,7 +36,7 @@ car_routes = Routes("cars")
 
 
 class MarkerRecord(AnswerModel):
-    """A thing beside the track that a driver can see."""
+    """A visible marker beside the track."""
 
     id: str
     kind: str
@@ -59,14 +59,14 @@ class MarkerList(AnswerModel):
 
 
 class MarkersQuery(Wire):
-    """Which markers."""
+    """Filters of the list."""
 
     corner: str | None = Field(None, description="exact name, or number")
-    kind: str | None = Field(None, description="such as brake_ref, or its first word")
+    kind: str | None = Field(None, description="for example brake_ref, or only its first word")
 
 
 class MarkerFilters(AnswerModel):
-    """What was asked for."""
+    """The requested filters."""
 
     corner: str | None
     kind: str | None
@@ -96,17 +96,17 @@ class ZoneList(AnswerModel):
     count: int
 
 
-Hour = Annotated[int, capped(10**6, -(10**6))]
+Hour = Annotated[int, cap_at(10**6, -(10**6))]
 
 
 class WeatherQuery(Wire):
-    """Which hour."""
+    """The hour of the day."""
 
     hour_local: Hour | None = Field(None, description="0 to 23; absent: now")
 
 
 class Weather(AnswerModel):
-    """What the surface is like at an hour."""
+    """The state of the surface at an hour of the day."""
 
     hour_local: int
     phase: str = Field(validation_alias="id")
@@ -122,9 +122,9 @@ class TrackPath(Wire):
 
 
 class ElevationQuery(Wire):
-    """How fine."""
+    """The distance between samples."""
 
-    step_m: float = Field(10.0, description="metres between two samples, at most 1000")
+    step_m: float = Field(10.0, description="metres between samples, at most 1000")
 
 
 class ElevationSample(Wire):
@@ -158,7 +158,7 @@ class TrackEntry(AnswerModel):
 
 
 class TrackList(Wire):
-    """The circuits that are known, by id."""
+    """The known circuits, by id."""
 
     tracks: list[TrackEntry]
 
@@ -215,10 +215,10 @@ class TrackAnswer(TrackEntry):
     """The geometry of a circuit; points are [latitude, longitude] in degrees WGS-84."""
 
     outline: list[Annotated[list[float], Field(min_length=2, max_length=2)]] = Field(
-        description="reference line, once around from start/finish; empty: the file has none"
+        description="reference line, one lap from start/finish; empty: the file has none"
     )
     gate: GateRecord = Field(description="start/finish", validation_alias="start")
-    sectors: list[SectorRecord] = Field(description="three; thirds where the file has none")
+    sectors: list[SectorRecord] = Field(description="three; thirds if the file has none")
     corners: list[CornerRecord] = Field(description="in lap order")
 
 
@@ -254,14 +254,14 @@ async def danger_zones(request: web.Request) -> ZoneList:
 
 @routes.get("/track/weather")
 async def weather(request: web.Request, *, query: WeatherQuery) -> Weather:
-    """Tell the surface's phase at an hour of the day; without a track file the usual one."""
+    """Describe the surface at an hour of the day, by the active track file or by default."""
     track = request.app[SERVICE].active_track
-    hour, phase = phase_of(query.hour_local, track)
+    hour, phase = find_phase(query.hour_local, track)
     return Weather.of(phase, hour_local=hour, track=track.name if track else "")
 
 
-def phase_of(hour: int | None, track: Track | None) -> tuple[int, WeatherPhase]:
-    """An hour of the day, now for None, and its phase. Raises `BadQuery`."""
+def find_phase(hour: int | None, track: Track | None) -> tuple[int, WeatherPhase]:
+    """Return an hour of the day (None: now) and its phase. Raises `BadQuery`."""
     if hour is None:
         hour = datetime.now().astimezone().hour
     try:
@@ -275,7 +275,7 @@ async def track_elevation(
     request: web.Request, *, path: TrackPath, query: ElevationQuery
 ) -> ElevationAnswer:
     """Sample the heights along a circuit's centreline."""
-    track = _track(request, path)
+    track = _find_track(request, path)
     if track.line is None:
         raise NoReferenceLine(track_id=track.id)
     step = query.step_m
@@ -283,8 +283,8 @@ async def track_elevation(
         raise BadQuery("step_m: must be above 0 and at most 1000", param="step_m")
     if track.length_m / step > MOST_SAMPLES:
         least = math.ceil(track.length_m / MOST_SAMPLES * 1000) / 1000
-        words = f"step_m: {track.name} would have more than {MOST_SAMPLES} samples; {least:g} is"
-        raise BadQuery(f"{words} the smallest step", param="step_m")
+        text = f"step_m: more than {MOST_SAMPLES} samples of {track.name}; use {least:g} or more"
+        raise BadQuery(text, param="step_m")
     heights = sample_elevation(track, step)
     samples = zip(heights.distance.tolist(), heights.altitude.tolist(), strict=True)
     return ElevationAnswer.of(
@@ -299,33 +299,33 @@ async def track_elevation(
 
 @routes.get("/tracks")
 async def tracks(request: web.Request) -> TrackList:
-    """List the circuits that are known here."""
-    known = request.app[SERVICE].library.tracks
-    return TrackList(tracks=[TrackEntry.of(known[id_]) for id_ in sorted(known)])
+    """List the known circuits."""
+    library = request.app[SERVICE].library.tracks
+    return TrackList(tracks=[TrackEntry.of(library[id_]) for id_ in sorted(library)])
 
 
 @routes.get("/track/{id}", errors=(NoTrack,))
 async def track(request: web.Request, *, path: TrackPath) -> TrackAnswer:
-    """Draw a circuit: its line, start/finish, sectors and corners."""
-    found = _track(request, path)
-    drawn = draw_outline(found)
+    """Show the geometry of a circuit: line, start/finish, sectors and corners."""
+    circuit = _find_track(request, path)
+    drawn = draw_outline(circuit)
     points = np.column_stack([drawn.centre_lat, drawn.centre_lon]).round(7)
-    spans = circuit_sectors(found, found.length_m)
+    spans = circuit_sectors(circuit, circuit.length_m)
     return TrackAnswer.of(
-        found,
+        circuit,
         outline=points.tolist(),
-        start=GateRecord.of(found.start),
+        start=GateRecord.of(circuit.start),
         sectors=[SectorRecord.of(span) for span in spans],
         corners=[CornerRecord.of_corner(corner) for corner in drawn.corners],
     )
 
 
-def _track(request: web.Request, path: TrackPath) -> Track:
-    """The circuit of a path. Raises `NoTrack`."""
-    known = request.app[SERVICE].library.tracks.get(path.id) if is_safe_id(path.id) else None
-    if known is None:
-        raise NoTrack("there is no such track", track_id=path.id[:128])
-    return known
+def _find_track(request: web.Request, path: TrackPath) -> Track:
+    """Find the circuit of a path. Raises `NoTrack`."""
+    track = request.app[SERVICE].library.tracks.get(path.id) if is_safe_id(path.id) else None
+    if track is None:
+        raise NoTrack("no such track", track_id=path.id[:128])
+    return track
 
 
 @car_routes.get("/cars", errors=(NoCarsDir,))

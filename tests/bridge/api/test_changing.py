@@ -118,7 +118,7 @@ async def test_the_active_one_and_the_replayed_one_stay(driven: Bridge) -> None:
     await driven.ok("POST", "/session/replay/start", {"source_session_id": "mia"})
     answer = await driven.request("DELETE", "/session/mia")
     assert (answer.status, answer.json["code"]) == (409, "session_in_use")
-    assert answer.json["error"] == "the session is being replayed: stop that first"
+    assert answer.json["error"] == "the session is being replayed: stop it first"
     assert answer.json["session_id"] == "mia"
     await driven.ok("DELETE", "/session/tom")
     await driven.ok("POST", "/session/replay/stop")

@@ -196,7 +196,7 @@ async def test_samples_of_a_column_that_fill_no_cell_are_told(bridge: Bridge, si
     assert (answer["n_appended"], answer["n_rejected"]) == (2, 3)
     assert [one["index"] for one in answer["rejected"]] == [0, 2, 3]
     assert {one["reason"] for one in answer["rejected"]} == {
-        "a column of the frames, and no frame near this time lacks it"
+        "a column of the frames, and every frame near this time has it already"
     }
     stored = await bridge.service.db.read_frames(sid)
     assert stored.columns["rpm"].tolist() == [1000, 9, 3000]

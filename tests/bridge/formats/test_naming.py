@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from runtime.bridge.api.shapes import session_id
+from runtime.bridge.api.shapes import check_session_id
 from runtime.bridge.formats.session_naming import name_session
 from runtime.bridge.session.recording import WIDE, Frames, Recording
 from runtime.bridge.storage.records import SessionMeta, SessionRow
@@ -28,7 +28,7 @@ def test_a_session_of_any_circuit_has_an_id_that_can_be_asked_for(track: str, be
     name, meta = name_session(recording, SessionMeta(track=track), None, Library(), lambda _: None)
 
     assert meta.track == track
-    assert session_id(name) == name
+    assert check_session_id(name) == name
     assert name.startswith(begins)
     assert re.search("-20200913-122640$", name)
 

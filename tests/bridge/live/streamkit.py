@@ -56,7 +56,7 @@ async def living(settings: BridgeSettings, port: int = 0) -> AsyncIterator[Live]
         main = await stack.enter_async_context(
             serving(app, listener, limits=LIMITS, last_words_s=0.2)
         )
-        beside = spectators.spectating(service, GROUPS, "127.0.0.1", 0, app[LIFECYCLE])
+        beside = spectators.serve_spectators(service, GROUPS, "127.0.0.1", 0, app[LIFECYCLE])
         guests = await stack.enter_async_context(beside)
         http = await stack.enter_async_context(aiohttp.ClientSession(main.url))
         guest = await stack.enter_async_context(aiohttp.ClientSession(guests.url))
