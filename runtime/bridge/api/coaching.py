@@ -77,7 +77,7 @@ from runtime.bridge.api.shapes import (
     fields_of,
     format_iso,
 )
-from runtime.bridge.api.tracks import Hour, find_phase
+from runtime.bridge.api.tracks import Hour, choose_phase
 from runtime.bridge.coach.fact import Cell, Corner, Fact, Term, Value
 from runtime.bridge.coach.facts.knowledge import danger
 from runtime.bridge.coach.facts.stories import Plan, shorten
@@ -108,8 +108,8 @@ from runtime.bridge.storage.coaching import (
     NewEvent,
     TurnRow,
     add_events,
-    driver_turns,
-    session_turns,
+    read_driver_turns,
+    read_session_turns,
 )
 from runtime.bridge.storage.errors import NoRows, StoreDamaged, UnknownSession
 from runtime.bridge.storage.records import SessionRow, unix_ms
@@ -438,7 +438,7 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
     service = request.app[SERVICE]
     require_gathering(service)  # fails early without a database
     day = _parse_day(query.date)
-    hour, phase = find_phase(query.hour_local, service.active_track)
+    hour, phase = choose_phase(query.hour_local, service.active_track)
     driver, words = query.driver.strip(), words_of(query.language, query.units)
     history = grades(await list_events_here(service, driver))
     best = await find_best_before(service, None, driver)
@@ -580,7 +580,7 @@ async def of_driver(
 ) -> DriverConversation:
     """List a driver's conversations over all sessions."""
     store = request.app[SERVICE].db
-    rows = await store.read(lambda reader: driver_turns(reader, path.driver_id, query.limit))
+    rows = await store.read(lambda reader: read_driver_turns(reader, path.driver_id, query.limit))
     history = [_make_turn(row) for row in rows]
     return DriverConversation(driver_id=path.driver_id, history=history, count=len(history))
 
@@ -589,7 +589,7 @@ async def of_driver(
 async def of_session(request: web.Request, *, path: SessionPath) -> SessionConversation:
     """List the conversations about a session; empty for an unknown one."""
     store = request.app[SERVICE].db
-    rows = await store.read(lambda reader: session_turns(reader, path.sid, MOST_TURNS))
+    rows = await store.read(lambda reader: read_session_turns(reader, path.sid, MOST_TURNS))
     turns = [_make_turn(row) for row in rows]
     return SessionConversation(session_id=path.sid, turns=turns, count=len(turns))
 

@@ -30,7 +30,7 @@ from runtime.bridge.errors import UnknownDriver
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ranking import MAX_ENTRIES, Candidate, rank_laps
 from runtime.bridge.session.units import Kmh, Quality, Seconds, Share
-from runtime.bridge.storage.coaching import EventRow, driver_events
+from runtime.bridge.storage.coaching import EventRow, read_driver_events
 from runtime.bridge.storage.records import LapRow, SessionRow, unix_ms
 from runtime.web.errors import BadField
 from runtime.web.routes import Reply, Routes
@@ -261,7 +261,7 @@ async def profile(request: web.Request, *, path: DriverPath) -> Profile:
     own = service.db.sessions(driver=path.id)
     driven = await _load_sessions(service, own)
     whole = summarise_progress(driven)
-    events = await service.db.read(lambda reader: driver_events(reader, path.id))
+    events = await service.db.read(lambda reader: read_driver_events(reader, path.id))
     history = grades(await _qualify_corners(service, events))
     gain = None
     if history.improved is not None:

@@ -286,7 +286,7 @@ async def traces(request: web.Request, *, query: TracesQuery) -> TraceList:
     sid, since = query.session_id or None, _parse_micros(query.since_ts)
     limit = _parse_limit(query.limit)
     try:
-        steps = await service.db.read(lambda inner: coaching.traces(inner, sid, since, limit))
+        steps = await service.db.read(lambda inner: coaching.read_traces(inner, sid, since, limit))
     except (NoDatabase, StoreBusy, StoreFailed) as problem:
         return _make_empty_list(problem.message, query.since_ts)
     return TraceList(

@@ -26,7 +26,7 @@ from runtime.bridge.coach.wording.words import Words
 from runtime.bridge.cues.concepts import Lesson
 from runtime.bridge.cues.model import Emotion
 from runtime.bridge.service import Service
-from runtime.bridge.storage.coaching import EventRow, driver_events
+from runtime.bridge.storage.coaching import EventRow, read_driver_events
 from runtime.bridge.storage.records import SessionRow
 
 Source: TypeAlias = Literal["local_model", "template"]
@@ -198,7 +198,7 @@ async def list_events_here(
     """
     if not driver.strip():
         return ()
-    events = await service.db.read(lambda reader: driver_events(reader, driver))
+    events = await service.db.read(lambda reader: read_driver_events(reader, driver))
     wanted = _choose_place(service, place)
     if not wanted:
         return events

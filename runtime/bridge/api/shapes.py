@@ -85,7 +85,7 @@ def _check_new_session_id(text: str) -> str:
 def _parse_level(text: str) -> str:
     word = text.strip().lower()
     if word and word not in LEVELS:
-        raise ValueError(f"unknown driver level; known: {', '.join(LEVELS)}")
+        raise ValueError(f"not a valid driver level; known: {', '.join(LEVELS)}")
     return LEVELS.get(word, "")
 
 

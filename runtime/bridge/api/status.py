@@ -24,7 +24,7 @@ from runtime.bridge.live.outlets.outlet import State as OutletState
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.stats import quantile
 from runtime.bridge.session.units import Decimals, Seconds, Share, Tenths
-from runtime.bridge.storage.coaching import ModelCall, model_calls
+from runtime.bridge.storage.coaching import ModelCall, read_model_calls
 from runtime.bridge.storage.records import Backend, Figures, unix_ms
 from runtime.web.metrics import CONTENT_TYPE, render
 from runtime.web.routes import Routes
@@ -323,7 +323,7 @@ async def llm_friction(request: web.Request, *, query: ModelCallsQuery) -> Model
     span = query.since_minutes * MINUTE_MS
     since = int(unix_ms() - span) if span else 0
     calls = await request.app[SERVICE].db.read(
-        lambda reader: model_calls(reader, query.session_id, query.role, since)
+        lambda reader: read_model_calls(reader, query.session_id, query.role, since)
     )
     return summarise_calls(calls, query.limit)
 

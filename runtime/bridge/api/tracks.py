@@ -256,11 +256,11 @@ async def danger_zones(request: web.Request) -> ZoneList:
 async def weather(request: web.Request, *, query: WeatherQuery) -> Weather:
     """Describe the surface at an hour of the day, by the active track file or by default."""
     track = request.app[SERVICE].active_track
-    hour, phase = find_phase(query.hour_local, track)
+    hour, phase = choose_phase(query.hour_local, track)
     return Weather.of(phase, hour_local=hour, track=track.name if track else "")
 
 
-def find_phase(hour: int | None, track: Track | None) -> tuple[int, WeatherPhase]:
+def choose_phase(hour: int | None, track: Track | None) -> tuple[int, WeatherPhase]:
     """Return an hour of the day (None: now) and its phase. Raises `BadQuery`."""
     if hour is None:
         hour = datetime.now().astimezone().hour

@@ -1,4 +1,4 @@
-"""What a database engine must be able to do for the store; everything else is shared code."""
+"""The interface of a database engine; everything else of the store is shared code."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ UNKNOWN_MEMORY: Final = 4 << 30
 
 
 def find_memory() -> int:
-    """Bytes of memory that this machine has."""
+    """Return the memory of this machine in bytes."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # not on Windows
@@ -28,85 +28,85 @@ def find_memory() -> int:
 
 
 class FrameRun(NamedTuple):
-    """Frames of one session that follow each other."""
+    """Consecutive frames of a session."""
 
     key: int
     first: int
-    """The number of the first one."""
+    """Index of the first frame."""
     numbers: Numbers
-    """Rows of `WIDE`, a column a frame."""
+    """Rows of `WIDE`, one column per frame."""
 
     @property
     def behind(self) -> int:
-        """The number after that of the last one."""
+        """The index after the last frame."""
         count: int = self.numbers.shape[1]
         return self.first + count
 
 
 class Run(NamedTuple):
-    """Samples of one signal of one session, by time, each time once."""
+    """Samples of a signal in a session, by time, without duplicate times."""
 
     key: int
     signal: int
     samples: Samples
     stored: int = 0
-    """How many there are already."""
+    """Number of samples stored before."""
 
 
 class Connection(Protocol):
-    """One connection, used by one thread at a time. Everything blocks.
+    """A connection, used by one thread at a time. All calls block.
 
-    Statements are plain SQL that both engines read alike, with ``?`` for values. Errors are those
-    of the engine; `Engine.translate_error` knows them.
+    Statements are plain SQL that both engines accept, with ``?`` for values. Errors are those of
+    the engine; `Engine.translate_error` translates them.
     """
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """All rows of a query."""
+        """Return all rows of a query."""
 
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
-        """A statement."""
+        """Run a statement."""
 
     def insert(self, table: str, columns: Columns) -> None:
-        """Many rows, given as columns of one length."""
+        """Insert rows, given as columns of equal length."""
 
     def begin(self, *, write: bool = False) -> None:
-        """Start a transaction; one that reads sees the commits up to now and no later ones."""
+        """Start a transaction; a reading one sees the commits up to now and no later ones."""
 
     def commit(self) -> None:
-        """End it and, if it wrote, return once it is on disk."""
+        """Commit the transaction; if it wrote, return once it is on disk."""
 
     def rollback(self) -> None:
-        """End it without a trace; nothing happens where none is open."""
+        """Roll the transaction back, if one is open."""
 
     def insert_frames(self, runs: Sequence[FrameRun]) -> None:
-        """Frames that are not stored yet."""
+        """Insert new frames."""
 
     def frames(self, key: int, first: int = 0, behind: int | None = None) -> Numbers:
-        """Frames in their order, as rows of `WIDE`, up to the one before *behind*."""
+        """Read frames in order, as rows of `WIDE`, up to the one before *behind*."""
 
     def fill(self, key: int, name: str, index: npt.NDArray[np.int64], value: Numbers) -> None:
-        """Set cells of a column; *index* names each frame once."""
+        """Set cells of a column; *index* has no duplicate frames."""
 
     def insert_samples(self, runs: Sequence[Run]) -> None:
-        """Samples at times that are not stored yet."""
+        """Insert samples at new times."""
 
     def delete_samples(self, key: int, signal: int, t: Numbers) -> int:
-        """Delete the samples at these times; how many there were."""
+        """Delete the samples at these times. Return their number."""
 
     def samples(self, key: int, signals: Sequence[int]) -> dict[int, Samples]:
-        """By time; signals without samples are absent."""
+        """Read samples by time; signals without samples are absent."""
 
     def signals(self, key: int) -> dict[int, int]:
-        """How many samples there are of each signal."""
+        """Count the samples of each signal."""
 
     def drop(self, key: int, most: int) -> bool:
-        """Delete about *most* rows of telemetry of *key*; whether all are gone."""
+        """Delete about *most* rows of telemetry of *key*. Return whether all are gone."""
 
     def tidy(self, key: int) -> None:
-        """Put the telemetry of *key* into the form that is read fastest."""
+        """Put the telemetry of *key* into the form that reads fastest."""
 
     def close(self) -> None:
-        """Close it; an open transaction is rolled back."""
+        """Close the connection; an open transaction is rolled back."""
 
 
 class Engine(Protocol):
@@ -114,37 +114,37 @@ class Engine(Protocol):
 
     @property
     def kind(self) -> Backend:
-        """Which of the two it is."""
+        """The kind of the engine."""
 
     @property
     def writer(self) -> Connection:
         """The connection for all writes."""
 
     def reader(self) -> Connection:
-        """A further connection, which never waits for the writer."""
+        """Open another connection, which never waits for the writer."""
 
     def checkpoint(self) -> None:
-        """Bring what was logged into the main file, if nobody is in the way."""
+        """Move the log into the main file, if no reader is in the way."""
 
     def maintain(self) -> None:
-        """What has to be done now and then; called after each commit."""
+        """Do periodic maintenance; called after each commit."""
 
     def reopen(self, error: Exception) -> bool:
-        """Reopen the database if *error* made it useless; whether it did.
+        """Reopen the database if *error* made it unusable. Return whether it did.
 
-        The writer's connection goes on as the same object, readers from their next transaction on.
-        The state in memory has to be loaded again.
+        The writer's connection remains the same object; readers reconnect with their next
+        transaction. The state in memory must be loaded again.
         """
 
     def translate_error(self, error: Exception) -> Exception:
-        """`StoreFull`, `Damaged` or `StoreFailed` for a failure of the engine."""
+        """Return `StoreFull`, `Damaged` or `StoreFailed` for an error of the engine."""
 
     def close(self) -> None:
-        """Close the writer's connection; the others must be closed before."""
+        """Close the writer's connection, after all others were closed."""
 
 
-def by_time(t: Numbers, value: Numbers) -> Samples:
-    """Samples in the order of time."""
+def sort_run(t: Numbers, value: Numbers) -> Samples:
+    """Sort samples by time."""
     if (np.diff(t) > 0).all():
         return Samples(t, value)
     order = np.argsort(t, kind="stable")

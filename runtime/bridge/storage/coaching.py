@@ -1,4 +1,4 @@
-"""The rows of what the coach says, remembers and measures, and how they are read."""
+"""The coach's rows (conversations, model calls, traces, events), and their queries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from runtime.bridge.storage.transaction import Transaction, select
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """One text of a conversation; the id is given by the store."""
+    """A text of a conversation; the store assigns the id."""
 
     table: ClassVar[str] = "conversations"
     session_id: str
-    """Empty: of no session."""
+    """Empty: no session."""
     driver_id: str
     role: str
     """coach_brief, coach_debrief, user or assistant."""
@@ -30,7 +30,7 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One call of the language model, or one that did not leave; the id is given by the store."""
+    """A call of the language model, sent or not; the store assigns the id."""
 
     table: ClassVar[str] = "llm_friction"
     role: str
@@ -54,7 +54,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """One step on the way to an answer; the id is given by the store."""
+    """A step on the way to an answer; the store assigns the id."""
 
     table: ClassVar[str] = "agent_traces"
     trace_id: str
@@ -71,12 +71,12 @@ class TraceRow:
 
 
 class EventRow(NamedTuple):
-    """One thing remembered of a driver."""
+    """An event in a driver's history."""
 
     id: int
     session_id: str
     corner: str
-    """Empty: of no corner."""
+    """Empty: no corner."""
     kind: str
     """grade, pb_lap_s, improvement or mistake."""
     value: float
@@ -84,7 +84,7 @@ class EventRow(NamedTuple):
 
 
 class NewEvent(NamedTuple):
-    """One thing to remember of a driver."""
+    """An event to add to a driver's history."""
 
     kind: str
     corner: str
@@ -95,10 +95,10 @@ class NewEvent(NamedTuple):
 async def add_events(
     store: Store, driver_id: str, session_id: str, events: Sequence[NewEvent], now_ms: int
 ) -> int:
-    """Remember what a session says about its driver; how many events were new.
+    """Add events of a session to a driver's history. Return how many were new.
 
-    One event of a kind for each corner of a session: the first that was told stays. Of a session
-    that is deleted meanwhile nothing is remembered.
+    Each kind has one event per corner and session: the first one stays. Events of a session that
+    was deleted meanwhile are ignored.
     """
     driver, session = driver_key(driver_id), clean_text(session_id)
 
@@ -128,14 +128,14 @@ async def add_events(
     return await store.write(add, rows=1 + len(events))
 
 
-def session_turns(connection: Connection, session_id: str, limit: int) -> list[TurnRow]:
-    """The last *limit* texts of a session, oldest first."""
+def read_session_turns(connection: Connection, session_id: str, limit: int) -> list[TurnRow]:
+    """Read the last *limit* texts of a session, oldest first."""
     rest = "WHERE session_id = ? ORDER BY recorded_at DESC, id DESC LIMIT ?"
     return select(connection, TurnRow, rest, (session_id, limit))[::-1]
 
 
-def driver_turns(connection: Connection, driver_id: str, limit: int) -> list[TurnRow]:
-    """The last *limit* texts of a driver, newest first; case makes no difference."""
+def read_driver_turns(connection: Connection, driver_id: str, limit: int) -> list[TurnRow]:
+    """Read the last *limit* texts of a driver, in any case, newest first."""
     names = [
         str(name)
         for (name,) in connection.rows("SELECT DISTINCT driver_id FROM conversations")
@@ -148,8 +148,8 @@ def driver_turns(connection: Connection, driver_id: str, limit: int) -> list[Tur
     return select(connection, TurnRow, rest, (*sorted(names), limit))
 
 
-def driver_events(connection: Connection, driver_id: str) -> list[EventRow]:
-    """Everything remembered of a driver, in the order in which it happened."""
+def read_driver_events(connection: Connection, driver_id: str) -> list[EventRow]:
+    """Read a driver's history, oldest first."""
     rows = connection.rows(
         "SELECT id, session_id, corner, event_kind, coalesce(value_num, 0), value_str"
         " FROM driver_events WHERE driver_id = ? ORDER BY id",
@@ -158,29 +158,29 @@ def driver_events(connection: Connection, driver_id: str) -> list[EventRow]:
     return [EventRow(*row) for row in rows]
 
 
-def traces(
+def read_traces(
     connection: Connection, session_id: str | None, since_us: int | None, limit: int
 ) -> list[TraceRow]:
-    """Steps, oldest first: the first *limit* behind *since_us*, without it the last *limit*."""
-    where, values = _where({"session_id = ?": session_id, "ts > ?": since_us})
+    """Read steps, oldest first: the first *limit* after *since_us*, without it the last *limit*."""
+    where, values = _join({"session_id = ?": session_id, "ts > ?": since_us})
     order = "DESC" if since_us is None else "ASC"
     rest = f"{where} ORDER BY ts {order}, id {order} LIMIT ?"
     rows = select(connection, TraceRow, rest, (*values, limit))
     return rows[::-1] if since_us is None else rows
 
 
-def model_calls(
+def read_model_calls(
     connection: Connection, session_id: str | None, role: str | None, since_ms: int
 ) -> list[ModelCall]:
-    """Calls of the language model since a moment (Unix milliseconds), the newest first.
+    """Read calls of the language model since *since_ms* (Unix milliseconds), newest first.
 
-    Of one session and one role where given.
+    Optionally only those of one session or one role.
     """
-    where, values = _where({"ts >= ?": since_ms, "session_id = ?": session_id, "role = ?": role})
+    where, values = _join({"ts >= ?": since_ms, "session_id = ?": session_id, "role = ?": role})
     return select(connection, ModelCall, f"{where} ORDER BY ts DESC, id DESC", values)
 
 
-def _where(tests: dict[str, object]) -> tuple[str, tuple[object, ...]]:
-    """The condition that all of these hold which have a value, and the values."""
-    given = {test: value for test, value in tests.items() if value is not None}
-    return (f"WHERE {' AND '.join(given)}" if given else ""), tuple(given.values())
+def _join(tests: dict[str, object]) -> tuple[str, tuple[object, ...]]:
+    """Join the tests that have a value into a condition. Return it and the values."""
+    used = {test: value for test, value in tests.items() if value is not None}
+    return (f"WHERE {' AND '.join(used)}" if used else ""), tuple(used.values())

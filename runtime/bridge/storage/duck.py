@@ -13,24 +13,32 @@ import numpy.typing as npt
 
 from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
-from runtime.bridge.storage.backend import Column, Columns, FrameRun, Row, Run, by_time, find_memory
+from runtime.bridge.storage.backend import (
+    Column,
+    Columns,
+    FrameRun,
+    Row,
+    Run,
+    find_memory,
+    sort_run,
+)
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.records import Backend
-from runtime.bridge.storage.sqlite import no_room
+from runtime.bridge.storage.sqlite import is_disk_full
 
 WAL: Final = ".wal"
 LOG_BYTES: Final = 4 << 20
-"""Once the log is longer by this much, it is brought into the main file."""
+"""Growth of the log after which it is moved into the main file."""
 SCANNED: Final = 1000
-"""From this many rows on, DuckDB reads the arrays itself; below, its appender is quicker (100 rows
+"""From this many rows on, DuckDB scans the arrays itself; below, its appender is faster (100 rows
 of telemetry and their commit: 1.8 ms against 3.9), above much slower (32,000: 200 against 30)."""
 _APPENDED: Final = ("telemetry", "telemetry_signals", "session_capabilities")
-"""Tables whose columns are always given in full and in their order."""
+"""Tables whose columns always come completely and in order."""
 _TABLES: Final = "SELECT table_name FROM duckdb_tables()"
 _NAN: Final = "'NaN'::DOUBLE"
 SLICE: Final = 16_384
-"""Frames that are read at a time: DuckDB holds the interpreter while it makes arrays of what it has
-found, 20 ms of an hour at 100 Hz, and nothing that is live goes on meanwhile."""
+"""Frames read at a time: DuckDB holds the interpreter lock while it converts a result to arrays, 20
+ms for an hour at 100 Hz, which would block everything live."""
 _COLUMNS: Final = ", ".join(f"coalesce({name}, {_NAN}) AS {name}" for name in WIDE)
 _FRAMES: Final = (
     f"SELECT frame_idx, {_COLUMNS} FROM telemetry WHERE session_key = ?"  # noqa: S608 - names out of WIDE
@@ -53,7 +61,7 @@ DIALECT: Final = schema.Dialect(
 
 
 class DuckConnection:
-    """See `backend.Connection`. Few rows at a time wait until something else is asked."""
+    """See `backend.Connection`. Small inserts wait until the next other statement."""
 
     def __init__(self, engine: "Duck", connection: duckdb.DuckDBPyConnection) -> None:
         self.inner = connection
@@ -62,13 +70,13 @@ class DuckConnection:
         self._open = False
         self._appenders: dict[str, Any] = {}
         self._appended: set[str] = set()
-        """Tables whose appender holds rows."""
+        """Tables whose appender has rows."""
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        return self._executed(sql, values).fetchall()
+        return self._execute(sql, values).fetchall()
 
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
-        self._executed(sql, values)
+        self._execute(sql, values)
 
     def insert(self, table: str, columns: Columns) -> None:
         count = len(next(iter(columns.values())))
@@ -84,7 +92,7 @@ class DuckConnection:
             f'nullif("{name}", {_NAN})' if column.dtype == np.float64 else f'"{name}"'
             for name, column in columns.items()
         )
-        with self._scanned(columns):
+        with self._register(columns):
             self.run(f"INSERT INTO {table} ({names}) SELECT {chosen} FROM incoming")  # noqa: S608 - our own names
 
     def begin(self, *, write: bool = False) -> None:
@@ -98,12 +106,12 @@ class DuckConnection:
             self.inner.execute("SELECT version FROM schema_version LIMIT 1").fetchone()
 
     def commit(self) -> None:
-        self._executed("COMMIT")
+        self._execute("COMMIT")
         self._open = False
 
     def rollback(self) -> None:
         for table in self._appended:
-            self._appenders.pop(table).clear()  # what it still holds must never come back
+            self._appenders.pop(table).clear()  # its rows must never come back
         self._appended.clear()
         if self._open:
             self._open = False
@@ -126,20 +134,20 @@ class DuckConnection:
         parts = []
         while behind is None or first < behind:
             end = first + SLICE if behind is None else min(first + SLICE, behind)
-            columns = self._executed(_FRAMES, (key, first, end)).fetchnumpy()
+            columns = self._execute(_FRAMES, (key, first, end)).fetchnumpy()
             part = np.stack([np.asarray(column) for column in columns.values()])
             parts.append(part)
             first += SLICE
             if part.shape[1] < SLICE:
                 break
         numbers = np.concatenate([np.empty((1 + len(WIDE), 0)), *parts], axis=1)
-        # Sorting in DuckDB costs more than the reading, and rows come as they were inserted.
+        # Sorting in DuckDB costs more than reading, and rows come in order of insertion.
         if not (np.diff(numbers[0]) > 0).all():
             numbers = numbers[:, np.argsort(numbers[0], kind="stable")]
         return numbers[1:]
 
     def fill(self, key: int, name: str, index: npt.NDArray[np.int64], value: Numbers) -> None:
-        with self._scanned({"at": index, "value": value}):
+        with self._register({"at": index, "value": value}):
             self.run(
                 f"UPDATE telemetry SET {name} = incoming.value FROM incoming"  # noqa: S608 - a name out of WIDE
                 " WHERE session_key = ? AND frame_idx = incoming.at",
@@ -161,24 +169,24 @@ class DuckConnection:
         )
 
     def delete_samples(self, key: int, signal: int, t: Numbers) -> int:
-        with self._scanned({"at": t}):
-            done = self.rows(
+        with self._register({"at": t}):
+            deleted = self.rows(
                 "DELETE FROM telemetry_signals USING incoming WHERE session_key = ?"
                 " AND signal_id = ? AND t = incoming.at",
                 (key, signal),
             )
-        return int(done[0][0])
+        return int(deleted[0][0])
 
     def samples(self, key: int, signals: Sequence[int]) -> dict[int, Samples]:
         wanted = ", ".join(str(int(signal)) for signal in signals) or "NULL"
-        columns = self._executed(
+        columns = self._execute(
             "SELECT signal_id, t, value FROM telemetry_signals WHERE session_key = ?"  # noqa: S608 - whole numbers
             f" AND signal_id IN ({wanted})",
             (key,),
         ).fetchnumpy()
         ids, t, value = (np.asarray(column) for column in columns.values())
         return {
-            signal: by_time(t[mine], value[mine])
+            signal: sort_run(t[mine], value[mine])
             for signal in signals
             if (mine := ids == signal).any()
         }
@@ -193,20 +201,20 @@ class DuckConnection:
         )
 
     def drop(self, key: int, most: int) -> bool:
-        """DuckDB deletes by marking, so all goes at once."""
+        """Delete everything at once, as DuckDB only marks rows."""
         self.run("DELETE FROM telemetry WHERE session_key = ?", (key,))
         self.run("DELETE FROM telemetry_signals WHERE session_key = ?", (key,))
         return True
 
     def tidy(self, key: int) -> None:
-        """The columns are in order already."""
+        """Nothing to do: the columns are in order already."""
 
     def close(self) -> None:
         self._appenders.clear()
         self.inner.close()
 
-    def _executed(self, sql: str, values: Sequence[object] = ()) -> duckdb.DuckDBPyConnection:
-        """Run a statement after the rows that wait."""
+    def _execute(self, sql: str, values: Sequence[object] = ()) -> duckdb.DuckDBPyConnection:
+        """Run a statement after inserting the waiting rows."""
         while self._appended:
             table = next(iter(self._appended))
             self._appenders[table].flush()
@@ -214,13 +222,13 @@ class DuckConnection:
         return self.inner.execute(sql, list(values))
 
     @contextlib.contextmanager
-    def _scanned(self, columns: Columns) -> Iterator[None]:
-        """The columns as a table named incoming; looking into Python's own variables is off."""
+    def _register(self, columns: Columns) -> Iterator[None]:
+        """Register the columns as the table *incoming*; replacement scans are off."""
         self.inner.register("incoming", dict(columns))
         try:
             yield
         finally:
-            with contextlib.suppress(duckdb.Error):  # where the transaction has been aborted
+            with contextlib.suppress(duckdb.Error):  # the transaction was aborted
                 self.inner.unregister("incoming")
 
 
@@ -230,15 +238,15 @@ class Duck:
     kind: Backend = "analytical"
 
     def __init__(self, path: Path) -> None:
-        """Open or make the database. Raises `Damaged`, `StoreUnusable`."""
+        """Open or create the database. Raises `Damaged`, `StoreUnusable`."""
         self._path = path
         self._log = path.with_name(path.name + WAL)
         self._checkpoint_at = LOG_BYTES
         self._readers: weakref.WeakSet[DuckConnection] = weakref.WeakSet()
         self.generation = 0
-        """Counts how often the database was reopened."""
+        """How often the database was reopened."""
         with _opening():
-            plain = duckdb.connect(str(path), config=settings())
+            plain = duckdb.connect(str(path), config=make_settings())
             self.writer = DuckConnection(self, plain)
             try:
                 tables = plain.execute(_TABLES).fetchall()
@@ -251,31 +259,30 @@ class Duck:
                 raise
 
     def reader(self) -> DuckConnection:
-        made = DuckConnection(self, self.writer.inner.cursor())
-        self._readers.add(made)
-        return made
+        connection = DuckConnection(self, self.writer.inner.cursor())
+        self._readers.add(connection)
+        return connection
 
     def checkpoint(self) -> None:
-        """Not where the disk might turn out to have no room for it."""
-        logged = self._logged()
-        if shutil.disk_usage(self._path.parent).free < 2 * logged + LOG_BYTES:
+        """Move the log into the main file, unless the disk may lack the space."""
+        if shutil.disk_usage(self._path.parent).free < 2 * self._measure_log() + LOG_BYTES:
             return
         with contextlib.suppress(duckdb.TransactionException):
             self.writer.inner.execute("CHECKPOINT")
 
     def maintain(self) -> None:
-        if self._logged() >= self._checkpoint_at:
+        if self._measure_log() >= self._checkpoint_at:
             self.checkpoint()
-            self._checkpoint_at = self._logged() + LOG_BYTES
+            self._checkpoint_at = self._measure_log() + LOG_BYTES
 
     def reopen(self, error: Exception) -> bool:
-        """What DuckDB calls fatal makes all connections to the file useless."""
+        """Reopen after a fatal error of DuckDB, which breaks all connections to the file."""
         if not isinstance(error, duckdb.FatalException):
             return False
         for connection in [*self._readers, self.writer]:
             connection.close()
         with _opening():
-            self.writer.inner = duckdb.connect(str(self._path), config=settings())
+            self.writer.inner = duckdb.connect(str(self._path), config=make_settings())
             self._lock()
         self.generation += 1
         return True
@@ -284,16 +291,16 @@ class Duck:
         self.writer.inner.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.writer.inner.execute("SET lock_configuration = true")
 
-    def _logged(self) -> int:
+    def _measure_log(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0
 
     def translate_error(self, error: Exception) -> Exception:
         text = str(error).lower()
         if "no space left" in text or "disk quota" in text or "could not write" in text:
             return StoreFull()
-        if isinstance(error, duckdb.Error | OSError) and no_room(self._path):
+        if isinstance(error, duckdb.Error | OSError) and is_disk_full(self._path):
             return StoreFull()
-        if isinstance(error, duckdb.Error) and damage(error):
+        if isinstance(error, duckdb.Error) and is_damage(error):
             return Damaged(str(error))
         return StoreFailed()
 
@@ -304,52 +311,52 @@ class Duck:
 
 
 def _cells(column: Column) -> Sequence[Any]:
-    """A column as values, None in place of NaN."""
+    """Convert a column to values, with None for NaN."""
     cells: list[Any] = column.tolist()
     if column.dtype == np.float64 and np.isnan(column).any():
         return [None if cell != cell else cell for cell in cells]
     return cells
 
 
-def settings(*, read_only: bool = False) -> dict[str, str | bool | int | float | list[str]]:
-    """How every database is opened: nothing but its own file is ever touched."""
+def make_settings(*, read_only: bool = False) -> dict[str, str | bool | int | float | list[str]]:
+    """Return the settings of a connection, which may touch no file but the database."""
     memory_mb = max(256, min(1024, find_memory() // 4 >> 20))
-    made: dict[str, str | bool | int | float | list[str]] = {
+    common: dict[str, str | bool | int | float | list[str]] = {
         "threads": "2",
         "memory_limit": f"{memory_mb}MB",
         "enable_external_access": "false",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
-    # A checkpoint that finds no room makes the whole instance unusable, so none runs by itself.
-    return made if read_only else {**made, "checkpoint_threshold": "1TB"}
+    # A checkpoint on a full disk makes the whole instance unusable, so none runs automatically.
+    return common if read_only else {**common, "checkpoint_threshold": "1TB"}
 
 
 def opens(path: Path) -> bool:
     """Whether the database and its log can be read; neither is changed."""
-    try:  # read-only, it goes through the log without bringing it into the main file
-        duckdb.connect(str(path), read_only=True, config=settings(read_only=True)).close()
+    try:  # read-only, it replays the log without moving it into the main file
+        duckdb.connect(str(path), read_only=True, config=make_settings(read_only=True)).close()
     except duckdb.Error as error:
-        if damage(error):
+        if is_damage(error):
             return False
         raise StoreUnusable("the database of BRIDGE_DB cannot be opened") from error
     return True
 
 
 def peek(path: Path) -> None:
-    """Raise what opening the database would, see `Duck`; nothing is changed."""
+    """Raise the errors of opening the database, see `Duck`, without changing it."""
     with (
         _opening(),
-        duckdb.connect(str(path), read_only=True, config=settings(read_only=True)) as plain,
+        duckdb.connect(str(path), read_only=True, config=make_settings(read_only=True)) as plain,
     ):
         tables = plain.execute(_TABLES).fetchall()
-        schema.version_of(
+        schema.find_version(
             lambda sql: plain.execute(sql).fetchall(), [str(name) for (name,) in tables]
         )
 
 
-def damage(error: duckdb.Error) -> bool:
-    """Whether the message speaks of a broken file, not of one that is in use or forbidden."""
+def is_damage(error: duckdb.Error) -> bool:
+    """Whether the error means a damaged file, not one that is in use or forbidden."""
     text = str(error).lower()
     return any(words in text for words in _DAMAGE)
 
@@ -359,7 +366,7 @@ def _opening() -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        if damage(error):
+        if is_damage(error):
             raise Damaged(str(error)) from error
         reason = str(error).splitlines()[0]
         raise StoreUnusable(f"the database of BRIDGE_DB cannot be opened: {reason}") from error

@@ -18,7 +18,7 @@ class UnknownSession(StoreError, NotFound):
     code = "unknown_session"
 
     def __init__(self, session_id: str) -> None:
-        super().__init__("there is no session of that id", session_id=session_id)
+        super().__init__("no such session", session_id=session_id)
 
 
 class NoRows(StoreError, NotFound):
@@ -34,7 +34,7 @@ class BadTable(StoreError, BadQuery):
 
 
 class BadFrames(StoreError, BadRequest):
-    """A number that cannot be stored; nothing was changed. The message names the column."""
+    """A number cannot be stored; nothing was changed. The message names the column."""
 
     code = "bad_frames"
 
@@ -44,11 +44,11 @@ class SessionExists(StoreError):
 
     status, code = 409, "session_exists"
     hint: ClassVar[str] = (
-        "choose another session_id, or omit it: circuit and time of recording make one"
+        "choose another session_id, or omit it to get one from circuit and time of recording"
     )
 
     def __init__(self, session_id: str) -> None:
-        super().__init__("that session already has telemetry", session_id=session_id)
+        super().__init__("the session already has telemetry", session_id=session_id)
 
 
 class SessionInUse(StoreError):
@@ -82,14 +82,14 @@ class StoreBusy(Unavailable):
     """Too much is waiting to be written or read."""
 
     code, retry_after_s = "store_busy", 1
-    text = "too much is waiting for the database; try again"
+    text = "too many requests are waiting for the database; try again"
 
 
 class StoreFull(Unavailable):
-    """The disk has no room; nothing was changed and reads go on."""
+    """The disk is full; nothing was changed, and reads still work."""
 
     code, retry_after_s = "disk_full", 10
-    text = "the disk is full; nothing was changed, and what is stored can be read"
+    text = "the disk is full; nothing was changed, and stored data can still be read"
 
 
 class StoreFailed(StoreError):
@@ -100,14 +100,14 @@ class StoreFailed(StoreError):
 
 
 class StoreDamaged(StoreFailed):
-    """The database file is broken where this is stored; what lies elsewhere can be read."""
+    """The database file is damaged where this data is stored; other data can be read."""
 
     code = "storage_damaged"
-    text = "the file of the database is damaged where this is stored; the rest can be read"
+    text = "the database file is damaged where this data is stored; other data can still be read"
 
 
 class StoreUnusable(Exception):
-    """The database cannot be opened and its file was left as it was; the text says why."""
+    """The database cannot be opened, and its file was left unchanged; the text says why."""
 
 
 class SchemaTooNew(StoreUnusable):
@@ -115,4 +115,4 @@ class SchemaTooNew(StoreUnusable):
 
 
 class Damaged(Exception):
-    """The database file itself is broken; for the code that opens it."""
+    """The database file itself is damaged; internal to opening and translation of errors."""

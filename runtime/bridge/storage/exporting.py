@@ -1,4 +1,4 @@
-"""Tables as parquet: the same bytes whichever engine the numbers came from."""
+"""Export of tables as parquet, with the same bytes from either engine."""
 
 import contextlib
 import io
@@ -23,19 +23,19 @@ from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.errors import BadTable, NoRows, StoreBusy
 from runtime.bridge.storage.reading import Readers
 from runtime.bridge.storage.records import CapabilityRow, Export, SignalRow
-from runtime.bridge.storage.transaction import Session, State, spans_of
+from runtime.bridge.storage.transaction import Session, State, load_spans
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 GROUP_ROWS: Final = 50_000
 MOST: Final = 8
-"""Exports that are read at a time."""
+"""Exports that may run at the same time."""
 
 Cells: TypeAlias = Numbers | npt.NDArray[np.int64] | Sequence[object]
 """Numbers (NaN is null), or plain values (None is null)."""
 Part: TypeAlias = Mapping[str, Cells | str]
-"""Some rows: columns of one length, at least one of them an array; a text stands in every row."""
+"""Rows: columns of equal length, at least one of them an array; a text is the same in every row."""
 
 _REAL: Final = "float64"
 _TEXT: Final = "string"
@@ -76,11 +76,11 @@ SCHEMAS: Final[Mapping[str, Mapping[str, tuple[str, bool]]]] = {
 """Type and nullability of each column, in order."""
 TABLES: Final = tuple(SCHEMAS)
 _FIELDS: Final = {"signal_name": "name"}
-"""What a column is called in the records, where it has another name there."""
+"""Fields of the records whose names differ from the column's."""
 
 
 class Exports:
-    """Makes exports; so many are read at a time."""
+    """Makes exports, of which at most `MOST` run at the same time."""
 
     def __init__(self, state: State, readers: Readers) -> None:
         self._state = state
@@ -90,21 +90,21 @@ class Exports:
     async def export(self, session_id: str, table: str) -> Export:
         """See `Store.export`."""
         if table not in TABLES:
-            raise BadTable(f"no table of that name; there are {', '.join(TABLES)}")
+            raise BadTable(f"unknown table; known: {', '.join(TABLES)}")
         session = self._state.sessions.get(session_id)
         if session is None:
-            raise NoRows("there is no such session", session_id=session_id, table=table)
+            raise NoRows("no such session", session_id=session_id, table=table)
         if self._running >= MOST:
-            raise StoreBusy("other exports are being read; try again")
+            raise StoreBusy("other exports are running; try again")
         connection = await self._readers.run(self._readers.open)
         try:
-            rows, parts = await self._readers.run(lambda: self._opened(table, session, connection))
+            rows, parts = await self._readers.run(lambda: self._start(table, session, connection))
             if not rows:
                 raise NoRows("the table has no rows", session_id=session_id, table=table)
         except BaseException:
             connection.close()
             raise
-        return Export(rows, self._batches(written(table, parts, connection.close)))
+        return Export(rows, self._batches(write_parquet(table, parts, connection.close)))
 
     async def _batches(self, pieces: Generator[bytes, None, None]) -> AsyncIterator[bytes]:
         self._running += 1
@@ -114,25 +114,25 @@ class Exports:
                     yield piece
         finally:
             self._running -= 1
-            with contextlib.suppress(ValueError):  # its thread is still at it; it ends by itself
+            with contextlib.suppress(ValueError):  # still running in its thread, where it ends
                 pieces.close()
 
-    def _opened(
+    def _start(
         self, table: str, session: Session, connection: Connection
     ) -> tuple[int, Iterator[Part]]:
-        """Number of rows, and the rows; their transaction stays open for those who read them."""
+        """Return the number of rows, and the rows; the transaction stays open to read them."""
         connection.begin()
         if table == "telemetry":
-            return session.n_frames, _telemetry(connection, session)
+            return session.n_frames, _read_telemetry(connection, session)
         signals = self._state.catalogue()
         if table == "telemetry_signals":
-            counted = connection.signals(session.key)
-            named = sorted((signals[signal] for signal in counted), key=lambda row: row.name)
-            return sum(counted.values()), _signals(connection, session, named)
+            counts = connection.signals(session.key)
+            by_name = sorted((signals[signal] for signal in counts), key=lambda row: row.name)
+            return sum(counts.values()), _read_signals(connection, session, by_name)
         rows: Sequence[SignalRow | CapabilityRow] = list(signals.values())
         if table == "capabilities":
             spans = session.spans
-            spans = spans_of(connection, session.key) if spans is None else spans
+            spans = load_spans(connection, session.key) if spans is None else spans
             rows = self._state.capabilities(session, spans)
         cells: dict[str, Sequence[object]] = {
             name: [getattr(row, _FIELDS.get(name, name)) for row in rows]
@@ -141,7 +141,7 @@ class Exports:
         return len(rows), iter([{"session_id": session.session_id, **cells}])
 
 
-def _telemetry(connection: Connection, session: Session) -> Iterator[Part]:
+def _read_telemetry(connection: Connection, session: Session) -> Iterator[Part]:
     for first in range(0, session.n_frames, GROUP_ROWS):
         behind = min(first + GROUP_ROWS, session.n_frames)
         yield {
@@ -151,7 +151,7 @@ def _telemetry(connection: Connection, session: Session) -> Iterator[Part]:
         }
 
 
-def _signals(
+def _read_signals(
     connection: Connection, session: Session, signals: Sequence[SignalRow]
 ) -> Iterator[Part]:
     for signal in signals:
@@ -168,7 +168,7 @@ def _signals(
 
 
 class _Sink(io.RawIOBase):
-    """Collects what the writer of parquet writes, until it is taken."""
+    """Collects the output of the parquet writer until it is taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -185,18 +185,18 @@ class _Sink(io.RawIOBase):
     def tell(self) -> int:
         return self._length
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         joined = b"".join(self._parts)
         self._parts.clear()
         return joined
 
 
-def written(
+def write_parquet(
     table: str, parts: Iterable[Part], close: Callable[[], None]
 ) -> Generator[bytes, None, None]:
-    """The file in pieces, about one a row group of 50,000 rows; memory holds one of them.
+    """Write the file in pieces, about one per row group of 50,000 rows, held in memory one by one.
 
-    *close* is called at the end, and when the iterator is closed before.
+    *close* is called at the end, or when the iterator is closed early.
     """
     kinds = SCHEMAS[table]
     schema = pa.schema(
@@ -207,20 +207,20 @@ def written(
         with pq.ParquetWriter(
             pa.PythonFile(sink, mode="w"), schema, compression="zstd", store_schema=False
         ) as writer:
-            for group in _groups(parts, schema):
+            for group in _group_rows(parts, schema):
                 writer.write_table(group, row_group_size=GROUP_ROWS)
-                yield sink.taken()
-        yield sink.taken()
+                yield sink.take()
+        yield sink.take()
     finally:
         close()
 
 
-def _groups(parts: Iterable[Part], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Tables of exactly `GROUP_ROWS` rows, and a last one with the rest."""
+def _group_rows(parts: Iterable[Part], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Regroup the rows into tables of exactly `GROUP_ROWS`, and a last one with the rest."""
     waiting: list[pa.Table] = []
     rows = 0
     for part in parts:
-        table = _table(part, schema)
+        table = _make_table(part, schema)
         waiting.append(table)
         rows += table.num_rows
         while rows >= GROUP_ROWS:
@@ -231,7 +231,7 @@ def _groups(parts: Iterable[Part], schema: pa.Schema) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting).combine_chunks()
 
 
-def _table(part: Part, schema: pa.Schema) -> pa.Table:
+def _make_table(part: Part, schema: pa.Schema) -> pa.Table:
     count = next(len(cells) for cells in part.values() if not isinstance(cells, str))
     columns = []
     for field in schema:

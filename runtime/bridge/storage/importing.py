@@ -1,4 +1,4 @@
-"""A whole recording, brought in beside the live frames: unseen until its last piece is there."""
+"""Imports of whole recordings between live frames, invisible until the last piece is stored."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -26,16 +26,21 @@ from runtime.bridge.storage.records import (
     clean_text,
     recording_to_meta,
 )
-from runtime.bridge.storage.telemetry import clean_signals, empty_cells, frame_matrix, video_columns
-from runtime.bridge.storage.transaction import Session, Transaction, span_of, write_spans
+from runtime.bridge.storage.telemetry import (
+    clean_signals,
+    find_empty_cells,
+    make_frame_matrix,
+    make_video_columns,
+)
+from runtime.bridge.storage.transaction import Session, Transaction, measure_span, write_spans
 from runtime.bridge.storage.writer import Steps
 
 PIECE: Final = 32_768
-"""Frames or samples of one commit; live frames wait for one such piece at most."""
+"""Frames or samples per commit; live frames wait for at most one such piece."""
 
 
 def drop_staged(key: int) -> Steps:
-    """Deletes telemetry that belongs to no session."""
+    """Delete telemetry that belongs to no session."""
     gone = False
 
     def drop(tx: Transaction) -> None:
@@ -53,10 +58,9 @@ def drop_staged(key: int) -> Steps:
 def import_recording(
     session_id: str, recording: Recording, meta: SessionMeta, now_ms: int
 ) -> Steps:
-    """Telemetry under a key of its own, bound to the session id by the last commit.
+    """Store telemetry under a new key, which the last commit binds to the session id.
 
-    Returns what it brought (`Imported`). A crash leaves telemetry without a session, which the
-    next start deletes.
+    Returns `Imported`. A crash leaves telemetry without a session, which the next start deletes.
     """
     whole = replace(meta, meta={**recording_to_meta(recording), **(meta.meta or {})})
     work = _Import(session_id, recording, whole, now_ms)
@@ -68,13 +72,13 @@ def import_recording(
                 yield from drop_staged(work.session.key)
         raise
     session, left_out = work.session, work.left_out
-    kept = work.tall - len(left_out)
-    return Imported(session.n_frames, kept, session.n_signals, tuple(left_out))
+    count = work.tall - len(left_out)
+    return Imported(session.n_frames, count, session.n_signals, tuple(left_out))
 
 
 @dataclass(eq=False)
 class _Import:
-    """One recording on its way; the methods behind `steps` are its writes."""
+    """A recording being imported; the methods after `steps` are its writes."""
 
     session_id: str
     recording: Recording
@@ -85,32 +89,32 @@ class _Import:
     left_out: dict[str, None] = field(default_factory=dict)
 
     def steps(self) -> Steps:
-        """One commit after another."""
+        """Yield one commit after another."""
         yield self.stage
         frames, signals = self.recording.frames, self.recording.signals
         if not set(WIDE_SIGNALS).isdisjoint(map(clean_text, signals)):
-            frames, signals = _filled(frames, signals)
+            frames, signals = _merge(frames, signals)
         if len({len(column) for column in frames.columns.values()}) > 1:
             raise BadFrames("the columns of the frames differ in length")
-        for part in _pieces(frames.columns):
-            yield partial(self.add_frames, numbers=frame_matrix(Frames(part)))
-        for name, samples in _one_by_one(signals):
+        for part in _split(frames.columns):
+            yield partial(self.add_frames, numbers=make_frame_matrix(Frames(part)))
+        for name, samples in _clean_one_by_one(signals):
             self.tall += 1
-            for part in _pieces(samples._asdict()):
+            for part in _split(samples._asdict()):
                 yield partial(self.add_samples, name=name, samples=Samples(**part))
-        for columns in _pieces(video_columns(self.recording.video)):
+        for columns in _split(make_video_columns(self.recording.video)):
             yield partial(self.add_video, columns=columns)
         yield self.bind
 
-    def refuse(self, tx: Transaction) -> Session | None:
-        """The session as it is. Raises `SessionExists` where it has telemetry."""
-        there = tx.session(self.session_id)
-        if there is not None and (there.n_frames or there.n_signals):
+    def check_free(self, tx: Transaction) -> Session | None:
+        """Return an existing session. Raises `SessionExists` if it has telemetry."""
+        existing = tx.session(self.session_id)
+        if existing is not None and (existing.n_frames or existing.n_signals):
             raise SessionExists(self.session_id)
-        return there
+        return existing
 
     def stage(self, tx: Transaction) -> None:
-        self.refuse(tx)
+        self.check_free(tx)
         if not len(self.recording.frames) and not self.recording.signals:
             raise BadFrames("the recording is empty")
         key = tx.next_number("session_key")
@@ -127,10 +131,10 @@ class _Import:
         if tx.discover([name], self.now_ms, spare=True)[1]:
             self.left_out[name] = None
             return
-        signal = tx.existing_signal(name).signal_id
+        signal = tx.require_signal(name).signal_id
         tx.changes += 1
         tx.connection.insert_samples([Run(self.session.key, signal, samples)])
-        self.session = self.session.with_samples({signal: span_of(samples)})
+        self.session = self.session.with_samples({signal: measure_span(samples)})
 
     def add_video(self, tx: Transaction, columns: Columns) -> None:
         tx.changes += 1
@@ -139,17 +143,17 @@ class _Import:
 
     def bind(self, tx: Transaction) -> None:
         tx.flush()
-        there = self.refuse(tx)
+        existing = self.check_free(tx)
         staged = self.session
-        started, ended = driven_ms(self.recording, staged.t_start, staged.t_end, self.now_ms)
+        started, ended = find_times_ms(self.recording, staged.t_start, staged.t_end, self.now_ms)
         fresh = replace(Session.new(staged.key, self.session_id, started), ended_at=ended)
-        if there is not None:
-            tx.run("DELETE FROM sessions WHERE session_key = ?", (there.key,))
+        if existing is not None:
+            tx.run("DELETE FROM sessions WHERE session_key = ?", (existing.key,))
             tx.run(
                 "UPDATE video_frames SET session_key = ? WHERE session_key = ?",
-                (staged.key, there.key),
+                (staged.key, existing.key),
             )
-            fresh = replace(there, key=staged.key)
+            fresh = replace(existing, key=staged.key)
         bound = replace(
             fresh.with_meta(clean_row(self.meta)).with_counted(staged),
             version=fresh.version + 1,
@@ -162,19 +166,19 @@ class _Import:
         self.session = tx.put(bound)
 
 
-def _pieces(columns: Columns) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """The columns in parts of `PIECE` rows."""
+def _split(columns: Columns) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """Split columns into parts of `PIECE` rows."""
     for start in range(0, len(next(iter(columns.values()))), PIECE):
         yield {name: column[start : start + PIECE] for name, column in columns.items()}
 
 
-def driven_ms(
+def find_times_ms(
     recording: Recording, first: float | None, last: float | None, now_ms: int
 ) -> tuple[int, int]:
-    """Unix milliseconds of begin and end of what was recorded from *first* to *last*, in seconds.
+    """Find start and end in Unix milliseconds of a recording from *first* to *last*, in seconds.
 
-    By its own clock where that is UTC: the moment that a file says it was created is often local
-    time. Else from that moment, or from now.
+    Its own clock counts if it is in UTC, as the creation time of a file is often local time. Else
+    the recording starts at its creation time, or now.
     """
     first, last = first or 0.0, last or 0.0
     if first <= last and recording.is_dated(first) and recording.is_dated(last):
@@ -184,8 +188,8 @@ def driven_ms(
     return started, started + int((last - first) * 1000)
 
 
-def _one_by_one(signals: Mapping[str, Samples]) -> Iterator[tuple[str, Samples]]:
-    """The signals in canonical form; of a large recording they are not in memory together."""
+def _clean_one_by_one(signals: Mapping[str, Samples]) -> Iterator[tuple[str, Samples]]:
+    """Bring signals into canonical form one by one, to save memory."""
     if len(set(map(clean_text, signals))) < len(signals):
         yield from clean_signals(signals).items()
         return
@@ -193,13 +197,13 @@ def _one_by_one(signals: Mapping[str, Samples]) -> Iterator[tuple[str, Samples]]
         yield from clean_signals({name: signals[name]}).items()
 
 
-def _filled(frames: Frames, signals: Mapping[str, Samples]) -> tuple[Frames, Mapping[str, Samples]]:
-    """The same with wide columns among the frames, where they were signals."""
-    numbers, named = frame_matrix(frames), clean_signals(signals)
+def _merge(frames: Frames, signals: Mapping[str, Samples]) -> tuple[Frames, Mapping[str, Samples]]:
+    """Move signals that are wide columns into the frames."""
+    numbers, named = make_frame_matrix(frames), clean_signals(signals)
     for name in WIDE_SIGNALS:
         samples = named.pop(name, None)
         if samples is None or not numbers.shape[1]:
             continue
-        index, fits = empty_cells(numbers, name, samples)
+        index, fits = find_empty_cells(numbers, name, samples)
         numbers[WIDE.index(name), index] = samples.value[fits]
     return Frames(dict(zip(WIDE, numbers, strict=True))), named

@@ -1,4 +1,4 @@
-"""Opens the database: chooses the engine, keeps others out, mends what broke, loads the state."""
+"""Opens the database: chooses the engine, locks the file, repairs damage, loads the state."""
 
 import contextlib
 import importlib.util
@@ -35,24 +35,24 @@ _ENDS: Final[Mapping[Backend, tuple[str, ...]]] = {
     "lightweight": (sqlite.WAL, "-shm"),
     "analytical": (_DUCK_WAL,),
 }
-"""How the files beside the database end."""
+"""Suffixes of the files next to the database."""
 _DUCK_MAGIC: Final = b"DUCK"
 
 
 @dataclass(slots=True)
 class Opened:
-    """An open database and what was found in it."""
+    """An open database and its state."""
 
     engine: Engine
     state: State
     lock: IO[str]
     recovered_from: str | None
     owed: Write | None
-    """What could not be written yet for want of room."""
+    """A write that is outstanding because the disk was full."""
     acknowledged: salvage.FrameCount
 
     def close(self) -> None:
-        """Close the database, then let others in."""
+        """Close the database, then release the lock."""
         try:
             self.engine.close()
         finally:
@@ -61,18 +61,18 @@ class Opened:
 
 
 def open_database(path: Path, choice: Choice, seed: Sequence[SignalRow]) -> Opened:
-    """Open or make the database at *path*; blocks.
+    """Open or create the database at *path*; blocks.
 
-    A second process is kept out by a lock beside it. A damaged file is kept under another name, and
-    what can be saved of its log is saved. Raises `AlreadyRunning`, `StoreUnusable`, `SchemaTooNew`.
+    A lock file keeps other processes out. A damaged file is kept under another name, and as much of
+    its log as possible is saved. Raises `AlreadyRunning`, `StoreUnusable`, `SchemaTooNew`.
     """
     _refuse_devices(path)
-    with _folder_usable():
+    with _check_folder():
         lock = instance.claim(path.with_name(path.name + ".lock"), SETTING)
     try:
         backend = choose_backend(path, choice)
         acknowledged = salvage.FrameCount(path)
-        engine, aside = _mended(path, backend)
+        engine, aside = _open_repaired(path, backend)
         try:
             _forget_unused(engine)
             state, owed = load_state(engine, seed)
@@ -83,12 +83,12 @@ def open_database(path: Path, choice: Choice, seed: Sequence[SignalRow]) -> Open
                 raise
             log.exception("the database cannot be read")
             aside = salvage.set_aside(path, _ENDS[backend])
-            engine = _engine(path, backend)
+            engine = _open_engine(path, backend)
             state, owed = load_state(engine, seed)
         if (missing := acknowledged.read() - state.n_frames) > 0:
             log.error(
                 "the database lacks %d frames that were acknowledged:"
-                " its log was emptied or cut short, or it is an older copy",
+                " its log was emptied or truncated, or it is an older copy",
                 missing,
             )
             kept = acknowledged.set_aside()
@@ -101,7 +101,7 @@ def open_database(path: Path, choice: Choice, seed: Sequence[SignalRow]) -> Open
 
 
 @contextlib.contextmanager
-def _folder_usable() -> Iterator[None]:
+def _check_folder() -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -110,10 +110,10 @@ def _folder_usable() -> Iterator[None]:
 
 
 def check(path: Path, choice: Choice) -> list[str]:
-    """What opening the database would do that one may not expect, a sentence each.
+    """List unexpected actions that opening the database would take, a sentence each.
 
-    Nothing is changed. Raises `StoreUnusable` and `SchemaTooNew` where it could not be opened or
-    made, and `AlreadyRunning`.
+    Nothing is changed. Raises `StoreUnusable` and `SchemaTooNew` if it could not be opened or
+    created, and `AlreadyRunning`.
     """
     _refuse_devices(path)
     backend = choose_backend(path, choice)
@@ -121,54 +121,54 @@ def check(path: Path, choice: Choice) -> list[str]:
     folder = path.parent
     while not folder.exists():
         folder = folder.parent
-    with _folder_usable():
+    with _check_folder():
         tempfile.TemporaryFile(dir=folder).close()
         if path.exists():
             path.open("r+b").close()
         if lock.exists():
             instance.claim(lock, SETTING).close()
-    return _foreseen(path, backend)
+    return _foresee_repairs(path, backend)
 
 
-def _foreseen(path: Path, backend: Backend) -> list[str]:
-    """What will be done with a file that cannot be used as it is."""
+def _foresee_repairs(path: Path, backend: Backend) -> list[str]:
+    """List the repairs of a file that cannot be used as it is."""
     if not path.exists():
         return []
     kept = f"the start would keep it as {path.name}.corrupt-<time>"
-    if _kind(path) is None:
-        if not _worth_keeping(path, backend):
+    if _find_kind(path) is None:
+        if not _has_content(path, backend):
             return []
-        return [f"{path} is no database, or its beginning is damaged: {kept} and begin a new one"]
+        return [f"{path} is not a database, or its header is damaged: {kept} and start a new one"]
     try:
         if backend == "lightweight":
             sqlite.peek(path)
         else:
-            from runtime.bridge.storage import duck  # where it is not installed SQLite serves
+            from runtime.bridge.storage import duck  # without DuckDB, SQLite is used
 
             duck.peek(path)
     except Damaged:
-        return [f"the database {path} is damaged: {kept} and save what can be read"]
+        return [f"the database {path} is damaged: {kept} and save all readable data"]
     return []
 
 
 def _refuse_devices(path: Path) -> None:
-    """A file that is no database is kept under another name: nothing else may be."""
+    """Refuse paths other than files, since a file that is not a database would be renamed."""
     if path.exists() and not path.is_file():
         raise StoreUnusable(f"{SETTING} must be a file or a folder")
 
 
 def choose_backend(path: Path, choice: Choice) -> Backend:
-    """The engine for *path*: that of the file that is there, else the one that fits the machine.
+    """Choose the engine for *path*: that of an existing file, else the one that fits the machine.
 
-    Raises `StoreUnusable` where the file is another engine's, or its engine is not installed.
+    Raises `StoreUnusable` if the file belongs to another engine, or its engine is not installed.
     """
     installed = importlib.util.find_spec("duckdb") is not None
-    there = _kind(path)
-    if choice != "auto" and there is not None and there != choice:
+    existing = _find_kind(path)
+    if choice != "auto" and existing is not None and existing != choice:
         raise StoreUnusable(
-            f"the database of {SETTING} is {there}, and BRIDGE_DB_BACKEND asks for {choice}"
+            f"the database of {SETTING} is {existing}, but BRIDGE_DB_BACKEND asks for {choice}"
         )
-    wanted = there or (choice if choice != "auto" else None)
+    wanted = existing or (choice if choice != "auto" else None)
     if wanted == "analytical" and not installed:
         raise StoreUnusable(
             "the analytical database needs the package duckdb, which is not installed here:"
@@ -180,8 +180,8 @@ def choose_backend(path: Path, choice: Choice) -> Backend:
     return "lightweight" if small or not installed else "analytical"
 
 
-def _kind(path: Path) -> Backend | None:
-    """Whose file it is; None: nobody's, or there is none."""
+def _find_kind(path: Path) -> Backend | None:
+    """Recognise the engine of a file; None: no database, or no file."""
     try:
         with path.open("rb") as file:
             head = file.read(16)
@@ -194,53 +194,53 @@ def _kind(path: Path) -> Backend | None:
     return "analytical" if head[8:12] == _DUCK_MAGIC else None
 
 
-def _worth_keeping(path: Path, backend: Backend) -> bool:
-    """Whether there is anything in a file that is no database, or in its log."""
-    logged = any(path.with_name(path.name + end).exists() for end in _ENDS[backend])
-    return logged or path.stat().st_size > 0
+def _has_content(path: Path, backend: Backend) -> bool:
+    """Whether a file that is not a database, or its log, contains anything."""
+    has_log = any(path.with_name(path.name + end).exists() for end in _ENDS[backend])
+    return has_log or path.stat().st_size > 0
 
 
-def _engine(path: Path, backend: Backend) -> Engine:
+def _open_engine(path: Path, backend: Backend) -> Engine:
     if backend == "lightweight":
         return sqlite.Sqlite(path)
-    from runtime.bridge.storage.duck import Duck  # where DuckDB is not installed SQLite serves
+    from runtime.bridge.storage.duck import Duck  # without DuckDB, SQLite is used
 
     return Duck(path)
 
 
-def _mended(path: Path, backend: Backend) -> tuple[Engine, str | None]:
-    """The open engine, and the name under which a damaged file was kept."""
+def _open_repaired(path: Path, backend: Backend) -> tuple[Engine, str | None]:
+    """Open the engine, repairing damage. Return it and the new name of a damaged file."""
     aside = None
-    if path.exists() and _kind(path) is None:
-        if _worth_keeping(path, backend):
+    if path.exists() and _find_kind(path) is None:
+        if _has_content(path, backend):
             aside = salvage.set_aside(path, _ENDS[backend])
         else:
-            path.unlink()  # somebody made an empty file, which DuckDB would refuse
+            path.unlink()  # an empty file, which DuckDB would refuse
     try:
         if backend == "lightweight":
             aside = _copy_of_broken_log(path) or aside
-        return _engine(path, backend), aside
+        return _open_engine(path, backend), aside
     except Damaged as error:
-        if backend == "analytical" and (engine_and_copy := _shortened(path, str(error))):
+        if backend == "analytical" and (engine_and_copy := _truncate_log(path, str(error))):
             return engine_and_copy
         aside = salvage.set_aside(path, _ENDS[backend])
-        return _engine(path, backend), aside
+        return _open_engine(path, backend), aside
 
 
 def _copy_of_broken_log(path: Path) -> str | None:
-    """The name of a copy of SQLite's log, where it will silently drop commits out of it."""
+    """Copy SQLite's log if SQLite would silently drop commits from it. Return the copy's name."""
     wal = path.with_name(path.name + sqlite.WAL)
-    expected = salvage.logged_pages(wal)
-    valid = sqlite.logged(path) if expected else None
+    expected = salvage.count_logged_pages(wal)
+    valid = sqlite.count_valid_pages(path) if expected else None
     if valid is None or valid >= expected:
         return None
     copy = salvage.keep_copy(wal)
-    log.error("the log of the database is damaged; it is kept as %s", copy)
+    log.error("the database log is damaged; it was kept as %s", copy)
     return copy
 
 
-def _shortened(path: Path, message: str) -> tuple[Engine, str] | None:
-    """DuckDB with the sound beginning of its log; None: the log is not what is broken."""
+def _truncate_log(path: Path, message: str) -> tuple[Engine, str] | None:
+    """Open DuckDB with the valid beginning of its log; None: the damage is not in the log."""
     from runtime.bridge.storage.duck import opens
 
     wal = path.with_name(path.name + _DUCK_WAL)
@@ -248,23 +248,23 @@ def _shortened(path: Path, message: str) -> tuple[Engine, str] | None:
         return None
 
     copies = [salvage.keep_copy(path), salvage.keep_copy(wal)]
-    length = salvage.longest_log(wal, message, lambda: opens(path))
+    length = salvage.truncate_to_valid(wal, message, lambda: opens(path))
     try:
-        engine = _engine(path, "analytical")
+        engine = _open_engine(path, "analytical")
     except Damaged:
         wal.unlink(missing_ok=True)
         path.with_name(copies[1]).rename(wal)
         path.with_name(copies[0]).unlink()
         return None
     engine.checkpoint()
-    log.error("the log of the database was damaged after byte %d; kept as %s", length, copies)
+    log.error("the database log was damaged after byte %d; kept as %s", length, copies)
     return engine, copies[1]
 
 
 def _forget_unused(engine: Engine) -> None:
-    """Make room in a catalogue that is half full: discovered names that no sample bears go.
+    """Remove discovered names without samples from a catalogue that is half full.
 
-    The last entry stays, since ids count on from there: none is given out twice.
+    The last entry stays, since new ids continue from it.
     """
     counted = "SELECT count(*) FROM signal_registry WHERE "
     discovered = f"discovery = '{DISCOVERED}'"
@@ -272,29 +272,29 @@ def _forget_unused(engine: Engine) -> None:
     if int(rows[0][0]) <= transaction.MOST_DISCOVERED // 2:
         return
     blocks = ("signal_blocks",) if engine.kind == "lightweight" else ()
-    # What an import left behind that broke off counts as nothing.
-    borne = " UNION ".join(
+    # Leftovers of an aborted import do not count.
+    used = " UNION ".join(
         f"SELECT signal_id FROM {table} WHERE session_key NOT IN (SELECT session_key FROM staged)"  # noqa: S608 - our tables
         for table in ("session_capabilities", "telemetry_signals", *blocks)
     )
     last = "SELECT max(signal_id) FROM signal_registry"
-    unused = f"{discovered} AND signal_id < ({last}) AND signal_id NOT IN ({borne})"
+    unused = f"{discovered} AND signal_id < ({last}) AND signal_id NOT IN ({used})"
     count = int(engine.writer.rows(counted + unused)[0][0])
     forget = f"DELETE FROM signal_registry WHERE {unused}"  # noqa: S608 - constants
-    if count and _written(engine, State(), lambda tx: tx.run(forget)):
+    if count and _commit(engine, State(), lambda tx: tx.run(forget)):
         log.info("removed %d unused signal names", count)
 
 
 def load_state(engine: Engine, seed: Sequence[SignalRow] = ()) -> tuple[State, Write | None]:
-    """The state as the database has it; what a crash left uncounted is counted.
+    """Load the state from the database, counting what a crash left uncounted.
 
-    On a full disk nothing is written: what should have been is returned, too.
+    On a full disk nothing is written, and the outstanding write is returned too.
     """
     connection = engine.writer
     signals = {row.name: row for row in select(connection, SignalRow)}
     columns = ", ".join(SESSION_COLUMNS)
     rows = connection.rows(f"SELECT {columns} FROM sessions")  # noqa: S608 - constants
-    stored = [Session.restored(row) for row in rows]
+    stored = [Session.from_row(row) for row in rows]
     staged = [int(key) for (key,) in connection.rows("SELECT session_key FROM staged")]
     state = State(
         signals=signals,
@@ -307,19 +307,19 @@ def load_state(engine: Engine, seed: Sequence[SignalRow] = ()) -> tuple[State, W
         staged=staged,
     )
     state.sessions = {
-        session.session_id: _recounted(connection, session, state) if session.dirty else session
+        session.session_id: _recount(connection, session, state) if session.dirty else session
         for session in stored
     }
     state.n_frames = sum(session.n_frames for session in state.sessions.values())
     first = partial(sessions.note_opening, boots=state.boots, seed=tuple(seed))
-    if _written(engine, state, first):
+    if _commit(engine, state, first):
         return state, None
-    log.warning("the disk is full: what is stored can be read, and nothing can be written")
+    log.warning("the disk is full: stored data can be read, but nothing can be written")
     return state, first
 
 
-def _written(engine: Engine, state: State, write: Write) -> bool:
-    """Commit *write*; False: the disk is full, and nothing was changed."""
+def _commit(engine: Engine, state: State, write: Write) -> bool:
+    """Commit *write*. Return False if the disk is full and nothing was changed."""
     tx = Transaction(engine.writer, state)
     try:
         engine.writer.begin(write=True)
@@ -337,9 +337,9 @@ def _written(engine: Engine, state: State, write: Write) -> bool:
     return True
 
 
-def _recounted(connection: Connection, session: Session, state: State) -> Session:
+def _recount(connection: Connection, session: Session, state: State) -> Session:
     counted = telemetry.count_telemetry(connection, session.key, state.wide)
     return replace(
         session.with_counted(counted),
-        version=state.boots << 32,  # above every version that was ever given out
+        version=state.boots << 32,  # above every version issued before
     )

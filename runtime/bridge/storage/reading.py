@@ -1,4 +1,4 @@
-"""The threads that read, each with a connection of its own; they never wait for the writer."""
+"""The reader threads, each with its own connection; they never wait for the writer."""
 
 import asyncio
 import contextlib
@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 THREADS: Final = 2
 MOST_WAITING: Final = 256
-"""Reads that wait or run; further ones are refused."""
-LOOKED_OVER_BYTES: Final = 256 << 20
-"""Of a file that is looked over at the start: 100 MB take 75 ms of one core."""
+"""Most reads that wait or run; further ones are refused."""
+CHECKED_BYTES: Final = 256 << 20
+"""Largest file that is checked at the start: 100 MB take 75 ms of one core."""
 
 
 class Readers:
-    """Runs reads in threads, each in a transaction of its own, which sees whole commits."""
+    """Runs reads in threads, each in its own transaction, which sees whole commits."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -33,39 +33,39 @@ class Readers:
         self._connections: list[Connection] = []
         self._waiting = 0
         self.damaged = False
-        """Whether a read has met a broken place of the file."""
+        """Whether a read has found damage to the file."""
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """The result of *work*. Raises `StoreBusy`, `StoreFailed`, and the `ApiError` of *work*."""
+        """Run *work* in a transaction. Raises `StoreBusy`, `StoreFailed`, and its `ApiError`s."""
         return await self.run(lambda: self._in_transaction(work))
 
     async def run(self, work: Callable[[], T]) -> T:
-        """*work* on one of the threads. A caller that goes away does not stop it."""
+        """Run *work* on one of the threads. Cancelling the caller does not stop it."""
         if self._waiting >= MOST_WAITING:
             raise StoreBusy
         self._waiting += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, self._guarded, work)
+        future = asyncio.get_running_loop().run_in_executor(self._pool, self._run_guarded, work)
         future.add_done_callback(self._done)
         return await asyncio.shield(future)
 
     def open(self) -> Connection:
-        """A further connection, which the caller closes; for a reader's thread."""
+        """Open another connection for a reader's thread; the caller closes it."""
         return self._engine.reader()
 
     async def look_over(self) -> None:
-        """Find out whether the pages of a file of SQLite hang together, before one is needed.
+        """Check the page structure of a SQLite file in advance.
 
-        DuckDB has a checksum on each of its own, and a large file would be read for too long.
+        DuckDB has checksums on its pages; a large file would take too long.
         """
         if self._engine.kind != "lightweight":
             return
-        with contextlib.suppress(ApiError):  # which the read has noted
-            if (fault := await self.read(_fault)) is not None:
-                log.error("the file of the database is damaged: %s", fault)
+        with contextlib.suppress(ApiError):  # the read has logged it
+            if (fault := await self.read(_find_fault)) is not None:
+                log.error("the database file is damaged: %s", fault)
                 self.damaged = True
 
     async def close(self) -> None:
-        """Finish the reads under way, close the connections."""
+        """Finish the running reads, close the connections."""
         await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
         for connection in self._connections:
             connection.close()
@@ -73,9 +73,9 @@ class Readers:
     def _done(self, future: "asyncio.Future[T]") -> None:
         self._waiting -= 1
         if not future.cancelled():
-            future.exception()  # seen even if its caller has gone
+            future.exception()  # retrieved even if its caller was cancelled
 
-    def _guarded(self, work: Callable[[], T]) -> T:
+    def _run_guarded(self, work: Callable[[], T]) -> T:
         try:
             return work()
         except ApiError:
@@ -100,10 +100,10 @@ class Readers:
             connection.rollback()
 
 
-def _fault(connection: Connection) -> str | None:
-    """What is wrong with a file of SQLite; None: nothing, or it is large."""
+def _find_fault(connection: Connection) -> str | None:
+    """Check a SQLite file; None: no fault found, or the file is too large to check."""
     size = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
-    if int(connection.rows(size)[0][0]) > LOOKED_OVER_BYTES:
+    if int(connection.rows(size)[0][0]) > CHECKED_BYTES:
         return None
     verdict = str(connection.rows("PRAGMA quick_check(1)")[0][0])
     return None if verdict == "ok" else verdict

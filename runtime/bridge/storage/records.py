@@ -1,4 +1,4 @@
-"""What goes into the store and comes out of it; times of day are Unix milliseconds.
+"""The store's records; times of day are Unix milliseconds.
 
 Texts and numbers are stored in one canonical form, so that both back-ends keep the same bytes.
 
@@ -40,19 +40,18 @@ WIDE_TABLE: Final = "wide_table"
 DISCOVERED: Final = "discovered"
 SIMULATOR: Final = "simulator"
 BUSES: Final = ("can", SIMULATOR)
-"""The sources of sessions that a bus began or filled."""
+"""The sources of sessions started or filled by a bus."""
 EARLIEST_S: Final = 1e9
-"""A session's clock that shows this second of the year 2001 or a later one tells the time of day.
-"""
+"""Times of a session's clock from this one on, of the year 2001, are times of day."""
 AHEAD_S: Final = 86_400.0
-"""A synthetic car may be so far ahead of the day."""
+"""How far a synthetic car may run ahead of the time of day."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionMeta:
-    """What a caller knows of a session: it fills what is null and overwrites nothing.
+    """Details of a session from a caller, which fill null fields and overwrite nothing.
 
-    An empty text counts as null. *meta* is kept as JSON; keys that are there already stay.
+    An empty text counts as null. *meta* is stored as JSON; existing keys stay.
     """
 
     driver: str | None = None
@@ -68,7 +67,7 @@ NOTHING: Final = SessionMeta()
 
 
 class SessionChange(TypedDict, total=False):
-    """What a session shall say instead of what it says; None: nothing."""
+    """New details of a session; None clears a field."""
 
     driver: str | None
     car: str | None
@@ -78,7 +77,7 @@ class SessionChange(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session as it stands after the last commit."""
+    """A session as of the last commit."""
 
     session_id: str
     driver: str | None = None
@@ -92,22 +91,22 @@ class SessionRow:
     ended_at: int | None = None
     n_frames: int = 0
     n_signals: int = 0
-    """Signals that have a sample, wide columns included."""
+    """Signals with samples, wide columns included."""
     t_start: float | None = None
-    """Seconds of the session's clock: the earliest frame that is not far off, else sample."""
+    """Seconds of the session's clock: the first plausible frame, else the first sample."""
     t_end: float | None = None
     distance_m: float | None = None
     """Of the last frame that has one."""
     version: int = 1
-    """Grows with each write of telemetry, and when the track is named."""
+    """Grows with each write of telemetry and each change of track."""
     key: int = field(default=0, compare=False)
-    """Under which its telemetry lies; an import comes in under a new one and is then bound. A
-    session that is made anew under an id has another one."""
+    """Key of its telemetry. An import gets a new one, which is then bound to the session; a
+    recreated session has a new one too."""
 
 
 @dataclass(frozen=True, slots=True)
 class LapRow:
-    """A lap as somebody reported it; the id is given by the store."""
+    """A reported lap; the store assigns the id."""
 
     table: ClassVar[str] = "laps"
     session_id: str
@@ -123,7 +122,7 @@ class LapRow:
 
 @dataclass(frozen=True, slots=True)
 class NoteRow:
-    """What the coach said; the id is given by the store."""
+    """A note of the coach; the store assigns the id."""
 
     table: ClassVar[str] = "coaching_notes"
     session_id: str
@@ -139,7 +138,7 @@ class NoteRow:
 
 @dataclass(frozen=True, slots=True)
 class SignalRow:
-    """One entry of the catalogue of signals; the id is given by the store."""
+    """An entry of the catalogue of signals; the store assigns the id."""
 
     table: ClassVar[str] = "signal_registry"
     name: str
@@ -155,7 +154,7 @@ class SignalRow:
 
 
 class CapabilityRow(NamedTuple):
-    """How much there is of one signal in one session."""
+    """The extent of a signal in a session."""
 
     name: str
     n_samples: int
@@ -171,55 +170,55 @@ class CapabilityRow(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Appended:
-    """Where frames went."""
+    """The place of appended frames."""
 
     first_idx: int
     last_idx: int
     distance_m: Numbers
-    """The distances as they are stored: integrated where the frames had none."""
+    """The distances as stored: integrated where the frames had none."""
     newly_discovered: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Signals for which the catalogue had no room."""
+    """Signals that did not fit into the catalogue."""
 
 
 class SignalsAppended(NamedTuple):
-    """What became of samples."""
+    """The result of appending samples."""
 
     n_appended: int
     newly_discovered: tuple[str, ...]
     capabilities_count: int
     n_rejected: int
-    """Samples of wide columns for which there was no empty cell near enough."""
+    """Samples of wide columns without an empty cell nearby."""
     placed: Mapping[str, tuple[float, ...]] = MappingProxyType({})
-    """The times of those that filled a cell, by name."""
+    """Times of the samples that filled a cell, by name."""
 
 
 _NAMED: Final = 8
 
 
 class Imported(NamedTuple):
-    """What a recording brought."""
+    """The result of an import."""
 
     n_frames: int
     n_signals: int
-    """Signals beside the wide columns."""
+    """Signals besides the wide columns."""
     capabilities_count: int
     left_out: tuple[str, ...] = ()
-    """Signals for which the catalogue had no room."""
+    """Signals that did not fit into the catalogue."""
 
     @property
     def doubts(self) -> tuple[ReadWarning, ...]:
-        """What of the recording could not be kept."""
+        """Warnings about parts of the recording that were not stored."""
         if not self.left_out:
             return ()
         names = ", ".join(self.left_out[:_NAMED]) + (", …" if len(self.left_out) > _NAMED else "")
-        detail = f"the catalogue of signals is full; not kept: {names}"
+        detail = f"the catalogue of signals is full; not stored: {names}"
         return (ReadWarning("registry_full", detail, len(self.left_out)),)
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A parquet file on its way; close *batches* (``aclose``) if they are not read to the end."""
+    """A parquet file being exported; close *batches* (``aclose``) if not read to the end."""
 
     rows: int
     batches: AsyncIterator[bytes]
@@ -227,14 +226,14 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How the writer does; reading them touches neither disk nor lock."""
+    """Figures of the writer; reading them touches neither disk nor lock."""
 
     commits: int
     failed: int
     refused: int
-    """Because too much was waiting."""
+    """Writes refused because too many were waiting."""
     group_mean: float
-    """Writes of one commit, over the last 512."""
+    """Writes per commit, over the last 512."""
     commit_p50_ms: float
     commit_p99_ms: float
     queued: int
@@ -242,7 +241,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a file said beside its numbers, as kept in a session's *meta*."""
+    """Gates and facts of an imported file, as stored in a session's *meta*."""
 
     start: Gate | None = None
     splits: tuple[Gate, ...] = ()
@@ -253,7 +252,7 @@ _RECORDING: Final = "recording"
 
 
 def recording_to_meta(recording: Recording) -> Json:
-    """The part of *recording* that goes into a session's *meta*."""
+    """Convert the gates and facts of *recording* to a session's *meta*."""
     return {
         _RECORDING: {
             "start": None if recording.start is None else list(recording.start),
@@ -267,11 +266,11 @@ def recording_to_meta(recording: Recording) -> Json:
 
 
 def recording_from_meta(meta: Json) -> Recorded:
-    """The gates and facts that an import left in a session's *meta*."""
-    kept = meta.get(_RECORDING)
-    if not isinstance(kept, dict):
+    """Read the gates and facts of an import from a session's *meta*."""
+    stored = meta.get(_RECORDING)
+    if not isinstance(stored, dict):
         return Recorded()
-    start, splits, facts = (kept.get(name) for name in ("start", "splits", "facts"))
+    start, splits, facts = (stored.get(name) for name in ("start", "splits", "facts"))
     return Recorded(
         Gate(*start) if isinstance(start, list) else None,
         tuple(Gate(*gate) for gate in splits) if isinstance(splits, list) else (),
@@ -280,38 +279,38 @@ def recording_from_meta(meta: Json) -> Recorded:
 
 
 def unix_ms() -> int:
-    """The time of day, Unix milliseconds."""
+    """Return the time of day in Unix milliseconds."""
     return int(time.time() * 1000)
 
 
-def tells_day(t: float, now_s: float) -> bool:
-    """Whether a session's clock that shows *t* tells the time of day, in Unix seconds."""
+def is_time_of_day(t: float, now_s: float) -> bool:
+    """Whether *t* of a session's clock is a time of day in Unix seconds."""
     return EARLIEST_S <= t <= now_s + AHEAD_S
 
 
 def unix_s(row: SessionRow | None, t: float, now_s: float) -> float:
-    """Unix seconds of a moment of a session's clock; now where the session is unknown.
+    """Convert a moment of a session's clock to Unix seconds; *now_s* if the session is unknown.
 
-    That clock tells the time of day, or counts from the start of the session.
+    That clock shows the time of day, or counts from the start of the session.
     """
-    if tells_day(t, now_s):
+    if is_time_of_day(t, now_s):
         return t
     return now_s if row is None else row.started_at / 1000 + t - (row.t_start or 0.0)
 
 
 def clean_text(value: str) -> str:
-    """NFC, without NUL and without halves of surrogate pairs."""
+    """Normalise a text to NFC, without NUL and lone surrogates."""
     whole = value.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
     return unicodedata.normalize("NFC", whole)
 
 
 def driver_key(driver_id: str) -> str:
-    """A driver's name as events are kept under it: case and outer spaces make no difference."""
+    """Normalise a driver's name for events: case and outer spaces make no difference."""
     return clean_text(driver_id.strip().casefold())
 
 
 def clean_number(name: str, value: float) -> float | None:
-    """NaN is null and -0.0 is 0.0. Raises `BadFrames` for infinities."""
+    """Convert NaN to None and -0.0 to 0.0. Raises `BadFrames` for infinities."""
     if value != value:
         return None
     if value in (np.inf, -np.inf):
@@ -320,9 +319,9 @@ def clean_number(name: str, value: float) -> float | None:
 
 
 def clean_row(record: R) -> R:
-    """A record with its texts and numbers in canonical form.
+    """Bring the texts and numbers of a record into canonical form.
 
-    An optional text has no blanks around it; an empty one is null.
+    Optional texts are stripped; an empty one becomes null.
     """
     changed: dict[str, object] = {}
     for part in fields(record):

@@ -1,4 +1,4 @@
-"""What is done with damaged database files: kept aside, and as much as can be read is read."""
+"""Salvage of damaged database files: keeps copies and finds the readable part of logs."""
 
 import contextlib
 import logging
@@ -26,15 +26,14 @@ _ROUNDS: Final = 1 << 16
 
 
 class FrameCount:
-    """How many frames were acknowledged, in a file beside the database and outside its log.
+    """The number of acknowledged frames, in a file next to the database and outside its log.
 
-    It is written after each commit, and before one that deletes, where alone it is synced: it
-    survives the process, and after a power cut it may name fewer frames than the database holds,
-    never more.
+    It is written after each commit, and before one that deletes, which alone syncs it. It survives
+    the process; after a power cut it may be lower than the number of stored frames, never higher.
     """
 
     def __init__(self, path: Path) -> None:
-        """Of the database at *path*, which may not exist yet."""
+        """Count for the database at *path*, which may not exist yet."""
         self._path = path.with_name(path.name + ".count")
         if not path.exists():
             self._path.unlink(missing_ok=True)
@@ -42,14 +41,14 @@ class FrameCount:
         self._written = -1
 
     def read(self) -> int:
-        """The number that was written last; 0: there is none."""
+        """Read the last number; 0: none."""
         try:
             return int(self._path.read_text("ascii"))
         except (OSError, ValueError):
             return 0
 
     def write(self, count: int) -> None:
-        """Note the number; on a full disk the one before stays."""
+        """Write the number; on a full disk the previous one stays."""
         if count == self._written:
             return
         with contextlib.suppress(OSError):
@@ -63,8 +62,8 @@ class FrameCount:
             self._written = count
 
     def set_aside(self) -> str:
-        """Keep the file under another name, which is returned."""
-        aside = stamped(self._path)
+        """Rename the file. Return its new name."""
+        aside = make_aside_path(self._path)
         self._path.rename(aside)
         return aside.name
 
@@ -74,43 +73,43 @@ class FrameCount:
             self._file.close()
 
 
-def stamped(path: Path) -> Path:
-    """A free name beside *path* that says that the file was damaged, and when that was found."""
+def make_aside_path(path: Path) -> Path:
+    """Make a free path next to *path* that marks the file as damaged, with the present time."""
     moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     first = f"{path.name}.corrupt-{moment}"
     return path.with_name(free_name(first, lambda name: path.with_name(name).exists()))
 
 
 def set_aside(path: Path, ends: tuple[str, ...]) -> str:
-    """Rename the database and its files with *ends*; the new name of the first."""
+    """Rename the database and its files with *ends*. Return the new name of the first."""
     kept = None
     for end in ("", *ends):
         file = path.with_name(path.name + end)
         if file.exists():
-            aside = stamped(file)
+            aside = make_aside_path(file)
             file.rename(aside)
             kept = kept or aside.name
-    log.error("the database is damaged; it was kept as %s and a new one begun", kept)
+    log.error("the database is damaged; it was kept as %s and a new one was started", kept)
     return kept or path.name
 
 
 def keep_copy(path: Path) -> str:
-    """Copy a file that is about to be mended. Raises `StoreUnusable` where there is no room."""
-    aside = stamped(path)
+    """Copy a file before its repair. Raises `StoreUnusable` if the disk is full."""
+    aside = make_aside_path(path)
     try:
         shutil.copy2(path, aside)
     except OSError as error:
         aside.unlink(missing_ok=True)
         raise StoreUnusable(
-            "the database of BRIDGE_DB is damaged, and no copy of it can be made: make room"
+            "the database of BRIDGE_DB is damaged and cannot be copied: free some disk space"
         ) from error
     return aside.name
 
 
-def longest_log(log_file: Path, message: str, opens: Callable[[], bool]) -> int:
-    """Cut *log_file* to the longest beginning with which the database *opens*; its length.
+def truncate_to_valid(log_file: Path, message: str, opens: Callable[[], bool]) -> int:
+    """Truncate *log_file* to the longest length with which the database *opens*. Return it.
 
-    *message* is the engine's; the byte that it names is tried first. *opens* must change nothing.
+    The byte named in the engine's *message* is tried first. *opens* must not change anything.
     """
     whole = log_file.with_name(log_file.name + ".whole")
     shutil.copyfile(log_file, whole)
@@ -121,7 +120,7 @@ def longest_log(log_file: Path, message: str, opens: Callable[[], bool]) -> int:
             high = min(high, int(named[1]))
             if _opens_cut(log_file, whole, high, opens):
                 return high
-        low = 0  # with an empty log the main file stands for itself
+        low = 0  # an empty log leaves the main file alone
         while high - low > 1:
             middle = (low + high) // 2
             if _opens_cut(log_file, whole, middle, opens):
@@ -134,11 +133,11 @@ def longest_log(log_file: Path, message: str, opens: Callable[[], bool]) -> int:
         whole.unlink(missing_ok=True)
 
 
-def logged_pages(log_file: Path) -> int:
-    """How many pages of SQLite's log belong to commits, as the headers say; checksums aside.
+def count_logged_pages(log_file: Path) -> int:
+    """Count the pages of SQLite's log that belong to commits by their headers, not checksums.
 
-    SQLite reads up to the first page whose checksum is wrong and drops the rest without a word.
-    Where this number is larger than the one that it reports, commits may have been lost.
+    SQLite reads up to the first page with a wrong checksum and silently drops the rest. If this
+    number is larger than the one SQLite reports, commits may have been lost.
     """
     try:
         data = np.fromfile(log_file, np.uint8)
@@ -155,26 +154,26 @@ def logged_pages(log_file: Path) -> int:
     if not count:
         return 0
     salts, commits = frames[:, 8:16], frames[:, 4:8].any(axis=1)
-    if _sound(data[:_WAL_HEADER].tobytes()) and (salts[0] != data[16:24]).any():
-        return 0  # the log was begun anew, and nothing committed since
+    if _is_valid(data[:_WAL_HEADER].tobytes()) and (salts[0] != data[16:24]).any():
+        return 0  # the log was restarted, and nothing was committed since
     mine = (salts == salts[0]).all(axis=1)
-    # Behind the newest pages lie those of earlier rounds, whose salt is a little lower.
+    # The newest pages are followed by those of earlier rounds, with a slightly lower salt.
     rounds = salts[:, :4].copy().view(">u4")[:, 0].astype(np.int64)
     earlier = ((rounds[0] - rounds) % (1 << 32) - 1) < _ROUNDS
     expected = np.flatnonzero((mine & commits) | ~(mine | earlier))
     return int(expected[-1]) + 1 if len(expected) else 0
 
 
-def _sound(header: bytes) -> bool:
-    """Whether the checksum of a log's header is right."""
+def _is_valid(header: bytes) -> bool:
+    """Whether the checksum of a log's header is correct."""
     order = "big" if header[3] & 1 else "little"
     words = [int.from_bytes(header[at : at + 4], order) for at in range(0, 24, 4)]  # type: ignore[arg-type]
     first = second = 0
     for at in range(0, 6, 2):
         first = (first + words[at] + second) & 0xFFFFFFFF
         second = (second + words[at + 1] + first) & 0xFFFFFFFF
-    said = (int.from_bytes(header[24:28], "big"), int.from_bytes(header[28:32], "big"))
-    return said == (first, second)
+    stored = (int.from_bytes(header[24:28], "big"), int.from_bytes(header[28:32], "big"))
+    return stored == (first, second)
 
 
 def _opens_cut(log_file: Path, whole: Path, length: int, opens: Callable[[], bool]) -> bool:

@@ -1,4 +1,4 @@
-"""The tables, in the words of either engine, and the way from each version to the next."""
+"""The tables for both engines, and the migration from each version to the next."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from runtime.bridge.storage.records import unix_ms
 
 
 class Table(NamedTuple):
-    """Columns as ``name kind`` words; the key is one where the engine keeps tables by key."""
+    """A table: columns as ``name kind``; the key is for engines with primary keys."""
 
     name: str
     columns: str
@@ -122,45 +122,45 @@ BLOCKS: Final = (
         ("session_key, signal_id, t_min",),
     ),
 )
-"""Only of the lightweight engine; see `sqlite`."""
+"""Only for the lightweight engine; see `sqlite`."""
 
 
 class Dialect(NamedTuple):
-    """How an engine spells a table."""
+    """The SQL dialect of an engine."""
 
     kinds: Mapping[str, str]
     keyed: bool
     """Whether tables have keys and indexes."""
     extra: tuple[Table, ...] = ()
 
-    def statements(self, table: Table) -> list[str]:
-        """What makes *table*."""
+    def write_statements(self, table: Table) -> list[str]:
+        """Write the statements that create *table*."""
         columns = []
         for column in table.columns.split(", "):
             name, kind = column.split(" ")
             columns.append(f"{name} {self.kinds[kind]}")
         if not self.keyed:
             return [f"CREATE TABLE {table.name} ({', '.join(columns)})"]
-        made = [
+        statements = [
             f"CREATE TABLE {table.name} ({', '.join(columns)}, PRIMARY KEY ({table.key}))"
             + ("" if table.key == "id" else " WITHOUT ROWID")
         ]
         for number, index in enumerate(table.indexes):
-            made.append(f"CREATE INDEX {table.name}_{number} ON {table.name} ({index})")
-        return made
+            statements.append(f"CREATE INDEX {table.name}_{number} ON {table.name} ({index})")
+        return statements
 
 
 Step = tuple[Table | str, ...]
-"""What leads from one version to the next: tables to make, or statements both engines know."""
+"""A migration to the next version: tables to create, or statements for both engines."""
 
 STEPS: tuple[Step, ...] = (VERSION_1,)
-"""The first makes version 1 out of nothing. Only ever add behind the last."""
+"""The first one creates version 1. Only append to these."""
 
 
-def version_of(rows: Callable[[str], Sequence[Row]], tables: Sequence[str]) -> int:
-    """The version of a database that has *tables*, 0 for a new one; *rows* asks it something.
+def find_version(rows: Callable[[str], Sequence[Row]], tables: Sequence[str]) -> int:
+    """Find the version of a database that has *tables*, 0 for a new one; *rows* runs a query.
 
-    Raises `SchemaTooNew`, and `StoreUnusable` for a database of some other program.
+    Raises `SchemaTooNew`, and `StoreUnusable` for a database of another program.
     """
     if not tables:
         return 0
@@ -168,30 +168,30 @@ def version_of(rows: Callable[[str], Sequence[Row]], tables: Sequence[str]) -> i
         raise StoreUnusable(
             "the database was not made by this program; name another file with BRIDGE_DB"
         )
-    found = int(rows("SELECT max(version) FROM schema_version")[0][0])
-    if found > len(STEPS):
+    version = int(rows("SELECT max(version) FROM schema_version")[0][0])
+    if version > len(STEPS):
         raise SchemaTooNew(
-            f"the database has schema version {found}, and this program knows up to {len(STEPS)}:"
-            " use the newer program, or name another file with BRIDGE_DB"
+            f"the database has schema version {version}, but this program only knows versions up to"
+            f" {len(STEPS)}: use the newer program, or name another file with BRIDGE_DB"
         )
-    return found
+    return version
 
 
 def migrate(connection: Connection, dialect: Dialect, tables: Sequence[str]) -> bool:
-    """Bring the database to the version of the last of `STEPS`; whether anything was changed.
+    """Bring a database that has *tables* to the latest version. Return whether it changed.
 
-    *tables* are those that it has. Raises `SchemaTooNew`, and `StoreUnusable` for a database of
-    some other program; it is untouched then. A crash leaves the old version or the new one.
+    Raises `SchemaTooNew`, and `StoreUnusable` for a database of another program, before any change.
+    A crash leaves the old version or the new one.
     """
-    found = version_of(connection.rows, tables)
-    if found == len(STEPS):
+    version = find_version(connection.rows, tables)
+    if version == len(STEPS):
         return False
     connection.begin(write=True)
-    if not found:
-        made = Table("schema_version", "version int, made_at int, boots int", "version")
-        _make(connection, dialect, (made, *dialect.extra))
-    for step in STEPS[found:]:
-        _make(connection, dialect, step)
+    if not version:
+        versions = Table("schema_version", "version int, made_at int, boots int", "version")
+        _apply(connection, dialect, (versions, *dialect.extra))
+    for step in STEPS[version:]:
+        _apply(connection, dialect, step)
     boots = connection.rows("SELECT max(boots) FROM schema_version")[0][0] or 0
     connection.run(
         "INSERT INTO schema_version VALUES (?, ?, ?)",
@@ -201,7 +201,7 @@ def migrate(connection: Connection, dialect: Dialect, tables: Sequence[str]) -> 
     return True
 
 
-def _make(connection: Connection, dialect: Dialect, step: Step) -> None:
+def _apply(connection: Connection, dialect: Dialect, step: Step) -> None:
     for part in step:
-        for statement in [part] if isinstance(part, str) else dialect.statements(part):
+        for statement in [part] if isinstance(part, str) else dialect.write_statements(part):
             connection.run(statement)

@@ -1,4 +1,4 @@
-"""The writes of sessions, laps and other rows; they run on the writer's thread."""
+"""Writes of sessions, laps and other rows, on the writer's thread."""
 
 import json
 import math
@@ -28,8 +28,8 @@ from runtime.bridge.storage.records import (
 from runtime.bridge.storage.transaction import S, Session, Transaction, write_spans
 
 _BY_ID: Final = ("sessions", "session_laps_cache", "spectator_tokens")
-"""A renamed session is written anew, its laps are found anew, and who was let in to watch what is
-live under an id goes on watching that."""
+"""Tables that a rename leaves alone: the session's row is written again, its laps are found again,
+and spectator tokens stay valid for the live id."""
 ABOUT_SESSIONS: Final = tuple(
     table.name
     for step in schema.STEPS
@@ -38,7 +38,7 @@ ABOUT_SESSIONS: Final = tuple(
     and "session_id text" in table.columns
     and table.name not in _BY_ID
 )
-"""Tables whose rows go with a session that is renamed."""
+"""Tables whose rows follow a renamed session."""
 NAMED_BY: Final = tuple(name for name in (*ABOUT_SESSIONS, *_BY_ID) if name != "sessions")
 """Tables whose rows are deleted with their session."""
 
@@ -46,8 +46,8 @@ NAMED_BY: Final = tuple(name for name in (*ABOUT_SESSIONS, *_BY_ID) if name != "
 def start_session(
     tx: Transaction, meta: SessionMeta, session_id: str | None, slug: str, now_ms: int
 ) -> tuple[SessionRow, bool]:
-    """A session becomes the active one: a new one, or one that goes on; whether it was there."""
-    session_id = session_id or _dated(tx, slug, now_ms)
+    """Start or resume a session, which becomes the active one. Return whether it existed."""
+    session_id = session_id or _make_dated_id(tx, slug, now_ms)
     resumed = tx.session(session_id) is not None
     session = tx.ensure(session_id, meta, now_ms)
     activation = tx.next_number("activation")
@@ -55,9 +55,9 @@ def start_session(
 
 
 def end_session(tx: Transaction, session_id: str, now_ms: int) -> SessionRow:
-    """A session ends, once."""
+    """End a session, once."""
     tx.flush()
-    session = tx.existing(session_id)
+    session = tx.require_session(session_id)
     if session.ended_at is None:
         session = tx.put(replace(session, ended_at=now_ms))
         tx.checkpoint = True
@@ -65,9 +65,9 @@ def end_session(tx: Transaction, session_id: str, now_ms: int) -> SessionRow:
 
 
 def end_begun_by_bus(tx: Transaction, kept: Collection[str], now_ms: int) -> list[SessionRow]:
-    """Open sessions that a bus began end with their last frames; those in *kept* go on.
+    """End open sessions that a bus began, at their last frames, except those in *kept*.
 
-    One that was started, too, is its driver's to end.
+    Sessions that were also started explicitly stay open.
     """
     tx.flush()
     ended: list[SessionRow] = []
@@ -75,19 +75,19 @@ def end_begun_by_bus(tx: Transaction, kept: Collection[str], now_ms: int) -> lis
         if session.session_id in kept or session.ended_at is not None or session.activation:
             continue
         if session.source in BUSES:
-            # A synthetic car's clock may run ahead of the day's.
-            last = tx.put(replace(session, ended_at=min(_last_ms(session), now_ms)))
+            # A synthetic car's clock may run ahead of the time of day.
+            last = tx.put(replace(session, ended_at=min(_find_last_ms(session), now_ms)))
             ended.append(tx.settle(last) if last.dirty else last)
     return ended
 
 
 def rename_session(tx: Transaction, session_id: str, slug: str) -> SessionRow:
-    """A session takes an id of *slug* and its start, and ends; the old id is free again."""
-    tx.existing(session_id)
+    """End a session and give it an id of *slug* and its start; the old id becomes free."""
+    tx.require_session(session_id)
     tx.flush()
-    session = tx.existing(session_id)
-    new_id = _dated(tx, slug, session.started_at)
-    ended_at = session.ended_at or _last_ms(session)
+    session = tx.require_session(session_id)
+    new_id = _make_dated_id(tx, slug, session.started_at)
+    ended_at = session.ended_at or _find_last_ms(session)
     tx.remove(session_id)
     session = tx.put(replace(session, session_id=new_id, ended_at=ended_at))
     tx.run("DELETE FROM session_laps_cache WHERE session_id = ?", (session_id,))
@@ -100,12 +100,12 @@ def rename_session(tx: Transaction, session_id: str, slug: str) -> SessionRow:
 
 
 def change_session(tx: Transaction, session_id: str, change: SessionChange) -> SessionRow:
-    """A session says something else of its driver, car, track or note.
+    """Change a session's driver, car, track or note.
 
-    What is remembered of its driver is remembered of the new one, and forgotten where there is
-    none. Raises `UnknownSession`.
+    Its events move to the new driver's history, or are deleted without one. Raises
+    `UnknownSession`.
     """
-    before = tx.existing(session_id)
+    before = tx.require_session(session_id)
     cleaned = clean_row(SessionMeta(**change))
     session = replace(before, **{name: getattr(cleaned, name) for name in change})
     if session.track != before.track:  # its laps depend on it
@@ -123,15 +123,15 @@ def change_session(tx: Transaction, session_id: str, change: SessionChange) -> S
 
 
 def delete_session(tx: Transaction, session_id: str) -> int:
-    """A session and all that names it goes; the key under which its telemetry is left to drop.
+    """Delete a session and everything about it. Return the key of its telemetry, still to drop.
 
     A crash leaves telemetry without a session, which the next start deletes. Raises
     `UnknownSession`, and `SessionInUse` for the active one.
     """
     tx.flush()
-    session = tx.existing(session_id)
-    started = (one for one in tx.sessions() if one.activation and one.ended_at is None)
-    if session is max(started, key=lambda one: one.activation, default=None):
+    session = tx.require_session(session_id)
+    started = (other for other in tx.sessions() if other.activation and other.ended_at is None)
+    if session is max(started, key=lambda other: other.activation, default=None):
         raise SessionInUse("the session is active: end it first", session_id=session_id)
     tx.run("INSERT INTO staged VALUES (?)", (session.key,))
     tx.run("DELETE FROM sessions WHERE session_key = ?", (session.key,))
@@ -146,19 +146,19 @@ def delete_session(tx: Transaction, session_id: str) -> int:
 
 
 def settle(tx: Transaction, session_id: str) -> None:
-    """Write what was only counted; for a session that has been quiet for a while."""
+    """Settle a session that has been quiet for a while."""
     session = tx.session(session_id)
     if session is not None and session.dirty:
         tx.settle(session)
 
 
 def recount(tx: Transaction, session_id: str, version: int, counted: Session) -> int | None:
-    """Take over what was counted from the stored telemetry at *version*.
+    """Apply a count of the stored telemetry at *version*.
 
-    How many signals there are; None: the session has changed since.
+    Returns the number of signals; None if the session has changed since.
     """
     tx.flush()
-    session = tx.existing(session_id)
+    session = tx.require_session(session_id)
     if session.version != version:
         return None
     write_spans(tx.connection, session.key, counted.spans or {})
@@ -167,43 +167,43 @@ def recount(tx: Transaction, session_id: str, version: int, counted: Session) ->
 
 
 def note_opening(tx: Transaction, boots: int, seed: Sequence[SignalRow]) -> None:
-    """What an opening writes: that it was, the catalogue's new entries, what was counted anew.
+    """Write the new boot count, new entries of the catalogue, and recounted sessions.
 
-    A signal that was discovered takes over what *seed* says of it, every other entry stays as it
-    is. The wide columns are signals whether the seed names them or not.
+    A discovered signal takes over the entry of *seed*; all other entries stay. The wide columns are
+    always signals.
     """
     tx.run("UPDATE schema_version SET boots = ?", (boots,))
-    named = {clean_text(row.name): row for row in seed}
+    signals = {clean_text(row.name): row for row in seed}
     for name in WIDE_SIGNALS:
-        named.setdefault(name, SignalRow(name, discovery=WIDE_TABLE))
-    for name, row in named.items():
-        there = tx.signal(name)
-        if there is None:
+        signals.setdefault(name, SignalRow(name, discovery=WIDE_TABLE))
+    for name, row in signals.items():
+        existing = tx.signal(name)
+        if existing is None:
             tx.learn(replace(row, name=name, signal_id=0))
-        elif there.discovery == DISCOVERED != row.discovery:
-            number, at = there.signal_id, there.discovered_at
+        elif existing.discovery == DISCOVERED != row.discovery:
+            number, at = existing.signal_id, existing.discovered_at
             tx.learn(replace(row, name=name, signal_id=number, discovered_at=at))
     for session in list(tx.sessions()):
         if session.dirty:
             tx.settle(tx.put(session))
 
 
-def _last_ms(session: Session) -> int:
-    """The time of day of the last of its telemetry, Unix milliseconds."""
-    lasted = (session.t_end or 0.0) - (session.t_start or 0.0)
-    return session.started_at + round(lasted * 1000)
+def _find_last_ms(session: Session) -> int:
+    """Find the time of the session's last telemetry, Unix milliseconds."""
+    duration_s = (session.t_end or 0.0) - (session.t_start or 0.0)
+    return session.started_at + round(duration_s * 1000)
 
 
-def _dated(tx: Transaction, slug: str, now_ms: int) -> str:
-    """An id that no session has."""
+def _make_dated_id(tx: Transaction, slug: str, now_ms: int) -> str:
+    """Make an unused id."""
     moment = datetime.fromtimestamp(now_ms / 1000, UTC)
     return free_name(f"{slug}-{moment:%Y%m%d-%H%M%S}", lambda name: tx.session(name) is not None)
 
 
 def add_rows(tx: Transaction, records: Sequence[S]) -> tuple[S, ...]:
-    """New rows, in order; they are returned as they are stored, with their ids.
+    """Add rows, in order. Return them as stored, with their ids.
 
-    One about a session that was deleted meanwhile is not stored, and has no id.
+    A row about a session that was deleted meanwhile is not stored and gets no id.
     """
     rows = []
     for record in records:
@@ -216,32 +216,32 @@ def add_rows(tx: Transaction, records: Sequence[S]) -> tuple[S, ...]:
 
 
 def is_deleted(tx: Transaction, session_id: str | None) -> bool:
-    """Whether a session was deleted since the start, and none has its id now."""
+    """Whether a session was deleted since the start and does not exist again."""
     return session_id in tx.state.deleted and tx.session(session_id or "") is None
 
 
 def put_lap(tx: Transaction, lap: LapRow) -> LapRow:
-    """A lap as reported; the same number of the same session replaces.
+    """Store a reported lap, replacing the session's lap of the same number.
 
-    The session is made where it is unknown.
+    A missing session is created.
     """
     row = clean_row(lap)
     if math.isnan(lap.lap_time_s):
         raise BadFrames("lap_time_s must be a number")
     if tx.session(row.session_id) is None:
         tx.ensure(row.session_id, NOTHING, row.recorded_at)
-    there = tx.connection.rows(
+    stored = tx.connection.rows(
         "SELECT id FROM laps WHERE session_id = ? AND lap_number = ?",
         (row.session_id, row.lap_number),
     )
-    row = replace(row, id=int(there[0][0]) if there else tx.next_id("laps"))
+    row = replace(row, id=int(stored[0][0]) if stored else tx.next_id("laps"))
     tx.run("DELETE FROM laps WHERE id = ?", (row.id,))
     tx.insert(row)
     return row
 
 
 def put_lap_cache(tx: Transaction, session_id: str, version: int, laps: str) -> None:
-    """The laps found in a session, for as long as its telemetry has that version."""
+    """Cache the laps found in a session, unless its telemetry has changed since *version*."""
     session = tx.session(session_id)
     if session is None or session.version != version:
         return

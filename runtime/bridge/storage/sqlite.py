@@ -1,13 +1,12 @@
-"""The lightweight engine: SQLite, from the standard library alone.
+"""The lightweight engine: SQLite, from the standard library.
 
-Only one copy of SQLite may have the file open in this process: two copies do not see each other's
-locks, and a reader of the one then sees half of a commit of the other.
+Only one copy of the SQLite library may open the file in this process: two copies do not see each
+other's locks, so a reader of one could see half of a commit of the other.
 
-A row costs SQLite microseconds to read, and a session of an hour has hundreds of thousands. So only
-the newest telemetry is kept as rows. Once enough rows of a session, or of one of its signals, have
-come together they are packed into one value, a block, in the same transaction as the commit that
-brought the last of them. A block of frames holds the rows of `WIDE` as little-endian doubles, a
-block of samples the times and then the values.
+SQLite takes microseconds to read a row, and a session of an hour has hundreds of thousands. So only
+the newest telemetry is stored as rows. Once a session, or one of its signals, has enough rows, they
+are packed into a block, one value, in the same transaction as the last of them. A block of frames
+has the rows of `WIDE` as little-endian doubles, a block of samples the times and then the values.
 """
 
 import contextlib
@@ -25,7 +24,7 @@ import numpy.typing as npt
 
 from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
-from runtime.bridge.storage.backend import Columns, FrameRun, Row, Run, by_time
+from runtime.bridge.storage.backend import Columns, FrameRun, Row, Run, sort_run
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.records import Backend
 
@@ -34,27 +33,27 @@ T = TypeVar("T")
 MAGIC: Final = b"SQLite format 3\0"
 WAL: Final = "-wal"
 LOOSE: Final = 2048
-"""Rows are packed at each multiple of this many frames, or samples of a signal."""
+"""Rows are packed at each multiple of this many frames or samples of a signal."""
 AT_ONCE: Final = 128
-"""This many frames or samples at a time become a block without having been rows."""
+"""Writes of at least this many frames or samples become blocks directly."""
 BLOCK: Final = 8192
-"""Frames or samples of a block at most."""
+"""Most frames or samples of a block."""
 AT_ONCE_ROWS: Final = 32
-"""Rows of one statement at most. Each statement gives other threads the interpreter, and may wait
-for it again: one for each row takes many times as long where another thread is busy."""
+"""Most rows of a statement. Each statement releases the interpreter lock and may wait to get it
+back: with a busy thread, one statement per row takes many times as long."""
 SPARE: Final = ".spare"
 _SPARE_BYTES: Final = 64 << 10
 """SQLite cannot even read without the 32 KiB of its index of the log."""
 _BUSY_MS: Final = 5_000
 _CACHE_KB: Final = 16_384
 _LOG_BYTES: Final = 16 << 20
-"""To which the log is cut after a checkpoint."""
+"""Size to which the log is truncated after a checkpoint."""
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _NO_TEXT: Final = "Could not decode to UTF-8"
-"""What Python says of a text with other bytes in it than were written."""
+"""Python's message for a text with corrupted bytes."""
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LAST_PAGE: Final = slice(16, 20)
-"""Of the index: the number of the last page that is valid."""
+"""Bytes of the index with the number of the last valid page."""
 # SQLite has no NaN; infinities are never stored, so one of them can stand for null on the way out.
 _NULL: Final = "9e999"
 _DOUBLE: Final = np.dtype("<f8")
@@ -116,7 +115,7 @@ class SqliteConnection:
                 full.append(run.key)
         for at in range(0, len(rows), AT_ONCE_ROWS):
             some = rows[at : at + AT_ONCE_ROWS]
-            self.inner.execute(_insert(len(some)), tuple(itertools.chain(*some)))
+            self.inner.execute(_write_insert(len(some)), tuple(itertools.chain(*some)))
         for key in full:
             self._tidy_frames(key)
 
@@ -149,11 +148,11 @@ class SqliteConnection:
                 changed[WIDE.index(name), index[inside] - first] = value[inside]
                 self.inner.execute(
                     "UPDATE telemetry_blocks SET data = ? WHERE session_key = ? AND first_idx = ?",
-                    (_packed(changed), key, first),
+                    (_pack(changed), key, first),
                 )
 
     def _tidy_frames(self, key: int) -> None:
-        """Pack the rows; runs of numbers that follow each other become blocks."""
+        """Pack the rows; runs of consecutive indices become blocks."""
         index, numbers = self._frame_rows(key, 0, sys.maxsize)
         for run in np.split(np.arange(len(index)), np.flatnonzero(np.diff(index) != 1) + 1):
             if len(run):
@@ -167,11 +166,11 @@ class SqliteConnection:
             t = part[0]
             self.inner.execute(
                 "INSERT INTO telemetry_blocks VALUES (?, ?, ?, ?, ?, ?)",
-                (key, first + start, len(t), float(t.min()), float(t.max()), _packed(part)),
+                (key, first + start, len(t), float(t.min()), float(t.max()), _pack(part)),
             )
 
     def _frame_blocks(self, key: int, first: int, behind: int) -> Iterator[tuple[int, Numbers]]:
-        """The blocks that have some of these frames, with the number of their first one."""
+        """Read the blocks with any of these frames, and the index of each block's first frame."""
         blocks = self.inner.execute(
             "SELECT first_idx, n, data FROM telemetry_blocks WHERE session_key = ?"
             " AND first_idx + n > ? AND first_idx < ? ORDER BY first_idx",
@@ -189,7 +188,7 @@ class SqliteConnection:
             " AND frame_idx >= ? AND frame_idx < ? ORDER BY frame_idx",
             (key, first, behind),
         )
-        table = _table(rows, 1 + len(WIDE))
+        table = _make_columns(rows, 1 + len(WIDE))
         return table[0].astype(np.int64), np.where(np.isinf(table[1:]), np.nan, table[1:])
 
     # samples
@@ -221,7 +220,7 @@ class SqliteConnection:
             (key, signal, float(t.max()), float(t.min())),
         )
         for block, data in blocks:
-            samples = _unpacked(data)
+            samples = _unpack(data)
             stays = ~np.isin(samples.t, t)
             if stays.all():
                 continue
@@ -232,18 +231,18 @@ class SqliteConnection:
         return deleted
 
     def samples(self, key: int, signals: Sequence[int]) -> dict[int, Samples]:
-        found = {}
+        samples = {}
         for signal in signals:
             blocks = self.inner.execute(
                 "SELECT data FROM signal_blocks WHERE session_key = ? AND signal_id = ?"
                 " ORDER BY t_min",
                 (key, signal),
             )
-            parts = [*(_unpacked(data) for (data,) in blocks), self._sample_rows(key, signal)]
-            joined = by_time(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+            parts = [*(_unpack(data) for (data,) in blocks), self._sample_rows(key, signal)]
+            joined = sort_run(*(np.concatenate(part) for part in zip(*parts, strict=True)))
             if len(joined.t):
-                found[signal] = joined
-        return found
+                samples[signal] = joined
+        return samples
 
     def signals(self, key: int) -> dict[int, int]:
         rows = self.rows(
@@ -255,7 +254,7 @@ class SqliteConnection:
         return dict(rows)
 
     def _tidy_samples(self, key: int, signal: int) -> None:
-        """Pack the rows of one signal."""
+        """Pack the rows of a signal."""
         samples = self._sample_rows(key, signal)
         if len(samples.t):
             self._pack_samples(key, signal, samples)
@@ -270,7 +269,7 @@ class SqliteConnection:
             self.inner.execute(
                 "INSERT INTO signal_blocks (session_key, signal_id, n, t_min, t_max, data)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
-                (key, signal, len(t), float(t[0]), float(t[-1]), _packed(np.stack((t, value)))),
+                (key, signal, len(t), float(t[0]), float(t[-1]), _pack(np.stack((t, value)))),
             )
 
     def _sample_rows(self, key: int, signal: int) -> Samples:
@@ -279,7 +278,7 @@ class SqliteConnection:
             " ORDER BY t",
             (key, signal),
         )
-        return Samples(*_table(rows, 2))
+        return Samples(*_make_columns(rows, 2))
 
     # both
 
@@ -302,7 +301,7 @@ class SqliteConnection:
                 (key, limit),
             )
             done = done and deleted.rowcount < limit
-        # Of a signal there are few rows; all of them go at once, one signal at a time.
+        # A signal has few rows: delete them all, one signal at a time.
         deleted = self.inner.execute(
             "DELETE FROM telemetry_signals WHERE session_key = ?1 AND signal_id ="
             " (SELECT signal_id FROM telemetry_signals WHERE session_key = ?1 LIMIT 1)",
@@ -317,11 +316,11 @@ class Sqlite:
     kind: Backend = "lightweight"
 
     def __init__(self, path: Path) -> None:
-        """Open or make the database. Raises `Damaged`, `StoreUnusable`."""
+        """Open or create the database. Raises `Damaged`, `StoreUnusable`."""
         self._path = path
         with _opening(path):
-            plain = _sparing(path, lambda: _prepared(path))
-        _spare(path)
+            plain = _retry_with_spare(path, lambda: _connect_writer(path))
+        _reserve_space(path)
         self.writer = SqliteConnection(plain)
 
     def reader(self) -> SqliteConnection:
@@ -330,14 +329,14 @@ class Sqlite:
         return SqliteConnection(plain)
 
     def checkpoint(self) -> None:
-        with contextlib.suppress(sqlite3.OperationalError):  # also empties a log nobody needs
+        with contextlib.suppress(sqlite3.OperationalError):  # also empties an unneeded log
             self.writer.inner.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def maintain(self) -> None:
-        """SQLite does it by itself."""
+        """Nothing to do: SQLite checkpoints by itself."""
 
     def reopen(self, error: Exception) -> bool:
-        """There is nothing that SQLite would not come back from."""
+        """Return False: SQLite recovers from every error."""
         return False
 
     def translate_error(self, error: Exception) -> Exception:
@@ -348,28 +347,28 @@ class Sqlite:
 
 
 def peek(path: Path) -> None:
-    """Raise what opening the database would, see `Sqlite`; nothing is changed."""
-    # Without a log there is nothing in it to look for, and no index of it need be made.
+    """Raise the errors of opening the database, see `Sqlite`, without changing it."""
+    # Without a log no index of it is needed.
     how = "mode=ro" if path.with_name(path.name + WAL).exists() else "immutable=1"
-    with _opening(path), _looking(path, how) as plain:
-        schema.version_of(lambda sql: plain.execute(sql).fetchall(), _tables(plain))
+    with _opening(path), _open_readonly(path, how) as plain:
+        schema.find_version(lambda sql: plain.execute(sql).fetchall(), _list_tables(plain))
 
 
-def logged(path: Path) -> int | None:
-    """How many pages of the log SQLite takes for valid; neither log nor database are changed.
+def count_valid_pages(path: Path) -> int | None:
+    """Count the pages of the log that SQLite accepts, without changing log or database.
 
-    None: it cannot say, as the database cannot be read now.
+    None: the database cannot be read now.
     """
 
     def look() -> int:
-        # One that only reads leaves the log alone, also when it closes as the last.
-        with _looking(path, "mode=ro") as plain:
+        # A read-only connection leaves the log alone, even if it is the last to close.
+        with _open_readonly(path, "mode=ro") as plain:
             plain.execute("SELECT count(*) FROM sqlite_master").fetchone()
             index = path.with_name(path.name + "-shm").read_bytes()
         return int.from_bytes(index[_LAST_PAGE], sys.byteorder)
 
     try:
-        return _sparing(path, look)
+        return _retry_with_spare(path, look)
     except sqlite3.OperationalError:
         return None
     except sqlite3.DatabaseError:
@@ -377,15 +376,15 @@ def logged(path: Path) -> int | None:
 
 
 @contextlib.contextmanager
-def _looking(path: Path, how: str) -> Iterator[sqlite3.Connection]:
+def _open_readonly(path: Path, how: str) -> Iterator[sqlite3.Connection]:
     plain = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
     with contextlib.closing(plain):
         plain.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
         yield plain
 
 
-def no_room(path: Path) -> bool:
-    """Whether *path* and its log cannot grow, or nothing can be written beside them."""
+def is_disk_full(path: Path) -> bool:
+    """Whether *path* or its log cannot grow, or nothing can be written next to them."""
     if any(_is_full(path.with_name(path.name + end)) for end in ("", WAL)):
         return True
     probe = path.with_name(path.name + ".room")
@@ -400,7 +399,7 @@ def no_room(path: Path) -> bool:
 
 
 def _is_full(file: Path) -> bool:
-    """Whether *file* is as large as this process may make one (``ulimit -f``)."""
+    """Whether *file* has the largest size allowed to this process (``ulimit -f``)."""
     try:
         import resource  # absent on Windows
     except ImportError:
@@ -409,8 +408,8 @@ def _is_full(file: Path) -> bool:
     return most != resource.RLIM_INFINITY and file.exists() and file.stat().st_size >= most
 
 
-def _spare(path: Path) -> None:
-    """Keep a little room, so that a disk that others have filled can be read after a restart."""
+def _reserve_space(path: Path) -> None:
+    """Reserve a little space, so that the database can be read after a restart on a full disk."""
     spare = path.with_name(path.name + SPARE)
     if spare.exists():
         return
@@ -420,13 +419,13 @@ def _spare(path: Path) -> None:
         spare.unlink(missing_ok=True)
 
 
-def _sparing(path: Path, work: Callable[[], T]) -> T:
-    """The result of *work*; the room that was kept is given up where it needs some."""
+def _retry_with_spare(path: Path, work: Callable[[], T]) -> T:
+    """Call *work*; if the disk is full, free the reserved space and call it again."""
     try:
         return work()
     except sqlite3.OperationalError:
         spare = path.with_name(path.name + SPARE)
-        if not spare.exists() or not no_room(path):
+        if not spare.exists() or not is_disk_full(path):
             raise
         spare.unlink()
         return work()
@@ -439,39 +438,39 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _prepared(path: Path) -> sqlite3.Connection:
-    """A connection to tables of the newest version, with a log that is synced at each commit."""
+def _connect_writer(path: Path) -> sqlite3.Connection:
+    """Open a connection, migrate the tables, and have the log synced at each commit."""
     plain = _connect(path)
     try:
-        tables = _tables(plain)
+        tables = _list_tables(plain)
         if not tables:
             plain.execute("PRAGMA journal_mode = WAL")
         schema.migrate(SqliteConnection(plain), DIALECT, tables)
         mode = plain.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         if mode != "wal":
             raise StoreUnusable(
-                "SQLite cannot keep a log beside the file; use a local disk (BRIDGE_DB)"
+                "SQLite cannot keep a log next to the file; use a local disk (BRIDGE_DB)"
             )
         plain.execute("PRAGMA synchronous = FULL")
         plain.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
     except BaseException:
-        plain.close()  # which rolls back
+        plain.close()  # rolls back
         raise
     return plain
 
 
-def _tables(plain: sqlite3.Connection) -> list[str]:
+def _list_tables(plain: sqlite3.Connection) -> list[str]:
     rows = plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     return [str(name) for (name,) in rows]
 
 
 def _translate_error(error: Exception, path: Path) -> Exception:
-    """What an error of the database at *path* means."""
+    """Translate an error of the database at *path*."""
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
             return StoreFull()
-        if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and no_room(path):
+        if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and is_disk_full(path):
             return StoreFull()
         if code in _DAMAGED or str(error).startswith(_NO_TEXT):
             return Damaged(str(error))
@@ -485,33 +484,33 @@ def _opening(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        known = _translate_error(error, path)
-        if isinstance(known, Damaged):
-            raise known from error
-        if isinstance(known, StoreFull):
+        reason = _translate_error(error, path)
+        if isinstance(reason, Damaged):
+            raise reason from error
+        if isinstance(reason, StoreFull):
             raise StoreUnusable(
-                "the disk of the database of BRIDGE_DB is full: make room"
+                "the disk of the database of BRIDGE_DB is full: free some space"
             ) from error
         raise StoreUnusable(f"the database of BRIDGE_DB cannot be opened: {error}") from error
 
 
 @functools.cache
-def _insert(rows: int) -> str:
-    """The statement for so many frames."""
+def _write_insert(rows: int) -> str:
+    """Write the statement for this many frames."""
     marks = f"({', '.join('?' * (2 + len(WIDE)))})"
     return f"INSERT INTO telemetry VALUES {', '.join([marks] * rows)}"  # noqa: S608 - constants
 
 
-def _table(rows: Iterable[Sequence[float]], width: int) -> Numbers:
-    """Rows of numbers, none of them null, as columns."""
+def _make_columns(rows: Iterable[Sequence[float]], width: int) -> Numbers:
+    """Convert rows of numbers, none of them null, to columns."""
     numbers = np.fromiter(itertools.chain.from_iterable(rows), np.float64)
     return np.ascontiguousarray(numbers.reshape(-1, width).T)
 
 
-def _packed(numbers: Numbers) -> bytes:
+def _pack(numbers: Numbers) -> bytes:
     return numbers.astype(_DOUBLE, copy=False).tobytes()
 
 
-def _unpacked(data: bytes) -> Samples:
+def _unpack(data: bytes) -> Samples:
     t, value = np.frombuffer(data, _DOUBLE).reshape(2, -1)
     return Samples(t, value)

@@ -1,4 +1,4 @@
-"""The store as the rest of the bridge sees it: awaitable reads and writes of plain values."""
+"""The store's interface to the rest of the bridge: awaitable reads and writes of plain values."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ from runtime.bridge.storage.records import (
     SignalsAppended,
     unix_ms,
 )
-from runtime.bridge.storage.transaction import S, Session, Transaction, select, spans_of
+from runtime.bridge.storage.transaction import S, Session, Transaction, load_spans, select
 from runtime.bridge.storage.writer import Job, Writer
 from runtime.web import instance
 
@@ -44,16 +44,16 @@ T = TypeVar("T")
 
 _RECOUNTS: Final = 5
 _TEXT: Final = 128
-"""So many characters of a text count as a row."""
+"""Characters of a text that count as a row."""
 _ALL: Final = 1 << 62
 
 
 class Store:
-    """One database. Made by `open` on a running loop, and used on that loop only.
+    """A database, opened by `open` on a running loop and used only on that loop.
 
-    Writes return once they are on disk; a caller that is cancelled does not stop its write. Reads
-    see every write that has returned. Both raise `StoreBusy` where too much is waiting, `StoreFull`
-    (writes) and `StoreFailed`.
+    Writes return once they are on disk; cancelling a caller does not stop its write. Reads see
+    every write that has returned. Both raise `StoreBusy` when too much is waiting, `StoreFailed`,
+    and `StoreFull` (writes).
     """
 
     def __init__(self, opened: opening.Opened) -> None:
@@ -64,7 +64,7 @@ class Store:
         self._writer = Writer(
             opened.engine,
             opened.state,
-            self._finished,
+            self._finish,
             opening.load_state,
             opened.acknowledged.write,
             opened.owed,
@@ -73,7 +73,7 @@ class Store:
         self.backend: Backend = opened.engine.kind
         self.schema_version = len(schema.STEPS)
         self.recovered_from = opened.recovered_from
-        """Under which name a damaged file was kept at the start; None: none was damaged."""
+        """New name of a file that was damaged at the start; None: none was damaged."""
         self._looking: asyncio.Task[None] | None = None
         for key in opened.state.staged:
             self._writer.step(drop_staged(key))
@@ -82,89 +82,89 @@ class Store:
     async def open(
         cls, path: Path, backend: Choice = "auto", seed: Sequence[SignalRow] = ()
     ) -> Self:
-        """Open or make the database at *path* and take new entries of *seed* into the catalogue.
+        """Open or create the database at *path* and add new entries of *seed* to the catalogue.
 
         Raises `AlreadyRunning`, `StoreUnusable`, `SchemaTooNew`; each says what to do.
         """
         store = cls(await asyncio.to_thread(opening.open_database, path, backend, list(seed)))
-        store._looking = asyncio.create_task(store._readers.look_over())  # nobody waits for it
+        store._looking = asyncio.create_task(store._readers.look_over())  # in the background
         return store
 
     async def close(self) -> None:
-        """Finish what was accepted, write down what was only counted, close."""
+        """Finish the accepted writes, settle all sessions, close."""
         await asyncio.to_thread(self._writer.close)
         await self._readers.close()
         await asyncio.to_thread(self._opened.close)
 
     def answers_at(self, address: str) -> None:
-        """Let other programs that want this database know where its bridge answers."""
+        """Publish the bridge's address for other programs that want this database."""
         instance.write_address(self._opened.lock, address)
 
     @property
     def damaged(self) -> bool:
-        """Whether a broken place of the file was met, or found when it was looked over."""
+        """Whether damage to the file was found, by a read, a write or the check at the start."""
         return self._readers.damaged or self._writer.damaged
 
     def figures(self) -> Figures:
-        """How the writer does; no disk, no waiting."""
+        """Figures of the writer; uses no disk and never waits."""
         return self._writer.figures()
 
-    # what everything else is made of; parts of the server use it for tables of their own
+    # the basis of everything else; parts of the server use it for tables of their own
 
     async def write(self, work: Callable[[Transaction], T], *, rows: int = 1) -> T:
-        """Have *work* committed, together with others; its result.
+        """Commit *work* together with other writes. Return its result.
 
-        *rows* says how much of a commit, and of the memory, it takes.
+        *rows* is its weight in a commit and in memory.
         """
         future: asyncio.Future[Any] = self._loop.create_future()
         if not self._writer.offer(Job(work, future, rows)):
             raise StoreBusy
-        self._loop.call_soon(self._writer.wake)  # once all that came in this turn is offered
+        self._loop.call_soon(self._writer.wake)  # after all other writes of this turn are offered
         return cast("T", await future)
 
     async def add(self, rows: Sequence[S]) -> tuple[S, ...]:
-        """Store rows of one of the tables, in order; the rows with their ids."""
+        """Store rows of one of the tables, in order. Return them with their ids."""
         texts = (cell for row in rows for cell in asdict(row).values() if isinstance(cell, str))
         weight = len(rows) + sum(map(len, texts)) // _TEXT
         return await self.write(lambda tx: sessions.add_rows(tx, rows), rows=weight)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """The result of *work* on a reader's thread, in a transaction."""
+        """Run *work* on a reader's thread, in a transaction. Return its result."""
         return await self._readers.read(work)
 
-    def _finished(self, jobs: list[Job]) -> None:
-        """Answer those who wait; called on the writer's thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+    def _finish(self, jobs: list[Job]) -> None:
+        """Answer the waiting callers; called on the writer's thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits any more
             self._loop.call_soon_threadsafe(_answer, jobs)
 
-    # sessions: from memory, where the last commit left them
+    # sessions: from memory, as of the last commit
 
     async def start_session(
         self, meta: SessionMeta, session_id: str | None, slug: str, now_ms: int
     ) -> tuple[SessionRow, bool]:
-        """Make a session the active one; whether it was there already.
+        """Start or resume a session, which becomes the active one. Return whether it existed.
 
-        Without an id one is made of *slug* and the time, ``<slug>-<YYYYMMDD-HHMMSS>`` in UTC, with
-        ``-2``, ``-3``, … where it is taken. A session that goes on loses its ``ended_at``.
+        The default id is made from *slug* and the time, ``<slug>-<YYYYMMDD-HHMMSS>`` in UTC, with
+        ``-2``, ``-3``, … if it is taken. A resumed session loses its ``ended_at``.
         """
         return await self.write(
             lambda tx: sessions.start_session(tx, meta, session_id, slug, now_ms)
         )
 
     async def end_session(self, session_id: str, now_ms: int) -> SessionRow:
-        """End it; an end that it has already stays. Raises `UnknownSession`."""
+        """End a session; an ended one keeps its time. Raises `UnknownSession`."""
         return await self.write(lambda tx: sessions.end_session(tx, session_id, now_ms))
 
     async def rename_session(self, session_id: str, slug: str) -> SessionRow:
-        """Give it an id of *slug* and its start; it has then ended. Raises `UnknownSession`."""
+        """End a session and give it an id of *slug* and its start. Raises `UnknownSession`."""
         return await self.write(lambda tx: sessions.rename_session(tx, session_id, slug))
 
     async def change_session(self, session_id: str, change: SessionChange) -> SessionRow:
-        """Say something else of its driver, car, track or note. Raises `UnknownSession`."""
+        """Change a session's driver, car, track or note. Raises `UnknownSession`."""
         return await self.write(lambda tx: sessions.change_session(tx, session_id, change))
 
     async def delete_session(self, session_id: str) -> None:
-        """Delete it with all that was written about it; its telemetry goes piece by piece, unseen.
+        """Delete a session and everything about it; its telemetry follows in the background.
 
         Raises `UnknownSession`, and `SessionInUse` for the active one.
         """
@@ -178,22 +178,22 @@ class Store:
         active_only: bool = False,
         driver: str | None = None,
     ) -> list[SessionRow]:
-        """Newest first, then by id descending; *driver* regardless of case."""
+        """List sessions, newest first, then by id descending; *driver* regardless of case."""
         return self._state.newest(active_only=active_only, driver=driver)[:limit]
 
     def session(self, session_id: str) -> SessionRow | None:
-        """None: there is no such session."""
+        """Find a session; None if it does not exist."""
         return self._state.sessions.get(session_id)
 
     def active_session(self) -> str | None:
-        """The session that was started last, of those that are not ended."""
+        """Return the open session that was started last."""
         return self._state.active()
 
     def version(self, session_id: str) -> int:
-        """Changes with each write of the session's telemetry. Raises `UnknownSession`."""
-        return self._known(session_id).version
+        """Return a number that changes with each write of telemetry. Raises `UnknownSession`."""
+        return self._require(session_id).version
 
-    def _known(self, session_id: str) -> Session:
+    def _require(self, session_id: str) -> Session:
         session = self._state.sessions.get(session_id)
         if session is None:
             raise UnknownSession(session_id)
@@ -209,11 +209,11 @@ class Store:
         meta: SessionMeta = NOTHING,
         now_ms: int | None = None,
     ) -> Appended:
-        """Append at least one frame, and samples of further signals, in one commit.
+        """Append at least one frame, and samples of other signals, in one commit.
 
-        The session is made where it is unknown. Null distances are integrated from the speed.
-        Signals for which the catalogue has no room are left out (`Appended.left_out`). Raises
-        `BadFrames`; nothing was changed then.
+        A missing session is created. Null distances are integrated from the speed. Signals that do
+        not fit into the catalogue are left out (`Appended.left_out`). Raises `BadFrames` before
+        any change.
         """
         now, further = unix_ms() if now_ms is None else now_ms, extras or {}
         return await self.write(
@@ -230,17 +230,17 @@ class Store:
         *,
         spare: bool = False,
     ) -> SignalsAppended:
-        """Samples by signal name; one at a time that is known replaces what was there.
+        """Append samples by signal name; a sample replaces an earlier one at the same time.
 
         Unknown names are registered. Samples of wide columns fill the empty cell of the nearest
         frame within half a nominal period, or are rejected. Raises `BadFrames`, and `RegistryFull`
-        where the catalogue has no room, but with *spare* such names are left out; nothing was
-        changed then.
+        if the catalogue is full, before any change; with *spare*, names that do not fit are left
+        out instead.
         """
         now = unix_ms() if now_ms is None else now_ms
         return await self.write(
             lambda tx: telemetry.append_signals(tx, session_id, samples, meta, now, spare=spare),
-            rows=sum(len(given.t) for given in samples.values()),
+            rows=sum(len(signal.t) for signal in samples.values()),
         )
 
     async def append_video(
@@ -250,7 +250,7 @@ class Store:
         meta: SessionMeta = NOTHING,
         now_ms: int | None = None,
     ) -> int:
-        """How many frames; one at the same moment of the same file replaces what was there."""
+        """Append video frames, replacing those at the same moment of the same file; count them."""
         now = unix_ms() if now_ms is None else now_ms
         return await self.write(
             lambda tx: telemetry.append_video(tx, session_id, frames, meta, now),
@@ -264,10 +264,10 @@ class Store:
         meta: SessionMeta = NOTHING,
         now_ms: int | None = None,
     ) -> Imported:
-        """Bring in a whole recording, all or nothing, in pieces between the live frames.
+        """Import a whole recording, all or nothing, in pieces between the live frames.
 
         A session without telemetry is filled; a new one takes its times from the recording and is
-        ended. Gates and facts go into its *meta*. Signals for which the catalogue has no room are
+        ended. Gates and facts go into its *meta*. Signals that do not fit into the catalogue are
         left out (`Imported.left_out`). Raises `SessionExists`, `BadFrames`.
         """
         now = unix_ms() if now_ms is None else now_ms
@@ -277,17 +277,17 @@ class Store:
         return cast("Imported", await future)
 
     async def read_frames(self, session_id: str) -> Frames:
-        """All frames, in their order. Raises `UnknownSession`."""
-        key = self._known(session_id).key
+        """Read all frames, in order. Raises `UnknownSession`."""
+        key = self._require(session_id).key
         numbers = await self.read(lambda reader: reader.frames(key))
         return Frames(dict(zip(WIDE, numbers, strict=True)))
 
     async def read_signals(self, session_id: str, names: Sequence[str]) -> dict[str, Samples]:
-        """Samples by time for each of *names*, empty where there is none. Raises `UnknownSession`.
+        """Read the samples of *names*, by time; empty where there are none.
 
-        Wide columns are no such signals: read them as frames.
+        Wide columns are not included: read them as frames. Raises `UnknownSession`.
         """
-        key = self._known(session_id).key
+        key = self._require(session_id).key
         ids = {
             name: signal.signal_id
             for name in names
@@ -298,8 +298,8 @@ class Store:
         return {name: stored.get(ids.get(name, -1), nothing) for name in names}
 
     async def video(self, session_id: str) -> list[VideoFrame]:
-        """By time, then by file. Raises `UnknownSession`."""
-        key = self._known(session_id).key
+        """Read the video frames by time, then by file. Raises `UnknownSession`."""
+        key = self._require(session_id).key
         rows = await self.read(
             lambda reader: reader.rows(
                 "SELECT timestamp, avitime_ms, file_path, file_offset_s, width, height"
@@ -310,70 +310,70 @@ class Store:
         return [VideoFrame(*row) for row in rows]
 
     async def export(self, session_id: str, table: str) -> Export:
-        """A table as parquet, see `exporting.SCHEMAS`; the first batch is made when asked for.
+        """Export a table as parquet, see `exporting.SCHEMAS`; batches are made on demand.
 
-        Raises `BadTable`, `NoRows`, and `StoreBusy` while too many others are being read.
+        Raises `BadTable`, `NoRows`, and `StoreBusy` during too many other exports.
         """
         return await self._exports.export(session_id, table)
 
     # laps and notes
 
     async def put_lap(self, row: LapRow) -> LapRow:
-        """Store a lap; one of the same number and session is replaced and keeps its id."""
+        """Store a lap; it replaces the session's lap of the same number and keeps that one's id."""
         return await self.write(lambda tx: sessions.put_lap(tx, row))
 
     async def laps(self, session_id: str | None = None, limit: int | None = None) -> list[LapRow]:
-        """Newest first by ``recorded_at``, then id; of one session or of all."""
+        """List laps of one session or of all, newest first by ``recorded_at``, then id."""
         where = "" if session_id is None else "WHERE session_id = ?"
         rest = f"{where} ORDER BY recorded_at DESC, id DESC LIMIT ?"
         values = [*([] if session_id is None else [session_id]), _ALL if limit is None else limit]
         return await self.read(lambda reader: select(reader, LapRow, rest, values))
 
     async def add_note(self, row: NoteRow) -> NoteRow:
-        """Store what the coach said."""
+        """Store a note of the coach."""
         return (await self.add((row,)))[0]
 
     async def notes(self, session_id: str, limit: int | None = None) -> list[NoteRow]:
-        """The last *limit* notes, oldest first."""
+        """List the last *limit* notes, oldest first."""
         rest = "WHERE session_id = ? ORDER BY id DESC LIMIT ?"
         values = (session_id, _ALL if limit is None else limit)
         return (await self.read(lambda reader: select(reader, NoteRow, rest, values)))[::-1]
 
     async def lap_cache(self, session_id: str, version: int) -> str | None:
-        """What was put for that version of the session's telemetry."""
+        """Read the cached laps of that version of the session's telemetry."""
         sql = "SELECT json FROM session_laps_cache WHERE session_id = ? AND version = ?"
         rows = await self.read(lambda reader: reader.rows(sql, (session_id, version)))
         return str(rows[0][0]) if rows else None
 
     async def put_lap_cache(self, session_id: str, version: int, laps: str) -> None:
-        """Keep the laps found in that version of the telemetry, in place of earlier ones."""
+        """Cache the laps found in that version of the telemetry, replacing earlier ones."""
         await self.write(
             lambda tx: sessions.put_lap_cache(tx, session_id, version, laps),
             rows=1 + len(laps) // _TEXT,
         )
 
-    # the catalogue of signals, and what there is of each
+    # the catalogue of signals, and their extent in each session
 
     def registry(self) -> list[SignalRow]:
-        """The catalogue by id."""
+        """List the catalogue by id."""
         return list(self._state.catalogue().values())
 
     async def capabilities(self, session_id: str) -> list[CapabilityRow]:
-        """What there is of each signal, by name, wide columns included. Raises `UnknownSession`."""
-        session = self._known(session_id)
+        """List each signal's extent by name, wide columns included. Raises `UnknownSession`."""
+        session = self._require(session_id)
         spans = session.spans
         if spans is None:
-            spans = await self.read(lambda reader: spans_of(reader, session.key))
+            spans = await self.read(lambda reader: load_spans(reader, session.key))
         return self._state.capabilities(session, spans)
 
     async def signal_names(self, session_id: str) -> list[str]:
-        """Signals that have a sample, wide columns included, sorted. Raises `UnknownSession`."""
+        """List signals with samples, sorted, wide columns included. Raises `UnknownSession`."""
         return [row.name for row in await self.capabilities(session_id)]
 
     async def recompute_capabilities(self, session_id: str) -> int:
-        """Count anew from what is stored; how many signals there are. Raises `UnknownSession`."""
+        """Recount the stored telemetry. Return the number of signals. Raises `UnknownSession`."""
         for _ in range(_RECOUNTS):
-            session = self._known(session_id)
+            session = self._require(session_id)
             wide = self._state.wide
             count = functools.partial(telemetry.count_telemetry, key=session.key, wide=wide)
             counted = await self.read(count)
@@ -382,13 +382,13 @@ class Store:
             )
             if (n_signals := await self.write(write)) is not None:
                 return n_signals
-        return self._known(session_id).n_signals  # written to all the time: counted as it came
+        return self._require(session_id).n_signals  # written to all the time: counted on the way
 
     async def samples_total(self) -> dict[str, int]:
-        """How many samples of each signal all sessions have together."""
+        """Count the samples of each signal over all sessions."""
         sql = "SELECT session_key, signal_id, n_samples FROM session_capabilities"
         counted = {tuple(place): n for *place, n in await self.read(lambda at: at.rows(sql))}
-        for session in self._state.sessions.copy().values():  # what is settled may be behind
+        for session in self._state.sessions.copy().values():  # stored counts may be outdated
             for signal, span in (session.spans or {}).items():
                 counted[session.key, signal] = span.n
         total = Counter[int]()
@@ -399,7 +399,7 @@ class Store:
 
 def _answer(jobs: list[Job]) -> None:
     for job in jobs:
-        if job.future is None or job.future.done():  # its caller has gone
+        if job.future is None or job.future.done():  # its caller was cancelled
             continue
         if job.error is not None:
             job.future.set_exception(job.error)

@@ -1,6 +1,6 @@
-"""How telemetry is written: its canonical form, and the writes of frames, samples and video frames.
+"""Writes of frames, samples and video frames, in canonical form.
 
-Numbers have one form, so that both back-ends keep the same bytes. The writes are functions on a
+Numbers have one form, so that both back-ends store the same bytes. The writes are functions on a
 transaction, on the writer's thread.
 """
 
@@ -19,17 +19,17 @@ from runtime.bridge.session.recording import (
     Samples,
     VideoFrame,
 )
-from runtime.bridge.storage.backend import Connection
+from runtime.bridge.storage.backend import Column, Connection
 from runtime.bridge.storage.errors import BadFrames
 from runtime.bridge.storage.records import Appended, SessionMeta, SignalsAppended, clean_text
-from runtime.bridge.storage.transaction import Session, Span, Transaction, span_of
+from runtime.bridge.storage.transaction import Session, Span, Transaction, measure_span
 
 _VIDEO: Final = (TIMESTAMP, "avitime_ms", "file_offset_s", "width", "height")
 _LARGEST: Final = 2.0**53
 _AT_ONCE: Final = 500
-"""Moments that one statement deletes."""
+"""Times deleted by one statement."""
 _COUNTED: Final = 65_536
-"""Frames that are counted at a time."""
+"""Frames counted at a time."""
 
 
 def append_frames(
@@ -40,8 +40,8 @@ def append_frames(
     meta: SessionMeta,
     now_ms: int,
 ) -> Appended:
-    """Frames, and samples of further signals, after those of a session."""
-    numbers = frame_matrix(frames)
+    """Append frames, and samples of other signals, to a session."""
+    numbers = make_frame_matrix(frames)
     samples = clean_signals(extras) if extras else {}
     new, left_out = tx.discover(samples, now_ms, spare=True)
     tx.ensure(session_id, meta, now_ms, numbers[0])
@@ -57,18 +57,18 @@ def append_frames(
 def append_signals(
     tx: Transaction,
     session_id: str,
-    given: Mapping[str, Samples],
+    signals: Mapping[str, Samples],
     meta: SessionMeta,
     now_ms: int,
     *,
     spare: bool,
 ) -> SignalsAppended:
-    """Samples by name; those of wide columns go into empty cells of frames, or nowhere.
+    """Append samples by name; those of wide columns fill empty cells of frames or are rejected.
 
-    *spare*: names for which the catalogue has no room are left out rather than refused.
+    *spare*: names that do not fit into the catalogue are left out instead of refused.
     """
-    samples = clean_signals({n: given[n] for n in given if n not in WIDE_SIGNALS})
-    wide = clean_signals({n: given[n] for n in given if n in WIDE_SIGNALS})
+    samples = clean_signals({n: signals[n] for n in signals if n not in WIDE_SIGNALS})
+    wide = clean_signals({n: signals[n] for n in signals if n in WIDE_SIGNALS})
     new, left_out = tx.discover(samples, now_ms, spare=spare)
     for name in left_out:
         del samples[name]
@@ -79,9 +79,9 @@ def append_signals(
         tx.ensure(session_id, meta, now_ms, t)
         tx.add_samples(session_id, samples)
     filled = sum(map(len, placed.values()))
-    lost = sum(len(given[name].t) for name in given if name in left_out)
-    offered = sum(len(given[name].t) for name in wide)
-    posted = sum(len(values.t) for values in given.values()) - offered - lost
+    lost = sum(len(signals[name].t) for name in signals if name in left_out)
+    offered = sum(len(signals[name].t) for name in wide)
+    posted = sum(len(values.t) for values in signals.values()) - offered - lost
     session = tx.session(session_id)
     count = 0 if session is None else session.n_signals
     return SignalsAppended(posted + filled, new, count, offered - filled + lost, placed)
@@ -90,7 +90,7 @@ def append_signals(
 def _fill(
     tx: Transaction, session_id: str, wide: Mapping[str, Samples], meta: SessionMeta, now_ms: int
 ) -> dict[str, tuple[float, ...]]:
-    """Fill the empty cells next to samples of wide columns; the times of those that found one."""
+    """Fill the empty cells nearest to samples of wide columns. Return the times that filled one."""
     session = tx.session(session_id)
     if not wide or session is None or not session.n_frames:
         return {}
@@ -98,7 +98,7 @@ def _fill(
     placed: dict[str, tuple[float, ...]] = {}
     more: dict[int, Span] = {}
     for name, samples in wide.items():
-        index, fits = empty_cells(numbers, name, samples)
+        index, fits = find_empty_cells(numbers, name, samples)
         if not len(index):
             continue
         tx.changes += 1
@@ -118,8 +118,8 @@ def append_video(
     meta: SessionMeta,
     now_ms: int,
 ) -> int:
-    """Where the moments of a session lie in video files; how many there were."""
-    columns = video_columns(frames)
+    """Append positions in video files. Return their number."""
+    columns = make_video_columns(frames)
     session = tx.ensure(session_id, meta, now_ms)
     places: dict[str, list[float]] = {}
     for path, t in zip(columns["file_path"].tolist(), columns[TIMESTAMP].tolist(), strict=True):
@@ -133,30 +133,30 @@ def append_video(
                 f" AND timestamp IN ({marks})",
                 (session.key, path, *some),
             )
-    tx.touch(tx.existing(session_id))
+    tx.touch(tx.require_session(session_id))
     count = len(columns[TIMESTAMP])
     tx.connection.insert("video_frames", {"session_key": np.full(count, session.key), **columns})
     return len(frames)
 
 
-def video_columns(frames: Sequence[VideoFrame]) -> dict[str, npt.NDArray[np.object_] | Numbers]:
-    """The columns of the table; of frames at one moment of one file the last one counts.
+def make_video_columns(frames: Sequence[VideoFrame]) -> dict[str, Column]:
+    """Convert video frames to columns; of frames at the same time of a file the last one counts.
 
-    Raises `BadFrames` for numbers that cannot be kept.
+    Raises `BadFrames` for numbers that cannot be stored.
     """
     unique = {(clean_text(frame.file_path), frame.timestamp + 0.0): frame for frame in frames}
-    columns: dict[str, npt.NDArray[np.object_] | Numbers] = {}
+    columns: dict[str, Column] = {}
     for name in _VIDEO:
         column = np.array([getattr(frame, name) for frame in unique.values()], np.float64) + 0.0
         if (np.abs(column) > _LARGEST).any() or (name == TIMESTAMP and np.isnan(column).any()):
-            raise BadFrames(f"{name} of a video frame cannot be kept")
+            raise BadFrames(f"{name} of a video frame cannot be stored")
         columns[name] = column
     columns["file_path"] = np.array([path for path, _ in unique], np.object_)
     return columns
 
 
 def count_telemetry(connection: Connection, key: int, wide: Mapping[str, int]) -> Session:
-    """Number of frames, odometer and spans of a session, counted from what is stored."""
+    """Count frames, odometer and spans of a session from the stored telemetry."""
     session = Session.new(key, "", 0)
     while True:
         numbers = connection.frames(key, session.n_frames, session.n_frames + _COUNTED)
@@ -165,15 +165,15 @@ def count_telemetry(connection: Connection, key: int, wide: Mapping[str, int]) -
         session = session.with_frames(numbers, wide)
     signals = sorted(connection.signals(key))
     return session.with_samples(
-        {signal: span_of(connection.samples(key, [signal])[signal]) for signal in signals}
+        {signal: measure_span(connection.samples(key, [signal])[signal]) for signal in signals}
     )
 
 
-def frame_matrix(frames: Frames) -> Numbers:
-    """The frames as rows of `WIDE`, a column a frame; NaN is null and -0.0 is 0.0.
+def make_frame_matrix(frames: Frames) -> Numbers:
+    """Convert frames to rows of `WIDE`, one column per frame; NaN is null and -0.0 becomes 0.0.
 
-    Raises `BadFrames` for infinities, a timestamp that is not a number, columns that are missing or
-    differ in length.
+    Raises `BadFrames` for infinities, NaN timestamps, and columns that are missing or differ in
+    length.
     """
     columns = frames.columns
     try:
@@ -186,20 +186,20 @@ def frame_matrix(frames: Frames) -> Numbers:
     infinite = np.isinf(numbers)
     if infinite.any():
         column = int(np.argmax(infinite.any(axis=1)))
-        raise BadFrames(f"{WIDE[column]} holds an infinite number")
+        raise BadFrames(f"{WIDE[column]} contains an infinite number")
     if np.isnan(numbers[0]).any():
-        raise BadFrames(f"{WIDE[0]} holds something that is not a number")
+        raise BadFrames(f"{WIDE[0]} contains a value that is not a number")
     return numbers
 
 
 def clean_samples(name: str, raw: Samples) -> Samples:
-    """By time, each time once: of equal times the later sample wins. Raises `BadFrames`."""
+    """Sort samples by time; of equal times the later sample wins. Raises `BadFrames`."""
     t = np.asarray(raw.t, np.float64) + 0.0
     value = np.asarray(raw.value, np.float64) + 0.0
     if t.shape != value.shape or t.ndim != 1:
         raise BadFrames(f"times and values of {name} differ in length")
     if not (np.isfinite(t).all() and np.isfinite(value).all()):
-        raise BadFrames(f"{name} holds something that is no finite number")
+        raise BadFrames(f"{name} contains a value that is not a finite number")
     if len(t) > 1 and not (np.diff(t) > 0).all():
         order = np.argsort(t, kind="stable")
         t, value = t[order], value[order]
@@ -209,38 +209,38 @@ def clean_samples(name: str, raw: Samples) -> Samples:
 
 
 def clean_signals(raw: Mapping[str, Samples]) -> dict[str, Samples]:
-    """The signals under their canonical names, without those that have no sample.
+    """Bring signals under canonical names, without those that have no samples.
 
-    Where two names become one the later samples win. Raises `BadFrames`.
+    If two names become one, the later samples win. Raises `BadFrames`.
     """
-    named: dict[str, Samples] = {}
+    cleaned: dict[str, Samples] = {}
     for name, values in raw.items():
         plain = clean_text(name)
         if not plain:
             raise BadFrames("a signal has no name")
         if not len(values.t):
             continue
-        if plain in named:
-            values = Samples(*map(np.concatenate, zip(named[plain], values, strict=True)))
-        named[plain] = clean_samples(plain, values)
-    return named
+        if plain in cleaned:
+            values = Samples(*map(np.concatenate, zip(cleaned[plain], values, strict=True)))
+        cleaned[plain] = clean_samples(plain, values)
+    return cleaned
 
 
-def empty_cells(
+def find_empty_cells(
     numbers: Numbers, name: str, samples: Samples
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The frames (rows of `WIDE`) whose empty cells samples of a wide column fill, and by which."""
-    at = nearest(numbers[0], samples.t)
+    """Find frames (rows of `WIDE`) with empty cells for samples of a wide column, and which fit."""
+    at = find_nearest(numbers[0], samples.t)
     fits = at >= 0
     fits[fits] = np.isnan(numbers[WIDE.index(name), at[fits]])
     return at[fits], fits
 
 
-def nearest(frames: Numbers, t: Numbers) -> npt.NDArray[np.int64]:
-    """For each of *t* the index of the nearest of *frames* (s, in any order); -1: none is near.
+def find_nearest(frames: Numbers, t: Numbers) -> npt.NDArray[np.int64]:
+    """Find for each of *t* the index of the nearest of *frames* (s, in any order); -1: none.
 
-    Near is half a nominal period, which is the median of the positive steps between frames. Of two
-    samples at one frame the first one has it.
+    Only frames within half a nominal period count, the median of the positive steps between frames.
+    Of two samples near a frame the first one gets it.
     """
     index = np.full(len(t), -1, np.int64)
     steps = np.diff(frames)
@@ -253,7 +253,7 @@ def nearest(frames: Numbers, t: Numbers) -> npt.NDArray[np.int64]:
     right = np.clip(np.searchsorted(ordered, t), 0, len(ordered) - 1)
     left = np.maximum(right - 1, 0)
     closer = np.where(np.abs(ordered[left] - t) <= np.abs(ordered[right] - t), left, right)
-    # A hair more than half, since a sample in the middle of two frames is near to one of them.
+    # A hair more than half: a sample midway between two frames belongs to one of them.
     near = np.abs(ordered[closer] - t) <= reach * (1 + 1e-9)
     index[near] = order[closer[near]]
     taken, first = np.unique(index, return_index=True)

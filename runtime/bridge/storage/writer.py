@@ -1,4 +1,4 @@
-"""The one thread that writes: it commits together what came in while the last commit ran."""
+"""The writer thread: it commits together all writes that arrived during the last commit."""
 
 import asyncio
 import logging
@@ -24,16 +24,16 @@ log = logging.getLogger(__name__)
 Write: TypeAlias = Callable[[Transaction], Any]
 """Changes the store. Raises `ApiError` before its first change, or not at all."""
 Steps: TypeAlias = Generator[Write, None, Any]
-"""Long work: each write that it yields is committed alone, between the groups. What goes wrong is
-raised where it was yielded; what is yielded after that undoes it."""
+"""Long work: each yielded write is committed alone, between the groups. An error is raised at its
+yield; writes yielded after that undo the work."""
 
 GROUP_ROWS: Final = 20_000
-"""A commit takes no further write beyond this; one larger write goes alone."""
+"""Most rows of a commit; a larger write is committed alone."""
 MOST_WAITING: Final = 4_096
 MOST_ROWS: Final = 1_500_000
-"""What may wait, some 250 MB; a single write may be larger."""
+"""Most rows that wait, some 250 MB; a single write may be larger."""
 MOST_STEPPED: Final = 4
-"""Imports that may wait or run."""
+"""Most imports that wait or run."""
 QUIET_S: Final = 5.0
 """A session without writes for this long is settled."""
 _REMEMBERED: Final = 512
@@ -41,7 +41,7 @@ _REMEMBERED: Final = 512
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A write, or long work, and what became of it."""
+    """A write, or long work, and its result."""
 
     work: Write | Steps
     future: "asyncio.Future[Any] | None"
@@ -51,9 +51,9 @@ class Job:
 
 
 class Writer:
-    """Takes writes from any thread; *answer* is called on the writer's, once a group.
+    """Takes writes from any thread; *answer* is called on the writer's thread, once per group.
 
-    Every accepted write is answered, after the commit that holds it, even by `close`.
+    Every accepted write is answered after its commit, even during `close`.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Writer:
         count: Callable[[int], None],
         owed: Write | None = None,
     ) -> None:
-        """*count* hears after each commit how many frames there are, and before one that deletes
-        some how many there will be; *owed* is written first."""
+        """Call *count* with the number of frames after each commit, and before one that deletes
+        some with the number to come; *owed* is written first."""
         self._engine = engine
         self._state = state
         self._answer = answer
@@ -76,23 +76,23 @@ class Writer:
         self._changed = threading.Condition()
         self._waiting: deque[Job] = deque()
         self._rows = 0
-        """Of all that wait."""
+        """Rows of all waiting writes."""
         self._long: deque[Job] = deque()
         self._closing = False
         self._quiet: dict[str, float] = {}
-        """When a session that has to be settled was written to last (monotonic seconds)."""
+        """The last write to each session that must be settled (monotonic seconds)."""
         self._looked = 0.0
         self._untended = self._checkpoint = False
         self._commits: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
-        """Seconds and writes of the last ones."""
+        """Seconds and writes of the latest commits."""
         self.damaged = False
-        """Whether a write has met a broken place of the file."""
+        """Whether a write has found damage to the file."""
         self._n_commits = self._n_failed = self._n_refused = 0
         self._thread = threading.Thread(target=self._run, name="bridge-writer", daemon=True)
         self._thread.start()
 
     def offer(self, job: Job) -> bool:
-        """Have it written at the next `wake`; False: too much is waiting, or it is closing."""
+        """Queue a write for the next `wake`. Return False if too much is waiting, or if closing."""
         with self._changed:
             full = len(self._waiting) >= MOST_WAITING or (
                 self._waiting and self._rows + job.rows > MOST_ROWS
@@ -105,14 +105,14 @@ class Writer:
         return True
 
     def wake(self) -> None:
-        """Begin with what was offered, unless a group is under way, after which it comes."""
+        """Start with the queued writes, after a group that is being written."""
         with self._changed:
             self._changed.notify()
 
     def step(self, steps: Steps, future: "asyncio.Future[Any] | None" = None) -> bool:
-        """Have long work done between the groups; False: too much of it is waiting.
+        """Queue long work, done between the groups. Return False if too much of it is waiting.
 
-        Without a future nobody waits for it, and it is always taken.
+        Work without a future is always accepted.
         """
         with self._changed:
             waiting = sum(other.future is not None for other in self._long)
@@ -124,7 +124,7 @@ class Writer:
         return True
 
     def figures(self) -> Figures:
-        """How it does."""
+        """Return figures of the writer."""
         seconds, sizes = np.array(list(self._commits) or [(0.0, 0)]).T
         p50, p99 = np.percentile(seconds * 1000.0, (50, 99))
         return Figures(
@@ -138,7 +138,7 @@ class Writer:
         )
 
     def close(self) -> None:
-        """Refuse what comes, finish what was accepted, settle every session. Blocks."""
+        """Refuse new writes, finish the accepted ones, settle every session. Blocks."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -173,14 +173,14 @@ class Writer:
 
     def _commit_group(self, group: list[Job]) -> None:
         if (error := self._commit(group)) is not None:
-            for job in group:  # find out which of them spoils it
+            for job in group:  # find the one that fails
                 alone = error if len(group) == 1 else self._commit([job])
                 job.error = alone or job.error
         self._n_failed += sum(job.error is not None for job in group)
         self._answer(group)
 
     def _commit(self, group: Sequence[Job]) -> Exception | None:
-        """Commit the writes of *group*; an error where nothing at all was changed."""
+        """Commit the writes of *group*. Return an error if nothing was changed."""
 
         def together(tx: Transaction) -> None:
             for job in group:
@@ -196,7 +196,7 @@ class Writer:
         return self._transact(together, len(group))
 
     def _transact(self, write: Write, size: int = 1) -> Exception | None:
-        """Commit *write*; the error for its callers, if it failed and left no trace."""
+        """Commit *write*. Return the error for its callers if it failed and left no trace."""
         owed, self._owed = self._owed, None
         if owed is not None and (error := self._transact(owed)) is not None:
             self._owed = owed
@@ -208,13 +208,13 @@ class Writer:
             connection.begin(write=True)
             write(tx)
             tx.flush()
-            if (fewer := tx.n_frames()) < self._state.n_frames:
-                self._count(fewer)  # before: a crash right after the commit must not miss them
+            if (fewer := tx.count_frames()) < self._state.n_frames:
+                self._count(fewer)  # in advance, in case of a crash right after the commit
             connection.commit()
         except ApiError as error:
             self._roll_back()
             return error
-        except Exception as error:  # noqa: BLE001 - whatever happened, the writer goes on
+        except Exception as error:  # noqa: BLE001 - the writer must go on
             self._roll_back()
             reason = self._translate_error(error)
             self._reopen(error)
@@ -224,7 +224,7 @@ class Writer:
         self._commits.append((time.perf_counter() - started, size))
         self._n_commits += 1
         now = time.monotonic()
-        for session in tx.changed():
+        for session in tx.list_changed():
             if session.dirty:
                 self._quiet[session.session_id] = now
         self._untended = True
@@ -232,7 +232,7 @@ class Writer:
         return None
 
     def _maintain(self) -> None:
-        """What the last commits have left to do, now that they are answered."""
+        """Do the maintenance that the latest commits left, now that they are answered."""
         if not self._untended:
             return
         checkpoint, self._checkpoint, self._untended = self._checkpoint, False, False
@@ -241,16 +241,16 @@ class Writer:
                 self._engine.checkpoint()
             self._engine.maintain()
         except Exception as error:
-            log.warning("the log could not be brought into the database", exc_info=True)
+            log.warning("the log could not be moved into the database", exc_info=True)
             self._reopen(error)
 
     def _reopen(self, error: Exception) -> None:
-        """Begin again with what is on disk, if the engine can go on in no other way."""
+        """Reload the state from disk if the engine cannot continue otherwise."""
         try:
             if self._engine.reopen(error):
                 fresh, owed = self._reload(self._engine)
                 self._owed = self._owed or owed
-                self._state.become(fresh)
+                self._state.take_over(fresh)
                 log.warning("the database was reopened")
         except Exception:
             log.exception("the database cannot be reopened")
@@ -270,7 +270,7 @@ class Writer:
             log.warning("a failed write could not be rolled back", exc_info=True)
 
     def _advance(self, long: Job) -> None:
-        """One step of long work; its error is that of the step before."""
+        """Do a step of long work; its error is that of the previous step."""
         failure, long.error = long.error, None
         steps: Steps = long.work  # type: ignore[assignment] # of the queue of long work
         try:
@@ -281,7 +281,7 @@ class Writer:
             long.result = stop.value
         except ApiError as refused:
             long.error = refused
-        except Exception as failed:  # noqa: BLE001 - whatever happened, the writer goes on
+        except Exception as failed:  # noqa: BLE001 - the writer must go on
             long.error = failed if failed is failure else self._translate_error(failed)
         with self._changed:
             self._long.popleft()

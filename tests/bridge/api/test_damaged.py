@@ -92,7 +92,7 @@ async def test_why_there_is_no_database_is_said_with_each_refusal(
     async with start(db_backend="lightweight") as bridge:
         health = await bridge.ok("GET", "/health")
         assert (health["analytics_db"], health["db"]["backend"]) == (False, "none")
-        assert "is analytical, and BRIDGE_DB_BACKEND asks for" in health["db"]["problem"]
+        assert "is analytical, but BRIDGE_DB_BACKEND asks for" in health["db"]["problem"]
         for method, path in (
             *(("GET", "/sessions"), ("GET", "/session/s/stats"), ("POST", "/session/start")),
             *(("GET", "/laps"), ("GET", "/session/s/laps"), ("POST", "/coach/debrief")),

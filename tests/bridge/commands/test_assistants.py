@@ -93,7 +93,7 @@ async def test_the_coach_is_asked(driven: Bridge) -> None:
 
 async def test_an_error_is_the_bridges_own_sentence(driven: Bridge) -> None:
     async with asking(driven.url) as client:
-        assert "no session of that id" in await refused(client, "lap_times", session="../sessions")
+        assert "no such session" in await refused(client, "lap_times", session="../sessions")
         assert "laps" in await refused(client, "compare_laps", laps=["monday:1", "x"])
     async with asking("http://127.0.0.1:1") as client:
         assert "does not answer as a bridge does" in await refused(client, "list_sessions")

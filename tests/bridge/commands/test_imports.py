@@ -239,7 +239,7 @@ def test_a_mapping_is_shown_given_kept_listed_and_forgotten(
         str(path), "--dry-run"
     )
     refused = run_here(str(path), "--map", "rpm=Nothing", code=1)
-    assert "there are velocity, EngineSpeed, ECU_RPM" in refused
+    assert "known are velocity, EngineSpeed, ECU_RPM" in refused
     run_here(str(path), "--forget-map", "--session-id", "three")
     assert run_here("--list-maps") == ""
     run_here(str(path), "--map", "rpm=ECU_RPM", "--session-id", "four")

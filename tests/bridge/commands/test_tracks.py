@@ -122,7 +122,7 @@ async def test_a_running_bridge_makes_the_same_circuit(
         lost = ["build", "none", *flags, "--url", bridge.url]
         assert await asyncio.to_thread(main, lost) == 1
 
-    assert "there is no session of that id" in capsys.readouterr().err
+    assert "no such session" in capsys.readouterr().err
     made = (tmp_path / "through.json").read_bytes()
     assert made == (tmp_path / "apart.json").read_bytes()
 

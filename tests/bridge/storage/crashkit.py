@@ -209,7 +209,7 @@ def main(name: str, folder: str, count: str, *options: str) -> None:
     """Print the outcome."""
     kind = next(kind for kind in KINDS if kind == name)
     if "unsynced" in options:
-        setattr(sqlite, "_prepared", without_sync(sqlite._prepared))  # noqa: B010
+        setattr(sqlite, "_connect_writer", without_sync(sqlite._connect_writer))  # noqa: B010
     sys.stdout.write(json.dumps(trials(kind, Path(folder), int(count))))
 
 

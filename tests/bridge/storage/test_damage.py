@@ -17,7 +17,7 @@ from runtime.bridge.storage.backend import FrameRun, Run
 from runtime.bridge.storage.errors import StoreFailed, StoreUnusable
 from runtime.bridge.storage.records import Backend
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.telemetry import frame_matrix
+from runtime.bridge.storage.telemetry import make_frame_matrix
 from runtime.bridge.storage.transaction import Transaction
 from runtime.web.instance import AlreadyRunning
 from tests.bridge.storage.storekit import DRIVER, NOON, frames, opened, recording, series
@@ -327,7 +327,7 @@ async def test_a_session_left_open_by_a_crash_is_counted_again(
 async def test_an_import_cut_off_by_a_crash_is_cleared_away(kind: Backend, path: Path) -> None:
     def staged(tx: Transaction) -> None:
         tx.run("INSERT INTO staged VALUES (77)")
-        tx.connection.insert_frames([FrameRun(77, 0, frame_matrix(frames(900)))])
+        tx.connection.insert_frames([FrameRun(77, 0, make_frame_matrix(frames(900)))])
         tx.connection.insert_samples([Run(77, 1, series(900))])
 
     store = await opened(path, kind)

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.bridge.session.recording import VideoFrame
 from runtime.bridge.storage import schema, sessions
-from runtime.bridge.storage.coaching import EventRow, NewEvent, add_events, driver_events
+from runtime.bridge.storage.coaching import EventRow, NewEvent, add_events, read_driver_events
 from runtime.bridge.storage.errors import SessionInUse, UnknownSession
 from runtime.bridge.storage.records import Backend, LapRow, NoteRow, SessionMeta
 from runtime.bridge.storage.store import Store
@@ -179,7 +179,7 @@ async def test_a_corrected_session_says_something_else_and_remembers_it_so(store
     before = store.version("s")
 
     async def events(driver: str) -> list[EventRow]:
-        return await store.read(lambda reader: driver_events(reader, driver))
+        return await store.read(lambda reader: read_driver_events(reader, driver))
 
     row = await store.change_session("s", {"driver": " Bob", "note": "wet"})
     assert (row.driver, row.track, row.note, row.n_frames) == ("Bob", "Oval", "wet", 30)

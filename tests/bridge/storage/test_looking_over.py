@@ -40,7 +40,7 @@ async def test_damage_is_told_without_anybody_reading_there(path: Path) -> None:
 
 async def test_a_large_file_is_not_looked_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await broken(path)
-    monkeypatch.setattr(reading, "LOOKED_OVER_BYTES", PAGE)
+    monkeypatch.setattr(reading, "CHECKED_BYTES", PAGE)
     store = await opened(path, "lightweight")
     assert store._looking is not None
     await store._looking

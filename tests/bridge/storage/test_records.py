@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from runtime.bridge.session.series import Odometer, fill_distance
 from runtime.bridge.storage.records import SessionMeta, clean_row, clean_text
-from runtime.bridge.storage.telemetry import clean_signals, nearest
+from runtime.bridge.storage.telemetry import clean_signals, find_nearest
 from tests.bridge.storage.storekit import pairs, samples
 
 NAN = float("nan")
@@ -67,7 +67,7 @@ def test_the_odometer_does_not_notice_where_a_session_is_cut(
 def test_a_sample_belongs_to_the_nearest_frame_within_half_a_period(
     t: list[float], expected: list[int]
 ) -> None:
-    assert nearest(np.array([0.0, 0.1, 0.2]), np.array(t)).tolist() == expected
+    assert find_nearest(np.array([0.0, 0.1, 0.2]), np.array(t)).tolist() == expected
 
 
 @pytest.mark.parametrize(

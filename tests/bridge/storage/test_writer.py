@@ -13,7 +13,7 @@ from runtime.bridge.storage.backend import Connection, FrameRun
 from runtime.bridge.storage.errors import BadFrames, StoreBusy, StoreFailed, UnknownSession
 from runtime.bridge.storage.records import Backend, LapRow
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.telemetry import frame_matrix
+from runtime.bridge.storage.telemetry import make_frame_matrix
 from runtime.bridge.storage.transaction import Transaction
 from tests.bridge.storage.storekit import DRIVER, NOON, equal, frames, opened, samples
 
@@ -244,7 +244,7 @@ async def test_a_quiet_session_is_settled(store: Store, monkeypatch: pytest.Monk
 
 async def test_an_engine_that_gives_up_is_opened_anew(path: Path) -> None:
     def fatal(tx: Transaction) -> None:
-        tx.connection.insert_frames([FrameRun(1, 3, frame_matrix(frames(2)))])
+        tx.connection.insert_frames([FrameRun(1, 3, make_frame_matrix(frames(2)))])
         raise duckdb.FatalException("FATAL Error: the database has been invalidated")
 
     store = await opened(path, "analytical")
