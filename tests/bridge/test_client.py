@@ -138,7 +138,7 @@ def test_what_happens_is_followed(client: Client) -> None:
 
 
 def test_an_error_has_the_sentence_and_the_code_of_the_bridge(client: Client) -> None:
-    with pytest.raises(BridgeError, match="no session of that id") as unknown:
+    with pytest.raises(BridgeError, match="no such session") as unknown:
         client.session("../nobody").laps()
     assert (unknown.value.code, unknown.value.status) == ("unknown_session", 404)
     with pytest.raises(BridgeError) as bad:

@@ -1,7 +1,7 @@
-"""The command ``mcp``: tools with which any assistant reads sessions of a running bridge.
+"""The command ``mcp``: tools with which any assistant reads the sessions of a running bridge.
 
-It speaks the Model Context Protocol on standard input and output, and asks the bridge over HTTP
-like any other client. Nothing that it offers changes anything.
+It speaks the Model Context Protocol on standard input and output, and queries the bridge over HTTP
+like any other client. All of its tools are read-only.
 """
 
 import argparse
@@ -16,16 +16,16 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from paddock.client import ADDRESS, Bridge
-from runtime.bridge.commands.sessions import CannotMake, asking
+from runtime.bridge.commands.sessions import CannotMake, connect
 from runtime.bridge.settings import PROGRAM
 
 ANSWER_S: Final = 120.0
 """A question to the coach may wait for a language model."""
 INSTRUCTIONS: Final = """Telemetry sessions of a car: laps, corners, losses, coaching.
 
-Begin with list_sessions. Times are seconds, distances metres from the line, speeds as their names
-say. Null means that it was not recorded: say so rather than guess. what_to_work_on names the
-corners worth most, with the lesson that teaches each remedy."""
+Start with list_sessions. Times are in seconds, distances in metres from the line, speeds in the
+unit of their names. Null means not recorded: say so instead of guessing. what_to_work_on names the
+corners with the most time to gain, each with the lesson that teaches the remedy."""
 
 SessionId = Annotated[str, Field(description="id of a session, from list_sessions")]
 LapNumber = Annotated[int | None, Field(description="a complete lap; absent: all of them")]
@@ -33,15 +33,15 @@ Json = dict[str, Any]
 
 
 def make_server(address: str) -> MCPServer:
-    """The tools, which ask the bridge at *address*."""
+    """Make the server with its tools, which query the bridge at *address*."""
     server: MCPServer = MCPServer("paddock-bridge", instructions=INSTRUCTIONS)
     reading = server.tool(annotations=ToolAnnotations(read_only_hint=True))
 
     async def ask(question: Callable[[Bridge], Json]) -> Json:
-        """What the bridge answers; raises `ToolError` with its own sentence."""
+        """Ask the bridge. Raises `ToolError` with its error message."""
 
         def answer() -> Json:
-            with asking(address, ANSWER_S) as bridge:
+            with connect(address, ANSWER_S) as bridge:
                 return question(bridge)
 
         try:
@@ -49,7 +49,7 @@ def make_server(address: str) -> MCPServer:
         except CannotMake as problem:
             raise ToolError(str(problem)) from None
 
-    async def of_session(session: str, path: str, **query: object) -> Json:
+    async def read_session(session: str, path: str, **query: object) -> Json:
         return await ask(lambda bridge: bridge.session(session).get(path, **query))
 
     @reading
@@ -62,44 +62,45 @@ def make_server(address: str) -> MCPServer:
 
     @reading
     async def session(session: SessionId) -> Json:
-        """Show a session: who drove what where, its laps, and the coach's last notes."""
-        return await of_session(session, "")
+        """Show a session: driver, car, circuit, laps, and the coach's last notes."""
+        return await read_session(session, "")
 
     @reading
     async def lap_times(session: SessionId) -> Json:
         """List the complete laps with sector times, gaps to the best lap, and the ideal lap."""
-        table = await of_session(session, "/lap_time_table")
-        return table | {"ideal_lap": await of_session(session, "/ideal_lap")}
+        table = await read_session(session, "/lap_time_table")
+        return table | {"ideal_lap": await read_session(session, "/ideal_lap")}
 
     @reading
     async def corners(session: SessionId, lap: LapNumber = None) -> Json:
-        """Grade each corner from A to F and say how much time was lost there and how."""
-        return await of_session(session, "/scorecard", lap=lap)
+        """Grade each corner from A to F, with the time lost there and the causes."""
+        return await read_session(session, "/scorecard", lap=lap)
 
     @reading
     async def what_to_work_on(session: SessionId) -> Json:
-        """Name the corners worth most time: what was done, what to do, and the lesson."""
-        return await of_session(session, "/focus")
+        """Name the corners with the most time to gain: evidence, advice, and the lesson."""
+        return await read_session(session, "/focus")
 
     @reading
     async def compare_laps(
         laps: Annotated[
-            list[str], Field(min_length=2, max_length=6, description="as monday:3, session and lap")
+            list[str],
+            Field(min_length=2, max_length=6, description="session and lap, for example monday:3"),
         ],
         channels: Annotated[
-            list[str] | None, Field(description="as speed_kmh, brake_bar; absent: all recorded")
+            list[str] | None, Field(description="such as speed_kmh, brake_bar; absent: all")
         ] = None,
-        points: Annotated[int, Field(ge=100, le=2000, description="places along the lap")] = 100,
+        points: Annotated[int, Field(ge=100, le=2000, description="points along the lap")] = 100,
     ) -> Json:
-        """Lay laps of any sessions of one circuit over each other, place by place."""
-        named = ",".join(channels) if channels else None
-        which = {"laps": ",".join(laps), "channels": named, "points": points}
-        return await ask(lambda bridge: bridge.get("/compare", **which))
+        """Compare laps of any sessions on one circuit, point by point."""
+        names = ",".join(channels) if channels else None
+        query = {"laps": ",".join(laps), "channels": names, "points": points}
+        return await ask(lambda bridge: bridge.get("/compare", **query))
 
     @reading
     async def incidents(session: SessionId) -> Json:
-        """List spins, slides, locked wheels and excursions, with lap and place."""
-        return await of_session(session, "/incidents")
+        """List spins, slides, locked wheels and excursions, with lap and position."""
+        return await read_session(session, "/incidents")
 
     @reading
     async def leaderboard(track: str | None = None, limit: int = 10) -> Json:
@@ -108,7 +109,7 @@ def make_server(address: str) -> MCPServer:
 
     @reading
     async def ask_coach(question: str, session: SessionId, driver: str | None = None) -> Json:
-        """Ask the coach in English, German, French or Spanish; its answer names its facts."""
+        """Ask the coach in English, German, French or Spanish; the answer includes its facts."""
         return await ask(
             lambda bridge: bridge.ask(
                 question, session=session, driver=driver or "", timeout_s=ANSWER_S

@@ -1,4 +1,4 @@
-"""The line of a command: its own flags, those of the server, and its exit code."""
+"""The command line of commands: their own flags, those of the server, and exit codes."""
 
 import argparse
 import logging
@@ -17,7 +17,7 @@ WRONG_USE: Final = 2
 
 
 def make_parser(name: str, description: str, examples: str = "") -> argparse.ArgumentParser:
-    """The parser of a command, to which its own arguments are added."""
+    """Make the parser of a command, to which the command adds its arguments."""
     return argparse.ArgumentParser(
         prog=f"{PROGRAM} {name}",
         description=description,
@@ -27,24 +27,24 @@ def make_parser(name: str, description: str, examples: str = "") -> argparse.Arg
     )
 
 
-def lake_place(text: str) -> str:
-    """The place of a lake: a folder's whole path, or an address; what argparse calls."""
+def parse_place(text: str) -> str:
+    """Parse the place of a lake, an absolute path or an address, for argparse."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("an empty place; name a folder or an address")
+        raise argparse.ArgumentTypeError("the place is empty; name a folder or an address")
     return text if "://" in text else str(Path(text).absolute())
 
 
 def read_line(
     parser: argparse.ArgumentParser, argv: Sequence[str], shown: Collection[str]
 ) -> tuple[argparse.Namespace, BridgeSettings]:
-    """What a command is told, and the settings of the server; see `_add_server_flags`."""
+    """Read a command's arguments and the settings of the server; see `_add_server_flags`."""
     _add_server_flags(parser, shown)
     chosen, rest = parser.parse_known_args(argv)
     return chosen, BridgeSettings.load([*chosen.server, *rest], os.environ)
 
 
 def run_work(name: str, work: Callable[[], int], *problems: type[Exception]) -> int:
-    """The exit code of *work*; one of *problems* is told on a line. Only errors are logged."""
+    """Run *work* and return its exit code, printing *problems* as a line. Only logs errors."""
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     try:
         return work()
@@ -54,25 +54,25 @@ def run_work(name: str, work: Callable[[], int], *problems: type[Exception]) -> 
 
 
 def write_line(text: str) -> None:
-    """Tell a line at once, into a pipe too."""
+    """Print a line immediately, even into a pipe."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def _add_server_flags(parser: argparse.ArgumentParser, shown: Collection[str]) -> None:
-    """Let *parser* know which flags of the server take a value; those given are in ``server``.
+    """Add the flags of the server to *parser*, which collects them in ``server``.
 
-    A flag that the command has for itself stays its own. ``--help`` lists the settings in *shown*.
+    The command's own flags take precedence. ``--help`` lists only the settings in *shown*.
     """
     parser.set_defaults(server=[])
-    text = f"all others of {PROGRAM} --help are taken too"
+    text = f"all other flags of {PROGRAM} --help are accepted too"
     group = parser.add_argument_group("flags of the server", text)
     for name, field in BridgeSettings.model_fields.items():
         flag = name.replace("_", "-")
         if field.annotation is SecretStr:
             continue
         switch = field.annotation is bool
-        with suppress(argparse.ArgumentError):  # the command has one of that name
+        with suppress(argparse.ArgumentError):  # the command has its own flag of that name
             group.add_argument(
                 *((f"--{flag}", f"--no-{flag}") if switch else (f"--{flag}",)),
                 dest="server",
@@ -84,7 +84,7 @@ def _add_server_flags(parser: argparse.ArgumentParser, shown: Collection[str]) -
 
 
 class _PassOn(argparse.Action):
-    """Keeps a flag as it was given."""
+    """Collects a flag as it was written."""
 
     def __call__(
         self,
@@ -93,6 +93,6 @@ class _PassOn(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        """Put it after those before."""
+        """Append the flag and its value."""
         value = [values] if isinstance(values, str) else []
         namespace.server = [*namespace.server, option_string or "", *value]

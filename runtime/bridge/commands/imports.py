@@ -1,4 +1,4 @@
-"""The command ``import``: recorded files become sessions, with or without a running bridge."""
+"""The command ``import``: stores recorded files as sessions, with or without a running bridge."""
 
 import argparse
 import asyncio
@@ -27,7 +27,7 @@ from runtime.bridge.commands.flags import (
     run_work,
     write_line,
 )
-from runtime.bridge.commands.sessions import CannotMake, asking, circuits, open_store
+from runtime.bridge.commands.sessions import CannotMake, connect, open_store, read_circuits
 from runtime.bridge.errors import code_of
 from runtime.bridge.formats.detection import MAX_BYTES, SUFFIXES, read_recording
 from runtime.bridge.formats.options import BusChoice, Options
@@ -46,13 +46,13 @@ from runtime.web.errors import ApiError
 from runtime.web.routes import parse_query
 
 LONGEST_S: Final = 900.0
-"""A running bridge that takes longer over one file is given up."""
+"""Longest time that a running bridge may take over a file."""
 SHOWN: Final = frozenset(
     "config data_dir db db_backend port can_dbc can_car_config can_no_car_config".split()
 )
 """Settings of the server that an import uses."""
 ABOUT: Final = ("driver", "driver_level", "track", "car", "note")
-"""Flags that say what a session is known by."""
+"""Flags with the details of a session."""
 EXAMPLES: Final = f"""examples:
   {PROGRAM} import session.vbo --driver Ada
   {PROGRAM} import track-day/ --driver Ada
@@ -60,57 +60,55 @@ EXAMPLES: Final = f"""examples:
   {PROGRAM} import day.vbo --dry-run
   {PROGRAM} import day.vbo --map rpm=ECU_RPM --map brake_bar=none
 
-Of a folder all files that can be read are brought in, the older ones first, each as a session;
-of a lake, which `export` writes, the sessions as they were.
+All readable files of a folder are imported, older ones first, each as a session; from a lake, which
+`export` writes, the sessions are restored.
 Files: those of docs/formats.md, from VBO and any CSV to CAN logs; .mf4 and .xrk/.xrz with their
-extras. While a bridge runs on the database the files are brought in through it, otherwise
+extras. While a bridge has the database open, the files are imported through it, otherwise
 directly."""
 
 
-Bring: TypeAlias = Callable[[Path], Awaitable[Json]]
-"""Brings one file in and gives what an import answers. Raises `CannotMake`."""
+Import: TypeAlias = Callable[[Path], Awaitable[Json]]
+"""Imports a file and returns the answer of the import route. Raises `CannotMake`."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """0: all files are in; 1: not all; 2: wrong use; the other files go on where one fails."""
+    """0: all files are imported; 1: not all; 2: wrong use. A failure does not stop the others."""
     parser = _parser()
     chosen, settings = read_line(parser, argv, SHOWN)
     if not chosen.files and not chosen.list_maps:
         parser.error("the following arguments are required: FILE")
-    given = chosen.files
+    paths = chosen.files
     if chosen.forget_map and chosen.maps:
-        parser.error("give --map or --forget-map")
+        parser.error("give either --map or --forget-map")
     try:
-        mapping = _mapping(chosen)
+        mapping = _parse_mapping(chosen)
     except ValueError as problem:
         parser.error(str(problem))
-    chosen.files = list(_files_of(given))
-    if given and not chosen.files:
+    chosen.files = list(_list_files(paths))
+    if paths and not chosen.files:
         return WRONG_USE
     if chosen.session_id and len(chosen.files) > 1:
-        parser.error("--session-id names one session: give one file")
+        parser.error("--session-id needs exactly one file")
 
     def work() -> int:
         if chosen.list_maps:
             return _list_maps(settings)
         if chosen.dry_run:
-            return _show(chosen, _Files(chosen, settings, mapping))
+            return _preview(chosen, _Files(chosen, settings, mapping))
         return asyncio.run(_import(chosen, settings, mapping))
 
     return run_work("import", work, StoreUnusable, CannotMake, TrackError, ApiError)
 
 
 def _parser() -> argparse.ArgumentParser:
-    about = "Bring recorded files in as sessions, each whole or not at all."
+    about = "Import recorded files as sessions, each whole or not at all."
     parser = make_parser("import", about, EXAMPLES)
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE|FOLDER")
-    parser.add_argument("--driver", default="", help="who drove")
+    parser.add_argument("--driver", default="", help="name of the driver")
     parser.add_argument("--driver-level", default="", help="beginner, intermediate or pro")
-    parser.add_argument(
-        "--track", default="", help="default: the circuit that the positions follow"
-    )
-    parser.add_argument("--car", default="", help="name of the car; of a CAN log its car file")
-    parser.add_argument("--note", default="", help="a remark that is kept with the session")
+    parser.add_argument("--track", default="", help="default: recognised from the positions")
+    parser.add_argument("--car", default="", help="name of the car; for a CAN log its car file")
+    parser.add_argument("--note", default="", help="a remark to store with the session")
     parser.add_argument("--dbc", action="append", default=[], help="DBC file; may be repeated")
     parser.add_argument("--channel", default="", help="channel of a CAN log; default: all")
     parser.add_argument("--session-id", default="", help="default: circuit and time of recording")
@@ -120,28 +118,28 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         dest="maps",
         metavar="SIGNAL=CHANNEL[:UNIT]",
-        help="take a signal from that channel; SIGNAL=none: from none; may be repeated; kept for "
-        "files of the same logger",
+        help="channel of a signal; SIGNAL=none: no channel; may be repeated; kept for files of the "
+        "same logger",
     )
     parser.add_argument(
-        "--forget-map", action="store_true", help="forget what was kept for the logger of the files"
+        "--forget-map", action="store_true", help="forget the kept mapping of the files' logger"
     )
     parser.add_argument(
-        "--list-maps", action="store_true", help="show what is kept for each logger, and end"
+        "--list-maps", action="store_true", help="show the kept mapping of each logger, and exit"
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="show what would be taken from which channel"
+        "--dry-run", action="store_true", help="show the channel of each signal; store nothing"
     )
-    parser.add_argument("--json", action="store_true", help="one line of JSON for each file")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON for each file")
     return parser
 
 
-def _files_of(given: Sequence[Path]) -> Iterator[Path]:
-    """The files themselves, and those of folders that can be read, by the time of their writing.
+def _list_files(paths: Sequence[Path]) -> Iterator[Path]:
+    """List the files, and the readable ones of folders by modification time.
 
-    A folder in which the files of one session lie, as in a lake, stands for that session.
+    A folder with the files of a session, as in a lake, is listed in place of its files.
     """
-    for path in given:
+    for path in paths:
         if not path.is_dir():
             yield path
             continue
@@ -154,7 +152,7 @@ def _files_of(given: Sequence[Path]) -> Iterator[Path]:
             if file in sessions or (file.parent not in sessions and _is_recording(file))
         ]
         if not inside:
-            sys.stderr.write(f"{path}: holds no file of a kind that is imported\n")
+            sys.stderr.write(f"{path}: contains no file that can be imported\n")
         yield from (file for _, file in sorted(inside))
 
 
@@ -166,22 +164,22 @@ def _is_session(folder: Path) -> bool:
     return all((folder / name).is_file() for name in ARCHIVE_FILES)
 
 
-def _packed(folder: Path) -> bytes:
-    """The files of a session in one archive."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+def _pack(folder: Path) -> bytes:
+    """Pack the files of a session into an archive."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
         for name in ARCHIVE_FILES:
             archive.write(folder / name, name)
-    return packed.getvalue()
+    return data.getvalue()
 
 
-def _mapping(chosen: argparse.Namespace) -> dict[str, str] | None:
-    """The flags ``--map`` by signal; None: as kept. Raises ValueError."""
+def _parse_mapping(chosen: argparse.Namespace) -> dict[str, str] | None:
+    """Parse the flags ``--map``; None: use the kept mapping. Raises ValueError."""
     mapping: dict[str, str] = {}
     for text in chosen.maps:
         signal, equals, channel = text.partition("=")
         if not (equals and signal.strip() and channel.strip()):
-            raise ValueError(f"--map {text}: write SIGNAL=CHANNEL, as in rpm=ECU_RPM")
+            raise ValueError(f"--map {text}: write SIGNAL=CHANNEL, for example rpm=ECU_RPM")
         mapping[signal.strip()] = channel.strip()
     return mapping if mapping or chosen.forget_map else None
 
@@ -193,30 +191,30 @@ def _list_maps(settings: BridgeSettings) -> int:
     return 0
 
 
-def _show(chosen: argparse.Namespace, files: "_Files") -> int:
-    """What would be taken of each file."""
+def _preview(chosen: argparse.Namespace, files: "_Files") -> int:
+    """Show what an import would take from each file."""
     failed = 0
     for file in chosen.files:
         try:
             recording = files.read(file)
         except (CannotMake, ApiError) as problem:
             failed += 1
-            _tell_failure(file, str(problem), problem.code, as_json=chosen.json)
+            _report_failure(file, str(problem), problem.code, as_json=chosen.json)
             continue
         mapping = {signal: mapped._asdict() for signal, mapped in recording.mapping.items()}
         if chosen.json:
-            told = {"logger": recording.logger, "mapping": mapping, "channels": recording.channels}
-            write_line(json.dumps({"file": str(file), **told}))
+            facts = {"logger": recording.logger, "mapping": mapping, "channels": recording.channels}
+            write_line(json.dumps({"file": str(file), **facts}))
             continue
         write_line(f"{file.name}: logger {recording.logger}, {len(recording.frames)} frames")
         for signal, mapped in recording.mapping.items():
-            write_line(f"  {signal}: {_in_words(mapped)}")
+            write_line(f"  {signal}: {_describe(mapped)}")
         if recording.unmapped:
             write_line(f"  kept under their own names: {', '.join(recording.unmapped)}")
     return 1 if failed else 0
 
 
-def _in_words(mapped: Mapped) -> str:
+def _describe(mapped: Mapped) -> str:
     parts = [f"in {mapped.unit}{', not stated' * mapped.assumed}"] if mapped.unit else []
     parts += [mapped.why] if mapped.why not in ("name", "none") else []
     parts += [f"rather than {', '.join(mapped.others)}"] if mapped.others else []
@@ -229,38 +227,37 @@ async def _import(
 ) -> int:
     failed: list[tuple[Path, str, str]] = []
     stored = False
-    async with _bringing(chosen, settings, mapping) as (bring, place):
+    async with _open_import(chosen, settings, mapping) as (import_file, place):
         for file in chosen.files:
             try:
-                done = await bring(file)
+                answer = await import_file(file)
             except CannotMake as problem:
                 if chosen.forget_map and problem.code == SessionExists.code:
                     await asyncio.to_thread(_Files(chosen, settings, mapping).forget, file)
-                    write_line(f"{file.name}: the mapping of its logger is forgotten")
+                    write_line(f"{file.name}: the mapping of its logger was forgotten")
                     continue
-                # the flag that helps
-                helps = "; --session-id gives another id" * (problem.code == SessionExists.code)
-                failed.append((file, f"{problem}{helps}", problem.code))
+                hint = "; --session-id gives another id" * (problem.code == SessionExists.code)
+                failed.append((file, f"{problem}{hint}", problem.code))
                 if chosen.json:
-                    _tell_failure(*failed[-1], as_json=True)
+                    _report_failure(*failed[-1], as_json=True)
             else:
                 stored = True
-                _tell(file, done, as_json=chosen.json)
+                _report(file, answer, as_json=chosen.json)
     if stored and not chosen.json:
         write_line(place)
     if failed and not chosen.json:
         if len(chosen.files) > 1:
             sys.stderr.write(f"{len(failed)} of {len(chosen.files)} files were not imported:\n")
         for failure in failed:
-            _tell_failure(*failure, as_json=False)
+            _report_failure(*failure, as_json=False)
     return 1 if failed else 0
 
 
 @asynccontextmanager
-async def _bringing(
+async def _open_import(
     chosen: argparse.Namespace, settings: BridgeSettings, mapping: dict[str, str] | None
-) -> AsyncIterator[tuple[Bring, str]]:
-    """Into the database itself, or through the bridge that has it open, and which that is."""
+) -> AsyncIterator[tuple[Import, str]]:
+    """Open the database, or the bridge that has it open. Yield the import and its place."""
     try:
         seed = load_registry(settings.registry_file)
     except RegistryError as error:
@@ -268,101 +265,101 @@ async def _bringing(
     async with open_store(settings, seed) as store:
         if isinstance(store, str):
             dbc = chosen.dbc or settings.can_dbc
-            through = partial(_bring_through, store, chosen, mapping, dbc)
+            through = partial(_import_through, store, chosen, mapping, dbc)
             yield lambda file: asyncio.to_thread(through, file), f"stored by the bridge at {store}"
         else:
-            direct = _bringing_directly(store, chosen, settings, mapping)
+            direct = _make_direct_import(store, chosen, settings, mapping)
             yield direct, f"stored in {settings.database}, which no bridge has open"
 
 
-def _bring_through(
+def _import_through(
     url: str,
     chosen: argparse.Namespace,
     mapping: dict[str, str] | None,
     dbc: Sequence[str],
     file: Path,
 ) -> Json:
-    """Have a running bridge import a file; it may know none of the DBC files, so they are sent."""
-    said = _said(chosen)
-    sent = [Path(name) for name in dbc if name.endswith(".dbc") and Path(name).is_file()]
-    path, kind = "/session/upload", "application/octet-stream"
+    """Import a file through a running bridge, sending the DBC files, which it may not have."""
+    details = _list_details(chosen)
+    sent = [Path(text) for text in dbc if text.endswith(".dbc") and Path(text).is_file()]
+    route, kind = "/session/upload", "application/octet-stream"
     body: Json | bytes
     if file.is_dir():
-        path += f"?{urlencode({**said, 'filename': 'session.zip'})}"
-        body = _packed(file)
+        route += f"?{urlencode({**details, 'filename': 'session.zip'})}"
+        body = _pack(file)
     elif sent:
-        told = [*said.items(), *(("dbc", name) for name in dbc if Path(name) not in sent)]
+        fields = [*details.items(), *(("dbc", text) for text in dbc if Path(text) not in sent)]
         if mapping is not None:
-            told.append(("mapping", json.dumps(mapping)))
+            fields.append(("mapping", json.dumps(mapping)))
         try:
-            body, kind = make_form(told, [("file", file), *(("dbc", one) for one in sent)])
+            body, kind = make_form(fields, [("file", file), *(("dbc", path) for path in sent)])
         except OSError as error:
             why = error.strerror or "it cannot be read"
             raise CannotMake(f"{error.filename}: {why}", "not_importable") from None
     else:
-        path, kind = "/session/import", "application/json"
-        body = {**said, "path": str(file.absolute()), "dbc": list(dbc)}
+        route, kind = "/session/import", "application/json"
+        body = {**details, "path": str(file.absolute()), "dbc": list(dbc)}
         if mapping is not None:
             body["mapping"] = mapping
-    with asking(url, LONGEST_S) as bridge:
-        return bridge.post(path, body, kind=kind)
+    with connect(url, LONGEST_S) as bridge:
+        return bridge.post(route, body, kind=kind)
 
 
 def make_form(
     texts: Iterable[tuple[str, str]], files: Iterable[tuple[str, Path]]
 ) -> tuple[bytes, str]:
-    """A form of fields and of files, and its content type. Raises OSError."""
-    mark = secrets.token_hex(16)
+    """Encode a form of fields and files. Return it and its content type. Raises OSError."""
+    boundary = secrets.token_hex(16)
     parts = [(f'name="{name}"', text.encode()) for name, text in texts]
     for name, file in files:
         filename = file.name.replace('"', "%22")
         parts.append((f'name="{name}"; filename="{filename}"', file.read_bytes()))
     pieces = [
-        f"--{mark}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + data
+        f"--{boundary}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + data
         for head, data in parts
     ]
-    data = b"\r\n".join([*pieces, f"--{mark}--\r\n".encode()])
-    return data, f"multipart/form-data; boundary={mark}"
+    data = b"\r\n".join([*pieces, f"--{boundary}--\r\n".encode()])
+    return data, f"multipart/form-data; boundary={boundary}"
 
 
-def _bringing_directly(
+def _make_direct_import(
     store: Store,
     chosen: argparse.Namespace,
     settings: BridgeSettings,
     mapping: dict[str, str] | None,
-) -> Bring:
-    """Into the database, which this process has open, as the routes of a bridge do it."""
-    # Imported here: they cost start-up time that a command need not pay while a bridge runs.
+) -> Import:
+    """Make the import into the database open in this process, as the routes do it."""
+    # Imported here, as they cost start-up time that is only needed without a bridge.
     from runtime.bridge.api.imports import UploadQuery, store_recording
     from runtime.bridge.service import Service
 
-    library = circuits(settings)
+    library = read_circuits(settings)
     service = Service(settings, VERSION, library, None, store)
     service.laps = LapBook(store, library)
-    files, told = _Files(chosen, settings, mapping), MultiDict(_said(chosen))
+    files, fields = _Files(chosen, settings, mapping), MultiDict(_list_details(chosen))
     if mapping is not None:
-        told["mapping"] = json.dumps(mapping)
+        fields["mapping"] = json.dumps(mapping)
 
-    async def bring(file: Path) -> Json:
+    async def import_file(file: Path) -> Json:
         try:
-            choices = parse_query(UploadQuery, told)
+            choices = parse_query(UploadQuery, fields)
             recording = await asyncio.to_thread(files.read, file)
             answer = await store_recording(service, recording, file.name, choices)
         except ApiError as problem:
             raise CannotMake(str(problem), code_of(problem)) from None
         return answer.model_dump(mode="json")
 
-    return bring
+    return import_file
 
 
-def _said(chosen: argparse.Namespace) -> dict[str, str]:
-    """What the command says of its files but for their mapping."""
+def _list_details(chosen: argparse.Namespace) -> dict[str, str]:
+    """List the details of the files, except their mapping."""
     texts = (*ABOUT, "channel", "session_id")
     return {name: value for name in texts if (value := getattr(chosen, name))}
 
 
 class _Files:
-    """Reads files as the command says."""
+    """Reads files with the options of the command."""
 
     def __init__(
         self,
@@ -383,18 +380,18 @@ class _Files:
         self._maps = maps_file(settings.database)
 
     def forget(self, file: Path) -> None:
-        """Forget what was kept for the logger of a file that is imported already."""
+        """Forget the mapping kept for the logger of a file that is already imported."""
         keep_map(self._maps, self.read(file).logger, {}, file.name)
 
     def read(self, file: Path) -> Recording:
-        """Raises `CannotMake` and `ApiError`."""
+        """Read a file. Raises `CannotMake` and `ApiError`."""
         if file.is_dir():
-            return read_recording(io.BytesIO(_packed(file)), f"{file.name}.zip")
+            return read_recording(io.BytesIO(_pack(file)), f"{file.name}.zip")
         if file.suffix.lower() not in SUFFIXES:
-            kinds = " ".join(sorted(SUFFIXES))
-            raise CannotMake(f"is of no kind that is imported: {kinds}", "not_importable")
+            suffixes = " ".join(sorted(SUFFIXES))
+            raise CannotMake(f"unknown file format; known: {suffixes}", "not_importable")
         if not file.exists():
-            raise CannotMake("there is no such file", "not_importable")
+            raise CannotMake("no such file", "not_importable")
         absolute = str(file.absolute())
         with (
             open_inside(absolute, None, suffixes=SUFFIXES, max_bytes=MAX_BYTES) as stream,
@@ -404,7 +401,7 @@ class _Files:
                 desc=file.name,
                 total=file.stat().st_size,
                 leave=False,
-                disable=None,  # nothing where there is no terminal
+                disable=None,  # without a terminal
             ) as shown,
         ):
             kept = kept_mappings(self._maps)
@@ -412,33 +409,33 @@ class _Files:
             recording = read_recording(shown, file.name, options)
         if recording.created is not None or recording.facts.get("time_base") == "utc":
             return recording
-        return replace(recording, created=file.stat().st_mtime)  # the best that is known
+        return replace(recording, created=file.stat().st_mtime)  # the best estimate
 
 
-def _tell(file: Path, done: Json, *, as_json: bool) -> None:
+def _report(file: Path, answer: Json, *, as_json: bool) -> None:
     if as_json:
-        write_line(json.dumps({"file": str(file), **done}))
+        write_line(json.dumps({"file": str(file), **answer}))
         return
-    count = done.get("n_laps")
+    count = answer.get("n_laps")
     laps = f", {count} lap{'s' * (count != 1)}" if count else ""
-    best = f", best {done['best_lap_s']} s" if done.get("best_lap_s") else ""
+    best = f", best {answer['best_lap_s']} s" if answer.get("best_lap_s") else ""
     write_line(
-        f"{file.name}: session {done['session_id']}, {done['n_frames']} frames, "
-        f"{done['n_signals']} signals, {done['duration_s']} s of driving{laps}{best}"
+        f"{file.name}: session {answer['session_id']}, {answer['n_frames']} frames, "
+        f"{answer['n_signals']} signals, {answer['duration_s']} s of driving{laps}{best}"
     )
-    mapping = done.get("mapping")
+    mapping = answer.get("mapping")
     taken = mapping.items() if isinstance(mapping, dict) else ()
     columns = [f"{name} from {mapped['channel']}" for name, mapped in taken if mapped["channel"]]
     if missing := [name for name, mapped in taken if not mapped["channel"]]:
         columns.append(f"no {', '.join(missing)}")
     if columns:
         write_line(f"  {', '.join(columns)}")
-    warnings = done.get("warnings")
+    warnings = answer.get("warnings")
     for warning in warnings if isinstance(warnings, list) else ():
         write_line(f"  {warning['code']}: {warning['detail']} ({warning['count']})")
 
 
-def _tell_failure(file: Path, text: str, code: str, *, as_json: bool) -> None:
+def _report_failure(file: Path, text: str, code: str, *, as_json: bool) -> None:
     if as_json:
         write_line(json.dumps({"file": str(file), "error": text, "code": code}))
     else:

@@ -1,4 +1,4 @@
-"""The command that makes a lap a reference for others: `reference SESSION --lap N`."""
+"""The command ``reference``: makes a lap the reference of its circuit."""
 
 import argparse
 import asyncio
@@ -16,7 +16,7 @@ from runtime.bridge.analysis.reference import (
     write_reference,
 )
 from runtime.bridge.commands.flags import make_parser, read_line
-from runtime.bridge.commands.sessions import CannotMake, asking, open_session
+from runtime.bridge.commands.sessions import CannotMake, connect, open_session
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.library import is_safe_id
 from runtime.bridge.track.model import TrackError
@@ -26,10 +26,10 @@ SHOWN: Final = frozenset("config data_dir db db_backend port".split())
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 when the file was written, 1 when not; wrong arguments exit with 2."""
+    """0: the file was written; 1: it was not; 2: wrong arguments."""
     arguments, settings = read_line(_parser(), argv, SHOWN)
     try:
-        lap = asyncio.run(_lap(arguments, settings))
+        lap = asyncio.run(_load_lap(arguments, settings))
         if not is_safe_id(lap.track):
             raise CannotMake("the circuit of the session has no track file")
         out: Path = arguments.out or settings.data_dir / "reference" / f"{lap.track}.json"
@@ -44,46 +44,46 @@ def main(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     about = (
-        "Write a lap as the reference of its circuit. A running bridge is asked, else its\n"
-        "database is read."
+        "Write a lap as the reference of its circuit. The session is read through a running\n"
+        "bridge, otherwise from its database."
     )
     parser = make_parser("reference", about)
     parser.add_argument("session", metavar="SESSION", help="id of the session")
     parser.add_argument("--lap", type=int, help="number of a complete lap; default: the best")
     parser.add_argument("--url", help="address of a running bridge, such as http://localhost:8765")
     parser.add_argument("--out", type=Path, help="default: in the data folder, by the circuit's id")
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     return parser
 
 
-async def _lap(arguments: argparse.Namespace, settings: BridgeSettings) -> ReferenceLap:
-    """The lap, from a running bridge or from the database. Raises `CannotMake`."""
+async def _load_lap(arguments: argparse.Namespace, settings: BridgeSettings) -> ReferenceLap:
+    """Load the lap from a running bridge or from the database. Raises `CannotMake`."""
     session: str = arguments.session
     number: int | None = arguments.lap
     try:
-        async with open_session(settings, session, arguments.url) as found:
-            if isinstance(found, str):
-                return _asked(found, session, number)
-            drive = drive_of(found.laps, found.where.track)
-            return _with_corners(make_reference(drive, number, session))
+        async with open_session(settings, session, arguments.url) as opened:
+            if isinstance(opened, str):
+                return _fetch_lap(opened, session, number)
+            drive = drive_of(opened.laps, opened.where.track)
+            return _check_corners(make_reference(drive, number, session))
     except NoLaps:
         raise CannotMake("the session has no complete lap") from None
     except NoSuchLap:
-        raise CannotMake("the session has no complete lap of that number") from None
+        raise CannotMake("the session has no complete lap with that number") from None
     except NoCorners:
         raise CannotMake("the corners of the circuit are unknown") from None
 
 
-def _with_corners(lap: ReferenceLap) -> ReferenceLap:
+def _check_corners(lap: ReferenceLap) -> ReferenceLap:
     if not lap.corners:
         raise CannotMake("recording paused in every corner of that lap")
     return lap
 
 
-def _asked(url: str, session: str, number: int | None) -> ReferenceLap:
-    """The lap as a running bridge gives it."""
+def _fetch_lap(url: str, session: str, number: int | None) -> ReferenceLap:
+    """Fetch the lap from a running bridge."""
     path = f"/session/{quote(session, safe='')}/reference"
-    with asking(url) as bridge:
+    with connect(url) as bridge:
         return parse_reference(bridge.read(path, lap=number).decode())
 
 

@@ -1,4 +1,4 @@
-"""The command ``season``: what all sessions of a lake show together, alone or on many machines."""
+"""The command ``season``: digests of all sessions of a lake, on one machine or many."""
 
 import argparse
 import hashlib
@@ -16,8 +16,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pydantic import TypeAdapter
 
-from runtime.bridge.commands.flags import WRONG_USE, lake_place, make_parser, read_line, run_work
-from runtime.bridge.commands.sessions import circuits
+from runtime.bridge.commands.flags import WRONG_USE, make_parser, parse_place, read_line, run_work
+from runtime.bridge.commands.sessions import read_circuits
 from runtime.bridge.session.units import round_to
 from runtime.bridge.storage.lake.layout import TABLES, Lake
 from runtime.bridge.storage.lake.reading import Damaged, read_about
@@ -35,9 +35,9 @@ from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track, TrackError
 
 RETRIES: Final = 3
-"""So often a session is begun anew whose worker died."""
+"""How often a session is retried after its worker died."""
 DIGITS: Final = 6
-"""Decimals of every number of the result: processors may differ in the last ones."""
+"""Decimals of all numbers in the result, as processors may differ in further ones."""
 RESULT: Final = "season.json"
 SHOWN: Final = frozenset("config data_dir track".split())
 EXAMPLES: Final = """examples:
@@ -45,8 +45,8 @@ EXAMPLES: Final = """examples:
   python -m runtime.bridge season --lake season --workers 4
   python -m runtime.bridge season --lake s3://bucket/season --scheduler tcp://10.0.0.5:8786
 
-The result is season.json, sessions.parquet and corners.parquet. Sessions that are in it and have
-not changed are not computed again. --workers and --scheduler need the extra season (Dask)."""
+The result is season.json, sessions.parquet and corners.parquet. Unchanged sessions in it are not
+computed again. --workers and --scheduler need the extra season (Dask)."""
 Json = dict[str, Any]
 _DIGEST: Final = TypeAdapter(SessionDigest)
 _SEASON: Final = TypeAdapter(Season)
@@ -55,20 +55,20 @@ log = logging.getLogger(__name__)
 
 
 class Task(NamedTuple):
-    """A session that a worker looks at."""
+    """A session for a worker to digest."""
 
     place: str
-    """Of the lake."""
+    """Place of the lake."""
     folder: str
     track: Track | None
     circuit: str
     """Digest of the track."""
     earlier: str | None
-    """What its digest of an earlier run was made of."""
+    """Content of its digest from an earlier run."""
 
 
 class Outcome(NamedTuple):
-    """What came of a session: a digest, nothing where it has not changed, or why there is none."""
+    """The outcome of a session: a digest, nothing if unchanged, or the reason of a failure."""
 
     folder: str
     digest: Json | None = None
@@ -80,7 +80,7 @@ def main(argv: Sequence[str]) -> int:
     chosen, settings = read_line(_parser(), argv, SHOWN)
 
     def work() -> int:
-        return _run(chosen, circuits(settings))
+        return _run(chosen, read_circuits(settings))
 
     return run_work("season", work, TrackError, OSError, pa.ArrowException)
 
@@ -90,16 +90,16 @@ def _run(chosen: argparse.Namespace, library: Library) -> int:
     result = Lake.open(chosen.out) if chosen.out else lake.inside("digest")
     folders = lake.folders()
     if not folders:
-        sys.stderr.write(f"season: there is no session in {chosen.lake}\n")
+        sys.stderr.write(f"season: no sessions in {chosen.lake}\n")
         return WRONG_USE
-    digests, damaged = _earlier(result), {}
+    digests, damaged = _read_earlier(result), {}
     circuit = cache(
         lambda key: hashlib.sha256(format_track(library.tracks[key]).encode()).hexdigest()
     )
     tasks = []
     for folder, tables in folders.items():
         try:
-            track = _track(lake, folder, tables, library)
+            track = _find_track(lake, folder, tables, library)
         except (Damaged, OSError) as problem:
             damaged[folder] = str(problem)
         else:
@@ -107,23 +107,23 @@ def _run(chosen: argparse.Namespace, library: Library) -> int:
             tasks.append(
                 Task(chosen.lake, folder, track, circuit(track.id) if track else "", earlier)
             )
-    anew = 0
-    for outcome in _each(tasks, chosen):
+    n_new = 0
+    for outcome in _run_tasks(tasks, chosen):
         if outcome.why:
             damaged[outcome.folder] = outcome.why
         elif outcome.digest is not None:
             digests[outcome.folder] = outcome.digest
-            anew += 1
+            n_new += 1
     whole = {task.folder: digests[task.folder] for task in tasks if task.folder not in damaged}
     for folder, why in sorted(damaged.items()):
         sys.stderr.write(f"{folder}: {why}\n")
-    word = _write(result, list(whole.values()), damaged)
-    sys.stdout.write(f"{len(whole)} sessions, {anew} of them anew; digest {word}\n")
+    digest = _write(result, list(whole.values()), damaged)
+    sys.stdout.write(f"{len(whole)} sessions, {n_new} of them computed; digest {digest}\n")
     return 1 if damaged else 0
 
 
-def _track(lake: Lake, folder: str, tables: set[str], library: Library) -> Track | None:
-    """The circuit of a session. Raises `Damaged`."""
+def _find_track(lake: Lake, folder: str, tables: set[str], library: Library) -> Track | None:
+    """Find the circuit of a session. Raises `Damaged`."""
     if missing := [f"{name}.parquet" for name in TABLES if name not in tables]:
         raise Damaged(f"{', '.join(missing)} missing; export it again")
     about = read_about(lake.read(f"{folder}/session.parquet"))
@@ -131,11 +131,11 @@ def _track(lake: Lake, folder: str, tables: set[str], library: Library) -> Track
         return None
     track = library.tracks.get(about.track_id)
     if track is None:
-        raise Damaged(f"there is no circuit {about.track_id} here; --data-dir names the folder")
+        raise Damaged(f"unknown circuit {about.track_id}; --data-dir names the folder")
     return track
 
 
-def look_at(task: Task) -> Outcome:
+def digest_task(task: Task) -> Outcome:
     """Read a session and compute its digest; runs in a worker."""
     lake = Lake.open(task.place)
     try:
@@ -147,53 +147,53 @@ def look_at(task: Task) -> Outcome:
     except (Damaged, OSError) as problem:
         return Outcome(task.folder, why=str(problem))
     except Exception as problem:
-        # Impossible numbers may fail anywhere: one such session must not hide the others.
+        # Impossible numbers may fail anywhere; a bad session must not hide the others.
         log.exception("%s cannot be computed", task.folder)
         return Outcome(task.folder, why=f"cannot be computed: {problem!r}")
-    return Outcome(task.folder, _plain(_DIGEST.dump_python(digest, mode="json")))
+    return Outcome(task.folder, _round_numbers(_DIGEST.dump_python(digest, mode="json")))
 
 
-def _each(tasks: Sequence[Task], chosen: argparse.Namespace) -> Iterator[Outcome]:
-    """The outcome of each task, in any order."""
+def _run_tasks(tasks: Sequence[Task], chosen: argparse.Namespace) -> Iterator[Outcome]:
+    """Yield the outcome of each task, in any order."""
     if chosen.workers or chosen.scheduler:
         try:
             import distributed
         except ModuleNotFoundError:
-            sys.stderr.write("season: the extra season is not installed; one process does it all\n")
+            sys.stderr.write("season: the extra season is not installed; using one process\n")
         else:
-            # What it tells of workers that come and go is no news: their sessions are begun anew.
+            # Its messages about lost workers are irrelevant, as their sessions are retried.
             logging.getLogger("distributed").setLevel(logging.CRITICAL)
             try:
-                client = distributed.Client(**_cluster(chosen))
+                client = distributed.Client(**_choose_cluster(chosen))
             except ValueError as problem:
-                raise OSError(f"--scheduler is no address of a scheduler: {problem}") from problem
+                raise OSError(f"--scheduler is not a scheduler's address: {problem}") from problem
             with client:
-                futures = client.map(look_at, tasks, pure=False, retries=RETRIES)
-                folders = {one.key: task.folder for one, task in zip(futures, tasks, strict=True)}
+                futures = client.map(digest_task, tasks, pure=False, retries=RETRIES)
+                folders = {f.key: task.folder for f, task in zip(futures, tasks, strict=True)}
                 for future in distributed.as_completed(futures):
-                    lost = future.exception()
-                    yield Outcome(folders[future.key], why=str(lost)) if lost else future.result()
+                    error = future.exception()
+                    yield Outcome(folders[future.key], why=str(error)) if error else future.result()
             return
-    yield from map(look_at, tasks)
+    yield from map(digest_task, tasks)
 
 
-def _count(text: str) -> int:
-    """A number of processes; raises the error that argparse shows."""
+def _parse_count(text: str) -> int:
+    """Parse a number of processes, for argparse."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a valid number of processes")
     return int(text)
 
 
-def _cluster(chosen: argparse.Namespace) -> Json:
-    """What `distributed.Client` needs for the cluster that is there, or for one on this machine."""
+def _choose_cluster(chosen: argparse.Namespace) -> Json:
+    """Return arguments of `distributed.Client` for a running cluster, or one on this machine."""
     if chosen.scheduler:
         return {"address": chosen.scheduler}
-    here = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": logging.ERROR}
-    return {"n_workers": chosen.workers, "threads_per_worker": 1, "processes": True, **here}
+    local = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": logging.ERROR}
+    return {"n_workers": chosen.workers, "threads_per_worker": 1, "processes": True, **local}
 
 
-def _earlier(result: Lake) -> dict[str, Json]:
-    """The digests of an earlier run by folder; none where it left nothing that can be read."""
+def _read_earlier(result: Lake) -> dict[str, Json]:
+    """Read the digests of an earlier run by folder; empty if they cannot be read."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         rows = orjson.loads(result.read(RESULT))["sessions"]
         return {_DIGEST.validate_python(row).folder: row for row in rows}
@@ -201,14 +201,14 @@ def _earlier(result: Lake) -> dict[str, Json]:
 
 
 def _write(result: Lake, rows: Sequence[Json], damaged: Mapping[str, str]) -> str:
-    """Write the result, and give the digest of its bytes."""
+    """Write the result. Return the digest of its bytes."""
     season = see_season(_DIGEST.validate_python(row) for row in rows)
     sessions = [{**row, **(row["driving"] or {})} for row in rows]
     corners = [{**row, **corner} for row in sessions for corner in row.get("corners", ())]
-    result.put("sessions.parquet", _parquet(sessions, SessionDigest, Driving))
-    result.put("corners.parquet", _parquet(corners, SessionDigest, CornerDigest))
+    result.put("sessions.parquet", _write_parquet(sessions, SessionDigest, Driving))
+    result.put("corners.parquet", _write_parquet(corners, SessionDigest, CornerDigest))
     whole = {
-        "season": _plain(_SEASON.dump_python(season, mode="json")),
+        "season": _round_numbers(_SEASON.dump_python(season, mode="json")),
         "sessions": rows,
         "damaged": dict(sorted(damaged.items())),
     }
@@ -217,17 +217,17 @@ def _write(result: Lake, rows: Sequence[Json], damaged: Mapping[str, str]) -> st
     return hashlib.sha256(data).hexdigest()
 
 
-def _plain(value: Any) -> Any:
-    """The value with all its numbers rounded."""
+def _round_numbers(value: Any) -> Any:
+    """Round all numbers of a value."""
     if isinstance(value, float):
         return round_to(value, DIGITS)
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, list) else value
+        return {name: _round_numbers(part) for name, part in value.items()}
+    return [_round_numbers(part) for part in value] if isinstance(value, list) else value
 
 
-def _parquet(rows: Sequence[Json], *shapes: type) -> bytes:
-    """The rows with those columns of the *shapes* that hold one value each."""
+def _write_parquet(rows: Sequence[Json], *shapes: type) -> bytes:
+    """Write the rows with the scalar columns of the *shapes* as parquet."""
     columns: dict[str, pa.DataType] = {}
     for shape in shapes:
         for name, hint in get_type_hints(shape).items():
@@ -240,15 +240,15 @@ def _parquet(rows: Sequence[Json], *shapes: type) -> bytes:
 
 def _parser() -> argparse.ArgumentParser:
     about = (
-        "Show what all sessions of a lake tell together: best laps of drivers, how they develop, "
-        "and the corners in which they lose time again and again."
+        "Summarise all sessions of a lake: best laps and progress of drivers, and the corners in "
+        "which they lose time again and again."
     )
     parser = make_parser("season", about, EXAMPLES)
     place = "folder, or address of an object store"
-    result = "for the result; default: digest in the lake"
-    parser.add_argument("--lake", type=lake_place, required=True, metavar="PLACE", help=place)
-    parser.add_argument("--out", type=lake_place, metavar="PLACE", help=result)
+    result = "place of the result; default: digest in the lake"
+    parser.add_argument("--lake", type=parse_place, required=True, metavar="PLACE", help=place)
+    parser.add_argument("--out", type=parse_place, metavar="PLACE", help=result)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=_count, metavar="N", help="processes of this machine")
+    where.add_argument("--workers", type=_parse_count, metavar="N", help="processes to use here")
     where.add_argument("--scheduler", metavar="ADDRESS", help="address of a running Dask scheduler")
     return parser

@@ -1,4 +1,4 @@
-"""A stored session for commands: out of the database, or from the bridge that has it open."""
+"""Stored sessions for commands, from the database or from the bridge that has it open."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -17,16 +17,16 @@ from runtime.web.instance import AlreadyRunning, address_of
 
 
 class CannotMake(Exception):
-    """What was asked for cannot be made; the text says why."""
+    """The requested result cannot be made; the text says why."""
 
     def __init__(self, text: str, code: str = "") -> None:
         super().__init__(text)
         self.code = code
-        """As the bridge answers it."""
+        """The code in the bridge's answer."""
 
 
 class OpenSession(NamedTuple):
-    """A session with its laps, as the routes see them."""
+    """A session with its laps, as in the routes."""
 
     store: Store
     row: SessionRow
@@ -38,14 +38,14 @@ class OpenSession(NamedTuple):
 async def open_store(
     settings: BridgeSettings, seed: Sequence[SignalRow] = ()
 ) -> AsyncIterator[Store | str]:
-    """The database, or the address of the bridge that has it open.
+    """Open the database, or yield the address of the bridge that has it open.
 
-    A new database begins with the signals of *seed*. Raises `CannotMake` and `StoreUnusable`.
+    A new database starts with the signals of *seed*. Raises `CannotMake` and `StoreUnusable`.
     """
     try:
         store = await Store.open(settings.database, settings.db_backend, seed)
     except AlreadyRunning:
-        yield address(settings)
+        yield find_address(settings)
         return
     try:
         yield store
@@ -57,7 +57,8 @@ async def open_store(
 async def open_session(
     settings: BridgeSettings, session: str, url: str | None
 ) -> AsyncIterator[OpenSession | str]:
-    """The session out of the database, or the address of a bridge: *url*, else who has it open.
+    """Open a session of the database, or yield the address of a bridge: *url*, else the one that
+    has the database open.
 
     Raises `CannotMake` and `TrackError`.
     """
@@ -66,7 +67,7 @@ async def open_session(
         return
     if not settings.database.exists():
         raise CannotMake(f"there is no database in {settings.database}")
-    library = circuits(settings)
+    library = read_circuits(settings)
     try:
         async with open_store(settings) as store:
             if isinstance(store, str):
@@ -74,30 +75,30 @@ async def open_session(
                 return
             row = store.session(session)
             if row is None or not row.n_frames:
-                raise CannotMake("there is no such session, or it has no telemetry")
+                raise CannotMake("no such session, or it has no telemetry")
             laps, where = await LapBook(store, library).found(row)
             yield OpenSession(store, row, laps, where)
     except StoreUnusable as error:
         raise CannotMake(str(error)) from error
 
 
-def circuits(settings: BridgeSettings) -> Library:
-    """All circuits, the active one among them, as the bridge has them."""
+def read_circuits(settings: BridgeSettings) -> Library:
+    """Read all circuits, including the active one, as the bridge does."""
     return Library.read(settings.tracks_dir).with_active(settings.track)[0]
 
 
-def address(settings: BridgeSettings) -> str:
-    """Where the bridge that has the database open is asked."""
+def find_address(settings: BridgeSettings) -> str:
+    """Find the address of the bridge that has the database open."""
     db = settings.database
-    told = address_of(db.with_name(f"{db.name}.lock"))
-    if told is None and not settings.port:
+    address = address_of(db.with_name(f"{db.name}.lock"))
+    if address is None and not settings.port:
         raise CannotMake("a bridge is about to start on this data; try again")
-    return told or f"http://{settings.host}:{settings.port}"
+    return address or f"http://{settings.host}:{settings.port}"
 
 
 @contextmanager
-def asking(url: str, wait_s: float = ANSWER_S) -> Iterator[Bridge]:
-    """A running bridge, which may be silent for so long. What it refuses is `CannotMake`."""
+def connect(url: str, wait_s: float = ANSWER_S) -> Iterator[Bridge]:
+    """Connect to a running bridge with a timeout. Its refusals become `CannotMake`."""
     try:
         bridge = Bridge(url, timeout_s=wait_s)
     except ValueError as wrong:

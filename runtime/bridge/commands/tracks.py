@@ -1,4 +1,4 @@
-"""The command that makes a circuit: `track build FILE`, or of a stored session."""
+"""The command ``track build``: makes a circuit from a file or a stored session."""
 
 import argparse
 import asyncio
@@ -25,13 +25,11 @@ SHOWN: Final = frozenset("config data_dir db db_backend port can_dbc can_car_con
 
 
 def main(argv: Sequence[str]) -> int:
-    """A circuit without `--out` goes among those of the data folder, under its own id. 0 when the
-    file was written, 1 when not; wrong arguments exit with 2.
-    """
+    """0: the file was written, by default into the data folder; 1: it was not; 2: wrong use."""
     arguments, settings = read_line(_parser(), argv, SHOWN)
     source: str = arguments.source
     try:
-        built = _built(source, arguments, settings)
+        built = _build(source, arguments, settings)
     except (TrackError, ApiError, OSError, ValueError) as error:
         return _fail(Path(source).name, error)
     out: Path = arguments.out or settings.tracks_dir / f"{built.track.id}.json"
@@ -55,42 +53,42 @@ def _fail(what: str, error: Exception) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     about = (
-        "Make a circuit of the line that a recording drives, in a file of any kind that is\n"
-        "imported or in a session, or of a centre line in GeoJSON. For a session a running\n"
-        "bridge is asked, else its database is read."
+        "Make a circuit from the driven line of a recording, which is a file of any format that\n"
+        "can be imported or a session, or from a centre line in GeoJSON. A session is read\n"
+        "through a running bridge, otherwise from its database."
     )
     parser = make_parser("track", about)
     parser.add_argument("command", choices=["build"])
     parser.add_argument("source", metavar="FILE|SESSION", help="a file, or the id of a session")
-    parser.add_argument("--name", help="of the circuit; default: as file or session say")
-    parser.add_argument("--out", type=Path, help="default: among the circuits, by its name")
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    parser.add_argument("--name", help="of the circuit; default: from the file or session")
+    parser.add_argument("--out", type=Path, help="default: in the data folder, by its name")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     parser.add_argument("--url", help="address of a running bridge, such as http://localhost:8765")
     return parser
 
 
-def _built(source: str, arguments: argparse.Namespace, settings: BridgeSettings) -> BuiltTrack:
-    # Imported here: reading recordings costs start-up time that a centre line need not pay.
+def _build(source: str, arguments: argparse.Namespace, settings: BridgeSettings) -> BuiltTrack:
+    # Imported here, as the readers cost start-up time that a centre line does not need.
     file, name = Path(source), arguments.name or ""
     suffix = file.suffix.casefold()
     if suffix in _LINES:
-        return _titled(_of_line(file, name), file.name)
+        return _set_source(_build_from_line(file, name), file.name)
     from runtime.bridge.formats.detection import SUFFIXES
 
     if suffix in SUFFIXES:
-        return _titled(_of_recording(file, name, settings), file.name)
+        return _set_source(_build_from_recording(file, name, settings), file.name)
     if file.is_file():
-        kinds = " ".join(sorted({*SUFFIXES, ".geojson"}))
-        raise TrackError(f"is of no kind that is read: {kinds}")
-    return asyncio.run(_of_session(source, name, arguments.url, settings))
+        suffixes = " ".join(sorted({*SUFFIXES, ".geojson"}))
+        raise TrackError(f"unknown file format; known: {suffixes}")
+    return asyncio.run(_build_from_session(source, name, arguments.url, settings))
 
 
-def _of_line(file: Path, name: str) -> BuiltTrack:
-    read = read_geojson(file.read_text(encoding="utf-8-sig"))
-    return build_from_centreline(read.trace, name or read.name or file.stem)
+def _build_from_line(file: Path, name: str) -> BuiltTrack:
+    line = read_geojson(file.read_text(encoding="utf-8-sig"))
+    return build_from_centreline(line.trace, name or line.name or file.stem)
 
 
-def _of_recording(file: Path, name: str, settings: BridgeSettings) -> BuiltTrack:
+def _build_from_recording(file: Path, name: str, settings: BridgeSettings) -> BuiltTrack:
     from runtime.bridge.formats.detection import read_recording
     from runtime.bridge.formats.options import BusChoice, Options
 
@@ -99,40 +97,41 @@ def _of_recording(file: Path, name: str, settings: BridgeSettings) -> BuiltTrack
     with file.open("rb") as stream:
         recording = read_recording(stream, file.name, Options(bus=bus))
     heights = recording.signals.get(_ALTITUDE)
-    called = name or recording.facts.get("venue") or file.stem
-    return build_from_frames(recording.frames, called, gate=recording.start, altitude=heights)
+    title = name or recording.facts.get("venue") or file.stem
+    return build_from_frames(recording.frames, title, gate=recording.start, altitude=heights)
 
 
-async def _of_session(
+async def _build_from_session(
     session: str, name: str, url: str | None, settings: BridgeSettings
 ) -> BuiltTrack:
     from runtime.bridge.commands.sessions import CannotMake, open_session
     from runtime.bridge.storage.lapbook import build_track
 
     try:
-        async with open_session(settings, session, url) as found:
-            if isinstance(found, str):
-                return _asked(found, session, name)
-            return await build_track(found.store, found.row, found.laps, name or found.where.name)
+        async with open_session(settings, session, url) as source:
+            if isinstance(source, str):
+                return _fetch_track(source, session, name)
+            title = name or source.where.name
+            return await build_track(source.store, source.row, source.laps, title)
     except CannotMake as error:
         raise TrackError(str(error)) from None
 
 
-def _asked(url: str, session: str, name: str) -> BuiltTrack:
-    """The circuit as a running bridge makes it."""
-    from runtime.bridge.commands.sessions import asking
+def _fetch_track(url: str, session: str, name: str) -> BuiltTrack:
+    """Fetch the circuit from a running bridge."""
+    from runtime.bridge.commands.sessions import connect
 
-    with asking(url) as bridge:
+    with connect(url) as bridge:
         answer = bridge.session(session).get("/track", name=name or None)
     try:
         track, _ = parse_track(json.dumps(answer["track"]), answer["track_id"])
         return BuiltTrack(track, tuple(map(str, answer["derived"])))
     except (KeyError, TypeError, ValueError) as error:
-        raise TrackError(f"the bridge gave no circuit that can be read: {error}") from None
+        raise TrackError(f"the bridge's answer is not a readable circuit: {error}") from None
 
 
-def _titled(built: BuiltTrack, source: str) -> BuiltTrack:
-    """The circuit with the name of the file that it came from."""
+def _set_source(built: BuiltTrack, source: str) -> BuiltTrack:
+    """Note the file that the circuit was built from."""
     if not slug(built.track.name):
         raise TrackError("the name needs a letter or a digit")
     return built._replace(track=replace(built.track, generated_from=f"track build {source}"))

@@ -195,7 +195,7 @@ async def test_what_cannot_be_exported_is_said(
     folder: Path, backend: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert await asyncio.to_thread(export, folder, backend, "ada", "nobody") == 1
-    assert "nobody: there is no such session" in capsys.readouterr().err
+    assert "nobody: no such session" in capsys.readouterr().err
     flags = ["--db", str(folder / "db"), "--db-backend", backend]
     assert exports.main(["--all", "--lake", "gopher://x/y", *flags]) == 2
     assert capsys.readouterr().err.startswith("export: ")

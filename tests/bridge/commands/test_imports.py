@@ -176,7 +176,7 @@ def test_a_folder_without_recordings_is_wrong_use(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert imports.main([str(tmp_path), "--db", str(tmp_path / "db")]) == 2
-    assert "holds no file" in capsys.readouterr().err
+    assert "contains no file" in capsys.readouterr().err
 
 
 def test_flags_of_the_server_may_stand_before_the_files(

@@ -112,8 +112,8 @@ def test_a_season_is_the_same_from_there(
     assert seasons.main(["--lake", PLACE]) == 0
     words = [line.partition(";") for line in capsys.readouterr().out.splitlines()]
     assert [word[0] for word in words] == [
-        "3 sessions, 3 of them anew",
-        "3 sessions, 3 of them anew",
-        "3 sessions, 0 of them anew",
+        "3 sessions, 3 of them computed",
+        "3 sessions, 3 of them computed",
+        "3 sessions, 0 of them computed",
     ]
     assert len({word[2] for word in words}) == 1

@@ -94,7 +94,7 @@ def test_a_stored_session_makes_a_circuit_in_the_data_folder(
     assert track.elevation is not None
     assert "the median" in capsys.readouterr().out
     assert main(["build", "none", *flags]) == 1
-    assert capsys.readouterr().err == ("none: there is no such session, or it has no telemetry\n")
+    assert capsys.readouterr().err == ("none: no such session, or it has no telemetry\n")
 
 
 async def test_a_running_bridge_makes_the_same_circuit(
@@ -146,7 +146,7 @@ def test_a_folder_that_is_missing_is_named_as_what_is_missing(
         ("x.csv", "of no known format"),
         ("x.geojson", "line 1"),
         ("x.log", "no frame of a bus"),
-        ("x.doc", "is of no kind that is read: .asc"),
+        ("x.doc", "unknown file format; known: .asc"),
         ("missing.vbo", "No such file"),
         ("no-session", "there is no database"),
     ],

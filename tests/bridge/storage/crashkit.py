@@ -171,7 +171,7 @@ def _acknowledged(acks: bytes) -> Acknowledged:
 
 def _indexes(store: Store, session: str, reader: Connection) -> npt.NDArray[np.int64]:
     """The numbers of the frames as they are stored."""
-    key = store._known(session).key if store.session(session) else -1
+    key = store._require(session).key if store.session(session) else -1
     found = [
         n for (n,) in reader.rows("SELECT frame_idx FROM telemetry WHERE session_key = ?", (key,))
     ]
