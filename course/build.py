@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from course.check import links, templates
-from course.check.pages import link_problems
+from course.check.pages import check_links
 from course.diagnostics import Diagnostic, Problem, Span, order
 from course.processes import Crew
 from course.publish import look
@@ -127,7 +127,7 @@ def build(options: Options) -> Report:
     cache = Cache(options.cache)
     with output_lock(options.out):
         stage = Stage(options.out, verify=options.verify)
-        foreign = _foreign(stage, options)
+        foreign = _check_foreign_files(stage, options)
         try:
             report = run(options, stage, cache)
             if report.digest and (options.draft or not report.errors):
@@ -144,7 +144,7 @@ def build(options: Options) -> Report:
     return report
 
 
-def _foreign(stage: Stage, options: Options) -> list[str]:
+def _check_foreign_files(stage: Stage, options: Options) -> list[str]:
     """Files in the output folder that are not ours: a reason to stop, unless forced."""
     foreign = stage.foreign()
     if foreign and not options.force:
@@ -187,8 +187,8 @@ def _run(this: _Build) -> Report:
             name, message, line = fault.args
             span = Span(line, 1, line, 1)
             file = f"{CONTENT}/templates/{name}"
-            told = any(row.file == file for row in report.diagnostics)
-            problems = [] if told else [Problem("CFG015", file, message, span=span)]
+            is_reported = any(row.file == file for row in report.diagnostics)
+            problems = [] if is_reported else [Problem("CFG015", file, message, span=span)]
         placed = [diagnose(problem) for problem in problems]
         report.diagnostics = order([*report.diagnostics, *placed])
         report.files = len(outputs.files)
@@ -223,11 +223,11 @@ class _Build:
             linked = prune(sources)
         else:
             linked = graph.build(sources)
-        sources.report(list(links.problems(linked)))
+        sources.report(list(links.check(linked)))
         if sources.templates:
             tool = {path.name: path.read_text("utf-8") for path in TEMPLATES.iterdir()}
             folder = f"{CONTENT}/templates"
-            wrong = list(templates.problems(sources.templates, tool, folder))
+            wrong = list(templates.check(sources.templates, tool, folder))
             sources.report(wrong)
             if options.draft:  # shown with the tool's own in their place
                 for problem in wrong:
@@ -272,7 +272,7 @@ class _Build:
                 outputs.put(place, data)
         if not self.options.file_urls:  # pages from a disk have no service worker
             outputs.put(WORKER, worker(shell.site.course["id"], outputs.files).encode())
-        problems += link_problems(rest.facts, {*outputs.files, MANIFEST})
+        problems += check_links(rest.facts, {*outputs.files, MANIFEST})
         return problems
 
     def render(

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from course.build import Options, Report, check, link_course, run
-from course.check.links import current
-from course.check.pages import markup_problems
+from course.check.links import list_current_ids
+from course.check.pages import check_markup
 from course.diagnostics import Diagnostic, nearest, order
 from course.program import command
 from course.publish.cache import Cache
@@ -45,8 +45,8 @@ def run_check(options: Options, arguments: Namespace) -> int:
 
         ran = run_programs(options)
         report.diagnostics = order([*report.diagnostics, *ran.diagnostics])
-        said = f"ran {ran.programs} programs and {ran.tests} tests of projects"
-        print(f"note: {said}", file=sys.stderr)
+        line = f"ran {ran.programs} programs and {ran.tests} tests of projects"
+        print(f"note: {line}", file=sys.stderr)
     if arguments.only:
         for name in arguments.only:
             if not any(_concerns(file, [name]) for file in report.sources):
@@ -93,7 +93,7 @@ def _write(root: Path, arguments: Namespace, report: Report) -> None:
         reader(root),
         colour=terminal and not os.environ.get("NO_COLOR"),
         limit=None if arguments.all else SHOWN,
-        changed=_changed_files(root) if arguments.format == "github" else frozenset(),
+        changed=_list_changed_files(root) if arguments.format == "github" else frozenset(),
         strict=arguments.strict,
     )
     if arguments.format == "github" and (path := os.environ.get("GITHUB_STEP_SUMMARY")):
@@ -107,7 +107,7 @@ def _write(root: Path, arguments: Namespace, report: Report) -> None:
         sys.stdout.write(text)
 
 
-def _changed_files(root: Path) -> frozenset[str]:
+def _list_changed_files(root: Path) -> frozenset[str]:
     """Files that the pull request changes, by git; empty where git does not know."""
     base = os.environ.get("GITHUB_BASE_REF")
     command = ["git", "diff", "--name-only", f"origin/{base}...HEAD" if base else "HEAD~1"]
@@ -136,7 +136,7 @@ def accept_ids(options: Options) -> str:
         )
     locked_ids = {name: (locked.kind, locked.status) for name, locked in sources.lock.items()}
     before = dict(locked_ids)
-    locked_ids.update(current(graph))
+    locked_ids.update(list_current_ids(graph))
     text = write_lock(locked_ids)
     path = options.root / LOCK_FILE
     replace_file(path, text.encode())
@@ -173,5 +173,5 @@ def deep_problems(options: Options) -> list[Diagnostic]:
     return [
         diagnose(problem)
         for path, html in target.pages.items()
-        for problem in markup_problems(path, html)
+        for problem in check_markup(path, html)
     ]

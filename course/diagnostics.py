@@ -91,11 +91,11 @@ def short(value: object) -> str:
     return text if len(text) <= GOT_LIMIT else text[: GOT_LIMIT - 1] + "…"
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """A sentence that offers the known word nearest to *word*, or None."""
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """A sentence that offers the nearest of *words* to *word*, or None."""
     import difflib  # only a build with mistakes asks
 
-    match = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    match = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
     return did_you_mean(match[0]) if match else None
 
 

@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What `check --run` found, and how much it ran."""
+    """What `check --run` programs, and how much it ran."""
 
     diagnostics: list[Diagnostic]
     programs: int
@@ -60,16 +60,18 @@ def run_programs(options: Options, wait_s: float = WAIT_S) -> Run:
     """
     sources, _ = link_course(options)
     lessons = {
-        record.file: found for record in sources.lessons() if (found := programs(sources, record))
+        record.file: programs
+        for record in sources.lessons()
+        if (programs := list_programs(sources, record))
     }
     projects = [project for project in sources.projects if _is_tested(project)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        tested = pool.map(lambda project: test(project, wait_s), projects)
-        outcomes = pool.map(lambda found: execute(found, wait_s), lessons.values())
+        tested = pool.map(lambda project: run_tests(project, wait_s), projects)
+        outcomes = pool.map(lambda programs: execute(programs, wait_s), lessons.values())
         problems = [
             problem
-            for (file, found), outcome in zip(lessons.items(), outcomes, strict=True)
-            for problem in compare(file, found, outcome)
+            for (file, programs), outcome in zip(lessons.items(), outcomes, strict=True)
+            for problem in compare(file, programs, outcome)
         ]
         tests = 0
         for ran, failed in tested:
@@ -85,7 +87,7 @@ def _is_tested(project: ProjectSource) -> bool:
     return authored and {"tests", "solution"} <= folders
 
 
-def test(project: ProjectSource, wait_s: float) -> tuple[int, list[Problem]]:
+def run_tests(project: ProjectSource, wait_s: float) -> tuple[int, list[Problem]]:
     """How many tests of *project* ran beside its solution, and which failed."""
     home = project.file.rpartition("/")[0]
     with tempfile.TemporaryDirectory(prefix="project-") as folder:
@@ -93,7 +95,7 @@ def test(project: ProjectSource, wait_s: float) -> tuple[int, list[Problem]]:
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        answer, why = _child(Path(folder, "solution"), "[]", wait_s, "tests")
+        answer, why = _run_child(Path(folder, "solution"), "[]", wait_s, "tests")
     if why:
         return 0, [Problem("RUN005", project.file, f"the tests cannot be run: {why}")]
     (summary, *failed) = answer
@@ -106,12 +108,12 @@ def test(project: ProjectSource, wait_s: float) -> tuple[int, list[Problem]]:
     return summary["ran"], problems
 
 
-def programs(sources: Sources, record: Any) -> list[Program]:
+def list_programs(sources: Sources, record: Any) -> list[Program]:
     """The Python blocks of the lesson *record*, in order."""
     if not record.authored:
         return []
     text = (sources.root / record.file).read_text("utf-8", "replace")
-    found: list[Program] = []
+    programs: list[Program] = []
     at = 0
     for block in sources.material(record).content["code"]:
         if block["language"] not in PYTHON:
@@ -121,7 +123,7 @@ def programs(sources: Sources, record: Any) -> list[Program]:
         line = text.count("\n", 0, at) + 1
         expected = block.get("expected", "")
         output = text.find(expected, at + len(mark)) if expected else at
-        found.append(
+        programs.append(
             Program(
                 f"{record.folder}/{block['file']}" if "file" in block else record.file,
                 1 if "file" in block else line,
@@ -131,27 +133,27 @@ def programs(sources: Sources, record: Any) -> list[Program]:
             )
         )
         at += len(mark)
-    return found
+    return programs
 
 
-def execute(found: Sequence[Program], wait_s: float) -> Outcome:
+def execute(programs: Sequence[Program], wait_s: float) -> Outcome:
     """Run the programs of one lesson in a child."""
-    told = json.dumps([[program.file, program.source] for program in found])
+    request = json.dumps([[program.file, program.source] for program in programs])
     with tempfile.TemporaryDirectory(prefix="lesson-") as folder:
-        results, why = _child(Path(folder), told, wait_s)
+        results, why = _run_child(Path(folder), request, wait_s)
         left = sorted(path.name for path in Path(folder).iterdir())
     return Outcome(results, left, why)
 
 
-def _child(
-    folder: Path, told: str, wait_s: float, *arguments: str
+def _run_child(
+    folder: Path, request: str, wait_s: float, *arguments: str
 ) -> tuple[list[dict[str, Any]], str]:
-    """What the child answers to *told* when it runs in *folder*, or why it does not."""
+    """What the child answers to *request* when it runs in *folder*, or why it does not."""
     command = [sys.executable, "-I", "-W", "error", "-X", "utf8", str(_CHILD), *arguments]
     try:
         done = subprocess.run(
             command,
-            input=told,
+            input=request,
             capture_output=True,
             check=False,
             cwd=folder,
@@ -160,9 +162,9 @@ def _child(
             timeout=wait_s,
         )
     except subprocess.TimeoutExpired:
-        return [], f"nothing came back within {wait_s:g} s"
+        return [], f"no answer within {wait_s:g} s"
     if not done.stdout:
-        last = (done.stderr.strip().splitlines() or [_ending(done.returncode)])[-1]
+        last = (done.stderr.strip().splitlines() or [_describe_exit(done.returncode)])[-1]
         return [], f"the process ended: {short(last)}"
     try:
         return json.loads(done.stdout), ""
@@ -170,30 +172,30 @@ def _child(
         return [], "a program wrote where only the tool writes its answer"
 
 
-def _ending(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code < 0:
         return f"signal {-code}, as for more than {CPU_S} s of a processor, or too much memory"
     return f"exit status {code}"
 
 
-def compare(file: str, found: Sequence[Program], outcome: Outcome) -> Iterator[Problem]:
+def compare(file: str, programs: Sequence[Program], outcome: Outcome) -> Iterator[Problem]:
     """What of *outcome* is not as the lesson *file* says."""
     if outcome.why:
-        program = found[0]
+        program = programs[0]
         yield Problem("RUN001", program.file, outcome.why, span=_line(program.line))
-    for program, result in zip(found, outcome.results, strict=False):
+    for program, result in zip(programs, outcome.results, strict=False):
         if "error" in result:
             line = program.line + result["line"] - 1
             message = f"the program fails: {short(result['error'])}"
             yield Problem("RUN001", program.file, message, span=_line(line))
         else:
-            yield from _difference(file, program, result)
+            yield from _report_difference(file, program, result)
     for name in outcome.left:
-        message = f'the programs leave the file "{short(name)}"'
-        yield Problem("RUN003", file, message, span=_line(found[-1].line))
+        message = f'the programs leave a file behind: "{short(name)}"'
+        yield Problem("RUN003", file, message, span=_line(programs[-1].line))
 
 
-def _difference(file: str, program: Program, result: Mapping[str, Any]) -> Iterator[Problem]:
+def _report_difference(file: str, program: Program, result: Mapping[str, Any]) -> Iterator[Problem]:
     """The first line that is printed otherwise than it stands in the lesson."""
     printed = result["printed"].rstrip("\n").split("\n")
     stated = program.expected.rstrip("\n").split("\n")
@@ -201,11 +203,16 @@ def _difference(file: str, program: Program, result: Mapping[str, Any]) -> Itera
         return
     rows = range(max(len(printed), len(stated)))
     row = next(n for n in rows if printed[n : n + 1] != stated[n : n + 1])
-    expected, got = (short(lines[row]) if row < len(lines) else "" for lines in (stated, printed))
+    expected, printed_line = (
+        short(lines[row]) if row < len(lines) else "" for lines in (stated, printed)
+    )
     message = f"line {row + 1} of the output is not what the program prints"
     hint = None
     if not program.expected:
-        message, hint = "the program prints what the lesson does not show", f"it prints: {got}"
+        message, hint = (
+            "the program prints output that the lesson does not show",
+            f"it prints: {printed_line}",
+        )
     line = program.output_line + (min(row, len(stated) - 1) if program.expected else 0)
     yield Problem(
         "RUN002",
@@ -213,7 +220,7 @@ def _difference(file: str, program: Program, result: Mapping[str, Any]) -> Itera
         message,
         span=_line(line),
         expected=expected or "no more lines",
-        got=got or "no more lines",
+        got=printed_line or "no more lines",
         hint=hint,
     )
 

@@ -61,7 +61,7 @@ class Link:
 def external_problems(options: Options, limits: Limits | None = None) -> list[Diagnostic]:
     """LNK007, a warning, for every use of an address that does not answer.
 
-    Addresses that answered in the last seven days are not asked again when there is a cache
+    Addresses that answered in the last seven days are not stale again when there is a cache
     folder. Sources with errors are searched as far as they can be read.
     """
     loaded, _ = link_course(options)
@@ -69,7 +69,7 @@ def external_problems(options: Options, limits: Limits | None = None) -> list[Di
     for link in links(loaded):
         uses.setdefault(link.url.partition("#")[0], []).append(link)
     chosen = limits or Limits()
-    urls = [url for url in uses if url.startswith(chosen.schemes) and not _allowed(url)]
+    urls = [url for url in uses if url.startswith(chosen.schemes) and not _is_allowed(url)]
     answers = _answers(urls, options.cache, chosen)
     dead = [
         _place(loaded, link, answers[url])
@@ -114,7 +114,7 @@ def _in_html(blocks: Iterable[Mapping[str, str]], file: str) -> Iterator[Link]:
         yield Link(url, file)
 
 
-def _allowed(url: str) -> bool:
+def _is_allowed(url: str) -> bool:
     host = re.split(r"[/?#:]", url.partition("://")[2], maxsplit=1)[0].lower()
     return any(host == name or host.endswith(f".{name}") for name in ALLOWED)
 
@@ -123,10 +123,10 @@ def _answers(urls: list[str], folder: Path | None, limits: Limits) -> dict[str, 
     past = read_json(folder / LINKS) if folder else {}
     now = int(time.time())
     fresh = {url: when for url, when in past.items() if _is_fresh(when, now)}
-    asked = [url for url in urls if url not in fresh]
-    answers = asyncio.run(probe(asked, limits)) if asked else {}
+    stale = [url for url in urls if url not in fresh]
+    answers = asyncio.run(probe(stale, limits)) if stale else {}
     fresh |= {url: now for url, answer in answers.items() if answer.good}
-    if folder and asked:
+    if folder and stale:
         write_json(folder / LINKS, dict(sorted(fresh.items())))
     return {url: answers.get(url, Answer(good=True)) for url in urls}
 
@@ -139,7 +139,7 @@ def _place(loaded: Sources, link: Link, answer: Answer) -> Diagnostic:
     problem = Problem(
         "LNK007",
         link.file,
-        "the linked address does not answer as it should",
+        "the linked address does not work",
         link.path,
         expected="a page",
         got=answer.why,
@@ -178,7 +178,7 @@ async def probe(urls: list[str], limits: Limits) -> dict[str, Answer]:
 async def _ask(
     session: aiohttp.ClientSession, url: str, starts: dict[str, float], limits: Limits
 ) -> Answer:
-    """The answer of one address; *starts* holds when each host may be asked again."""
+    """The answer of one address; *starts* holds when each host may be stale again."""
     status = 0
     for method in ("HEAD", "GET"):
         try:

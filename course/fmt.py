@@ -25,7 +25,7 @@ from ruamel.yaml.resolver import VersionedResolver
 from course import yamlsource
 from course.diagnostics import Problem, short
 from course.read import schema
-from course.read.files import TEXT_LIMIT, Entry, read_bytes, replace_file, scan, text_of
+from course.read.files import TEXT_LIMIT, Entry, decode_text, read_bytes, replace_file, scan
 from course.read.lesson import split_front
 from course.read.sources import CONTENT
 
@@ -88,7 +88,7 @@ def run(root: Path, *, check: bool = False) -> Formatted:
     for entry, name in _list_sources(root):
         result.files += 1
         data = read_bytes(entry, TEXT_LIMIT, problems)
-        text = None if data is None else text_of(data, entry.file, problems)
+        text = None if data is None else decode_text(data, entry.file, problems)
         if text is None:
             result.left.append((entry.file, problems[-1].message))
             continue

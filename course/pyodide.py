@@ -72,7 +72,7 @@ def _fetch() -> bytes:
         why = f"the Python for the pages cannot be fetched: {error} ({url})"
         hint = "connect once, name a registry in NPM_CONFIG_REGISTRY, or remove runInPage"
         raise Refusal("RUN004", why, hint) from error
-    if (found := hashlib.sha256(archive).hexdigest()) != DIGEST:
-        why = f"{url} is not the file that this version of the tool knows: SHA-256 {found[:12]}…"
+    if (digest := hashlib.sha256(archive).hexdigest()) != DIGEST:
+        why = f"{url} is not the file that this version of the tool knows: SHA-256 {digest[:12]}…"
         raise Refusal("RUN004", why, "use another registry, or remove runInPage")
     return archive

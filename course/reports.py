@@ -79,8 +79,8 @@ def lesson_of(file: str) -> str:
 def requirement(problem: Diagnostic) -> str:
     """``expected X, got Y`` as far as the two are known."""
     expected = f"expected {problem.expected}" if problem.expected else ""
-    got = f"got {problem.got}" if problem.got else ""
-    return ", ".join(filter(None, (expected, got)))
+    actual = f"got {problem.got}" if problem.got else ""
+    return ", ".join(filter(None, (expected, actual)))
 
 
 def sentences(problem: Diagnostic) -> list[str]:

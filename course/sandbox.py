@@ -98,8 +98,8 @@ def fault(name: str) -> dict[str, Any]:
     error = sys.exc_info()[1]
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
     lines = [frame.lineno for frame in frames if frame.filename == name]
-    told = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
-    line = told if isinstance(told, int) else None
+    number = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+    line = number if isinstance(number, int) else None
     try:
         text = f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001  (an error may be unable to say what it is)

@@ -128,25 +128,25 @@ def create(
     words["first"] = f"{name[:50].rstrip('-')}-first"
     state = "-planned" if planned else ""
     if kind == "lesson":
-        folder = _numbered(root, _phase_folder(phase or "", graph), name)
+        folder = _number_path(root, _phase_folder(phase or "", graph), name)
         files = {"lesson.md": f"lesson{state}.md"} | ({} if planned else {"quiz.yaml": "quiz.yaml"})
         words |= sources.kinds
     elif kind == "phase":
-        folder, files = _numbered(root, f"{CONTENT}/phases", name), {"phase.yaml": "phase.yaml"}
+        folder, files = _number_path(root, f"{CONTENT}/phases", name), {"phase.yaml": "phase.yaml"}
         words["part"] = sources.course.parts[-1].id
     elif kind == "pathway":
-        folder, _, file = _numbered(root, f"{CONTENT}/pathways", name).rpartition("/")
+        folder, _, file = _number_path(root, f"{CONTENT}/pathways", name).rpartition("/")
         files = {f"{file}.yaml": "pathway.yaml"}
-        words["phase"] = _first_phase(graph)
+        words["phase"] = _find_first_phase(graph)
     elif kind in ("role", "domain"):
-        folder, _, file = _numbered(root, f"{CONTENT}/{kind}s", name).rpartition("/")
+        folder, _, file = _number_path(root, f"{CONTENT}/{kind}s", name).rpartition("/")
         files = {f"{file}.yaml": f"{kind}.yaml"}
-        words["pathway"], words["phase"] = _led_through(graph)
+        words["pathway"], words["phase"] = _find_pathway(graph)
     else:
         folder = f"{CONTENT}/projects/{name}"
         files = {"project.yaml": f"project{state}.yaml"}
         files |= {} if planned else {"README.md": "README.md"}
-        words["pathway"], words["lesson"] = _base(graph, planned)
+        words["pathway"], words["lesson"] = _find_project_base(graph, planned)
     texts = {
         file: Template((_SKELETONS / skeleton).read_text("utf-8")).substitute(words)
         for file, skeleton in files.items()
@@ -161,14 +161,14 @@ def _to_translate() -> str:
     return f"{head}\nkinds:{kinds}\n\n{_WORD.sub('# ', rest)}"
 
 
-def _first_phase(graph: Graph) -> str:
+def _find_first_phase(graph: Graph) -> str:
     first = next(iter(graph.phases), None)
     if first is None:
         raise ScaffoldError("a pathway leads through phases, and there is none", "create one first")
     return first
 
 
-def _led_through(graph: Graph) -> tuple[str, str]:
+def _find_pathway(graph: Graph) -> tuple[str, str]:
     """The first pathway that has lessons, and its first phase."""
     for name in graph.pathways:
         for phase in graph.pathway_phases(name):
@@ -176,7 +176,7 @@ def _led_through(graph: Graph) -> tuple[str, str]:
     raise ScaffoldError("there is no pathway with a lesson yet", "create one first")
 
 
-def _base(graph: Graph, planned: bool) -> tuple[str, str]:
+def _find_project_base(graph: Graph, planned: bool) -> tuple[str, str]:
     """A pathway, and a lesson of it that a project can require."""
     for owner, lessons in graph.pathway_lessons.items():
         for name in lessons:
@@ -186,7 +186,7 @@ def _base(graph: Graph, planned: bool) -> tuple[str, str]:
     raise ScaffoldError(f"a project needs a pathway with {what}", "write that first")
 
 
-def _numbered(root: Path, owner: str, name: str) -> str:
+def _number_path(root: Path, owner: str, name: str) -> str:
     return f"{owner}/{_next_number(root / owner)}-{name}"
 
 
@@ -194,11 +194,11 @@ def _check_id(name: str, graph: Graph) -> None:
     problems = schema.check("phase", {"id": name}, "")
     if bad := next((identity for identity in problems if identity.path == ("id",)), None):
         raise ScaffoldError(f'"{name}" is not a valid id', bad.hint or str(bad.expected))
-    if bad := next(iter(ids.form_problems(name, "", None)), None):
+    if bad := next(iter(ids.check_form(name, "", None)), None):
         raise ScaffoldError(bad.message, bad.hint or "choose another id")
     taken = {
         identity: kind
-        for kind, names in graph.known.items()
+        for kind, names in graph.ids.items()
         if kind not in ("part", "equipment")
         for identity in names
     }

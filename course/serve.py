@@ -163,12 +163,12 @@ class State(NamedTuple):
 class Attempt(NamedTuple):
     """What one build came to.
 
-    ``said`` is for the terminal; ``out`` the folder that is served from now on, that of a draft
+    ``message`` is for the terminal; ``out`` the folder that is served from now on, that of a draft
     when there are *errors*; ``again`` says to try again although no source changed.
     """
 
     state: State
-    said: str
+    message: str
     out: Path
     errors: Sequence[Diagnostic] = ()
     again: bool = False
@@ -192,9 +192,9 @@ class Live:
     async def build(self) -> None:
         """Build once, off the event loop, and make the result the state."""
         made = await off_loop(lambda: attempt(self.options))
-        if made.said != self._said or not made.state.failure:
-            self.say(made.said)
-        self._said, self._retry = made.said, made.again
+        if made.message != self._said or not made.state.failure:
+            self.say(made.message)
+        self._said, self._retry = made.message, made.again
         if made.state.site:
             self.out, self.errors = made.out, made.errors
         self.state = State(made.state.site or self.state.site, made.state.failure)
@@ -218,12 +218,12 @@ class Live:
                 await self.build()
             before = now
 
-    async def next(self, known: State | None, timeout_s: float) -> State | None:
-        """The state as soon as it differs from *known*; None after *timeout_s* or at the end."""
+    async def next(self, previous: State | None, timeout_s: float) -> State | None:
+        """The state as soon as it differs from *previous*; None after *timeout_s* or at the end."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while not self.closed:
-                    if self.state != known:
+                    if self.state != previous:
                         return self.state
                     await self._changed.wait()
         return None
@@ -241,8 +241,8 @@ def attempt(options: Options) -> Attempt:
         report = build(options)
         if not report.errors:
             return Attempt(State(report.digest), report.summary(), out)
-        said = explain_failure(report, options)
-        return _draft(options, report, said) or Attempt(State("", said), said, out)
+        message = explain_failure(report, options)
+        return _draft(options, report, message) or Attempt(State("", message), message, out)
     except Refusal as refusal:
         failure = f"{refusal.code}: {refusal}\nhint: {refusal.hint}"
         return Attempt(State("", failure), failure, out, again=refusal.code == _BUSY)
@@ -251,7 +251,7 @@ def attempt(options: Options) -> Attempt:
         return Attempt(State("", failure), failure, out)
 
 
-def _draft(options: Options, report: Report, said: str) -> Attempt | None:
+def _draft(options: Options, report: Report, message: str) -> Attempt | None:
     """The course with the errors of *report* as far as it can be shown; None when it cannot.
 
     It lies beside the site, so that nobody publishes it by mistake.
@@ -265,8 +265,8 @@ def _draft(options: Options, report: Report, said: str) -> Attempt | None:
     if not drafted.digest:
         return None
     errors = [problem for problem in report.diagnostics if problem.severity == "error"]
-    digest = blake2b(f"{drafted.digest}{said}".encode(), digest_size=16).hexdigest()
-    return Attempt(State(digest), said, out, errors)
+    digest = blake2b(f"{drafted.digest}{message}".encode(), digest_size=16).hexdigest()
+    return Attempt(State(digest), message, out, errors)
 
 
 def page_of(file: str) -> str:
@@ -359,7 +359,7 @@ class Server:
             await web.TCPSite(self._runner, self.host, self.port).start()
         except (OSError, OverflowError) as error:
             await self._runner.cleanup()
-            raise ServeError(self._refused(error)) from error
+            raise ServeError(self._explain_refusal(error)) from error
         host = f"[{self.host}]" if ":" in self.host else self.host
         self.url = f"http://{host}:{self._runner.addresses[0][1]}{self.prefix}/"
         return self
@@ -368,7 +368,7 @@ class Server:
         self.live.close()
         await self._runner.cleanup()
 
-    def _refused(self, error: Exception) -> str:
+    def _explain_refusal(self, error: Exception) -> str:
         number = error.errno if isinstance(error, OSError) else None
         if number == errno.EADDRINUSE:
             return (

@@ -114,7 +114,7 @@ def is_allowed_host(header: str, bound: str, local: str) -> bool:
         return False
     name = match[1].strip("[]").lower()
     if name in _LOOPBACK or name in (bound.lower(), local.lower()):
-        return not _unspecified(name)
+        return not _is_unspecified(name)
     return not _is_loopback(bound) and name in _own_names()
 
 
@@ -130,7 +130,7 @@ def _is_loopback(bound: str) -> bool:
         return bound.lower() == "localhost"
 
 
-def _unspecified(name: str) -> bool:
+def _is_unspecified(name: str) -> bool:
     try:
         return ipaddress.ip_address(name).is_unspecified
     except ValueError:

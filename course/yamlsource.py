@@ -69,10 +69,10 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
     except _RefusedError as refused:
         return None, [refused.problem]
     except yaml.MarkedYAMLError as error:
-        return None, [_syntax(error, file, first_line, text)]
+        return None, [_report_syntax(error, file, first_line, text)]
     except yaml.YAMLError as error:
         message = f"not readable as YAML: {short(str(error))}"
-        return None, [Problem("YML001", file, message, hint=_cure(""))]
+        return None, [Problem("YML001", file, message, hint=_suggest_cure(""))]
     return (data if builder.complete else None), builder.problems
 
 
@@ -85,10 +85,10 @@ def locate(
         return TOP
     key = None
     for step in path:
-        found = _entry_of(node, step)
-        if found is None:
+        entry = _entry_of(node, step)
+        if entry is None:
             return _head(node, first_line)
-        key, node = found
+        key, node = entry
     if on_key and key is not None:
         return _span(key, first_line)
     if isinstance(node, yaml.ScalarNode) or node.start_mark.line == node.end_mark.line:
@@ -121,7 +121,7 @@ def _root(text: str) -> yaml.Node | None:
 
 
 def _entry_of(node: yaml.Node, step: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
-    """Key and value at *step* of a mapping or list; of a key that stands twice the first."""
+    """Key and value at *step* of a mapping or list; of a key that appears twice the first."""
     if isinstance(node, yaml.MappingNode):
         return next((pair for pair in node.value if pair[0].value == step), None)
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
@@ -174,14 +174,14 @@ class _Builder:
                 raise self._empty()
             if start.version or start.tags:
                 hint = "remove the % line"
-                raise self._refused("YML006", "directives are not allowed", start, hint)
+                raise self._refuse("YML006", "directives are not allowed", start, hint)
             event = self.next()
             data = self._value(event, 0)
             self.next()  # the document ends
             after = self.next()
             if not isinstance(after, yaml.StreamEndEvent):
                 message = "a second document begins here"
-                raise self._refused("YML006", message, after, _SINGLE_DOCUMENT)
+                raise self._refuse("YML006", message, after, _SINGLE_DOCUMENT)
             if data is None:
                 raise self._empty()
             return data
@@ -191,13 +191,13 @@ class _Builder:
     def _value(self, event: Any, depth: int) -> Any:
         """The value that begins with *event*."""
         if event.anchor or event.tag:
-            raise self._marked(event)
+            raise self._refuse_mark(event)
         kind = type(event)
         if kind is yaml.ScalarEvent:
             return self._scalar(event)
         if depth > MAX_DEPTH:
             hint = "close the brackets, or write the value as plain text"
-            raise self._refused("YML009", f"nested deeper than {MAX_DEPTH}", event, hint)
+            raise self._refuse("YML009", f"nested deeper than {MAX_DEPTH}", event, hint)
         if kind is yaml.SequenceStartEvent:
             items: list[Any] = []
             while type(item := self.next()) is not yaml.SequenceEndEvent:
@@ -210,7 +210,7 @@ class _Builder:
             if name not in data:
                 data[name] = value
             elif name is not None:
-                message = f'the key "{short(name)}" stands twice in this mapping'
+                message = f'the key "{short(name)}" appears twice in this mapping'
                 self.problems.append(Problem("YML003", self.file, message, span=self._span(key)))
         return data
 
@@ -242,17 +242,17 @@ class _Builder:
 
     # -- problems ---------------------------------------------------------------------------
 
-    def _refused(self, code: str, message: str, event: Any, hint: str) -> _RefusedError:
+    def _refuse(self, code: str, message: str, event: Any, hint: str) -> _RefusedError:
         span = _at(event.start_mark, self.first_line)
         return _RefusedError(Problem(code, self.file, message, span=span, hint=hint))
 
-    def _marked(self, event: Any) -> _RefusedError:
+    def _refuse_mark(self, event: Any) -> _RefusedError:
         """What to say about an alias, an anchor or a tag."""
         if event.anchor:
             what = "aliases" if type(event) is yaml.AliasEvent else "anchors"
-            return self._refused("YML004", f"{what} are not allowed", event, "write the value out")
+            return self._refuse("YML004", f"{what} are not allowed", event, "write the value out")
         tag = short(event.tag.replace("tag:yaml.org,2002:", "!!"))
-        return self._refused("YML005", f"tags are not allowed: {tag}", event, "remove the tag")
+        return self._refuse("YML005", f"tags are not allowed: {tag}", event, "remove the tag")
 
     def _empty(self) -> _RefusedError:
         hint, first = "write the data, or remove the file", self.first_line
@@ -271,7 +271,7 @@ class _Builder:
             self.problems.append(Problem("YML010", self.file, message, span=span, hint=hint))
 
     def _control(self, char: str, event: Any) -> Problem:
-        message = f"the text holds the control character U+{ord(char):04X}"
+        message = f"the text contains the control character U+{ord(char):04X}"
         hint = "remove the escape, or double its backslash to show it"
         return Problem("SRC004", self.file, message, span=self._span(event), hint=hint)
 
@@ -282,14 +282,14 @@ def _at(mark: Any, first: int) -> Span:
     return Span(line, column, line, column + 1)
 
 
-def _syntax(error: yaml.MarkedYAMLError, file: str, first: int, text: str) -> Problem:
-    mark = _beginning(error) or error.problem_mark or error.context_mark
+def _report_syntax(error: yaml.MarkedYAMLError, file: str, first: int, text: str) -> Problem:
+    mark = _find_beginning(error) or error.problem_mark or error.context_mark
     what = str(error.problem or error.context or "syntax error")
-    hint = (mark and _indent_cure(what, text, mark.line, first)) or _cure(what)
+    hint = (mark and _suggest_column(what, text, mark.line, first)) or _suggest_cure(what)
     return Problem("YML001", file, what, span=_at(mark, first), hint=hint)
 
 
-def _indent_cure(what: str, text: str, number: int, first: int) -> str | None:
+def _suggest_column(what: str, text: str, number: int, first: int) -> str | None:
     """What to do about a key that begins in another column than the keys before it."""
     if "expected key" not in what and "mapping values" not in what:
         return None
@@ -309,7 +309,7 @@ def _column(line: str) -> int:
     return len(line) - len(line.lstrip(" -"))
 
 
-def _beginning(error: yaml.MarkedYAMLError) -> Any:
+def _find_beginning(error: yaml.MarkedYAMLError) -> Any:
     """The place where an unfinished element begins; None for other errors."""
     context, what, begin = str(error.context), str(error.problem), error.context_mark
     if begin is None or error.problem_mark is None:
@@ -320,7 +320,7 @@ def _beginning(error: yaml.MarkedYAMLError) -> Any:
     return begin if quoted or key or flow else None
 
 
-def _cure(what: str) -> str:
+def _suggest_cure(what: str) -> str:
     """What to do about a syntax error of libyaml."""
     matches = (cure for part, cure in _CURES.items() if part in what)
     return next(matches, "check this line and the one above it")

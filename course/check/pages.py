@@ -90,7 +90,7 @@ def _normal(folder: str, value: str) -> str:
     return f"{full}{mark}{anchor}" if anchor else full
 
 
-def link_problems(pages: Mapping[str, Mapping[str, Any]], files: set[str]) -> Iterator[Problem]:
+def check_links(pages: Mapping[str, Mapping[str, Any]], files: set[str]) -> Iterator[Problem]:
     """Broken targets of all *pages* (path to :func:`read_facts`) in a site of *files*."""
     anchors: dict[str, frozenset[str]] = {}
     for path, page in pages.items():
@@ -100,23 +100,23 @@ def link_problems(pages: Mapping[str, Mapping[str, Any]], files: set[str]) -> It
         for ref in page["refs"].split():
             target, _, anchor = ref.partition("#")
             if target not in files:
-                yield _lost("OUT001", path, target, f'no file "{short(target)}" is built')
+                yield _report_lost("OUT001", path, target, f'no file "{short(target)}" is built')
             elif anchor and target in pages:
                 if target not in anchors:
                     anchors[target] = frozenset(pages[target]["ids"].split())
                 if anchor not in anchors[target]:
-                    yield _lost("OUT002", path, ref, _FAULTS["OUT002"].format(short(anchor)))
+                    yield _report_lost("OUT002", path, ref, _FAULTS["OUT002"].format(short(anchor)))
 
 
 _FAULTS: Final = {
     "OUT002": 'no element has the id "{}"',
-    "OUT003": 'the id "{}" stands twice in the page',
+    "OUT003": 'the id "{}" appears twice in the page',
     "OUT004": 'the page has an absolute address "{}"',
 }
 
 
-def _lost(code: str, path: str, got: str, message: str) -> Problem:
-    return Problem(code, f"site/{path}", message, got=short(got))
+def _report_lost(code: str, path: str, target: str, message: str) -> Problem:
+    return Problem(code, f"site/{path}", message, got=short(target))
 
 
 # -- the deep check: a real parser against the fast one -------------------------------------------
@@ -161,7 +161,7 @@ class _Page(HTMLParser):
             self.faults.append(f"</{tag}> closes nothing that is open")
 
 
-def markup_problems(path: str, html: str) -> Iterator[Problem]:
+def check_markup(path: str, html: str) -> Iterator[Problem]:
     """Faults of the markup, and differences between the two ways to read it."""
     page = _Page()
     page.feed(html)

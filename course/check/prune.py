@@ -34,12 +34,12 @@ def prune(sources: Sources) -> Graph:
         sources.domains = _distinct(item for item in sources.domains if item.view)
         sources.projects = _distinct(item for item in sources.projects if item.view)
         linked = graph.build(sources)
-        lost = [problem for problem in links.problems(linked) if problem.code == "REF001"]
-        owners = {source.file: (kind, source) for kind, source in sources.named()}
-        found = [problem for problem in lost if problem.file in owners]
-        if not found:
+        lost = [problem for problem in links.check(linked) if problem.code == "REF001"]
+        owners = {source.file: (kind, source) for kind, source in sources.list_owners()}
+        references = [problem for problem in lost if problem.file in owners]
+        if not references:
             break
-        for problem in reversed(found):
+        for problem in reversed(references):
             _leave_out(*owners[problem.file], problem)
     return linked
 

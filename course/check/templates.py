@@ -14,7 +14,7 @@ _REFERENCES: Final = (nodes.Extends, nodes.Include, nodes.Import, nodes.FromImpo
 _WITHOUT_OUTPUT: Final = (nodes.Macro, nodes.Assign, nodes.AssignBlock, *_REFERENCES)
 
 
-def problems(own: Mapping[str, str], tool: Mapping[str, str], folder: str) -> Iterator[Problem]:
+def check(own: Mapping[str, str], tool: Mapping[str, str], folder: str) -> Iterator[Problem]:
     """CFG015 for each template of *own*, by name below *folder*, that cannot do what it says.
 
     *tool* holds the templates of the tool by name; one of *own* replaces that of its name and
@@ -29,47 +29,47 @@ def problems(own: Mapping[str, str], tool: Mapping[str, str], folder: str) -> It
         try:
             trees[name] = _PARSER.parse(text)
         except TemplateSyntaxError as error:
-            yield _problem(
+            yield _report(
                 f"{folder}/{name}", error.message or "this is not a template", error.lineno
             )
     for name, tree in trees.items():
         for reference in tree.find_all(_REFERENCES):
             optional = isinstance(reference, nodes.Include) and reference.ignore_missing
-            for asked in _names(getattr(reference, "template", None)):
-                used.add(asked)
-                if asked not in texts and not optional:
-                    message = f'there is no template "{asked}"'
-                    hint = nearest(asked, texts)
-                    yield _problem(f"{folder}/{name}", message, reference.lineno, hint)
-        yield from _lost(tree, texts, f"{folder}/{name}")
+            for name_used in _list_names(getattr(reference, "template", None)):
+                used.add(name_used)
+                if name_used not in texts and not optional:
+                    message = f'there is no template "{name_used}"'
+                    hint = nearest(name_used, texts)
+                    yield _report(f"{folder}/{name}", message, reference.lineno, hint)
+        yield from _check_blocks(tree, texts, f"{folder}/{name}")
     for name in own:
         if name not in used:
             hint = nearest(name, tool) or f"the tool has {', '.join(sorted(tool))}"
-            yield _problem(f"{folder}/{name}", "no page uses this template", 1, hint)
+            yield _report(f"{folder}/{name}", "no page uses this template", 1, hint)
 
 
-def _lost(tree: nodes.Template, texts: Mapping[str, str], file: str) -> Iterator[Problem]:
+def _check_blocks(tree: nodes.Template, texts: Mapping[str, str], file: str) -> Iterator[Problem]:
     """What a template that extends another says in vain: only its blocks get onto the page."""
-    known = _inherited(tree, texts)
-    if known is None:
+    blocks = _list_inherited_blocks(tree, texts)
+    if blocks is None:
         return
     for node in tree.body:
         if isinstance(node, nodes.Block):
-            if node.name not in known:
-                hint = nearest(node.name, known) or f"its blocks are {', '.join(sorted(known))}"
-                message = f'what it extends has no block "{node.name}"'
-                yield _problem(file, message, node.lineno, hint)
+            if node.name not in blocks:
+                hint = nearest(node.name, blocks) or f"its blocks are {', '.join(sorted(blocks))}"
+                message = f'the extended template has no block "{node.name}"'
+                yield _report(file, message, node.lineno, hint)
         elif not isinstance(node, _WITHOUT_OUTPUT) and not _is_space(node):
-            message = "this stands outside of the blocks and would not appear"
-            yield _problem(file, message, _first_line(node), "put it into a block")
+            message = "this is outside all blocks and would not appear"
+            yield _report(file, message, _first_line(node), "put it into a block")
 
 
-def _inherited(tree: nodes.Template, texts: Mapping[str, str]) -> set[str] | None:
+def _list_inherited_blocks(tree: nodes.Template, texts: Mapping[str, str]) -> set[str] | None:
     """The blocks of all templates that *tree* extends; None if it extends none, or no known one."""
     blocks: set[str] | None = None
     seen: set[str] = set()
     while (parent := tree.find(nodes.Extends)) is not None:
-        (name, *_) = [*_names(parent.template), ""]
+        (name, *_) = [*_list_names(parent.template), ""]
         if name not in texts or name in seen:
             return None
         seen.add(name)
@@ -81,12 +81,12 @@ def _inherited(tree: nodes.Template, texts: Mapping[str, str]) -> set[str] | Non
     return blocks
 
 
-def _names(expression: Any) -> list[str]:
+def _list_names(expression: Any) -> list[str]:
     """The names of templates in *expression*, as far as they are written out."""
     if isinstance(expression, nodes.Const):
         return [expression.value] if isinstance(expression.value, str) else []
     if isinstance(expression, nodes.List | nodes.Tuple):
-        return [name for item in expression.items for name in _names(item)]
+        return [name for item in expression.items for name in _list_names(item)]
     return []
 
 
@@ -104,5 +104,5 @@ def _first_line(node: nodes.Node) -> int:
     return node.lineno + text[: len(text) - len(text.lstrip())].count("\n")
 
 
-def _problem(file: str, message: str, line: int, hint: str | None = None) -> Problem:
+def _report(file: str, message: str, line: int, hint: str | None = None) -> Problem:
     return Problem("CFG015", file, message, span=Span(line, 1, line, 1), hint=hint)

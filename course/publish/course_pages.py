@@ -89,7 +89,7 @@ class CoursePages:
             html = self._project(project, readmes.get(project["id"], ""))
             yield f"{project['url']}index.html", html
 
-    def printed(self, lessons: Mapping[str, str]) -> Iterator[Page]:
+    def render_print_pages(self, lessons: Mapping[str, str]) -> Iterator[Page]:
         """The pages to print; *lessons* holds the HTML of each lesson on one."""
         for pathway in self._pathways:
             if is_printable(pathway["lessonIds"]):
@@ -153,7 +153,7 @@ class CoursePages:
             ),
             equipment=shell.equipment(phase["equipment"]),
             prerequisites=self._names("phase", phase["prerequisites"]),
-            projects=shell.items(self._found("project", phase["projectIds"]), DEEP),
+            projects=shell.items(self._list_refs("project", phase["projectIds"]), DEEP),
             references=shell.references(phase["references"]),
             nearby=shell.nearby(before, after),
         )
@@ -174,7 +174,7 @@ class CoursePages:
         """Each concept (anchor: its id) with its lessons."""
         shell, words = self._shell, self._words
         entries = [
-            (concept, shell.items(self._found("lesson", concept["lessonIds"]), FLAT))
+            (concept, shell.items(self._list_refs("lesson", concept["lessonIds"]), FLAT))
             for concept in self._catalog["concepts"]
         ]
         page = shell.frame("concepts/", words["concepts"], words["concepts_summary"], "concepts")
@@ -193,7 +193,7 @@ class CoursePages:
 
     def _pathway(self, pathway: Resource) -> str:
         shell, capstone = self._shell, pathway.get("capstone")
-        projects = self._found("project", [capstone["projectId"]] if capstone else [])
+        projects = self._list_refs("project", [capstone["projectId"]] if capstone else [])
         return shell.render(
             "pathway.html",
             page=self._detail("pathways", pathway),
@@ -201,7 +201,7 @@ class CoursePages:
             pathway=pathway,
             totals=pathway["totals"],
             steps=[
-                (step, shell.rows(self._found("lesson", step["lessonIds"]), DEEP))
+                (step, shell.rows(self._list_refs("lesson", step["lessonIds"]), DEEP))
                 for step in pathway["steps"]
             ],
             requires=self._names("pathway", pathway["requires"]),
@@ -221,7 +221,7 @@ class CoursePages:
             title=plain(pathway["title"]),
             lessons=[
                 (lesson, phases[lesson["phaseId"]], Markup(printed[lesson["id"]]))  # noqa: S704  (made by LessonPages)
-                for lesson in self._found("lesson", pathway["lessonIds"])
+                for lesson in self._list_refs("lesson", pathway["lessonIds"])
             ],
         )
 
@@ -246,8 +246,8 @@ class CoursePages:
 
     def _milestone(self, entry: Resource) -> Markup:
         """Links to the phases and the lessons of a milestone."""
-        phases = self._found("phase", entry["phaseIds"])
-        return self._shell.names([*phases, *self._found("lesson", entry["lessonIds"])], DEEP)
+        phases = self._list_refs("phase", entry["phaseIds"])
+        return self._shell.names([*phases, *self._list_refs("lesson", entry["lessonIds"])], DEEP)
 
     def _domain(self, domain: Resource) -> str:
         return self._shell.render(
@@ -290,13 +290,13 @@ class CoursePages:
         trail = [(f"{section}/", self._words[section])]
         return self._shell.frame(entry["url"], entry["title"], entry["summary"], section, trail)
 
-    def _found(self, kind: str, names: Iterable[str]) -> list[Ref]:
+    def _list_refs(self, kind: str, names: Iterable[str]) -> list[Ref]:
         """The entries of these names, as links need them."""
         return [self._refs[kind][name] for name in names if name in self._refs[kind]]
 
     def _names(self, kind: str, names: Iterable[str]) -> Markup:
         """The same as links in one line, of a page two folders deep."""
-        return self._shell.names(self._found(kind, names), DEEP)
+        return self._shell.names(self._list_refs(kind, names), DEEP)
 
 
 def _initial(entry: tuple[str, Any]) -> str:

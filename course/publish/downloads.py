@@ -74,7 +74,7 @@ def readdress(
         yield piece if piece.code else piece._replace(text=pattern.sub(move, piece.text))
 
 
-def joined(pieces: Iterable[Piece]) -> str:
+def join_pieces(pieces: Iterable[Piece]) -> str:
     """The text of *pieces*."""
     return "".join([piece.text for piece in pieces])
 
@@ -88,7 +88,7 @@ class Manuscript(NamedTuple):
     """An authored lesson as text, each part of it made once for all files that hold it.
 
     ``sections`` stand as they were written; ``moved`` is the same text with links that start with
-    `ROOT`. ``asked`` has each question without its answer, numbered, under its stage.
+    `ROOT`. ``questions`` has each question without its answer, numbered, under its stage.
     """
 
     resource: Mapping[str, Any]
@@ -96,7 +96,7 @@ class Manuscript(NamedTuple):
     pieces: Sequence[Piece]
     sections: list[Section]
     moved: list[Piece]
-    asked: list[tuple[str, str]]
+    questions: list[tuple[str, str]]
     answers: str
 
     @classmethod
@@ -110,21 +110,23 @@ class Manuscript(NamedTuple):
             sections(pieces),
             [*readdress(resource["content"], pieces)],
             [(question["stage"], _question(n, question, words)) for n, question in questions],
-            "\n\n".join([_explained(n, question) for n, question in questions]),
+            "\n\n".join([_explain(n, question) for n, question in questions]),
         )
 
     def body(self, index: str) -> str:
         """The text with moved links, where *index* goes after the folder of a page."""
         if not index:
-            return joined(self.moved)
-        return joined(readdress(self.resource["content"], self.pieces, index))
+            return join_pieces(self.moved)
+        return join_pieces(readdress(self.resource["content"], self.pieces, index))
 
     def ask(self, *stages: str) -> str:
         """The questions of these stages, or all."""
-        return "\n\n".join([text for stage, text in self.asked if not stages or stage in stages])
+        return "\n\n".join(
+            [text for stage, text in self.questions if not stages or stage in stages]
+        )
 
 
-def _explained(number: int, question: Mapping[str, Any]) -> str:
+def _explain(number: int, question: Mapping[str, Any]) -> str:
     """Answer and explanation of a question, and what each option says about itself."""
     text = question["explanation"].strip()
     return f"**{number}.** {_answer(question)}\n\n{text}{_reasons(question)}"
@@ -203,7 +205,7 @@ def lesson_markdown(lesson: Manuscript, root: str = "../../") -> str:
         "---\n" + "\n".join(lines) + "\n---",
         f"# {escape_text(facts['title'])}",
         escape_text(facts["summary"]),
-        joined(lesson.moved).replace(ROOT, root).strip("\n"),
+        join_pieces(lesson.moved).replace(ROOT, root).strip("\n"),
         f"## {words['practice_questions']}\n\n*{words['quiz_label']}*",
         lesson.ask(),
         f"### {words['answers']}\n\n{lesson.answers}",

@@ -158,7 +158,7 @@ def render(
         terms=search.lesson_terms(resource, material.prose),
         chunks="".join(orjson.dumps(passage).decode() + "\n" for passage in passages),
         body=text.body(templates.index) if text else "",
-        printed=templates.printed(resource) if related["printed"] else "",
+        printed=templates.render_print_page(resource) if related["printed"] else "",
         facts=facts,
     )
     return unit, outputs, problems
@@ -167,8 +167,8 @@ def render(
 def _page_problems(record: Lesson, html: str, size: int, limit: int) -> Iterator[Problem]:
     if size > limit:
         message = "the page of this lesson is larger than its budget"
-        expected, got = f"at most {limit // KIB} KiB", f"{size / KIB:.0f} KiB"
-        yield Problem("OUT006", record.file, message, expected=expected, got=got)
+        expected, actual = f"at most {limit // KIB} KiB", f"{size / KIB:.0f} KiB"
+        yield Problem("OUT006", record.file, message, expected=expected, got=actual)
     if not record.authored and 'class="planned' not in html:
         message = "the page of a planned lesson does not say Planned"
         yield Problem("LES003", record.file, message)
@@ -233,12 +233,12 @@ def relate_lessons(graph: Graph) -> Iterator[tuple[LessonNode, dict[str, Any]]]:
 
 def _along(graph: Graph) -> dict[str, list[tuple[str, str]]]:
     """What comes after a lesson on each pathway, and the title of that pathway."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    entries_by_kind: dict[str, list[tuple[str, str]]] = {}
     for pathway, lessons in graph.pathway_lessons.items():
         for name, following in pairwise(lessons):
             title = graph.pathways[pathway].data.title
-            found.setdefault(name, []).append((following, title))
-    return found
+            entries_by_kind.setdefault(name, []).append((following, title))
+    return entries_by_kind
 
 
 def _relations(graph: Graph, node: LessonNode) -> dict[str, Any]:
@@ -535,7 +535,7 @@ class LessonPages:
             canonical=(self.site.base_url or DEEP) + address,
         )
 
-    def printed(self, lesson: Resource) -> str:
+    def render_print_page(self, lesson: Resource) -> str:
         """The body of a lesson as a page to print shows it."""
         if "content" not in lesson:
             return prose(f"{self._words['planned']}. {self._words['planned_notice']}")

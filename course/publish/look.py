@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from course.publish.shell import ASSETS, attribute, hashed_path, html
+from course.publish.shell import ASSETS, attribute, hash_path, html
 from course.read.look import DEFAULTS
 
 _PROLOG: Final = re.compile(r"^\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*", re.DOTALL)
@@ -47,7 +47,7 @@ def social(course: Mapping[str, Any], media: Mapping[str, bytes]) -> dict[str, b
     if "social" not in course:
         return {}
     data = media[course["social"]]
-    return {hashed_path(course["social"].rpartition("/")[2], data): data}
+    return {hash_path(course["social"].rpartition("/")[2], data): data}
 
 
 def hero(course: Mapping[str, Any], media: Mapping[str, bytes]) -> tuple[Markup, dict[str, bytes]]:
@@ -64,7 +64,7 @@ def hero(course: Mapping[str, Any], media: Mapping[str, bytes]) -> tuple[Markup,
     if name.endswith(".svg") and b"<style" not in media[name]:
         picture = f'<div role="img" aria-label="{alt}">{_inline(media[name])}</div>'
     else:
-        path = hashed_path(name.rpartition("/")[2], media[name])
+        path = hash_path(name.rpartition("/")[2], media[name])
         files[path] = media[name]
         picture = f'<img src="{path}" alt="{alt}">'
     text = f"\n<figcaption>{html(caption)}</figcaption>" if caption else ""

@@ -90,7 +90,7 @@ def _schemas() -> dict[str, Any]:
     """Every object of the resources by name, as a generator of models takes it."""
     named: dict[str, Any] = {}
     for resource in _RESOURCES:
-        whole = schema.published(f"{resource}.v1")
+        whole = schema.open_schema(f"{resource}.v1")
         parts = {key: part for key, part in whole["$defs"].items() if part.get("type") == "object"}
         if "type" in whole:
             parts[resource] = {key: whole[key] for key in whole if key[0] != "$"}

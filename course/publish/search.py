@@ -100,22 +100,22 @@ def page_terms(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _add(counts: dict[str, int], fields: Iterable[tuple[int, str]]) -> None:
     """Count the words of weighted *fields*, without those that are never searched for."""
-    known = counts.get
+    count = counts.get
     for weight, text in fields:
         for word in tokens(text):
-            counts[word] = known(word, 0) + weight
+            counts[word] = count(word, 0) + weight
     for word in counts.keys() & _IGNORED:
         del counts[word]
 
 
-def _asides(lesson: Mapping[str, Any], known: Mapping[str, int]) -> str:
-    """Words of questions, evidence and references that are not *known* from anywhere else."""
+def _asides(lesson: Mapping[str, Any], counts: Mapping[str, int]) -> str:
+    """Words of questions, evidence and references that *counts* does not hold."""
     lines = [*lesson.get("evidence", ())]
     lines += [entry["title"] for entry in lesson.get("references", ())]
     if "content" in lesson:
         lines.append(lesson["check"]["prompt"])
         lines += [entry["prompt"] for entry in lesson["quiz"]["questions"]]
-    return " ".join(sorted(set(tokens("\n".join(lines))).difference(known, _IGNORED)))
+    return " ".join(sorted(set(tokens("\n".join(lines))).difference(counts, _IGNORED)))
 
 
 def _by_level(counts: Mapping[str, int]) -> list[str]:

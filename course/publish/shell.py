@@ -189,7 +189,7 @@ class Shell:
         self.words = site.words
         self.index = "index.html" if site.file_urls else ""
         self._things = {
-            thing["id"]: plain(thing["title"]) for thing in site.course.get("equipment", ())
+            item["id"]: plain(item["title"]) for item in site.course.get("equipment", ())
         }
         self.name = plain(site.course["title"]).partition(":")[0]
         self._env = Environment(
@@ -230,8 +230,8 @@ class Shell:
                 raise
             # whatever an expression of the course's own template raises, and what jinja does
             name, line = _place(error, self.site.templates, template)
-            said = str(error) if isinstance(error, TemplateError) else repr(error)
-            raise TemplateFault(name, said, line) from error
+            message = str(error) if isinstance(error, TemplateError) else repr(error)
+            raise TemplateFault(name, message, line) from error
         return Markup(html)  # noqa: S704  (escaped by jinja)
 
     def word(self, key: str) -> str:
@@ -455,13 +455,13 @@ def bundle(style: bytes = b"", icon: bytes | None = None) -> Assets:
             data += b"\n" + style
         elif entry.name == "icon.svg" and icon is not None:
             data = icon
-        path = hashed_path(entry.name, data)
+        path = hash_path(entry.name, data)
         paths[entry.name] = path
         files[path] = data
     return Assets(paths, files)
 
 
-def hashed_path(name: str, data: bytes) -> str:
+def hash_path(name: str, data: bytes) -> str:
     """The path from the site root: the first hex digits of the SHA-256 go before the suffix."""
     stem, dot, suffix = name.rpartition(".")
     digest = hashlib.sha256(data).hexdigest()[:8]

@@ -60,7 +60,7 @@ class Whole:
             "projects": resources.projects(graph, bundles),
         }
         for name in schema.names():
-            put(resources.schema_url(name), json_bytes(schema.published(name)))
+            put(resources.schema_url(name), json_bytes(schema.open_schema(name)))
         put(resources.SCHEMA_INDEX, json_bytes(resources.schema_index()))
         for path, data in self.assets.files.items():
             put(path, data)
@@ -89,7 +89,9 @@ class Whole:
             path = f"{API}/{name}.json"
             self.problems += resource_problems(f"{name}.v1", resource, f"site/{path}")
             self.put(path, json_bytes(resource))
-        self._put_pages(self.pages.printed({name: unit.printed for name, unit in units.items()}))
+        self._put_pages(
+            self.pages.render_print_pages({name: unit.printed for name, unit in units.items()})
+        )
         self._put_texts(units)
         if base_url := self.shell.site.base_url:
             entries = (f"{entry['url']}index.html" for entry in self.entries.values())

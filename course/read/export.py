@@ -50,7 +50,7 @@ def export(name: str) -> dict[str, Any]:
 
 
 @cache
-def _shared_types() -> dict[str, tuple[str, dict[str, Any]]]:
+def _collect_shared_types() -> dict[str, tuple[str, dict[str, Any]]]:
     """Name and schema of each shared type of the models, by title."""
     shared: dict[str, tuple[str, dict[str, Any]]] = {}
     for name, value in vars(models).items():
@@ -82,8 +82,8 @@ class _Export:
         """*node* of pydantic's schema in the form of ours."""
         if "$ref" in node:
             return self.reference(node)
-        if not keep_title and node.get("title") in _shared_types():
-            name, shared = _shared_types()[node["title"]]
+        if not keep_title and node.get("title") in _collect_shared_types():
+            name, shared = _collect_shared_types()[node["title"]]
             self.used[name] = self.convert(shared, keep_title=True)
             return {"$ref": f"#/$defs/{name}"}
         result = dict(node)

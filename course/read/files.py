@@ -99,7 +99,7 @@ def folder_id(file: str) -> str:
     return number[1] if number else stem
 
 
-def place(name: str) -> tuple[int, str]:
+def sort_key(name: str) -> tuple[int, str]:
     """The order of files and folders: by number, so that 100 comes after 20, then by name."""
     number = split_number(name)
     return (int(number[0]) if number else 0, name)
@@ -118,13 +118,13 @@ def scan(path: Path, file: str, problems: list[Problem]) -> Folder:
 def _scan(folder: Folder, problems: list[Problem]) -> None:
     seen: dict[str, str] = {}
     with os.scandir(folder.path) as iterator:
-        entries = sorted(iterator, key=lambda entry: place(entry.name))
+        entries = sorted(iterator, key=lambda entry: sort_key(entry.name))
     for entry in entries:
         name = entry.name.encode("utf-8", "backslashreplace").decode()  # what no report could hold
         if name[0] in "._":
             continue
         file = f"{folder.file}/{name}"
-        if problem := _bad_name(name, file, seen) or _special(entry, file):
+        if problem := _check_name(name, file, seen) or _check_kind(entry, file):
             problems.append(problem)
             folder.refused.append(name)
         elif entry.is_dir(follow_symlinks=False):
@@ -135,7 +135,7 @@ def _scan(folder: Folder, problems: list[Problem]) -> None:
             folder.files.append(Entry(name, file, entry.path))
 
 
-def _special(entry: os.DirEntry[str], file: str) -> Problem | None:
+def _check_kind(entry: os.DirEntry[str], file: str) -> Problem | None:
     if entry.is_symlink():
         hint = "copy the file into the content folder"
         return Problem("SRC008", file, "symbolic links are not followed", hint=hint)
@@ -144,7 +144,7 @@ def _special(entry: os.DirEntry[str], file: str) -> Problem | None:
     return Problem("SRC010", file, "not a regular file")
 
 
-def _bad_name(name: str, file: str, seen: dict[str, str]) -> Problem | None:
+def _check_name(name: str, file: str, seen: dict[str, str]) -> Problem | None:
     folded = name.casefold()
     if other := seen.get(folded):
         return Problem("SRC009", file, f'"{name}" and "{other}" differ only in case')
@@ -162,7 +162,7 @@ def _bad_name(name: str, file: str, seen: dict[str, str]) -> Problem | None:
         return Problem(
             "SRC009",
             file,
-            "the name holds characters that not every system can store",
+            "the name contains characters that some systems cannot store",
             expected="letters, digits, dot, hyphen and underscore",
             hint="rename it",
         )
@@ -178,7 +178,7 @@ def read_bytes(entry: Entry, limit: int, problems: list[Problem]) -> bytes | Non
                 return file.read()
     except OSError as error:
         message = f"cannot be read: {error.strerror}"
-        problems.append(Problem("SRC010", entry.file, message, hint="check its mode"))
+        problems.append(Problem("SRC010", entry.file, message, hint="check its permissions"))
         return None
     media = "/media/" in entry.file
     cure = "raise limits.mediaKiB in course.yaml" if media else "split it"
@@ -195,7 +195,7 @@ def read_bytes(entry: Entry, limit: int, problems: list[Problem]) -> bytes | Non
     return None
 
 
-def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
+def decode_text(data: bytes, file: str, problems: list[Problem]) -> str | None:
     """*data* as text: UTF-8, LF, no byte-order mark, no control characters, no open merge."""
     try:
         text = data.decode("utf-8")
@@ -215,20 +215,20 @@ def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
     elif data.translate(None, _PLAIN) and (match := _CONTROL.search(text)):
         message = f"control character U+{ord(match[0]):04X}"
         problems.append(Problem("SRC004", file, message, span=span_at(text, *match.span())))
-    elif merge := merge_marker(text, file):
+    elif merge := find_merge_marker(text, file):
         problems.append(merge)
     else:
         return text
     return None
 
 
-def control(text: str) -> str | None:
+def find_control(text: str) -> str | None:
     """The first character of *text* that no source may hold, written or as an entity."""
     match = _CONTROL.search(text)
     return match[0] if match else None
 
 
-def merge_marker(text: str, file: str) -> Problem | None:
+def find_merge_marker(text: str, file: str) -> Problem | None:
     """The first mark of a merge that was never resolved.
 
     The line between the two versions counts in YAML only: elsewhere it may underline a title.
@@ -243,7 +243,7 @@ def merge_marker(text: str, file: str) -> Problem | None:
     return Problem(
         "SRC014",
         file,
-        "a mark of an unresolved merge",
+        "an unresolved merge conflict",
         span=span_at(text, match.start(), match.end()),
         got=short(match[0]),
     )
@@ -256,7 +256,7 @@ def find_unfinished(text: str, file: str, what: str, *, may_wait: bool) -> Itera
     """
     if not any(word in text for word in _UNFINISHED_WORDS):
         return  # three searches for a word cost less than one pattern
-    hint = "finish the passage, or set status: planned" if may_wait else "finish the passage"
+    hint = "finish the text, or set status: planned" if may_wait else "finish the passage"
     places = list(_UNFINISHED.finditer(text))
     if places:
         more = f" at {len(places)} places, first here" if len(places) > 1 else ""
@@ -264,29 +264,29 @@ def find_unfinished(text: str, file: str, what: str, *, may_wait: bool) -> Itera
         yield Problem("LES018", file, f"{what} says {places[0][0]}{more}", span=span, hint=hint)
 
 
-def unknown(entry: Entry | Folder, known: list[str], where: str) -> Problem:
+def report_unknown(entry: Entry | Folder, allowed: list[str], where: str) -> Problem:
     """A file or folder that the layout has no place for."""
     return Problem(
         "SRC006",
         entry.file,
         f"{where} has no place for this",
-        expected=", ".join(known),
+        expected=", ".join(allowed),
         got=entry.name,
-        hint=_translation_hint(entry.name) or _place_hint(entry.name, known),
+        hint=_suggest_language(entry.name) or _suggest_name(entry.name, allowed),
     )
 
 
-def _place_hint(name: str, known: list[str]) -> str | None:
+def _suggest_name(name: str, allowed: list[str]) -> str | None:
     """Where the thing belongs: the name that is meant, or the formats that have a place."""
-    formats = [form.removeprefix("*") for form in known if form.startswith("*.")]
+    formats = [form.removeprefix("*") for form in allowed if form.startswith("*.")]
     if (lower := name.lower()) != name and lower.endswith(tuple(formats)):
         return f"name it {lower}"
     if formats and "." in name:
         return f"save it in another format ({', '.join(formats)}), or begin its name with _"
-    return nearest(name, [form for form in known if form[:2] != "NN"])
+    return nearest(name, [form for form in allowed if form[:2] != "NN"])
 
 
-def _translation_hint(name: str) -> str | None:
+def _suggest_language(name: str) -> str | None:
     """What to say about a translation into a language that the course does not name."""
     match = _TRANSLATION.match(name)
     if match is None:
@@ -297,18 +297,18 @@ def _translation_hint(name: str) -> str | None:
     )
 
 
-def missing(folder: Folder, name: str, what: str) -> list[Problem]:
+def report_missing(folder: Folder, name: str, what: str) -> list[Problem]:
     """The absence of the file that makes *folder* what it is; nothing where it was refused."""
     if name in folder.refused:
         return []
     there = [entry.name for entry in folder.files]
     near = next((file_name for file_name in there if _stem(file_name) == _stem(name)), None)
-    got = short(", ".join([*there, *(f"{sub.name}/" for sub in folder.folders)]))
+    present = short(", ".join([*there, *(f"{sub.name}/" for sub in folder.folders)]))
     message = f"the folder of {what} holds no {name}"
     hint = f"create {name}, or begin the folder name with _ while it is a draft"
     hint = f"rename {near} to {name}" if near else hint
     file = f"{folder.file}/{name}"
-    return [Problem("SRC007", file, message, got=got or "an empty folder", hint=hint)]
+    return [Problem("SRC007", file, message, got=present or "an empty folder", hint=hint)]
 
 
 def _stem(name: str) -> str:

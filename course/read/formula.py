@@ -107,15 +107,15 @@ ROWS: Final[dict[str, Callable[..., float]]] = {
 """Functions that are computed row by row, operators among them."""
 
 
-def _kept(column: Column) -> Column:
+def _carry_forward(column: Column) -> Column:
     return [value for value in column if not math.isnan(value)]
 
 
 FOLDS: Final[dict[str, Callable[[Column], float]]] = {
-    "min": lambda column: min(_kept(column), default=NAN),
-    "max": lambda column: max(_kept(column), default=NAN),
-    "sum": lambda column: sum(_kept(column)),
-    "mean": lambda column: sum(_kept(column)) / len(_kept(column)),
+    "min": lambda column: min(_carry_forward(column), default=NAN),
+    "max": lambda column: max(_carry_forward(column), default=NAN),
+    "sum": lambda column: sum(_carry_forward(column)),
+    "mean": lambda column: sum(_carry_forward(column)) / len(_carry_forward(column)),
     "first": lambda column: column[0],
     "last": lambda column: column[-1],
     "count": lambda column: float(sum(value == 1 for value in column)),
@@ -125,7 +125,7 @@ FOLDS: Final[dict[str, Callable[[Column], float]]] = {
 
 def _x_of(choose: Callable[[Column], float]) -> Callable[[Column, Column], float]:
     def find(column: Column, x: Column) -> float:
-        kept = _kept(column)
+        kept = _carry_forward(column)
         return x[column.index(choose(kept))] if kept else NAN
 
     return find
@@ -164,7 +164,7 @@ def _smooth(column: Column, x: Column, width: float) -> Column:
             start += 1
         while end < len(x) and x[end] <= at + width / 2:
             end += 1
-        kept = _kept(column[start:end])
+        kept = _carry_forward(column[start:end])
         means.append(sum(kept) / len(kept) if kept else NAN)
     return means
 
@@ -328,8 +328,8 @@ class _Parser:
         if name in FUNCTIONS:
             raise FormulaError(f"{name} is a function", f"write {name}(…)")
         hint = nearest(name, [*self.names, *CONSTANTS])
-        known = ", ".join(sorted(self.names)) or "none"
-        raise FormulaError(f'nothing is called "{name}"', hint or f"the names are: {known}")
+        names = ", ".join(sorted(self.names)) or "none"
+        raise FormulaError(f'nothing is called "{name}"', hint or f"the names are: {names}")
 
     def call(self, name: str, args: Sequence[ast.expr]) -> Tree:
         if name == "start":

@@ -59,10 +59,10 @@ class Graph:
     unlocks: dict[str, list[str]] = field(default_factory=dict)
     taught: dict[str, list[str]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
-    known: dict[str, set[str]] = field(default_factory=dict)
+    ids: dict[str, set[str]] = field(default_factory=dict)
     unread: frozenset[str] = frozenset()
 
-    def required(self, pathway: str) -> set[str]:
+    def list_required(self, pathway: str) -> set[str]:
         """The lessons of all pathways that *pathway* requires, directly or not."""
         lessons: set[str] = set()
         seen: set[str] = {pathway}
@@ -100,24 +100,24 @@ def build(sources: Sources) -> Graph:
                 view = LessonFrontMatter.model_validate(record.front)
                 node = LessonNode(record, view, phase, position)
                 graph.lessons.setdefault(record.id, node)
-    graph.phases = _by_id(sources.phases)
-    graph.pathways = _by_id(sources.pathways)
-    graph.roles = _by_id(sources.roles)
-    graph.domains = _by_id(sources.domains)
-    graph.projects = _by_id(sources.projects)
-    graph.known = {kind: {item.id for item in items} for kind, items in sources.items().items()}
-    graph.known |= {
+    graph.phases = _index(sources.phases)
+    graph.pathways = _index(sources.pathways)
+    graph.roles = _index(sources.roles)
+    graph.domains = _index(sources.domains)
+    graph.projects = _index(sources.projects)
+    graph.ids = {kind: {item.id for item in items} for kind, items in sources.items().items()}
+    graph.ids |= {
         "lesson": {record.id for record in sources.lessons()},
         "concept": {concept.id for concept in sources.concepts},
         "part": {part["id"] for part in sources.facts.get("parts", ())},
-        "equipment": {"none", *(thing["id"] for thing in sources.facts.get("equipment", ()))},
+        "equipment": {"none", *(item["id"] for item in sources.facts.get("equipment", ()))},
     }
-    graph.unread = frozenset(_unread(sources))
+    graph.unread = frozenset(_find_unread_kinds(sources))
     _relate(graph)
     return graph
 
 
-def _by_id(items: Iterable[ItemT]) -> dict[str, ItemT]:
+def _index(items: Iterable[ItemT]) -> dict[str, ItemT]:
     """*items* by id; of two with one id the first."""
     by_id: dict[str, ItemT] = {}
     for item in items:
@@ -131,7 +131,7 @@ def _restore_ids(sources: Sources) -> None:
     That is an id that was published, or the one of a copy that still has the id of its original.
     The rule about the folder's name reports the slip; references to the id are correct.
     """
-    named = list(sources.named())
+    named = list(sources.list_owners())
     taken = Counter(source.id for _, source in named)
     for kind, source in named:
         name = folder_id(source.file)
@@ -145,7 +145,7 @@ def _restore_ids(sources: Sources) -> None:
             source.rename(name)
 
 
-def _unread(sources: Sources) -> Iterator[str]:
+def _find_unread_kinds(sources: Sources) -> Iterator[str]:
     yield from sources.unread
     if not all(record.usable for record in sources.lessons()):
         yield "lesson"
@@ -169,11 +169,11 @@ def _relate(graph: Graph) -> None:
         for alias in node.view.aliases:
             graph.aliases.setdefault(alias, node.id)
     for entry in graph.sources.retired:
-        gone = entry.id not in graph.known["lesson"] and "_" not in entry.id  # no concept
+        gone = entry.id not in graph.ids["lesson"] and "_" not in entry.id  # no concept
         if gone and entry.replaced_by in graph.lessons:
             graph.aliases.setdefault(entry.id, str(entry.replaced_by))
     for name, item in graph.pathways.items():
-        lessons = list(dict.fromkeys(lesson for lesson, _ in steps(graph, item)))
+        lessons = list(dict.fromkeys(lesson for lesson, _ in list_steps(graph, item)))
         graph.pathway_lessons[name] = lessons
         for lesson in lessons:
             graph.lesson_pathways.setdefault(lesson, []).append(name)
@@ -182,7 +182,7 @@ def _relate(graph: Graph) -> None:
             graph.lesson_projects.setdefault(lesson, []).append(name)
 
 
-def steps(graph: Graph, item: Item[models.Pathway]) -> Iterator[tuple[str, Path]]:
+def list_steps(graph: Graph, item: Item[models.Pathway]) -> Iterator[tuple[str, Path]]:
     """Each usable lesson of a pathway with the path that names it."""
     for number, step in enumerate(item.view.steps if item.view else ()):
         if step.phase is not None:

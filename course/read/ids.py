@@ -37,7 +37,7 @@ def is_id(value: object) -> bool:
     return isinstance(value, str) and bool(_FORM.match(value))
 
 
-def form_problems(value: object, file: str, folder_name: str | None) -> list[Problem]:
+def check_form(value: object, file: str, folder_name: str | None) -> list[Problem]:
     """What is wrong with the id *value* of *file*, beyond its schema."""
     if not isinstance(value, str) or not _FORM.match(value):
         return []

@@ -149,7 +149,7 @@ _SIZES: Final[dict[str, Callable[[bytes], tuple[int, int] | None]]] = {
 }
 
 
-def problems(name: str, data: bytes, file: str) -> Iterator[Problem]:
+def check(name: str, data: bytes, file: str) -> Iterator[Problem]:
     """Why the image must not be published."""
     suffix = name.rpartition(".")[2].lower()
     if suffix == "svg" and (fault := _svg(data).fault):
@@ -199,7 +199,7 @@ class _SvgReader:
 
     def harm(self, what: str) -> None:
         """Report a part that runs or loads something, or could."""
-        message = "the SVG holds a script or a reference to something outside"
+        message = "the SVG contains a script or an external reference"
         self.report(message, short(what))
 
     def report(self, message: str, got: str | None, hint: str = "", code: str = "SRC012") -> None:
@@ -213,9 +213,7 @@ class _SvgReader:
         space, _, local = name.rpartition(" ")
         if name == "svg" and self.depth == 0:
             hint = f'write <svg xmlns="{_SVG}" and the rest as it is'
-            self.report(
-                "the <svg> has no xmlns, without which no browser draws it", None, hint, "SRC011"
-            )
+            self.report("the <svg> has no xmlns, so browsers do not draw it", None, hint, "SRC011")
         elif space != _SVG or local not in _ELEMENTS:
             self.harm(f"<{local}>")
         if self.depth == 0 and local == "svg" and space == _SVG:
@@ -245,7 +243,7 @@ class _SvgReader:
     def doctype(self, *parts: object) -> None:
         """A document type can declare entities, which can grow without limit."""
         hint = "delete the DOCTYPE line"
-        self.report("the SVG has a document type, which can load files", "<!DOCTYPE>", hint)
+        self.report("the SVG declares a document type, which can load files", "<!DOCTYPE>", hint)
         raise ValueError("no document type is read")
 
     def instruction(self, target: str, text: str) -> None:

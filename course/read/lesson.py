@@ -19,7 +19,7 @@ from course.diagnostics import (
     span_at,
 )
 from course.read import blocks, ids, images, markdown, quiz, schema, standin
-from course.read.files import find_unfinished, text_of
+from course.read.files import decode_text, find_unfinished
 from course.rules import diagnose
 
 KIB: Final = 1024
@@ -170,47 +170,47 @@ class _Reader:
     def read(self) -> Lesson:
         """The lesson, its problems placed."""
         diagnostics = self.lesson.diagnostics
-        for problem in self.problems():
+        for problem in self.check():
             if problem.file.endswith("/quiz.yaml"):
                 diagnostics.append(place(problem, self.quiz_text))
             else:
                 diagnostics.append(place(problem, self.front_text, first_line=2))
         return self.lesson
 
-    def problems(self) -> Iterator[Problem]:
+    def check(self) -> Iterator[Problem]:
         """Front matter, then body and quiz by status."""
         faults: list[Problem] = []
-        text = text_of(self.parts.files["lesson.md"], self.file, faults)
+        text = decode_text(self.parts.files["lesson.md"], self.file, faults)
         yield from faults
         if text is None:
             return
         split = split_front(text)
         if split is None:
-            yield _no_front(text, self.file)
+            yield _report_missing_front(text, self.file)
             if not self.setup.draft:
                 return
             split = "", text, 1
         self.front_text, body, line = split
-        yield from self.front(text)
+        yield from self.read_front(text)
         if self.lesson.front.get("status") == "planned":
-            yield from self.planned(text, body)
+            yield from self.check_planned(text, body)
         elif self.lesson.authored or body.strip():
             if self.lesson.authored:
-                yield from self.missing()
+                yield from self.check_required()
             if len(self.parts.files["lesson.md"]) <= self.setup.lesson_limit:
-                yield from self.body(body, line)
-            yield from self.quiz()
+                yield from self.read_body(body, line)
+            yield from self.read_quiz()
             self.material = Material(self.content, self.questions, self.pieces, self.prose)
 
-    def front(self, text: str) -> Iterator[Problem]:
+    def read_front(self, text: str) -> Iterator[Problem]:
         """Read and check the front matter; when it is unusable, the lesson keeps none."""
         data, problems = yamlsource.parse(self.front_text, self.file, first_line=2)
         if data is not None:
             problems += schema.check("lesson", data, self.file)
-        cuts = list(self.cut_texts(data)) if isinstance(data, dict) else []
+        cuts = list(self.find_cut_texts(data)) if isinstance(data, dict) else []
         for problem in problems:
             own = _OWN_RULE.get(problem.path or ()) if problem.code == "SCH002" else None
-            if problem.path and (cut := _cut_in(problem.path[0], cuts)):  # the cause of the rest
+            if problem.path and (cut := _find_cut(problem.path[0], cuts)):  # the cause of the rest
                 problem = replace(cut, code=problem.code, hint="put the whole text in quotes")
             yield replace(problem, code=own, hint=None) if own else problem
         broken = {problem.path[0] for problem in problems if problem.path}
@@ -223,10 +223,10 @@ class _Reader:
             self.lesson.usable = not problems
             if ids.is_id(data.get("id")):
                 self.lesson.id = data["id"]
-            yield from ids.form_problems(data.get("id"), self.file, self.parts.name)
-            yield from self.more_front(data, text)
+            yield from ids.check_form(data.get("id"), self.file, self.parts.name)
+            yield from self.check_front(data, text)
 
-    def more_front(self, data: dict[str, Any], text: str) -> Iterator[Problem]:
+    def check_front(self, data: dict[str, Any], text: str) -> Iterator[Problem]:
         """Rules of the front matter that need more than one field."""
         needed = data.get("prerequisites")
         own = data.get("id") == self.parts.name  # the id of a copy is reported as such
@@ -244,14 +244,14 @@ class _Reader:
             yield Problem(
                 "LES025",
                 self.file,
-                "the lesson is larger than its budget",
+                "the lesson is too large",
                 expected=f"at most {limit // KIB} KiB",
                 got=f"{size / KIB:.1f} KiB",
             )
         if data.get("status") == "authored":
-            yield from _unfinished(text, self.file)
+            yield from _find_unfinished(text, self.file)
 
-    def cut_texts(self, data: dict[str, Any]) -> Iterator[Problem]:
+    def find_cut_texts(self, data: dict[str, Any]) -> Iterator[Problem]:
         """A comma inside brackets ends a text: what goes on in lower case is a part of it."""
         for key in ("objectives", "evidence"):
             texts = data.get(key)
@@ -265,7 +265,7 @@ class _Reader:
 
     # -- by status --------------------------------------------------------------------------
 
-    def planned(self, text: str, body: str) -> Iterator[Problem]:
+    def check_planned(self, text: str, body: str) -> Iterator[Problem]:
         """A planned brief carries nothing that only finished lessons have."""
         for key in ("check", "review"):
             if key in self.lesson.front:
@@ -283,7 +283,7 @@ class _Reader:
                 message = f"a planned lesson has no {name}"
                 yield Problem("LES002", f"{self.parts.folder}/{name}", message, hint=hint)
 
-    def missing(self) -> Iterator[Problem]:
+    def check_required(self) -> Iterator[Problem]:
         """What an authored lesson lacks."""
         misspelt = {problem.hint for problem in self.lesson.diagnostics if problem.code == "SCH003"}
         for key, code, what in _REQUIRED:
@@ -294,7 +294,7 @@ class _Reader:
 
     # -- body -------------------------------------------------------------------------------
 
-    def body(self, body: str, line: int) -> Iterator[Problem]:
+    def read_body(self, body: str, line: int) -> Iterator[Problem]:
         """Render the body and keep what became of it."""
         folder, unread = self.parts.folder, self.parts.unread
         code = {name: "" for name in unread if name.startswith("code/")}
@@ -303,11 +303,11 @@ class _Reader:
         for name, content in self.parts.files.items():
             problems: list[Problem] = []
             if name.startswith("code/"):
-                code[name] = text_of(content, f"{folder}/{name}", problems) or ""
+                code[name] = decode_text(content, f"{folder}/{name}", problems) or ""
             elif name.startswith("data/"):
-                data[name] = text_of(content, f"{folder}/{name}", problems) or ""
+                data[name] = decode_text(content, f"{folder}/{name}", problems) or ""
             elif name.startswith("media/"):
-                problems += images.problems(name, content, f"{folder}/{name}")
+                problems += images.check(name, content, f"{folder}/{name}")
                 pictures[name] = images.describe(name, content, self.lesson.id)
             yield from problems
         urls = {name: f"../../{entry['url']}" for name, entry in pictures.items()}
@@ -346,29 +346,31 @@ class _Reader:
             )
         misnamed = any(problem.code in ("LES022", "MD016") for problem in read.problems)
         if not misnamed:  # the block that is missing may be the one of the wrong name
-            yield from self.block_order(read.kinds, body, line)
+            yield from self.check_block_order(read.kinds, body, line)
         self.pieces, self.prose = read.pieces, "\n".join(read.prose)
         self.content["markdown"] = "".join([piece.text for piece in read.pieces])
         self.content |= {key: getattr(read, key) for key in ("blocks", "toc", "code")}
-        yield from self.used(read, code, data, pictures)
+        yield from self.check_files(read, code, data, pictures)
 
-    def block_order(self, kinds: list[tuple[str, int]], body: str, line: int) -> Iterator[Problem]:
+    def check_block_order(
+        self, kinds: list[tuple[str, int]], body: str, line: int
+    ) -> Iterator[Problem]:
         """One exercise at least; each solution after the exercise that it solves."""
         names = [kind for kind, _ in kinds]
         if "exercise" not in names:
             word = self.setup.words["kinds"]["exercise"]
             span, hint = Span(line, 1, line, 1), f"add a heading: ## {word}: what to do"
-            if almost := _almost(word, body):
+            if almost := _find_near_heading(word, body):
                 span = span_at(body, almost.start(), almost.end(), line)
                 hint = f"write the heading as: ## {word}: {almost[1].strip() or 'what to do'}"
             message = "an authored lesson must have an exercise"
             yield Problem("LES017", self.file, message, span=span, hint=hint)
         for number, (kind, at) in enumerate(kinds):
             if kind == "solution" and "exercise" not in names[:number]:
-                message = "a solution stands before its exercise"
+                message = "a solution comes before its exercise"
                 yield Problem("LES021", self.file, message, span=Span(at, 1, at, 1))
 
-    def used(
+    def check_files(
         self,
         read: markdown.Body,
         code: dict[str, str],
@@ -393,54 +395,54 @@ class _Reader:
 
     # -- quiz -------------------------------------------------------------------------------
 
-    def quiz(self) -> Iterator[Problem]:
+    def read_quiz(self) -> Iterator[Problem]:
         """Check quiz.yaml and keep its published form."""
         problems: list[Problem] = []
         file = f"{self.parts.folder}/quiz.yaml"
         data = self.parts.files.get("quiz.yaml")
-        text = None if data is None else text_of(data, file, problems)
+        text = None if data is None else decode_text(data, file, problems)
         yield from problems
         if text is None:
             return
         self.quiz_text = text
         tree, problems = yamlsource.parse(text, file)
-        problems += _unfinished(text, file)
+        problems += _find_unfinished(text, file)
         if tree is not None:
             objectives = self.lesson.front.get("objectives")
             count = len(objectives) if isinstance(objectives, list) else MOST_OBJECTIVES
             broken = quiz.fit_objective_errors(schema.check("quiz", tree, file), count)
             problems += broken
-            problems += quiz.problems(_sound(tree, broken), count, file)
+            problems += quiz.check(_list_sound_questions(tree, broken), count, file)
             if self.setup.draft:
-                questions = dict(_sound(tree, problems)).values()
+                questions = dict(_list_sound_questions(tree, problems)).values()
                 self.questions = quiz.publish_questions(questions)
             elif not broken:
                 self.questions = quiz.publish_questions(tree["questions"])
         yield from problems
 
 
-def _sound(tree: Any, problems: list[Problem]) -> list[tuple[int, dict[str, Any]]]:
+def _list_sound_questions(tree: Any, problems: list[Problem]) -> list[tuple[int, dict[str, Any]]]:
     """The questions of the quiz data *tree* that none of *problems* is about, by number."""
     questions = tree.get("questions") if isinstance(tree, dict) else None
     wrong = {path[1] for path in (problem.path or () for problem in problems) if len(path) > 1}
-    given = enumerate(questions if isinstance(questions, list) else ())
-    return [(number, question) for number, question in given if number not in wrong]
+    numbered = enumerate(questions if isinstance(questions, list) else ())
+    return [(number, question) for number, question in numbered if number not in wrong]
 
 
-def _unfinished(text: str, file: str) -> Iterator[Problem]:
+def _find_unfinished(text: str, file: str) -> Iterator[Problem]:
     return find_unfinished(text, file, "an authored lesson", may_wait=True)
 
 
-def _cut_in(key: str | int, cuts: Iterable[Problem]) -> Problem | None:
+def _find_cut(key: str | int, cuts: Iterable[Problem]) -> Problem | None:
     """The first of *cuts* in the list of that key."""
     return next((cut for cut in cuts if cut.path and cut.path[0] == key), None)
 
 
-def _no_front(text: str, file: str) -> Problem:
+def _report_missing_front(text: str, file: str) -> Problem:
     """What to say about a lesson whose front matter is absent or never closed."""
     if text.startswith("---") and (match := _BLANKS.search(text)):
-        message, span = "blanks follow the three hyphens", span_at(text, *match.span())
-        return Problem("YML008", file, message, span=span, hint="delete the blanks")
+        message, span = "spaces follow the three hyphens", span_at(text, *match.span())
+        return Problem("YML008", file, message, span=span, hint="delete the spaces")
     if text.startswith(_OPENING):
         return Problem(
             "YML008",
@@ -454,7 +456,7 @@ def _no_front(text: str, file: str) -> Problem:
     return Problem("YML008", file, "the file does not begin with front matter", expected=expected)
 
 
-def _almost(word: str, body: str) -> re.Match[str] | None:
+def _find_near_heading(word: str, body: str) -> re.Match[str] | None:
     """The line of *body* that is meant as the heading of a block of kind *word*."""
     mark = rf"^ {{0,3}}#{{1,6}}[ ]*{re.escape(word)}\b[ ]*[:.\u2013-]?[ ]*(.*)$"
     return re.search(mark, body, re.MULTILINE | re.IGNORECASE)

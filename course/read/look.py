@@ -20,7 +20,7 @@ THEMES: Final = ("light", "dark")
 READABLE: Final = 4.5  # contrast of text and its ground, by WCAG 2.2, level AA
 
 
-def luminance(colour: str) -> float:
+def compute_luminance(colour: str) -> float:
     """Relative luminance (0 black, 1 white) of a colour such as ``#8a3b12``, by WCAG."""
     channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
@@ -30,13 +30,13 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: str, other: str) -> float:
+def compute_contrast(first: str, second: str) -> float:
     """Contrast of two colours: 1 for equal ones, 21 for black on white."""
-    low, high = sorted((luminance(one), luminance(other)))
+    low, high = sorted((compute_luminance(first), compute_luminance(second)))
     return (high + 0.05) / (low + 0.05)
 
 
-def problems(
+def check(
     course: Mapping[str, Any], media: Mapping[str, bytes], refused: frozenset[str], file: str
 ) -> Iterator[Problem]:
     """What is wrong with the looks in the valid data of ``course.yaml``.
@@ -50,18 +50,18 @@ def problems(
     if "logo" in course:
         used.setdefault(course["logo"], ("logo",))
         if not course["logo"].endswith(".svg"):
-            message, hint = "the mark of a course is an SVG", "draw it as an SVG"
+            message, hint = "the logo of a course must be an SVG", "draw it as an SVG"
             yield Problem("CFG013", file, message, ("logo",), got=course["logo"], hint=hint)
     if "social" in course:
         used.setdefault(course["social"], ("social",))
         if not course["social"].endswith((".png", ".jpg", ".jpeg")):
             message, hint = "other sites show PNG and JPEG only", "save it as a PNG"
-            got = course["social"]
-            yield Problem("CFG013", file, message, ("social",), got=got, hint=hint)
+            picture = course["social"]
+            yield Problem("CFG013", file, message, ("social",), got=picture, hint=hint)
     folder = file.rpartition("/")[0]
     for name, path in used.items():
         if name in media:
-            yield from images.problems(name, media[name], f"{folder}/{name}")
+            yield from images.check(name, media[name], f"{folder}/{name}")
         elif name not in refused:
             message = f"there is no picture {name} in {folder}/"
             hint = nearest(name, media) or f"put the file into {folder}/media/, or remove the line"
@@ -69,10 +69,10 @@ def problems(
     for name in media:
         if name not in used:
             yield Problem("MD010", f"{folder}/{name}", "course.yaml does not use this picture")
-    yield from _unreadable(course.get("colours", {}), file)
+    yield from _check_contrast(course.get("colours", {}), file)
 
 
-def _unreadable(colours: Mapping[str, Mapping[str, str]], file: str) -> Iterator[Problem]:
+def _check_contrast(colours: Mapping[str, Mapping[str, str]], file: str) -> Iterator[Problem]:
     """CFG014 for each colour that the course chose and that text cannot be read with."""
     for at, theme in enumerate(THEMES):
         own = {name: pair[theme] for name, pair in colours.items()}
@@ -80,20 +80,20 @@ def _unreadable(colours: Mapping[str, Mapping[str, str]], file: str) -> Iterator
         grounds = [(name, ground) for name in ("ink", "accent") for ground in ("paper", "sheet")]
         pairs = [(name, ground, palette[ground]) for name, ground in grounds]
         pairs.append(("accent", "the text on buttons", ON_ACCENT[at]))
-        told: set[str] = set()
+        reported: set[str] = set()
         for name, ground, colour in sorted(
-            pairs, key=lambda row: contrast(palette[row[0]], row[2])
+            pairs, key=lambda row: compute_contrast(palette[row[0]], row[2])
         ):
             chosen = name if name in own else ground
-            ratio = contrast(palette[name], colour)
-            if chosen not in own or chosen in told or ratio >= READABLE:
+            ratio = compute_contrast(palette[name], colour)
+            if chosen not in own or chosen in reported or ratio >= READABLE:
                 continue
-            told.add(chosen)
+            reported.add(chosen)
             darker = (theme == "light") == (name == chosen)
             yield Problem(
                 "CFG014",
                 file,
-                f"{name} and {ground} ({colour}) are too much alike on {theme} pages",
+                f"{name} and {ground} ({colour}) are too similar on {theme} pages",
                 ("colours", chosen, theme),
                 expected=f"a contrast of {READABLE} or more",
                 got=f"{ratio:.1f}",

@@ -20,7 +20,7 @@ from course import rules
 from course.diagnostics import Problem, Span, did_you_mean, nearest, short
 from course.read import links, trace
 from course.read.code import PYTHON, is_known, python_fault
-from course.read.files import control
+from course.read.files import find_control
 from course.read.maths import MathsError, mathml
 
 OPTIONS: Final = (
@@ -355,10 +355,12 @@ class _Reader:
 
     def raw_html(self, detail: Any, at: Range) -> None:
         """Raw HTML is refused wherever it stands."""
-        got = short(self.out.bytes[slice(*at)].decode(errors="ignore"))
-        if got.startswith("</") and any(one.code == "MD001" for one in self.out.body.problems):
+        source = short(self.out.bytes[slice(*at)].decode(errors="ignore"))
+        if source.startswith("</") and any(
+            problem.code == "MD001" for problem in self.out.body.problems
+        ):
             return  # it closes what was reported
-        self.out.report("MD001", "raw HTML is not allowed", at, got=got)
+        self.out.report("MD001", "raw HTML is not allowed", at, got=source)
 
     def heading(self, detail: Any, at: Range) -> None:
         """A heading and its text."""
@@ -511,7 +513,7 @@ class _Reader:
         that sources must not hold, which can only come from an entity.
         """
         report = self.out.report
-        if (char := control(text)) is not None:
+        if (char := find_control(text)) is not None:
             entity = max(self.out.bytes.find(b"&#", start, end), start)
             message = f"an entity stands for the control character U+{ord(char):04X}"
             hint = "delete it, or put it in backticks to show the entity"
@@ -526,7 +528,7 @@ class _Reader:
             report("MTH001", message, formula.span(), hint=hint)
 
     def as_it_stands(self, match: re.Match[str], start: int) -> None:
-        """What would be printed as it stands: an address, marks that other tools know, a slip."""
+        """What would appear as plain text: an address, marks that other tools know, a slip."""
         at = start + len(match.string[: match.start()].encode())
         report, place = self.out.report, (at, at + len(match[0].encode()))
         match match.lastgroup:
@@ -535,17 +537,17 @@ class _Reader:
                 hint = f"write [what is there]({short(address)})"
                 report("MD015", "this address does not become a link", (at, at + 1), hint=hint)
             case "heading" if self.out.is_first(at):
-                report("MD016", "this heading lacks the blank after its number signs", place)
+                report("MD016", "this heading needs a space after its number signs", place)
             case "table" if self.out.is_first(at):
-                message = "this row of dashes makes no table of the row above it"
+                message = "this row of dashes does not turn the row above it into a table"
                 report("MD018", message, place, hint="write as many --- as that row has cells")
             case "code" | "alert" | "box" as kind if kind != "box" or self.out.is_first(at):
                 hint = "write it in Markdown; to show the braces, put them in backticks"
                 if kind != "code":
                     hint = "write > [!NOTE], and > before each line of the text"
-                message = "this mark of another tool would be printed as it stands"
-                got = short(match.string[match.start() :].strip())
-                report("MD014", message, place, got=got, hint=hint)
+                message = "this markup of another tool would appear as plain text"
+                source = short(match.string[match.start() :].strip())
+                report("MD014", message, place, got=source, hint=hint)
 
     def broken_link(self, link: Any) -> None:
         """A reference that the text does not define, or a link that cannot be read."""
@@ -556,7 +558,7 @@ class _Reader:
             self.out.report("MD008", message, at, hint=hint)
         elif self.is_meant_as_link(*at):
             what = "picture" if self.out.bytes[at[0] : at[0] + 1] == b"!" else "link"
-            self.out.report("MD017", f"this {what} would be printed as it stands", at)
+            self.out.report("MD017", f"this {what} would appear as plain text", at)
 
     def is_meant_as_link(self, start: int, end: int) -> bool:
         """Whether the brackets from *start* to *end* are more than a word in brackets."""
@@ -640,15 +642,15 @@ def resolve(out: Outline, raw: str, at: Range, *, image: bool) -> str:
     source = out.source
     target = links.read(raw, source.folder, source.media, image=image)
     if target.code and image and not source.teaching:
-        message, hint = "the page of a project shows no pictures", "show it in a lesson"
+        message, hint = "a project page cannot show pictures", "show it in a lesson"
         out.report(target.code, message, at, got=short(raw), hint=hint)
     elif target.code == "LNK001" and image:
         hint = target.hint or ""
         hint = hint if hint.startswith("did you") else "put the file into media/, beside lesson.md"
         out.report("LNK001", "there is no such picture", at, got=short(raw), hint=hint)
     elif target.code:
-        got = short(_CREDENTIALS.sub("//…@", raw))
-        out.report(target.code, target.message, at, got=got, hint=target.hint)
+        shown = short(_CREDENTIALS.sub("//…@", raw))
+        out.report(target.code, target.message, at, got=shown, hint=target.hint)
     if target.kind:
         place = list(out.span(at))
         entry = {"kind": target.kind, "id": target.id, "anchor": target.anchor, "at": place}
@@ -714,7 +716,7 @@ def add_code(out: Outline, block: CodeBlock, info: str | None, inside: Range) ->
 def _add_trace(out: Outline, block: CodeBlock, rest: str, start: int) -> None:
     """A plot; what is wrong in its YAML or its file stands there, not at the fence."""
     if rest.strip():
-        message = f'"{short(rest)}" means nothing after trace'
+        message = f'"{short(rest)}" has no meaning after trace'
         out.report("MD009", message, block.at, hint="write file: data/NAME.csv inside the block")
         return
     if not out.is_first(block.at[0]):
@@ -786,7 +788,7 @@ def _read_option(out: Outline, block: CodeBlock, option: str, inside: Range) -> 
     if name != "file" or not equals:
         out.report(
             "MD009",
-            f'"{short(option)}" means nothing after a fence',
+            f'"{short(option)}" has no meaning after a fence',
             block.at,
             expected="file=code/NAME or expected",
             hint=nearest(name, ["file", EXPECTED]),
@@ -795,7 +797,7 @@ def _read_option(out: Outline, block: CodeBlock, option: str, inside: Range) -> 
     if ".." in value.split("/") or value.startswith("/"):
         out.report(
             "MD004",
-            "an included file cannot lie outside the folder code",
+            "an included file must lie in the code folder",
             block.at,
             expected="file=code/NAME",
             got=short(value),

@@ -16,7 +16,7 @@ POSITION_SHARE: Final = 0.4
 ENOUGH: Final = 4
 
 
-def problems(
+def check(
     questions: Sequence[tuple[int, dict[str, Any]]], objectives: int, file: str
 ) -> Iterator[Problem]:
     """Every broken rule of schema-valid *questions* of a lesson with *objectives* objectives.
@@ -29,19 +29,19 @@ def problems(
         path = ("questions", number)
         if question["id"] in ids:
             yield Problem(
-                "QUZ001", file, f'the question id "{question["id"]}" stands twice', (*path, "id")
+                "QUZ001", file, f'the question id "{question["id"]}" appears twice', (*path, "id")
             )
         if question["prompt"] in prompts:
-            yield Problem("QUZ002", file, "the same question is asked twice", (*path, "prompt"))
+            yield Problem("QUZ002", file, "two questions have the same prompt", (*path, "prompt"))
         ids.add(question["id"])
         prompts.add(question["prompt"])
         if question.get("objective", 0) > objectives:
-            place, got = (*path, "objective"), str(question["objective"])
-            yield _no_objective(Problem("QUZ008", file, "", place, got=got), objectives)
+            place, number_used = (*path, "objective"), str(question["objective"])
+            yield _no_objective(Problem("QUZ008", file, "", place, got=number_used), objectives)
         if question.get("kind") == "numeric":
-            yield from _numeric(question, path, file)
+            yield from _check_numeric(question, path, file)
         else:
-            yield from _choice(question, path, file)
+            yield from _check_choice(question, path, file)
     yield from _guessable([question for _, question in questions], file)
 
 
@@ -60,7 +60,9 @@ def _no_objective(problem: Problem, objectives: int) -> Problem:
     return replace(problem, code="QUZ008", message=message, expected=expected, hint=None)
 
 
-def _numeric(question: dict[str, Any], path: tuple[str | int, ...], file: str) -> Iterator[Problem]:
+def _check_numeric(
+    question: dict[str, Any], path: tuple[str | int, ...], file: str
+) -> Iterator[Problem]:
     if "value" not in question:
         yield Problem("QUZ006", file, "a numeric question needs a value", (*path, "value"))
     if "options" in question:
@@ -74,7 +76,9 @@ def _numeric(question: dict[str, Any], path: tuple[str | int, ...], file: str) -
         )
 
 
-def _choice(question: dict[str, Any], path: tuple[str | int, ...], file: str) -> Iterator[Problem]:
+def _check_choice(
+    question: dict[str, Any], path: tuple[str | int, ...], file: str
+) -> Iterator[Problem]:
     for key in ("value", "tolerance", "unit"):
         if key in question:
             yield Problem(
@@ -102,7 +106,7 @@ def _choice(question: dict[str, Any], path: tuple[str | int, ...], file: str) ->
                 yield Problem(
                     "QUZ003",
                     file,
-                    "the same option stands twice",
+                    "two options have the same text",
                     (*path, "options", number, "text"),
                 )
     marked = [number for number, option in enumerate(options) if option.get("correct")]

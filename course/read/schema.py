@@ -72,7 +72,7 @@ _ONLY_BODIES: Final = {
     "a formula": "write it with plain signs, such as √2, or in the body",
     "HTML": "use *emphasis*; to show a tag, put it in backticks",
 }
-_NO_DAY: Final = "is not a day of the calendar"
+_NO_DAY: Final = "is not a real date"
 _SUCH_AS: Final = re.compile(r"such as ([^\s,:]*[^\s,:.])")
 _FLOW: Final = re.compile(r"[A-Za-z][^\"'{}\[\],#]*")  # text that needs no quotes inside braces
 _NO_FORM: Final = "does not have the right form"
@@ -82,7 +82,7 @@ _NUMBERS: Final = {
     "^[1-9][0-9]{3}-": "write the whole day, as YYYY-MM-DD",
 }
 _LIMITS: Final = {
-    "minLength": ("is too short", "at least {} characters", "say more: {} characters are missing"),
+    "minLength": ("is too short", "at least {} characters", "add at least {} characters"),
     "maxLength": ("is too long", "at most {} characters", "shorten it by {} characters"),
     "minimum": ("is too small", "at least {}", "write {} or more"),
     "exclusiveMinimum": ("is too small", "more than {}", "write more than {}"),
@@ -107,57 +107,57 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @cache
-def published(name: str) -> dict[str, Any]:
+def open_schema(name: str) -> dict[str, Any]:
     """The schema called *name* as clients get it: without examples, and a resource may grow.
 
     The build is strict, so that it writes no key that nothing describes. A client must be able to
     read the resources of a later version, which may hold more.
     """
     whole = {key: value for key, value in schema(name).items() if key != "examples"}
-    return dict(_opened(whole)) if name.endswith(".v1") else whole
+    return dict(_open_node(whole)) if name.endswith(".v1") else whole
 
 
-def _opened(node: Any) -> Any:
+def _open_node(node: Any) -> Any:
     """*node* of a schema without the bans on keys that it does not name."""
     if isinstance(node, list):
-        return [_opened(item) for item in node]
+        return [_open_node(item) for item in node]
     if not isinstance(node, dict):
         return node
     closed = node.get("additionalProperties") is False
     return {
-        key: _opened(value)
+        key: _open_node(value)
         for key, value in node.items()
         if not (closed and key == "additionalProperties")
     }
 
 
 @cache
-def validator(name: str) -> jsonschema_rs.Draft202012Validator:
+def compile_validator(name: str) -> jsonschema_rs.Draft202012Validator:
     """The compiled schema called *name*."""
     return jsonschema_rs.Draft202012Validator(schema(name), validate_formats=True)
 
 
 def check(name: str, data: object, file: str) -> list[Problem]:
     """Every way in which *data* breaks the schema *name*; empty when it is valid."""
-    compiled = validator(name)
+    compiled = compile_validator(name)
     problems: list[Problem] = []
     if not compiled.is_valid(data):
         for error in compiled.iter_errors(data):
-            problems.extend(_problems(error, schema(name), file))
+            problems.extend(_report(error, schema(name), file))
         problems = _drop_consequences(problems)
     if not name.endswith(".v1") and any(map(orjson.dumps(data).__contains__, _ODD)):
-        problems += _odd_values(data, (), schema(name), file)
+        problems += _check_values(data, (), schema(name), file)
     return problems
 
 
-def sound(name: str, data: object) -> dict[str, Any]:
+def select_sound_keys(name: str, data: object) -> dict[str, Any]:
     """The keys of *data* that the schema *name* finds nothing wrong with."""
     broken = {problem.path[0] for problem in check(name, data, "") if problem.path}
     pairs = data.items() if isinstance(data, dict) else ()
     return {key: value for key, value in pairs if key not in broken}
 
 
-def _odd_values(
+def _check_values(
     data: Any, path: tuple[str | int, ...], root: dict[str, Any], file: str
 ) -> Iterator[Problem]:
     """What JSON Schema cannot say of the values in *data*.
@@ -169,19 +169,19 @@ def _odd_values(
     for key, value in pairs if isinstance(data, dict | list) else ():
         at = (*path, key)
         if isinstance(value, dict | list):
-            yield from _odd_values(value, at, root, file)
-        elif isinstance(value, float) and value.is_integer() and _is_whole(_node(root, at)):
+            yield from _check_values(value, at, root, file)
+        elif isinstance(value, float) and value.is_integer() and _is_whole(_find_node(root, at)):
             message, hint = f"{key} has the wrong type", f"write {int(value)}"
             expected = _TYPES["integer"]
             yield Problem("SCH001", file, message, at, False, None, expected, str(value), hint)
         elif isinstance(value, str) and any(map(value.__contains__, _MARKUP)):
-            shown = _node(root, at).get("title") in _TEXTS
-            for what, got in _only_in_bodies(value).items() if shown else ():
-                message = f"a field would show {what} as it is written"
-                yield Problem("MD019", file, message, at, got=got, hint=_ONLY_BODIES[what])
+            shown = _find_node(root, at).get("title") in _TEXTS
+            for what, piece in _find_body_markup(value).items() if shown else ():
+                message = f"a field would show {what} as plain text"
+                yield Problem("MD019", file, message, at, got=piece, hint=_ONLY_BODIES[what])
 
 
-def _only_in_bodies(text: str) -> dict[str, str]:
+def _find_body_markup(text: str) -> dict[str, str]:
     """What *text* holds that only bodies show, and the first piece of each."""
     pieces: dict[str, str] = {}
     data, options = text.encode(), pyromark.Options.ENABLE_MATH
@@ -201,7 +201,7 @@ def _is_whole(node: dict[str, Any]) -> bool:
     return node.get("type") == "integer" or isinstance(node.get("const"), int)
 
 
-def _node(root: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
+def _find_node(root: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
     """What the schema says of the value at *path* of the data."""
     node: dict[str, Any] = root
     for step in path:
@@ -210,7 +210,7 @@ def _node(root: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
             if isinstance(step, int)
             else node.get("properties", {}).get(step, {})
         )
-        node = _resolved(node, root)
+        node = _resolve(node, root)
     return node
 
 
@@ -235,42 +235,42 @@ def _drop_consequences(problems: list[Problem]) -> list[Problem]:
     ]
 
 
-def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
+def _report(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
     keyword, path = error.kind.name, tuple(error.instance_path)
     if branch := _nearest_branch(error):
         for inner in branch:
-            yield from _problems(inner, root, file)
+            yield from _report(inner, root, file)
         return
-    part = _resolved(reduce(getitem, error.schema_path[:-1], root), root)
+    part = _resolve(reduce(getitem, error.schema_path[:-1], root), root)
     if keyword == "additionalProperties":
-        known = list(part.get("properties", {}))
+        keys = list(part.get("properties", {}))
         for key in error.kind.unexpected:
             yield Problem(
                 "SCH003",
                 file,
-                f'"{short(key)}" is not a key of {_where(path, root)}',
+                f'"{short(key)}" is not a key of {_describe_place(path, root)}',
                 (*path, key),
                 on_key=True,
-                expected=", ".join(known),
+                expected=", ".join(keys),
                 got=short(key),
-                hint=_comma_hint(error.instance, key) or nearest(key, known),
+                hint=_suggest_quotes(error.instance, key) or nearest(key, keys),
             )
     elif keyword == "required":
         key = error.kind.property
-        wanted = _resolved(part.get("properties", {}).get(key, {}), root)
+        wanted = _resolve(part.get("properties", {}).get(key, {}), root)
         yield Problem(
             "SCH002",
             file,
-            f'{_where(path, root)} lacks "{key}"',
+            f'{_describe_place(path, root)} lacks "{key}"',
             (*path, key),
             expected=wanted.get("description"),
             hint=f"add {key}:",
         )
     else:
-        yield _value_problem(error, part, path, file)
+        yield _report_value(error, part, path, file)
 
 
-def _comma_hint(mapping: Any, key: str) -> str | None:
+def _suggest_quotes(mapping: Any, key: str) -> str | None:
     """What to do about words after a comma: inside braces it ends the text before it."""
     if mapping.get(key) is None and " " in key:
         return "put the text before it in quotes: inside { } a comma ends a text"
@@ -285,28 +285,28 @@ def _nearest_branch(error: Any) -> list[Any]:
     return list(branch) if chosen else []
 
 
-def _value_problem(
+def _report_value(
     error: Any, part: dict[str, Any], path: tuple[str | int, ...], file: str
 ) -> Problem:
-    keyword, got = error.kind.name, error.instance
+    keyword, value = error.kind.name, error.instance
     if keyword == "uniqueItems":
-        number = next(n for n, item in enumerate(got) if item in got[:n])
-        path, got = (*path, number), got[number]
+        number = next(n for n, item in enumerate(value) if item in value[:n])
+        path, value = (*path, number), value[number]
     code = _CODES.get(keyword, "SCH012")
-    message, expected, hint = _words(keyword, part, got, path)
+    message, expected, hint = _phrase(keyword, part, value, path)
     if keyword == "pattern":
         title = str(part.get("title", ""))
         if title.lower() in ("id", "any id", "concept id"):
-            code, message = "IDS001", f'"{short(got)}" is not a valid id'
-            hint = _id_hint(str(got), "_" if title.lower() == "concept id" else "-")
-        elif "line" in str(part.get("description", "")).lower() and "\n" in str(got):
-            code, message = "SCH011", "this text must stand on one line"
+            code, message = "IDS001", f'"{short(value)}" is not a valid id'
+            hint = _suggest_id(str(value), "_" if title.lower() == "concept id" else "-")
+        elif "line" in str(part.get("description", "")).lower() and "\n" in str(value):
+            code, message = "SCH011", "this text must be on one line"
             hint = "shorten it, or move it into the body"
-    return Problem(code, file, message, path, expected=expected, got=_got(got), hint=hint)
+    return Problem(code, file, message, path, expected=expected, got=_describe(value), hint=hint)
 
 
-def _words(
-    keyword: str, part: dict[str, Any], got: Any, path: tuple[str | int, ...]
+def _phrase(
+    keyword: str, part: dict[str, Any], value: Any, path: tuple[str | int, ...]
 ) -> tuple[str, str | None, str | None]:
     """Message, expectation and hint for one failed keyword."""
     name = next((str(step) for step in reversed(path) if isinstance(step, str)), "the value")
@@ -316,85 +316,85 @@ def _words(
         return (
             f"{name} has the wrong type",
             " or ".join(kinds),
-            _type_hint(part, got, name, path) or f"write {kinds[0]}",
+            _suggest_type(part, value, name, path) or f"write {kinds[0]}",
         )
     if keyword == "enum":
         options = [str(option) for option in part["enum"]]
-        hint = nearest(str(got), options) or f"write {options[0]}, for example"
-        return f"{name} has no such value", ", ".join(options), hint
+        hint = nearest(str(value), options) or f"write {options[0]}, for example"
+        return f"{name} does not allow this value", ", ".join(options), hint
     if keyword == "const":
         return f"{name} must be {part['const']}", str(part["const"]), f"write {part['const']}"
     if keyword == "uniqueItems":
-        return f"{name} holds an entry twice", "each entry once", "remove one of the two"
+        return f"{name} lists an entry twice", "each entry once", "remove one of the two"
     if keyword in _LIMITS:
         (fault, words, cure), limit = _LIMITS[keyword], part[keyword]
-        sized = hasattr(got, "__len__")
-        size = f" (it has {len(got)})" if sized else ""
-        missing = abs(len(got) - limit) if sized else limit
+        sized = hasattr(value, "__len__")
+        size = f" (it has {len(value)})" if sized else ""
+        missing = abs(len(value) - limit) if sized else limit
         return f"{name} {fault}", words.format(limit) + size, cure.format(missing)
     described = part.get("description")
     if keyword == "format":
         return f"{name} {_NO_DAY}", described, "write a day that exists, as YYYY-MM-DD"
-    if isinstance(got, dict):
-        name = _where(path, {})
-    return f"{name} {_NO_FORM}", described, _form_hint(part, got)
+    if isinstance(value, dict):
+        name = _describe_place(path, {})
+    return f"{name} {_NO_FORM}", described, _suggest_form(part, value)
 
 
-def _form_hint(part: dict[str, Any], got: Any) -> str:
+def _suggest_form(part: dict[str, Any], value: Any) -> str:
     """What to do about a value of the wrong form."""
     if str(part.get("pattern", "")).startswith("^https://"):
         return "write the whole address, beginning with https://"
-    if isinstance(got, dict):
+    if isinstance(value, dict):
         choice = part.get("oneOf", part.get("anyOf", ()))
         keys = [key for way in choice for key in way.get("required", ())]
-        some = any(key in got for key in keys)
+        some = any(key in value for key in keys)
         return f"{'keep only one of' if some else 'add'} {' or '.join(keys)}"
     pattern, described = str(part.get("pattern", "")), str(part.get("description", ""))
-    for start, whole in (("^media/", f"media/{got}"), ("^#", f"#{got}")):
+    for start, whole in (("^media/", f"media/{value}"), ("^#", f"#{value}")):
         if pattern.startswith(start) and re.match(pattern, whole):
             return f"write {json.dumps(whole)}"
     if example := _SUCH_AS.search(described):
         return f"write it as in {example[1]}"
-    return "write it in the form that is described"
+    return "follow the described form"
 
 
-def _type_hint(
-    part: dict[str, Any], got: object, name: str, path: tuple[str | int, ...]
+def _suggest_type(
+    part: dict[str, Any], value: object, name: str, path: tuple[str | int, ...]
 ) -> str | None:
     wanted, required = part.get("type"), part.get("required", ())
-    if isinstance(got, str) and got in _LOOSE_BOOLEANS:
+    if isinstance(value, str) and value in _LOOSE_BOOLEANS:
         return "write true or false"
-    if wanted == "array" and isinstance(got, str):
-        return f"write {name}: [{short(got)}]"
-    if wanted == "object" and isinstance(got, str) and got:
-        return _mapping_hint(part, got)
-    if wanted == "object" and isinstance(got, list) and not path and len(required) == 1:
+    if wanted == "array" and isinstance(value, str):
+        return f"write {name}: [{short(value)}]"
+    if wanted == "object" and isinstance(value, str) and value:
+        return _suggest_mapping(part, value)
+    if wanted == "object" and isinstance(value, list) and not path and len(required) == 1:
         return f"begin the file with {required[0]}: and indent the list below it"
-    if wanted == "string" and isinstance(got, int | float):
+    if wanted == "string" and isinstance(value, int | float):
         for form, hint in _NUMBERS.items():
             if str(part.get("pattern", "")).startswith(form):
                 return hint
-        return f'put it in quotes: "{got}"'
-    if wanted == "string" and got is None:
+        return f'put it in quotes: "{value}"'
+    if wanted == "string" and value is None:
         return f"write a text after {name}:"
-    if wanted in ("integer", "number") and isinstance(got, str):
+    if wanted in ("integer", "number") and isinstance(value, str):
         return "write a plain number, without quotes, unit or leading zero"
     return None
 
 
-def _mapping_hint(part: dict[str, Any], got: str) -> str | None:
+def _suggest_mapping(part: dict[str, Any], value: str) -> str | None:
     """The mapping that an author meant who wrote one text in its place."""
     ways = [part, *part.get("oneOf", ()), *part.get("anyOf", ())]
     keys: list[str] = next((way["required"] for way in ways if way.get("required")), [])
-    own = "url" if got.startswith("https:") and "url" in keys else next(iter(keys), "")
-    text = short(got) if _FLOW.fullmatch(got) else json.dumps(short(got), ensure_ascii=False)
+    own = "url" if value.startswith("https:") and "url" in keys else next(iter(keys), "")
+    text = short(value) if _FLOW.fullmatch(value) else json.dumps(short(value), ensure_ascii=False)
     pairs = [f"{key}: {text if key == own else '…'}" for key in keys]
     return f"write {{{', '.join(pairs)}}}" if pairs else None
 
 
-def _id_hint(got: str, joiner: str) -> str:
+def _suggest_id(value: str, joiner: str) -> str:
     """The id that the author probably meant."""
-    plain = unicodedata.normalize("NFKD", got.casefold())
+    plain = unicodedata.normalize("NFKD", value.casefold())
     letters = (c for c in plain if not unicodedata.combining(c))
     words = "".join(c if c.isascii() and c.isalnum() else " " for c in letters).split()
     while words and not words[0][0].isalpha():
@@ -403,7 +403,7 @@ def _id_hint(got: str, joiner: str) -> str:
     return f"write {meant}" if len(meant) > 2 else f"lower-case words joined by {joiner}"
 
 
-def _resolved(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+def _resolve(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     """*node* of a schema with what it refers to."""
     if "$ref" not in node:
         return node
@@ -411,7 +411,7 @@ def _resolved(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     return {**target, **node}
 
 
-def _where(path: tuple[str | int, ...], root: dict[str, Any]) -> str:
+def _describe_place(path: tuple[str | int, ...], root: dict[str, Any]) -> str:
     if not path:
         return f"the {str(root.get('title', 'document')).lower()}"
     *_, last = path
@@ -421,7 +421,7 @@ def _where(path: tuple[str | int, ...], root: dict[str, Any]) -> str:
     return f'"{last}"'
 
 
-def _got(value: object) -> str:
+def _describe(value: object) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, dict):

@@ -23,18 +23,18 @@ from course.read.files import (
     TEXT_LIMIT,
     Entry,
     Folder,
+    decode_text,
+    find_merge_marker,
     find_unfinished,
     folder_id,
     is_language,
     is_regular,
     is_translation,
-    merge_marker,
-    missing,
     read_bytes,
+    report_missing,
+    report_unknown,
     scan,
     split_number,
-    text_of,
-    unknown,
 )
 from course.read.lesson import KIB, Lesson, Material, Parts, Readings, Setup, place, split_front
 
@@ -153,7 +153,7 @@ class Sources:
             "project": self.projects,
         }
 
-    def named(self) -> Iterator[tuple[str, Lesson | Item[Any]]]:
+    def list_owners(self) -> Iterator[tuple[str, Lesson | Item[Any]]]:
         """Everything that is named after its folder or file, with its kind."""
         for kind, items in self.items().items():
             for item in items:
@@ -232,16 +232,18 @@ class _Loader:
         out.files = [entry.file for entry in tree.walk()]
         self.take(tree.files, _ROOT_FILES, "the content folder")
         self.take(tree.folders, _ROOT_FOLDERS, "the content folder")
-        self.facts(tree.get("course.yaml"))
-        self.problems += _untranslated(out.facts)
-        self.templates(tree.folder("templates"))
-        self.labels = words = self.words(tree, out.facts.get("lang", "en"))
-        self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
-        setup = Setup(words, self.interfaces(tree), self.lesson_limit, self.file_urls, self.draft)
-        parts, owners = self.phases(tree)
+        self.read_facts(tree.get("course.yaml"))
+        self.problems += _check_languages(out.facts)
+        self.read_templates(tree.folder("templates"))
+        self.labels = words = self.read_words(tree, out.facts.get("lang", "en"))
+        self.lesson_limit = self.read_limit("lessonKiB", LESSON_KIB)
+        setup = Setup(
+            words, self.read_interfaces(tree), self.lesson_limit, self.file_urls, self.draft
+        )
+        parts, owners = self.read_phases(tree)
         out.readings = Readings(parts, setup)
         records = read(out.readings)
-        self.others(tree)
+        self.read_others(tree)
         passed_over = () if self.has_words else _NEED_WORDS
         for record, owner in zip(records, owners, strict=True):
             owner.lessons.append(record)
@@ -251,39 +253,39 @@ class _Loader:
         out.report(self.problems)
         return out
 
-    def facts(self, entry: Entry | None) -> None:
+    def read_facts(self, entry: Entry | None) -> None:
         """What ``course.yaml`` says; with mistakes in it, what of that is right."""
         out, file = self.out, f"{CONTENT}/course.yaml"
         if entry is None:
             self.problems.append(Problem("CFG001", file, "the course has no course.yaml"))
         else:
-            self.course = self.data(entry, "course")
-        out.facts = self.course or schema.sound("course", out.trees.get(file))
+            self.course = self.read_data(entry, "course")
+        out.facts = self.course or schema.select_sound_keys("course", out.trees.get(file))
         for key, kind in (("parts", "part"), ("equipment", "equipment")):
             if not self.course and key not in out.facts:
                 out.unread.add(kind)
         self.has_words = "lang" in out.facts
 
-    def others(self, tree: Folder) -> None:
+    def read_others(self, tree: Folder) -> None:
         """Everything that no lesson depends on."""
         from course.read import models  # takes as long as the rest of this tool: not before a fork
 
         out = self.out
         if self.course:
             out.course = models.Course.model_validate(self.course)
-        concepts = self.list_data(tree.get("concepts.yaml"), "concepts", "concept")
+        concepts = self.read_list(tree.get("concepts.yaml"), "concepts", "concept")
         out.concepts = tuple(map(models.Concept.model_validate, concepts))
-        retired = self.list_data(tree.get("retired.yaml"), "retired", "retired")
+        retired = self.read_list(tree.get("retired.yaml"), "retired", "retired")
         out.retired = tuple(map(models.RetiredEntry.model_validate, retired))
-        self.lists(tree)
-        self.look(tree)
-        out.pathways = self.routes(tree, "pathways", "pathway")
-        out.roles = self.routes(tree, "roles", "role")
-        out.domains = self.routes(tree, "domains", "domain")
-        self.projects(tree)
-        self.views()
+        self.read_lists(tree)
+        self.read_look(tree)
+        out.pathways = self.read_routes(tree, "pathways", "pathway")
+        out.roles = self.read_routes(tree, "roles", "role")
+        out.domains = self.read_routes(tree, "domains", "domain")
+        self.read_projects(tree)
+        self.build_views()
 
-    def views(self) -> None:
+    def build_views(self) -> None:
         """The views of the items since the last call."""
         from course.read import models
 
@@ -291,7 +293,7 @@ class _Loader:
             item.view = models.SOURCES[kind].model_validate(data)
         self.valid.clear()
 
-    def budget(self, key: str, default_kib: int) -> int:
+    def read_limit(self, key: str, default_kib: int) -> int:
         """A limit of ``course.yaml`` in bytes."""
         return int(self.out.facts.get("limits", {}).get(key, default_kib)) * KIB
 
@@ -300,32 +302,32 @@ class _Loader:
     def take(
         self,
         entries: Iterable[EntryT],
-        known: Sequence[str],
+        allowed: Sequence[str],
         where: str,
         fits: Callable[[str], bool] | None = None,
     ) -> list[EntryT]:
         """Those of *entries* that have a place in *where*; the others are reported.
 
-        *known* says what stands there; without *fits* these are names.
+        *allowed* says what may stand there; without *fits* these are names.
         """
-        fits = fits or (lambda name: name in known)
+        fits = fits or (lambda name: name in allowed)
         own = [entry for entry in entries if fits(entry.name)]
         self.problems += [
-            unknown(other, list(known), where) for other in entries if other not in own
+            report_unknown(other, list(allowed), where) for other in entries if other not in own
         ]
         return own
 
-    def text(self, entry: Entry, limit: int = TEXT_LIMIT) -> str | None:
+    def read_text(self, entry: Entry, limit: int = TEXT_LIMIT) -> str | None:
         """The text of *entry*, kept for placing problems."""
         data = read_bytes(entry, limit, self.problems)
-        text = None if data is None else text_of(data, entry.file, self.problems)
+        text = None if data is None else decode_text(data, entry.file, self.problems)
         if text is not None:
             self.out.texts[entry.file] = text
         return text
 
-    def data(self, entry: Entry, name: str) -> Any:
+    def read_data(self, entry: Entry, name: str) -> Any:
         """The data of a YAML file when it is valid against schema *name*, else None."""
-        text = self.text(entry)
+        text = self.read_text(entry)
         if text is None:
             return None
         data, problems = yamlsource.parse(text, entry.file)
@@ -339,98 +341,98 @@ class _Loader:
             return data
         return standin.complete(name, data, folder_id(entry.file)) if self.draft else None
 
-    def list_data(self, entry: Entry | None, name: str, kind: str) -> list[Any]:
+    def read_list(self, entry: Entry | None, name: str, kind: str) -> list[Any]:
         """The data of a list file that may be absent; one with faults is noted as unread."""
-        data: list[Any] | None = self.data(entry, name) if entry else None
+        data: list[Any] | None = self.read_data(entry, name) if entry else None
         if entry and data is None:
             self.out.unread.add(kind)
         return data or []
 
-    def lists(self, tree: Folder) -> None:
+    def read_lists(self, tree: Folder) -> None:
         """``synonyms.yaml`` and ``ids.lock``; each may be absent."""
         entry = tree.get("synonyms.yaml")
-        self.out.synonyms = self.list_data(entry, "synonyms", "synonym")
+        self.out.synonyms = self.read_list(entry, "synonyms", "synonym")
         lock = tree.get("ids.lock")
-        text = self.text(lock) if lock else None
+        text = self.read_text(lock) if lock else None
         if text is not None:
             self.out.has_lock = True
             self.out.lock, problems = ids.read_lock(text)
             self.problems += problems
 
-    def words(self, tree: Folder, lang: str) -> dict[str, Any]:
+    def read_words(self, tree: Folder, lang: str) -> dict[str, Any]:
         """The interface words for lessons; English where the course has none of its language."""
         folder, default = tree.folder("ui"), english()
         own: dict[str, Any] = {}
         for entry in self.take(folder.files, [f"{lang}.yaml"], "the folder ui", _is_words):
-            data = self.data(entry, "ui")
+            data = self.read_data(entry, "ui")
             if data is not None:
-                self.problems += _odd_words(data, default, entry.file, self.out.templates)
+                self.problems += _check_words(data, default, entry.file, self.out.templates)
             if entry.name == f"{lang}.yaml":
                 own, self.has_words = data or {}, data is not None
         if self.has_words and not is_english(lang):
-            self.problems += _english_words(own, default, f"{CONTENT}/ui/{lang}.yaml")
+            self.problems += _check_translation(own, default, f"{CONTENT}/ui/{lang}.yaml")
         self.out.kinds = {**default["kinds"], **own.get("kinds", {})}
         words = {key: word for key, word in {**default, **own}.items() if key != "kinds"}
         self.out.words = words
         for_lessons = {key: words[key] for key in words if key.startswith(_LESSON_WORDS)}
         return {**for_lessons, "kinds": self.out.kinds}
 
-    def interfaces(self, tree: Folder) -> frozenset[str]:
+    def read_interfaces(self, tree: Folder) -> frozenset[str]:
         """The routes of services that lessons may name, from ``interfaces.txt``."""
         entry = tree.get("interfaces.txt")
-        lines = ((self.text(entry) if entry else None) or "").splitlines()
+        lines = ((self.read_text(entry) if entry else None) or "").splitlines()
         return frozenset(line for line in lines if line and not line.startswith("#"))
 
-    def look(self, tree: Folder) -> None:
+    def read_look(self, tree: Folder) -> None:
         """The pictures of the course, and whether ``course.yaml`` can use them."""
         folder = tree.folder("media")
         endings = [f"*{suffix}" for suffix in MEDIA_SUFFIXES]
         refused = {f"media/{name}" for name in folder.refused}
         fits = partial(_ends, MEDIA_SUFFIXES)
         for entry in self.take(folder.files, endings, "the folder media", fits):
-            data = read_bytes(entry, self.budget("mediaKiB", MEDIA_KIB), self.problems)
+            data = read_bytes(entry, self.read_limit("mediaKiB", MEDIA_KIB), self.problems)
             if data is None:
                 refused.add(f"media/{entry.name}")
             else:
                 self.out.media[f"media/{entry.name}"] = data
         self.take(folder.folders, ["files only"], "the folder media")
         file, facts = f"{CONTENT}/course.yaml", self.out.facts
-        for problem in look.problems(facts, self.out.media, frozenset(refused), file):
+        for problem in look.check(facts, self.out.media, frozenset(refused), file):
             if self.course or problem.code != "MD010":  # a key that is wrong may use the picture
                 self.problems.append(problem)
 
-    def templates(self, folder: Folder) -> None:
+    def read_templates(self, folder: Folder) -> None:
         """The templates that the course has instead of the tool's, and its style."""
         endings = ["*.html", "style.css"]
         for entry in self.take(folder.files, endings, "the folder templates", _is_template):
-            text = self.text(entry)
+            text = self.read_text(entry)
             if text is not None:
                 self.out.templates[entry.name] = text
         self.take(folder.folders, ["files only"], "the folder templates")
 
     # -- folders ----------------------------------------------------------------------------
 
-    def phases(self, tree: Folder) -> tuple[list[Parts], list[PhaseSource]]:
+    def read_phases(self, tree: Folder) -> tuple[list[Parts], list[PhaseSource]]:
         """The bytes of every lesson folder and the phase that each belongs to."""
         parts: list[Parts] = []
         owners: list[PhaseSource] = []
         root = tree.folder("phases")
         self.take(root.files, ["NN-phase-id/"], "the folder phases")
         for folder in root.folders:
-            name, entry = self.numbered(folder, "phase", root.folders), folder.get("phase.yaml")
+            name, entry = self.read_number(folder, "phase", root.folders), folder.get("phase.yaml")
             if entry is None and folder.get("lesson.md") and self.out.phases:
-                self.stray_lesson(folder, name)
+                self.report_stray_lesson(folder, name)
                 continue
             if entry is None:
-                self.problems += missing(folder, "phase.yaml", "a phase")
+                self.problems += report_missing(folder, "phase.yaml", "a phase")
                 phase = PhaseSource(name, f"{folder.file}/phase.yaml")
             else:
-                phase = self.item(PhaseSource, entry, "phase", name)
+                phase = self.read_item(PhaseSource, entry, "phase", name)
             self.out.phases.append(phase)
             self.take(folder.files, ["phase.yaml", "NN-lesson-id/"], "a phase folder")
             for sub in folder.folders:
-                name = self.numbered(sub, "lesson", folder.folders)
-                lesson = self.lesson_parts(sub, name, phase.id)
+                name = self.read_number(sub, "lesson", folder.folders)
+                lesson = self.read_lesson_parts(sub, name, phase.id)
                 if lesson is None:
                     phase.lessons.append(Lesson(sub.file, phase.id, name))
                 else:
@@ -438,7 +440,9 @@ class _Loader:
                     owners.append(phase)
         return parts, owners
 
-    def numbered(self, folder: Folder | Entry, what: str, beside: Sequence[Folder | Entry]) -> str:
+    def read_number(
+        self, folder: Folder | Entry, what: str, beside: Sequence[Folder | Entry]
+    ) -> str:
         """The id part of ``NN-id``; a name without number is reported and taken as the id.
 
         *beside* is all that stands in the same folder.
@@ -452,7 +456,7 @@ class _Loader:
                 Problem(
                     "SRC013",
                     folder.file,
-                    f"the name of a {what} begins with its place in the order",
+                    f"the name of a {what} must begin with its number",
                     expected=f"NN-{stem}",
                     got=folder.name,
                     hint=f"rename it to {free}-{folder.name.lstrip('0123456789-')}",
@@ -461,20 +465,20 @@ class _Loader:
             return stem
         first = next(entry for place, entry in places if place == int(number[0]))
         if first is not folder:
-            message = f"{first.name} has the same number, so that the letters decide on the order"
+            message = f"{first.name} has the same number, so the alphabet decides their order"
             hint = f"rename one of the two, such as to {free}-{number[1]}"
             self.problems.append(Problem("SRC015", folder.file, message, hint=hint))
         return number[1]
 
-    def stray_lesson(self, folder: Folder, name: str) -> None:
-        """A lesson among the phases: it is known, so that nothing else is said about it."""
+    def report_stray_lesson(self, folder: Folder, name: str) -> None:
+        """A lesson among the phases: its id counts, so that no other problem follows."""
         phase = self.out.phases[-1]
         home = phase.file.rpartition("/")[0]
         self.problems.append(
             Problem(
                 "SRC006",
                 folder.file,
-                "a lesson stands among the phases",
+                "a lesson folder lies among the phases",
                 expected="NN-phase-id/",
                 got=folder.name,
                 hint=f"move it into the folder of its phase, such as {home}/{folder.name}",
@@ -482,36 +486,36 @@ class _Loader:
         )
         phase.lessons.append(Lesson(folder.file, phase.id, name))
 
-    def item(self, kind_of: type[ItemT], entry: Entry, kind: str, name: str) -> ItemT:
-        """One YAML source of *kind*, whose view comes with :meth:`views`."""
-        data = self.data(entry, kind)
+    def read_item(self, kind_of: type[ItemT], entry: Entry, kind: str, name: str) -> ItemT:
+        """One YAML source of *kind*, whose view comes with :meth:`build_views`."""
+        data = self.read_data(entry, kind)
         if data is None:
             return kind_of(name, entry.file)
-        self.problems += ids.form_problems(data["id"], entry.file, name)
+        self.problems += ids.check_form(data["id"], entry.file, name)
         item = kind_of(data["id"], entry.file)
         self.valid.append((item, kind, data))
         return item
 
-    def lesson_parts(self, folder: Folder, name: str, phase: str) -> Parts | None:
+    def read_lesson_parts(self, folder: Folder, name: str, phase: str) -> Parts | None:
         """The bytes of one lesson folder, or None when there is no lesson.md to read."""
         if folder.get("lesson.md") is None:
-            self.problems += missing(folder, "lesson.md", "a lesson")
+            self.problems += report_missing(folder, "lesson.md", "a lesson")
             return None
         files: dict[str, bytes] = {}
-        known = ("lesson.md", "quiz.yaml")
+        names = ("lesson.md", "quiz.yaml")
         languages = self.out.facts.get("languages", ()) if self.out.facts else None
         for entry in self.take(
             folder.files,
-            [*known, "code/", "data/", "media/"],
+            [*names, "code/", "data/", "media/"],
             "a lesson folder",
-            lambda name: name in known or is_translation(name, languages),
+            lambda name: name in names or is_translation(name, languages),
         ):
-            if entry.name in known:
+            if entry.name in names:
                 self.add(files, entry, folder, TEXT_LIMIT)
         kinds = {
             "code": (CODE_SUFFIXES, TEXT_LIMIT),
             "data": (DATA_SUFFIXES, DATA_LIMIT),
-            "media": (MEDIA_SUFFIXES, self.budget("mediaKiB", MEDIA_KIB)),
+            "media": (MEDIA_SUFFIXES, self.read_limit("mediaKiB", MEDIA_KIB)),
         }
         for sub in self.take(folder.folders, [*kinds], "a lesson folder"):
             suffixes, limit = kinds[sub.name]
@@ -530,47 +534,47 @@ class _Loader:
         if data is not None:
             files[entry.file.removeprefix(f"{folder.file}/")] = data
 
-    def routes(self, tree: Folder, plural: str, kind: str) -> list[Item[Any]]:
+    def read_routes(self, tree: Folder, plural: str, kind: str) -> list[Item[Any]]:
         """The YAML files of ``pathways/``, ``roles/`` or ``domains/`` in order."""
-        folder, known, where = tree.folder(plural), [f"NN-{kind}-id.yaml"], f"the folder {plural}"
-        self.take(folder.folders, known, where)
-        entries = self.take(folder.files, known, where, partial(_ends, (".yaml",)))
+        folder, names, where = tree.folder(plural), [f"NN-{kind}-id.yaml"], f"the folder {plural}"
+        self.take(folder.folders, names, where)
+        entries = self.take(folder.files, names, where, partial(_ends, (".yaml",)))
         return [
-            self.item(Item[Any], entry, kind, self.numbered(entry, kind, entries))
+            self.read_item(Item[Any], entry, kind, self.read_number(entry, kind, entries))
             for entry in entries
         ]
 
-    def projects(self, tree: Folder) -> None:
+    def read_projects(self, tree: Folder) -> None:
         """The folders of ``projects/`` by name."""
         root = tree.folder("projects")
         self.take(root.files, ["project-id/"], "the folder projects")
         for folder in root.folders:
             main = folder.get("project.yaml")
             if main is None:
-                self.problems += missing(folder, "project.yaml", "a project")
+                self.problems += report_missing(folder, "project.yaml", "a project")
                 continue
-            project = self.item(ProjectSource, main, "project", folder.name)
-            self.views()
+            project = self.read_item(ProjectSource, main, "project", folder.name)
+            self.build_views()
             authored = project.view is not None and project.view.status == "authored"
-            known = ["project.yaml", "README.md", *_PROJECT_FOLDERS]
+            names = ["project.yaml", "README.md", *_PROJECT_FOLDERS]
             files = ("project.yaml", "README.md")
-            for entry in self.take(folder.files, known, "a project folder", files.__contains__):
+            for entry in self.take(folder.files, names, "a project folder", files.__contains__):
                 if entry is not main:
-                    self.readme(project, folder, entry)
+                    self.read_readme(project, folder, entry)
             for sub in self.take(folder.folders, _PROJECT_FOLDERS, "a project folder"):
                 for entry in sub.walk():
                     self.add(project.files, entry, folder, PROJECT_FILE_LIMIT)
                     name = entry.file.removeprefix(f"{folder.file}/")
                     text = project.files.get(name, b"").decode("utf-8", "replace")
-                    if merge := merge_marker(text, entry.file):
+                    if merge := find_merge_marker(text, entry.file):
                         self.problems.append(merge)
                     elif name.endswith(".py") and authored:
-                        self.problems += _python(text, entry.file)
+                        self.problems += _check_python(text, entry.file)
             self.out.projects.append(project)
 
-    def readme(self, project: ProjectSource, folder: Folder, entry: Entry) -> None:
+    def read_readme(self, project: ProjectSource, folder: Folder, entry: Entry) -> None:
         """The page text of a project; its first heading is left to the page."""
-        text = self.text(entry, self.lesson_limit)
+        text = self.read_text(entry, self.lesson_limit)
         project.readme, project.readme_unread = text or "", text is None
         project.files[entry.name] = project.readme.encode()
         if project.view is not None and project.view.status == "authored":
@@ -580,7 +584,7 @@ class _Loader:
         self.problems += project.body.problems
 
 
-def _python(text: str, file: str) -> Iterator[Problem]:
+def _check_python(text: str, file: str) -> Iterator[Problem]:
     """Learners begin with these files; one that is not Python stops them at the first command."""
     if fault := python_fault(text):
         span = Span(fault.line, fault.column, fault.line, fault.column + 1)
@@ -601,7 +605,7 @@ def _is_template(name: str) -> bool:
     return name.endswith(".html") or name == "style.css"
 
 
-def _odd_words(
+def _check_words(
     own: Mapping[str, Any], default: Mapping[str, Any], file: str, templates: Mapping[str, str]
 ) -> Iterator[Problem]:
     """CFG007 for each word that no page uses, and for each blank that no page fills in."""
@@ -613,27 +617,29 @@ def _odd_words(
                 message, hint = f'no page uses the word "{key}"', nearest(key, default)
                 yield Problem("CFG007", file, message, (key,), on_key=True, hint=hint)
             continue
-        known = _BLANK.findall(default[key])
+        names = _BLANK.findall(default[key])
         for blank in _BLANK.findall(word):
-            if blank not in known:
-                hint = f"write {' or '.join(known)}" if known else "write it without braces"
-                message = f'nothing fills in {blank} in the word "{key}"'
+            if blank not in names:
+                hint = f"write {' or '.join(names)}" if names else "write it without braces"
+                message = f'no page fills in {blank} in the word "{key}"'
                 yield Problem("CFG007", file, message, (key,), got=word, hint=hint)
 
 
-def _english_words(
+def _check_translation(
     own: Mapping[str, Any], default: Mapping[str, Any], file: str
 ) -> Iterator[Problem]:
     """CFG008 when words of a course that is not English stay English."""
     missing = [key for key in default if key not in own]
     if missing:
-        message = f"{'some' if own else 'all'} interface words stay English"
-        hint = f"write those that readers see into {file}, first: {', '.join(missing[:5])}"
+        message = f"{'some' if own else 'all'} interface words are still English"
+        hint = (
+            f"translate those that readers see in {file}, starting with: {', '.join(missing[:5])}"
+        )
         hint = hint if own else f"run: {command()} new ui, and translate what it writes"
         yield Problem("CFG008", file, message, hint=hint)
 
 
-def _untranslated(course: Mapping[str, Any]) -> Iterator[Problem]:
+def _check_languages(course: Mapping[str, Any]) -> Iterator[Problem]:
     """CFG012 when the course offers languages besides its own."""
     others = [tag for tag in course.get("languages", ()) if tag != course.get("lang")]
     if others and "lang" in course:

@@ -23,13 +23,13 @@ def complete(kind: str, data: Any, name: str) -> dict[str, Any] | None:
 
     *name* is the id that the folder or file of the source bears.
     """
-    kept = schema.sound(kind, data)
+    kept = schema.select_sound_keys(kind, data)
     planned = kept.get("status") == "planned" and kind in ("lesson", "project")
     base = _skeleton(f"{kind}-planned" if planned else kind, name)
     if base is None:
         return None
     for candidate in (base | kept, base):
-        if schema.validator(kind).is_valid(candidate):
+        if schema.compile_validator(kind).is_valid(candidate):
             return candidate
     return None
 

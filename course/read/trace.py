@@ -107,10 +107,10 @@ def read_trace(
         problems = reader.problems
         if not problems:
             return reader.plot, []
-    return None, [_placed(problem, text, first_line) for problem in problems]
+    return None, [_place(problem, text, first_line) for problem in problems]
 
 
-def _placed(problem: Problem, text: str, first_line: int) -> Problem:
+def _place(problem: Problem, text: str, first_line: int) -> Problem:
     """*problem* with its place in the lesson instead of its path in the block."""
     if problem.path is None:
         return problem
@@ -198,7 +198,7 @@ class _Reader:
         """Whether the first line of the file names its columns."""
         for label in header:
             if not _NAME.match(label) or label in _RESERVED or header.count(label) > 1:
-                what = "stands twice" if header.count(label) > 1 else "cannot name a column"
+                what = "appears twice" if header.count(label) > 1 else "cannot name a column"
                 hint = "lower-case letters, digits and _, such as speed_kmh; no function, not x"
                 if ";" in label or "\t" in label:
                     hint = "part the columns by commas, and write a point in 0.5"
@@ -324,7 +324,7 @@ class _Reader:
             self.plot.panels.append(Panel(title(panel), panel.get("unit", ""), extent, lines))
         self.plot.extent = _extent(across)
         self.read_single(scopes[0])
-        used = {name for name in self.columns if name in self.used()}
+        used = {name for name in self.columns if name in self.list_used_names()}
         self.plot.columns = {name: self.columns[name] for name in self.columns if name in used}
 
     def line(
@@ -343,11 +343,11 @@ class _Reader:
     def read_single(self, scope: Scope) -> None:
         """Marks and numbers, each a single value."""
         for number, mark in enumerate(self.tree.get("marks", ())):
-            if found := self.single(mark["at"], scope, ("marks", number, "at")):
-                self.plot.marks.append(Mark(mark["label"], *found))
+            if single := self.single(mark["at"], scope, ("marks", number, "at")):
+                self.plot.marks.append(Mark(mark["label"], *single))
         for number, result in enumerate(self.tree.get("numbers", ())):
-            if found := self.single(result["y"], scope, ("numbers", number, "y")):
-                value, tree = found
+            if single := self.single(result["y"], scope, ("numbers", number, "y")):
+                value, tree = single
                 digits, unit = result.get("digits", 1), result.get("unit", "")
                 self.plot.numbers.append(Number(result["label"], value, digits, unit, tree))
 
@@ -400,9 +400,9 @@ class _Reader:
         if "range" not in panel:
             low, high = extent = _extent(heights)
             if max(-low, high) > LARGEST or high - low < SMALLEST:
-                said = f"the lines of this panel run from {low:g} to {high:g}"
+                message = f"the lines of this panel run from {low:g} to {high:g}"
                 hint = "choose a unit in which they can be read on an axis"
-                self.report("TRC004", said, path[:-1], hint)
+                self.report("TRC004", message, path[:-1], hint)
                 return 0.0, 1.0
             return extent
         low, high = panel["range"]
@@ -412,7 +412,7 @@ class _Reader:
             )
         return float(low), float(high)
 
-    def used(self) -> set[str]:
+    def list_used_names(self) -> set[str]:
         """Every name in a formula that the page computes."""
         plot = self.plot
         trees: list[Tree | None] = [tree for _, tree in plot.values]
@@ -423,9 +423,9 @@ class _Reader:
         return {name for tree in trees if tree is not None for name in formula.names_of(tree)}
 
 
-def _differs(tree: Tree, one: Scope, other: Scope) -> bool:
-    """Whether anything that *tree* names means something else in *one* than in *other*."""
-    return any(one.values[name] is not other.values[name] for name in formula.names_of(tree))
+def _differs(tree: Tree, first: Scope, second: Scope) -> bool:
+    """Whether anything that *tree* names means something else in *first* than in *second*."""
+    return any(first.values[name] is not second.values[name] for name in formula.names_of(tree))
 
 
 def _extent(values: Column) -> tuple[float, float]:

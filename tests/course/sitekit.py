@@ -118,7 +118,7 @@ class Page(HTMLParser):
         self.ids = {tag["id"] for _, tag in self.tags if "id" in tag}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the tag; of an attribute that stands twice the first counts."""
+        """Note the tag; of an attribute that appears twice the first counts."""
         self.tags.append((tag, {name: value or "" for name, value in reversed(attrs)}))
 
     def all(self, *names: str) -> list[dict[str, str]]:

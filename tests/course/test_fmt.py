@@ -84,7 +84,7 @@ def test_a_text_has_one_form(before: str, after: str) -> None:
     [
         ("tags: [\n  one, # a\n  two # b\n]\n", "without losing data or a comment"),
         ("a: &x 1\n", "anchors are not allowed"),
-        ("a: 1\na: 2\n", "stands twice"),
+        ("a: 1\na: 2\n", "appears twice"),
         ("a: [1\n", "did not find"),
         ("a:\tb\n", "a tab"),
         ('a: "b\\tc"\n', r"U\+0009"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from course import yamlsource
 from course.fmt import SOURCES, LeftAloneError, format_text
 from course.read import schema
-from course.read.files import text_of
+from course.read.files import decode_text
 
 AWKWARD = st.sampled_from(
     [
@@ -99,13 +99,13 @@ def test_any_data_reads_back_equal_and_formats_to_the_same_text_twice(
     case: tuple[str, Any, str],
 ) -> None:
     name, data, text = case
-    if yamlsource.parse(text, "") != (data, []) or text_of(text.encode(), "", []) is None:
+    if yamlsource.parse(text, "") != (data, []) or decode_text(text.encode(), "", []) is None:
         return  # PyYAML wrote a number as YAML 1.1 spells it, a tab or a bare U+2028
     once = format_text(text, name)
     assert yamlsource.parse(once, "") == (data, [])
     assert format_text(once, name) == once
     problems: list[Any] = []
-    assert text_of(once.encode(), "", problems) == once, problems
+    assert decode_text(once.encode(), "", problems) == once, problems
 
 
 @given(written(), st.data())

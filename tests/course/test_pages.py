@@ -18,8 +18,8 @@ import yaml
 from course.build import Options, build
 from course.checking import deep_problems
 from course.publish.lesson import move_body
-from course.publish.shell import ASSETS, TEMPLATES, bundle, hashed_path, inline, plain, prose
-from course.read.look import contrast
+from course.publish.shell import ASSETS, TEMPLATES, bundle, hash_path, inline, plain, prose
+from course.read.look import compute_contrast
 from course.read.sources import english
 from tests.course.coursekit import (
     BRAKE_TRACE,
@@ -335,7 +335,7 @@ def test_colours_keep_their_contrast() -> None:
     least = [(*pair, 4.5) for pair in TEXT_ON] + [(*pair, 3.0) for pair in BORDER_ON]
     for front, back, ratio in least:
         for one, other in zip(COLOURS[front].split(", "), COLOURS[back].split(", "), strict=True):
-            assert contrast(one, other) >= ratio, (front, back)
+            assert compute_contrast(one, other) >= ratio, (front, back)
 
 
 def test_the_contrast_table_covers_every_colour_but_the_hairline() -> None:
@@ -370,9 +370,9 @@ def test_an_asset_is_named_by_its_bytes() -> None:
     scripts = {"reader.js", "run.js", "search.js", "site.js", "trace.js"}
     assert set(assets.paths) == {"icon.svg", "site.css", *scripts}
     for name, path in assets.paths.items():
-        assert path == hashed_path(name, assets.files[path])
+        assert path == hash_path(name, assets.files[path])
         assert re.fullmatch(rf"assets/\w+\.[0-9a-f]{{8}}\.{name.rpartition('.')[2]}", path)
-    assert hashed_path("a.js", b"1") != hashed_path("a.js", b"2")
+    assert hash_path("a.js", b"1") != hash_path("a.js", b"2")
 
 
 def test_every_interface_word_is_used() -> None:
