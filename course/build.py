@@ -15,6 +15,7 @@ from course.diagnostics import Diagnostic, Problem, Span, order
 from course.processes import Crew
 from course.publish import look
 from course.publish.cache import Cache
+from course.publish.hosting import WORKER, write_worker
 from course.publish.lesson import (
     LessonPages,
     Unit,
@@ -23,7 +24,6 @@ from course.publish.lesson import (
     relate_lessons,
     render,
 )
-from course.publish.offline import WORKER, worker
 from course.publish.shell import TEMPLATES, Shell, SiteInfo, TemplateFault, bundle
 from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, tree_digest
 from course.publish.whole import Whole
@@ -271,7 +271,7 @@ class _Build:
             for place, data in runtime(self.options.cache).items():
                 outputs.put(place, data)
         if not self.options.file_urls:  # pages from a disk have no service worker
-            outputs.put(WORKER, worker(shell.site.course["id"], outputs.files).encode())
+            outputs.put(WORKER, write_worker(shell.site.course["id"], outputs.files).encode())
         problems += check_links(rest.facts, {*outputs.files, MANIFEST})
         return problems
 

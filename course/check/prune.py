@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from course.check import links
 from course.diagnostics import Problem
-from course.read import graph, models, standin
+from course.read import graph, models, schema
 from course.read.graph import Graph
 from course.read.lesson import Lesson
 from course.read.sources import Item, Sources, plain
@@ -23,7 +23,7 @@ def prune(sources: Sources) -> Graph:
     for phase in sources.phases:
         phase.lessons = _distinct(record for record in phase.lessons if record.usable)
         if phase.view is None:
-            data = standin.complete("phase", {}, phase.id)
+            data = schema.complete_source("phase", {}, phase.id)
             phase.view = models.Phase.model_validate(data)
     sources.phases = _distinct(sources.phases)
     sources.unread.clear()

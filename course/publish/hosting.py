@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import stat
 import zipfile
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from html import escape
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from course.publish.offline import WORKER
+WORKER: Final = "sw.js"
+"""Its path: a worker looks after the folder in which it lies."""
+
+_SOURCE: Final = Path(__file__).with_name("worker.js")
+_LIST: Final = "[/* every page, asset, picture and part of the search index */]"
+_KEPT: Final = ("assets/", "media/", "search/")
+_NOT_KEPT: Final = ("print/", "404")
 
 PAGE: Final = "text/html; charset=utf-8"
 TYPES: Final = {
@@ -262,3 +269,18 @@ def bundle(files: Mapping[str, bytes]) -> bytes:
             entry.external_attr = (stat.S_IFREG | 0o644) << 16
             archive.writestr(entry, files[name])
     return out.getvalue()
+
+
+def write_worker(course: str, paths: Iterable[str]) -> str:
+    """Return the service worker of the site *course*, which consists of *paths*.
+
+    It changes with the list of names, so that browsers drop files that are gone.
+    """
+    kept = sorted(
+        path.removesuffix("index.html") if path.endswith("/index.html") else path
+        for path in paths
+        if path.startswith(_KEPT) or (path.endswith(".html") and not path.startswith(_NOT_KEPT))
+    )
+    names = ["" if path == "index.html" else path for path in kept]
+    text = _SOURCE.read_text("utf-8").replace("COURSE", course)
+    return text.replace(_LIST, json.dumps(names, indent=0))

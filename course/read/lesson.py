@@ -18,7 +18,7 @@ from course.diagnostics import (
     short,
     span_at,
 )
-from course.read import blocks, ids, images, markdown, quiz, schema, standin
+from course.read import blocks, ids, images, markdown, quiz, schema
 from course.read.files import decode_text, find_unfinished
 from course.rules import diagnose
 
@@ -216,7 +216,7 @@ class _Reader:
         broken = {problem.path[0] for problem in problems if problem.path}
         yield from (cut for cut in cuts if cut.path and cut.path[0] not in broken)
         if self.setup.draft:
-            data = standin.complete("lesson", data, self.parts.name)
+            data = schema.complete_source("lesson", data, self.parts.name)
             problems = []
         if isinstance(data, dict):
             self.lesson.front = data

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html import escape
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +22,6 @@ from course.diagnostics import Problem, Span, did_you_mean, nearest, short
 from course.read import links, trace
 from course.read.code import PYTHON, is_known, python_fault
 from course.read.files import find_control
-from course.read.maths import MathsError, mathml
 
 OPTIONS: Final = (
     pyromark.Options.ENABLE_TABLES
@@ -46,6 +46,9 @@ _VAGUE: Final = frozenset({"here", "click here", "link", "this", "this page", "m
 _FILE_NAME: Final = re.compile(r"[\w.-]+\.(?:svg|png|webp|jpe?g|gif)\Z", re.IGNORECASE)
 _CREDENTIALS: Final = re.compile(r"//[^/@]*@")
 _CONTAINERS: Final = ("List", "BlockQuote")
+_ALIGN: Final = re.compile(r'(<m[a-z]+) style="text-align: (left|right)[^"]*"')
+_WORDS_IN_FORMULA: Final = re.compile(r"(?<=[\w.,] )[a-z]{2,}(?= \w)")
+_INLINE_STYLE: Final = re.compile(r'(<m[a-z]+[^<>]*?) style="[^"]*"')
 TAUGHT: Final = ("python", "json", "sql", "bash", "console", "yaml", "text", trace.TRACE)
 EXPECTED: Final = "expected"
 _CELL: Final = {"Start": "TableCell"}
@@ -329,7 +332,7 @@ class _Reader:
             out.report("MTH001", message, at, hint=hint)
             return
         try:
-            out.formulas.append(mathml(tex, display=display))
+            out.formulas.append(convert_formula(tex, display=display))
         except MathsError as error:
             fault = start + 1 + display + len(tex[: error.offset].encode())
             out.report("MTH001", error.message, (min(fault, end - 1), end), got=short(tex))
@@ -817,3 +820,39 @@ def _read_option(out: Outline, block: CodeBlock, option: str, inside: Range) -> 
         message = "a block that includes a file must be empty"
         out.report("MD005", message, inside)
     block.entry["file"], block.entry["source"] = value, code
+
+
+# -- formulas: LaTeX to MathML, strictly --------------------------------------------------------
+
+
+class MathsError(Exception):
+    """LaTeX that cannot be read; ``offset`` is the character at fault."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+@lru_cache(maxsize=1024)
+def convert_formula(tex: str, *, display: bool) -> str:
+    """Return the LaTeX formula *tex* as a ``math`` element; with *display* on its own line.
+
+    The site allows no inline styles, so an alignment becomes a class. Raises MathsError.
+    """
+    from math_core import LatexError, LatexToMathML  # only a text with a formula asks for it
+
+    if not tex.strip():
+        raise MathsError("the formula is empty", 0)
+    if "\\color" in tex:
+        raise MathsError("colours are left to the page", tex.index("\\color"))
+    if words := _WORDS_IN_FORMULA.search(tex):
+        message = f'"{words[0]}" is not a name in a formula; mark words with \\text{{{words[0]}}}'
+        raise MathsError(message, words.start())
+    try:
+        html = LatexToMathML(fancy_error=False).convert_with_local_state(tex, displaystyle=display)
+    except LatexError as error:
+        offset, _, message = str(error).partition(": ")
+        message = message.rstrip(".")
+        raise MathsError(message[:1].lower() + message[1:], int(offset)) from error
+    return _INLINE_STYLE.sub(r"\1", _ALIGN.sub(r'\1 class="\2"', html))

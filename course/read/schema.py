@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from functools import cache, reduce
 from operator import getitem
 from pathlib import Path
+from string import Template
 from typing import Any, Final
 
 import jsonschema_rs
 import orjson
 import pyromark
 
+from course import yamlsource
 from course.diagnostics import Problem, did_you_mean, nearest, short
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
@@ -30,6 +32,8 @@ _TYPES: Final = {
     "boolean": "true or false",
     "null": "nothing",
 }
+SKELETONS: Final = Path(__file__).resolve().parents[1] / "skeletons"
+_NOBODY: Final = "nobody"  # an id that no source has: what refers to it is left out
 _CODES: Final = {
     "type": "SCH001",
     "required": "SCH002",
@@ -429,3 +433,47 @@ def _describe(value: object) -> str:
     if isinstance(value, list):
         return f"a list of {len(value)}"
     return short(str(value).lower() if isinstance(value, bool) else str(value))
+
+
+# -- stand-ins: `serve` shows a source with mistakes, too ----------------------------------------
+
+
+def complete_source(kind: str, data: Any, name: str) -> dict[str, Any] | None:
+    """Return valid data of *kind* with the sound keys of *data*, and those of a skeleton.
+
+    *name* is the id in the name of the folder or file. None for kinds without a skeleton.
+    """
+    kept = select_sound_keys(kind, data)
+    planned = kept.get("status") == "planned" and kind in ("lesson", "project")
+    base = _read_skeleton(f"{kind}-planned" if planned else kind, name)
+    if base is None:
+        return None
+    for candidate in (base | kept, base):
+        if compile_validator(kind).is_valid(candidate):
+            return candidate
+    return None
+
+
+def _read_skeleton(name: str, identity: str) -> dict[str, Any] | None:
+    path = _find_skeleton(name)
+    if path is None:
+        return None
+    words = dict.fromkeys(("part", "phase", "pathway", "lesson", "first"), _NOBODY)
+    words |= {"quoted": "TODO", "lang": "en", "updated": "2000-01-01"}
+    title = identity.replace("-", " ").capitalize()
+    text = Template(_front(path)).safe_substitute(words, id=identity, title=title)
+    data: dict[str, Any] | None = yamlsource.parse(text, path.name)[0]
+    return data
+
+
+@cache
+def _find_skeleton(name: str) -> Path | None:
+    places = (f"{name}.md", f"{name}.yaml", f"init/content/{name}.yaml")
+    return next((path for path in map(SKELETONS.joinpath, places) if path.is_file()), None)
+
+
+@cache
+def _front(path: Path) -> str:
+    """The YAML of a skeleton: all of it, or the front matter."""
+    text = path.read_text("utf-8")
+    return text.split("---\n")[1] if path.suffix == ".md" else text

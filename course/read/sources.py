@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from course import yamlsource
 from course.diagnostics import Diagnostic, Problem, Span, nearest
 from course.program import command
-from course.read import blocks, ids, look, markdown, schema, standin
+from course.read import blocks, ids, look, markdown, schema
 from course.read.code import python_fault
 from course.read.files import (
     CODE_SUFFIXES,
@@ -339,7 +339,7 @@ class _Loader:
             self.problems += find_unfinished(text, entry.file, entry.name, may_wait=project)
         if not problems and not broken:
             return data
-        return standin.complete(name, data, folder_id(entry.file)) if self.draft else None
+        return schema.complete_source(name, data, folder_id(entry.file)) if self.draft else None
 
     def read_list(self, entry: Entry | None, name: str, kind: str) -> list[Any]:
         """The data of a list file that may be absent; one with faults is noted as unread."""
