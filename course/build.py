@@ -40,7 +40,7 @@ _SOME: Final = 5  # foreign files that a refusal names
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Where a build reads and writes, and what its outputs depend on besides the sources.
+    """The places where a build reads and writes, and all inputs besides the sources.
 
     ``cache`` is the cache folder (None: read and write no cache); ``jobs`` the number of
     processes that read and render lessons (0: one, or two when many lessons changed);
@@ -63,7 +63,7 @@ class Options:
 
 @dataclass(slots=True)
 class Report:
-    """What a check or a build found and did; ``digest`` names the whole output, if there is one."""
+    """The result of a check or a build; ``digest`` identifies the whole output, if any."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     lessons: int = 0
@@ -111,7 +111,7 @@ def plural(number: int, word: str) -> str:
 
 
 def check(options: Options) -> Report:
-    """Everything that can be wrong with the course; writes nothing."""
+    """Check the whole course; write nothing."""
     started = time.monotonic()
     report = run(options, Outputs(), Cache(options.cache))
     report.seconds = time.monotonic() - started

@@ -149,7 +149,7 @@ def accept_ids(options: Options) -> str:
 
 
 class _Memory(Outputs):
-    """Keeps the pages; nothing is there already, so that every page is rendered."""
+    """Keeps the pages in memory; it begins empty, so every page is rendered."""
 
     def __init__(self) -> None:
         super().__init__()

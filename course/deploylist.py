@@ -1,4 +1,4 @@
-"""`build.py deploy-list`: what changed between two builds, for uploads that compare nothing."""
+"""`build.py deploy-list`: lists the changes between two builds, for your own upload tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule says about a source file, before and after it has a line and a column."""
+"""A broken rule in a source file, before and after it has a line and a column."""
 
 from __future__ import annotations
 

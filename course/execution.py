@@ -37,7 +37,7 @@ class Program(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of the programs of one lesson; *left* names the files that they left."""
+    """The results of the programs of one lesson; *left* names the files that they left behind."""
 
     results: list[dict[str, Any]]
     left: list[str]
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What `check --run` programs, and how much it ran."""
+    """The diagnostics of `check --run`, and how much it ran."""
 
     diagnostics: list[Diagnostic]
     programs: int
@@ -88,7 +88,7 @@ def _is_tested(project: ProjectSource) -> bool:
 
 
 def run_tests(project: ProjectSource, wait_s: float) -> tuple[int, list[Problem]]:
-    """How many tests of *project* ran beside its solution, and which failed."""
+    """Run the tests of *project* against its solution; return how many ran, and the failures."""
     home = project.file.rpartition("/")[0]
     with tempfile.TemporaryDirectory(prefix="project-") as folder:
         for name, data in project.files.items():
@@ -148,7 +148,7 @@ def execute(programs: Sequence[Program], wait_s: float) -> Outcome:
 def _run_child(
     folder: Path, request: str, wait_s: float, *arguments: str
 ) -> tuple[list[dict[str, Any]], str]:
-    """What the child answers to *request* when it runs in *folder*, or why it does not."""
+    """Run the child in *folder*; return its answer to *request*, or why there is none."""
     command = [sys.executable, "-I", "-W", "error", "-X", "utf8", str(_CHILD), *arguments]
     try:
         done = subprocess.run(
@@ -179,7 +179,7 @@ def _describe_exit(code: int) -> str:
 
 
 def compare(file: str, programs: Sequence[Program], outcome: Outcome) -> Iterator[Problem]:
-    """What of *outcome* is not as the lesson *file* says."""
+    """Yield a problem for each difference between *outcome* and the lesson *file*."""
     if outcome.why:
         program = programs[0]
         yield Problem("RUN001", program.file, outcome.why, span=_line(program.line))
@@ -196,7 +196,7 @@ def compare(file: str, programs: Sequence[Program], outcome: Outcome) -> Iterato
 
 
 def _report_difference(file: str, program: Program, result: Mapping[str, Any]) -> Iterator[Problem]:
-    """The first line that is printed otherwise than it stands in the lesson."""
+    """Yield the first printed line that differs from the lesson."""
     printed = result["printed"].rstrip("\n").split("\n")
     stated = program.expected.rstrip("\n").split("\n")
     if printed == stated:

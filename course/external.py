@@ -33,7 +33,7 @@ _RESERVED: Final = frozenset({401, 403, 429})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How hard to ask; *delay_s* lies between the starts of two requests to one host."""
+    """The limits of requests; *delay_s* separates the starts of two requests to one host."""
 
     workers: int = 8
     delay_s: float = 0.5
@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A use of an address: where it stands, by *path* in YAML or else by its text."""
+    """A use of an address, placed by *path* in YAML, else by its text."""
 
     url: str
     file: str

@@ -1,4 +1,4 @@
-"""Steps of work on many items in several processes, of which this one is the first."""
+"""Runs steps of work on many items in several processes, including this one."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ Source = Callable[[str], list[str] | None]
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a check found, sorted, and how to show it; every format takes what concerns it.
+    """The sorted result of a check, and how to show it; each format uses what it needs.
 
     ``limit`` is the number of problems that ``text`` prints in full (None: all), ``changed``
     the files that ``github`` puts first; ``strict`` lets warnings fail a ``junit`` case.
@@ -84,7 +84,7 @@ def requirement(problem: Diagnostic) -> str:
 
 
 def sentences(problem: Diagnostic) -> list[str]:
-    """What a reader is told about *problem*: message, requirement, hint; nothing twice."""
+    """Return message, requirement and hint of *problem* without repetitions."""
     wanted = requirement(problem)
     lines = [] if problem.message == wanted else [problem.message]
     lines += [wanted] if wanted else []
@@ -150,7 +150,7 @@ def block(problem: Diagnostic, source: Source, *, colour: bool = False) -> str:
 
 
 def conclusion(report: Report) -> str:
-    """What was checked and what came of it, in one line."""
+    """Return what was checked and the result, in one line."""
     problems = report.diagnostics
     if not problems:
         return f"{plural(report.lessons, 'lesson')} checked, no problems"

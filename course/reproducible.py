@@ -1,4 +1,4 @@
-"""Two builds that differ in everything that must not matter, compared file by file."""
+"""Compares builds that differ in everything that must not matter, file by file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def differences(options: Options) -> list[str]:
 
 
 def _copy(site: Path, out: Path) -> None:
-    """Copy what a build put into *site*, if there is such a thing, to *out*."""
+    """Copy the files of a build from *site* to *out*, if there are any."""
     listed = read_built(site)
     for path in [] if listed is None else [*listed, MANIFEST]:
         if (site / path).is_file():

@@ -84,7 +84,7 @@ def watch(folder: str) -> None:
 
 
 class Printed(io.StringIO):
-    """What a program prints, up to a limit."""
+    """The output of a program, up to a limit."""
 
     def write(self, text: str) -> int:
         """Raises RuntimeError for a program that does not stop."""
@@ -108,7 +108,7 @@ def fault(name: str) -> dict[str, Any]:
 
 
 def run(programs: list[list[str]]) -> list[dict[str, Any]]:
-    """What each of *programs* printed, up to the first that fails."""
+    """Run *programs* up to the first that fails; return the output of each."""
     space: dict[str, Any] = {"__name__": "__main__"}
     results: list[dict[str, Any]] = []
     for name, source in programs:

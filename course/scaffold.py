@@ -1,4 +1,4 @@
-"""`init` and `new`: a whole course to begin with, and every other thing in its right place.
+"""`init` and `new`: create a whole course, or one source in its right place.
 
 The texts lie in `skeletons/`: valid at once, with TODO wherever an author has to write; those of a
 whole course need none, because its one lesson is about lessons.
@@ -33,7 +33,7 @@ _SKELETONS: Final = Path(__file__).with_name("skeletons")
 
 
 class ScaffoldError(Exception):
-    """The thing cannot be created; the message says why, ``hint`` what to do instead."""
+    """The source cannot be created; the message says why, ``hint`` what to do instead."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -107,7 +107,7 @@ def _id_from(title: str) -> str:
 def create(
     root: Path, kind: str, name: str, *, phase: str | None = None, planned: bool = False
 ) -> list[str]:
-    """Create the skeleton of a thing of *kind* called *name*.
+    """Create the skeleton of a *kind* called *name*.
 
     *kind* is ``lesson``, ``phase``, ``pathway``, ``role``, ``domain``, ``project``, or ``ui`` for
     the words of the pages in the language of the course, which need no name. *phase* is the id
@@ -222,7 +222,7 @@ def _phase_folder(phase: str, graph: Graph) -> str:
 
 
 def _next_number(folder: Path) -> int:
-    """The next free number in steps of ten, after everything that is there, drafts included."""
+    """Return the next free number in steps of ten, after all existing ones, drafts included."""
     names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
     numbers = [number for name in names if (number := split_number(name.lstrip("_")))]
     last = max((int(number[0]) for number in numbers), default=0)

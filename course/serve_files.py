@@ -21,7 +21,7 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class File(NamedTuple):
-    """What a host answers: a file, or for status 301 the ``location`` to go to."""
+    """A host's answer: a file, or for status 301 the ``location`` to go to."""
 
     status: int
     body: bytes = b""
@@ -52,7 +52,7 @@ def find(out: Path, raw: str) -> File:
 
 
 def host_headers(out: Path, path: str) -> dict[str, str]:
-    """What the ``_headers`` file of the site adds to *path*, but for the lifetime.
+    """Return the headers that ``_headers`` adds to *path*, except the lifetime.
 
     While an author works only what carries a hash in its name may be used unasked.
     """

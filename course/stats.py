@@ -1,4 +1,4 @@
-"""`build.py stats`: what the course holds, what is planned, and what nothing leads to."""
+"""`build.py stats`: counts what the course contains, what is planned and what nothing leads to."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _CURES: Final = {
     "expected alphabetic or numeric": "begin an item with -, not *; quote a text that begins so",
     "cannot start any token": "quote the value: it starts with a reserved character",
 }
-"""What to do about the syntax errors that authors meet most, by a part of libyaml's message."""
+"""Hints for the most frequent syntax errors, by a part of libyaml's message."""
 
 
 _KEY: Final = re.compile(r"[ ]*(?:- )?[A-Za-z][\w-]*:(?:$| (?P<rest>.*))")
@@ -46,7 +46,7 @@ _CUT: Final = re.compile(r"[ ]+#[^\s#].*")
 
 
 class _RefusedError(Exception):
-    """The profile forbids something in the text, so that it has no usable data."""
+    """The profile forbids something in the text, so it has no usable data."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -79,7 +79,7 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
 def locate(
     text: str, path: Sequence[str | int], *, on_key: bool = False, first_line: int = 1
 ) -> Span:
-    """Where the value at *path* stands; a missing key points to the mapping that lacks it."""
+    """Return the place of the value at *path*; a missing key has that of its mapping."""
     node = _root(text)
     if node is None:
         return TOP
@@ -97,7 +97,7 @@ def locate(
 
 
 def find_comments(text: str) -> list[str]:
-    """The comments of a readable *text*: what stands between its tokens, and after | or >."""
+    """Return the comments of a readable *text*: those between its tokens, and after | or >."""
     comments: list[str] = []
     last = 0
     for token in yaml.scan(text, yaml.CSafeLoader):
@@ -144,7 +144,7 @@ def _span(place: Any, first_line: int) -> Span:
 
 
 def scalar(text: str) -> Any:
-    """YAML 1.2 core scalars only; everything else stays the string that the author sees."""
+    """Return the value of a YAML 1.2 core scalar; everything else stays text."""
     first = text[:1]
     if first in "-0123456789" and (match := _NUMBER.match(text)):
         return float(text) if match[1] else int(text)
@@ -247,7 +247,7 @@ class _Builder:
         return _RefusedError(Problem(code, self.file, message, span=span, hint=hint))
 
     def _refuse_mark(self, event: Any) -> _RefusedError:
-        """What to say about an alias, an anchor or a tag."""
+        """Return the refusal of an alias, an anchor or a tag."""
         if event.anchor:
             what = "aliases" if type(event) is yaml.AliasEvent else "anchors"
             return self._refuse("YML004", f"{what} are not allowed", event, "write the value out")
@@ -290,7 +290,7 @@ def _report_syntax(error: yaml.MarkedYAMLError, file: str, first: int, text: str
 
 
 def _suggest_column(what: str, text: str, number: int, first: int) -> str | None:
-    """What to do about a key that begins in another column than the keys before it."""
+    """Return a hint for a key that begins in another column than the keys before it."""
     if "expected key" not in what and "mapping values" not in what:
         return None
     lines = text.split("\n")
@@ -321,6 +321,6 @@ def _find_beginning(error: yaml.MarkedYAMLError) -> Any:
 
 
 def _suggest_cure(what: str) -> str:
-    """What to do about a syntax error of libyaml."""
+    """Return a hint for a syntax error of libyaml."""
     matches = (cure for part, cure in _CURES.items() if part in what)
     return next(matches, "check this line and the one above it")

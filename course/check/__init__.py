@@ -1,1 +1,1 @@
-"""What can be wrong between sources, in templates and in the pages that were made."""
+"""Checks across sources, of templates and of the built pages."""

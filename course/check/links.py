@@ -288,7 +288,7 @@ def find_cycles(
 
 
 def _find_cycle(edges: Mapping[str, list[str]]) -> list[str]:
-    """Some names, each of which needs the next, and the last the first; empty when none do."""
+    """Return names each of which needs the next, and the last the first; empty without a cycle."""
     try:
         TopologicalSorter(edges).prepare()
     except CycleError as error:

@@ -72,7 +72,7 @@ def _climb(folder: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def _climb_target(climb: str, value: str) -> str | None:
-    """What an address names that climbs to the root, in any such folder; None for others."""
+    """Return the target of an address that climbs to the root; None for other addresses."""
     below = value[len(climb) :]
     if not value.startswith(climb) or "://" in value or below.startswith("../"):
         return None

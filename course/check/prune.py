@@ -1,4 +1,4 @@
-"""A course with mistakes as a graph that can be shown: what refers to nothing is left out."""
+"""Makes a graph of a course with mistakes that can be shown, without its broken references."""
 
 from __future__ import annotations
 

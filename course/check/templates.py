@@ -1,4 +1,4 @@
-"""What is wrong with the templates of a course before any page is made of them."""
+"""Checks the templates of a course before any page is made with them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check(own: Mapping[str, str], tool: Mapping[str, str], folder: str) -> Itera
 
 
 def _check_blocks(tree: nodes.Template, texts: Mapping[str, str], file: str) -> Iterator[Problem]:
-    """What a template that extends another says in vain: only its blocks get onto the page."""
+    """Report output outside the blocks of a template that extends another: it would not appear."""
     blocks = _list_inherited_blocks(tree, texts)
     if blocks is None:
         return
@@ -98,7 +98,7 @@ def _is_space(node: nodes.Node) -> bool:
 
 
 def _first_line(node: nodes.Node) -> int:
-    """The line of the first thing in *node* that is not white space."""
+    """Return the line of the first part of *node* that is not white space."""
     first = next(iter(node.iter_child_nodes()), node)
     text = getattr(first, "data", "")
     return node.lineno + text[: len(text) - len(text.lstrip())].count("\n")

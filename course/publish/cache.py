@@ -1,4 +1,4 @@
-"""What an earlier build left in the cache folder: lessons as read and as rendered.
+"""The cache of an earlier build: lessons as read and as rendered.
 
 Each entry stands under the hash of everything that it depends on, this tool included. The file
 is safe to delete. One whose bytes are not those that were written counts as none, and no entry is
@@ -98,7 +98,7 @@ class Cache:
         return not self._entries
 
     def identify(self, readings: Readings) -> None:
-        """Take in what each lesson consists of: everything else is asked afterwards."""
+        """Compute the key of every lesson, which all later questions need."""
         shared = _digest_of(_tool_key(), readings.setup)
         parts = readings.parts.items()
         self._keys = {folder: _lesson_key(entry, shared) for folder, entry in parts}
@@ -160,7 +160,7 @@ class Cache:
         }
 
     def save(self) -> None:
-        """Replace the file in one step by what was added, if that is something new."""
+        """Replace the file in one step with the added entries, if any of them is new."""
         removed = self._new.keys() != self._entries.keys()
         if self._path is not None and (self._changed or removed):
             write_json(self._path, self._new)
@@ -174,7 +174,7 @@ def remove_cache(folder: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The mapping that a file of the cache holds; empty when there is none, or it is damaged."""
+    """Read the mapping in a file of the cache; empty when the file is missing or damaged."""
     try:
         digest, _, data = path.read_bytes().partition(b"\n")
         entries = orjson.loads(data) if digest == _digest(data) else None

@@ -171,12 +171,12 @@ def _lines(markdown: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _line(words: list[str], kind: str) -> str:
-    """What the *words* of an element say, which are used up."""
+    """Join and clear the *words* of an element."""
     line = " ".join(_FOOTNOTE.sub("", "".join(words)).split())
     words.clear()
     return line.strip(" ,") if kind in _ROWS else line
 
 
 def _elsewhere(link: Mapping[str, Any]) -> tuple[str, str] | None:
-    """A link whose address another part of the text defines; a word in brackets is none."""
+    """Accept a link whose address another part of the text defines, but not a word in brackets."""
     return None if link["link_type"] == "Shortcut" else ("", "")

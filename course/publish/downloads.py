@@ -1,4 +1,4 @@
-"""What readers take away from a lesson: Markdown, notebook, script and evidence form."""
+"""The downloads of a lesson: Markdown, notebook, script and evidence form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hosts send with a file, and files for hosts, search engines and feed readers."""
+"""The headers of a file, and the files for hosts, search engines, feed readers and offline use."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def sitemap(base_url: str, pages: Iterable[str]) -> str:
 
 
 def robots(base_url: str) -> str:
-    """A `robots.txt` that allows everything and names the site map."""
+    """Return a `robots.txt` that allows everything and names the site map."""
     return f"User-agent: *\nAllow: /\n\nSitemap: {base_url}sitemap.xml\n"
 
 

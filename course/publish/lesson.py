@@ -1,4 +1,4 @@
-"""Everything that one lesson puts on the site: resource, page and companions."""
+"""Renders everything that one lesson puts on the site: resource, page and companions."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 @dataclass(slots=True)
 class Unit:
-    """What one lesson contributes to the site, as the cache keeps it.
+    """The contribution of one lesson to the site, as the cache keeps it.
 
     ``content_hash`` is empty for a planned lesson; ``body`` is its Markdown for the full text,
     where each link into the site begins with ``ROOT``; ``printed`` its HTML on a page to print,
@@ -232,7 +232,7 @@ def relate_lessons(graph: Graph) -> Iterator[tuple[LessonNode, dict[str, Any]]]:
 
 
 def _along(graph: Graph) -> dict[str, list[tuple[str, str]]]:
-    """What comes after a lesson on each pathway, and the title of that pathway."""
+    """Return the next lesson on each pathway, with the title of the pathway."""
     entries_by_kind: dict[str, list[tuple[str, str]]] = {}
     for pathway, lessons in graph.pathway_lessons.items():
         for name, following in pairwise(lessons):
@@ -407,7 +407,7 @@ class LessonPages:
         return shell.render("lesson.html", page=frame, root=DEEP, **safe)
 
     def _material(self, lesson: Resource) -> dict[str, str]:
-        """What only an authored lesson shows."""
+        """The parts that only an authored lesson has."""
         quiz, review = lesson["quiz"], lesson.get("review", "none")
         first = [question for question in quiz["questions"] if question["stage"] == "before"]
         rest = [question for question in quiz["questions"] if question["stage"] != "before"]

@@ -1,4 +1,4 @@
-"""What a course looks like: its picture on the home page, its mark, and its colours as a style."""
+"""The looks of a course: its picture on the home page, its logo, and its colours as a style."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def icon(course: Mapping[str, Any], media: Mapping[str, bytes]) -> bytes:
 
 
 def mark(course: Mapping[str, Any], media: Mapping[str, bytes]) -> str:
-    """The SVG of the mark beside the name of *course*; empty without one."""
+    """Return the SVG of the logo next to the name of *course*; empty without one."""
     logo = course.get("logo", "")
     return _inline(media[logo]) if logo in media else ""
 

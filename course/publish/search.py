@@ -65,7 +65,7 @@ def tokens(text: str) -> list[str]:
 
 
 def lesson_terms(lesson: Mapping[str, Any], prose: str = "") -> dict[str, Any]:
-    """What the index needs of one lesson resource and its *prose*, as data that JSON can hold.
+    """Return the index entry of one lesson resource and its *prose*, as JSON-able data.
 
     ``terms`` has one string of space-separated words for each level: first the words that stand
     in :func:`_asides` and nowhere else, then one of :data:`LEVELS` after the other. ``length`` is
@@ -85,7 +85,7 @@ def lesson_terms(lesson: Mapping[str, Any], prose: str = "") -> dict[str, Any]:
 
 
 def page_terms(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What the index needs of a resource of one of :data:`KINDS`: its title and its summary."""
+    """Return the index entry of a resource of one of :data:`KINDS`, from its title and summary."""
     counts: dict[str, int] = {}
     _add(counts, ((TITLE, entry["title"]), (HEADING, entry["summary"])))
     return {

@@ -1,4 +1,4 @@
-"""What every page shares: safe text, templates with the site's words, header, footer and links."""
+"""The common parts of all pages: safe text, templates with the site's words, header and footer."""
 
 from __future__ import annotations
 
@@ -109,14 +109,14 @@ def _element(match: re.Match[str]) -> str:
 
 
 def fill(label: str, **values: object) -> str:
-    """*label* with the values of its placeholders (``{name}``), of which it may lack some."""
+    """Fill the placeholders (``{name}``) of *label*, which may lack some of them."""
     for name, value in values.items():
         label = label.replace(f"{{{name}}}", str(value))
     return label
 
 
 class SiteInfo(NamedTuple):
-    """What all pages of one build share.
+    """The facts that all pages of one build share.
 
     ``words`` is ``ui/<lang>.yaml`` without ``kinds``; ``assets`` maps logical names to paths
     from the site root; ``base_url`` is absolute with a final slash; ``file_urls`` links
@@ -333,7 +333,7 @@ class Shell:
         return Markup(", ".join(links))  # noqa: S704  (escaped by html)
 
     def badge(self, ref: Ref) -> Markup:
-        """The label of something planned; nothing for what exists."""
+        """Return the label of a planned entry; empty for an existing one."""
         return Markup(self._badge(ref))  # noqa: S704  (escaped in _badge)
 
     def card(self, entry: Ref, root: str) -> Markup:
@@ -393,7 +393,7 @@ class Shell:
         return header, self.render("footer.html", root=root)
 
     def _constants(self) -> dict[str, Any]:
-        """What every template may name: words ``w``, assets, the course ``c``; all escaped."""
+        """Return the globals of templates: words ``w``, assets, the course ``c``; all escaped."""
         course = self.site.course
         language = course["lang"].partition("-")[0]
         facts = {key: plain(course[key]) for key in ("title", "version", "updated")}
@@ -429,7 +429,7 @@ def size(count: int) -> str:
 
 
 class Assets(NamedTuple):
-    """What goes into ``assets/``.
+    """The files of ``assets/``.
 
     ``paths`` maps a logical name ("site.css") to its path from the site root
     ("assets/site.3f9a12bc.css"); ``files`` maps that path to the bytes.

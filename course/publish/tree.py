@@ -131,7 +131,7 @@ class Refusal(Exception):
 
 
 def check_places(root: Path, out: Path, cache: Path | None) -> None:
-    """Raise :class:`Refusal` when the output or the cache would lie where it does harm."""
+    """Raise :class:`Refusal` when the output or the cache would lie in a harmful place."""
     content = root / CONTENT
     _check_out(out, content, root)
     if cache is not None and cache.is_symlink():
@@ -268,7 +268,7 @@ class Outputs:
 
 
 class Stage(Outputs):
-    """The next state of the folder *out*; nothing shows until :meth:`finish`.
+    """The next state of the folder *out*, which stays invisible until :meth:`finish`.
 
     Only what differs from the live folder is written; the rest is linked when the stage is
     finished. *verify* reads every live file instead of trusting its size and date.
@@ -333,7 +333,7 @@ class Stage(Outputs):
         return changed + removed
 
     def close(self) -> None:
-        """Remove what is left beside the live folder: the old state, or a new one given up."""
+        """Remove leftovers next to the live folder: the old state, or an abandoned new one."""
         self._remove_leftovers()
 
     def _is_intact(self, path: str, file: File) -> bool:
@@ -345,7 +345,7 @@ class Stage(Outputs):
         )
 
     def _place(self, path: str) -> str:
-        """Where *path* lies in the next state; its folder is made."""
+        """Return the location of *path* in the next state; creates its folder."""
         folder = f"{self.next}/{path.rpartition('/')[0]}"
         if folder not in self._made:
             os.makedirs(folder, mode=0o755, exist_ok=True)
@@ -405,7 +405,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _exchange(live: Path, other: Path) -> bool:
-    """Swap two folders in one step; False where the system has no such call."""
+    """Swap two folders in one step; return False where the system has no call for it."""
     if os.name != "posix":
         return False
     import ctypes  # only a build that changes something needs it

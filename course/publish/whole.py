@@ -1,4 +1,4 @@
-"""Everything on the site that belongs to the course as a whole: resources, indexes, texts."""
+"""The parts of the site that belong to the whole course: resources, indexes, texts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Whole:
         self.problems: list[Problem] = []
 
     def begin(self) -> None:
-        """Everything for which no lesson has to be rendered."""
+        """Write everything that needs no rendered lesson."""
         graph, shell, put = self.graph, self.shell, self.put
         bundles = {
             name: bundle(project.files)
@@ -111,7 +111,7 @@ class Whole:
             self.facts[path] = read_facts(path, html)
 
     def _put_texts(self, units: Mapping[str, Unit]) -> None:
-        """What is read by programs as a whole: texts, passages, the search index, OpenAPI."""
+        """Write the files that programs read whole: texts, passages, the search index, OpenAPI."""
         site, index, put = self.shell.site, self.shell.index, self.put
         catalog, pathways, roles, projects = (self.named[name] for name in _RESOURCES)
         lessons = [entry["id"] for phase in catalog["phases"] for entry in phase["lessons"]]

@@ -152,7 +152,7 @@ class _Writer:
                 return self.check_box(done=match[10] != "")
 
     def heading(self, level: str, inner: str) -> str:
-        """A heading with its anchor; its kind stands in a span of its own."""
+        """A heading with its anchor; its kind has a span of its own."""
         head = next(self.headings)
         if "<" in inner:
             inner = _TAGS.sub(self.tag, inner)
@@ -183,7 +183,7 @@ class _Writer:
         return f'<div class="table" tabindex="0" role="group" aria-label="{label}"><table>'
 
     def alert(self, tag: str, name: str) -> str:
-        """An alert with its word, so that it is not told by colour alone."""
+        """An alert with its word, since colour alone is not enough."""
         return f'{tag}<p class="alert">{escape(self.words["alert_" + name])}</p>'
 
     def check_box(self, *, done: bool) -> str:

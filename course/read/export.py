@@ -40,7 +40,7 @@ class _Generator(GenerateJsonSchema):
         return False
 
     def default_schema(self, schema: WithDefaultSchema) -> dict[str, Any]:
-        """A default stands in the description."""
+        """Leave out the default, which the description states."""
         return self.generate_inner(schema["schema"])
 
 

@@ -67,7 +67,7 @@ class Folder:
         return next((entry for entry in self.files if entry.name == name), None)
 
     def folder(self, name: str) -> Folder:
-        """The sub-folder called *name*; an empty one where there is none."""
+        """Return the sub-folder called *name*, or an empty one."""
         absent = Folder(name, f"{self.file}/{name}", "")
         return next((entry for entry in self.folders if entry.name == name), absent)
 
@@ -277,7 +277,7 @@ def report_unknown(entry: Entry | Folder, allowed: list[str], where: str) -> Pro
 
 
 def _suggest_name(name: str, allowed: list[str]) -> str | None:
-    """Where the thing belongs: the name that is meant, or the formats that have a place."""
+    """Suggest the name that was meant, or the formats that are allowed."""
     formats = [form.removeprefix("*") for form in allowed if form.startswith("*.")]
     if (lower := name.lower()) != name and lower.endswith(tuple(formats)):
         return f"name it {lower}"
@@ -287,7 +287,7 @@ def _suggest_name(name: str, allowed: list[str]) -> str | None:
 
 
 def _suggest_language(name: str) -> str | None:
-    """What to say about a translation into a language that the course does not name."""
+    """Return a hint for a translation into a language that the course does not list."""
     match = _TRANSLATION.match(name)
     if match is None:
         return None
@@ -298,7 +298,7 @@ def _suggest_language(name: str) -> str | None:
 
 
 def report_missing(folder: Folder, name: str, what: str) -> list[Problem]:
-    """The absence of the file that makes *folder* what it is; nothing where it was refused."""
+    """Report that *folder* lacks its main file *name*, unless that was refused."""
     if name in folder.refused:
         return []
     there = [entry.name for entry in folder.files]
@@ -312,7 +312,7 @@ def report_missing(folder: Folder, name: str, what: str) -> list[Problem]:
 
 
 def _stem(name: str) -> str:
-    """What two spellings of one file name share: ``Lesson.md`` and ``lesson.markdown``."""
+    """Return the common part of two spellings of a name: ``Lesson.md`` and ``lesson.markdown``."""
     return name.rpartition(".")[0].casefold()
 
 

@@ -33,7 +33,7 @@ class FormulaError(Exception):
 
 
 class Scope(NamedTuple):
-    """What names mean: ``values`` by name, and ``x``, along which columns are integrated."""
+    """The meaning of names: ``values`` by name, and ``x``, along which columns are integrated."""
 
     values: Mapping[str, Value]
     x: Column
@@ -429,7 +429,7 @@ def _finite(value: float) -> float:
 
 
 def column_of(value: Value, scope: Scope) -> Column:
-    """*value* as a column: a number stands in each row."""
+    """Return *value* as a column: a number is repeated in each row."""
     return value if isinstance(value, list) else [value] * len(scope.x)
 
 

@@ -1,4 +1,4 @@
-"""Ids: their form, the words that are reserved, and the lock file of everything published."""
+"""Ids: their form, the reserved words, and the lock file of all published ids."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_id(value: object) -> bool:
 
 
 def check_form(value: object, file: str, folder_name: str | None) -> list[Problem]:
-    """What is wrong with the id *value* of *file*, beyond its schema."""
+    """Return the problems of the id *value* of *file* beyond its schema."""
     if not isinstance(value, str) or not _FORM.match(value):
         return []
     problems: list[Problem] = []

@@ -198,7 +198,7 @@ class _SvgReader:
         return self
 
     def harm(self, what: str) -> None:
-        """Report a part that runs or loads something, or could."""
+        """Report a part that runs or loads something, or might."""
         message = "the SVG contains a script or an external reference"
         self.report(message, short(what))
 

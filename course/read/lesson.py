@@ -41,7 +41,7 @@ _OWN_RULE: Final[dict[tuple[str | int, ...], str]] = {
 
 
 class Setup(NamedTuple):
-    """What every lesson of one language is read with; a *draft* is completed with stand-ins."""
+    """The setup that all lessons are read with; a *draft* is completed with stand-ins."""
 
     words: Mapping[str, Any]
     interfaces: frozenset[str]
@@ -64,7 +64,7 @@ class Parts(NamedTuple):
 
 
 class Material(NamedTuple):
-    """What an authored lesson teaches with, in the shapes of the lesson resource.
+    """The material of an authored lesson, in the shapes of the lesson resource.
 
     ``pieces`` make up its Markdown; ``prose`` is what of it is read, code blocks left out.
     """
@@ -77,7 +77,7 @@ class Material(NamedTuple):
 
 @dataclass(slots=True)
 class Lesson:
-    """What one lesson folder says; JSON holds all of it, so that it can be cached.
+    """The facts of one lesson folder, all JSON-able for the cache.
 
     ``usable`` says that the front matter is valid, whatever is wrong with body and quiz.
     """
@@ -144,7 +144,7 @@ class Readings:
         return lesson
 
     def material(self, folder: str) -> Material:
-        """What the lesson of *folder* teaches with, read again where it is not at hand."""
+        """Return the material of the lesson in *folder*; read it again in another process."""
         if folder not in self._materials:
             self.read(folder)
         return self._materials[folder]
@@ -266,7 +266,7 @@ class _Reader:
     # -- by status --------------------------------------------------------------------------
 
     def check_planned(self, text: str, body: str) -> Iterator[Problem]:
-        """A planned brief carries nothing that only finished lessons have."""
+        """Report what only authored lessons may have."""
         for key in ("check", "review"):
             if key in self.lesson.front:
                 message, hint = (
@@ -284,7 +284,7 @@ class _Reader:
                 yield Problem("LES002", f"{self.parts.folder}/{name}", message, hint=hint)
 
     def check_required(self) -> Iterator[Problem]:
-        """What an authored lesson lacks."""
+        """Report what an authored lesson lacks."""
         misspelt = {problem.hint for problem in self.lesson.diagnostics if problem.code == "SCH003"}
         for key, code, what in _REQUIRED:
             if key not in self.lesson.front and did_you_mean(key) not in misspelt:
@@ -377,7 +377,7 @@ class _Reader:
         data: dict[str, str],
         pictures: dict[str, dict[str, Any]],
     ) -> Iterator[Problem]:
-        """Note the images in use, and report files that nothing includes."""
+        """Record the images in use, and report files that nothing includes."""
         folder = self.parts.folder
         alts = {image["target"].casefold(): image["alt"] for image in read.images}
         included = {entry.get("file") for entry in read.code} | self.parts.unread
@@ -439,7 +439,7 @@ def _find_cut(key: str | int, cuts: Iterable[Problem]) -> Problem | None:
 
 
 def _report_missing_front(text: str, file: str) -> Problem:
-    """What to say about a lesson whose front matter is absent or never closed."""
+    """Return the problem of a lesson whose front matter is missing or never closed."""
     if text.startswith("---") and (match := _BLANKS.search(text)):
         message, span = "spaces follow the three hyphens", span_at(text, *match.span())
         return Problem("YML008", file, message, span=span, hint="delete the spaces")

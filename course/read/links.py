@@ -91,7 +91,7 @@ def external_problem(raw: str) -> tuple[str, str, str] | None:
 
 
 def _anchor(raw: str) -> str:
-    """An anchor as it stands in the page; it may be written with percent signs or decomposed."""
+    """Return an anchor as the page has it; it may be written with percent signs or decomposed."""
     return raw if raw.isascii() and "%" not in raw else normalize("NFC", unquote(raw))
 
 

@@ -1,4 +1,4 @@
-"""What a course says about its looks, and whether its pictures and colours can be used."""
+"""Checks the pictures and colours of a course."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READABLE: Final = 4.5  # contrast of text and its ground, by WCAG 2.2, level AA
 
 
 def compute_luminance(colour: str) -> float:
-    """Relative luminance (0 black, 1 white) of a colour such as ``#8a3b12``, by WCAG."""
+    """Return the relative luminance (0 black, 1 white) of a colour such as ``#8a3b12``, by WCAG."""
     channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
         value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
@@ -39,7 +39,7 @@ def compute_contrast(first: str, second: str) -> float:
 def check(
     course: Mapping[str, Any], media: Mapping[str, bytes], refused: frozenset[str], file: str
 ) -> Iterator[Problem]:
-    """What is wrong with the looks in the valid data of ``course.yaml``.
+    """Yield the problems of the looks in the valid data of ``course.yaml``.
 
     *media* holds the files of ``content/media`` by path below ``content/``; *refused* names those
     of which something is said already.

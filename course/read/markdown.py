@@ -102,7 +102,7 @@ class Piece(NamedTuple):
 
 @dataclass(slots=True)
 class Body:
-    """What became of a Markdown text; the lists hold JSON-able values only.
+    """The result of reading a Markdown text; all lists hold JSON-able values.
 
     ``prose`` holds what is read, without code blocks; ``kinds`` the kind of each block and its
     line, ``data`` the files that traces use. A link has its place as ``at``.
@@ -121,7 +121,7 @@ class Body:
 
     @property
     def anchors(self) -> list[str]:
-        """What links can point to."""
+        """The anchors that links can point to."""
         return [entry["id"] for entry in self.toc]
 
 
@@ -171,7 +171,7 @@ class Outline:
         return self.bytes.count(b"\n", 0, start) + self.source.first_line
 
     def is_first(self, start: int) -> bool:
-        """Whether nothing but blanks stands before the byte *start* on its line."""
+        """Whether only spaces precede the byte *start* on its line."""
         return not self.bytes[self.bytes.rfind(b"\n", 0, start) + 1 : start].strip()
 
     def span(self, at: Range) -> Span:
@@ -311,7 +311,7 @@ class _Reader:
             start(self, detail, self.at)
 
     def other(self, event: Mapping[str, str], where: Mapping[str, int]) -> None:
-        """A code span and a formula count as text; HTML is refused; the rest says nothing."""
+        """Handle other events: code and formulas count as text, HTML is refused."""
         if (code := event.get("Code")) is not None:
             self.out.body.prose.append(code)
             self.text(code)
@@ -357,7 +357,7 @@ class _Reader:
         self.depth += 1
 
     def raw_html(self, detail: Any, at: Range) -> None:
-        """Raw HTML is refused wherever it stands."""
+        """Report raw HTML, which is not allowed anywhere."""
         source = short(self.out.bytes[slice(*at)].decode(errors="ignore"))
         if source.startswith("</") and any(
             problem.code == "MD001" for problem in self.out.body.problems
@@ -377,7 +377,7 @@ class _Reader:
         self.out.headings.append(head)
 
     def check_heading(self, head: Heading) -> None:
-        """A heading stands by itself, has a text, and no level is left out."""
+        """Check that a heading is not nested, has a text and skips no level."""
         report, at = self.out.report, head.at
         if self.depth:
             report("MD006", "a heading inside a list or quotation", at)
@@ -417,7 +417,7 @@ class _Reader:
             )
 
     def anchor(self, head: Heading) -> str:
-        """The anchor of a heading; one that stands again is numbered, as on GitHub."""
+        """Return the anchor of a heading; repeated ones are numbered, as on GitHub."""
         base = slug(head.text) or "section"
         if not head.text.isascii() and base != github_slug(head.text):
             message = "the anchor of this heading differs from GitHub's"
@@ -427,7 +427,7 @@ class _Reader:
         return base if before is None else f"{base}-{before + 1}"
 
     def link(self, detail: Any, at: Range) -> None:
-        """A link: its place among the links comes before those of what stands inside it."""
+        """Read a link; its URL comes before those of the elements inside it."""
         out = self.out
         slot, images = len(out.urls), len(out.body.images)
         out.urls.append("")
@@ -491,7 +491,7 @@ class _Reader:
             self.out.report("A11005", f"column {empty} of the table has no heading", at)
 
     def row(self, detail: Any, at: Range) -> None:
-        """A row of a table: the parser drops what stands after the last column."""
+        """Read a row of a table; the parser drops what follows the last column."""
         end = at[0]
         for event, where in self.stream:
             if event == _ROW_ENDS:
@@ -510,7 +510,7 @@ class _Reader:
         notes.setdefault(escape(str(label)), f"fn-{len(notes) + 1}")
 
     def marks(self, text: str, start: int, end: int) -> None:
-        """What stands in a *text* and does not belong there.
+        """Report what does not belong into *text*.
 
         That is a footnote mark that nothing defines, a formula that never ends, and a character
         that sources must not hold, which can only come from an entity.
@@ -531,7 +531,7 @@ class _Reader:
             report("MTH001", message, formula.span(), hint=hint)
 
     def as_it_stands(self, match: re.Match[str], start: int) -> None:
-        """What would appear as plain text: an address, marks that other tools know, a slip."""
+        """Report what would appear as plain text: an address, markup of other tools, a slip."""
         at = start + len(match.string[: match.start()].encode())
         report, place = self.out.report, (at, at + len(match[0].encode()))
         match match.lastgroup:
@@ -615,7 +615,7 @@ def _plain_number(sign: str) -> str:
 
 
 def check_link_text(out: Outline, text: str, at: Range, *, pictured: bool) -> None:
-    """A link has words that mean something out of context; a picture's words count."""
+    """Check that a link text has meaning out of context; the text of a picture counts."""
     if not text and not pictured:
         out.report("A11003", "the link has no text", at)
     elif text.casefold().strip(" .!") in _VAGUE:
@@ -693,7 +693,7 @@ def lines_before_fence(out: Outline, start: int, code: str) -> int | None:
 
 
 def add_code(out: Outline, block: CodeBlock, info: str | None, inside: Range) -> None:
-    """Check *block* and keep it; *info* is what follows the fence (None: there is none).
+    """Check *block* and keep it; *info* is the text after the fence (None without a fence).
 
     *inside* is the byte range of the lines between the fences.
     """
@@ -717,7 +717,7 @@ def add_code(out: Outline, block: CodeBlock, info: str | None, inside: Range) ->
 
 
 def _add_trace(out: Outline, block: CodeBlock, rest: str, start: int) -> None:
-    """A plot; what is wrong in its YAML or its file stands there, not at the fence."""
+    """Read a plot; problems of its YAML or its file are placed there, not at the fence."""
     if rest.strip():
         message = f'"{short(rest)}" has no meaning after trace'
         out.report("MD009", message, block.at, hint="write file: data/NAME.csv inside the block")
@@ -739,7 +739,7 @@ def _add_trace(out: Outline, block: CodeBlock, rest: str, start: int) -> None:
 
 
 def _check_python(out: Outline, block: CodeBlock, start: int) -> None:
-    """The code of a lesson goes into its script and notebook, so that it has to compile."""
+    """Check that the code of a lesson compiles, since it goes into its script and notebook."""
     fault = python_fault(block.entry["source"])
     if fault is None:
         return
@@ -776,7 +776,7 @@ def _check_language(out: Outline, block: CodeBlock, language: str, *, fenced: bo
 
 
 def _add_output(out: Outline, block: CodeBlock) -> None:
-    """What the code block before prints."""
+    """Add the expected output of the code block before it."""
     if not out.codes or out.codes[-1].output:
         out.report("MD007", "an expected output without code before it", block.at)
         return

@@ -228,7 +228,7 @@ def _short(value: float) -> str:
 
 
 def _data(plot: Plot, across: Axis, classes: Mapping[str, str]) -> dict[str, Any]:
-    """What the script needs to draw and compute everything again."""
+    """Return the data with which the script draws and computes everything again."""
     return {
         "x": _brief(plot.x),
         "columns": {name: _brief(column) for name, column in plot.columns.items()},

@@ -155,7 +155,7 @@ def check(name: str, data: object, file: str) -> list[Problem]:
 
 
 def select_sound_keys(name: str, data: object) -> dict[str, Any]:
-    """The keys of *data* that the schema *name* finds nothing wrong with."""
+    """Return the keys of *data* that are valid against the schema *name*."""
     broken = {problem.path[0] for problem in check(name, data, "") if problem.path}
     pairs = data.items() if isinstance(data, dict) else ()
     return {key: value for key, value in pairs if key not in broken}
@@ -164,7 +164,7 @@ def select_sound_keys(name: str, data: object) -> dict[str, Any]:
 def _check_values(
     data: Any, path: tuple[str | int, ...], root: dict[str, Any], file: str
 ) -> Iterator[Problem]:
-    """What JSON Schema cannot say of the values in *data*.
+    """Yield the problems of values that JSON Schema cannot express.
 
     It takes 35.0 for a whole number, and readers of the resources may not; and in a text it does
     not see what only bodies show.
@@ -186,7 +186,7 @@ def _check_values(
 
 
 def _find_body_markup(text: str) -> dict[str, str]:
-    """What *text* holds that only bodies show, and the first piece of each."""
+    """Return the kinds of markup in *text* that only bodies show, with the first piece of each."""
     pieces: dict[str, str] = {}
     data, options = text.encode(), pyromark.Options.ENABLE_MATH
     events: Iterator[Any] = pyromark.events_with_range(text, options=options)
@@ -206,7 +206,7 @@ def _is_whole(node: dict[str, Any]) -> bool:
 
 
 def _find_node(root: dict[str, Any], path: tuple[str | int, ...]) -> dict[str, Any]:
-    """What the schema says of the value at *path* of the data."""
+    """Return the part of the schema for the value at *path* of the data."""
     node: dict[str, Any] = root
     for step in path:
         node = (
@@ -275,14 +275,14 @@ def _report(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
 
 
 def _suggest_quotes(mapping: Any, key: str) -> str | None:
-    """What to do about words after a comma: inside braces it ends the text before it."""
+    """Return a hint for words after a comma, which ends a text inside braces."""
     if mapping.get(key) is None and " " in key:
         return "put the text before it in quotes: inside { } a comma ends a text"
     return None
 
 
 def _nearest_branch(error: Any) -> list[Any]:
-    """What is wrong in the alternative that comes closest; empty when only a choice is missing."""
+    """Return the errors of the closest alternative; empty when only a choice is missing."""
     context = getattr(error.kind, "context", None)
     branch = min(context, key=len) if context else []
     chosen = any(inner.kind.name != "required" for inner in branch)
@@ -345,7 +345,7 @@ def _phrase(
 
 
 def _suggest_form(part: dict[str, Any], value: Any) -> str:
-    """What to do about a value of the wrong form."""
+    """Return a hint for a value of the wrong form."""
     if str(part.get("pattern", "")).startswith("^https://"):
         return "write the whole address, beginning with https://"
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Everything that authors wrote: reads the content folder once and reports all that is wrong."""
+"""Reads the content folder once and reports everything that is wrong with it."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Sources:
             yield from phase.lessons
 
     def items(self) -> dict[str, Sequence[Item[Any]]]:
-        """Everything with a page of its own but the lessons, by kind."""
+        """Return everything with a page of its own except lessons, by kind."""
         return {
             "phase": self.phases,
             "pathway": self.pathways,
@@ -154,7 +154,7 @@ class Sources:
         }
 
     def list_owners(self) -> Iterator[tuple[str, Lesson | Item[Any]]]:
-        """Everything that is named after its folder or file, with its kind."""
+        """Yield every source that owns an id in the name of its folder or file, with its kind."""
         for kind, items in self.items().items():
             for item in items:
                 yield kind, item
@@ -222,7 +222,7 @@ class _Loader:
         self.lesson_limit = LESSON_KIB * KIB
 
     def load(self, read: Reader) -> Sources:
-        """Walk, read what lessons depend on, then the lessons and everything else."""
+        """Scan the folder, read what lessons depend on, then the lessons and everything else."""
         out = self.out
         content = out.root / CONTENT
         if not content.is_dir():
@@ -254,7 +254,7 @@ class _Loader:
         return out
 
     def read_facts(self, entry: Entry | None) -> None:
-        """What ``course.yaml`` says; with mistakes in it, what of that is right."""
+        """Read ``course.yaml``; if it has mistakes, keep its sound keys."""
         out, file = self.out, f"{CONTENT}/course.yaml"
         if entry is None:
             self.problems.append(Problem("CFG001", file, "the course has no course.yaml"))
@@ -267,7 +267,7 @@ class _Loader:
         self.has_words = "lang" in out.facts
 
     def read_others(self, tree: Folder) -> None:
-        """Everything that no lesson depends on."""
+        """Read everything that no lesson depends on."""
         from course.read import models  # takes as long as the rest of this tool: not before a fork
 
         out = self.out
@@ -640,7 +640,7 @@ def _check_translation(
 
 
 def _check_languages(course: Mapping[str, Any]) -> Iterator[Problem]:
-    """CFG012 when the course offers languages besides its own."""
+    """Yield CFG012 when the course offers languages besides its own."""
     others = [tag for tag in course.get("languages", ()) if tag != course.get("lang")]
     if others and "lang" in course:
         message = f"no pages are built in {', '.join(others)}: only {course['lang']} is shown"

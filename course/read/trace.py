@@ -69,7 +69,7 @@ class Number(NamedTuple):
 
 @dataclass(slots=True)
 class Plot:
-    """Everything that is drawn of one trace.
+    """The drawing of one trace.
 
     ``unit`` is that of x; ``file`` is empty without one; ``rises`` says that x never goes back.
     """
@@ -153,7 +153,7 @@ class _Reader:
         self.problems.append(Problem(code, self.file, message, path, hint=hint))
 
     def read(self) -> None:
-        """Columns, then names, then everything that is drawn; later steps need the earlier."""
+        """Read columns, then names, then the drawing; each step needs the one before."""
         for step in (self.read_columns, self.read_axis, self.read_names, self.read_drawing):
             if not self.problems:
                 step()
@@ -215,7 +215,7 @@ class _Reader:
         self.problems.append(Problem("TRC002", file, message, span=span, hint=hint))
 
     def read_axis(self) -> None:
-        """What runs along the horizontal axis; no slider can move it."""
+        """Read the values of the horizontal axis, which no slider can move."""
         axis = self.tree["x"]
         if "y" not in axis:
             low, high, step = (float(axis[key]) for key in ("from", "to", "step"))
@@ -368,7 +368,7 @@ class _Reader:
         return None
 
     def scopes(self) -> Iterator[Scope]:
-        """What names mean at the start, then with each slider at either end."""
+        """Yield the scope at the start, then with each slider at either end."""
         start = self.scope(self.starts)
         yield start
         for slider in self.sliders:
@@ -376,7 +376,7 @@ class _Reader:
                 yield self.scope(self.starts | {slider["name"]: float(slider[end])}, start)
 
     def scope(self, settings: Mapping[str, float], start: Scope | None = None) -> Scope:
-        """What names mean under the *settings*; as at the *start* where no slider matters."""
+        """Return the scope under *settings*; values that no slider changes come from *start*."""
         values: dict[str, formula.Value] = {"x": self.plot.x, **self.columns, **settings}
         scope = Scope(values, self.plot.x)
         for name, tree, _ in self.values:
@@ -396,7 +396,7 @@ class _Reader:
         return [value for column in columns for value in column if not math.isnan(value)]
 
     def extent(self, panel: Mapping[str, Any], heights: Column, path: Path) -> tuple[float, float]:
-        """What the vertical axis shows: as the author wrote it, or whatever the lines reach."""
+        """Return the range of the vertical axis: the author's, or the extent of the lines."""
         if "range" not in panel:
             low, high = extent = _extent(heights)
             if max(-low, high) > LARGEST or high - low < SMALLEST:
@@ -424,7 +424,7 @@ class _Reader:
 
 
 def _differs(tree: Tree, first: Scope, second: Scope) -> bool:
-    """Whether anything that *tree* names means something else in *first* than in *second*."""
+    """Whether any name of *tree* has different values in *first* and *second*."""
     return any(first.values[name] is not second.values[name] for name in formula.names_of(tree))
 
 
