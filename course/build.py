@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 from course.check import links, templates
 from course.check.pages import check_links
-from course.diagnostics import Diagnostic, Problem, Span, order
+from course.diagnostics import Diagnostic, Problem, Span, sort_unique
 from course.processes import Crew
 from course.publish import look
 from course.publish.cache import Cache
@@ -19,13 +19,13 @@ from course.publish.hosting import WORKER, write_worker
 from course.publish.lesson import (
     LessonPages,
     Unit,
-    catalog_entry,
-    lesson_facts,
+    collect_facts,
     relate_lessons,
     render,
+    select_catalog_entry,
 )
 from course.publish.shell import TEMPLATES, Shell, SiteInfo, TemplateFault, bundle
-from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, tree_digest
+from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, digest_tree, lock_output
 from course.publish.whole import Whole
 from course.read import graph
 from course.read.graph import Graph
@@ -125,7 +125,7 @@ def build(options: Options) -> Report:
     """
     started = time.monotonic()
     cache = Cache(options.cache)
-    with output_lock(options.out):
+    with lock_output(options.out):
         stage = Stage(options.out, verify=options.verify)
         foreign = _check_foreign_files(stage, options)
         try:
@@ -174,7 +174,7 @@ def _run(this: _Build) -> Report:
     options, outputs = this.options, this.outputs
     records = list(sources.lessons())
     report = Report(
-        order(sources.diagnostics),
+        sort_unique(sources.diagnostics),
         lessons=len(records),
         authored=sum(record.authored for record in records),
         sources=sources.files,
@@ -182,7 +182,7 @@ def _run(this: _Build) -> Report:
     if (options.draft or not report.errors) and sources.course is not None:
         try:
             problems = this.publish(linked)
-            report.digest = tree_digest(outputs.files)
+            report.digest = digest_tree(outputs.files)
         except TemplateFault as fault:
             name, message, line = fault.args
             span = Span(line, 1, line, 1)
@@ -190,7 +190,7 @@ def _run(this: _Build) -> Report:
             is_reported = any(row.file == file for row in report.diagnostics)
             problems = [] if is_reported else [Problem("CFG015", file, message, span=span)]
         placed = [diagnose(problem) for problem in problems]
-        report.diagnostics = order([*report.diagnostics, *placed])
+        report.diagnostics = sort_unique([*report.diagnostics, *placed])
         report.files = len(outputs.files)
     return report
 
@@ -241,7 +241,7 @@ class _Build:
         if self.cache.empty:
             return crew.map(Readings.read, {folder: folder for folder in readings.parts}, identify)
         identify()
-        fresh = self.cache.fresh_lessons()
+        fresh = self.cache.find_fresh_lessons()
         changed = {folder: folder for folder in readings.parts if folder not in fresh}
         return _in_order(readings.parts, fresh, crew.map(Readings.read, changed))
 
@@ -253,7 +253,9 @@ class _Build:
         files = bundle(style, look.icon(course, sources.media))
         shell = Shell(_site_info(sources, self.options, files.paths))
         lessons = [(node.record, related) for node, related in relate_lessons(linked)]
-        entries = {record.id: catalog_entry(lesson_facts(record, of)) for record, of in lessons}
+        entries = {
+            record.id: select_catalog_entry(collect_facts(record, of)) for record, of in lessons
+        }
         rest = Whole(linked, entries, shell, files, outputs.put)
         units, problems = self.render(sources, lessons, shell, rest.begin)
         rest.finish(units)
@@ -288,7 +290,7 @@ class _Build:
         """
         if self.crew is None:
             raise ValueError("no lesson was read")
-        units = self.cache.fresh_units(lessons, shell.site, self.outputs)
+        units = self.cache.find_fresh_units(lessons, shell.site, self.outputs)
         tasks = {task[0].folder: task for task in lessons if task[0].id not in units}
         problems: list[Problem] = []
         limit = (sources.course.limits.page_kib if sources.course else 0) * KIB

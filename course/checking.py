@@ -13,7 +13,7 @@ from pathlib import Path
 from course.build import Options, Report, check, link_course, run
 from course.check.links import list_current_ids
 from course.check.pages import check_markup
-from course.diagnostics import Diagnostic, nearest, order
+from course.diagnostics import Diagnostic, nearest, sort_unique
 from course.program import command
 from course.publish.cache import Cache
 from course.publish.tree import File, Outputs, Refusal
@@ -39,12 +39,12 @@ def run_check(options: Options, arguments: Namespace) -> int:
         print(accept_ids(options))
     report = check(options)
     if arguments.deep and not report.errors:
-        report.diagnostics = order([*report.diagnostics, *deep_problems(options)])
+        report.diagnostics = sort_unique([*report.diagnostics, *deep_problems(options)])
     if arguments.programs and not report.errors:
         from course.execution import run_programs
 
         ran = run_programs(options)
-        report.diagnostics = order([*report.diagnostics, *ran.diagnostics])
+        report.diagnostics = sort_unique([*report.diagnostics, *ran.diagnostics])
         line = f"ran {ran.programs} programs and {ran.tests} tests of projects"
         print(f"note: {line}", file=sys.stderr)
     if arguments.only:
@@ -58,9 +58,9 @@ def run_check(options: Options, arguments: Namespace) -> int:
         ]
     failed = report.errors > 0 or (arguments.strict and report.count("warning") > 0)
     if arguments.external_links:
-        from course.external import external_problems
+        from course.external import check_external_links
 
-        report.diagnostics = order([*report.diagnostics, *external_problems(options)])
+        report.diagnostics = sort_unique([*report.diagnostics, *check_external_links(options)])
     _write(options.root, arguments, report)
     if arguments.reproducible and not failed:
         from course.reproducible import differences

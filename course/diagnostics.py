@@ -74,17 +74,17 @@ class Diagnostic:
         return {name: value for name, value in full.items() if value is not None}
 
 
-def pointer(path: Iterable[str | int]) -> str:
+def format_pointer(path: Iterable[str | int]) -> str:
     """The JSON Pointer (RFC 6901) of *path*; the empty string is the whole document."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+def sort_unique(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """*diagnostics* without repetitions, by file, line, column and code."""
     return sorted(set(diagnostics), key=lambda d: (d.file, d.line, d.column, d.code, d.message))
 
 
-def short(value: object) -> str:
+def shorten(value: object) -> str:
     """*value* as a reader may see it: one line, cut at 80 characters."""
     text = value if isinstance(value, str) else repr(value)
     text = " ".join(text.split())

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from course.build import Options, link_course
-from course.diagnostics import Diagnostic, Problem, Span, order, short
+from course.diagnostics import Diagnostic, Problem, Span, shorten, sort_unique
 from course.read.code import PYTHON
 from course.read.sources import ProjectSource, Sources
 from course.rules import diagnose
@@ -78,7 +78,7 @@ def run_programs(options: Options, wait_s: float = WAIT_S) -> Run:
             tests += ran
             problems += failed
     rows = [diagnose(problem) for problem in problems]
-    return Run(order(rows), sum(map(len, lessons.values())), tests)
+    return Run(sort_unique(rows), sum(map(len, lessons.values())), tests)
 
 
 def _is_tested(project: ProjectSource) -> bool:
@@ -103,7 +103,7 @@ def run_tests(project: ProjectSource, wait_s: float) -> tuple[int, list[Problem]
     for case in failed:
         name, line = case["lines"][-1] if case["lines"] else ("", 1)
         file = f"{home}/tests/{name}" if name else project.file
-        message = f"{case['test'].rpartition('.')[2]} fails: {short(case['error'])}"
+        message = f"{case['test'].rpartition('.')[2]} fails: {shorten(case['error'])}"
         problems.append(Problem("RUN005", file, message, span=_line(int(line))))
     return summary["ran"], problems
 
@@ -165,7 +165,7 @@ def _run_child(
         return [], f"no answer within {wait_s:g} s"
     if not done.stdout:
         last = (done.stderr.strip().splitlines() or [_describe_exit(done.returncode)])[-1]
-        return [], f"the process ended: {short(last)}"
+        return [], f"the process ended: {shorten(last)}"
     try:
         return json.loads(done.stdout), ""
     except ValueError:
@@ -186,12 +186,12 @@ def compare(file: str, programs: Sequence[Program], outcome: Outcome) -> Iterato
     for program, result in zip(programs, outcome.results, strict=False):
         if "error" in result:
             line = program.line + result["line"] - 1
-            message = f"the program fails: {short(result['error'])}"
+            message = f"the program fails: {shorten(result['error'])}"
             yield Problem("RUN001", program.file, message, span=_line(line))
         else:
             yield from _report_difference(file, program, result)
     for name in outcome.left:
-        message = f'the programs leave a file behind: "{short(name)}"'
+        message = f'the programs leave a file behind: "{shorten(name)}"'
         yield Problem("RUN003", file, message, span=_line(programs[-1].line))
 
 
@@ -204,7 +204,7 @@ def _report_difference(file: str, program: Program, result: Mapping[str, Any]) -
     rows = range(max(len(printed), len(stated)))
     row = next(n for n in rows if printed[n : n + 1] != stated[n : n + 1])
     expected, printed_line = (
-        short(lines[row]) if row < len(lines) else "" for lines in (stated, printed)
+        shorten(lines[row]) if row < len(lines) else "" for lines in (stated, printed)
     )
     message = f"line {row + 1} of the output is not what the program prints"
     hint = None

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from course.build import Options, link_course
-from course.diagnostics import Diagnostic, Problem, order, span_at
+from course.diagnostics import Diagnostic, Problem, sort_unique, span_at
 from course.publish.cache import LINKS, read_json, write_json
 from course.read.sources import Sources, plain
 from course.rules import diagnose
@@ -58,7 +58,7 @@ class Link:
     path: tuple[str | int, ...] | None = None
 
 
-def external_problems(options: Options, limits: Limits | None = None) -> list[Diagnostic]:
+def check_external_links(options: Options, limits: Limits | None = None) -> list[Diagnostic]:
     """LNK007, a warning, for every use of an address that does not answer.
 
     Addresses that answered in the last seven days are not stale again when there is a cache
@@ -77,7 +77,7 @@ def external_problems(options: Options, limits: Limits | None = None) -> list[Di
         if not answers[url].good
         for link in uses[url]
     ]
-    return order(dead)
+    return sort_unique(dead)
 
 
 def links(loaded: Sources) -> Iterator[Link]:

@@ -23,7 +23,7 @@ from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.resolver import VersionedResolver
 
 from course import yamlsource
-from course.diagnostics import Problem, short
+from course.diagnostics import Problem, shorten
 from course.read import schema
 from course.read.files import TEXT_LIMIT, Entry, decode_text, read_bytes, replace_file, scan
 from course.read.lesson import split_front
@@ -142,7 +142,7 @@ def _rewrite(text: str, name: str) -> str:
             _order(tree, schema.schema(name), schema.schema(name))
         dumper.dump(tree, stream)
     except YAMLError as error:  # its parser is not libyaml
-        raise LeftAloneError(f"ruamel.yaml cannot rewrite it: {short(str(error))}") from error
+        raise LeftAloneError(f"ruamel.yaml cannot rewrite it: {shorten(str(error))}") from error
     new = stream.getvalue().rstrip("\n") + "\n"
     if yamlsource.parse(new, "") != (data, []) or yamlsource.find_comments(new) != comments:
         raise LeftAloneError("it cannot be rewritten without losing data or a comment")

@@ -76,16 +76,16 @@ def lesson_of(file: str) -> str:
     return match[0] if match else ""
 
 
-def requirement(problem: Diagnostic) -> str:
+def format_requirement(problem: Diagnostic) -> str:
     """``expected X, got Y`` as far as the two are known."""
     expected = f"expected {problem.expected}" if problem.expected else ""
     actual = f"got {problem.got}" if problem.got else ""
     return ", ".join(filter(None, (expected, actual)))
 
 
-def sentences(problem: Diagnostic) -> list[str]:
+def list_sentences(problem: Diagnostic) -> list[str]:
     """Return message, requirement and hint of *problem* without repetitions."""
-    wanted = requirement(problem)
+    wanted = format_requirement(problem)
     lines = [] if problem.message == wanted else [problem.message]
     lines += [wanted] if wanted else []
     return lines + ([f"hint: {problem.hint}"] if problem.hint else [])
@@ -122,34 +122,36 @@ def text_report(findings: Findings) -> str:
     """The first ``limit`` problems in full, how many more there are, and the summary."""
     problems = findings.report.diagnostics
     shown = problems[: findings.limit]
-    parts = [block(problem, findings.source, colour=findings.colour) + "\n" for problem in shown]
+    parts = [
+        format_block(problem, findings.source, colour=findings.colour) + "\n" for problem in shown
+    ]
     if len(problems) > len(shown):
         parts.append(f"{len(problems) - len(shown):,} more not shown; --all prints them\n")
-    return "\n".join([*parts, f"{conclusion(findings.report)}\n"])
+    return "\n".join([*parts, f"{format_conclusion(findings.report)}\n"])
 
 
-def block(problem: Diagnostic, source: Source, *, colour: bool = False) -> str:
+def format_block(problem: Diagnostic, source: Source, *, colour: bool = False) -> str:
     """*problem* as several lines without a final line end.
 
     A problem of the whole file, and one in a file without lines to show, has no excerpt.
     """
-    place = visible(f"{problem.file}:{problem.line}:{problem.column}")
-    pointer = f" {visible(problem.pointer)}" if problem.pointer else ""
+    place = make_visible(f"{problem.file}:{problem.line}:{problem.column}")
+    pointer = f" {make_visible(problem.pointer)}" if problem.pointer else ""
     severity = _paint(problem.severity, problem.severity, colour)
     head = f"{_paint(place, 'bold', colour)}: {severity} {problem.code}{pointer}"
-    wanted = requirement(problem)
+    wanted = format_requirement(problem)
     return "\n".join(
         [
             head,
-            *([] if problem.message == wanted else [f"  {visible(problem.message)}"]),
+            *([] if problem.message == wanted else [f"  {make_visible(problem.message)}"]),
             *_lines(problem, source, colour),
-            *([f"  {visible(wanted)}"] if wanted else []),
-            *([f"  hint: {visible(problem.hint)}"] if problem.hint else []),
+            *([f"  {make_visible(wanted)}"] if wanted else []),
+            *([f"  hint: {make_visible(problem.hint)}"] if problem.hint else []),
         ]
     )
 
 
-def conclusion(report: Report) -> str:
+def format_conclusion(report: Report) -> str:
     """Return what was checked and the result, in one line."""
     problems = report.diagnostics
     if not problems:
@@ -175,7 +177,7 @@ def _lines(problem: Diagnostic, source: Source, colour: bool) -> list[str]:
     if not lines:
         return []
     end = problem.end_column if problem.end_line == problem.line else None
-    shown = excerpt(lines, problem.line, problem.column, end)
+    shown = format_excerpt(lines, problem.line, problem.column, end)
     styles = ["dim"] * (len(shown) - 1) + [problem.severity]
     return [_paint(line, style, colour) for line, style in zip(shown, styles, strict=False)]
 
@@ -187,7 +189,7 @@ def _paint(text: str, style: str, colour: bool) -> str:
 # -- source lines on a terminal -----------------------------------------------------------------
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     """*text* on one line, with what a terminal would obey or hide written as escapes."""
     return "".join(map(_escape, text))
 
@@ -198,7 +200,7 @@ def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
-def cells(text: str) -> list[str]:
+def count_cells(text: str) -> list[str]:
     """*text* by terminal column: a wide character takes two (the second is empty)."""
     columns: list[str] = []
     for char in text:
@@ -215,7 +217,7 @@ def cells(text: str) -> list[str]:
     return columns
 
 
-def excerpt(lines: list[str], line: int, column: int, end_column: int | None) -> list[str]:
+def format_excerpt(lines: list[str], line: int, column: int, end_column: int | None) -> list[str]:
     """Up to three of *lines* that end with *line*, and the mark; empty when there is none.
 
     Lines and columns count from 1; without *end_column* the mark goes to the end of the line.
@@ -232,24 +234,24 @@ def excerpt(lines: list[str], line: int, column: int, end_column: int | None) ->
         f"{number:>{gutter}} | {_cut(lines[number - 1], start)}".rstrip()
         for number in range(max(1, line - BEFORE), line + 1)
     ]
-    left = len(cells(marked[start : column - 1])) + (1 if start else 0)
-    width = len(cells(marked[column - 1 : stop][:WIDTH]))
+    left = len(count_cells(marked[start : column - 1])) + (1 if start else 0)
+    width = len(count_cells(marked[column - 1 : stop][:WIDTH]))
     mark = "^" * max(1, min(width, WIDTH - left))
     return [*shown, f"{'':>{gutter}} | {' ' * left}{mark}"]
 
 
 def _start(text: str, column: int) -> int:
     """How many characters to leave out on the left."""
-    if len(text) <= WIDTH and len(cells(text)) <= WIDTH:
+    if len(text) <= WIDTH and len(count_cells(text)) <= WIDTH:
         return 0
     start, room = column - 1, _LEAD
-    while start > 0 and (room := room - len(cells(text[start - 1]))) >= 0:
+    while start > 0 and (room := room - len(count_cells(text[start - 1]))) >= 0:
         start -= 1
     return start
 
 
 def _cut(text: str, start: int) -> str:
-    part = cells(text[start : start + 2 * WIDTH])
+    part = count_cells(text[start : start + 2 * WIDTH])
     whole = len(part) <= WIDTH and len(text) <= start + 2 * WIDTH
     if start:
         part.insert(0, "…")
@@ -301,7 +303,7 @@ def _command(command: str, problem: Diagnostic) -> str:
         place |= {"col": problem.column, "endColumn": problem.end_column}
     place["title"] = f"{problem.code} {rules.book()[problem.code].title}"
     properties = ",".join(f"{name}={_property(str(value))}" for name, value in place.items())
-    return f"::{command} {properties}::{_data(chr(10).join(sentences(problem)))}"
+    return f"::{command} {properties}::{_data(chr(10).join(list_sentences(problem)))}"
 
 
 def _data(text: str) -> str:
@@ -342,13 +344,13 @@ def job_summary(findings: Findings, *, limit: int = SUMMARY_LIMIT) -> str:
 
 def _row(problem: Diagnostic) -> str:
     place = f"<code>{_cell(f'{problem.file}:{problem.line}:{problem.column}')}</code>"
-    row = (problem.severity, problem.code, place, "<br>".join(map(_cell, sentences(problem))))
+    row = (problem.severity, problem.code, place, "<br>".join(map(_cell, list_sentences(problem))))
     return f"| {' | '.join(row)} |\n"
 
 
 def _cell(text: str) -> str:
     """*text* in a table cell: on one line, and none of it read as Markdown or HTML."""
-    return _MARKUP.sub(lambda char: f"&#{ord(char[0])};", visible(" ".join(text.split())))
+    return _MARKUP.sub(lambda char: f"&#{ord(char[0])};", make_visible(" ".join(text.split())))
 
 
 # -- for any CI: JUnit XML, one suite for a rule family, one case for a source file --------------
@@ -391,16 +393,16 @@ def _case(
     """Add the case of *file* to *suite*; whether it failed."""
     classname = f"course.{suite.get('name')}"
     case = ElementTree.SubElement(
-        suite, "testcase", classname=classname, name=visible(file), time="0"
+        suite, "testcase", classname=classname, name=make_visible(file), time="0"
     )
     if not problems:
         return False
-    body = "\n\n".join(block(problem, findings.source) for problem in problems)
+    body = "\n\n".join(format_block(problem, findings.source) for problem in problems)
     failing = ("error", "warning") if findings.strict else ("error",)
     if not any(problem.severity in failing for problem in problems):
         ElementTree.SubElement(case, "system-out").text = body
         return False
-    first = f"{problems[0].code}: {visible(problems[0].message)}"
+    first = f"{problems[0].code}: {make_visible(problems[0].message)}"
     message = first if len(problems) == 1 else f"{plural(len(problems), 'problem')}, first {first}"
     failure = ElementTree.SubElement(case, "failure", type=problems[0].severity, message=message)
     failure.text = body
@@ -457,7 +459,7 @@ def _sarif_result(problem: Diagnostic, index: int, fingerprint: str) -> dict[str
         "ruleId": problem.code,
         "ruleIndex": index,
         "level": _LEVELS[problem.severity],
-        "message": {"text": "\n".join(sentences(problem))},
+        "message": {"text": "\n".join(list_sentences(problem))},
         "locations": [
             {
                 "physicalLocation": {

@@ -32,7 +32,7 @@ from course.publish.hosting import PAGE
 from course.publish.tree import Refusal
 from course.read.files import split_number
 from course.read.sources import CONTENT
-from course.reports import SHOWN, Source, block, reader
+from course.reports import SHOWN, Source, format_block, reader
 from course.serve_files import File, find, host_headers, is_allowed_host
 
 GOODBYE_S: Final = 0.2
@@ -134,7 +134,7 @@ def _to_stderr(text: str) -> None:
 # -- building ---------------------------------------------------------------------------------
 
 
-def signature(root: Path) -> str:
+def compute_signature(root: Path) -> str:
     """A digest of name, size, time and inode of everything that a build reads below *root*.
 
     Drafts and dot files do not count, and no file is read. A folder that cannot be listed counts
@@ -204,7 +204,7 @@ class Live:
 
     async def start(self) -> None:
         """The first build; what changes from here on causes another one."""
-        self._seen = await asyncio.to_thread(signature, self.options.root)
+        self._seen = await asyncio.to_thread(compute_signature, self.options.root)
         await self.build()
 
     async def follow(self) -> None:
@@ -212,7 +212,7 @@ class Live:
         before = self._seen
         while True:
             await asyncio.sleep(POLL_S)
-            now = await asyncio.to_thread(signature, self.options.root)
+            now = await asyncio.to_thread(compute_signature, self.options.root)
             if now == before and (now != self._seen or self._retry):  # no editor is still saving
                 self._seen = now
                 await self.build()
@@ -280,7 +280,7 @@ def page_of(file: str) -> str:
     return f"{'lessons' if lesson else parts[1]}/{number[1] if number else name}/"
 
 
-def with_banner(page: bytes, path: str, errors: Sequence[Diagnostic], source: Source) -> bytes:
+def add_banner(page: bytes, path: str, errors: Sequence[Diagnostic], source: Source) -> bytes:
     """*page* (at *path* from the site root) with its *errors* on top, and where others are."""
     here = path.removesuffix("index.html")
     own = [problem for problem in errors if page_of(problem.file) == here]
@@ -292,7 +292,8 @@ def with_banner(page: bytes, path: str, errors: Sequence[Diagnostic], source: So
         for page, count in sorted(rest.items())
     )
     reports = "".join(
-        f'<pre tabindex="0">{html.escape(block(problem, source))}</pre>' for problem in own[:SHOWN]
+        f'<pre tabindex="0">{html.escape(format_block(problem, source))}</pre>'
+        for problem in own[:SHOWN]
     )
     title = f"Draft: {plural(len(own), 'problem')} on this page" if own else "Draft"
     elsewhere = f"<p>Problems elsewhere: {links}</p>" if rest else ""
@@ -309,7 +310,7 @@ def explain_failure(report: Report, options: Options) -> str:
     """The problems that stopped a build, as text for people: the first ones in full."""
     errors = [problem for problem in report.diagnostics if problem.severity == "error"]
     source = reader(options.root)
-    blocks = [block(problem, source) for problem in errors[:SHOWN]]
+    blocks = [format_block(problem, source) for problem in errors[:SHOWN]]
     if len(errors) > SHOWN:
         blocks.append(f"{len(errors) - SHOWN:,} more not shown")
     return "\n\n".join([*blocks, plural(len(errors), "error")])
@@ -422,7 +423,7 @@ class Server:
         if self.watch and result.type == PAGE:
             body = self.with_script(body, state.site)
         if result.type == PAGE and self.live.errors:
-            body = with_banner(body, result.path, self.live.errors, reader(self.live.options.root))
+            body = add_banner(body, result.path, self.live.errors, reader(self.live.options.root))
         headers["Content-Type"] = result.type
         return web.Response(status=result.status, body=body, headers=headers)
 

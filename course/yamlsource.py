@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 from yaml._yaml import CParser
 
-from course.diagnostics import TOP, Problem, Span, short, span_at
+from course.diagnostics import TOP, Problem, Span, shorten, span_at
 
 MAX_DEPTH: Final = 24
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]{1,15}(?:[eE][-+]?[0-9]{1,2})?)?\Z")
@@ -71,7 +71,7 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
     except yaml.MarkedYAMLError as error:
         return None, [_report_syntax(error, file, first_line, text)]
     except yaml.YAMLError as error:
-        message = f"not readable as YAML: {short(str(error))}"
+        message = f"not readable as YAML: {shorten(str(error))}"
         return None, [Problem("YML001", file, message, hint=_suggest_cure(""))]
     return (data if builder.complete else None), builder.problems
 
@@ -210,7 +210,7 @@ class _Builder:
             if name not in data:
                 data[name] = value
             elif name is not None:
-                message = f'the key "{short(name)}" appears twice in this mapping'
+                message = f'the key "{shorten(name)}" appears twice in this mapping'
                 self.problems.append(Problem("YML003", self.file, message, span=self._span(key)))
         return data
 
@@ -251,7 +251,7 @@ class _Builder:
         if event.anchor:
             what = "aliases" if type(event) is yaml.AliasEvent else "anchors"
             return self._refuse("YML004", f"{what} are not allowed", event, "write the value out")
-        tag = short(event.tag.replace("tag:yaml.org,2002:", "!!"))
+        tag = shorten(event.tag.replace("tag:yaml.org,2002:", "!!"))
         return self._refuse("YML005", f"tags are not allowed: {tag}", event, "remove the tag")
 
     def _empty(self) -> _RefusedError:
@@ -266,7 +266,7 @@ class _Builder:
         line = self.lines[mark.line] if mark.line < len(self.lines) else ""
         if match := _CUT.match(line, mark.column):
             span = self._span(event)
-            hint = f'put the text in quotes: "{short(event.value)}{match[0]}"'
+            hint = f'put the text in quotes: "{shorten(event.value)}{match[0]}"'
             message = "the text ends before the #, which begins a comment"
             self.problems.append(Problem("YML010", self.file, message, span=span, hint=hint))
 

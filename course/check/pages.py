@@ -9,7 +9,7 @@ from functools import lru_cache
 from html.parser import HTMLParser
 from typing import Any, Final
 
-from course.diagnostics import Problem, short
+from course.diagnostics import Problem, shorten
 
 _NAMES: Final = "id href src for aria-labelledby aria-describedby aria-controls".split()
 _ENDS: Final = "|".join(f'(?<= {name}=")' for name in _NAMES)
@@ -95,17 +95,19 @@ def check_links(pages: Mapping[str, Mapping[str, Any]], files: set[str]) -> Iter
     anchors: dict[str, frozenset[str]] = {}
     for path, page in pages.items():
         for code, text in page["faults"]:
-            message = _FAULTS[code].format(short(text))
-            yield Problem(code, f"site/{path}", message, got=short(text))
+            message = _FAULTS[code].format(shorten(text))
+            yield Problem(code, f"site/{path}", message, got=shorten(text))
         for ref in page["refs"].split():
             target, _, anchor = ref.partition("#")
             if target not in files:
-                yield _report_lost("OUT001", path, target, f'no file "{short(target)}" is built')
+                yield _report_lost("OUT001", path, target, f'no file "{shorten(target)}" is built')
             elif anchor and target in pages:
                 if target not in anchors:
                     anchors[target] = frozenset(pages[target]["ids"].split())
                 if anchor not in anchors[target]:
-                    yield _report_lost("OUT002", path, ref, _FAULTS["OUT002"].format(short(anchor)))
+                    yield _report_lost(
+                        "OUT002", path, ref, _FAULTS["OUT002"].format(shorten(anchor))
+                    )
 
 
 _FAULTS: Final = {
@@ -116,7 +118,7 @@ _FAULTS: Final = {
 
 
 def _report_lost(code: str, path: str, target: str, message: str) -> Problem:
-    return Problem(code, f"site/{path}", message, got=short(target))
+    return Problem(code, f"site/{path}", message, got=shorten(target))
 
 
 # -- the deep check: a real parser against the fast one -------------------------------------------

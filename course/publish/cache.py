@@ -103,7 +103,7 @@ class Cache:
         parts = readings.parts.items()
         self._keys = {folder: _lesson_key(entry, shared) for folder, entry in parts}
 
-    def fresh_lessons(self) -> dict[str, Lesson]:
+    def find_fresh_lessons(self) -> dict[str, Lesson]:
         """The lessons that were read from the same bytes, by folder."""
         lessons = {folder: self._lesson(folder, key) for folder, key in self._keys.items()}
         return {folder: lesson for folder, lesson in lessons.items() if lesson is not None}
@@ -118,7 +118,7 @@ class Cache:
         except (TypeError, KeyError):
             return None
 
-    def fresh_units(
+    def find_fresh_units(
         self, lessons: Iterable[tuple[Lesson, Mapping[str, Any]]], site: SiteInfo, outputs: Outputs
     ) -> dict[str, Unit]:
         """The units, by id, that *outputs* holds as the same lessons would be rendered today.

@@ -31,7 +31,7 @@ class _Passage(NamedTuple):
     text: str
 
 
-def chunks(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[dict[str, str]]:
+def split_passages(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[dict[str, str]]:
     """Passages of 200 to 800 characters of plain words from the *sections* of an authored lesson.
 
     A passage begins at a block, paragraph or sentence; short neighbours are joined, and code is
@@ -39,8 +39,8 @@ def chunks(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[dict[
     names a concept of the lesson has the concept's id in its title; a concept that no passage
     names is put into the first title.
     """
-    passages = _passages(lesson, sections)
-    names = _concepts(lesson["concepts"], passages)
+    passages = _join_passages(lesson, sections)
+    names = _find_concepts(lesson["concepts"], passages)
     seen: dict[str, int] = {}
     rows = []
     for passage, concepts in zip(passages, names, strict=True):
@@ -59,14 +59,14 @@ def chunks(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[dict[
     return rows
 
 
-def _passages(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[_Passage]:
+def _join_passages(lesson: Mapping[str, Any], sections: Sequence[Section]) -> list[_Passage]:
     """Passages in order; one that is too short goes with the next, the last with the one before."""
     passages: list[_Passage] = []
     for number, section in enumerate(sections):
         short = bool(passages) and len(passages[-1].text) < SHORTEST
-        units = [] if number else [plain_words(lesson["summary"])]
+        units = [] if number else [strip_words(lesson["summary"])]
         units += _units(section, spoken=short)
-        own = _Passage(section.id, plain_words(section.heading), "\n\n".join(filter(None, units)))
+        own = _Passage(section.id, strip_words(section.heading), "\n\n".join(filter(None, units)))
         passages += _join(passages.pop() if short else own._replace(text=""), own)
     if len(passages) > 1 and len(passages[-1].text) < SHORTEST:
         last = passages.pop()
@@ -100,13 +100,13 @@ def _units(section: Section, *, spoken: bool) -> Iterator[str]:
     silent = bool(section.heading) and not spoken
     for part in section.parts:
         if not isinstance(part, Code):
-            yield from plain_blocks(part.partition("\n")[2] if silent else part)
+            yield from strip_blocks(part.partition("\n")[2] if silent else part)
         elif part.language == "text" and not part.output and len(part.source) <= _FORMULA:
             yield " ".join(part.source.split())
         silent = False
 
 
-def _concepts(concepts: Sequence[str], passages: Sequence[_Passage]) -> list[list[str]]:
+def _find_concepts(concepts: Sequence[str], passages: Sequence[_Passage]) -> list[list[str]]:
     """For each passage, the concept ids that its title has to name."""
     named: list[list[str]] = [[] for _ in passages]
     if not concepts or not passages:
@@ -120,21 +120,21 @@ def _concepts(concepts: Sequence[str], passages: Sequence[_Passage]) -> list[lis
     return named
 
 
-def plain_blocks(markdown: str) -> list[str]:
+def strip_blocks(markdown: str) -> list[str]:
     """Each block of *markdown* (no fenced code) without its marks; lists and tables keep lines."""
     blocks: dict[int, list[str]] = {}
-    for number, kind, line in _lines(markdown):
+    for number, kind, line in _read_lines(markdown):
         ends = kind not in _SENTENCES or line[-1] in ".!?:"
         blocks.setdefault(number, []).append(line if ends else f"{line}.")
     return ["\n".join(lines) for lines in blocks.values()]
 
 
-def plain_words(text: str) -> str:
+def strip_words(text: str) -> str:
     """One line of text without marks: link texts, alternative texts, code and emphasis stay."""
-    return " ".join(line for _, _, line in _lines(f"# {text}"))
+    return " ".join(line for _, _, line in _read_lines(f"# {text}"))
 
 
-def _lines(markdown: str) -> Iterator[tuple[int, str, str]]:
+def _read_lines(markdown: str) -> Iterator[tuple[int, str, str]]:
     """Each line that *markdown* says, with the number of its block and the element it is."""
     number = depth = 0
     words: list[str] = []
@@ -150,7 +150,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str, str]]:
             name = tag if type(tag) is str else next(iter(tag))
             if name == "TableCell":
                 words.append(", ")
-            elif name in _LINES and (line := _line(words, name)):
+            elif name in _LINES and (line := _join_words(words, name)):
                 yield number, name, line
             depth -= 1
             number += not depth
@@ -158,7 +158,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str, str]]:
             depth += 1
             if type(tag) is str:
                 continue
-            if "List" in tag and (line := _line(words, "List")):
+            if "List" in tag and (line := _join_words(words, "List")):
                 yield number, "List", line
             elif alert := tag.get("BlockQuote"):
                 words.append(f"{alert}: ")
@@ -170,7 +170,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str, str]]:
             ]
 
 
-def _line(words: list[str], kind: str) -> str:
+def _join_words(words: list[str], kind: str) -> str:
     """Join and clear the *words* of an element."""
     line = " ".join(_FOOTNOTE.sub("", "".join(words)).split())
     words.clear()

@@ -10,7 +10,7 @@ from zlib import crc32
 import orjson
 
 from course.publish.shell import Labels, fill
-from course.publish.tree import json_bytes
+from course.publish.tree import encode_json
 from course.read import links
 from course.read.code import PYTHON
 from course.read.markdown import INTRO, TEXT_KIND, Code, Piece
@@ -37,7 +37,7 @@ class Section(NamedTuple):
     parts: list[str | Code]
 
 
-def sections(pieces: Iterable[Piece]) -> list[Section]:
+def split_sections(pieces: Iterable[Piece]) -> list[Section]:
     """The sections of an authored lesson, whose text consists of *pieces*."""
     result = [Section(INTRO, TEXT_KIND, "", [])]
     for piece in pieces:
@@ -65,7 +65,7 @@ def readdress(
         media[f"media/{stem.rpartition('.')[0]}.{suffix}"] = _UP + entry["url"]
 
     def move(match: re.Match[str]) -> str:
-        url = links.url(links.read(match[2], _FOLDER, media), file_urls=bool(index))
+        url = links.resolve_url(links.read(match[2], _FOLDER, media), file_urls=bool(index))
         return match[1] + (ROOT + url.removeprefix(_UP) if url.startswith(_UP) else match[2])
 
     defines = "\n[" in f"\n{content['markdown']}"  # references ([name]: address)
@@ -107,9 +107,12 @@ class Manuscript(NamedTuple):
             resource,
             words,
             pieces,
-            sections(pieces),
+            split_sections(pieces),
             [*readdress(resource["content"], pieces)],
-            [(question["stage"], _question(n, question, words)) for n, question in questions],
+            [
+                (question["stage"], _format_question(n, question, words))
+                for n, question in questions
+            ],
             "\n\n".join([_explain(n, question) for n, question in questions]),
         )
 
@@ -129,10 +132,10 @@ class Manuscript(NamedTuple):
 def _explain(number: int, question: Mapping[str, Any]) -> str:
     """Answer and explanation of a question, and what each option says about itself."""
     text = question["explanation"].strip()
-    return f"**{number}.** {_answer(question)}\n\n{text}{_reasons(question)}"
+    return f"**{number}.** {_format_answer(question)}\n\n{text}{_format_reasons(question)}"
 
 
-def _question(number: int, question: Mapping[str, Any], words: Labels) -> str:
+def _format_question(number: int, question: Mapping[str, Any], words: Labels) -> str:
     head = f"**{number}.** {escape_text(question['prompt'])}"
     if question["kind"] == "numeric":
         unit = question.get("unit")
@@ -140,21 +143,21 @@ def _question(number: int, question: Mapping[str, Any], words: Labels) -> str:
             return f"{head}\n\n{words['number_answer']}"
         return f"{head}\n\n{fill(words['number_answer_unit'], unit=escape_text(unit))}"
     hint = f" ({words['choose_all']})" if question["kind"] == "multiple" else ""
-    lines = "\n".join([f"- {_option(option)}" for option in question["options"]])
+    lines = "\n".join([f"- {_format_option(option)}" for option in question["options"]])
     return f"{head}{hint}\n\n{lines}"
 
 
-def _answer(question: Mapping[str, Any]) -> str:
+def _format_answer(question: Mapping[str, Any]) -> str:
     if question["kind"] == "numeric":
         unit = f" {escape_text(question['unit'])}" if "unit" in question else ""
         tolerance = question.get("tolerance")
-        margin = f" ± {_number(tolerance)}" if tolerance else ""
-        return f"{_number(question['value'])}{margin}{unit}"
+        margin = f" ± {_format_number(tolerance)}" if tolerance else ""
+        return f"{_format_number(question['value'])}{margin}{unit}"
     right = [option for option in question["options"] if option["id"] in question["answer"]]
-    return "; ".join(map(_option, right))
+    return "; ".join(map(_format_option, right))
 
 
-def _reasons(question: Mapping[str, Any]) -> str:
+def _format_reasons(question: Mapping[str, Any]) -> str:
     lines = [
         f"- {option['id'].upper()}: {escape_text(option['why'])}"
         for option in question["options"]
@@ -163,11 +166,11 @@ def _reasons(question: Mapping[str, Any]) -> str:
     return "\n\n" + "\n".join(lines) if lines else ""
 
 
-def _option(option: Mapping[str, Any]) -> str:
+def _format_option(option: Mapping[str, Any]) -> str:
     return f"{option['id'].upper()}. {escape_text(option['text'])}"
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else str(value)
 
 
@@ -188,7 +191,7 @@ _FRONT: Final = (
 )
 
 
-def lesson_markdown(lesson: Manuscript, root: str = "../../") -> str:
+def write_markdown(lesson: Manuscript, root: str = "../../") -> str:
     """Front matter, summary, text, questions with answers, and evidence of a lesson.
 
     Links start with *root*, the way to the site root. Values in the front matter are written in
@@ -225,7 +228,7 @@ _FOLDED_TEXT: Final = {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]
 _OPEN: Final[dict[str, Any]] = {}
 
 
-def notebook(lesson: Manuscript, root: str = "../") -> bytes:
+def write_notebook(lesson: Manuscript, root: str = "../") -> bytes:
     """The notebook of an authored lesson: text cells, one cell for each Python block, questions.
 
     Links start with *root*: the way from ``downloads/`` to the site root, or the site's absolute
@@ -246,7 +249,7 @@ def notebook(lesson: Manuscript, root: str = "../") -> bytes:
             cell["outputs"] = []
         cells.append(cell)
     document = {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
-    return json_bytes(document)
+    return encode_json(document)
 
 
 def _cells(lesson: Manuscript, root: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -255,7 +258,7 @@ def _cells(lesson: Manuscript, root: str) -> Iterator[tuple[str, str, dict[str, 
     label = f"*{words['quiz_label']}*"
     if before := lesson.ask("before"):
         yield "markdown", f"## {words['before_reading']}\n\n{label}\n\n{before}", _OPEN
-    for section in sections(lesson.moved):
+    for section in split_sections(lesson.moved):
         for kind, source, metadata in _section_cells(section, words):
             yield kind, source.replace(ROOT, root), metadata
     if after := lesson.ask("during", "after"):
@@ -306,7 +309,7 @@ _FUTURE: Final = re.compile(r"^from __future__ import [^\n(]+\n+", re.MULTILINE)
 _RULE: Final = 78
 
 
-def script(lesson: Manuscript) -> str:
+def write_script(lesson: Manuscript) -> str:
     """Python code in order, headings and expected output as comments; empty without any code.
 
     ``from __future__`` lines move to the top, where Python wants them.
@@ -340,7 +343,7 @@ def _comment(text: str) -> str:
     return "\n".join(f"# {line}".rstrip() for line in text.splitlines())
 
 
-def evidence_template(lesson: Mapping[str, Any], words: Labels, root: str = "../") -> str:
+def write_evidence_form(lesson: Mapping[str, Any], words: Labels, root: str = "../") -> str:
     """An empty Markdown form from the evidence list and the open question of a lesson.
 
     The link to the lesson starts with *root*.

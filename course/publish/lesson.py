@@ -14,15 +14,15 @@ import orjson
 from markupsafe import Markup
 
 from course.check import pages
-from course.diagnostics import Problem, short
+from course.diagnostics import Problem, shorten
 from course.publish import search
-from course.publish.corpus import chunks
+from course.publish.corpus import split_passages
 from course.publish.downloads import (
     Manuscript,
-    evidence_template,
-    lesson_markdown,
-    notebook,
-    script,
+    write_evidence_form,
+    write_markdown,
+    write_notebook,
+    write_script,
 )
 from course.publish.shell import (
     DEEP,
@@ -40,7 +40,7 @@ from course.publish.shell import (
     prose,
     size,
 )
-from course.publish.tree import File, json_bytes
+from course.publish.tree import File, encode_json
 from course.read import schema
 from course.read.graph import Graph, LessonNode
 from course.read.lesson import KIB, Lesson, Material
@@ -136,26 +136,26 @@ def render(
 
     Returns a unit whose ``files`` are still to come, their bytes by path, and what is wrong.
     """
-    resource, text, outputs = lesson_resource(record, material, related, templates.site)
-    problems = [*resource_problems("lesson.v1", resource, record.file)]
+    resource, text, outputs = build_resource(record, material, related, templates.site)
+    problems = [*check_resource("lesson.v1", resource, record.file)]
     path = f"{resource['url']}index.html"
-    html = templates.page(resource, related, record.file)
+    html = templates.render_page(resource, related, record.file)
     outputs[path] = html.encode()
-    outputs[resource["resource"]] = json_bytes(resource)
+    outputs[resource["resource"]] = encode_json(resource)
     facts = {path: pages.read_facts(path, html)}
     for alias in related["aliases"]:
         old = f"lessons/{alias}/index.html"
-        moved = templates.alias(alias, resource)
+        moved = templates.render_alias(alias, resource)
         outputs[old] = moved.encode()
         outputs[f"api/v1/lessons/{alias}.json"] = outputs[resource["resource"]]
         facts[old] = pages.read_facts(old, moved)
-    problems += _page_problems(record, html, len(outputs[path]), page_limit)
-    passages = chunks(resource, text.sections) if text else []
+    problems += _check_page(record, html, len(outputs[path]), page_limit)
+    passages = split_passages(resource, text.sections) if text else []
     unit = Unit(
         id=record.id,
         content_hash=resource.get("contentHash", ""),
         files={},
-        terms=search.lesson_terms(resource, material.prose),
+        terms=search.index_lesson(resource, material.prose),
         chunks="".join(orjson.dumps(passage).decode() + "\n" for passage in passages),
         body=text.body(templates.index) if text else "",
         printed=templates.render_print_page(resource) if related["printed"] else "",
@@ -164,7 +164,7 @@ def render(
     return unit, outputs, problems
 
 
-def _page_problems(record: Lesson, html: str, size: int, limit: int) -> Iterator[Problem]:
+def _check_page(record: Lesson, html: str, size: int, limit: int) -> Iterator[Problem]:
     if size > limit:
         message = "the page of this lesson is larger than its budget"
         expected, actual = f"at most {limit // KIB} KiB", f"{size / KIB:.0f} KiB"
@@ -177,17 +177,17 @@ def _page_problems(record: Lesson, html: str, size: int, limit: int) -> Iterator
 # -- the resource
 
 
-def content_hash(resource: Mapping[str, Any]) -> str:
+def hash_content(resource: Mapping[str, Any]) -> str:
     """``sha256:`` and the hex digest of *resource* without its hash and revision."""
     left = {key: resource[key] for key in resource if key not in ("contentHash", "revision")}
     canonical = orjson.dumps(left, option=orjson.OPT_SORT_KEYS)
     return f"sha256:{hashlib.sha256(canonical).hexdigest()}"
 
 
-def resource_problems(name: str, resource: dict[str, Any], file: str) -> Iterator[Problem]:
+def check_resource(name: str, resource: dict[str, Any], file: str) -> Iterator[Problem]:
     """OUT005 for each way in which *resource*, made from *file*, breaks the schema *name*."""
     for problem in schema.check(name, resource, file):
-        where = short("/".join(map(str, problem.path or ()))) or "its top"
+        where = shorten("/".join(map(str, problem.path or ()))) or "its top"
         message = f"would break its schema at {where}: {problem.message}"
         message = f"the resource {resource.get('resource', name)} {message}"
         yield replace(problem, code="OUT005", message=message, path=None, hint=None)
@@ -198,7 +198,7 @@ def page_url(kind: str, name: str) -> str:
     return f"{kind}/{name}/"
 
 
-def lesson_ref(graph: Graph, name: str) -> dict[str, str]:
+def make_ref(graph: Graph, name: str) -> dict[str, str]:
     """A lesson as other resources name it."""
     view = graph.lessons[name].view
     return {"id": name, "title": view.title, "status": view.status}
@@ -221,10 +221,10 @@ def relate_lessons(graph: Graph) -> Iterator[tuple[LessonNode, dict[str, Any]]]:
         relations["phase"] = {"id": node.phase.id, **phase}
         relations["aliases"] = aliases.get(node.id, [])
         relations["concepts"] = [{"id": name, "title": titles[name]} for name in node.view.concepts]
-        relations["before"] = lesson_ref(graph, order[at - 1]) if at else None
-        relations["after"] = lesson_ref(graph, order[at + 1]) if at + 1 < len(order) else None
+        relations["before"] = make_ref(graph, order[at - 1]) if at else None
+        relations["after"] = make_ref(graph, order[at + 1]) if at + 1 < len(order) else None
         relations["along"] = [
-            {**lesson_ref(graph, name), "pathway": title}
+            {**make_ref(graph, name), "pathway": title}
             for name, title in along.get(node.id, ())
             if at + 1 == len(order) or name != order[at + 1]
         ]
@@ -253,10 +253,10 @@ def _relations(graph: Graph, node: LessonNode) -> dict[str, Any]:
     return {
         "revision": course.version if course else "",
         "position": node.position,
-        "previous": lesson_ref(graph, beside[at - 1].id) if at else None,
-        "next": lesson_ref(graph, beside[at + 1].id) if at + 1 < len(beside) else None,
+        "previous": make_ref(graph, beside[at - 1].id) if at else None,
+        "next": make_ref(graph, beside[at + 1].id) if at + 1 < len(beside) else None,
         **{
-            key: [{**lesson_ref(graph, name), "url": page_url("lessons", name)} for name in of]
+            key: [{**make_ref(graph, name), "url": page_url("lessons", name)} for name in of]
             for key, of in (
                 ("prerequisites", node.view.prerequisites),
                 ("unlocks", graph.unlocks.get(node.id, ())),
@@ -272,7 +272,7 @@ def is_printable(lessons: Sequence[str]) -> bool:
     return len(lessons) <= PRINT_LIMIT
 
 
-def lesson_facts(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
+def collect_facts(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
     """The resource of a lesson but its material; *related* is what :func:`relate_lessons` says."""
     name = record.id
     resource: dict[str, Any] = {key: [] for key in _LISTS}
@@ -291,11 +291,11 @@ def lesson_facts(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
     return {"review": "none", "references": [], **resource} if record.authored else resource
 
 
-def lesson_resource(
+def build_resource(
     record: Lesson, material: Material, related: Mapping[str, Any], site: SiteInfo
 ) -> tuple[dict[str, Any], Manuscript | None, dict[str, bytes]]:
     """The resource of a lesson, its text, and the companions that it names, by path."""
-    resource = lesson_facts(record, related)
+    resource = collect_facts(record, related)
     if not record.authored:
         return {**resource, "notice": PLANNED_NOTICE}, None, {}
     content, questions, pieces, _ = material
@@ -304,7 +304,7 @@ def lesson_resource(
     companions: dict[str, bytes] = {}
     resource["artifacts"] = artifacts = []
     text = Manuscript.of(resource, pieces, site.words)
-    for kind, path, file in _companions(text, site.base_url or "../"):
+    for kind, path, file in _write_companions(text, site.base_url or "../"):
         data = companions[path] = file if isinstance(file, bytes) else file.encode()
         artifacts.append(
             {
@@ -315,22 +315,22 @@ def lesson_resource(
                 "sha256": hashlib.sha256(data).hexdigest(),
             }
         )
-    resource["contentHash"] = content_hash(resource)
+    resource["contentHash"] = hash_content(resource)
     return resource, text, companions
 
 
-def _companions(text: Manuscript, root: str) -> Iterator[tuple[str, str, str | bytes]]:
+def _write_companions(text: Manuscript, root: str) -> Iterator[tuple[str, str, str | bytes]]:
     """Kind, path and content of the files that readers take away."""
     name = text.resource["id"]
-    yield "markdown", f"lessons/{name}/index.md", lesson_markdown(text)
-    yield "notebook", f"downloads/{name}.ipynb", notebook(text, root)
-    evidence = evidence_template(text.resource, text.words, root)
+    yield "markdown", f"lessons/{name}/index.md", write_markdown(text)
+    yield "notebook", f"downloads/{name}.ipynb", write_notebook(text, root)
+    evidence = write_evidence_form(text.resource, text.words, root)
     yield "evidence", f"downloads/{name}-evidence.md", evidence
-    if code := script(text):
+    if code := write_script(text):
         yield "script", f"downloads/{name}.py", code
 
 
-def catalog_entry(resource: Mapping[str, Any]) -> dict[str, Any]:
+def select_catalog_entry(resource: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a lesson resource that the catalog repeats."""
     return {key: resource[key] for key in ENTRY_FIELDS if key in resource}
 
@@ -359,7 +359,7 @@ class LessonPages:
     def __reduce__(self) -> tuple[Any, ...]:
         return _pages_of, (self.site,)
 
-    def page(self, lesson: Resource, related: Mapping[str, Any], source_path: str) -> str:
+    def render_page(self, lesson: Resource, related: Mapping[str, Any], source_path: str) -> str:
         """``lessons/<id>/index.html``; *source_path* counts from the repository root.
 
         *related* is what the course around the lesson says about it: ``before``, ``after``,
@@ -384,8 +384,8 @@ class LessonPages:
             "concepts": shell.concepts(related["concepts"], DEEP),
             "toc": "",
             "python": "",
-            "objectives": _points(lesson["objectives"]),
-            "evidence": _points(lesson.get("evidence", ())),
+            "objectives": _render_points(lesson["objectives"]),
+            "evidence": _render_points(lesson.get("evidence", ())),
             "references": shell.references(lesson.get("references", ())),
             "downloads": "",
             "review": "",
@@ -399,32 +399,32 @@ class LessonPages:
             "edit": attribute(shell.site.edit_base + source_path) if shell.site.edit_base else "",
         }
         if authored:
-            values |= self._material(lesson)
+            values |= self._render_material(lesson)
         if shell.site.course.get("runInPage") and 'class="language-py' in values.get("body", ""):
             values["python"] = f"{DEEP}{PYTHON_FOLDER}"
         values["live"] = "1" if "data-trace=" in values.get("body", "") else ""
         safe = {name: Markup(value) for name, value in values.items()}  # noqa: S704  (escaped above)
         return shell.render("lesson.html", page=frame, root=DEEP, **safe)
 
-    def _material(self, lesson: Resource) -> dict[str, str]:
+    def _render_material(self, lesson: Resource) -> dict[str, str]:
         """The parts that only an authored lesson has."""
         quiz, review = lesson["quiz"], lesson.get("review", "none")
         first = [question for question in quiz["questions"] if question["stage"] == "before"]
         rest = [question for question in quiz["questions"] if question["stage"] != "before"]
         return {
-            "toc": self._toc(lesson["content"]),
+            "toc": self._render_toc(lesson["content"]),
             "review": self._shell.word(f"review_{review}") if review != "none" else "",
             "prompt": html(lesson["check"]["prompt"]),
             "answer": paragraphs(lesson["check"]["answer"]),
-            "before": self._questions("page-before", "before_reading", first),
-            "body": self.body(lesson),
-            "after": self._questions("page-quiz", "practice", rest),
-            "downloads": self._downloads(lesson["artifacts"]),
+            "before": self._render_questions("page-before", "before_reading", first),
+            "body": self.render_body(lesson),
+            "after": self._render_questions("page-quiz", "practice", rest),
+            "downloads": self._render_downloads(lesson["artifacts"]),
             "updated": attribute(lesson.get("updated", "")),
             "hash": lesson["contentHash"].partition(":")[2][:8],
         }
 
-    def _toc(self, content: Resource) -> str:
+    def _render_toc(self, content: Resource) -> str:
         """List items for the headings of the first two levels, with the kinds of their blocks."""
         words = self._shell.site.kinds
         kinds = {
@@ -443,7 +443,7 @@ class LessonPages:
                 items.append(f"<li{deeper}>{link}</li>")
         return "\n".join(items)
 
-    def body(self, lesson: Resource) -> str:
+    def render_body(self, lesson: Resource) -> str:
         """The teaching blocks, each as the resource carries it: no raw HTML passed that step."""
         blocks = [
             f'<div class="block {block["kind"]}">{block["html"]}</div>'
@@ -451,12 +451,12 @@ class LessonPages:
         ]
         return "\n".join(blocks)
 
-    def _questions(self, anchor: str, heading: str, questions: Sequence[Resource]) -> str:
+    def _render_questions(self, anchor: str, heading: str, questions: Sequence[Resource]) -> str:
         """A section with all *questions*, numbered from 1."""
         if not questions:
             return ""
         fieldsets = [
-            self._question(number, question) for number, question in enumerate(questions, 1)
+            self._render_question(number, question) for number, question in enumerate(questions, 1)
         ]
         return (
             f'<section class="end quiz" id="{anchor}" data-words="{self._script_words}">\n'
@@ -465,17 +465,17 @@ class LessonPages:
             f"{''.join(fieldsets)}</section>"
         )
 
-    def _question(self, number: int, question: Mapping[str, Any]) -> str:
+    def _render_question(self, number: int, question: Mapping[str, Any]) -> str:
         during = f", {self._safe['stage_during']}" if question["stage"] == "during" else ""
         legend = (
             f'<legend><span class="count">{self._safe["question"]} {number}{during}</span> '
             f"{html(question['prompt'])}</legend>"
         )
-        render = self._numeric if question["kind"] == "numeric" else self._choice
+        render = self._render_numeric if question["kind"] == "numeric" else self._render_choice
         reasons = paragraphs(question["explanation"])
         return f"{render(question, legend)}{reasons}\n</details>\n</fieldset>\n"
 
-    def _numeric(self, question: Mapping[str, Any], legend: str) -> str:
+    def _render_numeric(self, question: Mapping[str, Any], legend: str) -> str:
         value, tolerance = question["value"], question.get("tolerance", 0)
         unit = html(question["unit"]) if "unit" in question else ""
         margin = f" (± {tolerance})" if tolerance else ""
@@ -488,7 +488,7 @@ class LessonPages:
             f"<p><strong>{value} {unit}</strong>{margin}</p>\n"
         )
 
-    def _choice(self, question: Mapping[str, Any], legend: str) -> str:
+    def _render_choice(self, question: Mapping[str, Any], legend: str) -> str:
         words, answers = self._safe, question["answer"]
         single = question["kind"] == "single"
         hint = "" if single else f'<p class="hint">{words["choose_all"]}</p>\n'
@@ -515,7 +515,7 @@ class LessonPages:
             f'<ul class="verdicts">\n{"".join(verdicts)}</ul>\n'
         )
 
-    def _downloads(self, artifacts: Iterable[Resource]) -> str:
+    def _render_downloads(self, artifacts: Iterable[Resource]) -> str:
         items = [
             f'<li><a href="{DEEP}{attribute(file["url"])}" download>'
             f"{self._shell.word('artifact_' + file['kind'])}</a> ({size(file['bytes'])})</li>"
@@ -523,7 +523,7 @@ class LessonPages:
         ]
         return "\n".join(items)
 
-    def alias(self, old_id: str, lesson: Ref) -> str:
+    def render_alias(self, old_id: str, lesson: Ref) -> str:
         """``lessons/<old_id>/index.html``: sends readers on to the lesson's present page."""
         address = lesson["url"] + self._shell.index
         return self._shell.render(
@@ -539,14 +539,14 @@ class LessonPages:
         """The body of a lesson as a page to print shows it."""
         if "content" not in lesson:
             return prose(f"{self._words['planned']}. {self._words['planned_notice']}")
-        return move_body(self.body(lesson), lesson["id"], lesson["url"], FLAT)
+        return move_body(self.render_body(lesson), lesson["id"], lesson["url"], FLAT)
 
 
 def _with_url(ref: Ref | None) -> Ref | None:
     return {**ref, "url": f"lessons/{ref['id']}/"} if ref else None
 
 
-def _points(texts: Iterable[str]) -> str:
+def _render_points(texts: Iterable[str]) -> str:
     """List items, one for each text; empty for none."""
     return "\n".join([f"<li>{html(text)}</li>" for text in texts])
 

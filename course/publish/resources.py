@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from course.publish.lesson import API, content_hash, lesson_ref, page_url
+from course.publish.lesson import API, hash_content, make_ref, page_url
 from course.read import schema
 from course.read.graph import Graph, LessonNode
 from course.read.sources import plain
@@ -28,7 +28,7 @@ def _dump(view: models.Model, **renames: str) -> dict[str, Any]:
     return {renames.get(key, key): value for key, value in data.items()}
 
 
-def catalog(graph: Graph, entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def build_catalog(graph: Graph, entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """``catalog.json``; *entries* holds the catalog entry of every lesson by id."""
     course = graph.sources.course
     if course is None:
@@ -42,7 +42,7 @@ def catalog(graph: Graph, entries: Mapping[str, dict[str, Any]]) -> dict[str, An
             "phases": len(graph.phases),
             "projects": len(graph.projects),
             "pathways": len(graph.pathways),
-            **totals(graph.lessons.values()),
+            **count_totals(graph.lessons.values()),
         },
         "parts": plain(course.parts),
         "phases": [
@@ -72,7 +72,7 @@ def catalog(graph: Graph, entries: Mapping[str, dict[str, Any]]) -> dict[str, An
     }
 
 
-def totals(nodes: Iterable[LessonNode]) -> dict[str, int]:
+def count_totals(nodes: Iterable[LessonNode]) -> dict[str, int]:
     """Lessons by status and the minutes of the authored ones."""
     all_nodes = list(nodes)
     authored = [node for node in all_nodes if node.authored]
@@ -84,7 +84,7 @@ def totals(nodes: Iterable[LessonNode]) -> dict[str, int]:
     }
 
 
-def pathways(graph: Graph) -> dict[str, Any]:
+def build_pathways(graph: Graph) -> dict[str, Any]:
     """``pathways.json``."""
     entries = [_pathway(graph, item.data) for item in graph.pathways.values()]
     return {"schemaVersion": 1, "pathways": entries}
@@ -100,7 +100,7 @@ def _pathway(graph: Graph, view: models.Pathway) -> dict[str, Any]:
         "status": "authored" if any(node.authored for node in nodes) else "planned",
         "steps": [_step(graph, step, place) for place, step in enumerate(view.steps, 1)],
         "lessonIds": lessons,
-        "totals": totals(nodes),
+        "totals": count_totals(nodes),
         "roleIds": roles,
         "domainIds": domains,
         "url": page_url("pathways", view.id),
@@ -133,7 +133,7 @@ def _join_titles(titles: list[str]) -> str:
     return f"{text} + {rest}" if rest else text
 
 
-def roles(graph: Graph) -> dict[str, Any]:
+def build_roles(graph: Graph) -> dict[str, Any]:
     """``roles.json``: roles and domains."""
     names = {"pathways": "pathwayIds", "defaultPathway": "defaultPathwayId", "roles": "roleIds"}
     domains = [
@@ -158,14 +158,14 @@ def roles(graph: Graph) -> dict[str, Any]:
     return {"schemaVersion": 1, "roles": entries, "domains": domains}
 
 
-def projects(graph: Graph, bundles: Mapping[str, bytes]) -> dict[str, Any]:
+def build_projects(graph: Graph, bundles: Mapping[str, bytes]) -> dict[str, Any]:
     """``projects.json``; *bundles* holds the zip of each project that has files."""
     entries = []
     for name, project in graph.projects.items():
         view = project.data
         entry = {
             **_dump(view, pathway="pathwayId"),
-            "requiredLessons": [lesson_ref(graph, lesson) for lesson in view.required_lessons],
+            "requiredLessons": [make_ref(graph, lesson) for lesson in view.required_lessons],
             "stages": [
                 {**_dump(stage, lessons="lessonIds"), "number": place}
                 for place, stage in enumerate(view.stages, 1)
@@ -175,7 +175,7 @@ def projects(graph: Graph, bundles: Mapping[str, bytes]) -> dict[str, Any]:
         if bundle := bundles.get(name):
             digest, url = hashlib.sha256(bundle).hexdigest(), f"downloads/{name}.zip"
             entry["bundle"] = {"url": url, "bytes": len(bundle), "sha256": digest}
-        entries.append({**entry, "contentHash": content_hash(entry)})
+        entries.append({**entry, "contentHash": hash_content(entry)})
     return {"schemaVersion": 1, "projects": entries}
 
 
@@ -184,7 +184,7 @@ def schema_url(name: str) -> str:
     return f"{SCHEMAS}/{name}{schema.SUFFIX}"
 
 
-def schema_index() -> dict[str, Any]:
+def list_schemas() -> dict[str, Any]:
     """Name, address and title of every schema, sorted by name."""
     return {
         "schemaVersion": 1,

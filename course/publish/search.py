@@ -49,7 +49,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", bare).translate(_SINGLE_FORMS)
 
 
-def tokens(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """Words of *text* in order; CJK runs as pairs of characters."""
     folded = fold(text)
     if folded.isascii() or not any(map(str.isalnum, "".join(_NOT_ASCII.findall(folded)))):
@@ -64,7 +64,7 @@ def tokens(text: str) -> list[str]:
     return words
 
 
-def lesson_terms(lesson: Mapping[str, Any], prose: str = "") -> dict[str, Any]:
+def index_lesson(lesson: Mapping[str, Any], prose: str = "") -> dict[str, Any]:
     """Return the index entry of one lesson resource and its *prose*, as JSON-able data.
 
     ``terms`` has one string of space-separated words for each level: first the words that stand
@@ -72,7 +72,7 @@ def lesson_terms(lesson: Mapping[str, Any], prose: str = "") -> dict[str, Any]:
     the number of words weighted by field, without numbers, so that a table makes no lesson longer.
     Single letters and digits are left out.
     """
-    counts = dict(Counter(tokens(prose)))
+    counts = dict(Counter(tokenize(prose)))
     _add(counts, _fields(lesson))
     return {
         "id": lesson["id"],
@@ -84,7 +84,7 @@ def lesson_terms(lesson: Mapping[str, Any], prose: str = "") -> dict[str, Any]:
     }
 
 
-def page_terms(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def index_page(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return the index entry of a resource of one of :data:`KINDS`, from its title and summary."""
     counts: dict[str, int] = {}
     _add(counts, ((TITLE, entry["title"]), (HEADING, entry["summary"])))
@@ -102,7 +102,7 @@ def _add(counts: dict[str, int], fields: Iterable[tuple[int, str]]) -> None:
     """Count the words of weighted *fields*, without those that are never searched for."""
     count = counts.get
     for weight, text in fields:
-        for word in tokens(text):
+        for word in tokenize(text):
             counts[word] = count(word, 0) + weight
     for word in counts.keys() & _IGNORED:
         del counts[word]
@@ -115,7 +115,7 @@ def _asides(lesson: Mapping[str, Any], counts: Mapping[str, int]) -> str:
     if "content" in lesson:
         lines.append(lesson["check"]["prompt"])
         lines += [entry["prompt"] for entry in lesson["quiz"]["questions"]]
-    return " ".join(sorted(set(tokens("\n".join(lines))).difference(counts, _IGNORED)))
+    return " ".join(sorted(set(tokenize("\n".join(lines))).difference(counts, _IGNORED)))
 
 
 def _by_level(counts: Mapping[str, int]) -> list[str]:
@@ -145,7 +145,7 @@ def build_index(
     others: Sequence[Mapping[str, Any]] = (),
     synonyms: Sequence[Sequence[str]] = (),
 ) -> dict[str, bytes]:
-    """The files of ``search/`` from the results of :func:`lesson_terms`, in course order.
+    """The files of ``search/`` from the results of :func:`index_lesson`, in course order.
 
     *others* are results of :func:`page_terms`; their numbers follow those of the lessons, and
     each counts as long as the average lesson, so that its few words do not outrank lessons.
@@ -165,7 +165,7 @@ def build_index(
         ],
     }
     if synonyms:
-        head["synonyms"] = [[" ".join(tokens(phrase)) for phrase in group] for group in synonyms]
+        head["synonyms"] = [[" ".join(tokenize(phrase)) for phrase in group] for group in synonyms]
     if others:
         length = sum(entry["length"] for entry in entries) // max(1, len(entries))
         head["others"] = [
@@ -177,7 +177,7 @@ def build_index(
         return {"search/index.json": orjson.dumps(head)}
     shards: dict[str, list[str]] = {}
     for word in vocabulary:
-        shards.setdefault(shard_of(word), []).append(word)
+        shards.setdefault(choose_shard(word), []).append(word)
     head["shards"] = sorted(shards)
     files = {"search/index.json": orjson.dumps(head)}
     for name in head["shards"]:
@@ -208,7 +208,7 @@ def _postings(entries: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
     return postings
 
 
-def shard_of(word: str) -> str:
+def choose_shard(word: str) -> str:
     """Name of the file that holds *word*: its first letter if that is a to z, else "other"."""
     return word[0] if "a" <= word[0] <= "z" else "other"
 

@@ -72,19 +72,19 @@ def read_built(site: Path) -> dict[str, File] | None:
         return None
 
 
-def json_bytes(data: object) -> bytes:
+def encode_json(data: object) -> bytes:
     """*data* as it is published: sorted keys, two spaces, one line end at the end."""
     form = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     return orjson.dumps(data, option=form)
 
 
-def manifest_bytes(files: Manifest) -> bytes:
+def encode_manifest(files: Manifest) -> bytes:
     """``build-manifest.json``: every file but itself, by path."""
     entries = [{**file._asdict(), "path": path} for path, file in sorted(files.items())]
-    return json_bytes({"files": entries, "schemaVersion": 1})
+    return encode_json({"files": entries, "schemaVersion": 1})
 
 
-def tree_digest(files: Manifest) -> str:
+def digest_tree(files: Manifest) -> str:
     """One digest for the whole site: equal bytes everywhere, equal digest."""
     lines = [f"{path}\0{digest}\n" for path, (_, digest) in sorted(files.items())]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
@@ -216,7 +216,7 @@ def listing(folder: Path) -> dict[str, int]:
 
 
 @contextmanager
-def output_lock(out: Path) -> Iterator[None]:
+def lock_output(out: Path) -> Iterator[None]:
     """Hold the lock of the output folder; the system frees it when the process ends."""
     path = out.parent / f".{out.name}.lock"
     try:
@@ -328,7 +328,7 @@ class Stage(Outputs):
                 for path in foreign:
                     if path not in self.files:
                         shutil.copy2(self.out / path, self._place(path), follow_symlinks=False)
-                _write(self._place(MANIFEST), manifest_bytes(self.files))
+                _write(self._place(MANIFEST), encode_manifest(self.files))
                 self._swap()
         return changed + removed
 

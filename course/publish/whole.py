@@ -12,11 +12,11 @@ from course.publish import look, resources, search
 from course.publish.course_pages import CoursePages, Page, not_found_hashes, not_found_page
 from course.publish.downloads import ROOT
 from course.publish.hosting import NOT_FOUND, atom, bundle, headers, robots, sitemap
-from course.publish.lesson import API, Unit, lesson_resource, relate_lessons, resource_problems
+from course.publish.lesson import API, Unit, build_resource, check_resource, relate_lessons
 from course.publish.llms import llms_full, llms_txt
 from course.publish.openapi import openapi
 from course.publish.shell import Assets, Shell
-from course.publish.tree import json_bytes
+from course.publish.tree import encode_json
 from course.read import schema
 from course.read.graph import Graph
 
@@ -54,14 +54,14 @@ class Whole:
         for name, data in bundles.items():
             put(f"downloads/{name}.zip", data)
         self.named = {
-            "catalog": resources.catalog(graph, self.entries),
-            "pathways": resources.pathways(graph),
-            "roles": resources.roles(graph),
-            "projects": resources.projects(graph, bundles),
+            "catalog": resources.build_catalog(graph, self.entries),
+            "pathways": resources.build_pathways(graph),
+            "roles": resources.build_roles(graph),
+            "projects": resources.build_projects(graph, bundles),
         }
         for name in schema.names():
-            put(resources.schema_url(name), json_bytes(schema.open_schema(name)))
-        put(resources.SCHEMA_INDEX, json_bytes(resources.schema_index()))
+            put(resources.schema_url(name), encode_json(schema.open_schema(name)))
+        put(resources.SCHEMA_INDEX, encode_json(resources.list_schemas()))
         for path, data in self.assets.files.items():
             put(path, data)
         figure, pictures = look.hero(shell.site.course, graph.sources.media)
@@ -75,7 +75,7 @@ class Whole:
         }
         self._put_pages(self.pages.pages(readmes))
         put("404.html", not_found_page(shell).encode())
-        put("404.json", json_bytes(NOT_FOUND))
+        put("404.json", encode_json(NOT_FOUND))
         python = bool(shell.site.course.get("runInPage"))
         put("_headers", headers(not_found_hashes(shell), python=python).encode())
         put(".nojekyll", b"")
@@ -87,8 +87,8 @@ class Whole:
                 self.entries[name]["contentHash"] = unit.content_hash
         for name, resource in self.named.items():
             path = f"{API}/{name}.json"
-            self.problems += resource_problems(f"{name}.v1", resource, f"site/{path}")
-            self.put(path, json_bytes(resource))
+            self.problems += check_resource(f"{name}.v1", resource, f"site/{path}")
+            self.put(path, encode_json(resource))
         self._put_pages(
             self.pages.render_print_pages({name: unit.printed for name, unit in units.items()})
         )
@@ -125,7 +125,7 @@ class Whole:
         put("corpus/chunks.jsonl", "".join(units[name].chunks for name in lessons).encode())
         routes = pathways["pathways"], roles["roles"], roles["domains"], projects["projects"]
         others = [
-            search.page_terms(kind, entry)
+            search.index_page(kind, entry)
             for kind, entries in zip(search.KINDS, routes, strict=True)
             for entry in entries
         ]
@@ -138,5 +138,5 @@ class Whole:
         pairs = (pair for pair in relate_lessons(self.graph) if pair[0].authored)
         for first, related in islice(pairs, 1):
             material = self.graph.sources.material(first.record)
-            examples["lesson"], *_ = lesson_resource(first.record, material, related, site)
-        put("openapi.json", json_bytes(openapi(examples)))
+            examples["lesson"], *_ = build_resource(first.record, material, related, site)
+        put("openapi.json", encode_json(openapi(examples)))

@@ -113,7 +113,7 @@ class _Writer:
         """The next code block with its name, or as the output of the one before it."""
         block = next(self.codes)
         if block.plot is not None:
-            return plot.figure(block.plot, f"trace-{next(self.traces)}", self.words)
+            return plot.draw_figure(block.plot, f"trace-{next(self.traces)}", self.words)
         entry = block.entry
         html = highlight(entry["source"], "text" if block.output else entry["language"])
         if block.output:

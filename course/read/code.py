@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from html import escape
 from typing import Final, NamedTuple
 
-from course.diagnostics import short
+from course.diagnostics import shorten
 
 PYTHON: Final = frozenset({"python", "py", "python3"})
 """The languages whose code enters the script and the notebook of a lesson."""
@@ -177,7 +177,7 @@ class Fault(NamedTuple):
 
 
 @lru_cache(maxsize=512)  # lessons share small examples
-def python_fault(source: str) -> Fault | None:
+def find_python_fault(source: str) -> Fault | None:
     """Why *source* does not compile as Python, or None. It is never run."""
     try:
         with warnings.catch_warnings():
@@ -187,7 +187,7 @@ def python_fault(source: str) -> Fault | None:
         lines = source.split("\n")
         line = min(max(error.lineno or 1, 1), len(lines))
         column = min(max(error.offset or 1, 1), len(lines[line - 1]) + 1)
-        return Fault(line, column, short(error.msg))
+        return Fault(line, column, shorten(error.msg))
     except (ValueError, RecursionError, MemoryError, OverflowError):
         return Fault(1, 1, "it is nested too deeply")
     return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from course.diagnostics import Problem, Span, nearest, short, span_at
+from course.diagnostics import Problem, Span, nearest, shorten, span_at
 
 TEXT_LIMIT: Final = 1024 * 1024
 LESSON_KIB: Final = 64
@@ -245,7 +245,7 @@ def find_merge_marker(text: str, file: str) -> Problem | None:
         file,
         "an unresolved merge conflict",
         span=span_at(text, match.start(), match.end()),
-        got=short(match[0]),
+        got=shorten(match[0]),
     )
 
 
@@ -303,7 +303,7 @@ def report_missing(folder: Folder, name: str, what: str) -> list[Problem]:
         return []
     there = [entry.name for entry in folder.files]
     near = next((file_name for file_name in there if _stem(file_name) == _stem(name)), None)
-    present = short(", ".join([*there, *(f"{sub.name}/" for sub in folder.folders)]))
+    present = shorten(", ".join([*there, *(f"{sub.name}/" for sub in folder.folders)]))
     message = f"the folder of {what} holds no {name}"
     hint = f"create {name}, or begin the folder name with _ while it is a draft"
     hint = f"rename {near} to {name}" if near else hint

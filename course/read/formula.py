@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from course.diagnostics import nearest, short
+from course.diagnostics import nearest, shorten
 
 Tree = float | str | list[Any]
 Column = list[float]
@@ -274,7 +274,7 @@ def parse(text: str | float, names: Collection[str], starts: Mapping[str, float]
     try:
         expression = ast.parse(source, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        what = short(getattr(error, "msg", None) or "it is nested too deeply")
+        what = shorten(getattr(error, "msg", None) or "it is nested too deeply")
         raise FormulaError(
             f"the formula cannot be read: {what}", "write it as in Python, such as 3.6*sqrt(a*x)"
         ) from error
@@ -316,7 +316,7 @@ class _Parser:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self.call(name, args)
         raise FormulaError(
-            f'"{short(ast.unparse(node))}" has no meaning in a formula',
+            f'"{shorten(ast.unparse(node))}" has no meaning in a formula',
             "use numbers, names, operators and the functions of the list",
         )
 
@@ -349,21 +349,21 @@ class _Parser:
         return [name, *map(self.tree, args)]
 
 
-def names_of(tree: Tree) -> Iterator[str]:
+def list_names(tree: Tree) -> Iterator[str]:
     """Every name of a column, slider or value in *tree*."""
     if isinstance(tree, str):
         yield tree
     elif isinstance(tree, list):
         for part in tree[1:]:
-            yield from names_of(part)
+            yield from list_names(part)
 
 
-def functions_of(tree: Tree) -> Iterator[str]:
+def list_functions(tree: Tree) -> Iterator[str]:
     """Every function in *tree*."""
     if isinstance(tree, list):
         yield tree[0]
         for part in tree[1:]:
-            yield from functions_of(part)
+            yield from list_functions(part)
 
 
 # -- computing ----------------------------------------------------------------------------------
@@ -377,7 +377,7 @@ def evaluate(tree: Tree, scope: Scope) -> Value:
         return tree
     name, *parts = tree
     args = [evaluate(part, scope) for part in parts]
-    column = column_of(args[0], scope)
+    column = make_column(args[0], scope)
     if name in FOLDS and len(args) == 1:
         return _guard(FOLDS[name], column)
     if name in PLACES:
@@ -390,7 +390,9 @@ def evaluate(tree: Tree, scope: Scope) -> Value:
     if name in ("at", "shift"):
         place = args[1]
         if name == "shift":
-            place = [x - offset for x, offset in zip(scope.x, column_of(place, scope), strict=True)]
+            place = [
+                x - offset for x, offset in zip(scope.x, make_column(place, scope), strict=True)
+            ]
         if isinstance(place, list):
             return [at(column, scope.x, here) for here in place]
         return at(column, scope.x, place)
@@ -428,7 +430,7 @@ def _finite(value: float) -> float:
     return value if math.isfinite(value) else NAN
 
 
-def column_of(value: Value, scope: Scope) -> Column:
+def make_column(value: Value, scope: Scope) -> Column:
     """Return *value* as a column: a number is repeated in each row."""
     return value if isinstance(value, list) else [value] * len(scope.x)
 

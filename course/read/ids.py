@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from course.diagnostics import Problem, Span, short
+from course.diagnostics import Problem, Span, shorten
 from course.read.files import DEVICE_NAMES
 
 RESERVED: Final = frozenset(
@@ -76,7 +76,7 @@ def read_lock(text: str) -> tuple[dict[str, Locked], list[Problem]]:
                     f"line {number} is not an entry",
                     span=Span(number, 1, number, len(line) + 1),
                     expected="KIND ID [STATUS]",
-                    got=short(line),
+                    got=shorten(line),
                 )
             )
             continue

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Final
 from xml.parsers import expat
 
-from course.diagnostics import Problem, Span, short
+from course.diagnostics import Problem, Span, shorten
 
 TYPES: Final = {
     "svg": "image/svg+xml",
@@ -62,12 +62,12 @@ def describe(name: str, data: bytes, lesson_id: str) -> dict[str, Any]:
         "bytes": len(data),
         "sha256": digest,
     }
-    if size := dimensions(suffix.lower(), data):
+    if size := read_dimensions(suffix.lower(), data):
         entry["width"], entry["height"] = size
     return entry
 
 
-def dimensions(suffix: str, data: bytes) -> tuple[int, int] | None:
+def read_dimensions(suffix: str, data: bytes) -> tuple[int, int] | None:
     """Width and height in pixels (user units for SVG), or None when the bytes hold none."""
     if suffix == "svg":
         return _svg(data).size
@@ -158,7 +158,7 @@ def check(name: str, data: bytes, file: str) -> Iterator[Problem]:
         if not is_video(suffix, data):
             message, wanted = "the video cannot be read", f"a {suffix} file"
             yield Problem("SRC011", file, message, expected=wanted)
-    elif dimensions(suffix, data) is None:
+    elif read_dimensions(suffix, data) is None:
         wanted = 'an <svg> root with a viewBox="0 0 W H"' if suffix == "svg" else f"a {suffix} file"
         yield Problem("SRC011", file, "the image cannot be read", expected=wanted)
     elif is_cut(suffix, data):
@@ -200,7 +200,7 @@ class _SvgReader:
     def harm(self, what: str) -> None:
         """Report a part that runs or loads something, or might."""
         message = "the SVG contains a script or an external reference"
-        self.report(message, short(what))
+        self.report(message, shorten(what))
 
     def report(self, message: str, got: str | None, hint: str = "", code: str = "SRC012") -> None:
         """Keep the first fault."""

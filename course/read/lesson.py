@@ -15,7 +15,7 @@ from course.diagnostics import (
     Span,
     did_you_mean,
     nearest,
-    short,
+    shorten,
     span_at,
 )
 from course.read import blocks, ids, images, markdown, quiz, schema
@@ -260,7 +260,7 @@ class _Reader:
                 if not (isinstance(before, str) and isinstance(text, str) and before and text):
                     continue
                 if before[0].isupper() and before[-1] not in ".!?" and text[0].islower():
-                    message = f"this looks like the end of the text before it: {short(before)}"
+                    message = f"this looks like the end of the text before it: {shorten(before)}"
                     yield Problem("YML011", self.file, message, (key, number), got=text)
 
     # -- by status --------------------------------------------------------------------------

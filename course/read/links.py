@@ -45,10 +45,10 @@ class Target(NamedTuple):
 def read(raw: str, folder: str, media: Mapping[str, str], *, image: bool = False) -> Target:
     """The target of *raw* in a text of *folder* (POSIX path); *media* maps files to URLs."""
     if raw.startswith("#"):
-        anchor = _anchor(raw[1:])
+        anchor = _decode_anchor(raw[1:])
         return Target("self", "", anchor, f"#{anchor}")
     if match := _SCHEME.match(raw):
-        return _with_scheme(match[1].lower(), match[2], raw, image=image)
+        return _read_scheme(match[1].lower(), match[2], raw, image=image)
     if raw.startswith(("/", "\\")) or not raw:
         return Target(
             code="LNK003",
@@ -56,10 +56,10 @@ def read(raw: str, folder: str, media: Mapping[str, str], *, image: bool = False
             hint="write lesson:ID, or a path relative to this file",
         )
     path, _, anchor = raw.partition("#")
-    return _relative(unquote(path), _anchor(anchor), folder, media)
+    return _read_relative(unquote(path), _decode_anchor(anchor), folder, media)
 
 
-def url(target: Target, file_urls: bool) -> str:
+def resolve_url(target: Target, file_urls: bool) -> str:
     """The URL of *target* from a page two folders below the site root."""
     if target.url or not target.kind:
         return target.url
@@ -70,13 +70,13 @@ def url(target: Target, file_urls: bool) -> str:
     return f"{_UP}{KINDS[target.kind]}/{target.id}/{index}{tail}"
 
 
-def inside(raw: str, folder: str) -> str:
+def resolve_inside(raw: str, folder: str) -> str:
     """The relative link *raw* of a text in *folder* as a path from that folder."""
     full = posixpath.normpath(posixpath.join(folder, unquote(raw.partition("#")[0])))
     return posixpath.relpath(full, folder)
 
 
-def external_problem(raw: str) -> tuple[str, str, str] | None:
+def check_external(raw: str) -> tuple[str, str, str] | None:
     """Code, message and hint when the https or mailto URL *raw* must not be used."""
     try:
         parts = urlsplit(raw)
@@ -90,12 +90,12 @@ def external_problem(raw: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _anchor(raw: str) -> str:
+def _decode_anchor(raw: str) -> str:
     """Return an anchor as the page has it; it may be written with percent signs or decomposed."""
     return raw if raw.isascii() and "%" not in raw else normalize("NFC", unquote(raw))
 
 
-def _with_scheme(scheme: str, rest: str, raw: str, *, image: bool) -> Target:
+def _read_scheme(scheme: str, rest: str, raw: str, *, image: bool) -> Target:
     if image:
         return Target(
             code="LNK003",
@@ -104,9 +104,9 @@ def _with_scheme(scheme: str, rest: str, raw: str, *, image: bool) -> Target:
         )
     if scheme in KINDS or scheme == "concept":
         name, _, anchor = rest.partition("#")
-        return Target(scheme, name, _anchor(anchor))
+        return Target(scheme, name, _decode_anchor(anchor))
     if scheme == "https":
-        if problem := external_problem(raw):
+        if problem := check_external(raw):
             return Target(code=problem[0], message=problem[1], hint=problem[2])
         return Target("external", url=raw)
     if scheme == "mailto":
@@ -119,7 +119,7 @@ def _with_scheme(scheme: str, rest: str, raw: str, *, image: bool) -> Target:
     )
 
 
-def _relative(path: str, anchor: str, folder: str, media: Mapping[str, str]) -> Target:
+def _read_relative(path: str, anchor: str, folder: str, media: Mapping[str, str]) -> Target:
     full = posixpath.normpath(posixpath.join(folder, path))
     if not full.startswith("content/"):
         return Target(

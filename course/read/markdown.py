@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 import pyromark
 
 from course import rules
-from course.diagnostics import Problem, Span, did_you_mean, nearest, short
+from course.diagnostics import Problem, Span, did_you_mean, nearest, shorten
 from course.read import links, trace
-from course.read.code import PYTHON, is_known, python_fault
+from course.read.code import PYTHON, find_python_fault, is_known
 from course.read.files import find_control
 
 OPTIONS: Final = (
@@ -335,7 +335,7 @@ class _Reader:
             out.formulas.append(convert_formula(tex, display=display))
         except MathsError as error:
             fault = start + 1 + display + len(tex[: error.offset].encode())
-            out.report("MTH001", error.message, (min(fault, end - 1), end), got=short(tex))
+            out.report("MTH001", error.message, (min(fault, end - 1), end), got=shorten(tex))
 
     def text(self, value: str) -> None:
         """Add *value* to every element that is being read."""
@@ -358,7 +358,7 @@ class _Reader:
 
     def raw_html(self, detail: Any, at: Range) -> None:
         """Report raw HTML, which is not allowed anywhere."""
-        source = short(self.out.bytes[slice(*at)].decode(errors="ignore"))
+        source = shorten(self.out.bytes[slice(*at)].decode(errors="ignore"))
         if source.startswith("</") and any(
             problem.code == "MD001" for problem in self.out.body.problems
         ):
@@ -409,10 +409,10 @@ class _Reader:
         if close and " " not in prefix:
             self.out.report(
                 "LES022",
-                f'"{short(prefix)}" is not a kind of block',
+                f'"{shorten(prefix)}" is not a kind of block',
                 head.at,
                 expected=", ".join(names),
-                got=short(prefix),
+                got=shorten(prefix),
                 hint=did_you_mean(close[0]),
             )
 
@@ -449,7 +449,7 @@ class _Reader:
         check_alternative(out, alt, at)
         raw = detail["dest_url"]
         out.image_urls[slot] = resolve(out, raw, at, image=True)
-        out.body.images.append({"target": links.inside(raw, out.source.folder), "alt": alt})
+        out.body.images.append({"target": links.resolve_inside(raw, out.source.folder), "alt": alt})
 
     def code_block(self, detail: Any, at: Range) -> None:
         """A code block; its text is not prose."""
@@ -522,7 +522,7 @@ class _Reader:
             hint = "delete it, or put it in backticks to show the entity"
             report("SRC004", message, (entity, end), hint=hint)
         for match in _FOOTNOTE.finditer(self.out.bytes, start, end):
-            label = short(match[1].decode(errors="ignore"))
+            label = shorten(match[1].decode(errors="ignore"))
             hint = f"add a line [^{label}]: and its text"
             report("MD008", f'the footnote "{label}" is not defined', match.span(), hint=hint)
         if "$" in text and (formula := _OPEN_FORMULA.search(self.out.bytes, start, end)):
@@ -537,7 +537,7 @@ class _Reader:
         match match.lastgroup:
             case "address" if not self.links:
                 address = match[0].rstrip(".,;:!?'\"")
-                hint = f"write [what is there]({short(address)})"
+                hint = f"write [what is there]({shorten(address)})"
                 report("MD015", "this address does not become a link", (at, at + 1), hint=hint)
             case "heading" if self.out.is_first(at):
                 report("MD016", "this heading needs a space after its number signs", place)
@@ -549,12 +549,12 @@ class _Reader:
                 if kind != "code":
                     hint = "write > [!NOTE], and > before each line of the text"
                 message = "this markup of another tool would appear as plain text"
-                source = short(match.string[match.start() :].strip())
+                source = shorten(match.string[match.start() :].strip())
                 report("MD014", message, place, got=source, hint=hint)
 
     def broken_link(self, link: Any) -> None:
         """A reference that the text does not define, or a link that cannot be read."""
-        reference, at = short(link["reference"]), (link["span"]["start"], link["span"]["end"])
+        reference, at = shorten(link["reference"]), (link["span"]["start"], link["span"]["end"])
         if "Shortcut" not in link["link_type"]:
             message = f'the reference "{reference}" is not defined'
             hint = f"add a line [{reference}]: URL, or link directly"
@@ -619,7 +619,7 @@ def check_link_text(out: Outline, text: str, at: Range, *, pictured: bool) -> No
     if not text and not pictured:
         out.report("A11003", "the link has no text", at)
     elif text.casefold().strip(" .!") in _VAGUE:
-        message = f'the link text "{short(text)}" does not say where it goes'
+        message = f'the link text "{shorten(text)}" does not say where it goes'
         out.report("A11004", message, at)
 
 
@@ -646,13 +646,13 @@ def resolve(out: Outline, raw: str, at: Range, *, image: bool) -> str:
     target = links.read(raw, source.folder, source.media, image=image)
     if target.code and image and not source.teaching:
         message, hint = "a project page cannot show pictures", "show it in a lesson"
-        out.report(target.code, message, at, got=short(raw), hint=hint)
+        out.report(target.code, message, at, got=shorten(raw), hint=hint)
     elif target.code == "LNK001" and image:
         hint = target.hint or ""
         hint = hint if hint.startswith("did you") else "put the file into media/, beside lesson.md"
-        out.report("LNK001", "there is no such picture", at, got=short(raw), hint=hint)
+        out.report("LNK001", "there is no such picture", at, got=shorten(raw), hint=hint)
     elif target.code:
-        shown = short(_CREDENTIALS.sub("//…@", raw))
+        shown = shorten(_CREDENTIALS.sub("//…@", raw))
         out.report(target.code, target.message, at, got=shown, hint=target.hint)
     if target.kind:
         place = list(out.span(at))
@@ -660,7 +660,7 @@ def resolve(out: Outline, raw: str, at: Range, *, image: bool) -> str:
         if target.folder:
             entry["folder"] = target.folder
         out.body.links.append(entry)
-    return links.url(target, source.file_urls)
+    return links.resolve_url(target, source.file_urls)
 
 
 # -- code blocks: their language, the file that fills them, the output that follows them --------
@@ -719,7 +719,7 @@ def add_code(out: Outline, block: CodeBlock, info: str | None, inside: Range) ->
 def _add_trace(out: Outline, block: CodeBlock, rest: str, start: int) -> None:
     """Read a plot; problems of its YAML or its file are placed there, not at the fence."""
     if rest.strip():
-        message = f'"{short(rest)}" has no meaning after trace'
+        message = f'"{shorten(rest)}" has no meaning after trace'
         out.report("MD009", message, block.at, hint="write file: data/NAME.csv inside the block")
         return
     if not out.is_first(block.at[0]):
@@ -740,7 +740,7 @@ def _add_trace(out: Outline, block: CodeBlock, rest: str, start: int) -> None:
 
 def _check_python(out: Outline, block: CodeBlock, start: int) -> None:
     """Check that the code of a lesson compiles, since it goes into its script and notebook."""
-    fault = python_fault(block.entry["source"])
+    fault = find_python_fault(block.entry["source"])
     if fault is None:
         return
     line, column, file = fault.line, fault.column, out.source.file
@@ -769,7 +769,7 @@ def _check_language(out: Outline, block: CodeBlock, language: str, *, fenced: bo
     elif not is_known(language):
         out.report(
             "MD003",
-            f'"{short(language)}" is not a known language',
+            f'"{shorten(language)}" is not a known language',
             block.at,
             hint=nearest(language, TAUGHT) or 'use "text" for plain text',
         )
@@ -791,7 +791,7 @@ def _read_option(out: Outline, block: CodeBlock, option: str, inside: Range) -> 
     if name != "file" or not equals:
         out.report(
             "MD009",
-            f'"{short(option)}" has no meaning after a fence',
+            f'"{shorten(option)}" has no meaning after a fence',
             block.at,
             expected="file=code/NAME or expected",
             hint=nearest(name, ["file", EXPECTED]),
@@ -803,14 +803,14 @@ def _read_option(out: Outline, block: CodeBlock, option: str, inside: Range) -> 
             "an included file must lie in the code folder",
             block.at,
             expected="file=code/NAME",
-            got=short(value),
+            got=shorten(value),
         )
         return
     code = out.source.code.get(value)
     if code is None:
         out.report(
             "MD004",
-            f'the included file "{short(value)}" does not exist',
+            f'the included file "{shorten(value)}" does not exist',
             block.at,
             expected="a file in the code folder of this lesson",
             hint=nearest(value, out.source.code) or "create it beside lesson.md",

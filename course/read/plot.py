@@ -52,14 +52,14 @@ class Axis(NamedTuple):
         return [(n * step, f"{n * step + 0.0:.{digits}f}") for n in range(first, last + 1)]
 
 
-def horizontal(plot: Plot) -> Axis:
+def fit_horizontal(plot: Plot) -> Axis:
     """The horizontal axis: as far as the lines go; with *equal* as wide as it is high."""
     if not plot.equal:
         return Axis(*plot.extent)
     return _around(plot.extent, _span(plot))
 
 
-def vertical(plot: Plot, panel: Panel) -> Axis:
+def fit_vertical(plot: Plot, panel: Panel) -> Axis:
     """The vertical axis of *panel* with a margin."""
     low, high = panel.extent
     if plot.equal:
@@ -81,11 +81,11 @@ def _around(extent: tuple[float, float], span: float) -> Axis:
 # -- HTML ---------------------------------------------------------------------------------------
 
 
-def figure(plot: Plot, name: str, words: Mapping[str, str]) -> str:
+def draw_figure(plot: Plot, name: str, words: Mapping[str, str]) -> str:
     """The trace called *name* as a figure of the page."""
-    across, classes = horizontal(plot), _classes(plot)
+    across, classes = fit_horizontal(plot), _classes(plot)
     panels = "".join(
-        _panel(panel, across, vertical(plot, panel), classes, plot if first else None)
+        _panel(panel, across, fit_vertical(plot, panel), classes, plot if first else None)
         for panel, first in zip(plot.panels, (True, *[False] * 3), strict=False)
     )
     styles = {line.label: line.style for panel in plot.panels for line in panel.lines}
@@ -241,7 +241,7 @@ def _data(plot: Plot, across: Axis, classes: Mapping[str, str]) -> dict[str, Any
         "panels": [
             {
                 "unit": panel.unit,
-                "up": [*vertical(plot, panel)],
+                "up": [*fit_vertical(plot, panel)],
                 "lines": [
                     {"label": line.label, "style": line.style, "y": line.tree, "x": line.x_tree}
                     for line in panel.lines

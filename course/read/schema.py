@@ -17,7 +17,7 @@ import orjson
 import pyromark
 
 from course import yamlsource
-from course.diagnostics import Problem, did_you_mean, nearest, short
+from course.diagnostics import Problem, did_you_mean, nearest, shorten
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _INSTALLED: Final = _PACKAGE / "schemas"
@@ -196,7 +196,7 @@ def _find_body_markup(text: str) -> dict[str, str]:
         start, end = where["start"], where["end"]
         money = kind == "InlineMath" and data[end : end + 1].isdigit()
         if kind in _KINDS and not money:
-            pieces.setdefault(_KINDS[kind], short(data[start:end].decode()))
+            pieces.setdefault(_KINDS[kind], shorten(data[start:end].decode()))
     return pieces
 
 
@@ -252,11 +252,11 @@ def _report(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
             yield Problem(
                 "SCH003",
                 file,
-                f'"{short(key)}" is not a key of {_describe_place(path, root)}',
+                f'"{shorten(key)}" is not a key of {_describe_place(path, root)}',
                 (*path, key),
                 on_key=True,
                 expected=", ".join(keys),
-                got=short(key),
+                got=shorten(key),
                 hint=_suggest_quotes(error.instance, key) or nearest(key, keys),
             )
     elif keyword == "required":
@@ -301,7 +301,7 @@ def _report_value(
     if keyword == "pattern":
         title = str(part.get("title", ""))
         if title.lower() in ("id", "any id", "concept id"):
-            code, message = "IDS001", f'"{short(value)}" is not a valid id'
+            code, message = "IDS001", f'"{shorten(value)}" is not a valid id'
             hint = _suggest_id(str(value), "_" if title.lower() == "concept id" else "-")
         elif "line" in str(part.get("description", "")).lower() and "\n" in str(value):
             code, message = "SCH011", "this text must be on one line"
@@ -369,7 +369,7 @@ def _suggest_type(
     if isinstance(value, str) and value in _LOOSE_BOOLEANS:
         return "write true or false"
     if wanted == "array" and isinstance(value, str):
-        return f"write {name}: [{short(value)}]"
+        return f"write {name}: [{shorten(value)}]"
     if wanted == "object" and isinstance(value, str) and value:
         return _suggest_mapping(part, value)
     if wanted == "object" and isinstance(value, list) and not path and len(required) == 1:
@@ -391,7 +391,9 @@ def _suggest_mapping(part: dict[str, Any], value: str) -> str | None:
     ways = [part, *part.get("oneOf", ()), *part.get("anyOf", ())]
     keys: list[str] = next((way["required"] for way in ways if way.get("required")), [])
     own = "url" if value.startswith("https:") and "url" in keys else next(iter(keys), "")
-    text = short(value) if _FLOW.fullmatch(value) else json.dumps(short(value), ensure_ascii=False)
+    text = (
+        shorten(value) if _FLOW.fullmatch(value) else json.dumps(shorten(value), ensure_ascii=False)
+    )
     pairs = [f"{key}: {text if key == own else '…'}" for key in keys]
     return f"write {{{', '.join(pairs)}}}" if pairs else None
 
@@ -432,7 +434,7 @@ def _describe(value: object) -> str:
         return "a mapping"
     if isinstance(value, list):
         return f"a list of {len(value)}"
-    return short(str(value).lower() if isinstance(value, bool) else str(value))
+    return shorten(str(value).lower() if isinstance(value, bool) else str(value))
 
 
 # -- stand-ins: `serve` shows a source with mistakes, too ----------------------------------------

@@ -13,7 +13,7 @@ from course import yamlsource
 from course.diagnostics import Diagnostic, Problem, Span, nearest
 from course.program import command
 from course.read import blocks, ids, look, markdown, schema
-from course.read.code import python_fault
+from course.read.code import find_python_fault
 from course.read.files import (
     CODE_SUFFIXES,
     DATA_SUFFIXES,
@@ -586,7 +586,7 @@ class _Loader:
 
 def _check_python(text: str, file: str) -> Iterator[Problem]:
     """Learners begin with these files; one that is not Python stops them at the first command."""
-    if fault := python_fault(text):
+    if fault := find_python_fault(text):
         span = Span(fault.line, fault.column, fault.line, fault.column + 1)
         yield Problem("PRJ008", file, f"not valid Python: {fault.message}", span=span)
 

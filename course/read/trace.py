@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from course import yamlsource
-from course.diagnostics import Problem, Span, did_you_mean, nearest, short
+from course.diagnostics import Problem, Span, did_you_mean, nearest, shorten
 from course.read import formula, schema
 from course.read.formula import Column, FormulaError, Scope, Tree
 
@@ -168,7 +168,7 @@ class _Reader:
         text = self.data.get(name)
         if text is None:
             hint = nearest(name, self.data) or "put the file into the folder data of the lesson"
-            self.report("TRC001", f'there is no file "{short(name)}"', ("file",), hint)
+            self.report("TRC001", f'there is no file "{shorten(name)}"', ("file",), hint)
             return
         table = [row for row in csv.reader(text.split("\n")) if row]
         header = [cell.strip() for cell in table[0]] if table else []
@@ -188,7 +188,7 @@ class _Reader:
             for column, cell, label in zip(columns, row, header, strict=True):
                 word = cell.strip()
                 if word and not _NUMBER.match(word):
-                    message = f'"{short(word)}" in the column {label} is not a number'
+                    message = f'"{shorten(word)}" in the column {label} is not a number'
                     self.blame(name, line, message, "write a plain number, or leave it empty")
                     return
                 column.append(float(word) if word else formula.NAN)
@@ -202,7 +202,7 @@ class _Reader:
                 hint = "lower-case letters, digits and _, such as speed_kmh; no function, not x"
                 if ";" in label or "\t" in label:
                     hint = "part the columns by commas, and write a point in 0.5"
-                self.blame(name, 1, f'"{short(label)}" {what}', hint)
+                self.blame(name, 1, f'"{shorten(label)}" {what}', hint)
                 return False
         if not header:
             self.blame(name, 1, "the file holds no text", "begin with a line of column names")
@@ -238,7 +238,7 @@ class _Reader:
         tree = self.parse(axis["y"], self.columns, ("x", "y"))
         if tree is None:
             return
-        self.plot.x = x = formula.column_of(formula.evaluate(tree, blank), blank)
+        self.plot.x = x = formula.make_column(formula.evaluate(tree, blank), blank)
         if any(map(math.isnan, x)):
             row = next(n for n, value in enumerate(x, 2) if math.isnan(value))
             hint = "fill the cell, or delete the row"
@@ -272,7 +272,7 @@ class _Reader:
         elif name in taken:
             message, hint = "means something already", "choose another name"
         if message:
-            problem = Problem("TRC003", self.file, f'"{short(name)}" {message}', path, hint=hint)
+            problem = Problem("TRC003", self.file, f'"{shorten(name)}" {message}', path, hint=hint)
             self.problems.append(replace(problem, on_key=on_key))
         taken.add(name)
 
@@ -287,7 +287,7 @@ class _Reader:
         except FormulaError as error:
             self.report("TRC003", error.message, path, error.hint)
             return None
-        along = sorted(formula.ALONG.intersection(formula.functions_of(tree)))
+        along = sorted(formula.ALONG.intersection(formula.list_functions(tree)))
         if along and not self.plot.rises:
             message = f"{along[0]}() needs an x that rises from row to row"
             hint = "plot over time or distance, or leave the function out"
@@ -331,10 +331,10 @@ class _Reader:
         self, line: Mapping[str, Any], tree: Tree, x_tree: Tree | None, scope: Scope, path: Path
     ) -> Line:
         """A line with its numbers at the start."""
-        y = formula.column_of(formula.evaluate(tree, scope), scope)
+        y = formula.make_column(formula.evaluate(tree, scope), scope)
         x = scope.x
         if x_tree is not None:
-            x = formula.column_of(formula.evaluate(x_tree, scope), scope)
+            x = formula.make_column(formula.evaluate(x_tree, scope), scope)
         if all(map(math.isnan, y)):
             hint = "look for a division by zero, the root of a negative number, an empty column"
             self.report("TRC004", "the line has no value in any row", (*path, "y"), hint)
@@ -392,7 +392,7 @@ class _Reader:
             return []
         start, *others = scopes
         apart = [start, *(scope for scope in others if _differs(tree, scope, start))]
-        columns = [formula.column_of(formula.evaluate(tree, scope), scope) for scope in apart]
+        columns = [formula.make_column(formula.evaluate(tree, scope), scope) for scope in apart]
         return [value for column in columns for value in column if not math.isnan(value)]
 
     def extent(self, panel: Mapping[str, Any], heights: Column, path: Path) -> tuple[float, float]:
@@ -420,12 +420,12 @@ class _Reader:
         trees += [number.tree for number in plot.numbers]
         for panel in plot.panels:
             trees += [tree for line in panel.lines for tree in (line.tree, line.x_tree)]
-        return {name for tree in trees if tree is not None for name in formula.names_of(tree)}
+        return {name for tree in trees if tree is not None for name in formula.list_names(tree)}
 
 
 def _differs(tree: Tree, first: Scope, second: Scope) -> bool:
     """Whether any name of *tree* has different values in *first* and *second*."""
-    return any(first.values[name] is not second.values[name] for name in formula.names_of(tree))
+    return any(first.values[name] is not second.values[name] for name in formula.list_names(tree))
 
 
 def _extent(values: Column) -> tuple[float, float]:

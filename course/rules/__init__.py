@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from course import yamlsource
-from course.diagnostics import TOP, Diagnostic, Problem, Span, pointer
+from course.diagnostics import TOP, Diagnostic, Problem, Span, format_pointer
 from course.program import command
 
 DOOR: Final = "python build.py"  # as the rules name the tool
@@ -52,7 +52,7 @@ def diagnose(problem: Problem, span: Span | None = None) -> Diagnostic:
         problem.file,
         *(span or problem.span or TOP),
         problem.message,
-        None if problem.path is None else pointer(problem.path),
+        None if problem.path is None else format_pointer(problem.path),
         problem.expected,
         problem.got,
         problem.hint or rule.hint,

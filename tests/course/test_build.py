@@ -23,7 +23,7 @@ import pytest
 
 from course.build import Options, build, check
 from course.processes import Crew
-from course.publish.tree import MANIFEST, Manifest, Refusal, Stage, listing, output_lock, read_built
+from course.publish.tree import MANIFEST, Manifest, Refusal, Stage, listing, lock_output, read_built
 from tests.course.coursekit import (
     BRAKE_TRACE,
     LIMIT_S,
@@ -135,7 +135,7 @@ def test_a_folder_that_no_build_made_is_refused(course: Options) -> None:
 
 
 def test_a_second_build_at_the_same_time_is_refused(course: Options) -> None:
-    with output_lock(course.out), pytest.raises(Refusal) as refusal:
+    with lock_output(course.out), pytest.raises(Refusal) as refusal:
         build(course)
     assert refusal.value.code == "CFG004"
     assert build(course).written

@@ -21,7 +21,7 @@ import yaml
 
 from course.build import Options, build
 from course.publish import corpus
-from course.publish.corpus import LONGEST, SHORTEST, plain_blocks
+from course.publish.corpus import LONGEST, SHORTEST, strip_blocks
 from course.publish.downloads import Section
 from course.publish.hosting import bundle, headers
 from tests.course.coursekit import MORE_QUESTIONS, QUIZ, READ_A_LAP, edited, put, write_course
@@ -227,7 +227,7 @@ def test_marks_in_plain_fields_do_not_become_markup(site: Path) -> None:
     ],
 )
 def test_plain_words_lose_marks_and_keep_everything_else(markdown: str, words: str) -> None:
-    assert "|".join(plain_blocks(markdown)) == words
+    assert "|".join(strip_blocks(markdown)) == words
 
 
 def sample(*texts: str, **facts: Any) -> list[dict[str, str]]:
@@ -237,7 +237,7 @@ def sample(*texts: str, **facts: Any) -> list[dict[str, str]]:
         Section(f"idea-{n}", "idea", f"Idea: {n}", [f"## Idea: {n}\n\n{text}"])
         for n, text in enumerate(texts)
     ]
-    return corpus.chunks(lesson, sections)
+    return corpus.split_passages(lesson, sections)
 
 
 def long(size: int) -> str:

@@ -19,7 +19,7 @@ from aiohttp import web
 from course import external
 from course.build import Options, link_course
 from course.diagnostics import Diagnostic
-from course.external import Answer, Limits, external_problems, probe
+from course.external import Answer, Limits, check_external_links, probe
 from course.publish.cache import read_json, write_json
 from tests.course.coursekit import BRAKE_TRACE, edited, write_course
 from tests.course.servekit import in_thread
@@ -178,7 +178,7 @@ def linked(tmp_path: Path, *urls: str) -> Path:
 
 def problems(course: Path, limits: Limits = FAST) -> list[Diagnostic]:
     options = Options(course, course / "site", cache=course / ".course-cache")
-    return external_problems(options, limits)
+    return check_external_links(options, limits)
 
 
 def test_a_dead_link_is_a_warning_at_its_line_and_a_good_one_is_nothing(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course.read.images import dimensions
+from course.read.images import read_dimensions
 from tests.course.coursekit import (
     BRAKE_TRACE,
     TYRE_WINDOW,
@@ -116,8 +116,8 @@ def test_the_fault_of_an_svg_is_named_at_its_place(
 
 @pytest.mark.parametrize("cut", range(0, len(JPEG) - 6, 3))
 def test_half_a_photograph_has_no_size(cut: int) -> None:
-    assert dimensions("jpg", JPEG[:cut]) is None
-    assert dimensions("avif", AVIF[:cut]) is None
+    assert read_dimensions("jpg", JPEG[:cut]) is None
+    assert read_dimensions("avif", AVIF[:cut]) is None
 
 
 def test_a_lesson_says_when_it_changed(tmp_path: Path) -> None:

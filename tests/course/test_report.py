@@ -19,9 +19,9 @@ from course.reports import (
     WIDTH,
     Findings,
     UnknownRule,
-    cells,
-    excerpt,
+    count_cells,
     explain,
+    format_excerpt,
     reader,
     rule_list,
 )
@@ -112,13 +112,13 @@ def test_the_mark_stands_under_its_character_and_lines_keep_their_width(
     before: str, after: str
 ) -> None:
     before = f"a{before}"
-    rows = excerpt([f"{before}X{after}"], 1, len(before) + 1, len(before) + 2)
+    rows = format_excerpt([f"{before}X{after}"], 1, len(before) + 1, len(before) + 2)
     assert marked(rows, "X")
-    assert all(len(cells(row)) <= WIDTH + len("    1 | ") + 2 for row in rows)
+    assert all(len(count_cells(row)) <= WIDTH + len("    1 | ") + 2 for row in rows)
 
 
 def test_a_tab_reaches_to_the_next_stop_and_a_wide_character_takes_two_columns() -> None:
-    assert cells("a\tb日e\u0301") == ["a", " ", " ", " ", "b", "日", "", "e\u0301"]
+    assert count_cells("a\tb日e\u0301") == ["a", " ", " ", " ", "b", "日", "", "e\u0301"]
 
 
 def test_a_problem_of_several_lines_is_marked_to_the_end_of_its_first() -> None:
@@ -127,11 +127,11 @@ def test_a_problem_of_several_lines_is_marked_to_the_end_of_its_first() -> None:
 
 
 def test_a_mark_ends_with_its_line_or_where_a_long_line_is_cut() -> None:
-    assert excerpt(["ab  "], 1, 1, None)[-1] == "      | ^^"
-    assert excerpt(["x" * 5000], 1, 4000, 4900)[-1].count("^") < WIDTH
-    assert excerpt(["ab"], 1, 9, 9)[-1] == "      |   ^"
-    assert excerpt(["ab"], 2, 1, 1) == []
-    assert excerpt(["x" * 200], 1, 300, 301)[-1].endswith(" ^")
+    assert format_excerpt(["ab  "], 1, 1, None)[-1] == "      | ^^"
+    assert format_excerpt(["x" * 5000], 1, 4000, 4900)[-1].count("^") < WIDTH
+    assert format_excerpt(["ab"], 1, 9, 9)[-1] == "      |   ^"
+    assert format_excerpt(["ab"], 2, 1, 1) == []
+    assert format_excerpt(["x" * 200], 1, 300, 301)[-1].endswith(" ^")
 
 
 def test_the_lines_of_links_devices_large_and_missing_files_are_not_read(tmp_path: Path) -> None:

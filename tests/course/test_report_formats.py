@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from course import rules
 from course.build import Report
-from course.diagnostics import Diagnostic, short
-from course.reports import FORMATS, Findings, job_summary, sentences
+from course.diagnostics import Diagnostic, shorten
+from course.reports import FORMATS, Findings, job_summary, list_sentences
 from tests.course import schemakit
 from tests.course.reportkit import ONE, QUIZ, SEVERITY, SIZES, findings, many
 
@@ -197,7 +197,7 @@ def odd(texts: Sequence[str]) -> Diagnostic:
     """A problem with *texts* as file, message, pointer, expected, got and hint."""
     file, message, pointer, expected, got, hint = texts
     wild = replace(ONE, file=file or "x", message=message or "x", expected=expected)
-    return replace(wild, pointer=f"/{pointer.replace('~', '~0')}", got=short(got), hint=hint)
+    return replace(wild, pointer=f"/{pointer.replace('~', '~0')}", got=shorten(got), hint=hint)
 
 
 @example([odd([f"%0A%2C{ODD}" * 9] * 6)] * 2)
@@ -210,7 +210,7 @@ def test_no_text_breaks_a_format(found: list[Diagnostic]) -> None:
     schemakit.validator("diagnostics.v1").validate(json.loads(texts["json"]))
     jsonschema.Draft202012Validator(SARIF).validate(json.loads(texts["sarif"]))
     assert [(place["file"], message) for _, place, message in commands(texts["github"])] == [
-        (one.file, "\n".join(sentences(one))) for one in found
+        (one.file, "\n".join(list_sentences(one))) for one in found
     ]
     suite = ElementTree.fromstring(texts["junit"])[0]
     assert len(suite) == len({*whole.report.sources, *(one.file for one in found)})

@@ -158,7 +158,7 @@ FAULTS = {
 def test_a_faulty_template_stops_the_build(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lesson = LessonPages.page
+    lesson = LessonPages.render_page
 
     def faulty(self: LessonPages, resource: dict[str, Any], *more: Any) -> str:
         html = lesson(self, resource, *more)
@@ -166,7 +166,7 @@ def test_a_faulty_template_stops_the_build(
             return html
         return str(html) + FAULTS[code] if FAULTS[code] else ""
 
-    monkeypatch.setattr(LessonPages, "page", faulty)
+    monkeypatch.setattr(LessonPages, "render_page", faulty)
     root = write_course(tmp_path)
     report = build(Options(root, root / "site"))
     assert [one.code for one in report.diagnostics] == [code]
@@ -179,12 +179,12 @@ def test_a_faulty_template_stops_the_build(
 def test_the_deep_check_finds_open_tags_with_any_number_of_processes(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lesson = LessonPages.page
+    lesson = LessonPages.render_page
 
     def faulty(self: LessonPages, *more: Any) -> str:
         return str(lesson(self, *more)) + "<p><div>"
 
-    monkeypatch.setattr(LessonPages, "page", faulty)
+    monkeypatch.setattr(LessonPages, "render_page", faulty)
     root = write_course(tmp_path)
     options = Options(root, root / "site", jobs=jobs)
     found = deep_problems(options)

@@ -15,11 +15,11 @@ import pytest
 from course.publish.search import (
     STEP,
     build_index,
+    choose_shard,
     fold,
-    lesson_terms,
-    page_terms,
-    shard_of,
-    tokens,
+    index_lesson,
+    index_page,
+    tokenize,
 )
 from course.publish.shell import ASSETS
 from course.read import markdown
@@ -63,13 +63,13 @@ def entry(identity: str, body: str = "", **changes: Any) -> dict[str, Any]:
         "quiz": {"questions": asked},
     }
     read = markdown.read(Source(body, "lesson.md", 1, "content", english())).body.prose
-    return lesson_terms(lesson(identity, status="authored", **material, **changes), "\n".join(read))
+    return index_lesson(lesson(identity, status="authored", **material, **changes), "\n".join(read))
 
 
 def lessons_of(files: dict[str, bytes], word: str) -> list[tuple[str, int]]:
     """Lesson ids and levels of *word*, decoded from index files."""
     head = json.loads(files["search/index.json"])
-    part = json.loads(files[f"search/{shard_of(word)}.json"]) if "shards" in head else head
+    part = json.loads(files[f"search/{choose_shard(word)}.json"]) if "shards" in head else head
     words = part["words"].split(" ")
     if word not in words:
         return []
@@ -97,7 +97,7 @@ def lessons_of(files: dict[str, bytes], word: str) -> list[tuple[str, int]]:
     ],
 )
 def test_text_becomes_folded_words_and_pairs(text: str, expected: list[str]) -> None:
-    assert tokens(text) == expected
+    assert tokenize(text) == expected
 
 
 def test_fields_weigh_more_than_running_text() -> None:
@@ -134,7 +134,7 @@ def test_words_of_questions_evidence_and_references_come_below_the_text() -> Non
 
 def test_a_planned_lesson_is_found_by_its_evidence_too() -> None:
     planned = lesson("tyre-window", evidence=["A zigzag."])
-    assert "zigzag" in lesson_terms(planned)["terms"][0].split()
+    assert "zigzag" in index_lesson(planned)["terms"][0].split()
 
 
 def test_code_link_targets_digits_and_common_words_are_left_out() -> None:
@@ -154,7 +154,7 @@ def test_numbers_in_the_text_are_found() -> None:
 
 
 def test_a_planned_lesson_is_found_by_its_brief_and_is_labelled() -> None:
-    found = lesson_terms(lesson("tyre-window"))
+    found = index_lesson(lesson("tyre-window"))
     files = build_index([found])
     assert lessons_of(files, "tyre") == [("tyre-window", 3)]
     assert json.loads(files["search/index.json"])["lessons"][0][3] == 1
@@ -215,7 +215,7 @@ KIT = {
 
 def test_pathways_roles_domains_and_projects_have_their_rows_after_the_lessons() -> None:
     entries = [entry("one", "apex " * 10), entry("two", "apex " * 30)]
-    files = build_index(entries, others=[page_terms("project", KIT)])
+    files = build_index(entries, others=[index_page("project", KIT)])
     head = json.loads(files["search/index.json"])
     assert [row[0] for row in head["lessons"]] == ["one", "two"]
     length = sum(one["length"] for one in entries) // 2
@@ -291,7 +291,7 @@ def test_the_script_folds_and_splits_as_the_build_does() -> None:
     found = run_script(f"print({json.dumps(TEXTS)}.map((t) => [fold(t), tokens(t)]))")
     for text, (folded, words) in zip(TEXTS, found, strict=True):
         assert folded == fold(text)
-        assert sorted(words) == sorted(tokens(text))
+        assert sorted(words) == sorted(tokenize(text))
 
 
 COURSE = [
@@ -354,7 +354,7 @@ def test_the_script_finds_what_is_no_lesson(shard_above: int) -> None:
         "sectors ": ["projects/lap-review-kit/"],
     }
     coach = {"url": "roles/brake-coach/", "title": "Coach", "summary": "Talks about the brake."}
-    others = [page_terms("role", coach), page_terms("project", KIT)]
+    others = [index_page("role", coach), index_page("project", KIT)]
     assert_ranked(ranked(COURSE, expected, shard_above, others), expected)
 
 

@@ -10,7 +10,7 @@ import pytest
 from course.build import Options, build
 from course.cli import main
 from course.diagnostics import Diagnostic
-from course.read.code import python_fault
+from course.read.code import find_python_fault
 from tests.course.coursekit import (
     BRAKE_TRACE,
     END,
@@ -481,7 +481,7 @@ def test_of_two_lessons_with_one_number_the_second_is_named(tmp_path: Path) -> N
     ],
 )
 def test_code_that_does_not_compile_has_a_place(source: str, line: int, column: int) -> None:
-    wrong = python_fault(source)
+    wrong = find_python_fault(source)
     assert wrong is not None
     assert (wrong.line, wrong.column) == (line, column)
     assert wrong.message
@@ -489,7 +489,7 @@ def test_code_that_does_not_compile_has_a_place(source: str, line: int, column: 
 
 @pytest.mark.parametrize("source", ["", "a = '\\d'", "1 is 1", "10 ** 10 ** 10", "exit(1)\n"])
 def test_code_that_is_only_odd_compiles(source: str) -> None:
-    assert python_fault(source) is None
+    assert find_python_fault(source) is None
 
 
 @pytest.mark.parametrize(

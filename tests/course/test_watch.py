@@ -48,14 +48,14 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_change_changes_the_signature(course: Path, change: Callable[[Path], object]) -> None:
-    before = serve.signature(course)
-    assert serve.signature(course) == before
+    before = serve.compute_signature(course)
+    assert serve.compute_signature(course) == before
     change(course / "content")
-    assert serve.signature(course) != before
+    assert serve.compute_signature(course) != before
 
 
 @pytest.mark.parametrize("name", ["_draft.yaml", ".course.yaml.swp"])
 def test_drafts_and_hidden_files_are_no_change(course: Path, name: str) -> None:
-    before = serve.signature(course)
+    before = serve.compute_signature(course)
     (course / "content" / "phases" / name).write_text("x")
-    assert serve.signature(course) == before
+    assert serve.compute_signature(course) == before
