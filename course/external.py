@@ -61,7 +61,7 @@ class Link:
 def check_external_links(options: Options, limits: Limits | None = None) -> list[Diagnostic]:
     """LNK007, a warning, for every use of an address that does not answer.
 
-    Addresses that answered in the last seven days are not stale again when there is a cache
+    Addresses that answered in the last seven days are not asked again when there is a cache
     folder. Sources with errors are searched as far as they can be read.
     """
     loaded, _ = link_course(options)
@@ -178,7 +178,7 @@ async def probe(urls: list[str], limits: Limits) -> dict[str, Answer]:
 async def _ask(
     session: aiohttp.ClientSession, url: str, starts: dict[str, float], limits: Limits
 ) -> Answer:
-    """The answer of one address; *starts* holds when each host may be stale again."""
+    """The answer of one address; *starts* holds the next start of each host."""
     status = 0
     for method in ("HEAD", "GET"):
         try:
